@@ -56,7 +56,7 @@ class Workers:
         connection.send(task)
         self._busy[connection] = process, task
 
-    def _start(self) -> tuple[Any, Connection]:
+    def _start(self) -> tuple[Any, Any]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, *self._prepared), daemon=False)
         with blocked():  # Ctrl-C is for the parent, which ends its workers

@@ -8,7 +8,7 @@ of the force, perhaps an observer, and the plant's force limit.
 import math
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -193,7 +193,7 @@ class _ClosedLoop:
             c.force_limit,
             self.pipeline and self.pipeline.actuator.state,
         )
-        self.reference = c.reference if callable(c.reference) else _fix(c.reference)
+        self.reference = _reference_function(c.reference)
         self.seen, self.compute = np.zeros((n, 11)), np.zeros(n)
 
     def run(self, calls: CallTimeout) -> None:
@@ -235,7 +235,9 @@ class _ClosedLoop:
         return record._replace(seen=self.seen[:n], compute=self.compute[:n])
 
 
-def _fix(reference: tuple[float, float]) -> Callable[[float], Array]:
+def _reference_function(reference: Any) -> Callable[[float], Array]:
+    if callable(reference):
+        return reference
     at = np.array(reference, float)
     return lambda t: at
 

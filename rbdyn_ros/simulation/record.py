@@ -6,7 +6,7 @@ A file appears whole or not at all.
 import csv
 import io
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def _write_csv(columns: dict[str, Array], file: BinaryIO) -> None:
     text.detach()
 
 
-def _write_npz(columns: dict[str, Array], file: BinaryIO) -> None:
+def _write_npz(columns: dict[str, Any], file: BinaryIO) -> None:
     np.savez(file, **columns)
 
 

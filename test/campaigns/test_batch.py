@@ -93,7 +93,7 @@ def test_every_outcome_is_that_of_the_rollout_under_a_delay_and_a_mismatch(start
     episode, law = EPISODE._replace(delay=3, duration=2.5), designed(lqr)
     overflow = spherical_row(0.1)
     overflow[0, 8] = 1e200  # [rad/s], whose square is no number
-    rows = np.vstack((starts[:9], overflow))
+    rows = np.vstack((spherical_row(), starts[:9], overflow))
     lanes = batch.run(law, actual(PLANT, wrong), rows, episode)
     for i, row in enumerate(rows):
         alone = trial.run_one(law, PLANT, wrong, row, episode, law.force_limit, seed=0)
