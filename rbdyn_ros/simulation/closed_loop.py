@@ -8,7 +8,7 @@ of the force, perhaps an observer, and the plant's force limit.
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -237,7 +237,7 @@ class _ClosedLoop:
 
 def _reference_function(reference: Any) -> Callable[[float], Array]:
     if callable(reference):
-        return reference
+        return cast(Callable[[float], Array], reference)
     at = np.array(reference, float)
     return lambda t: at
 
