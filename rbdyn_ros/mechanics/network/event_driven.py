@@ -63,18 +63,14 @@ class Run(NamedTuple):
     message: str
 
 
-def options(
-    tolerance: float = 1e-10,
-    max_step: float = np.inf,
-    rest_time: float = 1e-6,
-    max_events: int = 100000,
-) -> Options:
-    """ValueError for numbers that are not positive."""
+def options(*given: float, **named: float) -> Options:
+    """Return the Options with these fields; ValueError for numbers that are not positive."""
+    made = Options(*given, **named)
     return Options(
-        number(tolerance, "tolerance", 0.0, 1e-2, open_low=True),
-        number(max_step, "max_step", 0.0, open_low=True, infinite=True),
-        number(rest_time, "rest_time", 0.0, open_low=True),
-        count(max_events, "max_events", 1),
+        number(made.tolerance, "tolerance", 0.0, 1e-2, open_low=True),
+        number(made.max_step, "max_step", 0.0, open_low=True, infinite=True),
+        number(made.rest_time, "rest_time", 0.0, open_low=True),
+        count(made.max_events, "max_events", 1),
     )
 
 
@@ -86,8 +82,7 @@ def run(
     times: Array,
     options: Options = Options(),
 ) -> Run:
-    """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing,
-    each >= t.
+    """Integrate from (t, q, v), a part for each system, to the last of `times` (k,), each >= t.
 
     ValueError for what is no start (`second_order.check_start`) and for times that do not
     increase; all else comes back in the Run.
@@ -173,6 +168,18 @@ class EventDrivenRun:
         while len(self.rows) < len(self.times):
             self.rows.append(np.concatenate([self.q, self.v]))
 
+    def gap(self, k: int) -> float:
+        """Return the gap of the contact k."""
+        return self.system.gap(k, self.t, self.q)
+
+    def speed(self, k: int) -> Array:
+        """Return u of the contact k."""
+        return self.system.speeds(self.t, self.q, self.v, [k])
+
+    def fall(self, k: int) -> float:
+        """Return -du_N/dt of the contact k, were it open."""
+        return -self.system.accelerations(self.t, self.q, self.v, [k])[1][0]
+
     def parts(self, y: Array) -> tuple[Array, Array]:
         """(q, v) of a flat state."""
         return y[: len(self.q)], y[len(self.q) :]
@@ -192,9 +199,7 @@ class EventDrivenRun:
         )
 
     def require_held(self) -> None:
-        """IntegrationStopped where no multipliers keep what is closed: rows that contradict each
-        other, or move what cannot move.
-        """
+        """Raise IntegrationStopped where no multipliers keep what is closed."""
         G, a, _, _ = self.system.accelerations(self.t, self.q, self.v, self.closed)
         kept, E = self.phase(self.t, self.q, self.v)
         left = G[kept] @ phases.multipliers(G, a, kept, E) + a[kept]
@@ -224,11 +229,7 @@ class EventDrivenRun:
 
     def advancing(self, t: float, y: Array, k: int) -> float:
         """The speed of the sliding contact k along the direction in which its phase began."""
-        return float(self.tangential(t, *self.parts(y), k) @ self.sliding[k])
-
-    def tangential(self, t: float, q: Array, v: Array, k: int) -> Array:
-        """u_T of the contact k."""
-        return self.system.speeds(t, q, v, [k])[1:]
+        return float(self.system.speeds(t, *self.parts(y), [k])[1:] @ self.sliding[k])
 
     def fly(self) -> list[int]:
         """Integrate to the next event or the end; the contacts that touched."""
@@ -245,32 +246,30 @@ class EventDrivenRun:
                 continue
             elif k in self.closed:
                 watched.append((k, lambda t, y, k=k: self.pressing(t, y, k)))
-            elif self.system.gap(k, self.t, self.q) > _TOUCHING:
+            elif self.gap(k) > _TOUCHING:
                 watched.append((k, lambda t, y, k=k: self.system.gap(k, t, self.parts(y)[0])))
-            elif self.system.speeds(self.t, self.q, self.v, [k])[0] < 0.0:
+            elif self.speed(k)[0] < 0.0:
                 return [k]
             else:
                 rising.append(k)
                 hop = min(hop, self.rise(k))
         ended = self.hop(watched, rising, hop)
+        gone = [k for k in ended if k in self.closed]
         if _PHASE in ended:
             self.change()
-            return []
-        gone = [k for k in ended if k in self.closed]
-        if gone:
+        elif gone:
             self.release(gone[0])
-            return []
-        return ended
+        else:
+            return ended
+        return []
 
     def hop(self, watched: list[Watched], rising: list[int], hop: float) -> list[int]:
-        """Integrate at most as long as the contacts just left surely rise; the contacts whose
-        events ended it.
-        """
+        """Integrate while the contacts just left surely rise; return whose events ended it."""
         origin = self.t, self.q, self.v, len(self.rows)
         while True:
             ended = self.integrate_flight(watched, min(self.times[-1], self.t + hop))
             if hop <= 0.25 * self.options.rest_time or all(
-                self.system.gap(k, self.t, self.q) >= -_OVERLAP for k in rising
+                self.gap(k) >= -_OVERLAP for k in rising
             ):
                 return ended
             self.t, self.q, self.v, rows = origin
@@ -278,12 +277,10 @@ class EventDrivenRun:
 
     def rise(self, k: int) -> float:
         """About how long the contact k, just left, rises [s]."""
-        u = self.system.speeds(self.t, self.q, self.v, [k])[0]
-        fall = -self.system.accelerations(self.t, self.q, self.v, [k])[1][0]
+        u, fall = self.speed(k)[0], self.fall(k)
         longest = min(self.options.max_step, self.times[-1] - self.t)
-        return (
-            min(max(u / fall, 0.25 * self.options.rest_time), longest) if fall > 0.0 else longest
-        )
+        shortest = 0.25 * self.options.rest_time
+        return min(max(u / fall, shortest), longest) if fall > 0.0 else longest
 
     def integrate_flight(self, watched: list[Watched], end: float) -> list[int]:
         """solve_ivp from here to `end` or the first event; the contacts whose events ended it."""
@@ -324,9 +321,7 @@ class EventDrivenRun:
         self.events.append(Event(self.t, kind, tuple(who), self.q, before, self.v, P))
 
     def collide(self, touched: list[int]) -> None:
-        """The impact of the contacts that touched, of what closes at the same instant, and of all
-        that is closed.
-        """
+        """Solve the impact of what touched, of what closes with it, and of what is closed."""
         touched = sorted(
             {*touched, *(k for k in self.contacts if k not in self.closed and self.is_touching(k))}
         )
@@ -337,10 +332,7 @@ class EventDrivenRun:
 
     def is_touching(self, k: int) -> bool:
         """Whether the open contact k, which another pushes on, has no gap and does not part."""
-        return (
-            self.system.gap(k, self.t, self.q) <= _TOUCHING
-            and self.system.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
-        )
+        return self.gap(k) <= _TOUCHING and self.speed(k)[0] <= _PARTING
 
     def impact(
         self, some: list[int], rebound: bool, still: Sequence[int] = ()
@@ -359,8 +351,9 @@ class EventDrivenRun:
         found = one_step.solve(G, u, laws)
         if not found.ok:
             names = ", ".join(map(str, some))
-            reason = f"the impact of interactions {names} is not solved: {explain(found)}"
-            raise IntegrationStopped(reason)
+            raise IntegrationStopped(
+                f"the impact of interactions {names} is not solved: {explain(found)}"
+            )
         return self.v + found.z @ carried, found.z
 
     def settle(self, touched: list[int]) -> None:
@@ -368,10 +361,10 @@ class EventDrivenRun:
         near = [
             k
             for k in self.contacts
-            if k in self.closed or k in touched or self.system.gap(k, self.t, self.q) <= _TOUCHING
+            if k in self.closed or k in touched or self.gap(k) <= _TOUCHING
         ]
         resting = [k for k in near if self.rests(k)]
-        if any(abs(self.system.speeds(self.t, self.q, self.v, [k])[0]) > 1e-12 for k in resting):
+        if any(abs(self.speed(k)[0]) > 1e-12 for k in resting):
             some = sorted({*self.equalities, *resting})
             before, (self.v, P) = self.v, self.impact(some, rebound=False)
             self.record("rest", resting, before, P)
@@ -386,22 +379,14 @@ class EventDrivenRun:
 
     def sliders(self, some: list[int]) -> dict[int, Array]:
         """Those of the contacts `some` that slide, with their directions."""
-        speeds = {
-            k: self.tangential(self.t, self.q, self.v, k)
-            for k in some
-            if phases.has_tangents(self.system, k)
-        }
+        speeds = {k: self.speed(k)[1:] for k in some if phases.has_tangents(self.system, k)}
         return {
             k: u / np.linalg.norm(u) for k, u in speeds.items() if np.linalg.norm(u) > phases.SLOW
         }
 
     def change(self) -> None:
         """A phase ends: what is slow stops, and the law says who slides, sticks or parts."""
-        stopped = [
-            k
-            for k in self.sliding
-            if np.linalg.norm(self.tangential(self.t, self.q, self.v, k)) < _STILL
-        ]
+        stopped = [k for k in self.sliding if np.linalg.norm(self.speed(k)[1:]) < _STILL]
         before, P = self.v, np.zeros(0)
         if stopped:
             some = [k for k in self.closed if k not in self.sliding or k in stopped]
@@ -411,6 +396,5 @@ class EventDrivenRun:
 
     def rests(self, k: int) -> bool:
         """Whether contact k is at rest or its next flight would be shorter than `rest_time`."""
-        u = self.system.speeds(self.t, self.q, self.v, [k])[0]
-        fall = -self.system.accelerations(self.t, self.q, self.v, [k])[1][0]
+        u, fall = self.speed(k)[0], self.fall(k)
         return bool(fall > 0.0 and -1e-9 < u <= 0.5 * fall * self.options.rest_time)

@@ -103,39 +103,40 @@ def step(
     ]
     before = [speeds[k] for k in closed]
     force = second_order.forces(net, t, q, v)
+    problem = _Problem(net, closed, before, force, t, q, v, h, options)
     end, residual = v, np.inf
     for iteration in range(1, options.max_iterations + 1):
         try:
-            end, solution, rows = _newton(net, closed, before, force, t, q, v, end, h, options)
+            end, solution, rows = _newton(problem, end)
         except second_order.Singular as reason:
             stopped = f"the step to t = {t + h:g} s is not solved: {reason}"
-            return Step(
-                t + h, q, v, _shared(net, [], np.empty(0)), iteration, float("nan"), False, stopped
-            )
-        residual = _residual(net, closed, rows, solution.z, force, t, q, v, end, h, options)
-        if (
-            residual <= options.tolerance
-            or options.linearized
-            or not solution.ok
-            or not np.isfinite(residual)
-        ):
+            impulses = _share(net, [], np.empty(0))
+            return Step(t + h, q, v, impulses, iteration, float("nan"), False, stopped)
+        residual = _residual(problem, rows, solution.z, end)
+        is_finite = bool(np.isfinite(residual))
+        is_solved = residual <= options.tolerance or options.linearized
+        if is_solved or not solution.ok or not is_finite:
             break
-    ok = bool(
-        solution.ok
-        and (residual <= options.tolerance or options.linearized and np.isfinite(residual))
-    )
-    message = "" if ok else _complaint(t + h, h, residual, iteration, solution, closed)
-    after = _position(net, q, v, end, h, options.theta)
+    ok = bool(solution.ok and is_solved and is_finite)
+    message = "" if ok else _complaint(problem, residual, iteration, solution)
+    impulses = _share(net, closed, solution.z)
     return Step(
-        t + h,
-        after,
-        end,
-        _shared(net, closed, solution.z),
-        iteration,
-        float(residual),
-        ok,
-        message,
+        t + h, _positions(problem, end), end, impulses, iteration, float(residual), ok, message
     )
+
+
+class _Problem(NamedTuple):
+    """What a step knows before it is solved."""
+
+    net: Network
+    closed: list[int]  # interactions
+    before: list[Array]  # their velocities u at t_k
+    force: list[Array]  # of each system at t_k
+    t: float
+    q: tuple[Array, ...]
+    v: tuple[Array, ...]
+    h: float
+    options: Options
 
 
 def closes(one, t: float, q: tuple[Array, ...], u: np.ndarray, h: float, options: Options) -> bool:
@@ -154,78 +155,84 @@ def velocity(
     )
 
 
-def _position(net, q, v, end, h, theta) -> tuple:
+def _positions(problem: _Problem, end: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return q_{k+1} of each system for its velocity at the end."""
+    theta = problem.options.theta
     return tuple(
-        s.moved(x, h * (theta * b + (1.0 - theta) * a))
-        for s, x, a, b in zip(net.systems, q, v, end)
+        s.moved(x, problem.h * (theta * b + (1.0 - theta) * a))
+        for s, x, a, b in zip(problem.net.systems, problem.q, problem.v, end)
     )
 
 
-def _smooth(system, force, t, q, v, end, h, theta) -> tuple:
-    """(R, M, q_{k+1}) of one system (N.15)."""
-    w = h * (theta * end + (1.0 - theta) * v)
-    after, M = system.moved(q, w), system.mass(system.moved(q, theta * w))
-    R = M @ (end - v) - h * theta * system.force(t + h, after, end) - h * (1.0 - theta) * force
+def _smooth(
+    problem: _Problem, end: tuple[Array, ...]
+) -> tuple[list[Array], list[Array], tuple[Array, ...]]:
+    """Return R, M and q_{k+1} of the systems (N.15)."""
+    t, h, theta = problem.t, problem.h, problem.options.theta
+    after, R, M = _positions(problem, end), [], []
+    columns = zip(problem.net.systems, problem.q, problem.v, end, after, problem.force)
+    for s, x, a, b, y, force in columns:
+        M.append(s.mass(s.moved(x, theta * (h * (theta * b + (1.0 - theta) * a)))))
+        at_end = h * theta * s.force(t + h, y, b)
+        R.append(M[-1] @ (b - a) - at_end - h * (1.0 - theta) * force)
     return R, M, after
 
 
-def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
-    """One iteration (N.17): (v, Solution, the rows H that it used)."""
-    W: list[Array] = []
-    free: list[Array] = []
-    after: tuple[Array, ...] = ()
-    for s, F, x, a, b in zip(net.systems, force, q, v, end):
-        R, M, y = _smooth(s, F, t, x, a, b, h, options.theta)
-        k = h * options.theta
-        W.append(M - k * s.damping(t + h, y, b) - k * k * s.stiffness(t + h, y, b))
-        free.append(
-            b - second_order.solve_mass(W[-1], R, f"iteration matrix of system {len(W) - 1}")
-        )
-        after = (*after, y)
-    some = [net.interactions[k] for k in closed]
-    rows = [second_order.rows(net, one, t + h, after) for one in some]
+def _newton(
+    problem: _Problem, end: tuple[Array, ...]
+) -> tuple[tuple[Array, ...], Solution, list[dict[int, Array]]]:
+    """Return v, the Solution and the rows H that it used, of one iteration (N.17)."""
+    net, t = problem.net, problem.t + problem.h
+    k = problem.h * problem.options.theta
+    R, M, after = _smooth(problem, end)
+    W = tuple(
+        m - k * s.damping(t, y, b) - k * k * s.stiffness(t, y, b)
+        for s, m, y, b in zip(net.systems, M, after, end)
+    )
+    free = tuple(
+        b - second_order.solve_mass(w, r, f"iteration matrix of system {i}")
+        for i, (b, w, r) in enumerate(zip(end, W, R))
+    )
+    some = [net.interactions[k] for k in problem.closed]
+    rows = [second_order.rows(net, one, t, after) for one in some]
     if not rows:
-        return tuple(free), one_step.solve(np.empty((0, 0)), np.empty(0), []), rows
-    G, carried = second_order.delassus(rows, tuple(W))
+        return free, one_step.solve(np.empty((0, 0)), np.empty(0), []), rows
+    G, carried = second_order.delassus(rows, W)
     u = [
-        second_order.velocity(H, one.relation.drift(t + h, joined(after, one)), free)
+        second_order.velocity(H, one.relation.drift(t, joined(after, one)), free)
         for H, one in zip(rows, some)
     ]
-    for one, now, then in zip(some, u, before):
+    for one, now, then in zip(some, u, problem.before):
         now[0] += one.law.restitution * then[0]
     solution = one_step.solve(G, np.concatenate(u), [(one.relation.rows, one.law) for one in some])
     return tuple(b + carried[i] @ solution.z for i, b in enumerate(free)), solution, rows
 
 
-def _residual(net, closed, rows, P, force, t, q, v, end, h, options) -> float:
-    """max |R - H^T P| and the change of H v from the rows used to those at the new q, relative to
-    the momenta.
+def _residual(
+    problem: _Problem, rows: list[dict[int, Array]], P: Array, end: tuple[Array, ...]
+) -> float:
+    """Return max |R - H^T P| and the change of H v from the rows used to those at the new q,
+    relative to the momenta.
     """
-    smooth = [
-        _smooth(s, F, t, x, a, b, h, options.theta)
-        for s, F, x, a, b in zip(net.systems, force, q, v, end)
-    ]
-    after = tuple(y for _, _, y in smooth)
-    rest, size = [R.copy() for R, _, _ in smooth], np.finfo(float).tiny
-    slips, at = [0.0], 0
-    for H, k in zip(rows, closed):
+    net = problem.net
+    rest, M, after = _smooth(problem, end)
+    slips, at, size = [0.0], 0, problem.h * max(np.abs(F).max() for F in problem.force)
+    for H, k in zip(rows, problem.closed):
         one = net.interactions[k]
-        new, m = second_order.rows(net, one, t + h, after), one.relation.rows
+        new, m = second_order.rows(net, one, problem.t + problem.h, after), one.relation.rows
         for i, block in H.items():
             rest[i] -= new[i].T @ P[at : at + m]
             slip = (new[i] - block) @ end[i]
             slips.append(np.abs(slip).max() / max(1.0, np.abs(end[i]).max()))
         at += m
-    for _, (_, M, _), a, b in zip(rest, smooth, v, end):
-        size = max(size, np.abs(M @ a).max(), np.abs(M @ b).max(), np.abs(M @ (b - a)).max())
-    size = max(size, h * max(np.abs(F).max() for F in force))
-    return float(
-        np.max([*slips, *(np.abs(r).max() / size for r in rest)])
-    )  # np.max keeps nan, which Python's max may drop
+    for m, a, b in zip(M, problem.v, end):
+        size = max(size, *(np.abs(m @ x).max() for x in (a, b, b - a)), np.finfo(float).tiny)
+    # np.max keeps nan, which Python's max may drop
+    return float(np.max([*slips, *(np.abs(r).max() / size for r in rest)]))
 
 
-def _shared(net, closed, P) -> list:
-    """The impulses by interaction, zero where open."""
+def _share(net: Network, closed: list[int], P: Array) -> list[Array]:
+    """Return the impulses by interaction, zero where open."""
     parts, at = [np.zeros(one.relation.rows) for one in net.interactions], 0
     for k in closed:
         m = net.interactions[k].relation.rows
@@ -234,16 +241,15 @@ def _shared(net, closed, P) -> list:
     return parts
 
 
-def _complaint(
-    t: float, h: float, residual: float, iterations: int, solution: Solution, closed: list
-) -> str:
+def _complaint(problem: _Problem, residual: float, iterations: int, solution: Solution) -> str:
+    t, h = problem.t + problem.h, problem.h
     if not np.isfinite(residual):
         return (
             f"the step to t = {t:g} s is not solved: a force, a mass or a relation is not "
             "finite on the way there"
         )
     if not solution.ok:
-        who = ", ".join(map(str, closed))
+        who = ", ".join(map(str, problem.closed))
         return (
             f"the one-step problem of interactions {who} at t = {t:g} s: {explain(solution)}; "
             f"try a smaller step than {h:g} s"
