@@ -13,7 +13,7 @@ the cart (doc/mathematics.md, 2.10):
 and p at the other side of the step, before the force there, is
 
     p+   = w A v - v x A v + (G - 2 d) v + s (k.e) e3 x k' + mu c x R_{k+1}^T (Ph, 0),
-    k'   = R_{k+1}^T e3.                                                                       (2.11)
+    k'   = R_{k+1}^T e3.                                                                  (2.11)
 
 gamma = 0 is the discretization of Moser and Veselov, gamma > 0 that of a mass matrix 4 (L^T J L +
 gamma 1) at the midpoint quaternion. For an axisymmetric rod (2.10) is one quadratic equation but
@@ -105,7 +105,8 @@ def explicit(E, k, B, w):
 
     With F e3 = (x, 1 - delta) and v3 from the third line, the first two, turned by a quarter, are
 
-        N x = (B2, -B1) + delta s k3 (k1, k2),   N = A/2 + alpha + s (k1, k2)(k1, k2)^T + beta [0 1; -1 0]     (2.13)
+        N x = (B2, -B1) + delta s k3 (k1, k2),
+        N = A/2 + alpha + s (k1, k2)(k1, k2)^T + beta [0 1; -1 0]                         (2.13)
 
     and |F e3| = 1 is a quadratic equation for delta; v follows by (2.12). No solution (too large a
     step) gives nan.

@@ -39,8 +39,9 @@ def scaled(s, F):
 def momentum_slope(xi, y, z):
     """d(dlog_xi^T y) along the change z of xi, for y = (a, b), xi = (f, g):
 
-    the angular part of dlog_xi^T y is  a + f x a/2 + D f x (f x a) + g x b/2 + D (f x (g x b) + g x (f x b))
-    + 2 D' (f.g) f x (f x b),  the linear one  b + f x b/2 + D f x (f x b),  D a function of s = |f|^2.
+    the angular part of dlog_xi^T y is  a + f x a/2 + D f x (f x a) + g x b/2
+    + D (f x (g x b) + g x (f x b)) + 2 D' (f.g) f x (f x b),  the linear one
+    b + f x b/2 + D f x (f x b),  D a function of s = |f|^2.
     """
     (f, g), (a, b), (df, dg) = xi, y, z
     s = vec.dot(f, f)

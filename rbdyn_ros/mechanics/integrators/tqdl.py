@@ -56,54 +56,34 @@ def torque(system, T, c_s):
 
 
 @inlined
-def sum4(y, h, k1, k2, k3, k4):
-    """y + h (k1 + 2 k2 + 2 k3 + k4)/6, for vectors."""
-    return vec.axpy(h / 6.0, vec.add(vec.add(k1, k4), vec.scale(2.0, vec.add(k2, k3))), y)
-
-
-@inlined
-def step_velocity(I, w, tau_b, h):
-    """Runge-Kutta for w' with tau_b frozen: the first half of (7.1)."""
-    k1 = acceleration(I, w, tau_b)
-    k2 = acceleration(I, vec.axpy(0.5 * h, k1, w), tau_b)
-    k3 = acceleration(I, vec.axpy(0.5 * h, k2, w), tau_b)
-    k4 = acceleration(I, vec.axpy(h, k3, w), tau_b)
-    return sum4(w, h, k1, k2, k3, k4)
-
-
-@inlined
 def along(q, h, k):
-    """q + h k."""
+    """Return q + h k of 4-vectors."""
     return (q[0] + h * k[0], q[1] + h * k[1], q[2] + h * k[2], q[3] + h * k[3])
 
 
 @inlined
-def step_attitude(q, h, w1, w2, w3, w4):
-    """Runge-Kutta for q' = q o (0, w)/2 with the angular velocity of each stage given; the second
-    half of (7.1).
+def rates(system, T, start, q, w, tau_b):
+    """Return (q', w') of a stage: with the angular velocity of the start and the torque tau_b
+    frozen, or with those of the stage where tau_b is None.
     """
-    k1 = unit_quaternion.rate(q, w1)
-    k2 = unit_quaternion.rate(along(q, 0.5 * h, k1), w2)
-    k3 = unit_quaternion.rate(along(q, 0.5 * h, k2), w3)
-    k4 = unit_quaternion.rate(along(q, h, k3), w4)
-    q = along(along(along(along(q, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4)
-    return unit_quaternion.normalized(q)
+    if tau_b is None:
+        c = (0.0, 0.0, system.center)
+        return unit_quaternion.rate(q, w), relative(system, system.inertia, T, c, q, w)
+    return unit_quaternion.rate(q, start), acceleration(system.inertia, w, tau_b)
 
 
 @inlined
-def coupled(system, T, q, w, h):
-    """One Runge-Kutta step of attitude and velocity together, on the same model."""
-    I, c = system.inertia, (0.0, 0.0, system.center)
-    q1, w1 = q, w
-    k1, m1 = unit_quaternion.rate(q1, w1), relative(system, I, T, c, q1, w1)
-    q2, w2 = along(q, 0.5 * h, k1), vec.axpy(0.5 * h, m1, w)
-    k2, m2 = unit_quaternion.rate(q2, w2), relative(system, I, T, c, q2, w2)
-    q3, w3 = along(q, 0.5 * h, k2), vec.axpy(0.5 * h, m2, w)
-    k3, m3 = unit_quaternion.rate(q3, w3), relative(system, I, T, c, q3, w3)
-    q4, w4 = along(q, h, k3), vec.axpy(h, m3, w)
-    k4, m4 = unit_quaternion.rate(q4, w4), relative(system, I, T, c, q4, w4)
+def runge_kutta(system, T, q, w, tau_b, h):
+    """Take one Runge-Kutta step of attitude and velocity: (7.1) with tau_b frozen, or both
+    together where it is None.
+    """
+    k1, m1 = rates(system, T, w, q, w, tau_b)
+    k2, m2 = rates(system, T, w, along(q, 0.5 * h, k1), vec.axpy(0.5 * h, m1, w), tau_b)
+    k3, m3 = rates(system, T, w, along(q, 0.5 * h, k2), vec.axpy(0.5 * h, m2, w), tau_b)
+    k4, m4 = rates(system, T, w, along(q, h, k3), vec.axpy(h, m3, w), tau_b)
     q = along(along(along(along(q, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4)
-    return unit_quaternion.normalized(q), sum4(w, h, m1, m2, m3, m4)
+    m = vec.add(vec.add(m1, m4), vec.scale(2.0, vec.add(m2, m3)))
+    return unit_quaternion.normalized(q), vec.axpy(h / 6.0, m, w)
 
 
 @inlined
@@ -130,7 +110,7 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     numbers grow beyond all bounds stops it: residual nan, and the state before that step.
     """
     x, Q, w, u = memory.read(q, v)
-    load, c, I = rod_on_cart.load(input), (0.0, 0.0, system.center), system.inertia
+    load, c = rod_on_cart.load(input), (0.0, 0.0, system.center)
     c_s = unit_quaternion.rotated(Q, c)
     foot = (x[0] + c_s[0], x[1] + c_s[1])
     lever = (options.lever[0], options.lever[1], options.lever[2])
@@ -141,12 +121,10 @@ def advance(system, options, input, h, n, t, q, v, reaction):
         Q0, w0 = Q, w
         c_s = unit_quaternion.rotated(Q, c)
         if options.coupling == COUPLED:
-            Q, w = coupled(system, load.T, Q, w, h)
+            Q, w = runge_kutta(system, load.T, Q, w, None, h)
         else:
             tau_s = torque(system, load.T, lever if options.coupling == STALE else c_s)
-            w_new = step_velocity(I, w, unit_quaternion.rotated_back(Q, tau_s), h)
-            Q = step_attitude(Q, h, w, w, w, w)
-            w = w_new
+            Q, w = runge_kutta(system, load.T, Q, w, unit_quaternion.rotated_back(Q, tau_s), h)
         if not memory.finite(foot, Q, w, foot):
             if i == 0:
                 return 0, 0, nan

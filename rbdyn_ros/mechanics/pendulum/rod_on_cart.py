@@ -48,7 +48,8 @@ def velocities(system, R, p, P):
     """(w, x') of the momenta (p, P): solves (1.3), (1.4), also for a massless or a fixed cart.
 
     Eliminating x' leaves A w = p - mu c x R^T (P, 0) with mu = m / (M + m) and
-    A = I + (1 - mu) m l^2 diag(1, 1, 0) + mu m l^2 n n^T,  n = e3 x k,  inverted by Sherman and Morrison.
+    A = I + (1 - mu) m l^2 diag(1, 1, 0) + mu m l^2 n n^T,  n = e3 x k,
+    inverted by Sherman and Morrison.
     """
     m, l, I, k = system.rod_mass, system.center, system.inertia, R[2]
     free = system.cart_free
