@@ -23,13 +23,13 @@ def impulses(model) -> tuple:
     found = np.flatnonzero(sums.any(axis=1))
     pressed = sums[found].copy()
     sums[:] = 0.0
-    return np.array([of_row(row) for row in found], np.int64).reshape(-1, 2), pressed
+    return np.array([of_row(int(row)) for row in found], np.int64).reshape(-1, 2), pressed
 
 
 def of_row(row: int) -> tuple:
     """The colliders i < j of a row i + j (j - 1)/2."""
-    j = (1 + math.isqrt(1 + 8 * int(row))) // 2
-    return int(row) - j * (j - 1) // 2, j
+    j = (1 + math.isqrt(1 + 8 * row)) // 2
+    return row - j * (j - 1) // 2, j
 
 
 def require_none(model, called: str) -> None:

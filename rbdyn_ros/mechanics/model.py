@@ -82,10 +82,9 @@ def build(
     springs: Springs | None = None,
     colliders: Colliders | None = None,
 ) -> Model:
-    """The model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts.
+    """Build the model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts.
 
-    In the
-    directions in which a body is held it keeps the velocity of its start.
+    In the directions in which a body is held it keeps the velocity of its start.
 
     gamma [kg m^2], one or for each body, is the free parameter of the kinetic energy of a turn
     (doc/nonsmooth.md, Q.14): 0 keeps the energy of a free body, 4/3 of an inertia turns about that
@@ -105,19 +104,8 @@ def build(
                 f"gamma of {names.bodies[i]} is {value} kg m^2; "
                 "it must be >= 0 (4/3 of the smallest inertia is a good choice)"
             )
-    if not 1 <= options.max_impacts <= 1000:
-        raise ValueError(f"max_impacts is {options.max_impacts}; it must be from 1 to 1000")
+    _require_possible(options, pairs, colliders, names)
     kept = redundancy.independent(constraints, q, bodies.held).kept
-    if options.impact_law not in restitution.LAWS:
-        known = ", ".join(restitution.LAWS)
-        raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
-    for i in range(len(pairs.e)) if options.whole_steps else ():
-        called = f"whole_steps is True, but {names.contacts[names.contact_of[i]]}"
-        if pairs.kind[i] > contacts.BALLS:
-            rule = "take corners and spheres on planes and on each other"
-            raise ValueError(f"{called} is between shapes with faces that end; {rule}")
-    if colliders.geoms and not options.whole_steps:
-        raise ValueError("there are colliders, but whole_steps is False; it must be True")
     for geom in colliders.geoms:
         if geom.body >= n:
             what = f"a {geom.kind} of body {geom.body} is among the colliders"
@@ -141,6 +129,22 @@ def build(
     _require_apart(model, overlap)
     add_node_reactions(model, -1.0)
     return model
+
+
+def _require_possible(options: Options, pairs: Pairs, colliders: Colliders, names: Names) -> None:
+    """ValueError for options out of range, or that do not fit what can touch."""
+    if not 1 <= options.max_impacts <= 1000:
+        raise ValueError(f"max_impacts is {options.max_impacts}; it must be from 1 to 1000")
+    if options.impact_law not in restitution.LAWS:
+        known = ", ".join(restitution.LAWS)
+        raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
+    for i in range(len(pairs.e)) if options.whole_steps else ():
+        called = f"whole_steps is True, but {names.contacts[names.contact_of[i]]}"
+        if pairs.kind[i] > contacts.BALLS:
+            rule = "take corners and spheres on planes and on each other"
+            raise ValueError(f"{called} is between shapes with faces that end; {rule}")
+    if colliders.geoms and not options.whole_steps:
+        raise ValueError("there are colliders, but whole_steps is False; it must be True")
 
 
 def start(
@@ -266,11 +270,8 @@ def momenta(model: Model) -> tuple[Array, Array]:
     """(linear momentum (3,) [kg m/s], angular momentum about the origin (3,) [kg m^2/s]),
     world.
     """
-    q, v = state(model)
-    return (
-        rigid_bodies.momentum(model.bodies, v),
-        rigid_bodies.angular_momentum(model.bodies, q, v),
-    )
+    (q, v), bodies = state(model), model.bodies
+    return rigid_bodies.momentum(bodies, v), rigid_bodies.angular_momentum(bodies, q, v)
 
 
 def reactions(model: Model, since: Array | None = None) -> Array:
@@ -295,7 +296,7 @@ def reactions(model: Model, since: Array | None = None) -> Array:
     shares = [
         redundancy.share(model.constraints, model.kept, model.bodies.held, q, found) for q in ends
     ]
-    return sum(shares) / len(ends)
+    return np.mean(shares, axis=0)
 
 
 def contact_impulses(model: Model) -> Array:
@@ -375,31 +376,24 @@ def part(model: Model, name: str) -> Array:
 
 def _require_apart(model: Model, overlap: float) -> None:
     """ValueError for contacts that overlap at the start, or more of colliders than room."""
-    gaps = part(model, "pairs")[: len(model.pairs.kind), c.GAP]
-    for called, gap in zip(map(model.names.contacts.__getitem__, model.names.contact_of), gaps):
-        _require_gap(called, gap, overlap)
     if part(model, "counters")[c.FAILURE, 0] == slots.NO_ROOM:
         raise ValueError(failure(model))
-    count = part(model, "counters")[c.USED, 0]
-    for pair in part(model, "used")[:count, 0]:
-        _require_gap(contact_name(model, pair), part(model, "pairs")[pair, c.GAP], overlap)
-
-
-def _require_gap(called: str, gap: float, overlap: float) -> None:
-    """ValueError for a contact that overlaps too much, or has no number for a gap."""
-    if not gap >= -overlap:
-        raise ValueError(
-            f"{called} overlaps by {-gap:.3g} m at the start; "
-            f"it must not by more than {overlap:g} m: move its body"
-        )
+    count, gaps = part(model, "counters")[c.USED, 0], part(model, "pairs")[:, c.GAP]
+    listed = zip(map(model.names.contacts.__getitem__, model.names.contact_of), gaps)
+    found = ((contact_name(model, pair), gaps[pair]) for pair in part(model, "used")[:count, 0])
+    for called, gap in (*listed, *found):
+        if not gap >= -overlap:
+            raise ValueError(
+                f"{called} overlaps by {-gap:.3g} m at the start; "
+                f"it must not by more than {overlap:g} m: move its body"
+            )
 
 
 def _named(names: Names, n: int, pairs: Pairs, shaped: int) -> Names:
     """Names for everything: numbers where none are given."""
-    count = len(pairs.kind)
     bodies = names.bodies or tuple(f"body {i}" for i in range(n))
     colliders = names.colliders or tuple(f"shape {i}" for i in range(shaped))
     if names.contacts:
         return Names(bodies, names.contacts, names.contact_of, colliders)
-    called = tuple(f"contact {i}" for i in range(count))
-    return Names(bodies, called, tuple(range(count)), colliders)
+    numbers = tuple(range(len(pairs.kind)))
+    return Names(bodies, tuple(f"contact {i}" for i in numbers), numbers, colliders)

@@ -132,18 +132,20 @@ def _blocks(constraints: Constraints) -> tuple:
             rest[at : at + 3] for at in range(0, len(rest), 3)
         ]:
             block, first = np.zeros(c.BLOCK), group[0]
-            if is_ball and group is points:
+            is_point = is_ball and group is points
+            if is_point:
                 block[c.PA : c.PA + 3] = rows.p[first]
                 block[c.NB : c.NB + 3] = rows.c[points] @ rows.n[points]
             else:
                 for r, i in enumerate(group):
-                    (
-                        block[c.PA + 3 * r : c.PA + 3 * r + 3],
-                        block[c.NB + 3 * r : c.NB + 3 * r + 3],
-                    ) = rows.p[i], rows.n[i]
+                    o = 3 * r
+                    block[c.PA + o : c.PA + o + 3], block[c.NB + o : c.NB + o + 3] = (
+                        rows.p[i],
+                        rows.n[i],
+                    )
                     block[c.OFFSET + r], block[c.K_ROW + r] = rows.c[i], rows.kind[i]
             kind = c.MIXED if (rows.kind[group] == POINT).any() else c.DIRECTIONS
-            kind = c.POINTS if is_ball and group is points else kind
+            kind = c.POINTS if is_point else kind
             blocks.append(block)
             integers.append((kind, rows.a[first], rows.b[first], len(group)))
             owners.append(joint)
@@ -194,12 +196,9 @@ def _parts(
 ) -> dict:
     """All parts of the arena by name."""
     n, k = len(bodies), len(pair_rows)
-    size, gather, pivots, reach, updates = sparse.plan(
-        [tuple(map(int, row[[c.A, c.B]])) for row in integers]
-    )
-    touching = [tuple(map(int, ab)) for ab in zip(pairs.a, pairs.b)]
-    if k:
-        touching += [tuple(map(int, row[[c.A, c.B]])) for row in integers]
+    joined = [(int(a), int(b)) for a, b in integers[:, [c.A, c.B]]]
+    size, gather, pivots, reach, updates = sparse.plan(joined)
+    touching = [(int(a), int(b)) for a, b in zip(pairs.a, pairs.b)] + joined if k else []
     numbers, envelope = skyline.plan(n, touching)
     flags = np.zeros((k, c.INTEGERS), np.int64)
     flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
