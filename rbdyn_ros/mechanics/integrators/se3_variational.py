@@ -116,13 +116,14 @@ def saddle(system, h, V, Q, F, K, S):
 
 
 @kernel
-def solve(system, h, Q, left, pi, V, w, lam, tolerance, max_iterations, K, S, z):
-    """Newton for (8.5) from (V, w, lam): ((V, w, lam), exp(hV), (r1, r2), iterations, relative
-    residual).
+def solve(system, options, h, Q, left, pi, guess, work):
+    """Solve (8.5) by Newton's method from the guess (V, w, lam): ((V, w, lam), exp(hV), (r1, r2),
+    iterations, relative residual).
 
-    The joint's gap is measured against the rod's length, the momenta against their own size.
+    The joint's gap is measured against the rod's length, the momenta against their own size. work
+    is room for matrices (6, 6), (11, 11) and a right-hand side (11,).
     """
-    iterations = 0
+    (V, w, lam), (K, S, z), iterations = guess, work, 0
     i_scale = 1.0 / (vec.size(left[0]) + vec.size(left[1]) + abs(pi[0]) + abs(pi[1]) + 1e-300)
     while True:
         r1, r2, r3, step = residual(system, h, V, w, lam, Q, left, pi)
@@ -130,7 +131,7 @@ def solve(system, h, Q, left, pi, V, w, lam, tolerance, max_iterations, K, S, z)
             r2 = w
         gap = abs(h) * vec.size(r3) / (system.center + abs(h) * vec.size(V[1]) + 1e-300)
         error = max((vec.size(r1[0]) + vec.size(r1[1]) + abs(r2[0]) + abs(r2[1])) * i_scale, gap)
-        if not error > tolerance or iterations == max_iterations:
+        if not error > options.tolerance or iterations == options.max_iterations:
             return (V, w, lam), step, (r1, r2), iterations, error
         saddle(system, h, V, Q, step[0], K, S)
         z[0], z[1], z[2] = r1[0]
@@ -145,21 +146,21 @@ def solve(system, h, Q, left, pi, V, w, lam, tolerance, max_iterations, K, S, z)
 
 
 @inlined
-def stage(system, load, h, tolerance, max_iterations, u0, u1, x, Q, w, u, guess, K, S, z):
-    """One step of (8.5): (x, Q, w, u, (V, w, lam), iterations, error).
+def stage(system, options, load, h, forces, state, guess, work):
+    """Take one step of (8.5) from the state (x, Q, w, u) under the cart's forces at its two ends:
+    (state, (V, w, lam), iterations, error).
 
     What Newton leaves of r1 and r2 is handed on to the momenta at k+1: they are exact whatever the
     tolerance.
     """
+    (x, Q, w, u), (u0, u1) = state, forces
     m, half, d = system.rod_mass, 0.5 * h, system.joint_damping
     R = unit_quaternion.matrix(Q)
     Vc = unit_quaternion.rotated_back(Q, rod_on_cart.center_velocity(system, R, w, u))
     mu = discrete_twist.metric(system.inertia, m, (w, Vc))
     left = discrete_twist.sum(mu, discrete_twist.scaled(half, wrench(system, load, Q)))
     pi = (system.cart_mass * u[0] + half * u0[0], system.cart_mass * u[1] + half * u0[1])
-    guess, step, (r1, r2), iterations, error = solve(
-        system, h, Q, left, pi, *guess, tolerance, max_iterations, K, S, z
-    )
+    guess, step, (r1, r2), iterations, error = solve(system, options, h, Q, left, pi, guess, work)
     V, c, _ = guess
     x = (x[0] + h * c[0], x[1] + h * c[1])
     Q = unit_quaternion.repaired(unit_quaternion.product(Q, step[0]))
@@ -175,7 +176,7 @@ def stage(system, load, h, tolerance, max_iterations, u0, u1, x, Q, w, u, guess,
     Mb = system.cart_mass - b
     P = (Mb * c[0] + half * u1[0] + f[0] - r2[0], Mb * c[1] + half * u1[1] + f[1] - r2[1])
     w, u = rod_on_cart.velocities(system, R, p, P)
-    return x, Q, w, u, guess, iterations, error
+    return (x, Q, w, u), guess, iterations, error
 
 
 @kernel
@@ -187,36 +188,35 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     """
     x, Q, w, u = memory.read(q, v)
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
-    tolerance, max_iterations = options.tolerance, options.max_iterations
-    K, S, z = np.empty((6, 6)), np.empty((11, 11)), np.empty(11)
+    work = np.empty((6, 6)), np.empty((11, 11)), np.empty(11)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
     V = unit_quaternion.rotated_back(
         Q, rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u)
     )
     guess = ((w, V), u, (0.0, 0.0, 0.5 * system.rod_mass * system.gravity))
-    iterations, worst = 0, 0.0
+    state, iterations, worst = (x, Q, w, u), 0, 0.0
     for i in range(n):
-        x0, Q0, w0, c0, s = x, Q, w, u, t + i * h
+        start, s = state, t + i * h
         for j in range(weights.shape[0]):
             hj = h * weights[j]
             s += hj
             u0 = u1
             if sines.shape[0] > 0:
                 u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s))
-            x, Q, w, u, guess, count, error = stage(
-                system, load, hj, tolerance, max_iterations, u0, u1, x, Q, w, u, guess, K, S, z
+            state, guess, count, error = stage(
+                system, options, load, hj, (u0, u1), state, guess, work
             )
             iterations += count
             if not abs(hj) * vec.size(guess[0][0]) < math.pi:
                 error = math.inf  # the logarithm of such a turn is that of a shorter one
-            if not error <= tolerance:
-                memory.write(q, v, x0, Q0, w0, c0)
+            if not error <= options.tolerance:
+                memory.write(q, v, *start)
                 return i, iterations, error
             worst = max(worst, error)
         if i == n - 1:
             memory.write_reaction(
-                reaction, rod_on_cart.joint_force(system, load, Q0, w0, c0, Q, w, u, h)
+                reaction, rod_on_cart.joint_force(system, load, *start[1:], *state[1:], h)
             )
-    memory.write(q, v, x, Q, w, u)
+    memory.write(q, v, *state)
     return n, iterations, worst
