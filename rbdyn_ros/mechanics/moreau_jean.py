@@ -308,7 +308,7 @@ def solve(m, tolerance, gain, anew):
             coupled.couple(m)
         if coupled.solve(m, tolerance, gain):
             return True
-    return friction.solve(m, tolerance, 0.0, True) < friction.FAILED
+    return friction.solve(m, tolerance, 0.0) < friction.FAILED
 
 
 @part

@@ -44,7 +44,7 @@ def nudge(m, h):
     joined = len(blocks) > 0
     if joined:
         if arena.counters(m)[c.RESPONDED] == 0:
-            friction.respond_to_changes(m, h, False)
+            friction.respond_to_changes(m, h)
         for j in range(len(blocks)):
             arena.add(blocks, j, c.LAM, get(blocks, j, c.D))
     for i in range(len(bodies)):
@@ -85,7 +85,7 @@ def advance_part(m, h, whole):
         count[c.ROUNDS] += 1
         displacements(m, h, whole)
         stalls = count[c.STALLS]
-        change = friction.solve(m, tolerance, h, False)
+        change = friction.solve(m, tolerance, h)
         if change == friction.FAILED:
             return False
         stalled = least == 0.0 and k > 1 and count[c.STALLS] > stalls

@@ -270,7 +270,7 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
         mu = table[:, c.MU] = random.uniform(0.0, 3.0, 2)
         q = W @ random.normal(size=6)
         table[:, c.LA : c.LA + 3], table[:, c.U : c.U + 3] = 0.0, q.reshape(2, 3)
-        assert friction.solve(model.arena, 1e-12, 0.0, True) < friction.FAILED
+        assert friction.solve(model.arena, 1e-12, 0.0) < friction.FAILED
         problem = fc3d.problem(W, q, mu)
         assert fc3d.error(problem, table[:, c.LA : c.LA + 3].ravel()) < 1e-9
         kinds |= set(table[:, c.STATUS])

@@ -1,17 +1,11 @@
-"""The active contact pairs of bodies at the node, as the law of an impact reads them
-(`exchange`).
-"""
+"""The active contact pairs of bodies, as sweeps and the law of an impact read them."""
 
-from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, smooth
+from rbdyn_ros.kernel import inlined
+from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import velocity as node
 from rbdyn_ros.mechanics.arena import get, get9, put
-from rbdyn_ros.mechanics.contact import friction as solver
 from rbdyn_ros.mechanics.contact import pairs
 
-TOLERANCE = 1e-14  # [m/s]
 FALLS_BACK = False  # where several contacts meet Stronge's law fails
 
 
@@ -95,58 +89,10 @@ def ask(m, k, u, back):
     put(arena.pairs(m), k, c.U, (u[0] + back, u[1], u[2]))
 
 
-@part
-def solve(m):
-    """The impulses of the active pairs at the node; whether they were found."""
-    return solver.solve(m, TOLERANCE, 0.0, True) < solver.FAILED
-
-
-@part
-def couple(m):
-    """W_kk with the joints reacting."""
-    if len(arena.blocks(m)) > 0:
-        solver.couple_all(m, 0.0, True)
-
-
-@part
-def respond_to_all(m):
-    """The velocities of the node follow all impulses."""
-    node.node_velocities(m, True)
-
-
 @inlined
 def velocity(m, k):
     """u of pair k after its impulses."""
     return pairs.velocity(m, k)
-
-
-@part
-def begin_sweeps(m):
-    """The velocities follow all impulses, and then their changes."""
-    node.node_velocities(m, True)
-    table = arena.pairs(m)
-    for at in range(count(m)):
-        k = member(m, at)
-        put(table, k, c.U, pairs.velocity(m, k))
-        put(table, k, c.L_B, get(table, k, c.LA))
-    if len(arena.blocks(m)) > 0:  # then U_X, U_W are what has changed since
-        smooth.clear(m, c.U_X, c.U_W)
-
-
-@inlined
-def swept_velocity(m, k):
-    """u of pair k within a sweep."""
-    u = pairs.velocity(m, k)
-    return vec.add(u, get(arena.pairs(m), k, c.U)) if len(arena.blocks(m)) > 0 else u
-
-
-@inlined
-def respond_to(m, k, change):
-    """The velocities follow the change of the impulse of pair k."""
-    if len(arena.blocks(m)) > 0:
-        solver.respond_to_changes(m, 0.0, True)
-    else:
-        pairs.accelerate(m, k, change)
 
 
 @inlined

@@ -6,12 +6,14 @@ W is kept in the part `saved` of the arena from one solution to the next: with t
 step the velocities after the impulses, which are measured, tell what is left to be solved for.
 """
 
+import sys
+
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put, put9
-from rbdyn_ros.mechanics.contact import friction
+from rbdyn_ros.mechanics.contact import active_pairs, friction, sweeps
 from rbdyn_ros.mechanics.contact.pairs import push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 
@@ -74,6 +76,25 @@ def couple(m):
         put9(pairs, active[at], c.W_OWN, block(W, n, at, at))
 
 
+@inlined
+def free_velocity(m, k, W, old):
+    """u of pair k without its impulse."""
+    u = vec.add(get(arena.pairs(m), k, c.U), get(arena.pairs(m), k, c.Z))
+    return vec.sub(u, vec.matvec(W, old))
+
+
+@inlined
+def respond_to(m, at, h, change):
+    """The velocities follow the change of the impulse of active pair `at`."""
+    W, active, n = arena.saved(m), arena.active(m), arena.counters(m)[c.ACTIVE]
+    for other in range(n):
+        du = vec.matvec(block(W, n, at, other), change)
+        arena.add(arena.pairs(m), active[other], c.Z, du)
+
+
+sweep = sweeps.of(active_pairs, sys.modules[__name__], friction.solve_one, "_coupled")
+
+
 @part
 def solve(m, tolerance, gain):
     """The impulses LA of the active pairs whose velocities at the present LA are U, until a sweep
@@ -88,22 +109,10 @@ def solve(m, tolerance, gain):
         put9(pairs, k, c.W_OWN, block(W, n, at, at))
         put(pairs, k, c.L_B, get(pairs, k, c.LA))
         put(pairs, k, c.Z, (0.0, 0.0, 0.0))
-    for sweep in range(SWEEPS):
-        moved, total, lawful = 0.0, 0.0, True
-        for at in range(n):
-            k = active[at]
-            old, u = get(pairs, k, c.LA), vec.add(get(pairs, k, c.U), get(pairs, k, c.Z))
-            lawful = friction.solve_one(pairs, k, u) and lawful
-            change = vec.sub(get(pairs, k, c.LA), old)
-            by = pairs[k, c.W_OWN] * vec.size(change)
-            moved += by
-            total += pairs[k, c.W_OWN] * vec.size(get(pairs, k, c.LA))
-            if by > 0.0:
-                for other in range(n):
-                    du = vec.matvec(block(W, n, at, other), change)
-                    arena.add(pairs, active[other], c.Z, du)
+    for k in range(SWEEPS):
+        moved, total, lawful, _ = sweep(m, False, 0.0, ())
         arena.counters(m)[c.SWEEPS] += 1
-        if sweep == 0:
+        if k == 0:
             first = moved
         if not moved < friction.FAILED:
             break

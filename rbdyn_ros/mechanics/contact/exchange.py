@@ -9,16 +9,16 @@ P.u+ <= 0, so that T+ - T- = P.u+ - P.W P/2 <= 0. Poisson's law follows the impu
 others of at least s e times their size; Stronge's is that of one contact (`restitution`).
 
 The functions are templates (`binding`): `contacts` is `active_pairs` or `active_contacts`, whose
-functions read and write the contacts of the impact. `slow` is the velocity of parting below which
+functions read and write the contacts of the impact, `solver` is `friction` or `contact_law`. `slow` is the velocity of parting below which
 a contact stays closed.
 """
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.mechanics.contact import restitution
+from rbdyn_ros.mechanics.contact import restitution, sweeps
 from rbdyn_ros.mechanics.contact.binding import bind
 from rbdyn_ros.mechanics.solvers import fc3d
 
-contacts = None  # the module to which `bind` binds the templates
+contacts = solver = sweep = None  # to which `of` binds the templates
 
 APPROACHING = 1e-9  # [m/s] a normal velocity that counts as an impact
 LAW_FAILED, MEET_FAILED = 6, 7  # why there are no impulses by Stronge's law
@@ -48,7 +48,7 @@ def impulses(m, share, slow):
         k = contacts.member(m, at)
         contacts.put_impulse(m, k, (0.0, 0.0, 0.0))
         contacts.ask(m, k, contacts.before(m, k), rebound(m, k, share, slow))
-    return contacts.solve(m)
+    return solver.solve_impact(m)
 
 
 def least(m, k, share, slow):
@@ -57,32 +57,30 @@ def least(m, k, share, slow):
     return p if contacts.own(m, k)[0][0] * p >= slow else 0.0
 
 
+def restore(m, k, W, q, old, how):
+    """The impulse of contact k in its restitution, with that of the compression; whether it is
+    one.
+    """
+    P = contacts.kept(m, k)
+    p, free = least(m, k, how[0], how[1]), vec.add(q, vec.matvec(W, P))
+    mu = contacts.friction(m, k)
+    new, found = restitution.at_least(W, free, mu, p, vec.sub(old, P))
+    return vec.add(P, new), found
+
+
 def expand(m, share, slow):
     """The kept impulses and those of the restitution, at least `share` e times their normal ones,
     by sweeps of Gauss and Seidel; whether they were found.
     """
-    moved, size, lawful = 0.0, 0.0, True
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
         P = contacts.kept(m, k)
         more = least(m, k, share, slow) / max(P[0], 1e-300)
         contacts.put_impulse(m, k, vec.axpy(more, P, P))
-    contacts.begin_sweeps(m)
+    solver.begin_sweeps(m)
+    moved, size, lawful = 0.0, 0.0, True
     for _ in range(SWEEPS):
-        moved, size, lawful = 0.0, 1e-300, True
-        for at in range(contacts.count(m)):
-            k = contacts.member(m, at)
-            W, P = contacts.own(m, k), contacts.kept(m, k)
-            old = vec.sub(contacts.impulse(m, k), P)
-            q = vec.sub(contacts.swept_velocity(m, k), vec.matvec(W, old))
-            p = least(m, k, share, slow)
-            new, found = restitution.at_least(W, q, contacts.friction(m, k), p, old)
-            lawful = lawful and found
-            change = vec.sub(new, old)
-            contacts.put_impulse(m, k, vec.add(P, new))
-            moved += W[0][0] * vec.size(change)
-            size += W[0][0] * vec.size(contacts.impulse(m, k))
-            contacts.respond_to(m, k, change)
+        moved, size, lawful, _ = sweep(m, False, 0.0, (share, slow))
         if not moved > TOLERANCE + ROUND_OFF * size:
             break
     return lawful and moved <= STALLED * size
@@ -92,7 +90,7 @@ def work(m):
     """(energy that the impulses give, size of what they exchange): sum of P.(u- + u+)/2, what a
     prescribed velocity does left out.
     """
-    contacts.respond_to_all(m)
+    solver.respond_to_all(m)
     gained, size = 0.0, 0.0
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
@@ -120,7 +118,7 @@ def collide_each(m, slow):
             contacts.fail(m, LAW_FAILED, k)
             return False
         contacts.put_impulse(m, k, P)
-    contacts.respond_to_all(m)
+    solver.respond_to_all(m)
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
         own = vec.matvec(contacts.own(m, k), contacts.impulse(m, k))
@@ -143,7 +141,7 @@ def exchange(m, energy, spent, slow):
         return impulses(m, 0.0, slow)
     has_phases = law == restitution.POISSON or law == restitution.ENERGETIC
     if has_phases:
-        contacts.couple(m)
+        solver.couple_impact(m)
     if law == restitution.ENERGETIC:
         found = collide_each(m, slow)
         if found or not contacts.FALLS_BACK:
@@ -167,9 +165,10 @@ def exchange(m, energy, spent, slow):
     return False
 
 
-TEMPLATES = (rebound, rebounds, impulses, least, expand, work, collide_each, exchange)
-
-
-def of(module):
-    """The kernel `exchange(m, energy, spent, slow)` of the contacts that a module reads."""
-    return bind(TEMPLATES, module)["exchange"]
+def of(contacts, solver):
+    """The kernel `exchange(m, energy, spent, slow)` of the contacts that a module reads, whose
+    impulses another one finds.
+    """
+    scope = bind((rebound, rebounds, impulses, least, restore), contacts, solver=solver)
+    scope["sweep"] = sweeps.of(contacts, solver, scope["restore"], "_restore")
+    return bind((expand, work, collide_each, exchange), contacts, **scope)["exchange"]

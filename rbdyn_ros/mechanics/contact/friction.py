@@ -8,6 +8,7 @@ there the impulses are those of `lagrangian`. A single contact of bodies with jo
 with the joints reacting, and needs no more than the exact law.
 """
 
+import sys
 from math import sqrt
 
 from rbdyn_ros.geometry import vec
@@ -15,6 +16,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.contact import active_pairs, sweeps
 from rbdyn_ros.mechanics.contact.lagrangian import (
     FAILED,
     ROUND_OFF,
@@ -25,13 +27,14 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
 from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, contact
-from rbdyn_ros.mechanics.velocity import respond
+from rbdyn_ros.mechanics.velocity import node_velocities, respond
 
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
 # both ends
 FAR = 1.5
 SWEEPS = 2000
 FEW_SWEEPS = 40  # in whole steps
+IMPACT_TOLERANCE = 1e-14  # [m/s]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
 SWEPT = 8  # contacts: more of them are not swept first
@@ -83,16 +86,30 @@ def collect(m):
 
 
 @inlined
-def solve_one(pairs, k, u):
-    """Set LA of pair k to what the law wants where u is its velocity at the present LA; whether
-    there is such an impulse.
-    """
-    W, old = get9(pairs, k, c.W_OWN), get(pairs, k, c.LA)
-    q = vec.sub(u, vec.matvec(W, old))
-    found = contact(W, q, pairs[k, c.MU], old)
-    put(pairs, k, c.LA, found.r)
-    pairs[k, c.STATUS] = found.kind
-    return found.kind != NONE
+def solve_one(m, k, W, q, old, how):
+    """The impulse of pair k whose velocity without it is q; whether there is one."""
+    found = contact(W, q, arena.pairs(m)[k, c.MU], old)
+    arena.pairs(m)[k, c.STATUS] = found.kind
+    return found.r, found.kind != NONE
+
+
+@inlined
+def free_velocity(m, k, W, old):
+    """u of pair k without its impulse, within a sweep."""
+    u = vec.add(get(arena.pairs(m), k, c.U), velocity(m, k))
+    return vec.sub(u, vec.matvec(W, old))
+
+
+@part
+def respond_to(m, at, h, change):
+    """The velocities follow the change of the impulse of active pair `at`."""
+    if len(arena.blocks(m)) > 0:
+        respond_to_changes(m, h)
+    else:
+        accelerate(m, arena.active(m)[at], change)
+
+
+sweep = sweeps.of(active_pairs, sys.modules[__name__], solve_one)
 
 
 @part
@@ -103,9 +120,9 @@ def fail(m, k):
 
 
 @part
-def solve(m, tolerance, h, at_node):
+def solve(m, tolerance, h):
     """The impulses LA of the active pairs whose velocities at the present LA are U, of a step of h
-    or at the node.
+    or, h = 0, at the node.
 
     Returns the change of the first sweep over the tolerance [m/s], FAILED if no impulses are
     found. U_X, U_W: what the impulses change of the bodies' velocities, where there are no joints.
@@ -118,7 +135,7 @@ def solve(m, tolerance, h, at_node):
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
     shaped = len(arena.colliders(m)) > 0
     has_matrix = len(arena.skyline(m)) > 0 and not shaped
-    if shaped and not joined and solve_slow(m, tolerance, h, at_node):
+    if shaped and not joined and solve_slow(m, tolerance, h):
         return 0.0
     if has_matrix and (n > SWEPT or joined and n > 1):
         moved, size = unlawful(m)
@@ -126,43 +143,26 @@ def solve(m, tolerance, h, at_node):
             return moved / (tolerance + ROUND_OFF * size)
         restart(m)
     if joined:
-        if n == 1 and not at_node:
+        if n == 1 and h > 0.0:
             change = solve_again(m, tolerance, h)
             if change < FAILED:
                 return change
             restart(m)
-        couple_all(m, h, at_node)
-    first, moved, size, farthest, where, lawful = 0.0, 0.0, 0.0, 0.0, 0, True
+        couple_all(m, h)
+    first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
     is_whole = arena.clock(m)[c.WHOLE] != 0.0
-    for sweep in range(FEW_SWEEPS if is_whole else SWEEPS):
-        moved, size, farthest, lawful = 0.0, 1e-300, -1.0, True
-        is_back = is_whole and sweep % 2 == 1  # piles are long ways for a change
-        for at in range(n):
-            k = active[n - 1 - at if is_back else at]
-            old, u = get(pairs, k, c.LA), get(pairs, k, c.U)
-            if sweep > 0 or at > 0:
-                u = vec.add(u, velocity(m, k))
-            lawful = solve_one(pairs, k, u) and lawful
-            change = vec.sub(get(pairs, k, c.LA), old)
-            by = pairs[k, c.W_OWN] * vec.size(change)
-            moved += by
-            size += pairs[k, c.W_OWN] * vec.size(get(pairs, k, c.LA))
-            if by > farthest:
-                farthest, where = by, k
-            if by > 0.0:
-                if not joined:
-                    accelerate(m, k, change)
-                elif n > 1 or not lawful:
-                    respond_to_changes(m, h, at_node)
+    for k in range(FEW_SWEEPS if is_whole else SWEEPS):
+        # piles are long ways for a change
+        moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, ())
         count[c.SWEEPS] += 1
         allowed = tolerance + ROUND_OFF * size
-        if sweep == 0:
+        if k == 0:
             first = moved / allowed
         if (moved <= allowed or joined and n == 1) and lawful:
             return first
         if not moved < FAILED:
             return fail(m, where)
-        if sweep == 1 and has_matrix and not joined and 1 < n <= SWEPT:
+        if k == 1 and has_matrix and not joined and 1 < n <= SWEPT:
             if solve_lagrangian(m, 0.3 * tolerance):
                 return first
             restart(m)  # what is left is no start for sweeps
@@ -187,12 +187,12 @@ def is_slow(m, h):
 
 
 @part
-def solve_slow(m, tolerance, h, at_node):
+def solve_slow(m, tolerance, h):
     """The impulses of colliders that hardly move, by Newton's method, if their matrix has room;
     whether they were found. Where not, Newton's method rests for 1, 2, 4, ... LONGEST_REST rounds.
     """
     count = arena.counters(m)
-    if at_node:
+    if h == 0.0:
         return False
     if count[c.RESTS] > 0 or not is_slow(m, h) or not skyline.follow(m):
         count[c.RESTS] = max(count[c.RESTS] - 1, 0)
@@ -217,49 +217,48 @@ def solve_again(m, tolerance, h):
     if pairs[k, c.COUPLED] == 0.0:
         return FAILED
     W, old, u = get9(pairs, k, c.W_JOINED), get(pairs, k, c.LA), get(pairs, k, c.U)
-    found = contact(W, vec.sub(u, vec.matvec(W, old)), pairs[k, c.MU], old)
-    put(pairs, k, c.LA, found.r)
-    pairs[k, c.STATUS] = found.kind
-    respond_to_changes(m, h, False)
+    r, is_taken = solve_one(m, k, W, vec.sub(u, vec.matvec(W, old)), old, ())
+    put(pairs, k, c.LA, r)
+    respond_to_changes(m, h)
     arena.counters(m)[c.SWEEPS] += 1
-    is_taken, size = found.kind != NONE, W[0][0] * vec.size(found.r)
+    size = W[0][0] * vec.size(r)
     if is_taken:
-        rest = natural(found.r, vec.add(u, velocity(m, k)), pairs[k, c.MU], W[0][0])
+        rest = natural(r, vec.add(u, velocity(m, k)), pairs[k, c.MU], W[0][0])
         is_taken = vec.size(rest) <= tolerance + ROUND_OFF * size
     if not is_taken:
         return FAILED
     arena.counters(m)[c.RESPONDED] = 1
-    moved = W[0][0] * vec.size(vec.sub(found.r, old))
+    moved = W[0][0] * vec.size(vec.sub(r, old))
     return moved / (tolerance + ROUND_OFF * size)
 
 
 @part
-def couple_all(m, h, at_node):
+def couple_all(m, h):
     """W_OWN of the active pairs with the joints reacting."""
     active = arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
-        couple(m, active[at], h, at_node)
+        couple(m, active[at], h)
 
 
 @part
-def couple(m, k, h, at_node):
+def couple(m, k, h):
     """W_OWN of pair k with the joints reacting."""
     pairs = arena.pairs(m)
     for j in range(3):
         smooth.clear(m, c.D_X, c.D_W)
         push(m, k, _UNIT[j], c.D_X, c.D_W)
-        respond(m, h, at_node)
+        respond(m, h, h == 0.0)
         u = velocity(m, k)
         for r in range(3):
             pairs[k, c.W_OWN + 3 * r + j] = u[r]
-    if not at_node:
+    if h > 0.0:
         put9(pairs, k, c.W_JOINED, get9(pairs, k, c.W_OWN))
         pairs[k, c.COUPLED] = 1.0
     smooth.clear(m, c.U_X, c.U_W)
 
 
 @part
-def respond_to_changes(m, h, at_node):
+def respond_to_changes(m, h):
     """U_X, U_W, D_X, D_W: what the change of the impulses from L_B to LA gives the bodies while
     the joints react.
     """
@@ -268,4 +267,37 @@ def respond_to_changes(m, h, at_node):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         push(m, k, vec.sub(get(pairs, k, c.LA), get(pairs, k, c.L_B)), c.D_X, c.D_W)
-    respond(m, h, at_node)
+    respond(m, h, h == 0.0)
+
+
+@part
+def solve_impact(m):
+    """The impulses of the active pairs at the node; whether they were found."""
+    return solve(m, IMPACT_TOLERANCE, 0.0) < FAILED
+
+
+@part
+def couple_impact(m):
+    """W_OWN of the active pairs at the node with the joints reacting."""
+    if len(arena.blocks(m)) > 0:
+        couple_all(m, 0.0)
+
+
+@part
+def respond_to_all(m):
+    """The velocities of the node follow all impulses."""
+    node_velocities(m, True)
+
+
+@part
+def begin_sweeps(m):
+    """The velocities of the active pairs at the node follow their impulses; U_X, U_W are what
+    changes from now on.
+    """
+    node_velocities(m, True)
+    pairs, active = arena.pairs(m), arena.active(m)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        put(pairs, k, c.U, velocity(m, k))
+        put(pairs, k, c.L_B, get(pairs, k, c.LA))
+    smooth.clear(m, c.U_X, c.U_W)

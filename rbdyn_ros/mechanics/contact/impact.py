@@ -13,14 +13,13 @@ from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
-from rbdyn_ros.mechanics.contact import active_pairs, exchange
-from rbdyn_ros.mechanics.contact.active_pairs import solve
+from rbdyn_ros.mechanics.contact import active_pairs, exchange, friction
 from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 
 TOUCHING = 1e-9  # [m] a gap that counts as closed
 RESTING = 0.005  # [1/s] times the step: a velocity below which a contact stays closed
-find_impulses = exchange.of(active_pairs)
+find_impulses = exchange.of(active_pairs, friction)
 
 
 @part
@@ -59,7 +58,7 @@ def strike(m, h, share):
     pairs, active, hit = arena.pairs(m), arena.active(m), False
     velocity.prepare_node(m)
     if gather(m, 0.5, False) > 0:
-        if not solve(m):
+        if not friction.solve_impact(m):
             return False
         push_all(m)
     before = velocity.node_velocities(m, False)
@@ -92,7 +91,7 @@ def observe(m):
         put(pairs, k, c.KEEP, get(pairs, k, c.LA))
     velocity.prepare_node(m)
     n = gather(m, 0.5, False)
-    solved = n == 0 or solve(m)
+    solved = n == 0 or friction.solve_impact(m)
     if n > 0:
         velocity.node_velocities(m, True)
     for k in range(len(pairs)):

@@ -11,7 +11,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, smooth, turn, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, put, put9
-from rbdyn_ros.mechanics.contact import impact
+from rbdyn_ros.mechanics.contact import friction, impact
 from rbdyn_ros.mechanics.contact.broad_phase import find_contacts
 from rbdyn_ros.mechanics.contact.pairs import accelerate, any_gap, is_unjointed, push, stays
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
@@ -259,7 +259,8 @@ def throw_back(m, most):
             u = get(pairs, k, c.BEFORE)
             put(pairs, k, c.LA, (0.0, 0.0, 0.0))
             put(pairs, k, c.U, (u[0] - share * pairs[k, c.SLACK], u[1], u[2]))
-        if impact.solve(m) and velocity.node_velocities(m, True) <= most + ROUND_OFF * abs(most):
+        allowed = most + ROUND_OFF * abs(most)
+        if friction.solve_impact(m) and velocity.node_velocities(m, True) <= allowed:
             is_found = True
             break
         share *= 0.5

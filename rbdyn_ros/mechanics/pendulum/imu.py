@@ -19,8 +19,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import hot, inlined, specialize
 from rbdyn_ros.mechanics.integrators import memory, rk4
@@ -118,8 +116,9 @@ def contact_accelerations(system, c, work, t, x, R, w, u, dw, du):
         count += 1
     if count == 0:
         return dw, du, True
-    contact_law.couple(system, work, count, R)
-    if not contact_law.sweeps(work, count)[0] < np.inf:
+    work.count[0] = count
+    contact_law.couple(system, work, R)
+    if not contact_law.solve_impact(work):
         return dw, du, False
     for k in range(count):
         i = work.active[k]

@@ -1,12 +1,10 @@
-"""The active contacts of rod and cart at an impact, as its law reads them
-(`mechanics.contact.exchange`).
+"""The active contacts of rod and cart, as sweeps and the law of an impact read them
+(`mechanics.contact`).
 """
-
-import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined
-from rbdyn_ros.mechanics.pendulum_contact import contact_law, contact_state
+from rbdyn_ros.mechanics.pendulum_contact import contact_state
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import put, vector
 
 FALLS_BACK = True  # where several contacts meet, Poisson's law takes the place of Stronge's
@@ -21,7 +19,7 @@ def law(c):
 @inlined
 def count(c):
     """How many contacts are active."""
-    return c.touching[0]
+    return c.count[0]
 
 
 @inlined
@@ -63,7 +61,7 @@ def before(c, i):
 @inlined
 def own(c, i):
     """W_ii."""
-    return contact_law.block(c, c.place[i], c.place[i])
+    return block(c, c.place[i], c.place[i])
 
 
 @inlined
@@ -92,45 +90,28 @@ def ask(c, i, u, back):
 
 
 @inlined
-def solve(c):
-    """P of the active contacts at their q; whether they were found."""
-    return contact_law.sweeps(c, c.touching[0])[0] < np.inf
+def block(c, a, b):
+    """W_ab as three rows."""
+    W, i, j = c.W, 3 * a, 3 * b
+    return (
+        (W[i, j], W[i, j + 1], W[i, j + 2]),
+        (W[i + 1, j], W[i + 1, j + 1], W[i + 1, j + 2]),
+        (W[i + 2, j], W[i + 2, j + 1], W[i + 2, j + 2]),
+    )
+
+
+@inlined
+def velocity_of(c, i, u):
+    """u + sum W P at contact i."""
+    for b in range(c.count[0]):
+        u = vec.add(u, vec.matvec(block(c, c.place[i], b), vector(c.P, c.active[b])))
+    return u
 
 
 @inlined
 def velocity(c, i):
     """u of contact i after the impulses, u- + sum W P."""
-    u = vector(c.before, i)
-    for b in range(c.touching[0]):
-        W = contact_law.block(c, c.place[i], b)
-        u = vec.add(u, vec.matvec(W, vector(c.P, c.active[b])))
-    return u
-
-
-@inlined
-def swept_velocity(c, i):
-    """u of contact i within a sweep."""
-    return velocity(c, i)
-
-
-@inlined
-def couple(c):
-    """W is that of all contacts."""
-
-
-@inlined
-def respond_to_all(c):
-    """Velocities are computed where they are read."""
-
-
-@inlined
-def begin_sweeps(c):
-    """Velocities are computed where they are read."""
-
-
-@inlined
-def respond_to(c, i, change):
-    """Velocities are computed where they are read."""
+    return velocity_of(c, i, vector(c.before, i))
 
 
 @inlined

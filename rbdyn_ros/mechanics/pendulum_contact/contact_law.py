@@ -13,13 +13,22 @@ curvature. The sweeps then wind up the same inner stress again and again, until 
 or a contact opens; there they are sent at once.
 """
 
+import sys
+
 import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.contact import sweeps
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
-from rbdyn_ros.mechanics.pendulum_contact import contact_state
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import frame, put, vector
+from rbdyn_ros.mechanics.pendulum_contact import active_contacts, contact_state
+from rbdyn_ros.mechanics.pendulum_contact.active_contacts import block
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
+    frame,
+    on_world_axes,
+    put,
+    vector,
+)
 from rbdyn_ros.mechanics.solvers import fc3d_one_contact
 from rbdyn_ros.numerics import linear
 
@@ -34,8 +43,9 @@ _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 
 @part
-def couple(system, c, count, R):
+def couple(system, c, R):
     """W of the active contacts at R."""
+    count = c.count[0]
     c.fixed[0] = 1 if system.cart_free == 0.0 else 0
     for b in range(count):
         S, sigma = frame(c, c.active[b]), c.rho[c.active[b]]
@@ -48,22 +58,11 @@ def couple(system, c, count, R):
 
 
 @inlined
-def block(c, a, b):
-    """W_ab as three rows."""
-    W, i, j = c.W, 3 * a, 3 * b
-    return (
-        (W[i, j], W[i, j + 1], W[i, j + 2]),
-        (W[i + 1, j], W[i + 1, j + 1], W[i + 1, j + 2]),
-        (W[i + 2, j], W[i + 2, j + 1], W[i + 2, j + 2]),
-    )
-
-
-@inlined
 def rows(c, i):
     """How many components of u are zero at contact i: 3 sticking, 1 sliding, 0 open."""
-    if c.status[i] == fc3d_one_contact.STICK:
+    if c.status[i] == fc3d_one_contact.STICK and c.law[i, 0] > 0.0:
         return 3
-    return 1 if c.status[i] == fc3d_one_contact.SLIDE else 0
+    return 1 if c.P[i, 0] > 0.0 else 0
 
 
 @inlined
@@ -76,14 +75,42 @@ def direction(c, i, k):
     return 1.0, c.P[i, 1] / c.P[i, 0], c.P[i, 2] / c.P[i, 0]
 
 
+@inlined
+def along_rows(c, i, first):
+    """The impulse of contact i whose parts along its rows are z, from the `first` one on."""
+    P = (0.0, 0.0, 0.0)
+    for k in range(rows(c, i)):
+        P = vec.axpy(c.z[first + k], direction(c, i, k), P)
+    return P
+
+
 @part
-def active_velocity(c, count):
+def couple_rows(system, c, R):
+    """A: the velocities of the rows of the active contacts by impulses along them at R; how many
+    rows there are.
+    """
+    n = 0
+    for b in range(c.count[0]):
+        j = c.active[b]
+        for l in range(rows(c, j)):
+            f, row = on_world_axes(c, j, direction(c, j, l)), 0
+            dw, dx = touching.impulse_response(system, R, f, c.rho[j])
+            for a in range(c.count[0]):
+                i = c.active[a]
+                v = vec.matvec(frame(c, i), touching.point_velocity(R, dw, dx, c.rho[i]))
+                for k in range(rows(c, i)):
+                    c.A[row, n] = v[k]
+                    row += 1
+            n += 1
+    return n
+
+
+@part
+def active_velocity(c):
     """z := -u of the rows of all contacts at P; its size."""
-    row, size = 0, 0.0
+    row, size, count = 0, 0.0, c.count[0]
     for a in range(count):
-        u = vector(c.q, c.active[a])
-        for b in range(count):
-            u = vec.add(u, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
+        u = active_contacts.velocity_of(c, c.active[a], vector(c.q, c.active[a]))
         for k in range(rows(c, c.active[a])):
             c.z[row] = -u[k]
             row += 1
@@ -92,14 +119,14 @@ def active_velocity(c, count):
 
 
 @part
-def solve_active_set(c, count):
+def solve_active_set(c):
     """P := what gives all contacts the velocities of their kinds, sliding directions as they are;
     whether the cones allow it.
 
     Rows that depend on each other (two points of the rod that stick) leave a stress free, which
     stays as it is; where they contradict each other there is no such P.
     """
-    n = 0
+    n, count = 0, c.count[0]
     for b in range(count):
         for l in range(rows(c, c.active[b])):
             e, row = direction(c, c.active[b], l), 0
@@ -109,28 +136,27 @@ def solve_active_set(c, count):
                     c.A[row, n] = u[k]
                     row += 1
             n += 1
-    before = active_velocity(c, count)
+    before = active_velocity(c)
     is_full = linear.solve_consistent(c.A[:n, :n], c.z[:n]) == n
     column = 0
     for b in range(count):
-        i, change = c.active[b], (0.0, 0.0, 0.0)
-        for l in range(rows(c, i)):
-            change = vec.axpy(c.z[column], direction(c, i, l), change)
-            column += 1
+        i = c.active[b]
+        change = along_rows(c, i, column)
+        column += rows(c, i)
         put(c.more, i, change)
         if not fc3d_one_contact.inside(vec.add(vector(c.P, i), change), c.law[i, 0] * _ROUND):
             return False
-    add_more(c, count, 1.0)
-    if is_full or active_velocity(c, count) <= _CONTRADICTS * before:
+    add_more(c, 1.0)
+    if is_full or active_velocity(c) <= _CONTRADICTS * before:
         return True
-    add_more(c, count, -1.0)
+    add_more(c, -1.0)
     return False
 
 
 @inlined
-def add_more(c, count, factor):
+def add_more(c, factor):
     """P := P + factor `more`."""
-    for b in range(count):
+    for b in range(c.count[0]):
         i = c.active[b]
         put(c.P, i, vec.axpy(factor, vector(c.more, i), vector(c.P, i)))
 
@@ -152,11 +178,11 @@ def reach(mu, P, d):
 
 
 @part
-def advance_to_cone(c, count, farthest):
+def advance_to_cone(c, farthest):
     """P := P + s dP, dP the change of the last sweep, with the largest s that the cones allow;
     unchanged where that is not below `farthest`.
     """
-    s = farthest
+    s, count = farthest, c.count[0]
     for a in range(count):
         i = c.active[a]
         s = min(s, reach(c.law[i, 0], vector(c.P, i), vector(c.dP, i)))
@@ -216,70 +242,102 @@ def sticking_on_a_fixed_cart(W, q, mu):
 
 
 @inlined
-def alone(c, i, W, q, guess):
-    """The law of contact i for itself; q_N of one that has to rebound no impulse may leave."""
+def free_velocity(c, i, W, old):
+    """u of contact i without its own impulse."""
+    q = vector(c.q, i)
+    for b in range(c.count[0]):
+        if c.active[b] != i:
+            q = vec.add(q, vec.matvec(block(c, c.place[i], b), vector(c.P, c.active[b])))
+    return q
+
+
+@inlined
+def respond_to(c, at, h, change):
+    """Keep the change of an impulse; velocities are computed where they are read."""
+    put(c.dP, c.active[at], change)
+
+
+@inlined
+def solve_one(c, i, W, q, old, how):
+    """The impulse of contact i by its law, whether there is one; q_N of one that has to rebound no
+    impulse may leave.
+    """
     mu = c.law[i, 0]
     if c.fixed[0] == 1 and q[0] < 0.0 and (c.rebound[i] == 0.0 or c.law[i, 1] == 0.0):
         r, sticks = sticking_on_a_fixed_cart(W, q, mu)
         if sticks:
-            return fc3d_one_contact.Contact(r, fc3d_one_contact.STICK)
-    return fc3d_one_contact.contact(W, q, mu, guess)
+            c.status[i] = fc3d_one_contact.STICK
+            return r, True
+    found = fc3d_one_contact.contact(W, q, mu, old)
+    c.status[i] = found.kind
+    if found.kind == fc3d_one_contact.NONE:
+        contact_state.failed(c, contact_state.NO_LAW, i)
+    return found.r, found.kind != fc3d_one_contact.NONE
 
 
-@inlined
-def sweep(c, count):
-    """Each active contact once at the impulses of the others: (change of P, size of P); inf where
-    a contact has none.
-    """
-    moved, size = 0.0, 1e-300
-    for a in range(count):
-        i = c.active[a]
-        q, guess = vector(c.q, i), vector(c.P, i)
-        for b in range(count):
-            if b != a:
-                q = vec.add(q, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
-        solved = alone(c, i, block(c, a, a), q, guess)
-        if solved.kind == fc3d_one_contact.NONE:
-            contact_state.failed(c, contact_state.NO_LAW, i)
-            return np.inf, 1.0
-        change = vec.sub(solved.r, guess)
-        moved += vec.size(change)
-        size += vec.size(solved.r)
-        put(c.P, i, solved.r)
-        put(c.dP, i, change)
-        c.status[i] = solved.kind
-    return moved, size
+sweep = sweeps.of(active_contacts, sys.modules[__name__], solve_one)
 
 
 @part
-def repeated(c, count):
-    """Sweeps until P changes no more: (0, size of P); (inf, 1) where there is none."""
+def sweep_again(c):
+    """Sweeps until P changes no more: (0, size of P as velocities); (inf, 1) where there is
+    none.
+    """
     moved = size = 0.0
     for k in range(SWEEPS):
-        moved, size = sweep(c, count)
-        if not TOLERANCE * size < moved < np.inf:
-            return (0.0 if moved < np.inf else np.inf), size
-        if k % ACTIVE_SET_EVERY == ACTIVE_SET_EVERY - 1 and not solve_active_set(c, count):
-            advance_to_cone(c, count, _FARTHEST * size / moved)
+        moved, size, lawful, _ = sweep(c, False, 0.0, ())
+        if not lawful:
+            return np.inf, 1.0
+        if not moved > TOLERANCE * size:
+            return 0.0, size
+        if k % ACTIVE_SET_EVERY == ACTIVE_SET_EVERY - 1 and not solve_active_set(c):
+            advance_to_cone(c, _FARTHEST * size / moved)
     # once more from nothing and without that, which can lead in circles about a free inner stress
-    for a in range(count):
+    for a in range(c.count[0]):
         put(c.P, c.active[a], (0.0, 0.0, 0.0))
     for _ in range(SWEEPS):
-        if not _STALLED < moved * c.W[0, 0] < np.inf:
-            return (0.0 if moved < np.inf else np.inf), size
-        moved, size = sweep(c, count)
-    contact_state.failed(c, contact_state.NO_SWEEPS, count)
+        if not moved > _STALLED:
+            return 0.0, size
+        moved, size, lawful, _ = sweep(c, False, 0.0, ())
+        if not lawful:
+            return np.inf, 1.0
+    contact_state.failed(c, contact_state.NO_SWEEPS, c.count[0])
     return np.inf, 1.0
 
 
 @part
-def sweeps(c, count):
-    """P of the active contacts at their q: (change of P in the first sweep, size of P); inf where
-    there is none.
+def solve(c):
+    """P of the active contacts at their q: (change in the first sweep, size of P) as velocities;
+    inf where there is none.
     """
-    first, size = sweep(c, count)
-    if count == 1 or not TOLERANCE * size < first < np.inf:
+    first, size, lawful, _ = sweep(c, False, 0.0, ())
+    if not lawful:
+        return np.inf, 1.0
+    if c.count[0] == 1 or not first > TOLERANCE * size:
         return first, size
-    more, wound = repeated(c, count)
+    more, wound = sweep_again(c)
     # where the impulses grew, `first` is not small beside what they were
     return first + more, min(size, wound)
+
+
+@inlined
+def solve_impact(c):
+    """The impulses of an impact at their q; whether they were found."""
+    return solve(c)[0] < np.inf
+
+
+@inlined
+def couple_impact(c):
+    """W is that of all contacts."""
+
+
+@inlined
+def respond_to_all(c):
+    """Velocities are computed where they are read."""
+
+
+@part
+def begin_sweeps(c):
+    """q := u-, to which the impulses add."""
+    for a in range(c.count[0]):
+        put(c.q, c.active[a], vector(c.before, c.active[a]))

@@ -56,7 +56,7 @@ def steps(system, options, input, h, n, t, q, v, reaction):
             new, turn, impulse = maximal_rod.stage(system, E, inputs, state, guess, None)
             error = turn.error
         else:
-            new, turn, impulse, error = contact_step.solve(m, E, now, state, guess, count)
+            new, turn, impulse, error = contact_step.solve(m, E, now, state, guess)
         met = False
         if not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
             met = error <= tolerance and split_step.penetrated(C, c, now + h, new) >= 0
@@ -64,7 +64,7 @@ def steps(system, options, input, h, n, t, q, v, reaction):
             if not met and count == 0:
                 clear = world.clear(C, new[0], touching.axis(new[2]), now + h)
         if error <= tolerance and count > 0 and not (met and split):
-            split_step.take(c, count, h)
+            split_step.take(c, h)
             touched = True
         state, fails = new, not error <= tolerance
         if met and not split:

@@ -36,7 +36,7 @@ _ONCE = [
     ("interval", np.float64, (1,)),  # [s] that it advanced
     ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
     ("fixed", np.int64, (1,)),  # 1 the cart is: each block of W has rank 2
-    ("touching", np.int64, (1,)),  # contacts of an impact
+    ("count", np.int64, (1,)),  # of the active contacts
     ("impact_law", np.float64, (1,)),  # its law, of `contact.restitution.LAWS`
     # [s] when the obstacles were at their places, from where they move
     ("since", np.float64, (1,)),

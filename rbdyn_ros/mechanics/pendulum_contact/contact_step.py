@@ -27,6 +27,7 @@ from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum_contact import contact_law, contact_state
+from rbdyn_ros.mechanics.pendulum_contact.active_contacts import block
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
     aim,
     frame,
@@ -52,12 +53,12 @@ _ENLARGED = 100.0
 
 
 @inlined
-def push(c, count):
+def push(c):
     """(f, g, f_cart) of all half-step impulses: sum f on the rod, sum rho f (its lever), sum f_xy
     on the cart.
     """
     f, g, cart = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0)
-    for a in range(count):
+    for a in range(c.count[0]):
         i = c.active[a]
         F = on_world(c, i)
         if c.rho[i] == world.ON_CART:
@@ -83,6 +84,7 @@ def hold(C, c, h, t, state):
         c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
         c.rebound[i] = 0.0
         count += 1
+    c.count[0] = count
     return count
 
 
@@ -131,52 +133,43 @@ def mean_velocity(c, i, h, rho, start, new):
 
 
 @part
-def law(system, c, count, h, t, start, new):
+def law(system, c, h, t, start, new):
     """One round of (P.2): u at the present P, then P; returns its change, of which 1 is allowed.
 
     The change is measured against 1e-12 of P and against the round-off of (P.1), whose u is a
     difference of positions. The work of the present P is left in `c.work[1]`: 2 P.(u + T V).
     """
     c.work[1] = 0.0
-    for a in range(count):
+    for a in range(c.count[0]):
         i = c.active[a]
         u = velocity(system.contacts, c, i, h, t, start, new)
         c.work[1] += 2.0 * vec.dot(vector(c.P, i), vec.add(u, vector(c.moving, i)))
         q = (u[0] + c.law[i, 1], u[1], u[2])
-        for b in range(count):
-            q = vec.sub(q, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
+        for b in range(c.count[0]):
+            q = vec.sub(q, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
         put(c.q, i, q)
-    change, size = contact_law.sweeps(c, count)
+    change, size = contact_law.solve(c)
     reach = system.contacts.length + abs(new[0][0]) + abs(new[0][1])
-    mass = system.cart_mass + system.rod_mass
-    return change / (1e-12 * size + _ROUND_OFF * mass * reach / h)
+    share = c.W[0, 0] * (system.cart_mass + system.rod_mass)
+    return change / (1e-12 * size + _ROUND_OFF * share * reach / h)
 
 
 @part
-def project_velocity(system, c, count, R, w, u):
+def project_velocity(system, c, R, w, u):
     """The oblique projection of (w, x') on the rows of the closed contacts; adds its impulse to P
     / 2 each.
 
     Only that part of it is taken which the cones allow: none pulls, none rubs more than it may.
     """
-    n = 0
-    for b in range(count):
-        j = c.active[b]
-        for l in range(rows(c, j)):
-            f = direction(c, j, l)
-            dw, du = touching.impulse_response(system, R, f, c.rho[j])
-            row = 0
-            for a in range(count):
-                i = c.active[a]
-                v = vec.matvec(frame(c, i), touching.point_velocity(R, dw, du, c.rho[i]))
-                for k in range(rows(c, i)):
-                    c.A[row, n] = v[k]
-                    row += 1
-            v = touching.point_velocity(R, w, u, c.rho[j])
-            c.z[n] = vec.dot(vector(c.axes[j], l), v) - c.moving[j, l]
-            n += 1
+    n = contact_law.couple_rows(system, c, R)
     if n == 0:
         return w, u
+    row = 0
+    for a in range(c.count[0]):
+        v = relative_velocity(c, c.active[a], R, w, u)
+        for k in range(contact_law.rows(c, c.active[a])):
+            c.z[row] = v[k]
+            row += 1
     A = vector(c.A, 0), vector(c.A, 1), vector(c.A, 2)
     size = A[0][0] + A[1][1] + A[2][2]
     if n == 1:
@@ -186,20 +179,15 @@ def project_velocity(system, c, count, R, w, u):
     else:
         linear.solve_consistent(c.A[:n, :n], c.z[:n])
     column, part = 0, 1.0
-    for b in range(count):
+    for b in range(c.count[0]):
         j = c.active[b]
-        half, P = (0.0, 0.0, 0.0), vector(c.P, j)
-        if rows(c, j) == 3:
-            half = (-0.5 * c.z[column], -0.5 * c.z[column + 1], -0.5 * c.z[column + 2])
-            column += 3
-        elif rows(c, j) == 1:
-            half = vec.scale(-0.5 * c.z[column] / P[0], P)
-            column += 1
+        half = vec.scale(-0.5, contact_law.along_rows(c, j, column))
+        column += contact_law.rows(c, j)
         put(c.dP, j, half)
         # where the frame has turned, all of it belongs to the second half
         more = vec.scale(2.0, half) if c.turns[j] == 1.0 else half
-        part = min(part, contact_law.reach(c.law[j, 0], P, more))
-    for b in range(count):
+        part = min(part, contact_law.reach(c.law[j, 0], vector(c.P, j), more))
+    for b in range(c.count[0]):
         j = c.active[b]
         half = vec.scale(part, vector(c.dP, j))
         f = vec.transposed_matvec(frame(c, j), vec.scale(2.0, half))
@@ -209,27 +197,6 @@ def project_velocity(system, c, count, R, w, u):
     return w, u
 
 
-@inlined
-def rows(c, i):
-    """How many rows contact i holds: 3 sticking, 1 sliding, 0 if it carries nothing."""
-    mu, P = c.law[i, 0], vector(c.P, i)
-    if not P[0] > 0.0:
-        return 0
-    return 3 if P[1] * P[1] + P[2] * P[2] < (1.0 - 1e-9) * (mu * P[0]) ** 2 else 1
-
-
-@inlined
-def direction(c, i, k):
-    """The k-th impulse direction of contact i [world]: n, t1, t2 sticking; n + (P_T/P_N) t
-    sliding.
-    """
-    T = frame(c, i)
-    if rows(c, i) == 3:
-        return T[k]
-    P = vector(c.P, i)
-    return vec.axpy(P[1] / P[0], T[1], vec.axpy(P[2] / P[0], T[2], T[0]))
-
-
 @part
 def stage(m, E, state, guess, push):
     """`maximal_rod.stage`, compiled once for all that call it here."""
@@ -237,7 +204,7 @@ def stage(m, E, state, guess, push):
 
 
 @part
-def numerical_delassus(m, E, t, state, guess, count):
+def numerical_delassus(m, E, t, state, guess):
     """W := du/dP of the whole step, by differences, instead of that of its start.
 
     Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h)
@@ -245,15 +212,15 @@ def numerical_delassus(m, E, t, state, guess, count):
     """
     C, c, x, R = m.system.contacts, m.c, state[0], state[2]
     e = 1e-9 * m.system.rod_mass
-    for b in range(count):
+    for b in range(c.count[0]):
         e += _NUDGE * vec.size(vector(c.P, c.active[b]))
-    for column in range(3 * count):
+    for column in range(3 * c.count[0]):
         j, k = c.active[column // 3], column % 3
         P = c.P[j, k]
         for side in (1.0, -1.0):
             c.P[j, k] = P + side * e
-            new = stage(m, E, state, guess, push(c, count))[0]
-            for a in range(count):
+            new = stage(m, E, state, guess, push(c))[0]
+            for a in range(c.count[0]):
                 u = velocity(C, c, c.active[a], E.h, t, (x, R), (new[0], new[2]))
                 for row in range(3):
                     c.W[3 * a + row, column] = (
@@ -263,49 +230,49 @@ def numerical_delassus(m, E, t, state, guess, count):
 
 
 @part
-def has_other_work(c, count):
+def has_other_work(c):
     """Whether 2 P.u is not all of the work: a contact gives a penetration back, or its frame turns
     in the step, so that the projection of the velocities takes what leaves the old one.
     """
-    for a in range(count):
+    for a in range(c.count[0]):
         if c.law[c.active[a], 1] < -_LIFTS or c.turns[c.active[a]] == 1.0:
             return True
     return False
 
 
 @part
-def work(system, c, count, R, w, u, before):
+def work(system, c, R, w, u, before):
     """The work [J] of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or
     after (-1.0).
     """
     total = 0.0
-    for a in range(count):
+    for a in range(c.count[0]):
         i = c.active[a]
         f = vec.scale(0.5 * before, on_world(c, i))
         w, u = touching.push(system, R, w, u, f, c.rho[i])
-    for a in range(count):
+    for a in range(c.count[0]):
         i = c.active[a]
         total += vec.dot(on_world(c, i), touching.point_velocity(R, w, u, c.rho[i]))
     return total
 
 
 @inlined
-def give(c, count, before, share):
+def give(c, before, share):
     """The impulses of the step := `before` times what they are + `share` of the half-step ones."""
-    for a in range(count):
+    for a in range(c.count[0]):
         i = c.active[a]
         put(c.given, i, vec.axpy(before, vector(c.given, i), vec.scale(share, on_world(c, i))))
 
 
 @part
-def turn_frames(system, c, count, t, start, new):
+def turn_frames(system, c, t, start, new):
     """The velocities (w, x') of a new state at t where the second halves of the impulses act in
     its frames, which the contacts have from then on. Their work goes into c.work[1].
     """
     x, _, R, w, u, _ = new
-    give(c, count, 0.0, 1.0)
-    c.work[1] = work(system, c, count, start[2], start[3], start[4], 1.0)
-    for a in range(count):
+    give(c, 0.0, 1.0)
+    c.work[1] = work(system, c, start[2], start[3], start[4], 1.0)
+    for a in range(c.count[0]):
         i = c.active[a]
         g, n, rho = world.touch(system.contacts, i, x, touching.axis(R), t)
         if c.turns[i] == 1.0 and vec.dot(vector(c.axes[i], 0), n) > _SAME_SIDE:
@@ -313,48 +280,48 @@ def turn_frames(system, c, count, t, start, new):
             transport(c, i, n)
             c.rho[i] = rho
             w, u = touching.push(system, R, w, u, on_world(c, i), rho)
-    give(c, count, 1.0, 1.0)
-    c.work[1] += work(system, c, count, R, w, u, -1.0)
+    give(c, 1.0, 1.0)
+    c.work[1] += work(system, c, R, w, u, -1.0)
     return w, u
 
 
 @inlined
-def solve(m, E, t, state, guess, count):
-    """One step from t with `count` active contacts: (state, turn, joint impulse, relative error of
+def solve(m, E, t, state, guess):
+    """One step from t with the active contacts: (state, turn, joint impulse, relative error of
     turn and of P). P is left in c, the impulses of the whole step in c.given, their work in
     c.work[1].
     """
     system, c = m.system, m.c
     x, Q, R, w, u, V = state
-    contact_law.couple(system, c, count, R)
+    contact_law.couple(system, c, R)
     for k in range(ROUNDS):
         if k > 0 and k % _CALM == 0:
-            numerical_delassus(m, E, t, state, guess, count)
-        new, turn, impulse = stage(m, E, state, guess, push(c, count))
+            numerical_delassus(m, E, t, state, guess)
+        new, turn, impulse = stage(m, E, state, guess, push(c))
         if not turn.error <= m.inputs.tolerance:
             if k > 0:  # the impulses are such that no step bears them
                 contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
             return state, turn, impulse, turn.error
         guess = turn.w
-        error = law(system, c, count, E.h, t, (x, R), (new[0], new[2]))
+        error = law(system, c, E.h, t, (x, R), (new[0], new[2]))
         if not 1.0 < error < np.inf:
             break
     if not error <= _ENLARGED:
         if error < np.inf:
             contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
         return state, turn, impulse, 1e-12 * error
-    is_counted = has_other_work(c, count)
+    is_counted = has_other_work(c)
     x, Q, R_1, w_0, u_0, V1 = new
     if is_counted:
-        w_0, u_0 = turn_frames(system, c, count, t + E.h, state, new)
+        w_0, u_0 = turn_frames(system, c, t + E.h, state, new)
     else:
-        give(c, count, 0.0, 2.0)
-    w, u = project_velocity(system, c, count, R_1, w_0, u_0)
+        give(c, 0.0, 2.0)
+    w, u = project_velocity(system, c, R_1, w_0, u_0)
     if is_counted or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
         c.work[1] += body.energy(system, R_1, w, u) - body.energy(system, R_1, w_0, u_0)
     V1 = body.center_velocity(system, R_1, w, u)
     impulse = vec.scale(-E.h, maximal_rod.forces(system, m.inputs.load, R_1)[0])
-    for a in range(count):
+    for a in range(c.count[0]):
         if c.rho[c.active[a]] != world.ON_CART:
             impulse = vec.sub(impulse, vector(c.given, c.active[a]))
     change = vec.scale(system.rod_mass, vec.sub(V1, V))
@@ -362,6 +329,6 @@ def solve(m, E, t, state, guess, count):
 
 
 @part
-def solve_part(m, E, t, state, guess, count):
+def solve_part(m, E, t, state, guess):
     """`solve` as a call, for all but the loop, where a step is faster without one."""
-    return solve(m, E, t, state, guess, count)
+    return solve(m, E, t, state, guess)

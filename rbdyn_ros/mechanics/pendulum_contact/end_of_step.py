@@ -22,8 +22,15 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum import world
-from rbdyn_ros.mechanics.pendulum_contact import contact_state, contact_step, impact, split_step
+from rbdyn_ros.mechanics.pendulum_contact import (
+    contact_law,
+    contact_state,
+    contact_step,
+    impact,
+    split_step,
+)
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, put, vector
+from rbdyn_ros.mechanics.solvers import fc3d_one_contact
 from rbdyn_ros.numerics import linear
 
 _SWEEPS = 2000  # of the gaps
@@ -80,17 +87,13 @@ def project_position(m, x, Q, R, t):
             c.depth[i] = max(c.depth[i], -g)
             left = max(left, abs(g))
             aim(c, i, n, normal, rho, world.velocity(C, i))
-            c.z[n] = -g
+            put(c.P, i, (1.0, 0.0, 0.0))
+            c.status[i], c.z[n] = fc3d_one_contact.SLIDE, -g
             n += 1
         if left <= _CLOSED * C.length:
             break
-        for b in range(n):
-            j = c.active[b]
-            dw, dx = touching.impulse_response(system, R, vector(c.axes[j], 0), c.rho[j])
-            for a in range(n):
-                i = c.active[a]
-                v = touching.point_velocity(R, dw, dx, c.rho[i])
-                c.A[a, b] = vec.dot(vector(c.axes[i], 0), v)
+        c.count[0] = n
+        contact_law.couple_rows(system, c, R)
         linear.solve_consistent(c.A[:n, :n], c.z[:n])
         dw, dx = (0.0, 0.0, 0.0), (0.0, 0.0)
         for b in range(n):

@@ -23,7 +23,7 @@ _REST = 1e-3  # of h: a shorter flight is a landing
 _LATEST = 1.0 - 1e-3  # of h: an impact of this step
 _STICKS = 1e-20  # of a velocity, squared: that of a contact that sticks
 
-find_impulses = exchange.of(active_contacts)
+find_impulses = exchange.of(active_contacts, contact_law)
 
 
 @inlined
@@ -57,12 +57,12 @@ def jump(m, h, t, state, landed, spent):
         mu, e = world.law(C, i)
         put(c.before, i, before)
         c.law[i, 0], c.law[i, 1], c.rebound[i] = mu, 0.0, -e
-    contact_law.couple(system, c, count, R)
+    c.count[0], c.impact_law[0] = count, C.impact_law
+    contact_law.couple(system, c, R)
     for a in range(count):
         i = c.active[a]
         e, speed = -c.rebound[i], at_surface(c, i, c.W[3 * a, 3 * a], spent)
         c.rebound[i] = 0.0 if landed or c.closed[i] == 1.0 or e * speed < slow else -e * speed
-    c.touching[0], c.impact_law[0] = count, C.impact_law
     if not find_impulses(c, 0.0, spent, 0.0):
         return state, False
     for a in range(count):

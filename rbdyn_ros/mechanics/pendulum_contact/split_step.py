@@ -42,7 +42,7 @@ def advance_part(m, whole, t, h, state, guess):
         m.c.work[1] = 0.0
         new, turn, impulse = contact_step.stage(m, E, state, guess, None)
         return new, turn, impulse, turn.error
-    return contact_step.solve_part(m, E, t, state, guess, count)
+    return contact_step.solve_part(m, E, t, state, guess)
 
 
 @part
@@ -91,11 +91,9 @@ def instant(m, whole, t, h, state, guess, i, g1):
 
 
 @part
-def take(c, count, h):
-    """Account for a part of the step of h that is kept, with `count` active contacts, and open
-    what carries nothing.
-    """
-    for a in range(count):
+def take(c, h):
+    """Account for a part of the step of h that is kept, and open what carries nothing."""
+    for a in range(c.count[0]):
         i = c.active[a]
         if c.P[i, 0] > 0.0:
             put(c.force, i, vec.axpy(1.0 / h, vector(c.given, i), vector(c.force, i)))
@@ -117,7 +115,7 @@ def step(m, h, state, guess, t):
             return state, turn, total, error, touched
         i = penetrated(C, c, t + h, new)
         if i < 0:
-            take(c, contact_step.closed(C, c), h)
+            take(c, h)
             touched = touched or contact_step.closed(C, c) > 0
             return new, turn, vec.add(total, impulse), error, touched
         touched = True
@@ -135,7 +133,7 @@ def step(m, h, state, guess, t):
             if not error <= m.inputs.tolerance:
                 return state, turn, total, error, touched
             total = vec.add(total, impulse)
-            take(c, contact_step.closed(C, c), h)
+            take(c, h)
         left -= s
         V = state[5]
         c.depth[:] = 0.0

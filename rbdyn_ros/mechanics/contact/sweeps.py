@@ -1,0 +1,42 @@
+"""The sweep of Gauss and Seidel over contacts, for bodies and for the pendulum.
+
+`sweep` is a template (`binding`). `contacts` reads and writes the contacts of a model, `solver`
+knows what their impulses do: `free_velocity` is that of a contact without its own impulse,
+`respond_to` lets the velocities follow a change. `solve_one` is the law of a contact for itself;
+`how` is handed on to it.
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.mechanics.contact.binding import bind
+
+contacts = solver = solve_one = None  # to which `of` binds the template
+
+
+def sweep(m, is_back, h, how):
+    """Give each active contact its own impulse at those of the others, in a step of h or, h = 0,
+    at the node: (change, size of the impulses, both as normal velocities; whether all are lawful;
+    the contact that changed most).
+    """
+    moved, size, farthest, where, lawful = 0.0, 1e-300, -1.0, 0, True
+    n = contacts.count(m)
+    for at in range(n):
+        i = n - 1 - at if is_back else at
+        k = contacts.member(m, i)
+        W, old = contacts.own(m, k), contacts.impulse(m, k)
+        new, found = solve_one(m, k, W, solver.free_velocity(m, k, W, old), old, how)
+        change = vec.sub(new, old)
+        by = W[0][0] * vec.size(change)
+        contacts.put_impulse(m, k, new)
+        moved += by
+        size += W[0][0] * vec.size(new)
+        lawful = lawful and found
+        if by > farthest:
+            farthest, where = by, k
+        if by > 0.0:
+            solver.respond_to(m, i, h, change)
+    return moved, size, lawful, where
+
+
+def of(contacts, solver, solve_one, label=""):
+    """The kernel `sweep` for the contacts of one module, velocities of another, and a law."""
+    return bind((sweep,), contacts, label, solver=solver, solve_one=solve_one)["sweep"]
