@@ -262,7 +262,7 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
     free = inverse - inverse @ A.T @ np.linalg.solve(A @ inverse @ A.T, A @ inverse)
     W = D @ free @ D.T
     for k in range(2):
-        friction.couple(model.arena, k, 0.0, True)
+        friction.couple(model.arena, k, 0.0)
         own = table[k, c.W_OWN : c.W_OWN + 9].reshape(3, 3)
         assert np.abs(own - W[3 * k : 3 * k + 3, 3 * k : 3 * k + 3]).max() < 1e-12
     random, kinds = np.random.default_rng(3), set()

@@ -10,7 +10,7 @@ from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact import manifold, slots
-from rbdyn_ros.mechanics.contact.pairs import STILL, pose
+from rbdyn_ros.mechanics.contact.pairs import STILL
 from rbdyn_ros.mechanics.smooth import way
 from rbdyn_ros.mechanics.turn import product_transposed
 
@@ -19,14 +19,14 @@ LEAST = 1e-4  # [m]
 
 
 @part
-def place(m, x, R, is_end):
+def place(m, is_end):
     """Centers and axes of the shapes in the world, and their widened boxes."""
     bodies, rows, integers = arena.bodies(m), arena.colliders(m), arena.collider_integers(m)
     for i in range(len(bodies)):
         bodies[i, c.STEP_WAY] = way(bodies, i)
     for i in range(len(rows)):
         body = integers[i, c.BODY_OF]
-        at, turned = pose(m, body, x, R)
+        at, turned = slots.pose_at(m, body, is_end)
         center = vec.add(at, vec.matvec(turned, get(rows, i, c.PLACE_IN)))
         # rows: the axes of the shape in the world
         axes = product_transposed(get9(rows, i, c.AXES_IN), turned)
@@ -73,7 +73,7 @@ def can_move(bodies, i):
 
 
 @part
-def meet(m, i, j, x, R, limit, is_end):
+def meet(m, i, j, limit, is_end):
     """The contacts of shapes i and j, if they can have any, at the end with gaps below `limit`;
     how many were found.
     """
@@ -88,7 +88,7 @@ def meet(m, i, j, x, R, limit, is_end):
         limit = LEAST
         limit += WIDER * bodies[a, c.STEP_WAY] if a != c.WORLD else 0.0
         limit += WIDER * bodies[b, c.STEP_WAY] if b != c.WORLD else 0.0
-    return manifold.touch(m, i, j, x, R, limit, is_end)
+    return manifold.touch(m, i, j, limit, is_end)
 
 
 @inlined
@@ -105,9 +105,8 @@ def find_contacts(m, limit, is_end):
     step, close those whose gap there is below `limit`. How many were found.
     """
     rows, integers, count = arena.colliders(m), arena.collider_integers(m), arena.counters(m)
-    x, R = (c.X_1, c.R_1) if is_end else (c.X, c.R)
     n, found = len(rows), 0
-    place(m, x, R, is_end)
+    place(m, is_end)
     if not is_end:
         count[c.STAMP] += 1
     sort(m)
@@ -116,7 +115,7 @@ def find_contacts(m, limit, is_end):
         if integers[i, c.SHAPE] == c.PLANE_SHAPE:
             for j in range(n):
                 if integers[j, c.SHAPE] != c.PLANE_SHAPE:
-                    found += meet(m, j, i, x, R, limit, is_end)
+                    found += meet(m, j, i, limit, is_end)
             continue
         for next_one in range(at + 1, n):
             j = integers[next_one, c.ORDER]
@@ -126,7 +125,7 @@ def find_contacts(m, limit, is_end):
                 continue
             if is_beside(rows, i, j, 1) or is_beside(rows, i, j, 2):
                 continue
-            found += meet(m, i, j, x, R, limit, is_end)
+            found += meet(m, i, j, limit, is_end)
     if not is_end:
         slots.release_unseen(m)
     return found

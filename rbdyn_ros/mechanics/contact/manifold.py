@@ -30,25 +30,25 @@ NUMBERS = 64  # of points on a face of one box and a face of another
 
 
 @part
-def touch(m, i, j, x, R, limit, is_end):
-    """Write down where shapes i and j can touch, with gaps below `limit`, at the node (columns X,
-    R) or at the end; how many are new or, at the end, placed anew.
+def touch(m, i, j, limit, is_end):
+    """Write down where shapes i and j can touch, with gaps below `limit`, at the node or at
+    the end of the step; how many are new or, at the end, placed anew.
     """
     integers = arena.collider_integers(m)
     if integers[i, c.SHAPE] > integers[j, c.SHAPE]:
         i, j = j, i
     first, second = integers[i, c.SHAPE], integers[j, c.SHAPE]
     if first == c.BALL_SHAPE and second == c.BALL_SHAPE:
-        return balls(m, i, j, x, R, limit, is_end)
+        return balls(m, i, j, limit, is_end)
     if second == c.PLANE_SHAPE:
-        return on_plane(m, i, j, x, R, limit, is_end)
+        return on_plane(m, i, j, limit, is_end)
     if first == c.BALL_SHAPE:
-        return ball_on_box(m, i, j, x, R, limit, is_end)
-    return boxes(m, min(i, j), max(i, j), x, R, limit, is_end)
+        return ball_on_box(m, i, j, limit, is_end)
+    return boxes(m, min(i, j), max(i, j), limit, is_end)
 
 
 @part
-def balls(m, i, j, x, R, limit, is_end):
+def balls(m, i, j, limit, is_end):
     """Two balls."""
     rows = arena.colliders(m)
     d = vec.sub(get(rows, i, c.CENTER), get(rows, j, c.CENTER))
@@ -57,18 +57,20 @@ def balls(m, i, j, x, R, limit, is_end):
         return 0
     n = vec.unit(d, (0.0, 0.0, 1.0))
     on_b = vec.axpy(rows[j, c.ROUND], n, get(rows, j, c.CENTER))
-    k = slots.offer(m, i, j, 0, get(rows, i, c.CENTER), n, on_b, rows[i, c.ROUND], x, R, is_end)
+    touch = get(rows, i, c.CENTER), n, on_b, rows[i, c.ROUND]
+    k = slots.offer(m, i, j, 0, touch, is_end)
     integers = arena.pair_integers(m)
     first = arena.collider_integers(m)[i, c.BODY_OF]
     if k >= 0 and integers[k, c.A] == first:  # the exact distance in place of a plane
         integers[k, c.KIND] = c.BALLS
-        put(arena.pairs(m), k, c.CB, slots.into(m, integers[k, c.B], get(rows, j, c.CENTER), x, R))
+        other = slots.into(m, integers[k, c.B], get(rows, j, c.CENTER), is_end)
+        put(arena.pairs(m), k, c.CB, other)
         arena.pairs(m)[k, c.SIZE] = rho
     return 1
 
 
 @part
-def on_plane(m, i, j, x, R, limit, is_end):
+def on_plane(m, i, j, limit, is_end):
     """A ball or the corners of a box on plane j."""
     rows, found = arena.colliders(m), 0
     n, at = get(rows, j, c.AXES + 6), get(rows, j, c.CENTER)
@@ -82,13 +84,13 @@ def on_plane(m, i, j, x, R, limit, is_end):
                 p = vec.axpy(sign * rows[i, c.EXTENT + l], get(rows, i, c.AXES + 3 * l), p)
         gap = height + vec.dot(n, vec.sub(p, center))
         if gap < limit:
-            slots.offer(m, i, j, corner, p, n, vec.axpy(-gap - rho, n, p), rho, x, R, is_end)
+            slots.offer(m, i, j, corner, (p, n, vec.axpy(-gap - rho, n, p), rho), is_end)
             found += 1
     return found
 
 
 @part
-def ball_on_box(m, i, j, x, R, limit, is_end):
+def ball_on_box(m, i, j, limit, is_end):
     """Ball i on the plane that touches box j nearest to it."""
     rows = arena.colliders(m)
     center, axes = get(rows, i, c.CENTER), get9(rows, j, c.AXES)
@@ -97,7 +99,8 @@ def ball_on_box(m, i, j, x, R, limit, is_end):
     if s - rows[i, c.ROUND] >= limit:
         return 0
     n = vec.transposed_matvec(axes, inner)
-    slots.offer(m, i, j, 0, center, n, vec.axpy(-s, n, center), rows[i, c.ROUND], x, R, is_end)
+    touch = center, n, vec.axpy(-s, n, center), rows[i, c.ROUND]
+    slots.offer(m, i, j, 0, touch, is_end)
     return 1
 
 
@@ -111,7 +114,7 @@ def width(rows, i, n):
 
 
 @part
-def boxes(m, i, j, x, R, limit, is_end):
+def boxes(m, i, j, limit, is_end):
     """Two boxes, i < j."""
     rows = arena.colliders(m)
     d = vec.sub(get(rows, i, c.CENTER), get(rows, j, c.CENTER))
@@ -137,14 +140,14 @@ def boxes(m, i, j, x, R, limit, is_end):
             best, most, apart = k, rank, gap
             normal = n if along >= 0.0 else vec.scale(-1.0, n)
     if best > 5:
-        return edges(m, i, j, best, normal, apart, x, R, is_end)
+        return edges(m, i, j, best, normal, apart, is_end)
     if best > 2:
-        return faces(m, i, j, best - 3, normal, best, x, R, limit, is_end)
-    return faces(m, j, i, best, vec.scale(-1.0, normal), best, x, R, limit, is_end)
+        return faces(m, i, j, best, normal, limit, is_end)
+    return faces(m, j, i, best, vec.scale(-1.0, normal), limit, is_end)
 
 
 @part
-def edges(m, i, j, axis, n, apart, x, R, is_end):
+def edges(m, i, j, axis, n, apart, is_end):
     """The nearest points of the edge of box i that looks along -n and that of j along n."""
     rows = arena.colliders(m)
     of_a, of_b = (axis - 6) // 3, (axis - 6) % 3
@@ -166,14 +169,14 @@ def edges(m, i, j, axis, n, apart, x, R, is_end):
     if apart > 0.0 and (abs(on_a) >= half_a or abs(on_b) >= half_b):
         return 0  # the lines pass each other beside the edges
     p, s = vec.axpy(on_a, a, p), vec.axpy(on_b, b, s)
-    slots.offer(m, i, j, slots.AXIS * axis + number, p, n, s, 0.0, x, R, is_end)
+    slots.offer(m, i, j, slots.AXIS * axis + number, (p, n, s, 0.0), is_end)
     return 1
 
 
 @part
-def faces(m, i, j, k, n, axis, x, R, limit, is_end):
-    """The face of box i that looks against n most, clipped to the face along axis k of box j."""
-    rows, l, most = arena.colliders(m), 0, -1.0
+def faces(m, i, j, axis, n, limit, is_end):
+    """The face of box i that looks against n most, clipped to the face of box j along `axis`."""
+    rows, l, most, k = arena.colliders(m), 0, -1.0, axis % 3
     for other in range(3):
         size = abs(vec.dot(get(rows, i, c.AXES + 3 * other), n))
         if size > most:
@@ -201,7 +204,7 @@ def faces(m, i, j, k, n, axis, x, R, limit, is_end):
         if gap < limit:
             p = vec.axpy(y, along, vec.axpy(z, across, vec.axpy(gap, n, on_face)))
             on_b = vec.axpy(-gap, n, p)
-            slots.offer(m, i, j, first + int(polygon[at, 3]), p, n, on_b, 0.0, x, R, is_end)
+            slots.offer(m, i, j, first + int(polygon[at, 3]), (p, n, on_b, 0.0), is_end)
             found += 1
     return found
 

@@ -32,10 +32,16 @@ def row_of_shapes(m, k):
 
 
 @inlined
-def into(m, i, point, x, R):
+def pose_at(m, i, is_end):
+    """Place and attitude of body i at the node, or at the end of the step."""
+    return pose(m, i, c.X_1, c.R_1) if is_end else pose(m, i, c.X, c.R)
+
+
+@inlined
+def into(m, i, point, is_end):
     """A point of the world in body i."""
-    at, turned = pose(m, i, x, R)
-    return vec.transposed_matvec(turned, vec.sub(point, at))
+    at, R = pose_at(m, i, is_end)
+    return vec.transposed_matvec(R, vec.sub(point, at))
 
 
 @part
@@ -94,12 +100,13 @@ def take(m, i, j, number):
 
 
 @part
-def offer(m, i, j, number, p, n, s, rho, x, R, is_end):
-    """Write down the contact of a ball of radius rho at p of shape i with the plane of shape j
-    through s that looks along n; its pair, -1 without room.
+def offer(m, i, j, number, touch, is_end):
+    """Write down a contact, `touch` = (p, n, s, rho): a ball of radius rho at p of shape i, and
+    the plane of shape j through s that looks along n; its pair, -1 without room.
 
     `is_end`: it is closed, for the bodies overlap there.
     """
+    p, n, s, rho = touch
     slot, heads = find(m, i, j, number), arena.collider_integers(m)
     if slot < 0:
         slot = take(m, i, j, number)
@@ -113,10 +120,10 @@ def offer(m, i, j, number, p, n, s, rho, x, R, is_end):
     pairs, integers, rows = arena.pairs(m), arena.pair_integers(m), arena.colliders(m)
     k = row_of(m, slot)
     integers[k, c.KIND], integers[k, c.A], integers[k, c.B] = c.FACE, a, b
-    normal = vec.transposed_matvec(pose(m, b, x, R)[1], n)
-    put(pairs, k, c.CA, into(m, a, p, x, R))
+    normal = vec.transposed_matvec(pose_at(m, b, is_end)[1], n)
+    put(pairs, k, c.CA, into(m, a, p, is_end))
     put(pairs, k, c.CB, normal)
-    pairs[k, c.SIZE] = vec.dot(normal, into(m, b, s, x, R)) + rho
+    pairs[k, c.SIZE] = vec.dot(normal, into(m, b, s, is_end)) + rho
     pairs[k, c.RADIUS], pairs[k, c.MU] = rho, sqrt(rows[i, c.MU_OF] * rows[j, c.MU_OF])
     pairs[k, c.E] = max(rows[i, c.E_OF], rows[j, c.E_OF])
     pairs[k, c.AIMED], pairs[k, c.GAP] = 0.0, vec.dot(n, vec.sub(p, s)) - rho
