@@ -9,8 +9,8 @@ P.u+ <= 0, so that T+ - T- = P.u+ - P.W P/2 <= 0. Poisson's law follows the impu
 others of at least s e times their size; Stronge's is that of one contact (`restitution`).
 
 The functions are templates (`binding`): `contacts` is `active_pairs` or `active_contacts`, whose
-functions read and write the contacts of the impact, `solver` is `friction` or `contact_law`. `slow` is the velocity of parting below which
-a contact stays closed.
+functions read and write the contacts of the impact, `solver` is `friction` or `contact_law`.
+`slow` is the velocity of parting below which a contact stays closed.
 """
 
 from rbdyn_ros.geometry import vec
@@ -52,7 +52,7 @@ def impulses(m, share, slow):
 
 
 def least(m, k, share, slow):
-    """The least normal impulse of contact k in its restitution; 0 where it would part too slowly."""
+    """The least normal impulse of contact k in its restitution; 0 where it parts too slowly."""
     p = share * contacts.restitution(m, k) * contacts.kept(m, k)[0]
     return p if contacts.own(m, k)[0][0] * p >= slow else 0.0
 

@@ -20,7 +20,7 @@ from rbdyn_ros.mechanics.description import cylinders, features
 from rbdyn_ros.mechanics.description import quaternion_body as body
 from rbdyn_ros.mechanics.description.rows import WORLD, place, vector
 from rbdyn_ros.numerics.arguments import number
-from rbdyn_ros.types import Array
+from rbdyn_ros.types import Array, Vector
 
 FACE, BALLS = range(2)
 
@@ -45,9 +45,9 @@ class Touch(NamedTuple):
     """How a pair stands to each other."""
 
     gap: float  # g [m]
-    normal: tuple  # N [world]
-    on_a: tuple  # the point of a that touches [m, in a]
-    on_b: tuple  # the same place in b
+    normal: Vector  # N [world]
+    on_a: Vector  # the point of a that touches [m, in a]
+    on_b: Vector  # the same place in b
 
 
 @kernel
@@ -164,7 +164,7 @@ def reach(pairs: Pairs, bodies: int) -> Array:
     return found
 
 
-def _shapes(candidates) -> tuple:
+def _shapes(candidates) -> tuple[Array, Array]:
     """(shapes, geoms) of the candidates; each shape has one row."""
     rows: dict[Any, int] = {}
     of = [

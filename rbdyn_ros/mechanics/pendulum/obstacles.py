@@ -15,6 +15,8 @@ of the shadow, over the normals n of the shadow (P.9, P.10). A box's shadow has 
 sides, one for each direction of edges, a cylinder's two straight sides and two half ellipses.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
@@ -37,7 +39,7 @@ def candidates(obstacles: tuple[Obstacle, ...]) -> Array:
     return np.array(rows, OBSTACLE) if rows else NO_OBSTACLES
 
 
-def _rows(o: Obstacle) -> list:
+def _rows(o: Obstacle) -> list[tuple[Any, ...]]:
     Q, size = tuple(map(float, o.orientation)), (0.0, 0.0, 0.0)
     axes = np.array(unit_quaternion.matrix(Q)).T
     if o.shape == "sphere":

@@ -15,7 +15,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.pendulum import obstacles
 from rbdyn_ros.mechanics.pendulum.obstacles import ON_CART, WALL_CART, WALL_TIP
-from rbdyn_ros.types import Contacts, State
+from rbdyn_ros.types import Contacts, State, Vector
 
 NAMES = ("floor", "stops.x", "stops.y", "obstacle")
 FIXED = 4  # candidates that every world has
@@ -142,8 +142,8 @@ class Clear(NamedTuple):
     has moved that far.
     """
 
-    x: tuple  # (2,) [m]
-    d: tuple  # (3,) the rod's direction
+    x: tuple[float, float]  # [m]
+    d: Vector  # the rod's direction
     # smallest gap of what the cart can meet [m], inf if there is none, negative: not known
     cart: float
     rod: float  # smallest gap of what the rod can meet [m]

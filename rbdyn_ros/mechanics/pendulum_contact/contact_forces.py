@@ -14,9 +14,9 @@ class ContactForce(NamedTuple):
     """A contact that pressed in the last step."""
 
     contact: int  # of `mechanics.pendulum.world.candidates`
-    point: tuple  # where it acts (3,) [m, world]
-    normal: tuple  # out of the obstacle (3,) [world]
-    force: tuple  # mean over the step, on the pendulum (3,) [N, world]
+    point: Vector  # where it acts (3,) [m, world]
+    normal: Vector  # out of the obstacle (3,) [world]
+    force: Vector  # mean over the step, on the pendulum (3,) [N, world]
 
 
 def touches(memory: ContactState | None, q: Array) -> tuple[ContactForce, ...]:

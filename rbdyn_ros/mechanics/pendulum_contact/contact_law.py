@@ -163,8 +163,8 @@ def add_more(c, factor):
 
 @part
 def reach(mu, P, d):
-    """The largest s for which K_mu holds P + s d, P in it: |P_T + s d_T| = mu (P_N + s d_N); inf if
-    there is none.
+    """The largest s for which K_mu holds P + s d, P in it: |P_T + s d_T| = mu (P_N + s d_N); inf
+    if there is none.
     """
     mu *= _ROUND
     a = d[1] * d[1] + d[2] * d[2] - (mu * d[0]) ** 2

@@ -25,6 +25,7 @@ from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.mechanics.solvers.solution import Options
 from rbdyn_ros.numerics import quartic
+from rbdyn_ros.types import Vector
 
 DEFAULTS = Options(tolerance=1e-10, max_iterations=1)
 
@@ -40,7 +41,7 @@ _SHIFT = 1e-9  # of trace W, added to a singular W
 class Contact(NamedTuple):
     """The impulse of one contact and what the contact does."""
 
-    r: tuple  # (3,) [N s] normal, tangents
+    r: Vector  # [N s] normal, tangents
     kind: int  # TAKE_OFF, STICK, SLIDE, or NONE: no solution found, r is the nearest
 
 
