@@ -17,11 +17,34 @@ LARGEST = 20  # unknowns
 
 def check(problem: lcp.Problem) -> None:
     """ValueError for a problem that would take too long."""
-    if len(problem.q) > LARGEST:
+    require_few(len(problem.q), "unknowns", "lcp")
+
+
+def require_few(count: int, what: str, kind: str) -> None:
+    """ValueError for more than LARGEST."""
+    if count > LARGEST:
         raise ValueError(
-            f"lcp_enumeration takes at most {LARGEST} unknowns, not {len(problem.q)}; take "
-            "lcp_lemke"
+            f"{kind}_enumeration takes at most {LARGEST} {what}, not {count}; take {kind}_lemke"
         )
+
+
+@kernel
+def try_supports(M, q, equations, options):
+    """Solve on one support after the other, the equations always among them: (z, how many were
+    tried, EXHAUSTED or STALLED), until one is within the tolerance.
+    """
+    best, least = np.zeros_like(q), np.inf
+    support = np.ones(len(q), np.bool_)
+    tried, supports = 0, 2 ** (len(q) - equations)
+    while tried < min(supports, options.max_iterations) and not least <= options.tolerance:
+        for i in range(equations, len(q)):
+            support[i] = (tried >> (i - equations)) & 1
+        tried += 1
+        z = lcp.on_support(M, q, support)
+        residual = lcp.mixed_error(M, q, equations, z)
+        if residual < least:
+            best, least = z, residual
+    return best, tried, EXHAUSTED if tried == supports else STALLED
 
 
 @kernel
@@ -30,18 +53,5 @@ def solve(problem, guess, options):
 
     EXHAUSTED if no support solves the problem.
     """
-    M, q, n = problem.M, problem.q, len(problem.q)
-    best, least = np.zeros_like(q), np.inf
-    support = np.empty(n, np.bool_)
-    tried = 0
-    while tried < min(2**n, options.max_iterations) and not least <= options.tolerance:
-        for i in range(n):
-            support[i] = (tried >> i) & 1
-        tried += 1
-        z = lcp.on_support(M, q, support)
-        residual = lcp.error(problem, z)
-        if residual < least:
-            best, least = z, residual
-    return lcp.finished(
-        problem, best, tried, options.tolerance, EXHAUSTED if tried == 2**n else STALLED
-    )
+    z, tried, failure = try_supports(problem.M, problem.q, 0, options)
+    return lcp.finished(problem, z, tried, options.tolerance, failure)
