@@ -102,6 +102,9 @@ void firmware(void)
     uint8_t byte;
     board_begin();
     link_begin(&wire, TIMEOUT);
+#ifdef COMPACT_STATES
+    wire.compact = 1;
+#endif
     begin();
     for (;;) {
         for (int i = 0; i < BURST && board_read(&byte); i++)

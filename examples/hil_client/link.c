@@ -13,9 +13,21 @@ void link_begin(link_end *link, uint64_t timeout)
 int link_receive(link_end *link, uint8_t byte, uint64_t now, wire_frame *frame)
 {
     wire_result result = wire_receive(&link->receiver, byte, frame);
+    if (result == WIRE_NOTHING)
+        return 0;
     link->results[result]++;
     if (result != WIRE_FRAME)
         return 0;
+    if (frame->kind == WIRE_COMPACT) { /* the high bits are those of the newest frame, or next to them */
+        uint32_t after = (frame->sequence - link->newest) & 0xffffu, later = (uint32_t)(frame->time - link->echo);
+        frame->kind = WIRE_STATE;
+        frame->sequence = link->newest + after - (after & 0x8000u ? 0x10000u : 0u);
+        frame->time = link->echo + later - (later & 0x80000000u ? 0x100000000u : 0u);
+        if (!link->up) {
+            link->old++;
+            return 0;
+        }
+    }
     uint32_t ahead = link->up ? frame->sequence - link->newest : 1; /* across the wrap, too */
     if (ahead == 0 || ahead > JUMP) {
         link->old++;
@@ -40,6 +52,8 @@ static uint64_t since_arrival(const link_end *link, uint64_t now) /* 0 if a fram
 size_t link_send(link_end *link, uint64_t now, wire_frame *frame, uint8_t out[WIRE_ENCODED])
 {
     uint64_t held = link->up ? since_arrival(link, now) : 0;
+    if (link->compact)
+        frame->flags |= WIRE_WANTS_COMPACT;
     frame->sequence = link->next++;
     frame->time = now;
     frame->echo = link->up ? link->echo : 0;

@@ -17,7 +17,8 @@ typedef struct {
     uint64_t echo, arrived;       /* time (its clock) and arrival (ours) of its newest frame */
     uint32_t accepted, lost, old; /* frames; old: doubled, overtaken or replayed */
     uint32_t outages;
-    uint32_t results[WIRE_RESULTS]; /* how often each came; from WIRE_BAD_FRAMING on they are malformed */
+    uint32_t results[WIRE_RESULTS]; /* how often each came, WIRE_NOTHING aside; from WIRE_BAD_FRAMING on they are malformed */
+    int compact; /* ask the other end for compact states: set it after link_begin */
     wire_receiver receiver;
 } link_end;
 

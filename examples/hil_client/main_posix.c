@@ -27,12 +27,13 @@ static const int STEPS = 2;        /* of them from one state to the next */
 static const double TILT = 0.1745; /* [rad] at the start */
 
 static const char USAGE[] =
-    "usage: hil_client controller|plant (--udp ADDRESS PORT | --serial DEVICE | --pty LINK) [--seconds N] [--patient]\n"
+    "usage: hil_client controller|plant (--udp ADDRESS PORT | --serial DEVICE | --pty LINK) [--seconds N] [--patient] [--compact]\n"
     "  controller    answer states with the force of an LQR        plant   be the pendulum, leaning by 10 degrees\n"
     "  --udp         the bridge's address and port, such as 127.0.0.1 47001\n"
     "  --serial      a serial port, 921600 baud where the system can\n"
     "  --pty         make a pseudo-terminal and LINK to it: the bridge's serial.port\n"
     "  --seconds     end after so long, such as 0.5; else at SIGINT or SIGTERM\n"
+    "  --compact     ask for states of half the size, of numbers of 16 bits\n"
     "  --patient     plant: its time stands still until a force answers its state, so that a busy computer does not let it fall\n";
 
 typedef struct {
@@ -47,6 +48,7 @@ typedef struct {
     uint32_t answers;
     uint64_t compute; /* [ns] longest answer */
     uint32_t unsent;
+    int compact;
 } board;
 
 static volatile sig_atomic_t stopped;
@@ -263,6 +265,8 @@ static uint64_t understand(board *b, int count, char **words, const char **pty)
             b->file = open_pty(*pty = words[++i]);
         } else if (!strcmp(words[i], "--patient")) {
             b->patient = 1;
+        } else if (!strcmp(words[i], "--compact")) {
+            b->compact = 1;
         } else if (!strcmp(words[i], "--seconds") && left) {
             end = now_ns() + (uint64_t)(1e9 * number("--seconds", words[++i], 0.001, 1e9));
         } else {
@@ -284,6 +288,7 @@ int main(int count, char **words)
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
     link_begin(&b.link, TIMEOUT);
+    b.link.compact = b.compact;
     plant_lean(&b.plant, TILT);
     while (!stopped && now_ns() < end) {
         listen_once(&b);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { HEADER = 28, CRC = 4 };
+enum { HEADER = 28, CRC = 4, COMPACT = 41 /* bytes of a compact state */ };
 
 static const float UNIT = 1e-3f; /* how far |quaternion| may be from 1 */
 
@@ -131,6 +131,43 @@ static wire_result sound(const wire_frame *frame, int numbers)
     return WIRE_FRAME;
 }
 
+static float half(uint16_t bits) /* of 16 bits, IEEE 754: the exponents differ by 112 */
+{
+    uint32_t magnitude = bits & 0x7fffu, wide = (magnitude << 13) + (112u << 23);
+    float number;
+    memcpy(&number, &wide, sizeof number);
+    if (magnitude >= 0x7c00u)
+        number = INFINITY;
+    else if (magnitude < 0x400u) /* subnormal here, but not as a float */
+        number = (float)magnitude * 0x1p-24f;
+    return bits & 0x8000u ? -number : number;
+}
+
+static wire_result decode_compact(const uint8_t *at, size_t size, wire_frame *frame) /* after version and kind */
+{
+    if (size != COMPACT)
+        return WIRE_BAD_LENGTH;
+    int left_out = *at >> 6; /* of w x y z, the largest */
+    float rest = 1, *number = frame->numbers;
+    frame->kind = WIRE_COMPACT;
+    frame->flags = *at++ & 63;
+    frame->sequence = (uint32_t)get(&at, 2);
+    frame->time = get(&at, 4);
+    frame->echo = frame->held = 0;
+    frame->stamp = get(&at, 8);
+    for (int i = 0; i < 11; i++) {
+        if (i == 2 + left_out)
+            continue;
+        number[i] = half((uint16_t)get(&at, 2));
+        if (!isfinite(number[i]))
+            return WIRE_NOT_FINITE;
+        if (i >= 2 && i < 6)
+            rest -= number[i] * number[i];
+    }
+    number[2 + left_out] = sqrtf(rest);
+    return rest >= 0 ? WIRE_FRAME : WIRE_NOT_UNIT;
+}
+
 static wire_result decode(const uint8_t *bytes, size_t size, wire_frame *frame)
 {
     if (size < HEADER + CRC)
@@ -141,6 +178,8 @@ static wire_result decode(const uint8_t *bytes, size_t size, wire_frame *frame)
     if (get(&at, 1) != WIRE_VERSION)
         return WIRE_BAD_VERSION;
     frame->kind = (uint8_t)get(&at, 1);
+    if (frame->kind == WIRE_COMPACT)
+        return decode_compact(at, size, frame);
     int numbers = numbers_of(frame->kind);
     if (numbers < 0)
         return WIRE_BAD_KIND;

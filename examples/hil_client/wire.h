@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 enum { WIRE_VERSION = 1 };
-enum { WIRE_HEARTBEAT = 1, WIRE_STATE = 2, WIRE_FORCE = 3 }; /* kinds */
-enum { WIRE_SAFE = 1 };                                      /* flag: the sender's watchdog has fired, its force is zero */
+enum { WIRE_HEARTBEAT = 1, WIRE_STATE = 2, WIRE_FORCE = 3, WIRE_COMPACT = 4 }; /* kinds */
+enum { WIRE_SAFE = 1 };          /* flag: the sender's watchdog has fired, its force is zero */
+enum { WIRE_WANTS_COMPACT = 2 }; /* flag: its sender reads compact states */
 enum { WIRE_LONGEST = 84, WIRE_ENCODED = WIRE_LONGEST + 2 }; /* bytes; COBS adds one, and a zero ends it */
 
 typedef struct {
@@ -44,7 +45,7 @@ typedef struct {
 /* The frame's bytes, the ending zero included; how many. */
 size_t wire_encode(const wire_frame *frame, uint8_t out[WIRE_ENCODED]);
 
-/* Take one byte; WIRE_FRAME if it ended a frame that is in order, which is then in *frame. */
+/* Take one byte. A compact state comes with the low bits of sequence (16) and time (32): link.c completes them. WIRE_FRAME if it ended a frame that is in order, which is then in *frame. */
 wire_result wire_receive(wire_receiver *receiver, uint8_t byte, wire_frame *frame);
 
 /* CRC-32 as in Ethernet and zlib: wire_crc32("123456789") is CBF43926. */

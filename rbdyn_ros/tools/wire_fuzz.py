@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rbdyn_ros.optional import library
 from rbdyn_ros.wire import frame
-from rbdyn_ros.wire.frame import FORCE, STATE, Frame
+from rbdyn_ros.wire.frame import COMPACT, FORCE, STATE, Frame
 from rbdyn_ros.wire.link import Link
 
 _STATE = (0.1, -0.2, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3)
@@ -36,6 +36,7 @@ class Fuzz:
         self._ways = (
             self._noise, self._flip_bits, self._cut, self._longer, self._version, self._kind,
             self._payload, self._not_finite, self._not_unit, self._too_long, self._stuffing,
+            self._compact,
         )  # fmt: skip
 
     def frames(self, number: int) -> Iterator[BadFrame]:
@@ -71,7 +72,7 @@ class Fuzz:
         return BadFrame(self._change_byte(0, self._random.choice([0, *range(2, 256)])), "version")
 
     def _kind(self) -> BadFrame:
-        return BadFrame(self._change_byte(1, self._random.choice([0, *range(4, 256)])), "kind")
+        return BadFrame(self._change_byte(1, self._random.choice([0, *range(5, 256)])), "kind")
 
     def _payload(self) -> BadFrame:
         return BadFrame(
@@ -91,6 +92,15 @@ class Fuzz:
         return BadFrame(
             self._stuff(frame.encode(Frame(STATE, 0, 0, 1, 0, 0, 1, numbers))), "not unit"
         )
+
+    def _compact(self) -> BadFrame:
+        """A compact state with a number that is none, or of another size."""
+        wrong = self._random.choice((math.nan, math.inf, -math.inf))
+        body = frame.encode(Frame(COMPACT, 0, 0, 1, 0, 0, 1, (0.1, wrong, *_STATE[2:])))
+        if self._random.random() < 0.5:
+            return BadFrame(self._stuff(body), "not finite")
+        short = body[: -4 - self._random.randint(1, 8)]
+        return BadFrame(self._stuff(short + struct.pack("<I", crc32(short))), "length")
 
     def _too_long(self) -> BadFrame:
         return BadFrame(b"\x01" * self._random.randint(200, 2000) + b"\0", "too long")

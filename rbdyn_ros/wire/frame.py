@@ -16,6 +16,13 @@
     force payload, 16 bytes: u64 stamp, repeating that of the state it answers, 0 none;
                              f32 Fx Fy [N, world]
 
+compact state, 41 bytes in all, sent only to an end whose frames carry the flag bit 1, and in the
+place of a state:
+    u8 version, u8 kind 4, u8 flags (bits 0 to 5; bits 6 and 7: which of w x y z is left out),
+    u16 sequence, u32 time (their low bits), u64 stamp,
+    f16 x y, the other three of w x y z, vx vy, wx wy wz; u32 CRC-32
+The component left out is the largest; it is positive. `Link` completes sequence and time.
+
 All little-endian. `echo` and `held` give the other end the four instants from which it reads the
 clocks' offset.
 """
@@ -26,11 +33,13 @@ from binascii import crc32
 from typing import NamedTuple
 
 VERSION = 1
-HEARTBEAT, STATE, FORCE = 1, 2, 3
-SAFE = 1  # flag
+HEARTBEAT, STATE, FORCE, COMPACT = 1, 2, 3, 4
+SAFE, WANTS_COMPACT = 1, 2  # flags
+LARGEST_COMPACT = 65000.0  # of the numbers of a compact state
 LONGEST_HELD = 2**32 - 1  # [ns]
 SEQUENCES = 2**32
 
+_COMPACT = struct.Struct("<BBBHIQ10e")
 _HEADER, _CRC = struct.Struct("<BBHIQQI"), struct.Struct("<I")
 _PAYLOADS = {
     HEARTBEAT: struct.Struct("<"),
@@ -65,11 +74,29 @@ class Malformed(NamedTuple):
 
 def encode(frame: Frame) -> bytes:
     """The frame's bytes, CRC included. struct.error for a number beyond its field."""
+    return _seal(_pack_compact(frame) if frame.kind == COMPACT else _pack(frame))
+
+
+def _seal(body: bytes) -> bytes:
+    return body + _CRC.pack(crc32(body))
+
+
+def _pack_compact(frame: Frame) -> bytes:
+    numbers = list(frame.numbers)
+    left_out = max(range(4), key=lambda i: abs(numbers[2 + i]))
+    sign = math.copysign(1.0, numbers.pop(2 + left_out))
+    numbers[2:5] = (sign * component for component in numbers[2:5])
+    flags, sequence = frame.flags & 63 | left_out << 6, frame.sequence % 2**16
+    return _COMPACT.pack(
+        VERSION, COMPACT, flags, sequence, frame.time % 2**32, frame.stamp, *numbers
+    )
+
+
+def _pack(frame: Frame) -> bytes:
     header = _HEADER.pack(VERSION, *frame[:5], min(frame.held, LONGEST_HELD))
-    body = header + (
+    return header + (
         _PAYLOADS[frame.kind].pack(frame.stamp, *frame.numbers) if frame.kind != HEARTBEAT else b""
     )
-    return body + _CRC.pack(crc32(body))
 
 
 def decode(data: bytes) -> Frame | Malformed:
@@ -85,12 +112,28 @@ def decode(data: bytes) -> Frame | Malformed:
     version, kind, *rest = _HEADER.unpack_from(body)
     if version != VERSION:
         return Malformed("version")
+    if kind == COMPACT:
+        return _unpack_compact(body)
     if kind not in _PAYLOADS:
         return Malformed("kind")
     if len(body) != _HEADER.size + _PAYLOADS[kind].size:
         return Malformed("length")
     stamp, *numbers = _PAYLOADS[kind].unpack_from(body, _HEADER.size) or (0,)
     return _sound(Frame(kind, *rest, stamp=stamp, numbers=tuple(numbers)))
+
+
+def _unpack_compact(body: bytes) -> Frame | Malformed:
+    """A compact state, its sequence and time still without their high bits."""
+    if len(body) != _COMPACT.size:
+        return Malformed("length")
+    _, _, flags, sequence, sent, stamp, *numbers = _COMPACT.unpack(body)
+    if not all(map(math.isfinite, numbers)):
+        return Malformed("not finite")
+    rest = 1.0 - sum(component * component for component in numbers[2:5])
+    if rest < 0.0:
+        return Malformed("not unit")
+    numbers.insert(2 + (flags >> 6), math.sqrt(rest))
+    return Frame(COMPACT, flags & 63, sequence, sent, 0, 0, stamp, tuple(numbers))
 
 
 def _sound(frame: Frame) -> Frame | Malformed:

@@ -20,7 +20,19 @@ from collections.abc import Iterator
 from rbdyn_ros.optional import library
 from rbdyn_ros.wire import frame
 from rbdyn_ros.wire.clock import SLACK, ClockOffset
-from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, LONGEST_HELD, SAFE, SEQUENCES, Frame, Malformed
+from rbdyn_ros.wire.frame import (
+    COMPACT,
+    FORCE,
+    HEARTBEAT,
+    LARGEST_COMPACT,
+    LONGEST_HELD,
+    SAFE,
+    SEQUENCES,
+    STATE,
+    WANTS_COMPACT,
+    Frame,
+    Malformed,
+)
 from rbdyn_ros.wire.statistics import Statistics, percentiles
 
 WINDOW = 64  # frames: one that is later than this is out of order beyond repair
@@ -47,14 +59,14 @@ class Sequence:
     def restart(self) -> None:
         """Take the next number for the first; the counts go on."""
         # what left before the first is as good as doubled: it is not counted as lost
-        self._newest, self._seen = (
+        self.newest, self._seen = (
             None,
             _ALL,
         )
 
     def arrival(self, number: int) -> str:
         """What the frame of this number is."""
-        ahead = 1 if self._newest is None else _sign_difference(number - self._newest)
+        ahead = 1 if self.newest is None else _sign_difference(number - self.newest)
         if not -WINDOW < ahead <= JUMP:
             self.strays += 1
             return STRAY
@@ -65,7 +77,7 @@ class Sequence:
     def _step(self, number: int, ahead: int) -> str:
         self.lost += ahead - 1
         self.arrived += 1
-        self._newest, self._seen = number, (self._seen << ahead | 1) & _ALL
+        self.newest, self._seen = number, (self._seen << ahead | 1) & _ALL
         return NEW
 
     def _late(self, behind: int) -> str:
@@ -145,6 +157,15 @@ UNECHOED = (
 )
 
 
+COMPACT_LIMIT = 1_000_000_000  # [ns] since the newest echo within which a state may be compact
+
+
+def extend(low: int, bits: int, near: int) -> int:
+    """The number with these low bits that is nearest to `near`."""
+    half = 1 << bits - 1
+    return near + (low - near + half) % (2 * half) - half
+
+
 class Link:
     """The other end is up while its frames come; after `timeout` [ns] without a new one it is
     down.
@@ -155,8 +176,11 @@ class Link:
     end has been up for `timeout` and echoes nothing). All others are held back and counted.
     """
 
-    def __init__(self, timeout: int, window: int = 3):
+    def __init__(self, timeout: int, window: int = 3, wants_compact: bool = False):
+        """`wants_compact`: ask the other end for compact states."""
         self.timeout = timeout
+        self._asks = WANTS_COMPACT * wants_compact
+        self._compact = False  # the other end asks for them
         self.framing, self.sequence, self.clock, self.statistics = (
             Framing(),
             Sequence(),
@@ -211,7 +235,10 @@ class Link:
         echo, arrival = self._newest or (0, now)
         # one thread receives while another one sends
         held = min(max(0, now - arrival), LONGEST_HELD)
-        frame = Frame(kind, SAFE * safe, self._sent, now, echo, held, stamp, numbers)
+        if kind == STATE and self._may_be_compact(now, numbers):
+            kind = COMPACT
+        flags = SAFE * safe | self._asks
+        frame = Frame(kind, flags, self._sent, now, echo, held, stamp, numbers)
         self._sent = (self._sent + 1) % SEQUENCES
         self._times[now] = None
         if len(self._times) > ECHOES:
@@ -220,12 +247,32 @@ class Link:
             self._window.append(now)
         return self.framing.encode(frame)
 
+    def _may_be_compact(self, now: int, numbers: tuple[float, ...]) -> bool:
+        """Whether the other end asks for it, and knows a frame recent enough to complete
+        sequence and time from.
+        """
+        return (
+            self._compact
+            and 0 < self._echoed > now - COMPACT_LIMIT
+            and max(map(abs, numbers)) <= LARGEST_COMPACT
+        )
+
+    def _complete(self, found: Frame) -> Frame | Malformed:
+        """A compact state as the state that it stands for."""
+        if self._newest is None or self.sequence.newest is None:
+            return Malformed("early")
+        sequence = extend(found.sequence, 16, self.sequence.newest) % SEQUENCES
+        sent = extend(found.time, 32, self._newest[0])
+        return found._replace(kind=STATE, sequence=sequence, time=max(sent, 0))
+
     def incoming(self, data: bytes, now: int) -> Iterator[Frame]:
         """The new frames that end in `data`, which arrived at `now`.
 
         All else is counted; a force flagged safe is zero.
         """
         for found in self.framing.decode(data):
+            if isinstance(found, Frame) and found.kind == COMPACT:
+                found = self._complete(found)
             if isinstance(found, Malformed):
                 self.statistics.malformed[found.reason] += 1
             elif self.sequence.arrival(found.sequence) == NEW:
@@ -249,7 +296,7 @@ class Link:
         """The other end is gone, for certain or by its silence."""
         if self.up:
             self.statistics.interrupted()
-        self.up = self.safe = False
+        self.up = self.safe = self._compact = False
         self._newest, self._echoed = None, 0
         for part in (self.framing, self.sequence, self.clock):
             part.restart()
@@ -307,6 +354,7 @@ class Link:
         self._newest = (frame.time, now)
         self._since = self._since if self.up else now
         self.up, self.safe = True, bool(frame.flags & SAFE)
+        self._compact = bool(frame.flags & WANTS_COMPACT)
         if frame.echo:
             self._take_echo(frame, now)
         self.statistics.arrived(frame.kind, frame.time, now, self.age(frame, now))

@@ -112,6 +112,7 @@ class LinkEnd(ctypes.Structure):
         ("old", ctypes.c_uint32),
         ("outages", ctypes.c_uint32),
         ("results", ctypes.c_uint32 * len(RESULTS)),
+        ("compact", ctypes.c_int),
         ("receiver", ctypes.c_char * 96),
     ]
 

@@ -3,9 +3,10 @@
 import math
 import struct
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
-from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE, Frame
+from rbdyn_ros.wire.frame import COMPACT, FORCE, HEARTBEAT, STATE, Frame
 
 UPRIGHT = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # the numbers of a state
 
@@ -35,3 +36,19 @@ def frames(draw) -> Frame:
         return Frame(*header, draw(_u64), (draw(_singles), draw(_singles)))
     position, velocity = draw(st.tuples(_singles, _singles)), draw(st.tuples(*[_singles] * 5))
     return Frame(*header, draw(_u64), (*position, *draw(_unit()), *velocity))
+
+
+_halves = st.floats(width=16, allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def compact_frames(draw) -> Frame:
+    """Any compact state, its numbers such as 16 bits keep them."""
+    q = list(draw(_unit()))
+    left_out = max(range(4), key=lambda i: abs(q[i]))
+    q = [struct.unpack("<e", struct.pack("<e", math.copysign(1, q[left_out]) * x))[0] for x in q]
+    q[left_out] = math.sqrt(1.0 - sum(x * x for i, x in enumerate(q) if i != left_out))
+    assume(max(range(4), key=lambda i: abs(q[i])) == left_out)  # after rounding, too
+    header = (draw(st.integers(0, 63)), draw(st.integers(0, 2**16 - 1)), draw(_u32))
+    numbers = (*draw(st.tuples(_halves, _halves)), *q, *draw(st.tuples(*[_halves] * 5)))
+    return Frame(COMPACT, *header, 0, 0, draw(_u64), numbers)

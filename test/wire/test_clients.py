@@ -62,7 +62,7 @@ def heard_by_c(c, data: bytes) -> list:
     for byte in data:
         word = RESULTS[c.wire_receive(receiver, byte, ctypes.byref(frame))]
         if word == "frame":
-            numbers = tuple(frame.numbers)[: (0, 0, 11, 2)[frame.kind]]
+            numbers = tuple(frame.numbers)[: (0, 0, 11, 2, 11)[frame.kind]]
             header = (frame.kind, frame.flags, frame.sequence, frame.time, frame.echo, frame.held)
             found.append(Frame(*header, frame.stamp, numbers))
         elif word != "nothing":

@@ -111,13 +111,16 @@ class Peer:
 
     def __init__(self, board: EmulatedBoard):
         self.link, self._frames = Link(PATIENT), deque()
+        self.compact = 0  # states that were sent in the compact form
         self._port = SerialPort(str(board.port), 921600)
 
     def send(self, kind: int, stamp: int, numbers: tuple) -> None:
         """A frame, unless the link holds it back; it never does while each one is answered."""
         now = time.monotonic_ns()
         if not self.link.up or self.link.admits(now, kind, numbers):
-            self._port.write(self.link.outgoing(now, kind, stamp, numbers))
+            data = self.link.outgoing(now, kind, stamp, numbers)
+            self.compact += len(data) == 43
+            self._port.write(data)
 
     def listen(self, kind: int):
         """The next frame of this kind."""
@@ -135,10 +138,16 @@ class Peer:
         return self.link.figures()
 
 
-@pytest.mark.parametrize("core, seconds", [("m4f", 10.0), ("m7", 1.5)])
-def test_in_lockstep_it_stands_and_loses_nothing(c, tmp_path, core, seconds):
+@pytest.mark.parametrize(
+    "core, seconds, words", [("m4f", 10.0, ""), ("m7", 2.0, "-DCOMPACT_STATES")]
+)
+def test_in_lockstep_it_stands_and_loses_nothing(c, tmp_path, core, seconds, words):
     """A state, its answer, two milliseconds, the next state."""
-    image, rod, count = build(tmp_path, core), Rod(c, math.radians(10.0)), round(seconds / PERIOD)
+    image, rod, count = (
+        build(tmp_path, core, DEFINES=words),
+        Rod(c, math.radians(10.0)),
+        round(seconds / PERIOD),
+    )
     last, begin = 0.0, time.monotonic()
     with EmulatedBoard(image, tmp_path, core) as board:
         peer = Peer(board)
@@ -157,6 +166,7 @@ def test_in_lockstep_it_stands_and_loses_nothing(c, tmp_path, core, seconds):
     )
     assert last < STANDING and figures["lost"] == figures["outages"] == 0
     assert (heard.accepted, heard.lost, heard.old) == (count, 0, 0)
+    assert peer.compact > 0.9 * count if words else peer.compact == 0
     assert not any(heard.results[RESULTS.index("framing") :])
     assert not any(name.startswith("malformed") for name in figures)
     assert 0 < used <= STACK_LIMIT

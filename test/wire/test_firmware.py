@@ -23,13 +23,21 @@ from rbdyn_ros.wire.emulated_board import (  # noqa: E402
     build,
     missing_tools,
 )
+from rbdyn_ros.wire.frame import COMPACT, Frame  # noqa: E402
+from rbdyn_ros.wire.link import Framing  # noqa: E402
 
 from .clients import regulator  # noqa: E402
 
 CORES, ROLES = ("m4f", "m7", "m3", "m0plus"), ("controller", "plant", "patient")
 HERE = Path(__file__).parent / "firmware"
 IMAGE_LIMIT = 5000  # bytes of the controller, code and constants and the first values of variables
-LIMITS = {"law_balanced": 400, "law_any": 400, "send": 1450, "receive": 8100}  # instructions
+LIMITS = {
+    "law_balanced": 400,
+    "law_any": 400,
+    "send": 1450,
+    "receive": 8100,
+    "receive_compact": 8100,
+}  # instructions
 SHIFT = 6  # of -icount: an instruction takes 2^6 ns
 STATES, COUNT = 0x21000000, 10_000  # where forces.c reads its states, and how many
 DEADLINE = 120.0  # [s] of a loaded machine
@@ -105,7 +113,10 @@ def written(image: Path, *options: str, ended: Callable[[bytes], bool]) -> bytes
 
 
 def test_the_law_the_sender_and_the_receiver_take_few_instructions(tmp_path):
-    image = build(tmp_path, MAIN=HERE / "measure.c", NAME="measure", DEFINES=f"-I{HERE}")
+    compact = Frame(COMPACT, 0, 0, 10**9, 0, 0, 10**15 + 1, (0.1, 0.2, 1.0, *[1e-3] * 8))
+    sent = ",".join(map(str, Framing().encode(compact)))
+    words = f"-I{HERE} '-DCOMPACT_BYTES={sent}'"
+    image = build(tmp_path, MAIN=HERE / "measure.c", NAME="measure", DEFINES=words)
     options = ("-icount", f"shift={SHIFT},sleep=off")
     lines = (
         written(image, *options, ended=lambda data: data.endswith(b"end\n")).decode().split("\n")
@@ -113,7 +124,7 @@ def test_the_law_the_sender_and_the_receiver_take_few_instructions(tmp_path):
     rows = {
         words[0]: [int(word) for word in words[1:]] for words in map(str.split, lines) if words
     }
-    assert rows["heard"] == [1000]
+    assert rows["heard"] == [2000]
     for name, limit in LIMITS.items():
         mean, most = (ns / 2**SHIFT for ns in rows[name])
         print(f"{name}: {mean:.0f} instructions, at most {most:.0f} of {limit}")

@@ -57,6 +57,15 @@ static void draw_state_frame(void)
     size = link_send(&theirs, board_now(), &frame, bytes);
 }
 
+static void draw_compact(void) /* upright, as `compact_state` of test_firmware.py has encoded it */
+{
+    static const uint8_t state[] = {COMPACT_BYTES};
+    link_send(&theirs, board_now(), &(wire_frame){.kind = WIRE_HEARTBEAT}, bytes);
+    memcpy(bytes, state, size = sizeof state);
+    ours.up = 1;
+    ours.newest = UINT32_MAX; /* the frame before it */
+}
+
 static void nothing(void) {}
 
 static void law(void)
@@ -106,6 +115,7 @@ void firmware(void)
     measure("law_any", draw_any, law);
     measure("send", draw_force, send);
     measure("receive", draw_state_frame, receive);
+    measure("receive_compact", draw_compact, receive);
     put("heard", 5);
     put_number(heard_count);
     put("\nend\n", 5);
