@@ -1,5 +1,7 @@
 """What all figures share: one color and one name for each method, and quiet axes."""
 
+from typing import Any
+
 COLORS = {
     "truth": "#222222",
     "tqdl": "#d1495b",
@@ -31,7 +33,8 @@ LABELS = {
     "se3 riqn": "SE(3) logarithm, RIQN",
 }
 GREY = "#8a8a8a"
-STYLE = {"legend.frameon": False, "legend.fontsize": 9.0}  # of matplotlib, in all figures
+# of matplotlib, in all figures; its annotation lists the names that it takes
+STYLE: dict[Any, Any] = {"legend.frameon": False, "legend.fontsize": 9.0}
 
 
 def line_style(key: str) -> dict[str, str]:

@@ -34,9 +34,10 @@ class Signals:
 
     def __init__(self, starting: bool = False):
         self.stop, self.starting = False, starting
-        interrupts.raising(SystemExit, _NUMBERS, when=self._heard)
+        interrupts.raising(SystemExit, _NUMBERS, when=self._take)
 
-    def _heard(self, number: int) -> bool:
+    def _take(self, number: int) -> bool:
+        """Set `stop`; return whether to raise."""
         self.stop = True
         return self.starting
 
