@@ -6,10 +6,11 @@ beyond a dozen arrays inlining stops.
 """
 
 import hashlib
+import operator
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numba import config, types
 from numba.core.extending import intrinsic
@@ -83,15 +84,15 @@ HEADER = 2 * len(PARTS)
 _SOURCE = hashlib.sha1(Path(__file__).read_bytes()).hexdigest()
 
 
-def _interpreted(compiled: Callable, plain: Callable) -> Callable:
+def _interpreted(compiled: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
     """`plain` where Numba is switched off, to run a step in a debugger."""
-    if config.DISABLE_JIT:
+    if vars(config)["DISABLE_JIT"]:
         return plain
     compiled.fingerprint = _SOURCE
     return compiled
 
 
-def _view(name: str) -> Callable:
+def _view(name: str) -> Callable[..., Any]:
     """The kernel m -> a part of the arena, (rows,) or (rows, width).
 
     It is neither a call nor counts references. The offsets do not change: no store makes the
@@ -187,7 +188,7 @@ def _numbers(builder, context, signature, arguments):
     return lambda k: builder.gep(view.data, [builder.add(at, context.get_constant(types.intp, k))])
 
 
-def _reader(table, count: int) -> tuple:
+def _reader(table, count: int) -> tuple[Any, Callable[..., Any]]:
     """Signature and code of a tuple of `count` columns of a row."""
 
     def codegen(context, builder, signature, arguments):
@@ -201,7 +202,7 @@ def _reader(table, count: int) -> tuple:
     return found(table, types.intp, types.intp), codegen
 
 
-def _writer(table, value, change: Callable) -> tuple:
+def _writer(table, value, change: Callable[..., Any]) -> tuple[Any, Callable[..., Any]]:
     """Signature and code of a change of as many columns of a row as `value` has."""
 
     def codegen(context, builder, signature, arguments):
@@ -215,55 +216,41 @@ def _writer(table, value, change: Callable) -> tuple:
     return types.void(table, types.intp, types.intp, values), codegen
 
 
-@intrinsic
-def get(typingctx, table, i, column):
-    """Three columns of a row as a vector.
+def _read(count: int) -> Callable[..., Any]:
+    """Make the kernel (table, i, column) -> `count` columns of a row: a tuple, or one number.
 
-    Like `get4`, `put` and `add` it reads memory as it is: Numba's own access to each number would
-    wrap negative indices, which makes three times as much code.
+    It reads memory as it is: Numba's own access to each number would wrap negative indices, which
+    makes three times as much code.
     """
-    return _reader(table, 3)
+
+    def read(typingctx, table, i, column):
+        return _reader(table, count)
+
+    def interpreted(table, i, column):
+        return table[i, column] if count == 1 else tuple(table[i, column : column + count])
+
+    return _interpreted(intrinsic(read), interpreted)
 
 
-@intrinsic
-def number(typingctx, table, i, column):
-    """A number of a row whose index was read from a table."""
-    return _reader(table, 1)
+def _write(change: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the kernel (table, i, column, value) that changes as many columns as value has; it
+    reads and writes memory as it is, like `_read`.
+    """
+
+    def write(typingctx, table, i, column, value):
+        return _writer(table, value, change)
+
+    def interpreted(table, i, column, value):
+        columns = slice(column, column + len(value))
+        table[i, columns] = plain(table[i, columns], value)
+
+    return _interpreted(intrinsic(write), interpreted)
 
 
-@intrinsic
-def get4(typingctx, table, i, column):
-    """A quaternion."""
-    return _reader(table, 4)
-
-
-@intrinsic
-def put(typingctx, table, i, column, value):
-    """Write a vector or a quaternion."""
-    return _writer(table, value, lambda builder, at, new: new)
-
-
-@intrinsic
-def add(typingctx, table, i, column, value):
-    """Add a vector."""
-    return _writer(table, value, lambda builder, at, new: builder.fadd(builder.load(at), new))
-
-
-def _get(table, i, column):
-    return table[i, column], table[i, column + 1], table[i, column + 2]
-
-
-def _put(table, i, column, value):
-    table[i, column : column + len(value)] = value
-
-
-def _add(table, i, column, value):
-    table[i, column : column + len(value)] += value
-
-
-get, get4 = _interpreted(get, _get), _interpreted(get4, lambda t, i, k: tuple(t[i, k : k + 4]))
-number = _interpreted(number, lambda t, i, k: t[i, k])
-put, add = _interpreted(put, _put), _interpreted(add, _add)
+get, get4 = _read(3), _read(4)  # a vector, a quaternion
+number = _read(1)  # of a row whose index was read from a table
+put = _write(lambda builder, at, new: new, lambda old, new: new)
+add = _write(lambda builder, at, new: builder.fadd(builder.load(at), new), operator.add)
 
 
 @inlined
