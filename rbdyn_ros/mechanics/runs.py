@@ -87,7 +87,8 @@ def run(
     joints share their load. ValueError for a step or counts that are none.
     """
     positive(h, "the step", " s")
-    count(rows, "rows", 1), count(steps_per_row, "steps_per_row", 1)
+    count(rows, "rows", 1)
+    count(steps_per_row, "steps_per_row", 1)
     of_contacts = len(model.names.contacts)
     since, done_by_drives, touched = [models.places(model)], [0.0], []
 
@@ -153,7 +154,8 @@ def multiplier_run(
     dampers have taken. Reactions are those at the row; redundant rows share their load.
     """
     positive(h, "the step", " s")
-    count(rows, "rows", 1), count(steps_per_row, "steps_per_row", 1)
+    count(rows, "rows", 1)
+    count(steps_per_row, "steps_per_row", 1)
     number(alpha, "alpha", 0.0)
     colliding.require_none(model, "a run by multipliers")
     if len(model.pairs.kind):

@@ -118,8 +118,10 @@ def corners(half) -> Array:
 
 
 def _mass(name: str, volume: float, mass: float | None, density: float | None) -> float:
-    if (mass is None) == (density is None):
+    if mass is None and density is not None:
+        mass, density = volume * density, None
+    if mass is None or density is not None:
         raise ValueError(
             f"the mass of {name} is {mass} kg and its density {density} kg/m^3; give one of both"
         )
-    return positive(volume * density if mass is None else mass, f"the mass of {name}", " kg")
+    return positive(mass, f"the mass of {name}", " kg")
