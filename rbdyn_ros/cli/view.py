@@ -2,10 +2,8 @@
 
 import argparse
 import math
-import os
 import sys
 import time
-import webbrowser
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -181,8 +179,5 @@ def _page(source: "Source", options: dict) -> "Page":
 def _show(page: "Page", arguments: argparse.Namespace) -> None:
     """Say where the page is, and open it where there is a screen."""
     print(f"the live view is at {page.url}; Ctrl-C ends it", flush=True)
-    has_screen = sys.platform == "darwin" or any(
-        map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))
-    )
-    if has_screen and not arguments.no_browser:
-        webbrowser.open(page.url)
+    if not arguments.no_browser:
+        page.open_browser()

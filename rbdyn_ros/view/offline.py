@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rbdyn_ros.faults.options import FAULTS
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import candidate
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
 from rbdyn_ros.schema import check, format_value
 from rbdyn_ros.simulation.closed_loop import ControlError, command_force
 from rbdyn_ros.simulation.command import Command
@@ -341,7 +341,7 @@ class OfflineLoop(scene.Source):
         """Write impacts and changes of the status down as events."""
         plant, log = runner.plant, self._log
         if plant.contact is not None:
-            self._impacts = _impacts(plant, self._impacts, log)
+            self._impacts = _impacts(plant.contact, self._impacts, log)
         if runner.status != self._status and self._status:
             log.add(plant.time, scene.STATUS, runner.status)
         self._status = runner.status
@@ -361,13 +361,12 @@ def _disturbance(plant: Plant) -> Load | None:
     wrench = plant.input.disturbance.tolist()
     if not any(wrench[:6]):
         return None
-    point = plant.point(tuple(wrench[6:]))
-    return Load(tuple(map(float, point)), tuple(wrench[:3]), tuple(wrench[3:6]))
+    x, y, z = map(float, plant.point(tuple(wrench[6:])))
+    return Load((x, y, z), tuple(wrench[:3]), tuple(wrench[3:6]))
 
 
-def _impacts(plant: Plant, before: int, log: EventLog) -> int:
+def _impacts(memory: ContactState, before: int, log: EventLog) -> int:
     """Write the impacts after number `before` down; how many there are now."""
-    memory = plant.contact
     count, kept = int(memory.recorded[0]), len(memory.events)
     if count < before:  # another plant, or a reset
         before = 0

@@ -8,12 +8,15 @@ the newest value of each property only, so a browser that stops reading costs no
 
 import io
 import math
+import os
+import sys
 import threading
 import time
 import traceback
+import webbrowser
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import viser
 
@@ -23,7 +26,7 @@ from rbdyn_ros.types import Vector
 from rbdyn_ros.view.drawing import Drawing, Look, Spring
 from rbdyn_ros.view.panel import Panel
 from rbdyn_ros.view.plots import Plots
-from rbdyn_ros.view.scene import ZERO, Control, SceneState, Source
+from rbdyn_ros.view.scene import REFUSED, ZERO, Control, SceneState, Source
 from rbdyn_ros.view.toolbar import Toolbar
 
 PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next
@@ -59,13 +62,14 @@ class Page:
         free.
         """
         self.options = {p.name: p.default for p in VIEWER} | dict(options or {})
-        self.source = _WithOwn(source, self.options)
+        self.source = cast(Source, _WithOwn(source, self.options))
         with redirect_stdout(io.StringIO()):  # where it is, which its owner says
             self._server = viser.ViserServer(
-                self.options["host"], self.options["port"], label="rbdyn_ros", verbose=False
-            )
+                self.options["host"], self.options["port"], verbose=False
+            )  # without a label, whose place says whether the page is connected
         self.url = f"http://{self.options['host']}:{self._server.get_port()}"
         self._grab: Grab | None = None
+        self._drawn: SceneState | None = None
         self._next_event = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="view page", daemon=True)
@@ -94,6 +98,11 @@ class Page:
         self._panel.close()
         with redirect_stdout(io.StringIO()):
             self._server.stop()
+
+    def open_browser(self) -> None:
+        """Show it in this machine's browser, where there is a display."""
+        if sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))):
+            webbrowser.open(self.url)
 
     @property
     def browsers(self) -> int:
@@ -141,7 +150,7 @@ class Page:
 
         @part.on_drag
         async def _(event: viser.SceneNodeDragEvent) -> None:
-            state = self.source.latest()
+            state = self._drawn  # which the hand sees; and nothing waits for the source here
             if state is None or not self.source.capabilities.push:
                 return
             if event.phase == "start" and self._grab is None:
@@ -225,7 +234,7 @@ class Page:
             spring = self._pull(state, grab)
         with self._server.atomic():
             self._drawing.draw(state, self.source.ghost(), self._look(), spring)
-        self.frames += 1
+        self.frames, self._drawn = self.frames + 1, state
 
     def _look(self) -> Look:
         return Look(self.options["arrow.scale"], self.options["trail.duration"])
@@ -248,6 +257,10 @@ class Page:
             self._next_event = events[-1].number + 1
             self._plots.mark(events)
             self._toolbar.note(events)
+            for event in events:
+                if event.kind == REFUSED:
+                    for client in self._server.get_clients().values():
+                        self._say_refusal(client, "Refused", event.sentence)
         self._plots.draw()
 
 

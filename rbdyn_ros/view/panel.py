@@ -37,7 +37,7 @@ class Panel:
         self._inputs: dict[str, Any] = {}
         self._controls: dict[str, Control] = {}
         self._folders: list[Any] = []
-        self._names: tuple[str, ...] = ()
+        self._names: tuple[tuple[Any, ...], ...] = ()
         self._pending: dict[str, tuple[Any, Any]] = {}
         self._changed = threading.Condition()
         self._writing = threading.Lock()  # the page's thread and that of the changes refresh
@@ -142,13 +142,14 @@ def span(parameter: Parameter, value: float) -> tuple[float, float]:
     """How far a slider goes: the range where it is given, else some times the default."""
     size = 4.0 * max(abs(float(parameter.default or 0.0)), abs(value))
     size = size if 0.0 < size < _FAR else _SPANS.get(parameter.unit, 1.0)
-    low = parameter.low if _is_near(parameter.low) else -size
-    high = parameter.high if _is_near(parameter.high) else max(size, low + size)
+    low, high = _near(parameter.low), _near(parameter.high)
+    low = -size if low is None else low
+    high = max(size, low + size) if high is None else high
     return min(low, value), max(high, value)
 
 
-def _is_near(bound: float | None) -> bool:
-    return bound is not None and abs(bound) < _FAR
+def _near(bound: float | None) -> float | None:
+    return None if bound is None or abs(bound) >= _FAR else bound
 
 
 def _input(gui: viser.GuiApi, control: Control) -> Any:
@@ -166,7 +167,7 @@ def _input(gui: viser.GuiApi, control: Control) -> Any:
     if parameter.kind == "int":
         return gui.add_number(label, int(value), step=1, hint=hint)
     if parameter.kind == "float_array" and len(value) in (2, 3):
-        vector = gui.add_vector2 if len(value) == 2 else gui.add_vector3
+        vector: Any = gui.add_vector2 if len(value) == 2 else gui.add_vector3
         return vector(label, tuple(map(float, value)), step=0.001, hint=hint)
     if parameter.kind == "float":
         low, high = span(parameter, float(value))

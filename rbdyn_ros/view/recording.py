@@ -99,7 +99,7 @@ def _from_bag(path: Path) -> Table:
     except (AnyReaderError, OSError) as error:
         raise ValueError(f"{path}: it is no bag that can be read: {error}") from None
     names = tuple("t,x,y,qw,qx,qy,qz,Vx,Vy,Vz,wx,wy,wz".split(","))
-    table = dict(zip(names, rows[np.argsort(rows[:, 0], kind="stable")].T, strict=True))
+    table: Table = dict(zip(names, rows[np.argsort(rows[:, 0], kind="stable")].T, strict=True))
     if len(acted) and len(rows):
         held = np.searchsorted(acted[:, 0], table["t"], side="right") - 1
         force = np.where(held[:, None] >= 0, acted[np.maximum(held, 0), 1:], math.nan)

@@ -29,6 +29,7 @@ CART: Vector = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the j
 
 # kinds of an `Event`
 IMPACT, WATCHDOG, PUSH, STATUS, PARAMETER = "impact", "watchdog", "push", "status", "parameter"
+REFUSED = "refused"  # what a person asked for; every browser shows its sentence
 
 
 class Solid(NamedTuple):
@@ -114,7 +115,7 @@ class Event(NamedTuple):
     """What happened at an instant; a mark in the plots and a line of the page."""
 
     time: float  # [s] simulated
-    kind: str  # IMPACT WATCHDOG PUSH STATUS PARAMETER
+    kind: str  # IMPACT WATCHDOG PUSH STATUS PARAMETER REFUSED
     sentence: str
     number: int = 0  # counted from 0 since the source was made
 
@@ -164,8 +165,9 @@ class Source:
     """Where the states come from, and where the pushes go. This one can do nothing; each real one
     overrides what it can.
 
-    Every method may be called from any thread, and all but `set_control`, which may compile,
-    return at once; a refusal is a sentence, "" is consent. None raises for what a person may do.
+    Every method may be called from any thread, and all but `set_control`, which may compile or ask
+    another process, return at once. A refusal is a sentence, "" is consent; one that comes later
+    is an event REFUSED. None raises for what a person may do.
     """
 
     title = ""  # what is shown, such as "lqr, rk4" or "/pendulum_simulator"

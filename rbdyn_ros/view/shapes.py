@@ -82,7 +82,8 @@ def _obstacle(row: Array, elapsed: float) -> Solid:
     if kind == obstacles.SPHERE:
         return Solid(name, "sphere", place, UPRIGHT, (size[0], 0.0, 0.0))
     turn = conversion.convert(np.ascontiguousarray(row["axes"].T), "matrix", "quaternion")
-    attitude = tuple(map(float, turn))
+    w, x, y, z = map(float, turn)
+    attitude = (w, x, y, z)
     if kind in (obstacles.CYLINDER, obstacles.CYLINDER_TIP):
         return Solid(name, "cylinder", place, attitude, (size[0], 2.0 * size[2], 0.0))
     return Solid(name, "box", place, attitude, tuple(2.0 * half for half in size))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,26 @@ def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
     said, _ = swings.communicate(timeout=TIMEOUT)
     assert swings.returncode == 0 and "the rod stood" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
+
+
+def test_the_live_view_is_served_where_the_demo_says(demo, tmp_path):
+    played, url = demo("--duration", "1000"), ""
+    while not url and (line := played.stdout.readline()):
+        _, found, url = line.partition("the live view is at ")
+    log = tmp_path / "out" / "view.log"
+    wait_for(lambda: log.exists() and "the live view is at" in log.read_text())
+    assert f"the live view is at {url.strip()}" in log.read_text()
+    with urllib.request.urlopen(url.strip(), timeout=TIMEOUT) as page:
+        assert page.status == 200 and b"<html" in page.read()
+    played.send_signal(signal.SIGINT)
+    said, _ = played.communicate(timeout=TIMEOUT)
+    assert played.returncode == 0, said
+
+
+def test_without_a_view_none_is_started(demo, tmp_path):
+    said, _ = (played := demo("--duration", "1", "--no-view")).communicate(timeout=TIMEOUT)
+    assert played.returncode in (0, 1) and "live view" not in said, said
+    assert not (tmp_path / "out" / "view.log").exists()
 
 
 def test_the_process_that_watches_imports_no_compiler():

@@ -15,7 +15,7 @@ pytest.importorskip(
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 
 from rbdyn_ros.geometry import unit_quaternion, vec  # noqa: E402
-from rbdyn_ros.view.scene import PARAMETER, PUSH, STATUS, ZERO  # noqa: E402
+from rbdyn_ros.view.scene import PARAMETER, PUSH, REFUSED, STATUS, ZERO  # noqa: E402
 
 QUICK = {"rates__state": 100.0, "integrator__step": 0.01}  # a loaded machine keeps up
 
@@ -64,7 +64,7 @@ def test_the_scene_is_the_simulators(graph, viewer):
     simulator, _ = both(graph, viewer, initial__orientation=tilt)
     graph.until(lambda: not math.isnan(viewer.latest().energy))
     graph.until(lambda: viewer.latest().shape.rod_length == 2.4 and viewer.latest().joint)
-    assert asked(graph, viewer.pause) == ""
+    assert viewer.pause() == ""
     graph.until(lambda: viewer.latest().status == "paused")
     plant = simulator.runner.plant
     graph.until(lambda: viewer.latest().time == pytest.approx(plant.stamp * 1e-9 - 1.0))
@@ -149,8 +149,8 @@ def test_a_parameter_is_set_at_its_node_and_a_refusal_is_its_sentence(graph, vie
     assert "no node" in viewer.set_control("no.such", 1.0)
     assert asked(graph, viewer.set_control, "faults.command.delay", 0.02) == ""
     graph.until(lambda: viewer.latest().faults == ("command.delay 0.02 s",))
-    assert asked(graph, viewer.set_rate, 0.5) == ""
-    assert simulator.parameters.values["real_time_factor"] == 0.5
+    assert viewer.set_rate(0.5) == ""
+    graph.until(lambda: simulator.parameters.values["real_time_factor"] == 0.5)
     names = {c.parameter.name for c in viewer.controls()}
     assert not names & {"autostart", "use_sim_time", "controller"}  # cannot be changed
     kept = viewer.yaml()
@@ -164,16 +164,23 @@ def test_time_and_set_point(graph, viewer):
     graph.until(lambda: tuple(controller.reference) == (0.3, -0.1))
     assert viewer.latest().set_point == (0.3, -0.1)
     assert "off the rails" in viewer.set_point(3.0, 0.0)
-    assert "paused" in asked(graph, viewer.step)  # only a paused simulation steps
-    assert asked(graph, viewer.pause) == ""
+
+    def refused() -> list[str]:
+        return [event.sentence for event in viewer.events(0) if event.kind == REFUSED]
+
+    assert viewer.step() == ""  # nobody waits for the answer: only a paused simulation steps
+    graph.until(refused)
+    assert "paused" in refused()[0]
+    assert viewer.pause() == ""
     graph.until(lambda: viewer.latest().status == "paused")
     stamp = simulator.runner.plant.stamp
-    assert asked(graph, viewer.step) == ""
-    assert simulator.runner.plant.stamp == stamp + 10_000_000
-    assert asked(graph, viewer.reset) == ""
-    assert simulator.runner.plant.q[0] == 0.0
-    assert asked(graph, viewer.resume) == ""
+    assert viewer.step() == ""
+    graph.until(lambda: simulator.runner.plant.stamp == stamp + 10_000_000)
+    assert viewer.reset() == ""
+    graph.until(lambda: simulator.runner.plant.q[0] == 0.0)
+    assert viewer.resume() == ""
     graph.until(lambda: viewer.latest().status == "playing")
+    assert len(refused()) == 1
     assert any(e.kind == STATUS and "paused" in e.sentence for e in viewer.events(0))
 
 

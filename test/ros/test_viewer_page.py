@@ -1,6 +1,7 @@
 """The viewer node before a browser: a hand at the page moves what is behind the topics."""
 
 import io
+import subprocess
 import time
 
 import numpy as np
@@ -12,9 +13,12 @@ pytest.importorskip(
 pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
 from view_browser import browser, free_port, opened, until  # noqa: E402
 
 __all__ = ["browser"]
+COMMAND = "cart/command"
 QUICK = ("-p", "rates.state:=100.0", "-p", "start:=immediately")
 
 
@@ -28,13 +32,29 @@ def orange(tab) -> np.ndarray:
     return np.column_stack((x, y))[x < 0.48 * picture.width]
 
 
-def test_a_drag_in_the_browser_is_a_wrench_and_the_simulators_death_is_said(graph, browser):
-    port = free_port()
-    simulator, _ = graph.process("simulator", *QUICK), graph.process("controller", *QUICK)
+def serve(graph, port: int) -> subprocess.Popen:
+    """A viewer that serves its page."""
     words = (f"port:={port}", "rate:=20.0", "shadows:=false")
-    graph.process("viewer", *(word for setting in words for word in ("-p", setting)))
+    viewer = graph.process("viewer", *(word for setting in words for word in ("-p", setting)))
+    graph.until(lambda: f"the live view is at http://127.0.0.1:{port}" in graph.log("viewer"))
+    return viewer
+
+
+def said_after_death(process: subprocess.Popen, sentence: str, *tabs) -> float:
+    """How long after a kill [s] all pages have said so."""
+    process.kill()
+    killed = time.monotonic()
+    for tab in tabs:
+        tab.wait_for_selector(f"text={sentence}")
+    return time.monotonic() - killed
+
+
+def test_a_drag_in_the_browser_is_a_wrench_and_the_death_of_the_nodes_is_said(graph, browser):
+    port = free_port()
+    simulator, controller = (graph.process(name, *QUICK) for name in ("simulator", "controller"))
     heard = graph.listen(WrenchStamped, "wrench/disturbance")
-    graph.until(lambda: heard and "the live view is at" in graph.log("viewer"))
+    serve(graph, port)
+    graph.until(lambda: heard)
     tab = opened(browser, f"http://127.0.0.1:{port}")
     tab.wait_for_selector("text=playing")
     assert tab.errors == []
@@ -56,8 +76,42 @@ def test_a_drag_in_the_browser_is_a_wrench_and_the_simulators_death_is_said(grap
         return not (force.x or force.y or force.z)
 
     graph.until(at_rest)
-    simulator.kill()
-    killed = time.monotonic()
-    tab.wait_for_selector("text=its last state is")
-    assert time.monotonic() - killed < 2.0
+    assert said_after_death(controller, "pendulum_controller does not answer", tab) < 2.0
+    assert said_after_death(simulator, "its last state is", tab) < 2.0
     assert until(lambda: "look at its log" in tab.content())
+    tab.close()
+
+
+def test_two_browsers_and_a_viewer_that_is_killed(graph, browser):
+    """Its pages say so and come back; the loop does not notice."""
+    port = free_port()
+    for name in ("simulator", "controller"):
+        graph.process(name, *QUICK)
+    statuses = graph.listen(String, "pendulum_simulator/status", latched=True)
+    states, commands = graph.listen(Odometry, "odometry"), graph.listen(WrenchStamped, COMMAND)
+    viewer = serve(graph, port)
+    graph.until(lambda: states and commands)
+    tabs = [opened(browser, f"http://127.0.0.1:{port}") for _ in range(2)]
+    for tab in tabs:
+        tab.wait_for_selector("text=playing")
+        tab.wait_for_selector("text=Connected")
+    tabs[1].get_by_role("button", name="Pause", exact=True).first.click(no_wait_after=True)
+    tabs[0].get_by_role("button", name="Play", exact=True).first.click(no_wait_after=True)
+    graph.until(lambda: [m.data for m in statuses][-2:] == ["paused", "playing"])
+    for heard in (statuses, states, commands):
+        heard.clear()
+    assert said_after_death(viewer, "Connecting", *tabs) < 2.0
+
+    def seconds(stamp) -> float:
+        return stamp.sec + 1e-9 * stamp.nanosec
+
+    def simulated(messages: list) -> float:
+        return seconds(messages[-1].header.stamp) - seconds(messages[0].header.stamp)
+
+    graph.until(lambda: states and commands and min(map(simulated, (states, commands))) > 1.0)
+    assert not statuses  # it plays on, and the watchdog has not tripped
+    serve(graph, port)
+    for tab in tabs:  # which connect by themselves
+        tab.wait_for_selector("text=Connected")
+        tab.wait_for_selector("text=playing")
+        tab.close()

@@ -2,8 +2,10 @@
 
 import io
 import math
+import sys
 import time
 import urllib.parse
+import webbrowser
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_
 from rbdyn_ros.view.offline import OfflineLoop  # noqa: E402
 from rbdyn_ros.view.page import Page, spring_force  # noqa: E402
 from rbdyn_ros.view.recording import Recording  # noqa: E402
-from rbdyn_ros.view.scene import Shape  # noqa: E402
+from rbdyn_ros.view.scene import REFUSED, Shape  # noqa: E402
 from rbdyn_ros.view.selection import Selection  # noqa: E402
 
 LIGHT = {"rate": 20.0, "shadows": False}  # for a browser without a graphics card
@@ -215,6 +217,9 @@ def test_two_browsers_show_the_same(browser, tab, loop, shown):
         click(second, "button", "Pause")
         tab.get_by_role("button", name="Play", exact=True).wait_for()
         assert now(loop).status == "paused"
+        loop._log.add(now(loop).time, REFUSED, "refused when nobody waited for it")
+        for each in (tab, second):
+            each.get_by_text("refused when nobody waited").first.wait_for()
     finally:
         second.close()
     assert until(lambda: shown[1].browsers == 1)
@@ -238,6 +243,29 @@ def test_a_recording_is_played_to_its_end_and_a_page_that_ends_says_so(browser, 
     finally:
         tab.close()
         page.close()
+
+
+@pytest.mark.parametrize(
+    "system, variable, is_opened",
+    [
+        ("linux", "DISPLAY", True),
+        ("linux", "WAYLAND_DISPLAY", True),
+        ("linux", "", False),
+        ("darwin", "", True),
+    ],
+)
+def test_a_browser_is_opened_where_there_is_a_display(
+    shown, monkeypatch, system, variable, is_opened
+):
+    urls = []
+    monkeypatch.setattr(webbrowser, "open", urls.append)
+    monkeypatch.setattr(sys, "platform", system)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    if variable:
+        monkeypatch.setenv(variable, ":0")
+    shown[1].open_browser()
+    assert urls == [shown[1].url] * is_opened
 
 
 def test_a_spring_is_no_stronger_than_its_limit():

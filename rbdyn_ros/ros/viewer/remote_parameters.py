@@ -81,7 +81,7 @@ class RemoteParameters:
             return
 
         def report(response: SetParameters.Response) -> None:
-            result = response.results[0]
+            (result,) = response.results
             answered("" if result.successful else result.reason or f"{self.remote} refuses {name}")
 
         kind = self.table[name].kind if name in self.table else None
@@ -113,7 +113,7 @@ class RemoteParameters:
 
         def take_descriptors(described: DescribeParameters.Response) -> None:
             request = GetParameters.Request(names=names)
-            self._call(request, lambda values: take_values(values, described.descriptors))
+            self._call(request, lambda values: take_values(values, [*described.descriptors]))
 
         self._call(DescribeParameters.Request(names=names), take_descriptors)
 
@@ -149,7 +149,7 @@ def describe(descriptor: ParameterDescriptor, value: ParameterValue) -> Paramete
 
 def _python(value: ParameterValue) -> Any:
     """The value, with a tuple for a list as the tables have it."""
-    plain = parameter_value_to_python(value)
+    plain: Any = parameter_value_to_python(value)
     return tuple(plain) if value.type in _LISTS else plain
 
 

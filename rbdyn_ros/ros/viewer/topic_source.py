@@ -8,7 +8,7 @@ to `goal_pose`, a slider to the node that owns the parameter.
 import math
 import threading
 import time
-from collections.abc import Callable
+from concurrent.futures import Future, TimeoutError
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -30,6 +30,7 @@ from rbdyn_ros.view.scene import (
     IMPACT,
     PARAMETER,
     PUSH,
+    REFUSED,
     STATUS,
     WATCHDOG,
     Capabilities,
@@ -44,6 +45,7 @@ from rbdyn_ros.view.scene import (
 ANSWER_TIMEOUT = 2.0  # [s] real time within which a service answers a person
 POLLED_AFTER = 0.002  # [s] between two looks at the topics
 LEASE = 25.0  # [s] after which the middleware forgets a participant that was killed
+NEW = 3.0  # [s] for which a node's status is waited for
 DIAGNOSED = 3.0  # [s] for which a line of /diagnostics counts
 EVERYTHING = Capabilities(run=True, step=True, reset=True, rate=True, export=True)
 RATES = ("real_time_factor", "replay.rate")
@@ -116,11 +118,32 @@ class TopicSource(Source):
     # what a person does
 
     def set_control(self, name: str, value: Any) -> str:
-        """Set the parameter at the node that owns it; its own sentence where it refuses."""
-        owner = next((remote for remote in self._parameters if name in remote.table), None)
+        """Set the parameter at the node that owns it; its own sentence where it refuses.
+
+        It waits for the answer; one that comes too late is an event.
+        """
+        owner = self._owner(name)
         if owner is None:
             return f"no node that is there has a parameter {name}"
-        return self._wait(lambda answered: owner.set(name, value, answered), f"{owner.remote}")
+        answer: Future[str] = Future()
+
+        def answered(refusal: str) -> None:
+            if not answer.set_running_or_notify_cancel():
+                self._refuse(refusal)
+            else:
+                answer.set_result(refusal)
+
+        owner.set(name, value, answered)
+        try:
+            return answer.result(ANSWER_TIMEOUT)
+        except TimeoutError:
+            if not answer.cancel():  # it came just now
+                return answer.result()
+        return f"{owner.remote} has not answered for {ANSWER_TIMEOUT:g} s; it may still do so"
+
+    def _owner(self, name: str) -> RemoteParameters | None:
+        """The node that has a parameter."""
+        return next((remote for remote in self._parameters if name in remote.table), None)
 
     def set_disturbance(self, height: float, force: Vector) -> str:
         """Publish the force on the plant's `~/disturbance`, as a wrench at the joint."""
@@ -176,8 +199,9 @@ class TopicSource(Source):
     def set_rate(self, factor: float) -> str:
         """Set the plant's real_time_factor, or the replay's rate."""
         for name in RATES:
-            if any(name in remote.table for remote in self._parameters):
-                return self.set_control(name, float(factor))
+            if owner := self._owner(name):
+                owner.set(name, float(factor), self._refuse)
+                return ""
         return f"{self._plant or 'the plant'} has no parameter for its rate"
 
     def yaml(self) -> str:
@@ -189,6 +213,12 @@ class TopicSource(Source):
         """Take nothing more in; the node destroys its entities."""
         with self._lock:
             self._polled_at = math.inf
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether there is no plant, or one that has come just now and has not told its status."""
+        is_new = time.monotonic() - self._followed < NEW
+        return not self._plant or (is_new and not self._observation.text("status"))
 
     # the watch, in the executor's thread
 
@@ -274,6 +304,7 @@ class TopicSource(Source):
         ]
         self._observation.follow(plant, controller)
         self._plant, self._controller, self._controls = plant, controller, ()
+        self._followed = time.monotonic()
 
     def _find_out(self) -> None:
         """Who takes pushes and set points now."""
@@ -374,35 +405,22 @@ class TopicSource(Source):
                     self._log.add(time_now, PARAMETER, sentence)
 
     def _call(self, name: str, request: Any) -> str:
-        """Call a service of the plant; why it refuses, or ""."""
+        """Call a service of the plant; what it answers is an event where it refuses."""
         client = self._services.get(name)
         if client is None or not client.service_is_ready():
             return f"{self._plant or 'the plant'} has no service ~/{name}"
 
-        def ask(answered: Callable[[str], object]) -> None:
-            def done(future) -> None:
-                result = future.result()
-                answered("" if result.success else result.message or f"~/{name} was refused")
+        def done(future) -> None:
+            result = future.result()
+            self._refuse("" if result.success else result.message or f"~/{name} was refused")
 
-            client.call_async(request).add_done_callback(done)
+        client.call_async(request).add_done_callback(done)
+        return ""
 
-        return self._wait(ask, f"~/{name} of {self._plant}")
-
-    def _wait(self, ask: Callable[[Callable[[str], object]], object], who: str) -> str:
-        """Ask, and wait for the answer; one that comes too late is logged."""
-        arrived, answers, is_late = threading.Event(), [], []
-
-        def answered(refusal: str) -> None:
-            answers.append(refusal)
-            arrived.set()
-            if is_late and refusal:
-                self._log.add(self._scene.time if self._scene else 0.0, PARAMETER, refusal)
-
-        ask(answered)
-        if arrived.wait(ANSWER_TIMEOUT):
-            return answers[0]
-        is_late.append(True)
-        return f"{who} has not answered for {ANSWER_TIMEOUT:g} s; it may still do so"
+    def _refuse(self, refusal: str) -> None:
+        """Log a refusal that comes when nobody waits for it; "" is none."""
+        if refusal:
+            self._log.add(self._scene.time if self._scene else 0.0, REFUSED, refusal)
 
 
 def _full(node: Node, name: str) -> str:

@@ -6,9 +6,6 @@ where it is needed most. The page draws in its own thread and reads the topics w
 due; this node's executor only looks who is there, five times a second.
 """
 
-import os
-import sys
-import webbrowser
 from typing import Any
 
 from rclpy.clock import Clock
@@ -24,7 +21,7 @@ from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.viewer.topic_source import TopicSource
 
 NAME = "pendulum_viewer"
-WATCH_PERIOD = 0.2  # [s]
+WATCH_PERIOD, EAGER = 0.2, 0.05  # [s]; while something is missing that will soon be there
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -48,7 +45,8 @@ class Viewer(Node):
             values["plant_node"],
             values["controller_node"],
         )
-        self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self.create_timer(EAGER, self._watch, clock=steady)
         library("viser", "view", "the live view")
         from rbdyn_ros.view.page import Page
 
@@ -64,8 +62,8 @@ class Viewer(Node):
                 f"host is {values['host']}: whoever reaches this address can push the pendulum "
                 "and change its parameters, without a password; 127.0.0.1 keeps it here"
             )
-        if values["open_browser"] and has_display():
-            webbrowser.open(self.page.url)
+        if values["open_browser"]:
+            self.page.open_browser()
 
     def close(self) -> None:
         """End the page."""
@@ -77,6 +75,9 @@ class Viewer(Node):
     def _watch(self) -> None:
         if self.source:
             self.source.watch()
+            period = round(1e9 * (EAGER if self.source.is_incomplete else WATCH_PERIOD))
+            if self._timer.timer_period_ns != period:
+                self._timer.timer_period_ns = period
         self._adopt_changes_of_the_page()
 
     def _change(self, values: dict[str, Any]) -> None:
@@ -93,13 +94,6 @@ class Viewer(Node):
         }
         if changed:
             self.set_parameters([Parameter(name, value=v) for name, v in changed.items()])
-
-
-def has_display() -> bool:
-    """Whether a browser could show a page here."""
-    return sys.platform == "darwin" or bool(
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    )
 
 
 def main(args: list[str] | None = None) -> int:
