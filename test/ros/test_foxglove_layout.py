@@ -62,6 +62,30 @@ def test_a_plot_reads_a_field_that_is_there(path):
     assert isinstance(message, float)
 
 
+def topics(tree) -> set[str]:
+    """Whatever in the layout is the name of a topic, but those to which Foxglove publishes."""
+    if isinstance(tree, list):
+        return set().union(*map(topics, tree))
+    if not isinstance(tree, dict):
+        return set()
+    named = {
+        value for key, value in tree.items() if key in ("topicPath", "topicToRender", "value")
+    }
+    found = {*filter(None, (n for n in named if isinstance(n, str) and n.startswith("/")))}
+    if isinstance(shown := tree.get("topics"), dict):
+        found |= set(shown)
+    return found.union(*(topics(part) for key, part in tree.items() if key != "publish"))
+
+
+def test_every_topic_of_the_layout_is_published_by_the_nodes(graph):
+    wanted = {path.partition(".")[0] for path in topics(LAYOUT["configById"])}
+    assert {"/odometry", "/diagnostics", "/pendulum_simulator/markers"} <= wanted
+    graph.simulator(), graph.controller()
+    goal = LAYOUT["configById"]["3D!scene"]["publish"]["poseTopic"]
+    graph.until(lambda: graph.probe.count_subscribers(goal) > 0)
+    graph.until(lambda: all(graph.probe.count_publishers(topic) for topic in wanted))
+
+
 def test_the_topics_are_those_of_the_documentation():
     page = (ROOT / "doc" / "ros.md").read_text()
     for topic in MESSAGES:
