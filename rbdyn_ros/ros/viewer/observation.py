@@ -28,15 +28,7 @@ from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.viewer import surroundings
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import (
-    UPRIGHT,
-    ZERO,
-    Load,
-    Planar,
-    Quaternion,
-    SceneState,
-    Shape,
-)
+from rbdyn_ros.view.scene import UPRIGHT, ZERO, Load, Planar, Quaternion, SceneState, Shape
 
 FRESH = 0.5  # [s] for which a message counts after its arrival
 FACTOR_WINDOW = 1.0  # [s] over which the real-time factor is measured
