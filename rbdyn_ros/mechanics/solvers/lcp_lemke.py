@@ -98,7 +98,7 @@ def pivots(M, q, d, basis, max_iterations):
     for i in range(1, n):
         if T[i, 2 * n + 1] / d[i] < T[row, 2 * n + 1] / d[row]:
             row = i
-    if q[row] >= 0.0:
+    if n == 0 or q[row] >= 0.0:
         return 0, RAY
     entering = row + n
     pivot(T, basis, row, 2 * n)
