@@ -1,7 +1,8 @@
-"""config/foxglove_layout.json plots what the nodes publish, where they publish it."""
+"""The layouts for Foxglove and PlotJuggler plot what the nodes publish, where they publish it."""
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,23 @@ MESSAGES = {
     "/wrench/disturbance": "geometry_msgs/WrenchStamped",
     "/wrench/contact": "geometry_msgs/WrenchStamped",
 }
+CURVES = ET.parse(ROOT / "config" / "plotjuggler_layout.xml").findall(".//curve")
+LABELED = {  # of the arrays that PlotJuggler plots: topic, index, and what is there
+    ("/pendulum_simulator/integrator", 0): "time",
+    ("/pendulum_simulator/integrator", 1): "energy",
+    ("/pendulum_simulator/integrator", 2): "energy_drift",
+    ("/pendulum_controller/controller_state", 7): "age",
+}
 PATHS = [path for panel in LAYOUT["configById"].values() for path in panel.get("paths", ())]
+
+
+def field(topic: str, names: list[str]):
+    """The default of a field of the topic's message."""
+    package, kind = MESSAGES[topic].split("/")
+    value = getattr(__import__(f"{package}.msg", fromlist=[kind]), kind)()
+    for name in names:
+        value = getattr(value, name)
+    return value
 
 
 def leaves(tree) -> list[str]:
@@ -55,11 +72,30 @@ def test_a_plot_reads_a_field_that_is_there(path):
         assert LABELS[found[1]][int(found[2])] == WANTED[path["label"]]
         return
     topic = next(name for name in MESSAGES if value.startswith(name + "."))
-    package, kind = MESSAGES[topic].split("/")
-    message = getattr(__import__(f"{package}.msg", fromlist=[kind]), kind)()
-    for field in value.removeprefix(topic + ".").split("."):
-        message = getattr(message, field)
-    assert isinstance(message, float)
+    assert isinstance(field(topic, value.removeprefix(topic + ".").split(".")), float)
+
+
+@pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.get("name"))
+def test_a_curve_of_plotjuggler_is_a_field_that_is_there(curve):
+    """A series is named topic/field/field, topic/data[i] in an array, and in joint states
+    topic/joint/field.
+    """
+    name = curve.get("name")
+    if found := re.fullmatch(r"(.+)/data\[(\d+)\]", name):
+        topic, index = found[1], int(found[2])
+        assert LABELS[f"{topic}.data"][index] == LABELED[topic, index]
+    elif name.startswith("/joint_states/"):
+        _, _, joint, field_name = name.split("/")
+        assert joint in state_topics.JOINTS and field_name == "position"
+    else:
+        topic = next(topic for topic in MESSAGES if name.startswith(topic + "/"))
+        assert isinstance(field(topic, name.removeprefix(topic + "/").split("/")), float)
+
+
+def test_plotjuggler_lays_out_as_many_plots_as_it_says():
+    for splitter in ET.parse(ROOT / "config" / "plotjuggler_layout.xml").iter("DockSplitter"):
+        count = int(splitter.get("count"))
+        assert len(splitter) == count == len(splitter.get("sizes").split(";"))
 
 
 def topics(tree) -> set[str]:
