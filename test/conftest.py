@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from view_browser import browser
+
+__all__ = ["browser"]  # one of them for all tests of a process
 
 # Without a deadline: the first call of a kernel compiles it.
 settings.register_profile("kernels", deadline=None, derandomize=True)

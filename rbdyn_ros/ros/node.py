@@ -20,8 +20,7 @@ from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.schema import Parameter as ParameterSpec
-from rbdyn_ros.simulation.command import Rejected
-from rbdyn_ros.simulation.status import FAULT
+from rbdyn_ros.simulation.status import FAULT, Rejected
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period

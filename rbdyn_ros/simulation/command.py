@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.types import Array
 
 WAITING = 64  # commands kept for the next tick; while time stands still more than one may come
@@ -32,14 +33,6 @@ class CommandRing(NamedTuple):
     received: Array  # (n,) [s, steady]
     force: Array  # (n, 2) [N, world]
     stamps: Array  # (n,) [ns] of the states that they answer
-
-
-class Rejected(ValueError):
-    """A command that is not applied; `reason` is the word under which it is counted."""
-
-    def __init__(self, reason: str, sentence: str):
-        super().__init__(sentence)
-        self.reason = reason
 
 
 def force_of(components, what: str) -> tuple[float, float]:

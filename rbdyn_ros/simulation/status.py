@@ -1,5 +1,5 @@
-"""The words that simulator and controller publish on ~/status, apart from both: who reads them
-needs no kernels.
+"""The words that simulator and controller publish on ~/status, and how a command is rejected,
+apart from both: who uses them needs no kernels.
 """
 
 STOPPED = "stopped"
@@ -12,6 +12,14 @@ PAUSED, PLAYING = "paused", "playing"
 WAITING, RUNNING, DISARMED = "waiting for a state", "running", "disarmed"
 LATE, SLOW = "state late", "law too slow"
 REFUSES = "state refused: "  # by the control law, followed by the reason
+
+
+class Rejected(ValueError):
+    """A command that is not applied; `reason` is the word under which it is counted."""
+
+    def __init__(self, reason: str, sentence: str):
+        super().__init__(sentence)
+        self.reason = reason
 
 
 def phase(status: str) -> str:

@@ -65,7 +65,7 @@ def test_a_file_of_parameters_sets_its_gains_and_the_plant(installed, tmp_path):
         1.5,
         0.005,
     ]
-    assert (made.kinds, made.said) == (("balance",), False)
+    assert (made.kinds, made.kinds_given) == (("balance",), False)
 
 
 def test_an_option_that_the_law_does_not_have(installed, tmp_path):

@@ -297,14 +297,14 @@ def test_the_region_of_attraction_of_both_forms(measured):
 
 @pytest.mark.parametrize("kind", starts.KINDS)
 def test_a_start_does_not_depend_on_how_many_there_are(kind):
-    many = starts.drawn(kind, 3, range(20))
-    np.testing.assert_array_equal(starts.drawn(kind, 3, (7, 11)), many[[7, 11]])
+    many = starts.draw(kind, 3, range(20))
+    np.testing.assert_array_equal(starts.draw(kind, 3, (7, 11)), many[[7, 11]])
     np.testing.assert_allclose(np.linalg.norm(many[:, 2:6], axis=1), 1.0)
     assert np.isfinite(many).all() and not many[:, [0, 1, 6, 7]].any()
 
 
 def test_the_starts_are_drawn_as_they_say():
-    drawn = starts.drawn("anywhere", 0, range(2000))
+    drawn = starts.draw("anywhere", 0, range(2000))
     k, dk = zip(*(sphere_state.of_state(start[:6], start[6:])[:2] for start in drawn))
     rates = np.linalg.norm(dk, axis=1)
     assert rates.max() <= 3.0 and np.mean(rates < 1.5) == pytest.approx(0.25, abs=0.03)
@@ -313,7 +313,7 @@ def test_the_starts_are_drawn_as_they_say():
         np.arccos(
             [
                 sphere_state.of_state(s[:6], s[6:])[0][2]
-                for s in starts.drawn("precessing", 0, range(500))
+                for s in starts.draw("precessing", 0, range(500))
             ]
         )
     )

@@ -14,9 +14,8 @@ pytest.importorskip(
 pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
-from view_browser import browser, free_port, opened, until  # noqa: E402
+from view_browser import free_port, opened, until  # noqa: E402
 
-__all__ = ["browser"]
 QUICK = ("-p", "rates.state:=100.0", "-p", "start:=immediately")
 
 

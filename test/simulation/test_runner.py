@@ -12,9 +12,9 @@ import pytest
 from waiting import wait
 
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.command import Command, Rejected
+from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.status import PAUSED, PLAYING, STOPPED
+from rbdyn_ros.simulation.status import PAUSED, PLAYING, STOPPED, Rejected
 
 
 @pytest.fixture

@@ -190,7 +190,7 @@ def test_degree_two_is_taken_by_the_implicit_scheme_and_refused_by_others():
         ),
         (
             lambda: theta_gamma.start(falling(), 0.0, np.array([np.nan, 0.0]), np.zeros(1)),
-            "x is .*finite",
+            r"x\[0\] is nan.*finite",
         ),
         (
             lambda: theta_gamma.start(falling(), 0.0, np.zeros(2), np.zeros(2)),

@@ -147,10 +147,12 @@ def build(bodies: int, *candidates) -> Pairs:
         number(mu, f"the friction of contact {i}", 0.0)
         number(e, f"the restitution of contact {i}", 0.0, 1.0)
     columns = list(zip(*(candidate[:9] for candidate in candidates))) if candidates else [()] * 9
-    numbers = (np.array(c, dtype=np.int64) for c in columns[:3])
-    vectors = (np.array(c, dtype=float).reshape(-1, 3) for c in columns[3:5])
-    floats = (np.array(c, dtype=float) for c in columns[5:])
-    return Pairs(*numbers, *vectors, *floats, *_shapes(candidates))
+    kinds = ((np.int64, ()),) * 3 + ((float, (3,)),) * 2 + ((float, ()),) * 4
+    arrays = [
+        np.array(column, dtype=kind).reshape(-1, *shape)
+        for column, (kind, shape) in zip(columns, kinds, strict=True)
+    ]
+    return Pairs._make((*arrays, *_shapes(candidates)))
 
 
 def reach(pairs: Pairs, bodies: int) -> Array:

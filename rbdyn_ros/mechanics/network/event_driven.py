@@ -18,7 +18,7 @@ of the accelerations where it is no longer the phase (N.30, N.31).
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -63,7 +63,7 @@ class Run(NamedTuple):
     message: str
 
 
-def options(*given: float, **named: float) -> Options:
+def options(*given: Any, **named: Any) -> Options:
     """Return the Options with these fields; ValueError for numbers that are not positive."""
     made = Options(*given, **named)
     return Options(

@@ -21,7 +21,8 @@ from rbdyn_ros.ros.diagnostics import OK, WARN, Finding
 from rbdyn_ros.ros.hil.hil_states import HilStates
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
-from rbdyn_ros.simulation.command import Rejected, check_stamp, force_of
+from rbdyn_ros.simulation.command import check_stamp, force_of
+from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line
 

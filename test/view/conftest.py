@@ -1,5 +1,0 @@
-"""The browser of these tests."""
-
-from view_browser import browser
-
-__all__ = ["browser"]
