@@ -121,6 +121,37 @@ def test_effective_masses_of_unlike_size(rng):
     assert not (kind == exact.NONE).any() and error.max() < 1e-7
 
 
+@kernel
+def update_all(W, u, mu, start, r, kind):
+    """As `solve_all`, from impulses at which the velocities are u."""
+    for i in range(len(mu)):
+        found = exact.update(
+            fc3d.block(W[i], 0), fc3d.part(u[i], 0), mu[i], fc3d.part(start[i], 0)
+        )
+        r[i, 0], r[i, 1], r[i, 2] = found.r
+        kind[i] = found.kind
+
+
+def test_an_update_finds_the_contact_of_its_free_velocity(rng):
+    n = 20000
+    W, q, mu = positive_definite(rng, n), rng.normal(size=(n, 3)), rng.uniform(0.0, 1.5, n)
+    start, found, kinds = rng.normal(size=(n, 3)), np.empty((n, 3)), np.empty(n, np.int64)
+    update_all(W, q + np.einsum("ijk,ik->ij", W, start), mu, start, found, kinds)
+    r, kind, _ = solved(W, q, mu)
+    assert np.bincount(kinds, minlength=4)[:3].min() > 1000
+    assert (kinds == kind).all()
+    assert np.abs(found - r).max() < 1e-10
+
+
+def test_an_update_of_a_contact_at_rest_leaves_its_impulse_to_the_bit(rng):
+    W, start = positive_definite(rng, 1000), np.tile((1.0, 0.1, -0.2), (1000, 1))
+    found, kinds = np.empty((1000, 3)), np.empty(1000, np.int64)
+    update_all(W, np.zeros((1000, 3)), np.full(1000, 0.9), start, found, kinds)
+    at_rest = kinds == exact.STICK
+    assert at_rest.sum() > 300  # those whose own velocity without the impulse approaches
+    assert (found[at_rest] == start[at_rest]).all()
+
+
 @pytest.mark.parametrize("rank", [1, 2])
 def test_degenerate_contacts_of_bodies_that_move_in_few_ways(rng, rank):
     """W = J J^T of rank 1 or 2 and q = J v: solvable, though r is not unique.

@@ -77,10 +77,9 @@ def couple(m):
 
 
 @inlined
-def free_velocity(m, k, W, old):
-    """u of pair k without its impulse."""
-    u = vec.add(get(arena.pairs(m), k, c.U), get(arena.pairs(m), k, c.Z))
-    return vec.sub(u, vec.matvec(W, old))
+def velocity_of(m, k):
+    """u of pair k."""
+    return vec.add(get(arena.pairs(m), k, c.U), get(arena.pairs(m), k, c.Z))
 
 
 @inlined

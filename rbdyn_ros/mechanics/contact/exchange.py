@@ -57,12 +57,12 @@ def least(m, k, share, slow):
     return p if contacts.own(m, k)[0][0] * p >= slow else 0.0
 
 
-def restore(m, k, W, q, old, how):
+def restore(m, k, W, u, old, how):
     """The impulse of contact k in its restitution, with that of the compression; whether it is
     one.
     """
     P = contacts.kept(m, k)
-    p, free = least(m, k, how[0], how[1]), vec.add(q, vec.matvec(W, P))
+    p, free = least(m, k, how[0], how[1]), vec.sub(u, vec.matvec(W, vec.sub(old, P)))
     mu = contacts.friction(m, k)
     new, found = restitution.at_least(W, free, mu, p, vec.sub(old, P))
     return vec.add(P, new), found

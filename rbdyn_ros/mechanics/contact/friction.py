@@ -9,7 +9,6 @@ with the joints reacting, and needs no more than the exact law.
 """
 
 import sys
-from math import sqrt
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
@@ -26,7 +25,7 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
 )
 from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
 from rbdyn_ros.mechanics.solvers.fc3d import natural
-from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, contact
+from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, update
 from rbdyn_ros.mechanics.velocity import node_velocities, respond
 
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
@@ -76,7 +75,7 @@ def collect(m):
             stopped = (
                 max(pairs[k, c.W_OWN + 4], pairs[k, c.W_OWN + 8]) * pairs[k, c.MU] * pairs[k, c.LA]
             )
-            far = sqrt(s * s + t * t) > FAR * stopped
+            far = s * s + t * t > (FAR * stopped) ** 2
             pairs[k, c.SHIFT], pairs[k, c.SHIFT + 1] = (s, t) if far else (0.0, 0.0)
     for i in range(len(bodies)):
         if bodies[i, c.DRIFT] > STILL:
@@ -86,18 +85,17 @@ def collect(m):
 
 
 @inlined
-def solve_one(m, k, W, q, old, how):
-    """The impulse of pair k whose velocity without it is q; whether there is one."""
-    found = contact(W, q, arena.pairs(m)[k, c.MU], old)
+def solve_one(m, k, W, u, old, how):
+    """The impulse of pair k whose velocity at the impulse `old` is u; whether there is one."""
+    found = update(W, u, arena.pairs(m)[k, c.MU], old)
     arena.pairs(m)[k, c.STATUS] = found.kind
     return found.r, found.kind != NONE
 
 
 @inlined
-def free_velocity(m, k, W, old):
-    """u of pair k without its impulse, within a sweep."""
-    u = vec.add(get(arena.pairs(m), k, c.U), velocity(m, k))
-    return vec.sub(u, vec.matvec(W, old))
+def velocity_of(m, k):
+    """u of pair k, within a sweep."""
+    return vec.add(get(arena.pairs(m), k, c.U), velocity(m, k))
 
 
 @part
@@ -217,7 +215,7 @@ def solve_again(m, tolerance, h):
     if pairs[k, c.COUPLED] == 0.0:
         return FAILED
     W, old, u = get9(pairs, k, c.W_JOINED), get(pairs, k, c.LA), get(pairs, k, c.U)
-    r, is_taken = solve_one(m, k, W, vec.sub(u, vec.matvec(W, old)), old, ())
+    r, is_taken = solve_one(m, k, W, u, old, ())
     put(pairs, k, c.LA, r)
     respond_to_changes(m, h)
     arena.counters(m)[c.SWEEPS] += 1

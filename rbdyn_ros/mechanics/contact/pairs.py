@@ -269,7 +269,7 @@ def displacements(m, h, whole):
     An overlap at the start is taken back as fast as a step of the length `whole` would; whole
     steps leave the gap of a contact that stays as it is (`whole.separate`).
     """
-    is_whole = arena.clock(m)[c.WHOLE] != 0.0
+    is_whole, rate, left = arena.clock(m)[c.WHOLE] != 0.0, 1.0 / h, 1.0 - h / whole
     bodies, pairs, integers, active = (
         arena.bodies(m),
         arena.pairs(m),
@@ -279,24 +279,25 @@ def displacements(m, h, whole):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         a, b = integers[k, c.A], integers[k, c.B]
-        on_a = locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1)
-        d = vec.sub(on_a, locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1))
+        on_b = locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
         if integers[k, c.KIND] > c.BALLS:
+            d = vec.sub(locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1), on_b)
             g, point = end_gap(m, k, d)
         else:
             g, normal, center = gap(m, k, c.X_1, c.R_1)
             point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+            d = vec.sub(center, on_b)
         if rolls(pairs, integers, k):
             d = carried(bodies, a, get(pairs, k, c.ON_A), point)
             d = vec.sub(d, carried(bodies, b, get(pairs, k, c.ON_B), point))
         pairs[k, c.GAP_1] = g
-        keep = min(pairs[k, c.GAP], 0.0) * (1.0 - h / whole)
+        keep = min(pairs[k, c.GAP], 0.0) * left
         if is_whole and stays(m, k):
             keep = pairs[k, c.GAP]
-        s = vec.dot(get(pairs, k, c.FRAME + 3), d) / h
-        t = vec.dot(get(pairs, k, c.FRAME + 6), d) / h
+        s = rate * vec.dot(get(pairs, k, c.FRAME + 3), d)
+        t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)
         pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t
-        put(pairs, k, c.U, ((g - keep) / h, s + pairs[k, c.SHIFT], t + pairs[k, c.SHIFT + 1]))
+        put(pairs, k, c.U, (rate * (g - keep), s + pairs[k, c.SHIFT], t + pairs[k, c.SHIFT + 1]))
 
 
 @part

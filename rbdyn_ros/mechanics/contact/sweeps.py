@@ -1,9 +1,9 @@
 """The sweep of Gauss and Seidel over contacts, for bodies and for the pendulum.
 
 `sweep` is a template (`binding`). `contacts` reads and writes the contacts of a model, `solver`
-knows what their impulses do: `free_velocity` is that of a contact without its own impulse,
-`respond_to` lets the velocities follow a change. `solve_one` is the law of a contact for itself;
-`how` is handed on to it.
+knows what their impulses do: `velocity_of` is that of a contact at the present impulses,
+`respond_to` lets the velocities follow a change. `solve_one` is the law of a contact for itself,
+from its velocity u at its impulse `old`; `how` is handed on to it.
 """
 
 from rbdyn_ros.geometry import vec
@@ -23,7 +23,7 @@ def sweep(m, is_back, h, how):
         i = n - 1 - at if is_back else at
         k = contacts.member(m, i)
         W, old = contacts.own(m, k), contacts.impulse(m, k)
-        new, found = solve_one(m, k, W, solver.free_velocity(m, k, W, old), old, how)
+        new, found = solve_one(m, k, W, solver.velocity_of(m, k), old, how)
         change = vec.sub(new, old)
         by = W[0][0] * vec.size(change)
         contacts.put_impulse(m, k, new)

@@ -242,13 +242,12 @@ def sticking_on_a_fixed_cart(W, q, mu):
 
 
 @inlined
-def free_velocity(c, i, W, old):
-    """u of contact i without its own impulse."""
-    q = vector(c.q, i)
+def velocity_of(c, i):
+    """u of contact i."""
+    u = vector(c.q, i)
     for b in range(c.count[0]):
-        if c.active[b] != i:
-            q = vec.add(q, vec.matvec(block(c, c.place[i], b), vector(c.P, c.active[b])))
-    return q
+        u = vec.add(u, vec.matvec(block(c, c.place[i], b), vector(c.P, c.active[b])))
+    return u
 
 
 @inlined
@@ -258,11 +257,11 @@ def respond_to(c, at, h, change):
 
 
 @inlined
-def solve_one(c, i, W, q, old, how):
+def solve_one(c, i, W, u, old, how):
     """The impulse of contact i by its law, whether there is one; q_N of one that has to rebound no
     impulse may leave.
     """
-    mu = c.law[i, 0]
+    mu, q = c.law[i, 0], vec.sub(u, vec.matvec(W, old))
     if c.fixed[0] == 1 and q[0] < 0.0 and (c.rebound[i] == 0.0 or c.law[i, 1] == 0.0):
         r, sticks = sticking_on_a_fixed_cart(W, q, mu)
         if sticks:

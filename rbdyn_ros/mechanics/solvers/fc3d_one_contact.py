@@ -187,6 +187,22 @@ def contact(W, q, mu, guess):
     return Contact(r, SLIDE if violation <= _GOOD * vec.size(q) else NONE)
 
 
+@inlined
+def update(W, u, mu, r):
+    """The Contact whose velocity is u at the impulse r: that of q = u - W r, from r.
+
+    A contact that goes on sticking is found as r - W^-1 u, exact to the round-off of the change.
+    """
+    if u[0] - vec.dot(W[0], r) >= 0.0:
+        return Contact((0.0, 0.0, 0.0), TAKE_OFF)
+    trace = W[0][0] + W[1][1] + W[2][2]
+    if abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > _FLAT * trace * trace * trace:
+        stuck = vec.sub(r, vec.solve(W, u))
+        if inside(stuck, mu):
+            return Contact(stuck, STICK)
+    return contact(W, vec.sub(u, vec.matvec(W, r)), mu, r)
+
+
 @kernel
 def solve(problem, guess, options):
     """The Solution of a problem with one contact; `guess` (3,) points the way where it slides."""
