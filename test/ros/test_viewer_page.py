@@ -14,8 +14,11 @@ pytest.importorskip(
 pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
 from view_browser import free_port, opened, until  # noqa: E402
 
+COMMAND = "cart/command"
 QUICK = ("-p", "rates.state:=100.0", "-p", "start:=immediately")
 
 
@@ -82,3 +85,39 @@ def test_a_drag_in_the_browser_is_a_wrench_and_the_death_of_the_nodes_is_said(gr
     assert said_after_death(simulator, "its last state is", tab) < soon()
     assert until(lambda: "look at its log" in tab.content())
     tab.close()
+
+
+def test_two_browsers_and_a_viewer_that_is_killed(graph, browser):
+    """Its pages say so and come back; the loop does not notice."""
+    port = free_port()
+    for name in ("simulator", "controller"):
+        graph.process(name, *QUICK)
+    statuses = graph.listen(String, "pendulum_simulator/status", latched=True)
+    states, commands = graph.listen(Odometry, "odometry"), graph.listen(WrenchStamped, COMMAND)
+    viewer = serve(graph, port)
+    graph.until(lambda: statuses and states and commands)
+    tabs = [opened(browser, f"http://127.0.0.1:{port}") for _ in range(2)]
+    for tab in tabs:
+        tab.wait_for_selector("text=playing")
+        tab.wait_for_selector("text=Connected")
+    tabs[1].get_by_role("button", name="Pause", exact=True).first.click(no_wait_after=True)
+    graph.until(lambda: statuses[-1].data.startswith("paused"))
+    tabs[0].get_by_role("button", name="Play", exact=True).first.click(no_wait_after=True)
+    graph.until(lambda: statuses[-1].data.startswith("playing"))
+    for heard in (statuses, states, commands):
+        heard.clear()
+    assert said_after_death(viewer, "Connecting", *tabs) < soon()
+
+    def seconds(stamp) -> float:
+        return stamp.sec + 1e-9 * stamp.nanosec
+
+    def simulated(messages: list) -> float:
+        return seconds(messages[-1].header.stamp) - seconds(messages[0].header.stamp)
+
+    graph.until(lambda: states and commands and min(map(simulated, (states, commands))) > 1.0)
+    assert not statuses  # it plays on, and the watchdog has not tripped
+    serve(graph, port)
+    for tab in tabs:  # which connect by themselves
+        tab.wait_for_selector("text=Connected")
+        tab.wait_for_selector("text=playing")
+        tab.close()

@@ -244,10 +244,7 @@ def sticking_on_a_fixed_cart(W, q, mu):
 @inlined
 def velocity_of(c, i):
     """u of contact i."""
-    u = vector(c.q, i)
-    for b in range(c.count[0]):
-        u = vec.add(u, vec.matvec(block(c, c.place[i], b), vector(c.P, c.active[b])))
-    return u
+    return active_contacts.velocity_of(c, i, vector(c.q, i))
 
 
 @inlined
