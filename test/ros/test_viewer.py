@@ -163,6 +163,7 @@ def test_time_and_set_point(graph, viewer):
     assert viewer.set_point(0.3, -0.1) == ""
     graph.until(lambda: tuple(controller.reference) == (0.3, -0.1))
     graph.until(lambda: viewer.latest().set_point == (0.3, -0.1))
+    graph.until(lambda: viewer.latest().shape.travel < math.inf)
     assert "off the rails" in viewer.set_point(3.0, 0.0)
 
     def refused() -> list[str]:
