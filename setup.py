@@ -34,6 +34,7 @@ setup(
     extras_require={
         "benchmarks": ["mujoco"],
         "cluster": ["dask", "distributed"],
+        "gym": ["gymnasium"],
         "hil": ["cobs"],
         "mpc": ["osqp"],
         "sweep": ["pyarrow"],

@@ -7,7 +7,9 @@ pleases; the lane then takes the next start. Columns do not meet: what a lane co
 its start alone, not on its neighbors nor on how many there are.
 """
 
-from rbdyn_ros.kernel import inlined, kernel
+import math
+
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.types import Contacts, System
 
@@ -64,7 +66,20 @@ def system(a, j):
     )
 
 
-@kernel
+@part
+def begin(a, j, start, plant, h):
+    """Put the plant (8,) into lane j, at `start` (11,), for steps of h [s]."""
+    put(a, j, sphere_state.of_state(start[:6], start[6:]))
+    cart, damping, rod, lever, across, along, friction, gravity = plant
+    a[P3 + j] = along * start[10]
+    a[CART + j], a[DAMPING + j], a[ROD + j], a[LEVER + j] = cart, damping, rod, lever
+    a[ACROSS + j], a[FRICTION + j], a[GRAVITY + j] = across, friction, gravity
+    fall = friction / along * h
+    a[FADED + j] = math.exp(-fall)
+    a[FADING + j] = -math.expm1(-fall) / fall if fall > 0.0 else 1.0
+
+
+@part
 def step(a, h):
     """Every lane by h [s] under the force that acts: the step of
     `mechanics.pendulum.sphere_state`.

@@ -15,7 +15,7 @@ has `draws` samples.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -138,6 +138,15 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
     return plan
 
 
+def of_values(given: Mapping[str, object], known: dict[str, Parameter], source: str) -> Plan:
+    """The plan of values by name, a mapping such as {"uniform": [0, 1]} for one that varies.
+
+    ValueError: an unknown name, a value out of range.
+    """
+    lines = [_line_of(name, value, source) for name, value in given.items()]
+    return _plan(lines, known, {name: p.default for name, p in known.items()}, 1, 0)
+
+
 def _line(entry: yaml_file.Entry, source: str) -> _Line:
     name, _, way = entry.name.rpartition(".")
     return (
@@ -148,16 +157,20 @@ def _line(entry: yaml_file.Entry, source: str) -> _Line:
 
 
 def _of(override: Override) -> list:
-    """An override as a line; a mapping says how it varies."""
     value = yaml_file.value_of(override.text, override.source)
+    return [_line_of(override.name, value, override.source)]
+
+
+def _line_of(name: str, value: object, source: str) -> _Line:
+    """A name and its value as a line; a mapping says how it varies."""
     if not isinstance(value, dict):
-        return [_Line(override.name, "", value, override.source)]
+        return _Line(name, "", value, source)
     if len(value) != 1 or next(iter(value)) not in WAYS:
         raise ValueError(
-            f"{override.source}: {format_value(value)} is no way to vary; write one of "
+            f"{source}: {format_value(value)} is no way to vary; write one of "
             f"{', '.join(WAYS)}, such as {{grid: [0, 1, 11]}}"
         )
-    return [_Line(override.name, *next(iter(value.items())), override.source)]
+    return _Line(name, *next(iter(value.items())), source)
 
 
 def _absolute(line: _Line, folder: Path) -> _Line:

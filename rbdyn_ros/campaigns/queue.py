@@ -9,31 +9,20 @@ import numpy as np
 
 from rbdyn_ros.campaigns.episode import RUNNING, TIMEOUT, go
 from rbdyn_ros.campaigns.lanes import (
-    ACROSS,
-    CART,
     CATCH,
     CAUGHT,
-    DAMPING,
     EFFORT,
     END,
-    FADED,
-    FADING,
     FAR,
-    FRICTION,
-    GRAVITY,
     LANES,
-    LEVER,
     LOOKED,
-    P3,
     PERIODS,
-    ROD,
     SINCE,
     SIZE,
     START,
-    put,
+    begin,
 )  # fmt: skip
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.types import Array
 
 PLANT = 8  # M b m l I1 I3 d g: the numbers of a plant
@@ -106,14 +95,7 @@ def _begin(episode, a, late, j, start, plant):
         a[row + j] = 0.0
     for row in range(0, len(late), LANES):
         late[row + j] = 0.0
-    put(a, j, sphere_state.of_state(start[:6], start[6:]))
-    cart, damping, rod, lever, across, along, friction, gravity = plant
-    a[P3 + j] = along * start[10]
-    a[CART + j], a[DAMPING + j], a[ROD + j], a[LEVER + j] = cart, damping, rod, lever
-    a[ACROSS + j], a[FRICTION + j], a[GRAVITY + j] = across, friction, gravity
-    fall = friction / along * episode.period / episode.steps
-    a[FADED + j] = math.exp(-fall)
-    a[FADING + j] = -math.expm1(-fall) / fall if fall > 0.0 else 1.0
+    begin(a, j, start, plant, episode.period / episode.steps)
     a[CAUGHT + j], a[LOOKED + j], a[CATCH + j] = 0.0, -math.inf, math.nan
 
 

@@ -24,7 +24,8 @@ def numbers(plan: Plan, begin: int, end: int) -> dict[str, Array]:
         columns[axis.name] = np.array(axis.values)[point % len(axis.values)]
         point //= len(axis.values)
     drawn = {
-        draw.name: _draw(draw, uniform(plan.seed, draw.name, begin, end)) for draw in plan.drawn
+        draw.name: transform(draw, uniform(plan.seed, draw.name, begin, end))
+        for draw in plan.drawn
     }
     return {name: columns[name] for name in reversed(columns)} | drawn
 
@@ -42,7 +43,8 @@ def integers(seed: int, name: str, begin: int, end: int) -> Array:
     return (raw >> np.uint64(1)).astype(np.int64)
 
 
-def _draw(draw: Draw, U: Array) -> Array:
+def transform(draw: Draw, U: Array) -> Array:
+    """What numbers U, uniform in (0, 1), are as drawn."""
     if draw.way == CHOICE:
         return np.array(draw.numbers)[(U * len(draw.numbers)).astype(int)]
     a, b = draw.numbers

@@ -12,7 +12,7 @@ def actual(declared: Params, options: Faults) -> Params:
     to the geometry.
     """
     m = options.mismatch
-    return _scale(declared, *(1.0 + part for part in m)) if any(m) else declared
+    return scale(declared, *(1.0 + part for part in m)) if any(m) else declared
 
 
 def nominal(plant: Params, options: Faults) -> Params:
@@ -20,10 +20,10 @@ def nominal(plant: Params, options: Faults) -> Params:
     mismatch).
     """
     m = options.mismatch
-    return _scale(plant, *(1.0 / (1.0 + part) for part in m)) if any(m) else plant
+    return scale(plant, *(1.0 / (1.0 + part) for part in m)) if any(m) else plant
 
 
-def _scale(
+def scale(
     params,
     gravity,
     cart_mass,
@@ -34,6 +34,7 @@ def _scale(
     inertia,
     joint_damping,
 ) -> Params:
+    """The plant with each number times its factor; factors may be arrays, one plant for each."""
     mass, length = rod_mass * params.rod_mass, rod_length * params.rod_length
     center, moments = params.rod_center_of_mass, params.rod_inertia
     return params._replace(

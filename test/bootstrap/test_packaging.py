@@ -39,7 +39,7 @@ BROUGHT = {"llvmlite": "numba", "PIL": "matplotlib"}  # what others depend on th
 # harm.
 OPTIONAL = {
     *("cobs", "dask", "distributed", "mujoco", "osqp", "pyarrow", "simulation_interfaces"),
-    "viser",
+    *("gymnasium", "viser"),
 }
 
 

@@ -113,25 +113,10 @@ def test_the_law_of_python_control_balances():
     assert run.fault == "" and np.abs(run.q[-1, 3:5]).max() < 0.01
 
 
-def test_the_gymnasium_environment_is_one():
-    pendulum = example("gymnasium_pendulum", "gymnasium")
-    checker = importlib.import_module("gymnasium.utils.env_checker")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a state has no bounds, and there is nothing to render
-        checker.check_env(pendulum.Pendulum())
-    reward, actions, last = pendulum.episode(pendulum.regulator, seed=3)
-    assert actions == 500 and reward > 480.0 and np.abs(last[3:5]).max() < 0.01
-    assert pendulum.episode(pendulum.regulator, seed=3)[0] == reward
-    assert (
-        pendulum.episode(lambda observation: np.zeros(2), seed=3)[1] < 200
-    )  # nobody holds the rod
-
-
 @pytest.mark.parametrize(
     "name, library, sentence",
     [
         ("state_space", "control", "which is wrong"),
-        ("gymnasium_pendulum", "gymnasium", "regulator: 500"),
     ],
 )
 def test_the_scripts_run(name, library, sentence, capsys):
@@ -141,7 +126,7 @@ def test_the_scripts_run(name, library, sentence, capsys):
 
 def test_the_page_names_each_example_and_runs_its_lines():
     page = (ROOT / "doc/extending.md").read_text()
-    for name in ("gymnasium_pendulum", "state_space", "casadi_mpc"):
+    for name in ("state_space", "casadi_mpc"):
         assert f"examples/{name}.py" in page
     script = re.search(r"## With other libraries.*?```python\n(.*?)```", page, re.DOTALL)[1]
     exec(script, names := {})

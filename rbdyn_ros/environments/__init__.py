@@ -1,0 +1,31 @@
+"""Gymnasium environments, which importing this package registers: `rbdyn/Balance-v0`,
+`rbdyn/SwingUp-v0`, `rbdyn/Track-v0`.
+"""
+
+from importlib.util import find_spec
+
+TASKS = ("Balance", "SwingUp", "Track")
+
+
+def identifier(task: str) -> str:
+    """The name of a task's environment."""
+    return f"rbdyn/{task}-v0"
+
+
+def register() -> None:
+    """Tell Gymnasium, unless it knows."""
+    import gymnasium
+
+    module = f"{__name__}.vector"
+    for task in TASKS:
+        if identifier(task) not in gymnasium.registry:
+            gymnasium.register(
+                identifier(task),
+                entry_point=f"{module}:PendulumEnv",
+                vector_entry_point=f"{module}:PendulumVectorEnv",
+                kwargs={"task": task},
+            )
+
+
+if find_spec("gymnasium"):
+    register()

@@ -1,0 +1,322 @@
+"""One control period of `LANES` environments side by side: commands in, the plant's steps, scores
+and observations out.
+
+A block has an array of `campaigns.lanes` for the plants and one with the rows below for the rest.
+Every loop that computes runs over all lanes of a block, whether they are in use or not, so that
+an environment's numbers do not depend on how many there are, to the last bit.
+"""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.campaigns import lanes
+from rbdyn_ros.campaigns.lanes import (
+    ACROSS,
+    CART,
+    DKX,
+    DKY,
+    DKZ,
+    KZ,
+    LANES,
+    LEVER,
+    ROD,
+    UX,
+    UY,
+    VX,
+    VY,
+    X,
+    Y,
+    put,
+    state,
+)  # fmt: skip
+from rbdyn_ros.environments.random_numbers import normal_pair, uniform
+from rbdyn_ros.environments.task import (
+    COS_FALLEN,
+    DELAYED,
+    EFFORT,
+    FAILURE,
+    FORCE_LIMIT,
+    LAST,
+    LOSSY,
+    MAX_RATE,
+    MAX_SPEED,
+    NOISY,
+    PERIOD,
+    POSITION,
+    PUSH_CHANCE,
+    PUSH_IMPULSE,
+    RATE,
+    SLOTS,
+    SPEED,
+    STEPS,
+    TRACKING,
+    TRAVEL,
+    UPRIGHT,
+    H,
+)  # fmt: skip
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, kernel, part
+from rbdyn_ros.numerics.saturation import saturated
+
+SEEN, AIMED = 10, 4  # numbers of an observation: x y, k, x' y', k'; r - x, r' of a set point
+(
+    COUNT, ENDED,  # periods so far; how it ended
+    TIP, DELAY, DROP, GAIN,  # [m]; periods; probability; part of the force that acts
+    NOISE_CART, NOISE_SPEED, NOISE_ANGLE, NOISE_RATE,  # standard deviations
+    TARGET_AX, TARGET_AY, TARGET_WX, TARGET_WY, TARGET_PX, TARGET_PY,  # of the set point's sines
+    ACTION_X, ACTION_Y, HELD_X, HELD_Y, OLD_X, OLD_Y, REWARD,
+    RX, RY, RVX, RVY,  # the set point and its velocity
+    OUT,  # the first of the rows of the observation
+) = range(0, 28 * LANES, LANES)  # fmt: skip
+ROWS = OUT + SEEN * LANES
+FIXED, SETTINGS = (TARGET_AX - TIP) // LANES, (ACTION_X - TIP) // LANES  # of an episode's own
+RUNNING, FELL, LEFT, SPED, LATE = 0.0, 1.0, 2.0, 3.0, 4.0  # ENDED
+_DROPPED, _PUSHED, _SIZE, _AZIMUTH = (np.uint64(n) for n in range(4))
+_DRAWS = np.uint64(16)  # random numbers of a period: those above, then noise from _NOISE on
+_NOISE = np.uint64(2)  # pairs
+
+
+@kernel
+def advance(task, plants, rest, keys, late, actions, out):
+    """One period of the environments whose blocks are given.
+
+    task (SLOTS + 1,), plants (blocks, lanes.SIZE), rest (blocks, ROWS), keys (blocks, LANES),
+    late (blocks, slots 2 LANES), actions (n, 2), out: observations (n, 10 or 14), rewards (n,),
+    ended (n,) is written: a code, 0 while it goes on.
+    """
+    for b in range(len(plants)):
+        a, e, key = plants[b], rest[b], keys[b]
+        begin = b * LANES
+        end = min(begin + LANES, len(actions))
+        for i in range(begin, end):
+            e[ACTION_X + i - begin] = actions[i, 0]
+            e[ACTION_Y + i - begin] = actions[i, 1]
+        _take(task, e, key)
+        _move(task, a, e, late[b], key)
+        _score(task, a, e)
+        if task[NOISY]:
+            measure(a, e, key)
+        _show(task, a, e, 0, end - begin, begin, out)
+
+
+@kernel
+def begin(task, blocks, which, keys, starts, systems, settings, out):
+    """Put the environments `which` (m,), in ascending order, at their starts (m, 11) with their
+    keys (m,), plants (m, 8) or the one (1, 8), and settings (m, up to SETTINGS), from TIP on.
+
+    What is seen of those that `out` has is written.
+    """
+    plants, rest, own, late = blocks
+    for i in range(len(which)):
+        b, j = which[i] // LANES, which[i] % LANES
+        e, old, own[b, j] = rest[b], late[b], keys[i]
+        e[COUNT + j], e[ENDED + j], e[REWARD + j] = 0.0, RUNNING, 0.0
+        e[HELD_X + j], e[HELD_Y + j] = 0.0, 0.0
+        for row in range(0, len(old), LANES):
+            old[row + j] = 0.0
+        for n in range(settings.shape[1]):
+            e[TIP + n * LANES + j] = settings[i, n]
+        lanes.begin(plants[b], j, starts[i], systems[min(i, len(systems) - 1)], task[H])
+        if task[TRACKING]:
+            aim(e, j, 0.0)
+    for i in range(len(which)):
+        b, j = which[i] // LANES, which[i] % LANES
+        if task[NOISY] and (i == 0 or b != which[i - 1] // LANES):
+            measure(plants[b], rest[b], own[b])
+        if which[i] < len(out[1]):
+            _show(task, plants[b], rest[b], j, j + 1, which[i], out)
+
+
+@part
+def _show(task, a, e, first, last, i, out):
+    """Write what lanes from `first` to before `last` show, the first of them as number i, within
+    the bounds of the observations: nothing is rounded here, so their number does not matter.
+    """
+    seen, rewards, ended = out
+    travel, fast, turning = 2.0 * task[TRAVEL], task[MAX_SPEED], task[MAX_RATE]
+    noisy, tracking, i = task[NOISY] > 0.0, task[TRACKING] > 0.0, i - first
+    for j in range(first, last):
+        rewards[i + j], ended[i + j] = e[REWARD + j], e[ENDED + j]
+    for j in range(first, last):
+        if noisy:
+            out_j = OUT + j
+            x, y = e[out_j], e[out_j + LANES]
+            k = e[out_j + 2 * LANES], e[out_j + 3 * LANES], e[out_j + 4 * LANES]
+            v = e[out_j + 5 * LANES], e[out_j + 6 * LANES]
+            dk = e[out_j + 7 * LANES], e[out_j + 8 * LANES], e[out_j + 9 * LANES]
+        else:
+            k, dk, (x, y), v = state(a, j)
+        seen[i + j, 0], seen[i + j, 1] = _clip(x, travel), _clip(y, travel)
+        seen[i + j, 2], seen[i + j, 3], seen[i + j, 4] = k
+        seen[i + j, 5], seen[i + j, 6] = _clip(v[0], fast), _clip(v[1], fast)
+        seen[i + j, 7] = _clip(dk[0], turning)
+        seen[i + j, 8] = _clip(dk[1], turning)
+        seen[i + j, 9] = _clip(dk[2], turning)
+        if tracking:
+            seen[i + j, 10] = _clip(e[RX + j] - x, 2.0 * travel)
+            seen[i + j, 11] = _clip(e[RY + j] - y, 2.0 * travel)
+            seen[i + j, 12], seen[i + j, 13] = _clip(e[RVX + j], fast), _clip(e[RVY + j], fast)
+
+
+@inlined
+def _clip(value, bound):
+    return min(max(value, -bound), bound)
+
+
+@part
+def _take(task, e, keys):
+    """The forces that are asked for; a command that is lost leaves the one before."""
+    limit, lossy = task[FORCE_LIMIT], task[LOSSY] > 0.0
+    if lossy:
+        for j in range(LANES):
+            e[OLD_X + j], e[OLD_Y + j] = e[HELD_X + j], e[HELD_Y + j]
+    for j in range(LANES):
+        ax = min(max(e[ACTION_X + j], -1.0), 1.0)
+        ay = min(max(e[ACTION_Y + j], -1.0), 1.0)
+        e[ACTION_X + j], e[ACTION_Y + j] = ax, ay
+        e[HELD_X + j], e[HELD_Y + j] = saturated(limit * ax, limit * ay, limit)
+    if lossy:
+        for j in range(LANES):
+            if uniform(keys[j], _place(e[COUNT + j]) + _DROPPED) < e[DROP + j]:
+                e[HELD_X + j], e[HELD_Y + j] = e[OLD_X + j], e[OLD_Y + j]
+
+
+@inlined
+def _place(count):
+    """Where the random numbers of a period begin."""
+    return np.uint64(count) * _DRAWS
+
+
+@part
+def _move(task, a, e, late, keys):
+    """The plants under the forces that arrive, and the pushes at the start of the period."""
+    steps, slots = int(task[STEPS]), int(task[SLOTS])
+    if task[PUSH_CHANCE]:
+        for j in range(LANES):
+            place = _place(e[COUNT + j])
+            if uniform(keys[j], place + _PUSHED) < task[PUSH_CHANCE]:
+                size = task[PUSH_IMPULSE] * uniform(keys[j], place + _SIZE)
+                angle = 2.0 * math.pi * uniform(keys[j], place + _AZIMUTH)
+                push(a, e[TIP + j], j, (size * math.cos(angle), size * math.sin(angle), 0.0))
+    if task[DELAYED]:
+        for j in range(LANES):
+            now = int(e[COUNT + j])
+            late[(now % slots) * 2 * LANES + j] = e[HELD_X + j]
+            late[(now % slots) * 2 * LANES + LANES + j] = e[HELD_Y + j]
+    for j in range(LANES):
+        a[UX + j], a[UY + j] = e[GAIN + j] * e[HELD_X + j], e[GAIN + j] * e[HELD_Y + j]
+    for step in range(steps):
+        if task[DELAYED]:
+            _arrive(a, e, late, steps, step, slots)
+        lanes.step(a, task[H])
+
+
+@part
+def _arrive(a, e, late, steps, step, slots):
+    """The mean force of a step: a command that arrives in its midst acts for the rest of it."""
+    for j in range(LANES):
+        whole = int(e[DELAY + j])
+        older = min(max((e[DELAY + j] - whole) * steps - step, 0.0), 1.0)
+        newest = int(e[COUNT + j]) - whole
+        new = ((newest + slots) % slots) * 2 * LANES + j
+        old = ((newest - 1 + slots) % slots) * 2 * LANES + j
+        for axis in range(2):
+            row = axis * LANES
+            force = (1.0 - older) * late[new + row] + older * late[old + row]
+            a[UX + row + j] = e[GAIN + j] * force
+
+
+@inlined
+def push(a, tip, j, J):
+    """Give lane j an impulse J (3,) [N s, world] at a point of its rod, `tip` [m] from the joint.
+
+    With P = 1 - k k^T, I = I1 + m l^2:
+    (M + m) dx' + m l dk'_xy = J_xy,    I dk' + m l P (dx', 0) = tip P J
+    """
+    k, dk, x, v = state(a, j)
+    first, inertia = a[ROD + j] * a[LEVER + j], a[ACROSS + j]
+    inertia += first * a[LEVER + j]
+    PJ = vec.axpy(-vec.dot(k, J), k, J)
+    c, r = first * first / inertia, first * tip / inertia
+    mass = a[CART + j] + a[ROD + j] - c  # of the matrix mass 1 + c n n^T, n = k_xy
+    bx, by = J[0] - r * PJ[0], J[1] - r * PJ[1]
+    n_b = c * (k[0] * bx + k[1] * by) / (mass + c * (k[0] * k[0] + k[1] * k[1]))
+    dx = ((bx - k[0] * n_b) / mass, (by - k[1] * n_b) / mass, 0.0)
+    Pdx = vec.axpy(-vec.dot(k, dx), k, dx)
+    dk = vec.axpy(tip / inertia, PJ, vec.axpy(-first / inertia, Pdx, dk))
+    put(a, j, (k, dk, x, (v[0] + dx[0], v[1] + dx[1])))
+
+
+@part
+def _score(task, a, e):
+    """Count the period, move the set point, give the reward, and see whether it has ended."""
+    if task[TRACKING]:
+        for j in range(LANES):
+            aim(e, j, (e[COUNT + j] + 1.0) * task[PERIOD])
+    for j in range(LANES):
+        count = e[COUNT + j] + 1.0
+        x, y, vx, vy = a[X + j], a[Y + j], a[VX + j], a[VY + j]
+        ex, ey = x - e[RX + j], y - e[RY + j]
+        turning = a[DKX + j] ** 2 + a[DKY + j] ** 2 + a[DKZ + j] ** 2
+        moving, effort = vx * vx + vy * vy, e[ACTION_X + j] ** 2 + e[ACTION_Y + j] ** 2
+        end = LATE if count >= task[LAST] else RUNNING
+        too_fast = (
+            moving <= task[MAX_SPEED] * task[MAX_SPEED]
+            and turning <= task[MAX_RATE] * task[MAX_RATE]
+        )
+        end = end if too_fast else SPED  # not a number is too fast, too
+        end = LEFT if max(abs(x), abs(y)) > task[TRAVEL] else end
+        end = FELL if a[KZ + j] < task[COS_FALLEN] else end
+        reward = 0.5 * task[UPRIGHT] * (1.0 + a[KZ + j]) - task[POSITION] * (ex * ex + ey * ey)
+        reward -= task[SPEED] * moving + task[RATE] * turning + task[EFFORT] * effort
+        failed = end == FELL or end == LEFT or end == SPED
+        e[REWARD + j] = reward - task[FAILURE] if failed else reward
+        e[COUNT + j], e[ENDED + j] = count, end
+
+
+@inlined
+def aim(e, j, t):
+    """The set point of lane j at t [s] of its episode: r = A sin(w t + p), each axis."""
+    px, py = e[TARGET_WX + j] * t + e[TARGET_PX + j], e[TARGET_WY + j] * t + e[TARGET_PY + j]
+    e[RX + j], e[RY + j] = e[TARGET_AX + j] * math.sin(px), e[TARGET_AY + j] * math.sin(py)
+    e[RVX + j] = e[TARGET_AX + j] * e[TARGET_WX + j] * math.cos(px)
+    e[RVY + j] = e[TARGET_AY + j] * e[TARGET_WY + j] * math.cos(py)
+
+
+@part
+def measure(a, e, keys):
+    """What the sensors, whose noise it is, say of the present state of a block."""
+    for j in range(LANES):
+        k, dk, x, v = state(a, j)
+        out = OUT + j
+        e[out], e[out + LANES] = x
+        e[out + 2 * LANES], e[out + 3 * LANES], e[out + 4 * LANES] = k
+        e[out + 5 * LANES], e[out + 6 * LANES] = v
+        e[out + 7 * LANES], e[out + 8 * LANES], e[out + 9 * LANES] = dk
+        _disturb(e, j, (_place(e[COUNT + j]) >> np.uint64(1)) + _NOISE, keys[j])
+
+
+@inlined
+def _disturb(e, j, n, key):
+    """Add the noise of one instant: to the direction and its rate as small turns w,
+    k + w x k and k' + w' x k.
+    """
+    one = np.uint64(1)
+    c, s = normal_pair(key, n), normal_pair(key, n + one)
+    a, b = normal_pair(key, n + one + one), normal_pair(key, n + one + one + one)
+    d = normal_pair(key, n + one + one + one + one)
+    out = OUT + j
+    k = e[out + 2 * LANES], e[out + 3 * LANES], e[out + 4 * LANES]
+    turn, spin = (a[0], a[1], b[0]), (b[1], d[0], d[1])
+    seen = vec.axpy(e[NOISE_ANGLE + j], vec.cross(turn, k), k)
+    seen = vec.scale(1.0 / vec.norm(seen), seen)
+    rate = vec.scale(e[NOISE_RATE + j], vec.cross(spin, k))
+    e[out] += e[NOISE_CART + j] * c[0]
+    e[out + LANES] += e[NOISE_CART + j] * c[1]
+    e[out + 2 * LANES], e[out + 3 * LANES], e[out + 4 * LANES] = seen
+    e[out + 5 * LANES] += e[NOISE_SPEED + j] * s[0]
+    e[out + 6 * LANES] += e[NOISE_SPEED + j] * s[1]
+    e[out + 7 * LANES] += rate[0]
+    e[out + 8 * LANES] += rate[1]
+    e[out + 9 * LANES] += rate[2]
