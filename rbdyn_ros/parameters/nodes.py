@@ -128,7 +128,8 @@ class Hil(NamedTuple):
     udp_peer_address: Annotated[
         str,
         spec(
-            "Sets the address of the board; if empty, it is that of the first valid frame.",
+            "Sets the address of the board, from which alone frames are taken; if empty, it is "
+            "that of the first valid frame, until that board falls silent.",
             "",
             "udp.peer_address",
             read_only=True,
@@ -137,10 +138,11 @@ class Hil(NamedTuple):
     udp_peer_port: Annotated[
         int,
         spec(
-            "Sets the port of the board, where its address is given.",
+            "Sets the port of the board, where its address is given; 0 takes any port of that "
+            "address.",
             "",
             "udp.peer_port",
-            low=1,
+            low=0,
             high=65535,
             read_only=True,
         ),

@@ -23,14 +23,18 @@ class Udp:
     """A bound socket and one peer: the given one, or else the first whose frames are valid.
 
     Nobody else is listened to, and their datagrams are counted as `strangers`, until the peer
-    falls silent: then another one may take its place.
+    falls silent: then another one may take its place, unless the peer was given.
     """
 
     def __init__(self, address: str, port: int, peer: tuple[str, int] | None = None):
-        """Bind; `peer` is (address, port) or None. CannotOpen."""
+        """Bind; `peer` is (address, port), port 0 for any port of that address, or None.
+        CannotOpen.
+        """
         self._socket = _bound(address, port)
-        self._peer = _resolve(peer[0], peer[1], self._socket.family) if peer else None
-        self._given, self._open = peer is not None, peer is None  # open to whoever comes
+        given = _resolve(peer[0], peer[1], self._socket.family) if peer else None
+        self._host = given[0] if given else None  # the only one that may be the peer
+        self._pinned = given is not None and given[1] != 0
+        self._peer, self._open = given if self._pinned else None, not self._pinned
         self._sender = None  # of the newest datagram
         self.strangers = self.unsent = 0
         self.name = "udp {}:{}".format(*self._socket.getsockname()[:2])
@@ -44,10 +48,13 @@ class Udp:
         except OSError:
             # a timeout; or the peer's refusal of an earlier datagram, as some systems report it
             return b""
-        if not self._open and self._sender != self._peer:
+        if not self._may_be_peer(self._sender):
             self.strangers += 1
             return b""
         return data
+
+    def _may_be_peer(self, sender: Address) -> bool:
+        return sender[0] == (self._host or sender[0]) if self._open else sender == self._peer
 
     def write(self, data: bytes) -> bool:
         """Send a datagram to the peer; False if there is none, or no room."""
@@ -67,10 +74,9 @@ class Udp:
 
     def forget(self) -> None:
         """The peer has fallen silent: frames still go to it, but the next valid sender replaces
-        it,
-        unless the peer was given.
+        it, unless the peer was given.
         """
-        self._open = not self._given
+        self._open = not self._pinned
 
     def discard(self) -> None:
         """Nothing waits to be read by the peer: datagrams without a receiver are lost."""
