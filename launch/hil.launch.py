@@ -32,6 +32,7 @@ def generate_launch_description():
             ),
             argument("udp_port", "Sets the UDP port of this end."),
             argument("serial_port", "Names the serial device."),
+            argument("key_file", "Names the file of the key that both ends share."),
             launch_node(
                 "hil_bridge",
                 files=("pendulum.yaml", "hil.yaml"),
@@ -39,6 +40,7 @@ def generate_launch_description():
                     "autostart": "autostart",
                     "board": "board",
                     "frame_prefix": "frame_prefix",
+                    "key_file": "key_file",
                     "serial.port": "serial_port",
                     "transport": "transport",
                     "udp.port": "udp_port",

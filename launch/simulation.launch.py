@@ -60,7 +60,7 @@ def generate_launch_description():
             ),
             only_with("plant", "sim", "duration", "lockstep", "real_time_factor", "seed"),
             only_with("plant", "replay", "bag", "rate", "loop", "what"),
-            only_with("plant", "hil", "serial_port", "udp_port", "transport"),
+            only_with("plant", "hil", "serial_port", "udp_port", "transport", "key_file"),
             existing_file("params_file"),
             begin_after(
                 ("record", "true", "pendulum_recorder"),

@@ -17,6 +17,7 @@ from rbdyn_ros.parameters.nodes import HIL
 from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
+from rbdyn_ros.wire.session import read_key
 
 LOCKSTEP = {
     "lockstep.enabled": "true",
@@ -106,6 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Simulate T seconds from the board's first command on (default: 20).",
             "20",
         ),
+        ("--key", "FILE", "Take only frames of a board that shares the key in this file."),
         ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
         ("--params-file", "F ...", "Override parameters by this ROS YAML file; may be repeated."),
         ("--json", "FILE", "Write the figures to this file."),
@@ -157,6 +159,9 @@ def _words(arguments: argparse.Namespace) -> list:
             "serial.baud": number(table["serial.baud"], arguments.baud),
         }
     chosen |= LOCKSTEP if arguments.lockstep else {}
+    if arguments.key:
+        read_key(arguments.key)
+        chosen["key_file"] = str(Path(arguments.key).resolve())
     words = [word for path in files for word in ("--params-file", str(path))]
     return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
 
@@ -166,7 +171,8 @@ def _hold(arguments: argparse.Namespace, duration: float, words: list) -> int:
     with ExitStack() as ends:
         if arguments.emulate:
             folder = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="board_")))
-            image = build(folder, arguments.emulate)
+            key = Path(arguments.key).resolve() if arguments.key else ""
+            image = build(folder, arguments.emulate, KEY=key)
             board = ends.enter_context(EmulatedBoard(image, folder, arguments.emulate))
             words = [*words, "-p", "transport:=serial", "-p", f"serial.port:={board.port}"]
         return _run_trial(arguments, duration, words)

@@ -116,7 +116,7 @@ class Hil(NamedTuple):
         str,
         spec(
             "Sets the address of this end; 0.0.0.0 accepts packets from the network, "
-            "against which nothing protects here.",
+            "against which key_file protects.",
             "",
             "udp.address",
             read_only=True,
@@ -128,8 +128,7 @@ class Hil(NamedTuple):
     udp_peer_address: Annotated[
         str,
         spec(
-            "Sets the address of the board, from which alone frames are taken; if empty, it is "
-            "that of the first valid frame, until that board falls silent.",
+            "Pins the board to this address; if empty, the board is who sends valid frames first.",
             "",
             "udp.peer_address",
             read_only=True,
@@ -138,8 +137,7 @@ class Hil(NamedTuple):
     udp_peer_port: Annotated[
         int,
         spec(
-            "Sets the port of the board, where its address is given; 0 takes any port of that "
-            "address.",
+            "Sets the port of the board, where its address is given; 0 is any of that address.",
             "",
             "udp.peer_port",
             low=0,
@@ -167,6 +165,10 @@ class Hil(NamedTuple):
             read_only=True,
         ),
     ] = 921600
+    key_file: Annotated[
+        str,
+        spec("Names the file of the key that both ends share; if empty, none.", read_only=True),
+    ] = ""
     heartbeat: Annotated[
         float,
         spec(

@@ -25,14 +25,26 @@ The component left out is the largest; it is positive. `Link` completes sequence
 
 All little-endian. `echo` and `held` give the other end the four instants from which it reads the
 clocks' offset.
+
+With a shared key (`session`) the version is 2, a heartbeat has a payload, the u64 nonce of its
+sender, and 8 bytes before the CRC authenticate those before them.
+
+In a stream of bytes COBS takes the zeros out of a frame, and a zero ends it. A receiver that joins
+late, or that has lost bytes, is in step again after the next zero. Datagrams carry the same bytes,
+one or more frames each. Cheshire and Baker, Consistent Overhead Byte Stuffing, IEEE/ACM ToN 7
+(1999).
 """
 
 import math
 import struct
 from binascii import crc32
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-VERSION = 1
+from rbdyn_ros.optional import library
+
+VERSION, KEYED_VERSION = 1, 2
+TAG = 8  # bytes that authenticate a frame, where the ends share a key
 HEARTBEAT, STATE, FORCE, COMPACT = 1, 2, 3, 4
 SAFE, WANTS_COMPACT = 1, 2  # flags
 LARGEST_COMPACT = 65000.0  # of the numbers of a compact state
@@ -46,6 +58,7 @@ _PAYLOADS = {
     STATE: struct.Struct("<Q11f"),
     FORCE: struct.Struct("<Q2f"),
 }
+_KEYED_PAYLOADS = _PAYLOADS | {HEARTBEAT: struct.Struct("<Q")}
 _OVERHEAD = _HEADER.size + _CRC.size
 LONGEST = _OVERHEAD + max(payload.size for payload in _PAYLOADS.values())
 _UNIT = 1e-3  # how far |quaternion| may be from 1: a measured one is rounded or noisy
@@ -60,7 +73,7 @@ class Frame(NamedTuple):
     time: int
     echo: int
     held: int
-    stamp: int = 0  # of a state or a force
+    stamp: int = 0  # of a state or a force; the nonce of a heartbeat that has one
     numbers: tuple[
         float, ...
     ] = ()  # 11 of a state: q (6,), v (5,) as in types.State; 2 of a force
@@ -72,53 +85,62 @@ class Malformed(NamedTuple):
     reason: str  # framing, too long, length, crc, version, kind, not finite, not unit
 
 
-def encode(frame: Frame) -> bytes:
-    """The frame's bytes, CRC included. struct.error for a number beyond its field."""
-    return _seal(_pack_compact(frame) if frame.kind == COMPACT else _pack(frame))
+def encode(frame: Frame, sign: Callable[[bytes], bytes] | None = None) -> bytes:
+    """The frame's bytes, CRC included. struct.error for a number beyond its field.
+
+    With a key `sign(body)` gives the bytes that authenticate it.
+    """
+    version = KEYED_VERSION if sign else VERSION
+    body = (_pack_compact if frame.kind == COMPACT else _pack)(frame, version)
+    return _seal(body + sign(body) if sign else body)
 
 
 def _seal(body: bytes) -> bytes:
     return body + _CRC.pack(crc32(body))
 
 
-def _pack_compact(frame: Frame) -> bytes:
+def _pack_compact(frame: Frame, version: int) -> bytes:
     numbers = list(frame.numbers)
     left_out = max(range(4), key=lambda i: abs(numbers[2 + i]))
     sign = math.copysign(1.0, numbers.pop(2 + left_out))
     numbers[2:5] = (sign * component for component in numbers[2:5])
     flags, sequence = frame.flags & 63 | left_out << 6, frame.sequence % 2**16
     return _COMPACT.pack(
-        VERSION, COMPACT, flags, sequence, frame.time % 2**32, frame.stamp, *numbers
+        version, COMPACT, flags, sequence, frame.time % 2**32, frame.stamp, *numbers
     )
 
 
-def _pack(frame: Frame) -> bytes:
-    header = _HEADER.pack(VERSION, *frame[:5], min(frame.held, LONGEST_HELD))
-    return header + (
-        _PAYLOADS[frame.kind].pack(frame.stamp, *frame.numbers) if frame.kind != HEARTBEAT else b""
-    )
+def _pack(frame: Frame, version: int) -> bytes:
+    header = _HEADER.pack(version, *frame[:5], min(frame.held, LONGEST_HELD))
+    payload = _payloads(version)[frame.kind]
+    return header + (payload.pack(frame.stamp, *frame.numbers) if payload.size else b"")
 
 
-def decode(data: bytes) -> Frame | Malformed:
-    """The frame of `data`, whatever `data` is.
+def _payloads(version: int) -> dict[int, struct.Struct]:
+    return _PAYLOADS if version == VERSION else _KEYED_PAYLOADS
+
+
+def decode(data: bytes, keyed: bool = False) -> Frame | Malformed:
+    """The frame of `data`, whatever `data` is; with a key what authenticates it is not looked at.
 
     The CRC comes before everything that it protects.
     """
     if len(data) < _OVERHEAD:
         return Malformed("length")
-    body = data[: -_CRC.size]
-    if crc32(body) != _CRC.unpack(data[-_CRC.size :])[0]:
+    if crc32(data[: -_CRC.size]) != _CRC.unpack(data[-_CRC.size :])[0]:
         return Malformed("crc")
-    version, kind, *rest = _HEADER.unpack_from(body)
-    if version != VERSION:
+    version, kind, *rest = _HEADER.unpack_from(data)
+    if version != (KEYED_VERSION if keyed else VERSION):
         return Malformed("version")
+    body = data[: -_CRC.size - TAG * keyed]
     if kind == COMPACT:
         return _unpack_compact(body)
-    if kind not in _PAYLOADS:
+    payload = _payloads(version).get(kind)
+    if payload is None:
         return Malformed("kind")
-    if len(body) != _HEADER.size + _PAYLOADS[kind].size:
+    if len(body) != _HEADER.size + payload.size:
         return Malformed("length")
-    stamp, *numbers = _PAYLOADS[kind].unpack_from(body, _HEADER.size) or (0,)
+    stamp, *numbers = payload.unpack_from(body, _HEADER.size) or (0,)
     return _sound(Frame(kind, *rest, stamp=stamp, numbers=tuple(numbers)))
 
 
@@ -143,3 +165,63 @@ def _sound(frame: Frame) -> Frame | Malformed:
     if frame.kind == STATE and abs(math.hypot(*frame.numbers[2:6]) - 1.0) > _UNIT:
         return Malformed("not unit")
     return frame
+
+
+END = b"\0"
+
+
+class Framing:
+    """Bytes to frames and back. MissingLibrary where `cobs` is not installed."""
+
+    def __init__(self, keyed: bool = False):
+        """`keyed`: the frames are those of ends that share a key."""
+        self._cobs, self._keyed = library("cobs.cobs", "hil", "the wire to a board"), keyed
+        self._longest = LONGEST + TAG * keyed + 1  # of one byte more by COBS
+        self._begun, self._skipping = bytearray(), False
+
+    def encode(self, sent: Frame) -> bytes:
+        """The bytes that carry a frame of an end without a key."""
+        return self.stuff(encode(sent))
+
+    def stuff(self, data: bytes) -> bytes:
+        """The bytes that carry those of a frame."""
+        return self._cobs.encode(data) + END
+
+    def decode(self, data: bytes) -> Iterator[Frame | Malformed]:
+        """Every frame that ends in `data`, after what came before; what has not ended is kept."""
+        for piece in self.pieces(data):
+            yield piece if isinstance(piece, Malformed) else decode(piece, self._keyed)
+
+    def pieces(self, data: bytes) -> Iterator[bytes | Malformed]:
+        """The bytes of every frame that ends in `data`, as `frame.decode` takes them."""
+        *ended, begun = data.split(END)
+        for piece in ended:
+            yield from self._end(piece)
+        self._begin(begun)
+
+    def restart(self) -> None:
+        """Forget what has begun: another stream follows."""
+        self._begun.clear()
+        self._skipping = False
+
+    def _begin(self, piece: bytes) -> None:
+        """Keep no more than a frame can have, whatever comes."""
+        self._begun += piece
+        if len(self._begun) > self._longest:
+            self._begun.clear()
+            self._skipping = True
+
+    def _end(self, piece: bytes) -> Iterator[bytes | Malformed]:
+        self._begin(piece)
+        whole, skipped = bytes(self._begun), self._skipping
+        self.restart()
+        if skipped:
+            yield Malformed("too long")
+        elif whole:  # nothing between two zeros is no frame, and no mistake
+            yield self._unstuff(whole)
+
+    def _unstuff(self, whole: bytes) -> bytes | Malformed:
+        try:
+            return self._cobs.decode(whole)
+        except self._cobs.DecodeError:
+            return Malformed("framing")

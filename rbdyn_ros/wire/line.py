@@ -127,9 +127,20 @@ class Line:
                 self._discard_stale_output(port)
             self._become(UP)
             self._on_frame(frame, now)
+        if self.link.greeted:
+            self._answer(port)
         if not self.link.watch(now) and self.status == UP:
             port.forget()
             self._become(SILENT)
+
+    def _answer(self, port: Port) -> None:
+        """Tell an end that begins a session the nonce of this one."""
+        self.link.greeted = False
+        with self._sending:
+            try:
+                port.reply(self.link.outgoing(time.monotonic_ns()))
+            except Disconnected:  # the next read says so
+                pass
 
     def _discard_stale_output(self, port: Port) -> None:
         """The other end is here: drop what it has not read of the time of its silence, and let it

@@ -4,12 +4,6 @@ other end is there.
 Time is an argument everywhere, in [ns] of this end's steady clock: nothing here reads a clock,
 sleeps, or does I/O.
 
-Frames in a stream of bytes: COBS takes the zeros out of a frame, and a zero ends it.
-
-A receiver that joins late, or that has lost bytes, is in step again after the next zero. Datagrams
-carry the same bytes, one or more frames each. Cheshire and Baker, Consistent Overhead Byte
-Stuffing, IEEE/ACM ToN 7 (1999).
-
 What the sequence numbers tell: which frames are new, and how many were lost, doubled or
 overtaken on the way.
 """
@@ -17,8 +11,6 @@ overtaken on the way.
 from collections import deque
 from collections.abc import Iterator
 
-from rbdyn_ros.optional import library
-from rbdyn_ros.wire import frame
 from rbdyn_ros.wire.clock import SLACK, ClockOffset
 from rbdyn_ros.wire.frame import (
     COMPACT,
@@ -31,8 +23,11 @@ from rbdyn_ros.wire.frame import (
     STATE,
     WANTS_COMPACT,
     Frame,
+    Framing,
     Malformed,
+    decode,
 )
+from rbdyn_ros.wire.session import HELLO, NO_SESSION, SESSION, Session
 from rbdyn_ros.wire.statistics import Statistics, percentiles
 
 WINDOW = 64  # frames: one that is later than this is out of order beyond repair
@@ -74,6 +69,10 @@ class Sequence:
             return self._step(number, ahead)
         return self._late(-ahead)
 
+    def is_ahead(self, number: int) -> bool:
+        """Whether the number is beyond the newest one."""
+        return self.newest is None or _sign_difference(number - self.newest) > 0
+
     def _step(self, number: int, ahead: int) -> str:
         self.lost += ahead - 1
         self.arrived += 1
@@ -101,56 +100,6 @@ def _sign_difference(difference: int) -> int:
     return (difference + SEQUENCES // 2) % SEQUENCES - SEQUENCES // 2
 
 
-END = b"\0"
-_LONGEST = frame.LONGEST + frame.LONGEST // 254 + 1  # what COBS makes of the longest frame
-
-
-class Framing:
-    """Bytes to frames and back. MissingLibrary where `cobs` is not installed."""
-
-    def __init__(self):
-        self._cobs = library("cobs.cobs", "hil", "the wire to a board")
-        self._begun, self._skipping = bytearray(), False
-
-    def encode(self, sent: Frame) -> bytes:
-        """The bytes that carry a frame."""
-        return self._cobs.encode(frame.encode(sent)) + END
-
-    def decode(self, data: bytes) -> Iterator[Frame | Malformed]:
-        """Every frame that ends in `data`, after what came before; what has not ended is kept."""
-        *ended, begun = data.split(END)
-        for piece in ended:
-            yield from self._end(piece)
-        self._begin(begun)
-
-    def restart(self) -> None:
-        """Forget what has begun: another stream follows."""
-        self._begun.clear()
-        self._skipping = False
-
-    def _begin(self, piece: bytes) -> None:
-        """Keep no more than a frame can have, whatever comes."""
-        self._begun += piece
-        if len(self._begun) > _LONGEST:
-            self._begun.clear()
-            self._skipping = True
-
-    def _end(self, piece: bytes) -> Iterator[Frame | Malformed]:
-        self._begin(piece)
-        whole, skipped = bytes(self._begun), self._skipping
-        self.restart()
-        if skipped:
-            yield Malformed("too long")
-        elif whole:  # nothing between two zeros is no frame, and no mistake
-            yield self._unstuff(whole)
-
-    def _unstuff(self, whole: bytes) -> Frame | Malformed:
-        try:
-            return frame.decode(self._cobs.decode(whole))
-        except self._cobs.DecodeError:
-            return Malformed("framing")
-
-
 ECHOES = 2048  # frames of ours whose echo is recognized: four seconds at 500 Hz
 UNECHOED = (
     20_000_000  # [ns] after which a frame is taken for received by an end that has echoed none
@@ -174,15 +123,26 @@ class Link:
     sent only while the other end is up and fewer than `window` of them are unacknowledged: sent
     after the frame that its newest echo names, and less than `timeout` ago (`UNECHOED` where an
     end has been up for `timeout` and echoes nothing). All others are held back and counted.
+
+    With a `session`, of a shared key, only its frames are new ones, and the other end is up only
+    while it echoes what was sent less than `timeout` ago: what is delayed for longer is a silence,
+    too, and each silence ends the session.
     """
 
-    def __init__(self, timeout: int, window: int = 3, wants_compact: bool = False):
+    def __init__(
+        self,
+        timeout: int,
+        window: int = 3,
+        wants_compact: bool = False,
+        session: Session | None = None,
+    ):
         """`wants_compact`: ask the other end for compact states."""
-        self.timeout = timeout
+        self.timeout, self.session = timeout, session
+        self.greeted = False  # the other end waits for our nonce: answer it at once
         self._asks = WANTS_COMPACT * wants_compact
         self._compact = False  # the other end asks for them
         self.framing, self.sequence, self.clock, self.statistics = (
-            Framing(),
+            Framing(session is not None),
             Sequence(),
             ClockOffset(),
             Statistics(),
@@ -245,7 +205,9 @@ class Link:
             del self._times[next(iter(self._times))]
         if kind != HEARTBEAT:
             self._window.append(now)
-        return self.framing.encode(frame)
+        if self.session is None:
+            return self.framing.encode(frame)
+        return self.framing.stuff(self.session.seal(frame))
 
     def _may_be_compact(self, now: int, numbers: tuple[float, ...]) -> bool:
         """Whether the other end asks for it, and knows a frame recent enough to complete
@@ -270,9 +232,8 @@ class Link:
 
         All else is counted; a force flagged safe is zero.
         """
-        for found in self.framing.decode(data):
-            if isinstance(found, Frame) and found.kind == COMPACT:
-                found = self._complete(found)
+        for piece in self.framing.pieces(data):
+            found = piece if isinstance(piece, Malformed) else self._read(piece, now)
             if isinstance(found, Malformed):
                 self.statistics.malformed[found.reason] += 1
             elif self.sequence.arrival(found.sequence) == NEW:
@@ -283,13 +244,41 @@ class Link:
                     else found
                 )
 
+    def _read(self, piece: bytes, now: int) -> Frame | Malformed:
+        found = decode(piece, self.session is not None)
+        if isinstance(found, Frame) and found.kind == COMPACT:
+            found = self._complete(found)
+        if self.session is None or isinstance(found, Malformed):
+            return found
+        return self._authenticate(self.session, found, piece, now)
+
+    def _authenticate(
+        self, session: Session, found: Frame, piece: bytes, now: int
+    ) -> Frame | Malformed:
+        """The frame, if it is of the session; or begins one, by an echo of what was just sent."""
+        if self.up and self._newest:
+            if not session.verifies(found, piece):
+                return Malformed("tag")
+            # 2^32 frames later the sequence alone would take it for a new one
+            repeated = found.time < self._newest[0] and self.sequence.is_ahead(found.sequence)
+            return Malformed("stale") if repeated else found
+        word = session.meet(found, piece)
+        if word == SESSION and found.echo in self._times and now - found.echo <= self.timeout:
+            return found
+        if word in (SESSION, HELLO):
+            self._newest, self.greeted = (found.time, now), True
+            word = NO_SESSION if word == HELLO else "stale"
+        return Malformed(word)
+
     def watch(self, now: int) -> bool:
         """Whether the other end is up.
 
         What comes after a silence may come from another one: nothing is expected of it.
         """
-        if self.up and self._newest and now - self._newest[1] > self.timeout:
-            self.disconnected()
+        if self._newest:
+            heard = self._echoed if self.session and self.up else self._newest[1]
+            if now - heard > self.timeout:
+                self.disconnected()
         return self.up
 
     def disconnected(self) -> None:
@@ -298,8 +287,16 @@ class Link:
             self.statistics.interrupted()
         self.up = self.safe = self._compact = False
         self._newest, self._echoed = None, 0
-        for part in (self.framing, self.sequence, self.clock):
-            part.restart()
+        for part in (self.framing, self.sequence, self.clock, self.session):
+            if part:
+                part.restart()
+
+    def unverified(self) -> str:
+        """Why frames come and none is accepted, where that may be the key; empty if none came."""
+        malformed = self.statistics.malformed
+        if malformed["version"]:
+            return "frames come of an end that has " + ("no key" if self.session else "a key")
+        return "frames come that this end's key does not verify" if malformed["tag"] else ""
 
     def age(self, frame: Frame, now: int) -> float | None:
         """How long ago [ns] the frame was sent; None while the clocks' offset is unknown."""

@@ -34,6 +34,10 @@ class Port(Protocol):
         """Send the bytes of a frame; False if there is no peer or no room. Gone."""
         ...
 
+    def reply(self, data: bytes) -> bool:
+        """`write` to the sender of what was read last, who is not the peer yet. Gone."""
+        ...
+
     def accept(self) -> None:
         """Take the sender of what was read last as the peer."""
 

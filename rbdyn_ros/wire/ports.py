@@ -58,10 +58,17 @@ class Udp:
 
     def write(self, data: bytes) -> bool:
         """Send a datagram to the peer; False if there is none, or no room."""
-        if self._peer is None:
+        return self._send(data, self._peer)
+
+    def reply(self, data: bytes) -> bool:
+        """Send a datagram to whoever sent what was read last."""
+        return self._send(data, self._sender)
+
+    def _send(self, data: bytes, to: Address | None) -> bool:
+        if to is None:
             return False
         try:
-            self._socket.sendto(data, self._peer)
+            self._socket.sendto(data, to)
         except OSError:
             self.unsent += 1
             return False
@@ -167,6 +174,10 @@ class SerialPort:
             raise Disconnected from None
         self.unsent += 1
         return False
+
+    def reply(self, data: bytes) -> bool:
+        """There is one peer only. Gone."""
+        return self.write(data)
 
     def accept(self) -> None:
         """There is one peer only."""

@@ -28,6 +28,7 @@ from rbdyn_ros.ros.messages.messages import (  # noqa: E402
 from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import SILENT, UP  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
+from rbdyn_ros.wire.session import Session, read_key  # noqa: E402
 
 
 def test_states_go_to_the_board_and_its_forces_are_commands(graph, bridge, board, port):
@@ -221,6 +222,29 @@ def test_a_port_that_is_taken_and_other_mistakes_are_one_sentence(graph, port):
         and f"udp.port is {port} on 127.0.0.1: another program uses it" in said
         and "Traceback" not in said
     )
+
+
+def test_with_a_key_file_only_a_board_that_has_the_key_is_heard(
+    graph, bridge, board, port, tmp_path
+):
+    file = tmp_path / "board.key"
+    file.write_text("ab" * 32)
+    file.chmod(0o600)
+    node, stranger = bridge(key_file=str(file)), board(port)
+    graph.until(lambda: node.line.link.statistics.malformed["version"])
+    assert "no key" in node.findings()[0][1][-1][1] and node.line.status == SILENT
+    stranger.line.end()
+    link = Link(3_000_000_000, session=Session(read_key(str(file)), is_board=True))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.settimeout(20.0)
+        while node.line.status != UP:
+            other.sendto(link.outgoing(time.monotonic_ns()), ("127.0.0.1", port))
+            list(link.incoming(other.recv(2048), time.monotonic_ns()))
+    file.chmod(0o644)
+    node.trigger_deactivate()
+    node.trigger_cleanup()
+    node.trigger_configure()
+    assert node._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED
 
 
 def test_a_pulled_cable_is_told_and_found_again(graph, bridge, tmp_path):

@@ -20,11 +20,16 @@ from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum  #
 from rbdyn_ros.parameters import plant_params  # noqa: E402
 from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
 from rbdyn_ros.types import State  # noqa: E402
-from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, SAFE, STATE, Frame, Malformed  # noqa: E402
-from rbdyn_ros.wire.link import (
-    Framing,  # noqa: E402
-    Link,  # noqa: E402
+from rbdyn_ros.wire.frame import (  # noqa: E402
+    FORCE,
+    HEARTBEAT,
+    SAFE,
+    STATE,
+    Frame,
+    Framing,
+    Malformed,
 )
+from rbdyn_ros.wire.link import Link  # noqa: E402
 
 from .clients import (  # noqa: E402
     FILES,

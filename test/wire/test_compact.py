@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.types import State  # noqa: E402
-from rbdyn_ros.wire.frame import COMPACT, FORCE, STATE, Frame, Malformed, decode, encode  # noqa: E402
-from rbdyn_ros.wire.link import Framing, Link, extend  # noqa: E402
+from rbdyn_ros.wire.frame import (  # noqa: E402
+    COMPACT,
+    FORCE,
+    STATE,
+    Frame,
+    Framing,
+    Malformed,
+    decode,
+    encode,
+)
+from rbdyn_ros.wire.link import Link, extend  # noqa: E402
 
 from .clients import LinkEnd, WireFrame, library, regulator  # noqa: E402
 from .frames import compact_frames, frames  # noqa: E402

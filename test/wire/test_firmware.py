@@ -23,8 +23,11 @@ from rbdyn_ros.wire.emulated_board import (  # noqa: E402
     build,
     missing_tools,
 )
-from rbdyn_ros.wire.frame import COMPACT, Frame  # noqa: E402
-from rbdyn_ros.wire.link import Framing  # noqa: E402
+from rbdyn_ros.wire.frame import (  # noqa: E402
+    COMPACT,
+    Frame,
+    Framing,
+)
 
 from .clients import regulator  # noqa: E402
 

@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
-from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, LONGEST, Frame, Malformed  # noqa: E402
-from rbdyn_ros.wire.link import Framing  # noqa: E402
+from rbdyn_ros.wire.frame import (  # noqa: E402
+    FORCE,
+    HEARTBEAT,
+    LONGEST,
+    Frame,
+    Framing,
+    Malformed,
+)
 
 from .frames import frames  # noqa: E402
 

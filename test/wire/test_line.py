@@ -117,44 +117,6 @@ def test_a_board_that_falls_silent_is_told_once_and_may_be_replaced(ends):
     assert bridge.said == [SILENT, UP, SILENT, UP] and bridge.line.figures()["outages"] == 1
 
 
-@pytest.mark.parametrize("given, taken", [(None, True), ("port", False), ("address", False)])
-def test_a_displacer_takes_the_place_of_a_silent_peer_unless_it_is_pinned(given, taken):
-    """A valid sender of another address, after any silence; and one of the board's address from
-    another port.
-    """
-    board, displacer, restarted = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "123")
-    for sender, host in ((board, 1), (displacer, 2), (restarted, 1)):
-        sender.bind((f"127.0.0.{host}", 0))
-        sender.settimeout(DEADLINE)
-    peer = {None: None, "port": board.getsockname(), "address": ("127.0.0.1", 0)}[given]
-    bridge = Udp("127.0.0.1", 0, peer)
-    there = ("127.0.0.1", int(bridge.name.rpartition(":")[2]))
-
-    def heard(sender) -> bool:
-        """Whether it is listened to; then its frame is taken for valid, and answered."""
-        before = bridge.strangers
-        sender.sendto(b"frame", there)
-        end = time.monotonic() + DEADLINE
-        while not (data := bridge.read()) and bridge.strangers == before:
-            assert time.monotonic() < end, "waited in vain"
-        if data:
-            bridge.accept()
-            assert bridge.write(b"answer") and sender.recv(10) == b"answer"
-        return bool(data)
-
-    try:
-        if given == "address":
-            assert not heard(displacer) and not bridge.write(b"")  # it knows no port yet
-        assert heard(board) and not heard(displacer) and not heard(restarted)
-        bridge.forget()
-        assert heard(displacer) == taken
-        bridge.forget()
-        assert heard(restarted) == (given != "port")
-    finally:
-        for end in (board, displacer, restarted, bridge):
-            end.close()
-
-
 def test_noise_is_counted_and_changes_nothing(ends):
     bridge, board = pair_of_udp(ends)
     bridge.line.begin()

@@ -23,6 +23,7 @@ from rbdyn_ros.wire.frame import Frame
 from rbdyn_ros.wire.line import NO_PORT, SILENT, UP, Line
 from rbdyn_ros.wire.link import Link
 from rbdyn_ros.wire.ports import SerialPort, Udp
+from rbdyn_ros.wire.session import Session, read_key
 
 NAME = "pendulum_hil"
 STOPPED = "stopped"
@@ -63,7 +64,9 @@ class HilBridge(ManagedNode):
     def configure(self) -> None:
         """Make the link and the topics."""
         values = self.parameters.values
-        link = Link(round(1e9 * values["link_timeout"]), values["send_window"])
+        session = Session(read_key(values["key_file"])) if values["key_file"] else None
+        timeout, window = round(1e9 * values["link_timeout"]), values["send_window"]
+        link = Link(timeout, window, session=session)
         self.line = Line(
             opener(values),
             link,
@@ -144,6 +147,8 @@ class HilBridge(ManagedNode):
         status = self.line.status
         level = ERROR if status.startswith(NO_PORT) else WARN if status == SILENT else OK
         wire = [(level, SAID.get(status, status))]
+        if status == SILENT and (why := self.line.link.unverified()):
+            wire.append((WARN, why))
         if self.line.link.safe:
             wire.append((WARN, "the board's watchdog has fired: it gives no force"))
         if self._idle_warning:
