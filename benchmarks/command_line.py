@@ -3,12 +3,15 @@ before measuring.
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 
-def read(description: str, rows: str, quick: str, peers: str = "") -> argparse.Namespace:
-    """The checked --json FILE, --quick and, if there are any, --peers; the strings say in --help
-    what they mean.
+def read(
+    description: str, rows: str, quick: str, peers: str = "", parts: Sequence[str] = ()
+) -> argparse.Namespace:
+    """The checked --json FILE, --quick and, if there are any, --peers and --only (of `parts`; all
+    without it); the strings say in --help what they mean.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -17,6 +20,15 @@ def read(description: str, rows: str, quick: str, peers: str = "") -> argparse.N
     parser.add_argument("--quick", action="store_true", help=quick)
     if peers:
         parser.add_argument("--peers", action="store_true", help=peers)
+    if parts:
+        parser.add_argument(
+            "--only",
+            nargs="+",
+            choices=parts,
+            default=tuple(parts),
+            metavar="PART",
+            help=f"measure these parts alone: {', '.join(parts)}",
+        )
     arguments = parser.parse_args()
     if arguments.json and not arguments.json.absolute().parent.is_dir():
         parser.error(f"--json: the folder {arguments.json.parent} does not exist; make it first")

@@ -1,15 +1,21 @@
 """What the live view costs beside the nodes that it shows, and how soon a hand is felt.
 
-    python benchmarks/view.py [--json FILE] [--quick]
+    python benchmarks/view.py [--json FILE] [--quick] [--only PART ...]
 
 Simulator, controller and viewer run as `ros2 run` starts them, with a headless Chromium before the
-page (`playwright` and Chromium must be installed). Printed beside the bound of each figure: the
-processor time of the viewer while a browser looks on; the time from the first state to the first
-picture; the time from a drag event of the page to the wrench on `wrench/disturbance`; the period
-of the simulator and the round trip with and without the view, alternating (as `loop.py` measures
-them); and how the viewer's memory grows with a browser that stays and with one that comes back.
+page (`playwright` and Chromium must be installed). Each figure is printed beside its bound as soon
+as its part is done:
+
+    first_picture    time from the first state to the first picture
+    cost             processor time of the viewer while a browser looks on
+    drag             time from a drag event of the page to the wrench on `wrench/disturbance`
+    memory           growth of the viewer with a browser that stays, and with one that comes back
+    beside_the_loop  period of the simulator and round trip with and without the view, alternating
+                     (as `loop.py` measures them), with no browser
+
 The browser renders without a graphics card here, so it is the browser that keeps a small machine
-busy: `load` tells how much.
+busy: `load` tells how much. `--quick` shows within two minutes that each part works; its figures
+are of too few events to be compared.
 """
 
 import json
@@ -20,8 +26,10 @@ import sys
 import threading
 import time
 import urllib.request
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 import psutil
@@ -30,7 +38,22 @@ from command_line import read
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "verification"))
 PORT = 8179
 STARTED = 120.0  # [s] within which the nodes come up
-DRAGS = 60  # events that are measured
+PARTS = ("first_picture", "cost", "drag", "memory", "beside_the_loop")
+
+
+class Effort(NamedTuple):
+    """How long each part is measured."""
+
+    cost: float  # [s]
+    drags: int  # events
+    memory: float  # [s] for each kind of browser
+    every: float  # [s] from one look at the memory, or one browser, to the next
+    rounds: int  # of the loop, with and without the view
+    loop: float  # [s] a measurement of the loop
+
+
+FULL = Effort(60.0, 60, 1800.0, 10.0, 5, 15.0)
+QUICK = Effort(5.0, 5, 8.0, 2.0, 1, 3.0)
 BOUNDS = {
     "viewer_percent": ("viewer, while a browser looks", "% of a core", 10.0),
     "first_picture": ("first state to first picture", "s", 2.0),
@@ -63,22 +86,29 @@ _JSON = "write {bounds, figures}"
 
 def main() -> int:
     """Measure and print."""
-    arguments = read(__doc__, _JSON, "a tenth of the time for each measurement")
-    scale = 0.1 if arguments.quick else 1.0
+    arguments = read(__doc__, _JSON, "five drags, some seconds of the others", parts=PARTS)
+    effort, parts = QUICK if arguments.quick else FULL, arguments.only
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    found = {"load": os.getloadavg()[0]}
-    found |= with_browser(scale)
-    found |= beside_the_loop(scale)
-    found["load_after"] = os.getloadavg()[0]
-    for key, (name, unit, bound) in BOUNDS.items():
-        if key in found:
-            aim = "" if bound is None else f"{bound:g}"
-            print(f"{name:34}{found[key]:12.3f}{aim:>10}  {unit}", flush=True)
+    found = show({"load": os.getloadavg()[0]})
+    if set(parts) - {"beside_the_loop"}:
+        found |= with_browser(effort, parts)
+    if "beside_the_loop" in parts:
+        found |= show(beside_the_loop(effort))
+    found |= show({"load_after": os.getloadavg()[0]})
     if arguments.json:
         bounds = {key: bound for key, (_, _, bound) in BOUNDS.items()}
         arguments.json.write_text(json.dumps({"bounds": bounds, "figures": found}, indent=1))
     return 0
+
+
+def show(figures: dict[str, float]) -> dict[str, float]:
+    """Print figures beside their bounds, and give them back."""
+    for key, value in figures.items():
+        name, unit, bound = BOUNDS[key]
+        aim = "" if bound is None else f"{bound:g}"
+        print(f"{name:42}{value:12.3f}{aim:>10}  {unit}", flush=True)
+    return figures
 
 
 def node(name: str, *words: str) -> subprocess.Popen:
@@ -100,8 +130,10 @@ def end(*processes: subprocess.Popen) -> None:
         process.wait()
 
 
-def with_browser(scale: float) -> dict[str, float]:
-    """The figures that need a page, a browser and the running nodes."""
+def with_browser(effort: Effort, parts: Sequence[str]) -> dict[str, float]:
+    """The figures that need a page, a browser and the running nodes; each is printed when it is
+    there.
+    """
     from playwright.sync_api import sync_playwright
     from view_browser import ARGUMENTS, opened, program
 
@@ -119,19 +151,25 @@ def with_browser(scale: float) -> dict[str, float]:
             nodes = [node("controller"), node("simulator", "start:=immediately")]
             wait_for(lambda: probe.first_state)
             tab.wait_for_selector("text=playing", timeout=1e3 * STARTED)
-            found["first_picture"] = time.monotonic() - probe.first_state
+            if "first_picture" in parts:
+                found |= show({"first_picture": time.monotonic() - probe.first_state})
             for toast in tab.locator(".mantine-Notification-closeButton").all():
                 toast.click(no_wait_after=True)  # they lie over the picture
             time.sleep(3.0)
-            found |= cost(viewer, 60.0 * scale)
-            found |= drags(tab, probe)
-            found["rss_stays_kib_per_minute"] = growth(viewer, 1800.0 * scale, lambda: None)
-            tab.close()
+            if "cost" in parts:
+                found |= show(cost(viewer, effort.cost))
+            if "drag" in parts:
+                found |= show(drags(tab, probe, effort.drags))
+            if "memory" in parts:
+                kept = growth(viewer, effort, lambda: None)
+                found |= show({"rss_stays_kib_per_minute": kept})
+                tab.close()
 
-            def come_and_go() -> None:
-                opened(browser, f"http://127.0.0.1:{PORT}").close()
+                def come_and_go() -> None:
+                    opened(browser, f"http://127.0.0.1:{PORT}").close()
 
-            found["rss_returns_kib_per_minute"] = growth(viewer, 1800.0 * scale, come_and_go)
+                renewed = growth(viewer, effort, come_and_go)
+                found |= show({"rss_returns_kib_per_minute": renewed})
             browser.close()
     finally:
         end(viewer, *nodes)
@@ -219,12 +257,12 @@ def cost(viewer: subprocess.Popen, seconds: float) -> dict[str, float]:
     return {"viewer_percent": 100.0 * used / (time.monotonic() - begin)}
 
 
-def drags(tab, probe: Probe) -> dict[str, float]:
+def drags(tab, probe: Probe, count: int) -> dict[str, float]:
     """From the event of a pointer that begins to pull, to the wrench that follows, in all and
     without what the browser takes.
     """
     times, (x, y) = [], middle_of_the_rod(tab)
-    for _ in range(DRAGS):
+    for _ in range(count):
         tab.mouse.move(x, y)
         tab.evaluate("window.stamps = {}")
         probe.arm()
@@ -238,8 +276,8 @@ def drags(tab, probe: Probe) -> dict[str, float]:
             times.append([1e3 * probe.felt - stamps[name] for name in ("moved", "sent")])
         tab.mouse.up()
         time.sleep(1.5)  # it is caught, and stands again
-    if len(times) < DRAGS // 2:
-        print(f"benchmarks/view.py: only {len(times)} of {DRAGS} drags were felt", file=sys.stderr)
+    if len(times) < count / 2:
+        print(f"benchmarks/view.py: only {len(times)} of {count} drags were felt", file=sys.stderr)
     if not times:
         return {}
     (p50, sent_p50), (p95, sent_p95) = np.percentile(times, (50, 95), axis=0).tolist()
@@ -268,30 +306,31 @@ def middle_of_the_rod(tab) -> tuple[float, float]:
     return float(np.median(x[row])), float(upper)
 
 
-def growth(viewer: subprocess.Popen, seconds: float, between) -> float:
-    """Growth of the viewer's memory [KiB/min]; `between` happens every ten seconds."""
+def growth(viewer: subprocess.Popen, effort: Effort, between: Callable[[], None]) -> float:
+    """Growth of the viewer's memory [KiB/min] while `between` happens again and again."""
     process, rows, begin = psutil.Process(viewer.pid), [], time.monotonic()
-    while time.monotonic() - begin < seconds:
-        due = time.monotonic() + 10.0
+    while len(rows) < 3 or time.monotonic() - begin < effort.memory:
+        due = time.monotonic() + effort.every
         between()
         rows.append((time.monotonic() - begin, process.memory_info().rss / 1024.0))
         time.sleep(max(0.0, due - time.monotonic()))
     t, rss = np.array(rows[len(rows) // 3 :]).T  # what is made once is there by then
-    return float(60.0 * np.polyfit(t, rss, 1)[0]) if len(t) > 2 else float("nan")
+    return float(60.0 * np.polyfit(t, rss, 1)[0])
 
 
-def beside_the_loop(scale: float) -> dict[str, float]:
+def beside_the_loop(effort: Effort) -> dict[str, float]:
     """Period and round trip of `loop.py`, with and without a viewer beside it, alternating."""
     from loop import OURS, WARM_UP
 
     rows: dict[bool, list[dict]] = {False: [], True: []}
-    for _ in range(max(2, round(5 * scale))):
+    for _ in range(effort.rounds):
         for is_viewed in rows:
             viewer = node("viewer", f"port:={PORT + 1}") if is_viewed else None
             probe = [sys.executable, Path(__file__).with_name(OURS), "1"]
-            seconds = max(5.0, 15.0 * scale)
             done = subprocess.run(
-                [*map(str, probe), str(WARM_UP), str(seconds)], stdout=subprocess.PIPE, text=True
+                [*map(str, probe), str(WARM_UP), str(effort.loop)],
+                stdout=subprocess.PIPE,
+                text=True,
             )
             if viewer:
                 end(viewer)
