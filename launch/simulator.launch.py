@@ -35,6 +35,16 @@ def generate_launch_description():
                 "Lets time begin at a call of ~/pause.",
                 choices=SWITCH,
             ),
+            argument(
+                "start_immediately",
+                "Lets time begin at once, before the first command.",
+                choices=SWITCH,
+            ),
+            argument(
+                "ros2_control",
+                "Describes the cart as hardware of ros2_control.",
+                choices=SWITCH,
+            ),
             launch_node(
                 "simulator",
                 files=("pendulum.yaml", "simulation.yaml"),
@@ -45,9 +55,13 @@ def generate_launch_description():
                     "frame_prefix": "frame_prefix",
                     "lockstep.enabled": "lockstep",
                     "real_time_factor": "real_time_factor",
+                    "ros2_control": "ros2_control",
                     "seed": "seed",
                 },
-                switched={"start_paused": ("start", "paused")},
+                switched={
+                    "start_immediately": ("start", "immediately"),
+                    "start_paused": ("start", "paused"),
+                },
             ),
         ]
     )

@@ -204,6 +204,14 @@ class Simulator(NamedTuple):
             high=1000.0,
         ),
     ] = 50.0
+    ros2_control: Annotated[
+        bool,
+        spec(
+            "Describes the cart's drive in robot_description as hardware of ros2_control, "
+            "commanded through joint_commands.",
+            read_only=True,
+        ),
+    ] = False
 
 
 SIMULATOR = table(Simulator)

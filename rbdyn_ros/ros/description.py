@@ -4,13 +4,19 @@ know (faults.mismatch).
 world -(cart_x_joint)- cart_x_link -(cart_y_joint)- cart_link -(roll, pitch, spin)- pendulum_link,
 as in `mechanics.pendulum.gimbal_joints`. A URDF knows no ball joint; the two links between the
 hinges have neither mass nor shape.
+
+On request it has a <ros2_control> tag: the plugin that brings joint_states to the controllers and
+their efforts to joint_commands.
 """
 
+from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.ros.messages.joint_commands import DRIVEN, EFFORT
 from rbdyn_ros.ros.messages.sample import PlantDescription
+from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.view.scene import CART
 
 _TURNING = (  # joint, parent, child, axis
@@ -18,10 +24,23 @@ _TURNING = (  # joint, parent, child, axis
     ("pendulum_pitch_joint", "pendulum_roll_link", "pendulum_pitch_link", "0 1 0"),
     ("pendulum_spin_joint", "pendulum_pitch_link", "pendulum_link", "0 0 1"),
 )
+HARDWARE = "joint_state_topic_hardware_interface/JointStateTopicSystem"
 
 
-def urdf(setup: PlantDescription, force_limit: float, imu_position: float) -> str:
-    """The robot's description, an XML document.
+class HardwareTopics(NamedTuple):
+    """Full names of what the hardware plugin of ros2_control publishes and subscribes to."""
+
+    commands: str
+    states: str
+
+
+def urdf(
+    setup: PlantDescription,
+    force_limit: float,
+    imu_position: float,
+    hardware: HardwareTopics | None = None,
+) -> str:
+    """The robot's description, an XML document; with `hardware` for ros2_control too.
 
     Frame prefixes are left to its readers, as ROS has it.
     """
@@ -53,8 +72,34 @@ def urdf(setup: PlantDescription, force_limit: float, imu_position: float) -> st
         SubElement(robot, "link", name=name)
         joint = _joint(robot, f"{name}_joint", "fixed", "pendulum_link", name)
         SubElement(joint, "origin", xyz=_text((0.0, 0.0, height)))
+    if hardware:
+        _hardware(robot, hardware)
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding="unicode", xml_declaration=True)
+
+
+def _hardware(robot, topics: HardwareTopics) -> None:
+    """Add the <ros2_control> tag.
+
+    A threshold of -1 has the plugin publish in every period. With its default it is silent while
+    the measured effort equals the commanded one, and the watchdog expires.
+    """
+    system = SubElement(robot, "ros2_control", name=robot.get("name"), type="system")
+    plugin = SubElement(system, "hardware")
+    SubElement(plugin, "plugin").text = HARDWARE
+    for name, value in (
+        ("joint_commands_topic", topics.commands),
+        ("joint_states_topic", topics.states),
+        ("trigger_joint_command_threshold", "-1"),
+    ):
+        SubElement(plugin, "param", name=name).text = value
+    for name in JOINTS:
+        joint = SubElement(system, "joint", name=name)
+        if name in DRIVEN:
+            SubElement(joint, "command_interface", name=EFFORT)
+        # all three, also where nothing drives: the plugin sets each that joint_states carries
+        for quantity in ("position", "velocity", EFFORT):
+            SubElement(joint, "state_interface", name=quantity)
 
 
 def _joint(robot, name: str, kind: str, parent: str, child: str, axis: str = "") -> Element:

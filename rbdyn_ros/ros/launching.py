@@ -203,30 +203,37 @@ def existing_file(name: str) -> OpaqueFunction:
     return OpaqueFunction(function=look)
 
 
-def needs(program: str) -> OpaqueFunction:
-    """End the launch, with a sentence, if the program of the ROS package of the same name is not
+def needs(package: str, condition=None, otherwise: str = "start without it") -> OpaqueFunction:
+    """End the launch, with a sentence, if the condition holds and the ROS package is not
     installed.
     """
 
     def look(context) -> None:
         try:
-            get_package_prefix(program)
+            get_package_prefix(package)
         except PackageNotFoundError:
-            package = f"ros-{os.environ.get('ROS_DISTRO', '<distro>')}-{program}"
+            distro = os.environ.get("ROS_DISTRO", "<distro>")
             raise RuntimeError(
-                f"{program} is not installed; install it (apt-get install {package}), or start "
-                "without it"
+                f"{package} is not installed; install it (apt-get install "
+                f"ros-{distro}-{package.replace('_', '-')}), or {otherwise}"
             ) from None
 
-    return OpaqueFunction(function=look)
+    return OpaqueFunction(function=look, condition=condition)
 
 
 def ended(event, context):
     """What the end of a node means: none if it was killed or is asked to end, failure of the
     launch after an error.
     """
+    failed(event, context)
     if context.is_shutdown or event.returncode < 0:
         return None
-    if event.returncode:
-        raise RuntimeError(f"{event.process_name} ended with exit code {event.returncode}")
     return Shutdown(reason=f"{event.process_name} is done")
+
+
+def failed(event, context) -> None:
+    """What the end of a program that only prepares something means: failure of the launch after
+    an error.
+    """
+    if not context.is_shutdown and event.returncode > 0:
+        raise RuntimeError(f"{event.process_name} ended with exit code {event.returncode}")

@@ -18,7 +18,10 @@ FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 def test_all_are_there():
     assert [file.name for file in FILES] == [
         f"{name}.launch.py"
-        for name in ("controller", "display", "hil", "replay", "simulation", "simulator")
+        for name in (
+            *("controller", "display", "hil", "replay"),
+            *("ros2_control", "simulation", "simulator"),
+        )
     ]
 
 
@@ -113,3 +116,22 @@ def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
             node.destroy_node()
         if first:
             rclpy.shutdown()
+
+
+def test_the_controllers_of_ros2_control_fit_the_hardware_and_clash_with_no_topic():
+    """Their keys reach them in any namespace."""
+    read = yaml.safe_load((ROOT / "config" / "ros2_control.yaml").read_text())
+    sections = {key: value["ros__parameters"] for key, value in read.items()}
+    manager = sections.pop("/**/controller_manager")
+    assert manager.pop("update_rate") >= 100  # Hz: ten commands within watchdog.timeout
+    assert {f"/**/{name}" for name in manager} == set(sections)
+    assert {name: kind["type"] for name, kind in manager.items()} == {
+        "joint_state_broadcaster": "joint_state_broadcaster/JointStateBroadcaster",
+        "cart_effort_controller": "effort_controllers/JointGroupEffortController",
+        "cart_forward_controller": "forward_command_controller/ForwardCommandController",
+    }
+    assert sections["/**/joint_state_broadcaster"]["use_local_topics"] is True
+    for name in ("cart_effort_controller", "cart_forward_controller"):
+        assert sections[f"/**/{name}"]["joints"] == ["cart_x_joint", "cart_y_joint"]
+    assert sections["/**/cart_forward_controller"]["interface_name"] == "effort"
+    assert "effort_controller" not in manager  # whose commands the simulator itself takes

@@ -295,6 +295,74 @@ def test_rviz_that_is_not_installed_is_one_sentence(launch, tmp_path):
         pytest.skip("rviz2 is installed, and needs a screen")
 
 
+PACKAGES = (
+    "controller_manager",
+    "effort_controllers",
+    "joint_state_broadcaster",
+    "joint_state_topic_hardware_interface",
+)
+
+
+@pytest.fixture
+def ros2_control(tmp_path, monkeypatch):
+    """Install packages of ros2_control whose programs are a stand-in and one that says its
+    arguments.
+    """
+
+    def install(*packages: str) -> None:
+        markers = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
+        programs = tmp_path / "lib" / "controller_manager"
+        for folder in (markers, programs):
+            folder.mkdir(parents=True)
+        for package in packages:
+            (markers / package).touch()
+        manager = f"import ros2_control_stand_in as it, sys\nprint(*sys.argv)\nit.main({FORCE})"
+        for name, body in (
+            ("ros2_control_node", manager),
+            ("spawner", "import sys\nprint(*sys.argv)"),
+        ):
+            (programs / name).write_text(f"#!{sys.executable}\n{body}\n")
+            (programs / name).chmod(0o755)
+        monkeypatch.setenv(
+            "PYTHONPATH", f"{LAUNCH.parent}/test/verification:{os.environ.get('PYTHONPATH', '')}"
+        )
+        monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path}:{os.environ['AMENT_PREFIX_PATH']}")
+
+    return install
+
+
+FORCE = (5.0, -2.0)
+
+
+@pytest.mark.parametrize("space", ["", "lab"])
+def test_the_controllers_of_ros2_control_are_started_on_the_hardware(
+    launch, tmp_path, ros2_control, space
+):
+    """Time begins with the first force of the stand-in, which finds its topics in the URDF."""
+    ros2_control(*PACKAGES)
+    running = launch("ros2_control.launch.py", f"namespace:={space}")
+    wait_for(
+        lambda: (
+            ("playing" in said(tmp_path) and "--param-file" in said(tmp_path))
+            or running.poll() is not None
+        )
+    )
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(TIMEOUT) == 0, said(tmp_path)
+    config = r"\S+/config/ros2_control\.yaml"
+    controllers = "joint_state_broadcaster cart_effort_controller"
+    assert re.search(f"spawner {controllers} --param-file {config}", said(tmp_path))
+    assert re.search(f"ros2_control_node --ros-args .*--params-file {config}", said(tmp_path))
+    assert not space or f"__ns:=/{space}" in said(tmp_path)
+
+
+def test_a_missing_package_of_ros2_control_is_one_sentence(launch, tmp_path, ros2_control):
+    ros2_control(*(package for package in PACKAGES if package != "effort_controllers"))
+    assert launch("ros2_control.launch.py").wait(TIMEOUT) == 1
+    assert "-effort-controllers), or start with cart_controller:=cart_forward" in said(tmp_path)
+    assert "process started" not in said(tmp_path)  # nothing is left behind
+
+
 def test_a_choice_that_is_not_one_is_refused(launch, tmp_path):
     assert launch("simulation.launch.py", "plant:=paper").wait(TIMEOUT) == 1
     assert "paper" in said(tmp_path) and "Valid options are" in said(tmp_path)

@@ -36,6 +36,8 @@ MANY = 10  # messages in a bag, from which on a topic is a state and no event
 OF_NO_PLANT = (
     "cart/command",
     "effort_controller/commands",
+    "joint_commands",
+    "joint_commands/stamped",
     "goal_pose",
     "rosout",
     "parameter_events",

@@ -12,9 +12,11 @@ import numpy as np
 from geometry_msgs.msg import PointStamped, WrenchStamped
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages import joint_commands
 from rbdyn_ros.ros.messages.cdr import Layout, Places, Walk
 from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, xyz
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
@@ -67,12 +69,16 @@ class CommandSubscribers:
         self._unstamped: set[str] = set()  # sentences about commands that lockstep cannot use
         self.command_topics: set[str] = set()  # those on which a valid command has come
         effort = "effort_controller/commands"
-        topics: tuple[tuple[type, str, QoSProfile, Callable[[Any], None]], ...] = (
+        topics: list[tuple[type, str, QoSProfile, Callable[[Any], None]]] = [
             (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command),
             (Float64MultiArray, effort, qos.COMMAND, self._effort_command),
+            (JointState, joint_commands.TOPIC, qos.COMMAND, self._joint_commands),
             (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance),
             (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point),
-        )
+        ]
+        if stamped := joint_commands.stamped_type():
+            take = self._stamped_joint_commands
+            topics.append((stamped, joint_commands.STAMPED_TOPIC, qos.COMMAND, take))
         for kind, topic, profile, take in topics:
             callback, raw = node.guard(take, self._reject), topic == "cart/command"
             node.create_subscription(kind, topic, callback, profile, raw=raw, **qos.subscribing())
@@ -81,6 +87,8 @@ class CommandSubscribers:
         self._runner.command_queue.reject(rejected)
         if rejected.reason == UNSTAMPED:
             self._report_unstamped(str(rejected))
+        elif rejected.reason == joint_commands.UNSET:  # what the plugin sends until then
+            self._node.get_logger().info(f"waiting: {rejected}", once=True)
         else:
             self._node.get_logger().warning(
                 f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD
@@ -100,22 +108,33 @@ class CommandSubscribers:
         check_stamp(stamp, self._runner.plant.stamp, pace.oldest_stamp, what)
 
     def _cart_command(self, data: bytes) -> None:
-        what, runner = "cart/command", self._runner
+        what = "cart/command"
         try:
             stamp, frame, force, torque = self._wrench_bytes.wrench(data)
         except ValueError as error:
             raise Rejected("malformed", f"{what}: {error}") from None
         _in_frame(frame, ("", self._frames.world, self._frames.cart), what)
         _finite(force + torque, what)
-        self._check_stamp(stamp, what)
-        runner.command(Command(force_of(force[:2], what), stamp, time.monotonic()))
-        self.command_topics.add(what)
+        self._command(force_of(force[:2], what), stamp, what)
 
     def _effort_command(self, message: Float64MultiArray) -> None:
         what = "effort_controller/commands"
-        force = force_of(message.data, what)
-        self._check_stamp(0, what)
-        self._runner.command(Command(force, 0, time.monotonic()))
+        self._command(force_of(message.data, what), 0, what)
+
+    def _joint_commands(self, message: JointState) -> None:
+        """Take efforts of unknown age: the plugin stamps them with its own node's clock."""
+        what = joint_commands.TOPIC
+        force = joint_commands.force_of_joints(list(message.name), message.effort, what)
+        self._command(force, 0, what)
+
+    def _stamped_joint_commands(self, message: Any) -> None:
+        what = joint_commands.STAMPED_TOPIC
+        force = joint_commands.force_of_stamped(message, what)
+        self._command(force, nanoseconds(message.header.stamp), what)
+
+    def _command(self, force: tuple[float, float], stamp: int, what: str) -> None:
+        self._check_stamp(stamp, what)
+        self._runner.command(Command(force, stamp, time.monotonic()))
         self.command_topics.add(what)
 
     def _disturbance(self, message: WrenchStamped) -> None:
