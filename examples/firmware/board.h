@@ -21,6 +21,12 @@ int board_write(const uint8_t *bytes, size_t size);
 /* Sleep until a byte has arrived, for 1 ms at most; not at all if there is one. */
 void board_wait(void);
 
+#ifdef WIRE_KEYED
+/* A number that this board has never returned before, across resets and power cycles too: of a generator of random
+ * numbers, or (uint64_t)++starts << 32 of a counter in flash. Called once, at the start, and only where there is a key. */
+uint64_t board_nonce(void);
+#endif
+
 /* The rest of the firmware (main.c), to be called by the board's `main` or by a task; it does not return. */
 #ifdef __GNUC__
 __attribute__((noreturn))

@@ -102,6 +102,10 @@ void firmware(void)
     uint8_t byte;
     board_begin();
     link_begin(&wire, TIMEOUT);
+#ifdef WIRE_KEYED
+    static const uint8_t KEY[WIRE_KEY] = {KEY_BYTES};
+    link_key(&wire, KEY, board_nonce());
+#endif
 #ifdef COMPACT_STATES
     wire.compact = 1;
 #endif

@@ -17,6 +17,9 @@
 #define SYSTICK_VALUE REGISTER(0xe000e018)
 #define NVIC_ENABLE REGISTER(0xe000e100)
 
+#define POWER_ON (*(volatile uint64_t *)0x21000000) /* a random number that the emulator puts there at each reset, */
+#define RESETS REGISTER(0x21000008) /* and memory that keeps their number: real boards have a generator, or flash */
+
 enum { CLOCK = 25000000, BAUD = 921600, NS = 1000000000 / CLOCK }; /* [Hz], [bit/s], [ns] of a count */
 
 typedef struct { /* one writer, one reader: neither needs a lock; the indices wrap by themselves */
@@ -80,6 +83,14 @@ uint64_t board_now(void) /* 32 bits wrap after 171 s: the loop looks at least ea
     last = now;
     return counts * NS;
 }
+
+#ifdef WIRE_KEYED
+uint64_t board_nonce(void)
+{
+    RESETS++;
+    return POWER_ON + ((uint64_t)RESETS << 32);
+}
+#endif
 
 int board_read(uint8_t *byte)
 {

@@ -4,14 +4,17 @@ An example of the wire, and not fast: use the C client for more.
 
     python client.py 127.0.0.1 47001              # UDP: the bridge's address and port
     python client.py /dev/ttyUSB0                 # or a serial port
+    python client.py 127.0.0.1 47001 --key FILE   # with the key that the bridge has, too
 
 The frames are those of doc/hil.md; the gains are in gains.json, made by `python -m rbdyn_ros
 gains`.
 """
 
+import hmac
 import json
 import math
 import os
+import secrets
 import select
 import socket
 import struct
@@ -20,11 +23,13 @@ import termios
 import time
 import tty
 from binascii import crc32
+from hashlib import blake2s
 from pathlib import Path
 
 from cobs import cobs
 
 VERSION, HEARTBEAT, STATE, FORCE, SAFE = 1, 1, 2, 3, 1
+KEYED_VERSION, TAG, BRIDGE, BOARD = 2, 8, 0, 1
 HEADER = struct.Struct("<BBHIQQI")  # version, kind, flags, sequence, time, echo, held
 PAYLOADS = {
     HEARTBEAT: struct.Struct("<"),
@@ -34,30 +39,72 @@ PAYLOADS = {
 BEAT, TIMEOUT = 20_000_000, 100_000_000  # [ns]
 
 
+class Session:
+    """The shared key, and the nonces of both ends (doc/hil.md, The shared key)."""
+
+    def __init__(self, key: bytes):
+        self.mac = blake2s(key=key, digest_size=TAG)
+        self.restart()
+
+    def restart(self) -> None:
+        """What was made for the nonces before is worth nothing from now on."""
+        self.own, self.other = secrets.randbits(64) or 1, 0
+
+    def tag(self, role: int, sender: int, receiver: int, body: bytes) -> bytes:
+        """What authenticates the bytes of a frame."""
+        mac = self.mac.copy()
+        mac.update(struct.pack("<BQQ", role, sender, receiver) + body)
+        return mac.digest()
+
+    def verifies(self, data: bytes, bridge: int, board: int) -> bool:
+        """Whether the bridge has made these bytes for these nonces."""
+        body, tag = data[: -TAG - 4], data[-TAG - 4 : -4]
+        return hmac.compare_digest(tag, self.tag(BRIDGE, bridge, board, body))
+
+
+def payload_of(kind: int, session) -> struct.Struct:
+    """KeyError if it is no kind."""
+    return struct.Struct("<Q") if session and kind == HEARTBEAT else PAYLOADS[kind]
+
+
 def encode(
-    kind: int, flags: int, sequence: int, now: int, echo: int, held: int, *payload
+    kind: int,
+    flags: int,
+    sequence: int,
+    now: int,
+    echo: int,
+    held: int,
+    *payload,
+    session: Session | None = None,
 ) -> bytes:
     """A frame as it goes over the wire."""
-    body = HEADER.pack(
-        VERSION, kind, flags, sequence % 2**32, now, echo, min(held, 2**32 - 1)
-    ) + PAYLOADS[kind].pack(*payload)
+    if session and kind == HEARTBEAT:
+        payload = (session.own,)
+    version, held = KEYED_VERSION if session else VERSION, min(held, 2**32 - 1)
+    body = HEADER.pack(version, kind, flags, sequence % 2**32, now, echo, held)
+    body += payload_of(kind, session).pack(*payload)
+    if session:
+        body += session.tag(BOARD, session.own, session.other, body)
     return cobs.encode(body + struct.pack("<I", crc32(body))) + b"\0"
 
 
-def decode(piece: bytes) -> tuple | None:
+def decode(piece: bytes, session: Session | None = None) -> tuple | None:
     """(kind, flags, sequence, time, echo, held, *payload) of the bytes between two zeros; None if
-    they are no frame.
+    they are no frame. With a key its tag is not looked at.
     """
     try:
         data = cobs.decode(piece)
         body, (seal,) = data[:-4], struct.unpack("<I", data[-4:])
         version, kind, *rest = HEADER.unpack_from(body)
-        payload = PAYLOADS[kind].unpack(body[HEADER.size :])
+        end = len(body) - TAG * bool(session)
+        payload = payload_of(kind, session).unpack(body[HEADER.size : end])
     except (cobs.DecodeError, struct.error, KeyError):
         return None
     return (
         (kind, *rest, *payload)
-        if seal == crc32(body) and version == VERSION and all(map(math.isfinite, payload))
+        if seal == crc32(body)
+        and version == (KEYED_VERSION if session else VERSION)
+        and all(map(math.isfinite, payload))
         else None
     )
 
@@ -93,37 +140,68 @@ def cut(force, limit: float) -> tuple:
 class Board:
     """Numbers, echoes, answers."""
 
-    def __init__(self, law: dict, write):
-        self.law, self.write = law, write
+    def __init__(self, law: dict, write, session: Session | None = None):
+        self.law, self.write, self.session = law, write, session
         self.begun, self.sequence, self.newest, self.echo, self.arrived = b"", 0, None, 0, 0
+        self.up, self.acknowledged = False, 0
+
+    def watch(self, now: int) -> None:
+        """Notice a silence, which ends the session; with a key one of echoes."""
+        heard = self.acknowledged if self.session and self.up else self.arrived
+        if now - heard > TIMEOUT:
+            self.up, self.newest, self.acknowledged = False, None, 0
+            if self.session and self.session.other:
+                self.session.restart()
 
     def send(self, kind: int, *payload) -> None:
         """A frame, now; it says whether the other end is heard."""
         now = time.monotonic_ns()
-        up = now - self.arrived < TIMEOUT
-        held = now - self.arrived if up else 0
-        self.write(
-            encode(
-                kind, 0 if up else SAFE, self.sequence, now, self.echo if up else 0, held, *payload
-            )
-        )
+        self.watch(now)
+        known = self.up or (self.session and self.session.other)
+        echo, held = (self.echo, now - self.arrived) if known else (0, 0)
+        header = (kind, 0 if self.up else SAFE, self.sequence, now, echo, held)
+        self.write(encode(*header, *payload, session=self.session))
         self.sequence += 1
 
     def take(self, data: bytes) -> None:
         """What has arrived: the newest state is answered."""
         *pieces, self.begun = (self.begun + data)[-4096:].split(b"\0")
-        for frame in filter(None, map(decode, filter(None, pieces))):
-            kind, _, sequence, sent, *rest = frame
-            now = time.monotonic_ns()
-            fresh = (
-                self.newest is None
-                or now - self.arrived > TIMEOUT
-                or 0 < (sequence - self.newest) % 2**32 < 10_000
-            )
-            if fresh:
-                self.newest, self.echo, self.arrived = sequence, sent, now
-                if kind == STATE:
-                    self.send(FORCE, rest[2], *lqr(self.law, *rest[3:]))
+        for piece in filter(None, pieces):
+            frame, now = decode(piece, self.session), time.monotonic_ns()
+            self.watch(now)
+            if frame and (not self.session or self.admit(frame, cobs.decode(piece), now)):
+                kind, _, sequence, sent, *rest = frame
+                if self.newest is None or 0 < (sequence - self.newest) % 2**32 < 10_000:
+                    self.up, self.newest, self.echo, self.arrived = True, sequence, sent, now
+                    if kind == STATE:
+                        self.send(FORCE, rest[2], *lqr(self.law, *rest[3:]))
+
+    def admit(self, frame: tuple, data: bytes, now: int) -> bool:
+        """Whether a frame is of the session; or begins one, by an echo of what was just sent."""
+        session, (kind, _, _, sent, echo, _, *payload) = self.session, frame
+        nonce = payload[0] if kind == HEARTBEAT and not self.up else session.other
+        if nonce and session.verifies(data, nonce, session.own):
+            if sent >= self.echo if self.up else echo and now - echo <= TIMEOUT:
+                session.other, self.acknowledged = nonce, max(self.acknowledged, echo)
+                return True
+        elif kind != HEARTBEAT or not session.verifies(data, nonce, 0):
+            return False
+        if not self.up:  # to be answered: its end does not know our nonce, or was slow
+            session.other, self.echo, self.arrived = nonce, sent, now
+        return False
+
+
+def read_key(path: str) -> bytes:
+    """The key in a file that nobody else may read: 64 hexadecimal digits."""
+    if os.stat(path).st_mode & 0o077:
+        sys.exit(f"client.py: others may use the key file {path}; `chmod 600 {path}`")
+    try:
+        key = bytes.fromhex(Path(path).read_text().strip())
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        sys.exit(f"client.py: the key file {path} must have 64 hexadecimal digits")
+    return key
 
 
 def opened(words: list) -> tuple:
@@ -146,8 +224,10 @@ def opened(words: list) -> tuple:
 
 def main(words: list) -> None:
     """Answer until interrupted."""
-    port, read, write = opened(words)
-    board = Board(json.loads(Path(__file__).with_name("gains.json").read_text()), write)
+    session = Session(read_key(words.pop())) if words[-2:-1] == ["--key"] else None
+    port, read, write = opened([word for word in words if word != "--key"])
+    law = json.loads(Path(__file__).with_name("gains.json").read_text())
+    board = Board(law, write, session)
     beat = 0
     while True:
         if time.monotonic_ns() >= beat:
@@ -164,7 +244,7 @@ def main(words: list) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) not in (2, 3) and not (len(sys.argv) in (4, 5) and sys.argv[-2] == "--key"):
         sys.exit(__doc__)
     try:
         main(sys.argv[1:])

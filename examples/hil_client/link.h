@@ -20,9 +20,20 @@ typedef struct {
     uint32_t results[WIRE_RESULTS]; /* how often each came, WIRE_NOTHING aside; from WIRE_BAD_FRAMING on they are malformed */
     int compact; /* ask the other end for compact states: set it after link_begin */
     wire_receiver receiver;
+#ifdef WIRE_KEYED
+    wire_session session;
+    uint64_t acknowledged; /* [ns] newest time of ours that the other end has echoed in this session */
+    uint32_t forged;       /* frames that the key does not verify */
+#endif
 } link_end;
 
 void link_begin(link_end *link, uint64_t timeout);
+
+#ifdef WIRE_KEYED
+/* From now on take only frames of a bridge that has the key, in a session (doc/hil.md). The nonce must be one that this
+ * board has never had before, across resets too: from a generator of random numbers, or a counter in flash << 32. */
+void link_key(link_end *link, const uint8_t key[WIRE_KEY], uint64_t nonce);
+#endif
 
 /* Take one byte that arrived at `now`; 1 if it completed a new frame, which is then in *frame. A force flagged safe is zero. */
 int link_receive(link_end *link, uint8_t byte, uint64_t now, wire_frame *frame);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,12 +29,14 @@ static const double TILT = 0.1745; /* [rad] at the start */
 
 static const char USAGE[] =
     "usage: hil_client controller|plant (--udp ADDRESS PORT | --serial DEVICE | --pty LINK) [--seconds N] [--patient] [--compact]\n"
+    "                                  [--key FILE]\n"
     "  controller    answer states with the force of an LQR        plant   be the pendulum, leaning by 10 degrees\n"
     "  --udp         the bridge's address and port, such as 127.0.0.1 47001\n"
     "  --serial      a serial port, 921600 baud where the system can\n"
     "  --pty         make a pseudo-terminal and LINK to it: the bridge's serial.port\n"
     "  --seconds     end after so long, such as 0.5; else at SIGINT or SIGTERM\n"
     "  --compact     ask for states of half the size, of numbers of 16 bits\n"
+    "  --key         take only frames of a bridge that shares the key in this file: 64 hexadecimal digits\n"
     "  --patient     plant: its time stands still until a force answers its state, so that a busy computer does not let it fall\n";
 
 typedef struct {
@@ -49,6 +52,7 @@ typedef struct {
     uint64_t compute; /* [ns] longest answer */
     uint32_t unsent;
     int compact;
+    const char *key;
 } board;
 
 static volatile sig_atomic_t stopped;
@@ -234,9 +238,46 @@ static int open_pty(const char *link)
     return file;
 }
 
+/* The key in a file that nobody else may read. */
+static void read_key(const char *path, uint8_t key[WIRE_KEY])
+{
+    char text[2 * WIRE_KEY + 16] = ""; /* the key, the end of its line */
+    struct stat status;
+    FILE *file = fopen(path, "r");
+    if (!file || fstat(fileno(file), &status))
+        give_up(path);
+    if (S_ISREG(status.st_mode) && status.st_mode & (S_IRWXG | S_IRWXO)) {
+        fprintf(stderr, "hil_client: the key file %s has mode %03o, so others may use it; `chmod 600 %s`\n", path,
+                (unsigned)status.st_mode & 0777, path);
+        exit(2);
+    }
+    size_t size = fread(text, 1, sizeof text - 1, file), digits = strspn(text, "0123456789abcdefABCDEF");
+    fclose(file);
+    if (digits != 2 * WIRE_KEY || size == sizeof text - 1 || strspn(text + digits, " \r\n") != size - digits) {
+        fprintf(stderr, "hil_client: the key file %s must have %d hexadecimal digits\n", path, 2 * WIRE_KEY);
+        exit(2);
+    }
+    for (int i = 0; i < WIRE_KEY; i++) {
+        char byte[3] = {text[2 * i], text[2 * i + 1], 0};
+        key[i] = (uint8_t)strtoul(byte, NULL, 16);
+    }
+}
+
+static void use_key(link_end *link, const char *path)
+{
+    uint8_t key[WIRE_KEY];
+    uint64_t nonce = 0;
+    FILE *random = fopen("/dev/urandom", "rb");
+    read_key(path, key);
+    if (!random || !fread(&nonce, sizeof nonce, 1, random))
+        give_up("/dev/urandom");
+    fclose(random);
+    link_key(link, key, nonce);
+}
+
 static void report(const board *b)
 {
-    uint32_t malformed = 0;
+    uint32_t malformed = b->link.forged;
     for (int i = WIRE_BAD_FRAMING; i < WIRE_RESULTS; i++)
         malformed += b->link.results[i];
     printf("{\"accepted\": %lu, \"lost\": %lu, \"old\": %lu, \"malformed\": %lu, \"outages\": %lu, \"unsent\": %lu, "
@@ -267,6 +308,8 @@ static uint64_t understand(board *b, int count, char **words, const char **pty)
             b->patient = 1;
         } else if (!strcmp(words[i], "--compact")) {
             b->compact = 1;
+        } else if (!strcmp(words[i], "--key") && left) {
+            b->key = words[++i];
         } else if (!strcmp(words[i], "--seconds") && left) {
             end = now_ns() + (uint64_t)(1e9 * number("--seconds", words[++i], 0.001, 1e9));
         } else {
@@ -289,6 +332,8 @@ int main(int count, char **words)
     signal(SIGTERM, stop);
     link_begin(&b.link, TIMEOUT);
     b.link.compact = b.compact;
+    if (b.key)
+        use_key(&b.link, b.key);
     plant_lean(&b.plant, TILT);
     while (!stopped && now_ns() < end) {
         listen_once(&b);

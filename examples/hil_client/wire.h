@@ -9,7 +9,13 @@ enum { WIRE_VERSION = 1 };
 enum { WIRE_HEARTBEAT = 1, WIRE_STATE = 2, WIRE_FORCE = 3, WIRE_COMPACT = 4 }; /* kinds */
 enum { WIRE_SAFE = 1 };          /* flag: the sender's watchdog has fired, its force is zero */
 enum { WIRE_WANTS_COMPACT = 2 }; /* flag: its sender reads compact states */
-enum { WIRE_LONGEST = 84, WIRE_ENCODED = WIRE_LONGEST + 2 }; /* bytes; COBS adds one, and a zero ends it */
+#ifdef WIRE_KEYED /* ends that share a key */
+#include "mac.h"
+enum { WIRE_KEYED_VERSION = 2, WIRE_KEY = 32, WIRE_TAG = 8, WIRE_PREFIX = 23 }; /* bytes but the first */
+#else
+enum { WIRE_KEYED_VERSION = 0, WIRE_TAG = 0, WIRE_PREFIX = 0 };
+#endif
+enum { WIRE_LONGEST = 84 + WIRE_TAG, WIRE_ENCODED = WIRE_LONGEST + 2 }; /* bytes; COBS adds one, and a zero ends it */
 
 typedef struct {
     uint8_t kind;
@@ -18,7 +24,7 @@ typedef struct {
     uint64_t time;     /* [ns] of sending, sender's clock */
     uint64_t echo;     /* [ns] time of the newest frame that the sender has received, 0 none */
     uint32_t held;     /* [ns] since that arrived */
-    uint64_t stamp;    /* [ns] of a state, or of the state that a force answers */
+    uint64_t stamp;    /* [ns] of a state, or of the state that a force answers; with a key, the nonce of a heartbeat */
     float numbers[11]; /* state: x y [m], w x y z, vx vy [m/s], wx wy wz [rad/s, body]; force: Fx Fy [N] */
 } wire_frame;
 
@@ -38,9 +44,26 @@ typedef enum {
 } wire_result;
 
 typedef struct {
-    uint8_t bytes[WIRE_ENCODED];
+    uint8_t bytes[WIRE_PREFIX + WIRE_ENCODED]; /* with a key what is authenticated before the frame, then the frame */
     size_t count; /* beyond the size: too long, skipped until the next zero */
+#ifdef WIRE_KEYED
+    int keyed;
+    size_t size; /* of the newest frame */
+#endif
 } wire_receiver; /* all zero at the start */
+
+#ifdef WIRE_KEYED
+typedef struct {
+    mac_key mac;
+    uint64_t own, other; /* nonces; 0 not known yet */
+} wire_session;
+
+/* As wire_encode, for the session; a board is the sender. */
+size_t wire_encode_keyed(const wire_frame *frame, const wire_session *session, uint8_t out[WIRE_ENCODED]);
+
+/* Whether the frame that was just received, with its sequence and time complete, was made by the bridge for these nonces. */
+int wire_verify(wire_receiver *receiver, const wire_frame *frame, const mac_key *mac, uint64_t bridge, uint64_t board);
+#endif
 
 /* The frame's bytes, the ending zero included; how many. */
 size_t wire_encode(const wire_frame *frame, uint8_t out[WIRE_ENCODED]);

@@ -8,6 +8,7 @@ checkout of the repository are looked for when they are wanted.
 
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -21,6 +22,7 @@ FIRMWARE = Path(__file__).parents[2] / "examples" / "firmware"
 MACHINES = {"m4f": "mps2-an386", "m7": "mps2-an500"}  # core -> QEMU's board with it
 EMULATOR, COMPILER = "qemu-system-arm", "arm-none-eabi-gcc"
 PACKAGES = "qemu-system-arm gcc-arm-none-eabi libnewlib-arm-none-eabi make"
+POWER_ON = 0x21000000  # where a board of mps2.c expects a random number
 CONNECT_PERIOD = 1.1  # [s] QEMU looks each second whether its pseudo-terminal is open
 START_TIMEOUT = 30.0  # [s] of a loaded machine, for QEMU to start
 
@@ -90,8 +92,10 @@ class EmulatedBoard:
         ours, its = socket.socketpair()
         with its, open(self._log, "wb") as log:
             qmp = ("-chardev", f"socket,fd={its.fileno()},id=qmp", "-mon", "qmp,mode=control")
+            # what mps2.c makes its nonce of
+            number = f"addr={POWER_ON:#x},data={secrets.randbits(64):#x},data-len=8"
             self._process = subprocess.Popen(
-                [*self._command, *qmp],
+                [*self._command, *qmp, "-device", f"loader,{number}"],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

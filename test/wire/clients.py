@@ -29,7 +29,8 @@ STRICT = (
     "-O2",
 )
 CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-PORTABLE = ("link.c", "wire.c", "lqr.c", "plant.c")  # what a microcontroller runs
+PORTABLE = ("link.c", "wire.c", "mac.c", "lqr.c", "plant.c")  # what a microcontroller runs
+KEYED = "-DWIRE_KEYED"  # for an end that shares a key
 RESULTS = (
     "nothing",
     "frame",
@@ -65,7 +66,7 @@ def build(target: Path, *options: str, sources: tuple = PORTABLE) -> Path:
 
 def program(folder: Path, *options: str) -> Path:
     """The C client."""
-    return build(folder / "hil_client", *options, sources=("main_posix.c", *PORTABLE))
+    return build(folder / "hil_client", KEYED, *options, sources=("main_posix.c", *PORTABLE))
 
 
 def regulator():
@@ -117,6 +118,37 @@ class LinkEnd(ctypes.Structure):
     ]
 
 
+class MacKey(ctypes.Structure):
+    """mac_key of mac.h."""
+
+    _fields_ = [("state", ctypes.c_uint32 * 8), ("tag_size", ctypes.c_size_t)]
+
+
+class Receiver(ctypes.Structure):
+    """wire_receiver of wire.h, with a key."""
+
+    _fields_ = [
+        ("bytes", ctypes.c_uint8 * (23 + 94)),
+        ("count", ctypes.c_size_t),
+        ("keyed", ctypes.c_int),
+        ("size", ctypes.c_size_t),
+    ]
+
+
+class KeyedLinkEnd(ctypes.Structure):
+    """link_end of link.h, with a key."""
+
+    _fields_ = [
+        *LinkEnd._fields_[:-1],
+        ("receiver", Receiver),
+        ("mac", MacKey),
+        ("own", ctypes.c_uint64),
+        ("other", ctypes.c_uint64),
+        ("acknowledged", ctypes.c_uint64),
+        ("forged", ctypes.c_uint32),
+    ]
+
+
 class PlantState(ctypes.Structure):
     """plant_state of plant.h."""
 
@@ -125,9 +157,9 @@ class PlantState(ctypes.Structure):
     ]
 
 
-def library(folder: Path) -> ctypes.CDLL:
+def library(folder: Path, *options: str) -> ctypes.CDLL:
     """Its portable part."""
-    made = ctypes.CDLL(str(build(folder / "client.so", "-shared", "-fPIC")))
+    made = ctypes.CDLL(str(build(folder / "client.so", "-shared", "-fPIC", *options)))
     made.wire_encode.restype = ctypes.c_size_t
     made.wire_crc32.restype = ctypes.c_uint32
     made.link_send.restype = ctypes.c_size_t

@@ -24,17 +24,21 @@ from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import UP, Line  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 from rbdyn_ros.wire.ports import SerialPort  # noqa: E402
+from rbdyn_ros.wire.session import Session  # noqa: E402
 
 from .clients import RESULTS, LinkEnd, PlantState, library, regulator  # noqa: E402
+from .frames import UPRIGHT  # noqa: E402
+from .test_firmware import KEY, key_file  # noqa: E402
 
 PERIOD, STEP = 0.002, 1e-3  # [s] of a state; of the plant
 STANDING = math.radians(5.0)  # as in evaluation/trial/verdict.py
-STACK_LIMIT = 512  # bytes
+STACK_LIMIT, KEYED_STACK_LIMIT = 512, 900  # bytes
 ZERO_LIMIT, BACK_LIMIT, POWER_LIMIT = 0.16, 0.5, 2.0  # [s] until the force is zero, and back
 PATIENT = 20_000_000_000  # [ns] a link that outlasts a loaded machine
 DEADLINE = 60.0  # [s] of it, for one answer
 AGAIN = 1.2  # [s] after which a state is sent again: no compact one, its echo is too old
 BUSY = 1.0  # load per processor above which nothing is told of real time
+BEAT = 20_000_000  # [ns]
 PAINT = 0xDEADBEEF  # of the stack
 
 
@@ -188,6 +192,57 @@ def test_in_lockstep_it_stands_and_loses_nothing(c, tmp_path, core, seconds, wor
     assert not any(heard.results[RESULTS.index("framing") :])
     assert not any(name.startswith("malformed") for name in figures)
     assert 0 < used <= STACK_LIMIT
+
+
+class KeyedPeer:
+    """This end of the wire with a key: it beats, and answers hellos."""
+
+    def __init__(self, board: EmulatedBoard):
+        self.link, self.port = (
+            Link(BEAT * 50, session=Session(KEY)),
+            SerialPort(str(board.port), 921600),
+        )
+        self.sent, self._beat = [], 0
+
+    def until(self, condition, state: int = 0) -> None:
+        """Go on until it holds for the frames that came; states have stamps from `state` on."""
+        came, end = [], time.monotonic() + DEADLINE
+        while not condition(came):
+            assert time.monotonic() < end, f"waited in vain: {self.link.figures()}"
+            data, now = self.port.read(), time.monotonic_ns()
+            came += self.link.incoming(data, now)
+            self.link.watch(now)
+            if self.link.greeted or now > self._beat + BEAT:
+                self.link.greeted, self._beat = False, now
+                self._send(self.link.outgoing(now))
+                if state and self.link.admits(now, STATE):
+                    self._send(self.link.outgoing(now, STATE, state + len(came), UPRIGHT))
+
+    def _send(self, data: bytes) -> None:
+        self.sent.append(data)
+        self.port.write(data)
+
+
+def test_with_a_key_it_answers_the_bridge_and_no_replay_after_a_reset(c, tmp_path):
+    image = build(tmp_path, KEY=key_file(tmp_path))
+    with EmulatedBoard(image, tmp_path) as board:
+        peer = KeyedPeer(board)
+        peer.until(lambda came: sum(frame.kind == FORCE for frame in came) > 5, state=1)
+        used, before = stack_used(board, image), counted(board, image)
+        board.reset()
+        end = time.monotonic() + DEADLINE
+        for data in peer.sent:
+            peer.port.write(data)
+            peer.port.read()
+        while (after := counted(board, image)).results[1] < 10:
+            peer.port.write(peer.sent[-1])
+            assert time.monotonic() < end, "waited in vain"
+        peer.until(lambda came: sum(frame.kind == FORCE for frame in came) > 3, state=1000)
+        peer.port.close()
+    print(
+        f"with a key: stack {used} of {KEYED_STACK_LIMIT} B; of {len(peer.sent)} frames replayed "
+    )
+    assert before.accepted > 5 and after.accepted == 0 and 0 < used <= KEYED_STACK_LIMIT
 
 
 def test_as_the_plant_it_stands_in_lockstep(c, tmp_path):

@@ -25,9 +25,11 @@ from rbdyn_ros.wire.emulated_board import (  # noqa: E402
 )
 from rbdyn_ros.wire.frame import (  # noqa: E402
     COMPACT,
+    STATE,
     Frame,
     Framing,
 )
+from rbdyn_ros.wire.session import Session  # noqa: E402
 
 from .clients import regulator  # noqa: E402
 
@@ -41,6 +43,9 @@ LIMITS = {
     "receive": 8100,
     "receive_compact": 8100,
 }  # instructions
+KEYED_IMAGE_LIMIT = 6600  # bytes
+KEYED_LIMITS = {"send": 5400, "receive": 15000, "receive_compact": 8200}  # instructions
+KEY = bytes(range(32))
 SHIFT = 6  # of -icount: an instruction takes 2^6 ns
 STATES, COUNT = 0x21000000, 10_000  # where forces.c reads its states, and how many
 DEADLINE = 120.0  # [s] of a loaded machine
@@ -56,6 +61,14 @@ def tools():
     """Skip where the compiler or the emulator is missing."""
     if sentence := missing_tools():
         pytest.skip(sentence)
+
+
+def key_file(folder: Path, text: str = KEY.hex()) -> Path:
+    """A file with a key."""
+    path = folder / "board.key"
+    path.write_text(text + "\n")
+    path.chmod(0o600)
+    return path
 
 
 def run(tool: str, *words: object) -> str:
@@ -115,11 +128,11 @@ def written(image: Path, *options: str, ended: Callable[[bytes], bool]) -> bytes
     return file.read_bytes()
 
 
-def test_the_law_the_sender_and_the_receiver_take_few_instructions(tmp_path):
-    compact = Frame(COMPACT, 0, 0, 10**9, 0, 0, 10**15 + 1, (0.1, 0.2, 1.0, *[1e-3] * 8))
-    sent = ",".join(map(str, Framing().encode(compact)))
-    words = f"-I{HERE} '-DCOMPACT_BYTES={sent}'"
-    image = build(tmp_path, MAIN=HERE / "measure.c", NAME="measure", DEFINES=words)
+def instructions(folder: Path, words: str, **variables) -> dict[str, tuple[float, float]]:
+    """Mean and most of what measure.c measures, by name."""
+    image = build(
+        folder, MAIN=HERE / "measure.c", NAME="measure", DEFINES=f"-I{HERE} {words}", **variables
+    )
     options = ("-icount", f"shift={SHIFT},sleep=off")
     lines = (
         written(image, *options, ended=lambda data: data.endswith(b"end\n")).decode().split("\n")
@@ -128,10 +141,46 @@ def test_the_law_the_sender_and_the_receiver_take_few_instructions(tmp_path):
         words[0]: [int(word) for word in words[1:]] for words in map(str.split, lines) if words
     }
     assert rows["heard"] == [2000]
-    for name, limit in LIMITS.items():
-        mean, most = (ns / 2**SHIFT for ns in rows[name])
-        print(f"{name}: {mean:.0f} instructions, at most {most:.0f} of {limit}")
-        assert 0 < mean <= most <= limit
+    return {name: (rows[name][0] / 2**SHIFT, rows[name][1] / 2**SHIFT) for name in LIMITS}
+
+
+def bytes_of(data: bytes) -> str:
+    return ",".join(map(str, data))
+
+
+COMPACT_FRAME = Frame(COMPACT, 0, 0, 10**9, 0, 0, 10**15 + 1, (0.1, 0.2, 1.0, *[1e-3] * 8))
+
+
+def test_the_law_the_sender_and_the_receiver_take_few_instructions(tmp_path):
+    words = f"'-DCOMPACT_BYTES={bytes_of(Framing().encode(COMPACT_FRAME))}'"
+    for name, (mean, most) in instructions(tmp_path, words).items():
+        print(f"{name}: {mean:.0f} instructions, at most {most:.0f} of {LIMITS[name]}")
+        assert 0 < mean <= most <= LIMITS[name]
+
+
+def test_what_a_key_costs(tmp_path):
+    """In size, instructions and, as written, in nothing else of the controller."""
+    file = key_file(tmp_path)
+    session, framing = Session(KEY, draw=lambda: 7), Framing()
+    session.other = 1
+    whole = Frame(STATE, 0, 0, 10**9, 1, 0, 10**15 + 1, (0.1, 0.2, 1.0, *[0.0] * 8))
+    sealed = [bytes_of(framing.stuff(session.seal(sent))) for sent in (whole, COMPACT_FRAME)]
+    words = f"'-DKEYED_BYTES={sealed[0]}' '-DCOMPACT_BYTES={sealed[1]}'"
+    for name, (mean, most) in instructions(tmp_path, words, KEY=file).items():
+        print(f"{name} with a key: {mean:.0f} instructions, at most {most:.0f}")
+        assert 0 < mean <= most <= KEYED_LIMITS.get(name, LIMITS[name])
+    image = build(tmp_path, KEY=file)
+    text, data, _ = map(int, run("size", image).splitlines()[1].split()[:3])
+    print(f"with a key: image {text + data} B of {KEYED_IMAGE_LIMIT}")
+    assert text + data <= KEYED_IMAGE_LIMIT
+    assert not [name for name in symbols(image) if UNWANTED.fullmatch(name)]
+
+
+@pytest.mark.parametrize("text", ["", "ab" * 31, "ab" * 33, "zz" * 32])
+def test_a_bad_key_file_is_one_sentence(tmp_path, text):
+    file = key_file(tmp_path, text)
+    with pytest.raises(CannotEmulate, match="board.key must have 64 hexadecimal digits"):
+        build(tmp_path, KEY=file)
 
 
 def test_its_force_is_that_of_the_law_in_python(tmp_path):

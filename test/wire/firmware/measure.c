@@ -50,12 +50,23 @@ static void draw_force(void)
     frame = (wire_frame){.kind = WIRE_FORCE, .stamp = board_now(), .numbers = {uniform(), uniform()}};
 }
 
+#ifndef WIRE_KEYED
 static void draw_state_frame(void)
 {
     frame = (wire_frame){.kind = WIRE_STATE, .stamp = board_now()};
     draw_any();
     size = link_send(&theirs, board_now(), &frame, bytes);
 }
+#else
+static void draw_state_frame(void) /* a state as test_firmware.py has sealed it for nonces 7 and 1, after a frame of the session */
+{
+    static const uint8_t state[] = {KEYED_BYTES};
+    memcpy(bytes, state, size = sizeof state);
+    ours.up = 1;
+    ours.newest = UINT32_MAX;
+    ours.session.other = 7;
+}
+#endif
 
 static void draw_compact(void) /* upright, as `compact_state` of test_firmware.py has encoded it */
 {
@@ -110,6 +121,10 @@ void firmware(void)
     board_begin();
     link_begin(&ours, UINT64_MAX);
     link_begin(&theirs, UINT64_MAX);
+#ifdef WIRE_KEYED
+    static const uint8_t KEY[WIRE_KEY] = {KEY_BYTES};
+    link_key(&ours, KEY, 1);
+#endif
     measure("nothing", nothing, nothing);
     measure("law_balanced", draw_balanced, law);
     measure("law_any", draw_any, law);
