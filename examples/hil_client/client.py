@@ -62,7 +62,7 @@ class Session:
         return hmac.compare_digest(tag, self.tag(BRIDGE, bridge, board, body))
 
 
-def payload_of(kind: int, session) -> struct.Struct:
+def payload_of(kind: int, session: Session | None) -> struct.Struct:
     """KeyError if it is no kind."""
     return struct.Struct("<Q") if session and kind == HEARTBEAT else PAYLOADS[kind]
 
@@ -169,7 +169,7 @@ class Board:
         for piece in filter(None, pieces):
             frame, now = decode(piece, self.session), time.monotonic_ns()
             self.watch(now)
-            if frame and (not self.session or self.admit(frame, cobs.decode(piece), now)):
+            if frame and self.admit(frame, cobs.decode(piece), now):
                 kind, _, sequence, sent, *rest = frame
                 if self.newest is None or 0 < (sequence - self.newest) % 2**32 < 10_000:
                     self.up, self.newest, self.echo, self.arrived = True, sequence, sent, now
@@ -177,8 +177,12 @@ class Board:
                         self.send(FORCE, rest[2], *lqr(self.law, *rest[3:]))
 
     def admit(self, frame: tuple, data: bytes, now: int) -> bool:
-        """Whether a frame is of the session; or begins one, by an echo of what was just sent."""
+        """With a key, whether a frame is of the session; or begins one, by an echo of what was
+        just sent.
+        """
         session, (kind, _, _, sent, echo, _, *payload) = self.session, frame
+        if session is None:
+            return True
         nonce = payload[0] if kind == HEARTBEAT and not self.up else session.other
         if nonce and session.verifies(data, nonce, session.own):
             if sent >= self.echo if self.up else echo and now - echo <= TIMEOUT:
