@@ -199,3 +199,18 @@ def test_the_viewer_may_push_and_change_but_never_command_the_cart():
 def test_the_document_names_every_enclave():
     text = (ROOT / "doc" / "security.md").read_text()
     assert all(f"`{enclave.get('path')}`" in text for enclave in POLICY.iter("enclave"))
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_where_security_is_enforced_nothing_starts_without_its_enclave(
+    monkeypatch, tmp_path, is_named
+):
+    from rclpy.context import Context
+
+    monkeypatch.setenv("ROS_SECURITY_ENABLE", "true")
+    monkeypatch.setenv("ROS_SECURITY_STRATEGY", "Enforce")
+    monkeypatch.delenv("ROS_SECURITY_KEYSTORE", raising=False)
+    if is_named:
+        monkeypatch.setenv("ROS_SECURITY_KEYSTORE", str(tmp_path))
+    with pytest.raises(RuntimeError, match="SECURITY ERROR" if is_named else "failed to init"):
+        Context().init(["--ros-args", "--enclave", "/rbdyn_ros/simulator"])
