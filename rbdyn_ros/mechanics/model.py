@@ -36,7 +36,7 @@ STILL = 1e-9  # [m/s] or [rad/s] over the largest velocity: what a joint may mov
 class Options(NamedTuple):
     """Choices of a run."""
 
-    max_impacts: int = 12  # within one step; the last one is without restitution
+    max_impacts: int = 12  # within one step; the last one and all after it are without restitution
     # of restitution, one of `restitution.LAWS`: "bounded_newton" cuts Newton's restitution back
     # where it would gain energy, "newton" does not; "poisson": ratio of impulses; "energetic": of
     # works (Stronge), for one contact at a time

@@ -10,12 +10,13 @@ that a bouncing ball comes to rest.
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import part
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
 from rbdyn_ros.mechanics.contact.pairs import any_gap, displacements, push, smallest
+from rbdyn_ros.mechanics.saved import AT_IMPACT, AT_START, NOT_SAVED, copy_state
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [m] the gap at which a part of a step ends
@@ -28,8 +29,8 @@ FEW_ROUNDS = 1  # in each pass of a whole step
 COARSE = 1e-9  # [m/s] for each contact: what impulses are found to in whole steps
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
-LEAST_PIECE = 1.0 / 64.0  # of a step that fails as a whole
-NOT_SAVED, AT_IMPACT, AT_START = np.int64(-1), np.int64(0), np.int64(1)  # copies of a state
+LEAST_PIECE = 2.0**-12  # of a step that fails as a whole
+FARTHEST = 0.1  # [radii] along a rim, in one step, if it is not the least piece
 ROUNDS_FAILED, IMPACT_FAILED = 4, 5
 OBSERVE = np.int64(-1)
 
@@ -92,14 +93,22 @@ def advance_part(m, h, whole):
         is_exact = joined and n == 1 and change * tolerance * h <= SHORT
         if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
             nudge(m, h)
-            return True
+            return follows_rims(m, h)
     # another pass goes on; or round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
     if least > 0.0 or change < 1e6:
         nudge(m, h)
         count[c.STALLS] += 1
-        return True
+        return follows_rims(m, h)
     count[c.FAILURE], count[c.WHERE] = ROUNDS_FAILED, active[0]
     return False
+
+
+@inlined
+def follows_rims(m, h):
+    """Whether the points of contact have gone little way along rims in a part h of a step, or it
+    is too short to be divided.
+    """
+    return arena.clock(m)[c.TRAVEL] <= FARTHEST or h <= arena.clock(m)[c.LEAST]
 
 
 @part
@@ -204,10 +213,10 @@ def step(m, h):
     smooth.guess(m, h)
     joints.node_gradients(m)
     left, scale, last, saved = h, 1.0, int(arena.clock(m)[c.MAX_IMPACTS]), NOT_SAVED
-    for parts in range(last + 1):
+    for parts in range(2 * last + 1):
         if not attempt(m, left, h, scale):
             return undo(m, saved)
-        if parts == last or smallest(m, c.X_1, c.R_1) >= 0.0:
+        if parts == 2 * last or smallest(m, c.X_1, c.R_1) >= 0.0:
             take(m, left, h)
             return True
         if saved == NOT_SAVED:
@@ -218,7 +227,7 @@ def step(m, h):
             return undo(m, saved)
         if tau > 0.0:
             take(m, tau, h)
-        stays = parts == last - 1 or tau == 0.0 and parts > 0
+        stays = parts >= last - 1 or tau == 0.0 and parts > 0
         if not impact.strike(m, h, 0.0 if stays else 1.0):
             return undo(m, saved)
         note_slack(m)
@@ -256,46 +265,6 @@ def whole_step(m, h):
     if arrived > 0:
         whole.throw_back(m, energy)
     return True
-
-
-@part
-def copy_state(m, place, to_saved):
-    """Save the state of the node in one of two places, or restore it."""
-    bodies, pairs, blocks, integers = (
-        arena.bodies(m),
-        arena.pairs(m),
-        arena.blocks(m),
-        arena.pair_integers(m),
-    )
-    store, flags = arena.saved(m), arena.saved_flags(m)
-    at, first = place * (len(store) // 2), place * (len(flags) // 2)
-    at = copy_columns(bodies, 0, c.STATE, store, at, to_saved)
-    at = copy_columns(pairs, c.LA, c.KEPT, store, at, to_saved)
-    at = copy_columns(blocks, c.LAM, c.PHI - c.LAM, store, at, to_saved)
-    at = copy_columns(arena.springs(m), c.LOSS, 1, store, at, to_saved)
-    for k in range(len(pairs)):
-        if to_saved:
-            flags[first + k] = integers[k, c.CLOSED]
-        else:
-            integers[k, c.CLOSED] = flags[first + k]
-    if to_saved:
-        store[at], store[at + 1] = arena.clock(m)[c.TIME], arena.counters(m)[c.IMPACTS]
-    else:
-        arena.clock(m)[c.TIME] = store[at]
-        arena.counters(m)[c.IMPACTS] = int(store[at + 1])
-
-
-@part
-def copy_columns(table, first, width, store, at, to_saved):
-    """Save or restore columns of all rows; where the next ones go."""
-    for i in range(len(table)):
-        for k in range(first, first + width):
-            if to_saved:
-                store[at] = table[i, k]
-            else:
-                table[i, k] = store[at]
-            at += 1
-    return at
 
 
 @part
@@ -342,7 +311,8 @@ def advance(m, h, n):
     so that the solvers are compiled once.
 
     Before the first step what touches and does not part is closed, and what approaches there has
-    its impact. A step that fails is tried in halves, down to LEAST_PIECE of it.
+    its impact. A step that fails is tried in halves, down to LEAST_PIECE of it, and goes on in
+    pieces that double; so is one in which a point of contact goes far along a rim.
     """
     if n == OBSERVE or arena.clock(m)[c.STARTED] == 0.0:
         springs.update(m, 0.0)
@@ -363,9 +333,11 @@ def advance(m, h, n):
                 return k
         return n
     is_whole, taken, left, piece = arena.clock(m)[c.WHOLE] != 0.0, 0, h, h
+    arena.clock(m)[c.LEAST] = LEAST_PIECE * h
     while taken < n:
         if whole_step(m, h) if is_whole else step(m, piece):
             left -= piece
+            piece = min(2.0 * piece, left)
             if left <= 0.0:
                 taken, left, piece = taken + 1, h, h
             continue

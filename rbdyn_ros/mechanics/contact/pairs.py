@@ -19,6 +19,7 @@ JUMP = 5e-6  # [m] by which a gap may close without a way (see `features.OUTSIDE
 FAR = 1e-3  # [m] of a gap that is not looked at again before its bodies have moved
 DIFFERS = 2e-6  # [m] of the gap between features that are met, with the normal given or not
 LEFT = 5e-7  # [m] of a gap at the start of a step in which the contact would be closed
+BENT = 1e-6  # [m] by which a gap of first order may be wrong at the end of a step
 STILL = 1e-13  # [m] and [rad]: a way of bodies after which frames and levers still hold
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -78,7 +79,10 @@ def end_gap(m, k, d):
         if cylinders.is_skew(arena.geoms(m), kind, shapes[k, 0], shapes[k, 1], shapes[k, 2], A, B):
             b = integers[k, c.B]
             on_b = locate(arena.bodies(m), b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
-            return pairs[k, c.GAP] + vec.dot(normal, d), on_b
+            linear = pairs[k, c.GAP] + vec.dot(normal, d)
+            if abs(linear - shape_gap(m, k, c.X_1, c.R_1, normal)[0]) > BENT:
+                arena.clock(m)[c.TRAVEL] = 1e300
+            return linear, on_b
     g, _, point = shape_gap(m, k, c.X_1, c.R_1, normal)
     return g, point
 
@@ -270,6 +274,7 @@ def displacements(m, h, whole):
     steps leave the gap of a contact that stays as it is (`whole.separate`).
     """
     is_whole, rate, left = arena.clock(m)[c.WHOLE] != 0.0, 1.0 / h, 1.0 - h / whole
+    arena.clock(m)[c.TRAVEL] = 0.0
     bodies, pairs, integers, active = (
         arena.bodies(m),
         arena.pairs(m),
@@ -290,6 +295,7 @@ def displacements(m, h, whole):
         if rolls(pairs, integers, k):
             d = carried(bodies, a, get(pairs, k, c.ON_A), point)
             d = vec.sub(d, carried(bodies, b, get(pairs, k, c.ON_B), point))
+            note_travel(m, k, point)
         pairs[k, c.GAP_1] = g
         keep = min(pairs[k, c.GAP], 0.0) * left
         if is_whole and stays(m, k):
@@ -298,6 +304,26 @@ def displacements(m, h, whole):
         t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)
         pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t
         put(pairs, k, c.U, (rate * (g - keep), s + pairs[k, c.SHIFT], t + pairs[k, c.SHIFT + 1]))
+
+
+@inlined
+def note_travel(m, k, point):
+    """TRAVEL: how far `point`, where the rim of pair k touches a plane or a face at the end, is
+    along the rim from where it was [radii], as seen by the cylinder or by the world, whichever
+    sees less: a wheel that rolls goes nowhere. As a cylinder comes flat that is half a turn in no
+    time.
+    """
+    shapes, kind = arena.pair_shapes(m), arena.pair_integers(m)[k, c.KIND]
+    if kind != features.RIM and kind != cylinders.RIM_FACE:
+        return
+    side = 1 if kind != features.RIM and shapes[k, 2] & cylinders.SWAPPED != 0 else 0
+    i, p = arena.pair_integers(m)[k, c.A + side], get(arena.pairs(m), k, c.ON_A + 3 * side)
+    x, R = pose(m, i, c.X_1, c.R_1)
+    lever, turned = vec.sub(point, x), vec.matvec(pose(m, i, c.X, c.R)[1], p)
+    in_body = vec.norm(vec.sub(vec.transposed_matvec(R, lever), p))
+    way = min(in_body, vec.norm(vec.sub(lever, turned)))
+    way /= arena.geoms(m)[shapes[k, side], features.HALF]
+    arena.clock(m)[c.TRAVEL] = max(arena.clock(m)[c.TRAVEL], way)
 
 
 @part
