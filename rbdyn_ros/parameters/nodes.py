@@ -5,7 +5,7 @@ replay, the watchers.
 import re
 from typing import Annotated, NamedTuple
 
-from rbdyn_ros.parameters.simulator import IMU
+from rbdyn_ros.parameters.simulator import IMU, ROS2_CONTROL
 from rbdyn_ros.schema import Parameter, spec, table
 
 
@@ -380,7 +380,7 @@ _LIMITS = (  # the default is that of a warning, and of an error
 
 NODE = table(Node)
 WAITING = table(Waiting)
-HIL = (*table(Hil), IMU)
+HIL = (*table(Hil), IMU, ROS2_CONTROL)
 REPLAY = table(Replay, "replay.")
 RECORDER = table(Recorder, "bag.")
 REFEREE = table(Referee)

@@ -13,6 +13,15 @@ IMU = Parameter(
     "Sets where the IMU is, as a distance from the joint along the rod.",
     low=0.0,
 )
+ROS2_CONTROL = Parameter(
+    "ros2_control",
+    False,
+    "",
+    "Describes the cart's drive in robot_description as hardware of ros2_control, commanded "
+    "through joint_commands.",
+    kind="bool",
+    read_only=True,
+)
 
 
 class Simulator(NamedTuple):
@@ -204,14 +213,7 @@ class Simulator(NamedTuple):
             high=1000.0,
         ),
     ] = 50.0
-    ros2_control: Annotated[
-        bool,
-        spec(
-            "Describes the cart's drive in robot_description as hardware of ros2_control, "
-            "commanded through joint_commands.",
-            read_only=True,
-        ),
-    ] = False
+    ros2_control: Annotated[bool, ROS2_CONTROL] = ROS2_CONTROL.default
 
 
 SIMULATOR = table(Simulator)

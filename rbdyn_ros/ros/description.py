@@ -13,8 +13,10 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from rclpy.node import Node
+
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.ros.messages.joint_commands import DRIVEN, EFFORT
+from rbdyn_ros.ros.messages.joint_commands import DRIVEN, EFFORT, TOPIC
 from rbdyn_ros.ros.messages.sample import PlantDescription
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.view.scene import CART
@@ -32,6 +34,11 @@ class HardwareTopics(NamedTuple):
 
     commands: str
     states: str
+
+
+def hardware_of(node: Node) -> HardwareTopics:
+    """Return the topics of the node that is the plant."""
+    return HardwareTopics(*map(node.resolve_topic_name, (TOPIC, "joint_states")))
 
 
 def urdf(

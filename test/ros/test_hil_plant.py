@@ -25,6 +25,7 @@ from rbdyn_ros.ros.messages.messages import (  # noqa: E402
     nanoseconds,
     wxyz,
 )
+from rbdyn_ros.ros.messages.state_topics import JOINTS  # noqa: E402
 from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import UP  # noqa: E402
 
@@ -46,7 +47,7 @@ def send_states(there: Board, now: int) -> None:
 
 def test_states_of_the_board_are_the_topics_of_a_plant(graph, bridge, board, port):
     node, poses, joints = (
-        bridge(board="plant"),
+        bridge(board="plant", ros2_control=True),
         graph.listen(Odometry, "/odometry"),
         graph.listen(JointState, "/joint_states"),
     )
@@ -64,6 +65,7 @@ def test_states_of_the_board_are_the_topics_of_a_plant(graph, bridge, board, por
     stamps = [nanoseconds(pose.header.stamp) for pose in poses]
     assert stamps == sorted(set(stamps)) and abs(stamps[-1] - time.time_ns()) < 5e9
     graph.until(lambda: description and "pendulum_link" in description[0].data)
+    assert '<param name="joint_commands_topic">/joint_commands</param>' in description[0].data
 
 
 def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, board, port):
@@ -86,6 +88,11 @@ def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, 
         and there.heard(FORCE)[1].stamp == 0
     )
     assert node.board.counts["saturated"] == 1
+    graph.publisher(JointState, "/joint_commands").publish(
+        JointState(name=list(JOINTS[::-1]), effort=[2.0, 1.0])
+    )
+    graph.until(lambda: len(there.heard(FORCE)) > 2)
+    assert there.heard(FORCE)[2].numbers == (1.0, 2.0) and there.heard(FORCE)[2].stamp == 0
 
 
 def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board, port):

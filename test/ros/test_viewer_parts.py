@@ -3,6 +3,7 @@ wrong, in words.
 """
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,9 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from rbdyn_ros.parameters.tables import NODES  # noqa: E402
 from rbdyn_ros.ros import description  # noqa: E402
@@ -18,7 +21,7 @@ from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
-from rbdyn_ros.ros.viewer import observation, surroundings  # noqa: E402
+from rbdyn_ros.ros.viewer import commands, observation, surroundings  # noqa: E402
 from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems  # noqa: E402
 from rbdyn_ros.ros.viewer.remote_parameters import describe  # noqa: E402
 from rbdyn_ros.simulation import setup  # noqa: E402
@@ -67,6 +70,24 @@ def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
     assert poses[0].angular_velocity == pytest.approx(V[2:])
 
 
+def test_the_commanded_force_is_that_of_any_topic():
+    cart, efforts = WrenchStamped(), Float64MultiArray(data=[3.0, 4.0])
+    cart.wrench.force.x, cart.wrench.force.y = 1.0, 2.0
+    joints = state_topics.JointState(name=["cart_y_joint", "cart_x_joint"], effort=[6.0, 5.0])
+    stamped = SimpleNamespace(
+        interface_name="effort", joint_names=["cart_y_joint"], values=[7.0]
+    )  # as `control_msgs/JointCommand`
+    for topic, message, force in (
+        ("cart/command", cart, (1.0, 2.0)),
+        ("effort_controller/commands", efforts, (3.0, 4.0)),
+        ("joint_commands", joints, (5.0, 6.0)),
+        ("joint_commands/stamped", stamped, (0.0, 7.0)),
+    ):
+        assert commands.read_force(topic, message) == force
+    for message in (Float64MultiArray(), Float64MultiArray(data=[1.0, math.nan])):
+        assert all(map(math.isnan, commands.read_force("effort_controller/commands", message)))
+
+
 def test_joints_of_another_robot_tell_nothing():
     message = state_topics.JointState(name=["elbow"], position=[1.0])
     assert observation.pose_of_joints(message) is None
@@ -76,6 +97,8 @@ def test_the_shape_of_the_urdf_is_that_of_the_parameters():
     made = plant(rod__length=1.7, rod__radius=0.04, cart__travel=1.2)
     found = surroundings.shape(description.urdf(made, 30.0, 0.3))
     assert found == shapes.shape(made.declared, 1.2, 30.0)
+    hardware = description.HardwareTopics("/joint_commands", "/joint_states")
+    assert surroundings.shape(description.urdf(made, 30.0, 0.3, hardware)) == found
 
 
 def test_a_urdf_without_limits_or_frames_is_read_as_far_as_it_goes():

@@ -10,15 +10,18 @@ the loop runs sends nothing into the past.
 import math
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Finding
 from rbdyn_ros.ros.hil.hil_states import HilStates
+from rbdyn_ros.ros.messages import joint_commands
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.simulation.command import check_stamp, force_of
@@ -49,10 +52,14 @@ class PlantBoard:
         self.counts: Counter[str] = Counter(
             states=0, early=0, commands=0, saturated=0, command_timeouts=0
         )
-        for kind, topic, take in (
+        topics: list[tuple[type, str, Callable[[Any], None]]] = [
             (WrenchStamped, "cart/command", self._cart_command),
             (Float64MultiArray, "effort_controller/commands", self._effort_command),
-        ):
+            (JointState, joint_commands.TOPIC, self._joint_commands),
+        ]
+        if stamped := joint_commands.stamped_type():
+            topics.append((stamped, joint_commands.STAMPED_TOPIC, self._stamped_joint_commands))
+        for kind, topic, take in topics:
             callback = node.guard(take, self._refuse)
             node.create_subscription(kind, topic, callback, qos.COMMAND, **qos.subscribing())
 
@@ -128,7 +135,14 @@ class PlantBoard:
                 f"{frames.world}, {frames.cart}, or empty",
             )
         stamp = nanoseconds(message.header.stamp)
-        force = force_of(xyz(message.wrench.force)[:2], what)
+        self._stamped_command(force_of(xyz(message.wrench.force)[:2], what), stamp, what)
+
+    def _stamped_joint_commands(self, message: Any) -> None:
+        what = joint_commands.STAMPED_TOPIC
+        force = joint_commands.force_of_stamped(message, what)
+        self._stamped_command(force, nanoseconds(message.header.stamp), what)
+
+    def _stamped_command(self, force: tuple[float, float], stamp: int, what: str) -> None:
         if force != ZERO:  # to stop is right however late it is
             limit = self._node.parameters.values["command_timeout"]
             check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
@@ -137,6 +151,10 @@ class PlantBoard:
 
     def _effort_command(self, message: Float64MultiArray) -> None:
         self._command(force_of(message.data, "effort_controller/commands"), 0)
+
+    def _joint_commands(self, message: JointState) -> None:
+        names, what = list(message.name), joint_commands.TOPIC
+        self._command(joint_commands.force_of_joints(names, message.effort, what), 0)
 
     def _command(self, force: tuple[float, float], device: int) -> None:
         self.counts["commands"] += 1
@@ -156,4 +174,7 @@ class PlantBoard:
 
     def _refuse(self, rejected: Rejected) -> None:
         self.counts[f"rejected, {rejected.reason}"] += 1
+        if rejected.reason == joint_commands.UNSET:
+            self._node.get_logger().info(f"waiting: {rejected}", once=True)
+            return
         self._node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)

@@ -45,7 +45,8 @@ class HilStates:
             node.create_lifecycle_publisher(*topic, **qos.publishing()) for topic in managed
         ]
         robot, static = (node.create_publisher(*topic, **qos.publishing()) for topic in latched)
-        urdf = description.urdf(self._setup, values["cart.force_limit"], imu)
+        hardware = description.hardware_of(node) if values["ros2_control"] else None
+        urdf = description.urdf(self._setup, values["cart.force_limit"], imu, hardware)
         robot.publish(String(data=urdf))
         static.publish(state_topics.static(frames, self._setup, imu))
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles

@@ -32,7 +32,7 @@ from visualization_msgs.msg import MarkerArray
 from rbdyn_ros.faults.pipeline import COUNTED
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.ros import description, qos
-from rbdyn_ros.ros.messages import joint_commands, sample, state_topics
+from rbdyn_ros.ros.messages import sample, state_topics
 from rbdyn_ros.ros.messages.messages import Frames, labeled, set_stamp
 from rbdyn_ros.ros.messages.native_publisher import NativePublisher
 from rbdyn_ros.ros.messages.sample import Sample
@@ -248,8 +248,7 @@ class Telemetry:
 
     def describe(self, setup: Setup, values: dict[str, Any]) -> None:
         """(Re)publish what is latched: the URDF and the static frames."""
-        topics = map(self._node.resolve_topic_name, (joint_commands.TOPIC, "joint_states"))
-        hardware = description.HardwareTopics(*topics) if values["ros2_control"] else None
+        hardware = description.hardware_of(self._node) if values["ros2_control"] else None
         limit, imu = values["cart.force_limit"], values["imu.position"]
         self._description.publish(String(data=description.urdf(setup, limit, imu, hardware)))
         if values["rates.tf"]:

@@ -25,7 +25,7 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import SECOND, Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.messages.state_topics import JOINTS
-from rbdyn_ros.ros.viewer import surroundings
+from rbdyn_ros.ros.viewer import commands, surroundings
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import UPRIGHT, ZERO, Load, Planar, Quaternion, SceneState, Shape
@@ -73,8 +73,7 @@ class Observation:
             (WrenchStamped, "wrench/joint"),
             (WrenchStamped, "wrench/contact"),
             (WrenchStamped, "wrench/disturbance"),
-            (WrenchStamped, "cart/command"),
-            (Float64MultiArray, "effort_controller/commands"),
+            *((kind, topic) for topic, kind in commands.KINDS.items()),
         ):
             self._listen(self._polled, kind, topic, qos.NEWEST)
         self._listen(self._seldom, DiagnosticArray, "/diagnostics", qos.OFFERED, self._diagnose)
@@ -218,14 +217,9 @@ class Observation:
         return self.newest.get(topic) if self.age(topic) < FRESH else None
 
     def _commanded(self) -> Planar:
-        keys = ("cart/command", "effort_controller/commands")
-        topic = min(keys, key=self.age)
+        topic = min(commands.KINDS, key=self.age)
         message = self._recent(topic)
-        if message is None:
-            return NOTHING
-        if topic == "cart/command":
-            return message.wrench.force.x, message.wrench.force.y
-        return (message.data[0], message.data[1]) if len(message.data) == 2 else NOTHING
+        return NOTHING if message is None else commands.read_force(topic, message)
 
     def _applied(self) -> Planar:
         message = self._recent(APPLIED)
@@ -274,11 +268,11 @@ class Observation:
         return (load,) if any(load.force) or any(load.torque) else ()
 
     def _command_age(self, stamp: int) -> float:
-        message = self.newest.get("cart/command")
+        message = self.newest.get(commands.STAMPED)
         answered = nanoseconds(message.header.stamp) if message else 0
         if answered:
             return max(0, stamp - answered) * 1e-9
-        age = min(self.age("cart/command"), self.age("effort_controller/commands"))
+        age = min(map(self.age, commands.KINDS))
         return age if math.isfinite(age) else math.nan
 
     def _labeled(self, label: str) -> float:

@@ -21,6 +21,7 @@ from std_srvs.srv import SetBool, Trigger
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import Frames, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.viewer import commands
 from rbdyn_ros.ros.viewer.observation import POSES, Observation
 from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems
 from rbdyn_ros.ros.viewer.remote_controls import controls, faults_on, parameter_file
@@ -315,7 +316,7 @@ class TopicSource(Source):
 
     def _facts(self) -> Facts:
         observation = self._observation
-        command = min(map(observation.age, ("cart/command", "effort_controller/commands")))
+        command = min(map(observation.age, commands.KINDS))
         return Facts(
             plant=self._plant,
             controller=self._controller,
@@ -323,7 +324,7 @@ class TopicSource(Source):
             state_age=observation.state_age,
             state_publishers=self._count(*POSES),
             command_age=command,
-            command_publishers=self._count("cart/command", "effort_controller/commands"),
+            command_publishers=self._count(*commands.KINDS),
             status=observation.text("status"),
             controller_status=observation.text("controller_status"),
             complaints=tuple(
