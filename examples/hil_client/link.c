@@ -28,6 +28,7 @@ static int verify(link_end *link, const wire_frame *frame, uint64_t bridge, uint
 static int admit(link_end *link, uint64_t now, const wire_frame *frame)
 {
     wire_session *session = &link->session;
+    link_watch(link, now); /* what waited here counts as held back, too */
     uint64_t nonce = !link->up && frame->kind == WIRE_HEARTBEAT ? frame->stamp : session->other;
     int64_t age = (int64_t)(now - frame->echo); /* below zero where the caller's clock was read before */
     if (!nonce) {

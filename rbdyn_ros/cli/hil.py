@@ -25,6 +25,7 @@ LOCKSTEP = {
     "lockstep.reaction": "hold",
     "link_timeout": 5.0,
 }
+KEYED_TIMEOUT = 1.0  # [s] a board that was starved begins a session, which waits for so long
 COMMAND = "python -m rbdyn_ros hil"
 HELP = "Test a controller board against the simulated pendulum."
 EXAMPLES = f"""\
@@ -162,6 +163,8 @@ def _words(arguments: argparse.Namespace) -> list:
     if arguments.key:
         read_key(arguments.key)
         chosen["key_file"] = str(Path(arguments.key).resolve())
+        if arguments.lockstep:
+            chosen["link_timeout"] = KEYED_TIMEOUT
     words = [word for path in files for word in ("--params-file", str(path))]
     return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
 

@@ -256,7 +256,7 @@ class Link:
         self, session: Session, found: Frame, piece: bytes, now: int
     ) -> Frame | Malformed:
         """The frame, if it is of the session; or begins one, by an echo of what was just sent."""
-        if self.up and self._newest:
+        if self.watch(now) and self._newest:  # what waited here counts as held back, too
             if not session.verifies(found, piece):
                 return Malformed("tag")
             # 2^32 frames later the sequence alone would take it for a new one

@@ -175,6 +175,11 @@ def test_the_board_in_c_hears_no_forger_and_no_replay(c):
             assert not board.incoming(forger.outgoing(now, STATE, 1, UPRIGHT), THERE + now)
         assert not board.incoming(board.outgoing(THERE + now), THERE + now)  # reflected
     accepted = board.end.accepted
+    late = bridge.outgoing(now, STATE, 99, UPRIGHT)
+    waiting = CBoard.__new__(CBoard)
+    waiting.c, waiting.end = c, KeyedLinkEnd.from_buffer_copy(board.end)
+    assert not waiting.incoming(late, THERE + now + TIMEOUT + MS)  # nobody has watched meanwhile
+    assert waiting.incoming(late, THERE + now) == [] and waiting.end.outages == 1
     assert board.watch(THERE + now) and accepted >= 18
     for end in (board, CBoard(c, 2)):  # in the same session, and after a reset
         for data in recorded:

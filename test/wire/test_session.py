@@ -242,6 +242,12 @@ def test_what_was_held_back_for_longer_than_the_timeout_is_refused(pair):
     assert len(taken) > 50 and TIMEOUT / 2 < max(taken) <= TIMEOUT
 
 
+def test_what_waited_at_this_end_for_longer_than_the_timeout_is_refused_too(pair):
+    data = pair.answer(FORCE, 1, (1.0, 2.0))
+    pair.now += TIMEOUT + MS  # nobody has watched meanwhile
+    assert not pair.up(data) and not pair.bridge.up
+
+
 @given(seed=st.integers(0, 2**32))
 def test_whatever_happens_on_the_wire_frames_are_of_the_other_end_new_and_fresh(seed):
     """Dropped, doubled, reordered, delayed, reflected, damaged, and an earlier session's."""
