@@ -4,10 +4,12 @@ package's, on a wire that drops, doubles, delays and damages.
 
 import ctypes
 import itertools
+import json
 import random
 import socket
 import subprocess
 import time
+from binascii import crc32
 from hashlib import blake2s
 
 import pytest
@@ -16,7 +18,15 @@ from hypothesis import strategies as st
 
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
-from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE  # noqa: E402
+from rbdyn_ros.tools import wire_fuzz  # noqa: E402
+from rbdyn_ros.wire.frame import (  # noqa: E402
+    COMPACT,
+    FORCE,
+    HEARTBEAT,
+    STATE,
+    Frame,
+    Framing,
+)
 from rbdyn_ros.wire.link import Link  # noqa: E402
 from rbdyn_ros.wire.session import Session  # noqa: E402
 
@@ -239,7 +249,23 @@ def test_a_bad_key_file_is_one_sentence(client, tmp_path, text, mode, sentence):
     assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_the_program_answers_with_its_key(client, tmp_path):
+def wrong_frames() -> list[bytes]:
+    """Those of the fuzzer; and what a key has sealed, cut and changed, under a CRC that fits."""
+    draw, framing, session = random.Random(1), Framing(keyed=True), Session(KEY)
+    found = [each.data for each in wire_fuzz.Fuzz(1).frames(300)]
+    for _ in range(300):
+        kind = draw.choice((HEARTBEAT, STATE, COMPACT))
+        body = bytearray(
+            session.seal(Frame(kind, 0, 5, 6, 7, 8, 9, UPRIGHT * (kind != HEARTBEAT)))
+        )
+        body[draw.randrange(1, len(body))] ^= 1 << draw.randrange(8)
+        body = body[: draw.randrange(1, len(body) - 3)]
+        found.append(framing.stuff(bytes(body) + crc32(body).to_bytes(4, "little")))
+    return found
+
+
+def test_the_program_answers_with_its_key_whatever_comes_beside(client, tmp_path):
+    """It is built with the address and undefined-behavior sanitizers."""
     bridge, stamps = Link(3_000_000_000, session=Session(KEY)), []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
         ours.bind(("127.0.0.1", 0))
@@ -250,6 +276,11 @@ def test_the_program_answers_with_its_key(client, tmp_path):
             [client, "controller", *words, "--key", path], stdout=subprocess.PIPE
         )
         try:
+            there = ours.recvfrom(2048)[1]
+            for i, wrong in enumerate(wrong_frames()):
+                ours.sendto(wrong, there)
+                if i % 50 == 0:
+                    ours.recvfrom(2048)  # it has time; what overflows its buffer is lost
             while 7 not in stamps:
                 data, there = ours.recvfrom(2048)
                 now = time.monotonic_ns()
@@ -260,4 +291,5 @@ def test_the_program_answers_with_its_key(client, tmp_path):
         finally:
             process.terminate()
             said = process.communicate(timeout=DEADLINE)[0]
-    assert process.returncode == 0 and b'"malformed": 0' in said
+    counted = json.loads(said)
+    assert process.returncode == 0 and counted["malformed"] + counted["old"] > 100
