@@ -240,7 +240,8 @@ def test_with_a_key_it_answers_the_bridge_and_no_replay_after_a_reset(c, tmp_pat
         peer.until(lambda came: sum(frame.kind == FORCE for frame in came) > 3, state=1000)
         peer.port.close()
     print(
-        f"with a key: stack {used} of {KEYED_STACK_LIMIT} B; of {len(peer.sent)} frames replayed "
+        f"with a key: stack {used} of {KEYED_STACK_LIMIT} B; of {len(peer.sent)} frames that are "
+        f"replayed {after.accepted} are taken"
     )
     assert before.accepted > 5 and after.accepted == 0 and 0 < used <= KEYED_STACK_LIMIT
 
