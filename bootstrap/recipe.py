@@ -6,7 +6,7 @@ from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
 
-from bootstrap import machine, package, pip, tf2_messages
+from bootstrap import machine, message_packages, package, pip
 from bootstrap.console import run, say
 from bootstrap.place import ROOT
 from bootstrap.steps import STATE, Step
@@ -38,14 +38,20 @@ def extra_steps(place):
             partial(install_libraries, place, "tests.log", TESTS),
             about,
         )
-    else:
-        step = Step(
-            "tests",
-            "\n".join(pins(place, "-tests")),
-            partial(install_wheels, place, "tests.log", "-tests"),
-            f"{about}; 1 GB on disk",
-        )
-    return [environment_step(place), step]
+        return [environment_step(place), step]
+    step = Step(
+        "tests",
+        "\n".join(pins(place, "-tests")),
+        partial(install_wheels, place, "tests.log", "-tests"),
+        f"{about}; 1 GB on disk",
+    )
+    standard = Step(
+        message_packages.SIMULATION,
+        message_packages.definitions(message_packages.SIMULATION),
+        partial(message_packages.build, place, message_packages.SIMULATION),
+        "compiled from its 38 definitions, half a minute to two",
+    )
+    return [environment_step(place), step, standard]
 
 
 def environment_step(place):
@@ -74,9 +80,9 @@ def wheel_steps(place):
             f"ROS 2 {place.distro} and Python libraries, 0.9 GB on disk",
         ),
         Step(
-            "tf2_msgs",
-            tf2_sources(),
-            partial(tf2_messages.build, place),
+            message_packages.TF2,
+            message_packages.definitions(message_packages.TF2),
+            partial(message_packages.build, place, message_packages.TF2),
             "compiled from its message",
         ),
     ]
@@ -189,8 +195,3 @@ def install_libraries(place, log, name, keep_open):
     """Install libraries beside a sourced ROS 2, whose own numpy stays."""
     constraints = place.prefix / STATE / "constraints.txt"
     pip.install(place, log, keep_open, "--constraint", constraints, "--requirement", PINS / name)
-
-
-def tf2_sources():
-    """Return the sources of tf2_msgs."""
-    return "\n".join(path.read_text() for path in sorted(tf2_messages.SOURCE.rglob("*.*")))

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.action.server import ActionServer
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
@@ -163,8 +164,9 @@ class ManagedNode(LifecycleNode):
         return self.on_deactivate(state) if self.active else SUCCESS
 
     def _entities(self) -> list[Any]:
-        """List the timers, services, subscriptions and publishers of the node."""
-        return [*chain(self.timers, self.services, self.subscriptions, self.publishers)]
+        """List the timers, services, subscriptions, publishers and actions of the node."""
+        actions = (each for each in self.waitables if isinstance(each, ActionServer))
+        return [*chain(self.timers, self.services, self.subscriptions, self.publishers, actions)]
 
     def _destroy_made(self) -> None:
         for entity in self._made:
@@ -175,6 +177,8 @@ class ManagedNode(LifecycleNode):
                     self.destroy_service(entity)
                 case Subscription():
                     self.destroy_subscription(entity)
+                case ActionServer():
+                    entity.destroy()
                 case _:  # it takes plain publishers, too
                     self.destroy_lifecycle_publisher(entity)
         self._made = []

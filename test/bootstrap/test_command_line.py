@@ -85,13 +85,16 @@ def refused(distro, everything):
     raise PermissionError(13, "Permission denied", "/elsewhere/.venv")
 
 
+DEMO = ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]
+
+
 @pytest.mark.parametrize(
     "command, names",
     [
-        (["demo"], ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]),
-        (["exec", "true"], ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]),
-        (["test"], ["environment", "wheels", "tf2_msgs", "rbdyn_ros", "environment", "tests"]),
-        (["setup"], ["environment", "wheels", "tf2_msgs", "rbdyn_ros", "environment", "tests"]),
+        (["demo"], DEMO),
+        (["exec", "true"], DEMO),
+        (["test"], [*DEMO, "environment", "tests", "simulation_interfaces"]),
+        (["setup"], [*DEMO, "environment", "tests", "simulation_interfaces"]),
     ],
 )
 def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatch):

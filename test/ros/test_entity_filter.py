@@ -8,18 +8,36 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from rbdyn_ros.ros.simulator.entity_filter import Unsupported, entities, matching  # noqa: E402
+from rbdyn_ros.ros.simulator.entity_filter import (  # noqa: E402
+    BOX,
+    CONVEX_HULL,
+    SPHERE,
+    Entity,
+    Unsupported,
+    choose,
+    has_tags,
+    matching,
+)
 
 NAMES = ("cart", "pendulum")
+ENTITIES = (
+    Entity("cart", 1, "", ("cart", "actuated"), (-0.2, -0.2, -0.1), (0.2, 0.2, 0.0)),
+    Entity("pendulum", 4, "", ("rod",), (-0.02, -0.02, -0.02), (0.02, 0.02, 2.42)),
+)
 
 
-def filters(expression="", tags=(), categories=(), bounds=0, points=()):
+def chosen(given) -> list:
+    """The names of what a message chooses."""
+    return [entity.name for entity in choose(given, ENTITIES)]
+
+
+def filters(expression="", tags=(), categories=(), bounds=0, points=(), mode=0):
     """An EntityFilters message."""
     return Message(
         filter=expression,
-        tags=Message(tags=list(tags), filter_mode=0),
-        categories=list(categories),
-        bounds=Message(type=bounds, points=list(points)),
+        tags=Message(tags=list(tags), filter_mode=mode),
+        categories=[Message(category=number) for number in categories],
+        bounds=Message(type=bounds, points=[Message(x=x, y=y, z=z) for x, y, z in points]),
     )
 
 
@@ -38,7 +56,7 @@ def filters(expression="", tags=(), categories=(), bounds=0, points=()):
     ],
 )
 def test_names_that_match_a_posix_expression(expression, found):
-    assert entities(filters(expression), NAMES) == found
+    assert chosen(filters(expression)) == found
 
 
 @pytest.mark.parametrize("wrong", ["(", "[", "a{2,1}", "[[:nothing:]]", "(()", "a\0b"])
@@ -48,14 +66,43 @@ def test_an_expression_that_is_none_is_refused_in_a_sentence(wrong):
 
 
 @pytest.mark.parametrize(
-    "what, given",
+    "given, found",
     [
-        ("tags", dict(tags=["heavy"])),
-        ("categories", dict(categories=[Message(category=1)])),
-        ("bounds", dict(bounds=3, points=[Message(x=0.0), Message(x=1.0)])),
-        ("bounds", dict(bounds=1)),
+        (dict(categories=[1]), ["cart"]),
+        (dict(categories=[4, 1]), ["cart", "pendulum"]),
+        (dict(categories=[2]), []),
+        (dict(tags=["rod", "heavy"]), ["pendulum"]),
+        (dict(tags=["rod", "heavy"], mode=1), []),
+        (dict(tags=["actuated", "cart"], mode=1), ["cart"]),
+        (dict(bounds=SPHERE, points=[(0, 0, 3), (0.57, 0, 0)]), []),
+        (dict(bounds=SPHERE, points=[(0, 0, 3), (0.59, 0, 0)]), ["pendulum"]),
+        (dict(bounds=SPHERE, points=[(1, 0, 0), (0.85, 0, 0)]), ["cart"]),
+        (dict(bounds=SPHERE, points=[(0.25, 0.25, 0), (0.08, 0, 0)]), ["cart"]),
+        (dict(bounds=SPHERE, points=[(0.25, 0.25, 0), (0.07, 0, 0)]), []),
+        (dict(bounds=BOX, points=[(1, 1, 9), (0, 0, 1)]), ["pendulum"]),
+        (dict(bounds=BOX, points=[(0, 0, 1), (1, 1, 9)]), ["pendulum"]),
+        (dict(bounds=BOX, points=[(1, 1, 1), (-1, -1, -1)], expression="^c"), ["cart"]),
+        (dict(bounds=BOX, points=[(9, 9, 9), (8, 8, 8)]), []),
     ],
 )
-def test_what_entities_do_not_have_is_refused_by_name(what, given):
-    with pytest.raises(Unsupported, match=f"entities have no {what} here"):
-        entities(filters("cart", **given), NAMES)
+def test_categories_tags_and_bounds_choose(given, found):
+    assert chosen(filters(**given)) == found
+
+
+def test_tags_without_a_filter_pass():
+    assert has_tags(Message(tags=[], filter_mode=1), ())
+
+
+@pytest.mark.parametrize(
+    "given, kind, sentence",
+    [
+        (dict(bounds=CONVEX_HULL, points=[(0, 0, 0)] * 3), Unsupported, "has type 2; give a box"),
+        (dict(bounds=0, points=[(0, 0, 0)]), Unsupported, "has type 0"),
+        (dict(bounds=BOX), ValueError, "has 0 points; a box has two corners"),
+        (dict(bounds=SPHERE, points=[(0, 0, 0), (-1, 0, 0)]), ValueError, "radius -1 m"),
+        (dict(bounds=SPHERE, points=[(0, 0, float("nan")), (1, 0, 0)]), ValueError, "finite"),
+    ],
+)
+def test_bounds_of_no_use_are_refused_in_a_sentence(given, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        choose(filters(**given), ENTITIES)

@@ -24,6 +24,10 @@ VERBS = (
     ("reply", "service"),
     ("request", "service"),
 )
+ACTION = {  # what executes an action
+    "publish": ("feedback", "status"),
+    "reply": ("send_goal", "cancel_goal", "get_result"),
+}
 SECONDS = 20.0  # the graph is known after milliseconds; a loaded machine is slow
 IN_SIM_TIME = {"use_sim_time": True}
 SHOWN = {
@@ -47,7 +51,7 @@ def full(name: str, node: str) -> str:
 def allowed(enclave: str) -> dict:
     """verb -> full names."""
     (profile,) = POLICY.findall(f"enclaves/enclave[@path='{enclave}']/profiles/profile")
-    return {
+    found = {
         verb: {
             full(e.text, profile.get("node"))
             for group in profile.findall(f"{kind}s[@{verb}='ALLOW']")
@@ -55,6 +59,11 @@ def allowed(enclave: str) -> dict:
         }
         for verb, kind in VERBS
     }
+    for action in profile.findall("actions[@execute='ALLOW']/action"):
+        for verb, parts in ACTION.items():
+            name = full(action.text, profile.get("node"))
+            found[verb] |= {f"{name}/_action/{part}" for part in parts}
+    return found
 
 
 def done(node) -> dict:
@@ -73,11 +82,14 @@ def expected(enclave: str) -> dict:
     """What the node of an enclave is expected to do on this machine."""
     names = allowed(enclave)
     if enclave == "/rbdyn_ros/simulator" and find_spec("simulation_interfaces") is None:
-        source = (
-            ROOT / "rbdyn_ros" / "ros" / "simulator" / "simulation_interfaces_services.py"
-        ).read_text()
-        standard = {name for name in names["reply"] if f'"~/{name.rpartition("/")[2]}"' in source}
-        names["reply"] -= standard
+        folder = ROOT / "bootstrap" / "simulation_interfaces" / "srv"
+        standard = {
+            "".join(f"_{c.lower()}" if c.isupper() else c for c in file.stem)[1:]
+            for file in folder.glob("*.srv")
+        }
+        names["reply"] -= {name for name in names["reply"] if name.split("/")[2] in standard}
+        for verb in ACTION:
+            names[verb] -= {name for name in names[verb] if "/_action/" in name}
     if joint_commands.stamped_type() is None:
         names["subscribe"].discard(f"/{joint_commands.STAMPED_TOPIC}")
     return names
@@ -167,6 +179,7 @@ def test_the_recorder_hears_what_anybody_says_and_reports_what_it_receives():
     said = set().union(
         *(allowed(enclave.get("path"))["publish"] for enclave in POLICY.iter("enclave"))
     )
+    said = {name for name in said if "/_action/" not in name}  # hidden topics are not recorded
     assert allowed("/rbdyn_ros/recorder")["subscribe"] == said
     assert allowed("/rbdyn_ros/recorder")["publish"] == {
         "/rosout",

@@ -1,4 +1,6 @@
-"""The services of simulation_interfaces, where that package is."""
+"""The services and the action of simulation_interfaces."""
+
+import time
 
 import numpy as np
 import pytest
@@ -7,18 +9,31 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 pytest.importorskip(
-    "simulation_interfaces", reason="simulation_interfaces is not installed (no wheel has it)"
+    "simulation_interfaces",
+    reason="simulation_interfaces is not installed (./testbed test brings it)",
 )
 
+import simulation_interfaces.srv as srv  # noqa: E402
+from action_msgs.msg import GoalStatus  # noqa: E402
+from rclpy.action import ActionClient  # noqa: E402
+from simulation_interfaces.action import SimulateSteps  # noqa: E402
 from simulation_interfaces.msg import (  # noqa: E402
+    Bounds,
+    EntityCategory,
     EntityState,
     Result,
     SimulationState,
     SimulatorFeatures,
 )
 from simulation_interfaces.srv import (  # noqa: E402
+    GetAvailableWorlds,
+    GetCurrentWorld,
     GetEntities,
+    GetEntitiesStates,
+    GetEntityBounds,
+    GetEntityInfo,
     GetEntityState,
+    GetNamedPoses,
     GetSimulationState,
     GetSimulatorFeatures,
     ResetSimulation,
@@ -26,6 +41,8 @@ from simulation_interfaces.srv import (  # noqa: E402
     SetSimulationState,
     StepSimulation,
 )
+
+from rbdyn_ros.ros.simulator.simulation_interfaces_services import UNSUPPORTED  # noqa: E402
 
 NODE = "/pendulum_simulator"
 OK = Result.RESULT_OK
@@ -87,7 +104,8 @@ def test_entities(graph):
     request.filters.filter = "("
     refused = graph.call(GetEntities, f"{NODE}/get_entities", filters=request.filters)
     assert refused.result.result == Result.RESULT_OPERATION_FAILED and not refused.entities
-    request.filters.filter, request.filters.tags.tags = "", ["heavy"]
+    request.filters.filter = ""
+    request.filters.bounds.type = Bounds.TYPE_CONVEX_HULL
     refused = graph.call(GetEntities, f"{NODE}/get_entities", filters=request.filters)
     assert refused.result.result == Result.RESULT_FEATURE_UNSUPPORTED and not refused.entities
     state = EntityState()
@@ -109,3 +127,156 @@ def test_entities(graph):
     assert (
         missing.result == Result.RESULT_NOT_FOUND and "cart and pendulum" in missing.error_message
     )
+
+
+def test_what_is_known_of_the_entities(graph):
+    tilt = 0.3  # [rad] about x: the tip goes to -y
+    graph.simulator(
+        start="paused",
+        initial__orientation=[float(np.cos(tilt / 2)), float(np.sin(tilt / 2)), 0.0, 0.0],
+        initial__cart_position=[0.5, -0.25],
+    )
+    found = graph.call(GetEntitiesStates, f"{NODE}/get_entities_states")
+    assert found.entities == ["cart", "pendulum"] and found.result.result == OK
+    for name, state in zip(found.entities, found.states):
+        one = graph.call(GetEntityState, f"{NODE}/get_entity_state", entity=name).state
+        assert one == state and state.pose.position.x == 0.5
+    info = graph.call(GetEntityInfo, f"{NODE}/get_entity_info", entity="pendulum").info
+    assert info.category.category == EntityCategory.CATEGORY_DYNAMIC_OBJECT
+    assert info.tags == ["rod"] and "joint" in info.description
+    bounds = graph.call(GetEntityBounds, f"{NODE}/get_entity_bounds", entity="pendulum").bounds
+    upper, lower = bounds.points
+    tip = -0.25 - 2.4 * np.sin(tilt), 2.4 * np.cos(tilt)
+    assert bounds.type == Bounds.TYPE_BOX
+    assert (upper.x, upper.y, upper.z) == pytest.approx((0.52, -0.23, tip[1] + 0.02))
+    assert (lower.x, lower.y, lower.z) == pytest.approx((0.48, tip[0] - 0.02, -0.02))
+    for kind, name in ((GetEntityInfo, "get_entity_info"), (GetEntityBounds, "get_entity_bounds")):
+        missing = graph.call(kind, f"{NODE}/{name}", entity="ball").result
+        assert missing.result == Result.RESULT_NOT_FOUND and "cart" in missing.error_message
+
+
+def test_poses_and_the_world(graph):
+    graph.simulator(start="paused")
+    poses = graph.call(GetNamedPoses, f"{NODE}/get_named_poses").poses
+    assert [pose.name for pose in poses] == ["upright", "hanging"]
+    request = GetNamedPoses.Request()
+    request.tags.tags = ["parking"]
+    assert not graph.call(GetNamedPoses, f"{NODE}/get_named_poses", tags=request.tags).poses
+    state = EntityState(pose=poses[1].pose)
+    set_request = dict(entity="pendulum", state=state, set_pose=True)
+    assert (
+        graph.call(SetEntityState, f"{NODE}/set_entity_state", **set_request).result.result == OK
+    )
+    world = graph.call(GetCurrentWorld, f"{NODE}/get_current_world").world
+    worlds = graph.call(GetAvailableWorlds, f"{NODE}/get_available_worlds").worlds
+    assert worlds == [world] and world.name == "pendulum"
+    more = dict(additional_sources=["/tmp/worlds"])
+    refused = graph.call(GetAvailableWorlds, f"{NODE}/get_available_worlds", **more).result
+    assert refused.result == Result.RESULT_FEATURE_UNSUPPORTED
+    more["continue_on_error"] = True
+    assert graph.call(GetAvailableWorlds, f"{NODE}/get_available_worlds", **more).worlds == worlds
+
+
+def test_every_service_of_the_package_answers(graph):
+    """What is not supported says so with the standard's code, and the features are true to it."""
+    simulator = graph.simulator(start="paused")
+    q = simulator.runner.plant.q.copy()
+    features = graph.call(GetSimulatorFeatures, f"{NODE}/get_simulator_features").features.features
+    for name in UNSUPPORTED:
+        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
+        result = graph.call(getattr(srv, name), f"{NODE}/{snake}").result
+        assert result.result == Result.RESULT_FEATURE_UNSUPPORTED and result.error_message
+    offered = {name.rpartition("/")[2] for name, _ in simulator.get_service_names_and_types()}
+    snakes = {
+        "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
+        for name in dir(srv)
+        if name[0].isupper() and not name.endswith(("_Request", "_Response", "_Event"))
+    }
+    assert snakes <= offered and len(snakes) == 22
+    for name, there in (
+        ("SPAWNING", False),
+        ("DELETING", False),
+        ("WORLD_LOADING", False),
+        ("ENTITY_INFO_SETTING", False),
+        ("ENTITY_BOUNDS_CONVEX", False),
+        ("POSE_BOUNDS", False),
+        ("ENTITY_BOUNDS", True),
+        ("STEP_SIMULATION_ACTION", True),
+    ):
+        assert (getattr(SimulatorFeatures, name) in features) == there
+    assert np.array_equal(simulator.runner.plant.q, q)
+
+
+class Stepping:
+    """A goal of the action, and what comes of it."""
+
+    def __init__(self, graph, steps):
+        self._graph, self.feedback = graph, []
+        self._client = ActionClient(graph.probe, SimulateSteps, f"{NODE}/simulate_steps")
+        graph.until(self._client.server_is_ready)
+        sent = self._client.send_goal_async(
+            SimulateSteps.Goal(steps=steps), lambda message: self.feedback.append(message.feedback)
+        )
+        graph.until(sent.done)
+        self.goal = sent.result()
+
+    def result(self):
+        """(status, result) at its end."""
+        asked = self.goal.get_result_async()
+        self._graph.until(asked.done)
+        return asked.result().status, asked.result().result.result
+
+    def close(self) -> None:
+        self._client.destroy()
+
+
+def test_the_action_steps_and_tells_how_far_it_is(graph):
+    simulator = graph.simulator(start="paused", initial__orientation=[0.96, 0.28, 0.0, 0.0])
+    plant = simulator.runner.plant
+    stepping = Stepping(graph, 50)
+    status, result = stepping.result()
+    assert (status, result.result) == (GoalStatus.STATUS_SUCCEEDED, OK)
+    assert plant.steps == 50 * plant.setup.tick_steps
+    graph.until(lambda: stepping.feedback and stepping.feedback[-1].completed_steps == 50)
+    told = [(each.completed_steps, each.remaining_steps) for each in stepping.feedback]
+    assert all(done + left == 50 for done, left in told) and told == sorted(told)
+    stepping.close()
+
+
+def test_the_action_is_canceled_and_nobody_else_steps_meanwhile(graph):
+    simulator = graph.simulator(start="paused")
+    stepping = Stepping(graph, 10**9)
+    graph.until(lambda: stepping.feedback)
+    other = Stepping(graph, 1)
+    assert not other.goal.accepted
+    canceled = stepping.goal.cancel_goal_async()
+    graph.until(canceled.done)
+    status, result = stepping.result()
+    assert status == GoalStatus.STATUS_CANCELED
+    assert (result.result, result.error_message) == (Result.RESULT_OPERATION_FAILED, "canceled")
+    steps = simulator.runner.plant.steps
+    again = Stepping(graph, 2)
+    assert again.result()[0] == GoalStatus.STATUS_SUCCEEDED
+    assert simulator.runner.plant.steps == steps + 2 * simulator.runner.plant.setup.tick_steps
+    for each in (stepping, other, again):
+        each.close()
+
+
+def test_the_action_ends_where_time_runs_or_the_node_stops(graph):
+    simulator = graph.simulator(start="paused")
+    stepping = Stepping(graph, 10**9)
+    graph.until(lambda: stepping.feedback)
+    set_state(graph, SimulationState.STATE_PLAYING)
+    status, result = stepping.result()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.result == Result.RESULT_OPERATION_FAILED and "paused" in result.error_message
+    playing = Stepping(graph, 1)
+    assert playing.result()[0] == GoalStatus.STATUS_ABORTED
+    set_state(graph, SimulationState.STATE_PAUSED)
+    last = Stepping(graph, 10**9)
+    graph.until(lambda: last.feedback)
+    begin = time.monotonic()
+    simulator.trigger_deactivate()
+    assert last.result()[0] == GoalStatus.STATUS_ABORTED and time.monotonic() < begin + 30.0
+    for each in (stepping, playing, last):
+        each.close()

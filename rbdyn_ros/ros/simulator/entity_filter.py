@@ -1,37 +1,90 @@
 """Which entities a request of `simulation_interfaces` asks for.
 
 It is written without that package, which few have. Names are matched by POSIX extended regular
-expressions, as the interface has it, by the C library's own `regcomp`. The simulator declares no
-tags, categories or bounds of entities: a request that filters by them is refused.
+expressions, as the interface has it, by the C library's own `regcomp`. Bounds are spheres and
+boxes along the axes of the world; other bounds are refused.
 """
 
 import ctypes
+import math
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 _EXTENDED = 1  # REG_EXTENDED of glibc, musl, the BSDs and macOS
 _ROOM = 512  # bytes for a regex_t, 32 to 64 on all of them
-_EMPTY = 0  # Bounds.TYPE_EMPTY
+EMPTY, BOX, CONVEX_HULL, SPHERE = 0, 1, 2, 3  # Bounds.TYPE_*
+_ALL = 1  # TagsFilter.FILTER_MODE_ALL
+Corner = tuple[float, float, float]
+
+
+class Entity(NamedTuple):
+    """What the simulator says of one body."""
+
+    name: str
+    category: int  # of EntityCategory
+    description: str
+    tags: tuple[str, ...]
+    lower: Corner  # of the box around it [m, world]
+    upper: Corner
 
 
 class Unsupported(ValueError):
     """A filter that the simulator does not know."""
 
 
-def entities(filters, names: Iterable[str]) -> list[str]:
-    """The names that match an EntityFilters message, in their order.
+def choose(filters: Any, entities: Iterable[Entity]) -> list[Entity]:
+    """The entities that match an EntityFilters message, in their order.
 
-    Unsupported names what is asked for beyond names; ValueError says why the expression is none.
+    Unsupported names bounds of a kind that is not known; ValueError says what is wrong with the
+    expression or the bounds.
     """
-    given = {
-        "tags": bool(filters.tags.tags),
-        "categories": bool(filters.categories),
-        "bounds": filters.bounds.type != _EMPTY or bool(filters.bounds.points),
-    }
-    for what, wanted in given.items():
-        if wanted:
-            advice = f"leave filters.{what} empty and filter by name"
-            raise Unsupported(f"entities have no {what} here; {advice}")
-    return matching(filters.filter, names) if filters.filter else list(names)
+    found = list(entities)
+    if filters.filter:
+        names = matching(filters.filter, [entity.name for entity in found])
+        found = [entity for entity in found if entity.name in names]
+    if filters.categories:
+        wanted = {category.category for category in filters.categories}
+        found = [entity for entity in found if entity.category in wanted]
+    within = _test(filters.bounds)
+    return [entity for entity in found if has_tags(filters.tags, entity.tags) and within(entity)]
+
+
+def has_tags(asked: Any, tags: Iterable[str]) -> bool:
+    """Whether a TagsFilter message lets these tags pass: any of its own, or all of them."""
+    if not asked.tags:
+        return True
+    return (all if asked.filter_mode == _ALL else any)(tag in tuple(tags) for tag in asked.tags)
+
+
+def _test(bounds: Any):
+    """Whether an entity's box overlaps with a Bounds message. Unsupported, ValueError."""
+    points = [(p.x, p.y, p.z) for p in bounds.points]
+    if bounds.type == EMPTY and not points:
+        return lambda entity: True
+    if bounds.type not in (BOX, SPHERE):
+        raise Unsupported(
+            f"filters.bounds has type {bounds.type}; give a box ({BOX}) or a sphere ({SPHERE})"
+        )
+    if len(points) != 2 or not all(map(math.isfinite, (*points[0], *points[1]))):
+        raise ValueError(
+            f"filters.bounds has {len(points)} points; a box has two corners and a sphere its "
+            "center and its radius as x, finite numbers"
+        )
+    if bounds.type == BOX:
+        upper, lower = (tuple(map(pick, *points)) for pick in (max, min))
+        return lambda entity: all(
+            a <= d and c <= b for a, b, c, d in zip(entity.lower, entity.upper, lower, upper)
+        )
+    center, radius = points[0], points[1][0]
+    if radius < 0.0:
+        raise ValueError(f"filters.bounds has the radius {radius:g} m; it must be >= 0")
+    return lambda entity: (
+        math.dist(center, tuple(map(_clip, center, entity.lower, entity.upper))) <= radius
+    )
+
+
+def _clip(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
 
 
 def matching(expression: str, names: Iterable[str]) -> list[str]:

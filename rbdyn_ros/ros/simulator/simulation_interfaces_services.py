@@ -3,26 +3,33 @@
 Only what is true is declared.
 
 A step is a tick, after which the state is published. Time never goes back, so a reset is one of
-the state.
+the state. There is one world with two entities, the cart and the rod: what would load, spawn,
+delete or rename answers that it is not supported. An older release of the package lacks some of
+the services; those are left out.
 """
 
+from typing import Any
+
 import numpy as np
+import simulation_interfaces.srv as srv  # pyright: ignore[reportMissingImports]
+from geometry_msgs.msg import Vector3
 
 # The package is optional, and not on PyPI: pyright finds it only in a ROS workspace.
 from simulation_interfaces.msg import (  # pyright: ignore[reportMissingImports]
+    Bounds,
+    EntityCategory,
+    EntityInfo,
+    EntityState,
+    NamedPose,
+    Resource,
     Result,
     SimulationState,
     SimulatorFeatures,
 )
 from simulation_interfaces.srv import (  # pyright: ignore[reportMissingImports]
-    GetEntities,
-    GetEntityState,
-    GetSimulationState,
-    GetSimulatorFeatures,
     ResetSimulation,
     SetEntityState,
     SetSimulationState,
-    StepSimulation,
 )
 
 from rbdyn_ros.geometry import unit_quaternion
@@ -30,40 +37,70 @@ from rbdyn_ros.parameters import check, initial_state
 from rbdyn_ros.parameters.tables import lookup
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz, wxyz, xyz
 from rbdyn_ros.ros.node import ManagedNode
-from rbdyn_ros.ros.simulator.entity_filter import Unsupported, entities
+from rbdyn_ros.ros.simulator.entity_filter import Entity, Unsupported, choose, has_tags
+from rbdyn_ros.ros.simulator.simulate_steps import StepAction
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import PAUSED, PLAYING
 from rbdyn_ros.types import State
+from rbdyn_ros.view.scene import CART as CART_EDGES
 
 CART, ROD = "cart", "pendulum"
-FEATURES = (
-    SimulatorFeatures.ENTITY_STATE_GETTING,
-    SimulatorFeatures.ENTITY_STATE_SETTING,
-    SimulatorFeatures.SIMULATION_RESET,
-    SimulatorFeatures.SIMULATION_RESET_STATE,
-    SimulatorFeatures.SIMULATION_STATE_GETTING,
-    SimulatorFeatures.SIMULATION_STATE_SETTING,
-    SimulatorFeatures.SIMULATION_STATE_PAUSE,
-    SimulatorFeatures.STEP_SIMULATION_SINGLE,
-    SimulatorFeatures.STEP_SIMULATION_MULTIPLE,
+_FEATURES = (  # by name: an older release lacks some
+    *("NAMED_POSES", "ENTITY_TAGS", "ENTITY_BOUNDS", "ENTITY_BOUNDS_BOX", "ENTITY_CATEGORIES"),
+    *("ENTITY_STATE_GETTING", "ENTITY_STATE_SETTING", "ENTITY_INFO_GETTING", "SIMULATION_RESET"),
+    *("SIMULATION_RESET_STATE", "SIMULATION_STATE_GETTING", "SIMULATION_STATE_SETTING"),
+    *("SIMULATION_STATE_PAUSE", "STEP_SIMULATION_SINGLE", "STEP_SIMULATION_MULTIPLE"),
+    *("STEP_SIMULATION_ACTION", "WORLD_INFO_GETTING", "AVAILABLE_WORLDS", "WORLD_TAGS"),
 )
+FEATURES = [
+    getattr(SimulatorFeatures, name) for name in _FEATURES if hasattr(SimulatorFeatures, name)
+]
+WORLD, WORLD_TAGS = "pendulum", ["pendulum"]
+POSES = {  # name: what it is, orientation w x y z of the rod
+    "upright": ("The rod stands upright.", (1.0, 0.0, 0.0, 0.0)),
+    "hanging": ("The rod hangs down.", (0.0, 1.0, 0.0, 0.0)),
+}
+POSE_TAGS = ["spawn"]
+_NO_SPAWNING = "the cart and the pendulum are always there; nothing is spawned or deleted"
+_NO_LOADING = f"there is one world, '{WORLD}': change its parameters instead"
+UNSUPPORTED = {  # service: why
+    "SpawnEntity": _NO_SPAWNING,
+    "SpawnEntities": _NO_SPAWNING,
+    "DeleteEntity": _NO_SPAWNING,
+    "GetSpawnables": _NO_SPAWNING,
+    "SetEntityInfo": "names, categories and tags of the entities are fixed",
+    "GetNamedPoseBounds": "the named poses have no bounds",
+    "LoadWorld": _NO_LOADING,
+    "UnloadWorld": _NO_LOADING,
+}
 
 
 class SimulationInterfacesServices:
-    """get_simulator_features, get/set_simulation_state, reset_simulation, step_simulation,
-    get_entities, get/set_entity_state.
-    """
+    """All services of the package, and its action."""
 
     def __init__(self, node: ManagedNode, runner: Runner):
         self._node, self._runner, self._stopped = node, runner, False
-        node.create_service(GetSimulatorFeatures, "~/get_simulator_features", self._features)
-        node.create_service(GetSimulationState, "~/get_simulation_state", self._get_state)
-        node.create_service(SetSimulationState, "~/set_simulation_state", self._set_state)
-        node.create_service(ResetSimulation, "~/reset_simulation", self._reset)
-        node.create_service(StepSimulation, "~/step_simulation", self._step)
-        node.create_service(GetEntities, "~/get_entities", self._entities)
-        node.create_service(GetEntityState, "~/get_entity_state", self._get_entity)
-        node.create_service(SetEntityState, "~/set_entity_state", self._set_entity)
+        services = {
+            "GetSimulatorFeatures": self._features,
+            "GetSimulationState": self._get_state,
+            "SetSimulationState": self._set_state,
+            "ResetSimulation": self._reset,
+            "StepSimulation": self._step,
+            "GetEntities": self._get_entities,
+            "GetEntitiesStates": self._get_entities,
+            "GetEntityState": self._get_entity,
+            "SetEntityState": self._set_entity,
+            "GetEntityInfo": self._get_info,
+            "GetEntityBounds": self._get_bounds,
+            "GetNamedPoses": self._get_poses,
+            "GetCurrentWorld": self._get_world,
+            "GetAvailableWorlds": self._get_worlds,
+            **{name: self._refuse(why) for name, why in UNSUPPORTED.items()},
+        }
+        for name, answer in services.items():
+            if kind := getattr(srv, name, None):
+                node.create_service(kind, f"~/{_in_snake_case(name)}", answer)
+        StepAction(node, runner)
 
     def _features(self, request, response):
         response.features.features = FEATURES
@@ -119,35 +156,121 @@ class SimulationInterfacesServices:
         response.result = _result(refusal)
         return response
 
-    def _entities(self, request, response):
+    def _entities(self) -> list[Entity]:
+        """The entities where they are now."""
+        plant = self._runner.plant
+        x, y = plant.q[:2].tolist()
+        a, b, c = CART_EDGES
+        params = self._node.parameters.values
+        tip = plant.to_world((0.0, 0.0, params["rod.length"]))
+        ends, radius = np.array(((0.0, 0.0, 0.0), tip)), params["rod.radius"]
+        lower, upper = (
+            (bound + sign * radius + (x, y, 0.0)).tolist()
+            for bound, sign in ((ends.min(axis=0), -1.0), (ends.max(axis=0), 1.0))
+        )
+        return [
+            Entity(
+                *(CART, EntityCategory.CATEGORY_ROBOT, "the cart, which slides in a plane"),
+                *(("cart", "actuated"), (x - a / 2, y - b / 2, -c), (x + a / 2, y + b / 2, 0.0)),
+            ),
+            Entity(
+                ROD,
+                EntityCategory.CATEGORY_DYNAMIC_OBJECT,
+                "the rod, ball-jointed to the cart; its pose is that of the joint",
+                ("rod",),
+                tuple(lower),
+                tuple(upper),
+            ),
+        ]
+
+    def _find(self, name: str, response: Any) -> Entity | None:
+        """The entity of that name; None, and the result says so, where there is none."""
+        found = [entity for entity in self._entities() if entity.name == name]
+        response.result = _result("") if found else _not_found(name)
+        return found[0] if found else None
+
+    def _get_entities(self, request, response):
         try:
-            response.entities = entities(request.filters, (CART, ROD))
+            found = choose(request.filters, self._entities())
         except Unsupported as unsupported:
             response.result = _unsupported(str(unsupported))
         except ValueError as error:
             response.result = _result(str(error))
         else:
+            response.entities = [entity.name for entity in found]
+            if hasattr(response, "states"):
+                response.states = [self._state(name) for name in response.entities]
             response.result = _result("")
         return response
 
     def _get_entity(self, request, response):
-        if request.entity not in (CART, ROD):
-            response.result = _not_found(request.entity)
-            return response
-        plant, state = self._runner.plant, response.state
+        if entity := self._find(request.entity, response):
+            response.state = self._state(entity.name)
+        return response
+
+    def _state(self, entity: str) -> EntityState:
+        plant, state = self._runner.plant, EntityState()
         set_stamp(state.header.stamp, plant.stamp)
         state.header.frame_id = self._node.frames.world
         set_xyz(state.pose.position, (*plant.q[:2], 0.0))
         set_xyz(state.twist.linear, (*plant.v[:2], 0.0))
         set_quaternion(
-            state.pose.orientation, (1.0, 0.0, 0.0, 0.0) if request.entity == CART else plant.q[2:]
+            state.pose.orientation, (1.0, 0.0, 0.0, 0.0) if entity == CART else plant.q[2:]
         )
         set_xyz(
             state.twist.angular,
-            (0.0, 0.0, 0.0) if request.entity == CART else plant.to_world(plant.v[2:]),
+            (0.0, 0.0, 0.0) if entity == CART else plant.to_world(plant.v[2:]),
         )
+        return state
+
+    def _get_info(self, request, response):
+        if entity := self._find(request.entity, response):
+            response.info = EntityInfo(
+                category=EntityCategory(category=entity.category),
+                description=entity.description,
+                tags=list(entity.tags),
+            )
+        return response
+
+    def _get_bounds(self, request, response):
+        """The upper right corner, then the lower left one."""
+        if entity := self._find(request.entity, response):
+            response.bounds = Bounds(type=Bounds.TYPE_BOX)
+            response.bounds.points = [
+                Vector3(x=x, y=y, z=z) for x, y, z in (entity.upper, entity.lower)
+            ]
+        return response
+
+    def _get_poses(self, request, response):
+        if has_tags(request.tags, POSE_TAGS):
+            for name, (what, orientation) in POSES.items():
+                pose = NamedPose(name=name, description=what, tags=POSE_TAGS)
+                set_quaternion(pose.pose.orientation, orientation)
+                response.poses.append(pose)
         response.result = _result("")
         return response
+
+    def _get_world(self, request, response):
+        response.world, response.result = _world(), _result("")
+        return response
+
+    def _get_worlds(self, request, response):
+        """Further sources are refused, unless they may fail."""
+        if request.additional_sources and not request.continue_on_error:
+            response.result = _unsupported(_NO_LOADING)
+            return response
+        response.worlds = [_world()] if has_tags(request.filter, WORLD_TAGS) else []
+        response.result = _result("")
+        return response
+
+    def _refuse(self, why: str):
+        """The answer of a service that is not supported, and why."""
+
+        def answer(request, response):
+            response.result = _unsupported(why)
+            return response
+
+        return answer
 
     def _set_entity(self, request, response):
         if request.entity != ROD:
@@ -194,6 +317,21 @@ class SimulationInterfacesServices:
             for name, part in zip(names, parts)
         }
         return initial_state({**self._node.parameters.values, **given})
+
+
+def _in_snake_case(name: str) -> str:
+    """get_entity_state of GetEntityState."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).removeprefix("_")
+
+
+def _world() -> Any:
+    from simulation_interfaces.msg import WorldResource  # pyright: ignore[reportMissingImports]
+
+    what = "The rod on the cart, which slides in a plane without end."
+    resource = Resource(uri=f"package://rbdyn_ros/{WORLD}")
+    return WorldResource(
+        name=WORLD, world_resource=resource, description=what, tags=list(WORLD_TAGS)
+    )
 
 
 def _result(refusal: str, code: int = Result.RESULT_OPERATION_FAILED) -> Result:

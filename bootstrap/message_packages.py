@@ -1,4 +1,6 @@
-"""tf2_msgs, which no wheel holds, built from its one message by the generator's wheels."""
+"""Packages of messages that no wheel holds, built from their definitions by the wheels of the
+generator.
+"""
 
 import re
 import shutil
@@ -8,25 +10,35 @@ from bootstrap.console import run
 from bootstrap.place import ROOT, environment
 from bootstrap.steps import STATE
 
-SOURCE = ROOT / "bootstrap" / "tf2_msgs"
+TF2, SIMULATION = "tf2_msgs", "simulation_interfaces"
 
 # The wheels' CMake files name folders of the machine that built them.
 BUILDER_INCLUDE = re.compile(r'/opt/python/[^;"/]*/include/python3\.\d+')
 BUILDER_PACKAGES = re.compile(r'/opt/python/[^;"/]*/lib/python3\.\d+/site-packages')
 
 
-def build(place, keep_open):
-    """Build tf2_msgs with CMake and install it into the environment."""
+def source(name):
+    """Return the folder of a package's definitions."""
+    return ROOT / "bootstrap" / name
+
+
+def definitions(name):
+    """Return the text that a package is made from."""
+    return "\n".join(path.read_text() for path in sorted(source(name).rglob("*.*")))
+
+
+def build(place, name, keep_open):
+    """Build a package with CMake and install it into the environment."""
     point_at_this_machine(place)
     state, env = place.prefix / STATE, environment(place)
-    log, folder = state / "tf2_msgs.log", state / "tf2_msgs.build"
+    log, folder = state / f"{name}.log", state / f"{name}.build"
     shutil.rmtree(folder, ignore_errors=True)
     cmake = place.prefix / "bin" / "cmake"
     run(
         [
             cmake,
             "-S",
-            SOURCE,
+            source(name),
             "-B",
             folder,
             "-G",

@@ -1,0 +1,88 @@
+"""The action `simulate_steps` of `simulation_interfaces`: ticks of a paused simulation.
+
+One goal at a time; there is feedback until the last tick or a cancellation.
+"""
+
+import threading
+import time
+
+from rclpy.action.server import ActionServer, CancelResponse, GoalResponse, ServerGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
+
+# The package is optional, and not on PyPI: pyright finds it only in a ROS workspace.
+from simulation_interfaces.action import SimulateSteps  # pyright: ignore[reportMissingImports]
+from simulation_interfaces.msg import Result  # pyright: ignore[reportMissingImports]
+
+from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.simulation.runner import Runner
+
+FEEDBACK_PERIOD = 0.05  # [s] between two messages of feedback
+
+
+class StepAction:
+    """The action's server; its ticks pass in a thread of its own."""
+
+    def __init__(self, node: ManagedNode, runner: Runner):
+        self._runner, self._busy = runner, threading.Lock()
+        self._server = ActionServer(
+            node,
+            SimulateSteps,
+            "~/simulate_steps",
+            self._execute,
+            goal_callback=self._accept,
+            cancel_callback=lambda goal: CancelResponse.ACCEPT,
+            callback_group=ReentrantCallbackGroup(),
+        )
+
+    def _accept(self, goal) -> GoalResponse:
+        """One goal at a time; the next one is rejected meanwhile."""
+        free = self._busy.acquire(blocking=False)
+        return GoalResponse.ACCEPT if free else GoalResponse.REJECT
+
+    async def _execute(self, goal: ServerGoalHandle) -> SimulateSteps.Result:
+        """Let the ticks pass; the executor does other work meanwhile."""
+        done: Future = Future()
+        thread = threading.Thread(
+            target=self._step, args=(goal, done), name="simulate_steps", daemon=True
+        )
+        thread.start()
+        try:
+            refusal = await done
+        finally:
+            thread.join()
+            self._busy.release()
+        canceled = goal.is_cancel_requested
+        if canceled:
+            goal.canceled()
+            refusal = refusal or "canceled"
+        elif refusal:
+            goal.abort()
+        else:
+            goal.succeed()
+        code = Result.RESULT_OPERATION_FAILED if refusal else Result.RESULT_OK
+        return SimulateSteps.Result(result=Result(result=code, error_message=refusal))
+
+    def _step(self, goal: ServerGoalHandle, done: Future) -> None:
+        """Take the ticks of a goal; why they ended early, or "", is the future's result."""
+        refusal = ""
+        try:
+            steps, completed, told = goal.request.steps, 0, time.monotonic()
+            while completed < steps and goal.is_active and not goal.is_cancel_requested:
+                refusal = self._runner.step()
+                if refusal:
+                    break
+                completed += 1
+                if time.monotonic() >= told + FEEDBACK_PERIOD:
+                    told = time.monotonic()
+                    self._tell(goal, completed)
+            self._tell(goal, completed)
+        except Exception as error:  # the node was destroyed meanwhile
+            refusal = f"the simulation has ended: {error}"
+        done.set_result(refusal)
+
+    def _tell(self, goal: ServerGoalHandle, completed: int) -> None:
+        remaining = goal.request.steps - completed
+        goal.publish_feedback(
+            SimulateSteps.Feedback(completed_steps=completed, remaining_steps=remaining)
+        )
