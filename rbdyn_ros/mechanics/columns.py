@@ -152,5 +152,5 @@ FREE, USED, STAMP, RESTS, LAST_REST = (_n + c for c in range(5))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
 # the list of near pairs, and how far a body may have moved since it was made [m]; how far a point
-# of contact has gone along a rim in the step [radii], and the piece of a step in which it may.
-TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, TRAVEL, LEAST, CLOCK = offsets(*[1] * 9)
+# of contact has gone along a rim in the step [radii], and how long steps are [s].
+TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, TRAVEL, STEP, CLOCK = offsets(*[1] * 9)

@@ -108,7 +108,8 @@ def follows_rims(m, h):
     """Whether the points of contact have gone little way along rims in a part h of a step, or it
     is too short to be divided.
     """
-    return arena.clock(m)[c.TRAVEL] <= FARTHEST or h <= arena.clock(m)[c.LEAST]
+    clock = arena.clock(m)
+    return clock[c.TRAVEL] <= FARTHEST or h <= LEAST_PIECE * clock[c.STEP]
 
 
 @part
@@ -333,7 +334,7 @@ def advance(m, h, n):
                 return k
         return n
     is_whole, taken, left, piece = arena.clock(m)[c.WHOLE] != 0.0, 0, h, h
-    arena.clock(m)[c.LEAST] = LEAST_PIECE * h
+    arena.clock(m)[c.STEP] = h
     while taken < n:
         if whole_step(m, h) if is_whole else step(m, piece):
             left -= piece

@@ -171,36 +171,37 @@ def solve(m, tolerance, h):
 
 
 @part
-def is_slow(m, h):
-    """Whether the bodies move no faster, in the mean, than their weights make them in SLOW steps
-    of h.
-    """
+def is_slow(m):
+    """Whether the bodies move, in the mean, no faster than weights make them in SLOW steps."""
     bodies, moving, given = arena.bodies(m), 0.0, 0.0
     for i in range(len(bodies)):
         p, l, f = get(bodies, i, c.P), get(bodies, i, c.L), get(bodies, i, c.F)
         moving += vec.dot(p, vec.times(get(bodies, i, c.IM), p))
         moving += vec.dot(l, vec.times(get(bodies, i, c.IJ), l))
         given += vec.dot(f, vec.times(get(bodies, i, c.IM), f))
-    return moving <= (SLOW * h) ** 2 * given
+    return moving <= (SLOW * arena.clock(m)[c.STEP]) ** 2 * given
 
 
 @part
 def solve_slow(m, tolerance, h):
     """The impulses of colliders that hardly move, by Newton's method, if their matrix has room;
-    whether they were found. Where not, Newton's method rests for 1, 2, 4, ... LONGEST_REST rounds.
+    whether they were found. Where not, Newton's method rests for 1, 2, 4, ... LONGEST_REST rounds,
+    of which those at the node, h = 0, are none: velocities that are read change no rest.
     """
     count = arena.counters(m)
-    if h == 0.0:
+    if h == 0.0 and (count[c.RESTS] > 0 or not is_slow(m)):
         return False
-    if count[c.RESTS] > 0 or not is_slow(m, h) or not skyline.follow(m):
+    if count[c.RESTS] > 0 or not is_slow(m) or not skyline.follow(m):
         count[c.RESTS] = max(count[c.RESTS] - 1, 0)
         count[c.FRESH] = 0
         return False
     restart(m)
     if solve_lagrangian(m, 0.3 * tolerance):
-        count[c.LAST_REST] = 0
+        count[c.LAST_REST] = 0 if h > 0.0 else count[c.LAST_REST]
         return True
     restart(m)
+    if h == 0.0:
+        return False
     count[c.LAST_REST] = count[c.RESTS] = min(max(1, 2 * count[c.LAST_REST]), LONGEST_REST)
     return False
 
