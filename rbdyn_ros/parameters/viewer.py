@@ -4,6 +4,8 @@ from typing import Annotated, NamedTuple
 
 from rbdyn_ros.schema import spec, table
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")  # addresses of this machine alone
+
 
 class Viewer(NamedTuple):
     """The live view."""

@@ -54,7 +54,8 @@ class Drawing:
     """The nodes of one page. A node is written only where its value has changed."""
 
     def __init__(self, scene: viser.SceneApi):
-        self._scene, self._written = scene, {}
+        self._scene = scene
+        self._written: dict[tuple[int, str], Any] = {}  # by the node's id and its attribute
         scene.set_up_direction("+z")
         self._ground()
         self._pendulum = scene.add_frame("/pendulum", show_axes=False)
@@ -136,7 +137,7 @@ class Drawing:
         scene, before, self._shape = self._scene, self._shape, shape
         if before is None or before[:2] != shape[:2]:
             if self.rod is not None:
-                self.rod.remove()
+                self._remove(self.rod)
             self.rod = self._rod("/pendulum/rod", shape, None)
             tip = scene.add_icosphere(
                 "/pendulum/tip",
@@ -163,7 +164,7 @@ class Drawing:
                 self._write(node, "position", _middle(solid))
         else:
             for node in self._solids:
-                node.remove()
+                self._remove(node)
             self._solids = [self._solid(solid) for solid in shape.solids]
 
     def _rod(self, name: str, shape: Shape, opacity: float | None) -> Any:
@@ -263,6 +264,11 @@ class Drawing:
         self._write(frame, "position", (*ghost.cart, 0.0))
         self._write(frame, "wxyz", ghost.attitude)
         self._write(cart, "position", (*ghost.cart, -0.5 * CART[2]))
+
+    def _remove(self, node: Any) -> None:
+        """Remove a node, and forget what was written to it: the next may have its id."""
+        self._written = {key: v for key, v in self._written.items() if key[0] != id(node)}
+        node.remove()
 
     def _write(self, node: Any, name: str, value: Any) -> None:
         """Set an attribute of a node where it differs from the last value written."""

@@ -1,9 +1,10 @@
 """The live view: one page in the browser that shows what a source gives and takes what a person
 does.
 
-The page draws in a thread of its own, at most `rate` times a second and only while a browser
-looks; it asks the source for the newest state, so frames are dropped and never queued. viser keeps
-the newest value of each property only, so a browser that stops reading costs nothing.
+A thread of its own asks the source for the newest state, at most `rate` times a second, and has it
+drawn while a browser looks, so frames are dropped and never queued; what writes to viser is done
+in the thread of its event loop (`Writer`). viser keeps the newest value of each property only, so
+a browser that stops reading costs nothing.
 """
 
 import io
@@ -16,6 +17,7 @@ import traceback
 import webbrowser
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import viser
@@ -27,6 +29,7 @@ from rbdyn_ros.view.drawing import Drawing, Look, Spring
 from rbdyn_ros.view.panel import Panel
 from rbdyn_ros.view.plots import Plots
 from rbdyn_ros.view.scene import REFUSED, ZERO, Control, SceneState, Source
+from rbdyn_ros.view.server import Writer, start
 from rbdyn_ros.view.toolbar import Toolbar
 
 PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next
@@ -63,10 +66,9 @@ class Page:
         """
         self.options = {p.name: p.default for p in VIEWER} | dict(options or {})
         self.source = cast(Source, _WithOwn(source, self.options))
-        with redirect_stdout(io.StringIO()):  # where it is, which its owner says
-            self._server = viser.ViserServer(
-                self.options["host"], self.options["port"], verbose=False
-            )  # without a label, whose place says whether the page is connected
+        self._server = start(self.options["host"], self.options["port"])
+        # which has no label: its place says whether the page is connected
+        self._write = Writer(self._server)
         self.url = f"http://{self.options['host']}:{self._server.get_port()}"
         self._grab: Grab | None = None
         self._drawn: SceneState | None = None
@@ -76,8 +78,8 @@ class Page:
         self.frames = 0  # drawn so far
         self._lay_out()
         self._parts = (
-            Part(PLOT_PERIOD, self._draw_plots),
-            Part(WORD_PERIOD, self._toolbar.draw),
+            Part(PLOT_PERIOD, lambda state: self._write(self._draw_plots)),
+            Part(WORD_PERIOD, lambda state: self._write(self._toolbar.draw, state)),
             Part(PANEL_PERIOD, lambda state: self._panel.refresh()),
         )
 
@@ -88,16 +90,20 @@ class Page:
     def close(self) -> None:
         """End the page; the source is its owner's to close."""
         self._ended.set()
-        for client in self._server.get_clients().values():
-            with suppress(Exception):  # it may be gone by now
-                client.add_notification("The live view has ended", FAREWELL)
-                client.flush()
-        self._server.flush()
+        with suppress(RuntimeError, TimeoutError):  # it has stopped already
+            self._write(self._say_farewell)
         if self._thread.is_alive():
             self._thread.join(timeout=2.0)
         self._panel.close()
         with redirect_stdout(io.StringIO()):
             self._server.stop()
+
+    def _say_farewell(self) -> None:
+        for client in self._server.get_clients().values():
+            with suppress(Exception):  # it may be gone by now
+                client.add_notification("The live view has ended", FAREWELL)
+                client.flush()
+        self._server.flush()
 
     def open_browser(self) -> None:
         """Show it in this machine's browser, where there is a display."""
@@ -126,18 +132,18 @@ class Page:
         self._drawing = Drawing(server.scene)
         self._drawing.on_rod = self._make_draggable
         self._make_draggable(self._drawing.cart)
-        self._toolbar = Toolbar(gui, self.source, self._say_refusal)
+        self._toolbar = Toolbar(gui, self.source, self._say_refusal, self._write)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Plots"):
             self._plots = Plots(gui)
         parameters = tabs.add_tab("Parameters")
-        self._panel = Panel(gui, parameters, self.source)
+        self._panel = Panel(gui, parameters, self.source, self._write)
         self._panel.refresh()
         with tabs.add_tab("Events"):
             self._toolbar.add_events(gui)
 
         @server.on_client_connect
-        def _(client: viser.ClientHandle) -> None:
+        async def _(client: viser.ClientHandle) -> None:
             if client.camera.image_height > PORTRAIT * client.camera.image_width:
                 client.camera.position, client.camera.look_at = PHONE
 
@@ -192,10 +198,10 @@ class Page:
         if refusal := self.source.set_point(x, y):
             self._say_refusal(event.client, "Set point", refusal)
 
-    @staticmethod
-    def _say_refusal(client: viser.ClientHandle | None, what: str, refusal: str) -> None:
+    def _say_refusal(self, client: viser.ClientHandle | None, what: str, refusal: str) -> None:
         if client is not None and refusal:
-            client.add_notification(what, refusal, auto_close_seconds=6.0, color="red")
+            say = partial(client.add_notification, auto_close_seconds=6.0, color="red")
+            self._write(say, what, refusal)
 
     # the thread
 
@@ -220,7 +226,7 @@ class Page:
         if not self._server.get_clients():
             return False
         if state is not None:
-            self._draw(state)
+            self._write(self._draw, state)
         now = time.monotonic()
         for part in self._parts:
             if now >= part.due:
@@ -232,8 +238,7 @@ class Page:
         grab, spring = self._grab, None
         if grab is not None:
             spring = self._pull(state, grab)
-        with self._server.atomic():
-            self._drawing.draw(state, self.source.ghost(), self._look(), spring)
+        self._drawing.draw(state, self.source.ghost(), self._look(), spring)
         self.frames, self._drawn = self.frames + 1, state
 
     def _look(self) -> Look:
@@ -251,7 +256,7 @@ class Page:
         self.source.set_disturbance(grab.height, force)
         return Spring(point, pointer, force)
 
-    def _draw_plots(self, state: SceneState | None) -> None:
+    def _draw_plots(self) -> None:
         events = self.source.events(self._next_event)
         if events:
             self._next_event = events[-1].number + 1

@@ -4,12 +4,14 @@ import math
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import viser
 
 from rbdyn_ros.schema import Parameter, expected, format_value
 from rbdyn_ros.view.scene import Control, Source
+from rbdyn_ros.view.server import Writer
 
 REFUSED = 8.0  # [s] for which a refusal is shown
 _SPANS = {  # where neither range nor default says how far a slider goes: by the unit
@@ -32,23 +34,22 @@ class Panel:
     value first come: what a hand does faster than the source is dropped.
     """
 
-    def __init__(self, gui: viser.GuiApi, container: Any, source: Source):
+    def __init__(self, gui: viser.GuiApi, container: Any, source: Source, write: Writer):
         self._gui, self._container, self._source = gui, container, source
+        self._write = write
         self._inputs: dict[str, Any] = {}
         self._controls: dict[str, Control] = {}
         self._folders: list[Any] = []
         self._names: tuple[tuple[Any, ...], ...] = ()
         self._pending: dict[str, tuple[Any, Any]] = {}
         self._changed = threading.Condition()
-        self._writing = threading.Lock()  # the page's thread and that of the changes refresh
         self._ended = False
         self._thread = threading.Thread(target=self._pass_on, name="view changes", daemon=True)
         self._thread.start()
 
     def refresh(self) -> None:
         """Show the source's present values; make the inputs anew where there are others."""
-        with self._writing:
-            self._refresh(self._source.controls())
+        self._write(self._refresh, self._source.controls())
 
     def _refresh(self, controls: Sequence[Control]) -> None:
         names = tuple((c.parameter.name, c.parameter.choices, c.group) for c in controls)
@@ -122,12 +123,8 @@ class Panel:
                 newer = name in self._pending
             if refusal and not newer:
                 with suppress(Exception):  # the browser may be gone
-                    client.add_notification(
-                        f"{name} stays as it is",
-                        refusal,
-                        auto_close_seconds=REFUSED,
-                        color="red",
-                    )
+                    say = partial(client.add_notification, auto_close_seconds=REFUSED, color="red")
+                    self._write(say, f"{name} stays as it is", refusal)
             if not newer and name in self._controls:
                 self.refresh()
 

@@ -7,12 +7,14 @@ import io
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import viser
 
 from rbdyn_ros.view.drawing import ARROWS
 from rbdyn_ros.view.scene import Event, SceneState, Source
+from rbdyn_ros.view.server import Writer
 
 RATES = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
 SHOWN = 14  # newest events in words
@@ -23,8 +25,8 @@ _BAD, _WARN, _GOOD, _IDLE = "#c62828", "#b26a00", "#2e7d32", "#546e7a"
 class Toolbar:
     """What stands above the tabs."""
 
-    def __init__(self, gui: viser.GuiApi, source: Source, refuse: Refuse):
-        self._source, self._refuse = source, refuse
+    def __init__(self, gui: viser.GuiApi, source: Source, refuse: Refuse, write: Writer):
+        self._source, self._refuse, self._do = source, refuse, write
         self._events: deque[Event] = deque(maxlen=SHOWN)
         self._written: dict[str, str] = {}
         self._words = gui.add_html("")
@@ -75,9 +77,8 @@ class Toolbar:
 
         @button.on_click
         def _(event: viser.GuiEvent) -> None:
-            state = source.latest()
-            is_playing = state is not None and state.status.startswith("playing")
-            refusal = source.pause() if is_playing else source.resume()
+            act = source.pause if event.target.label == "Pause" else source.resume  # as it says
+            refusal = act()
             self._refuse(event.client, "Time", refusal)
 
         return button
@@ -117,7 +118,7 @@ class Toolbar:
     def _add_keeping(self, gui: viser.GuiApi) -> None:
         """Recording, picture, parameters as YAML."""
         hint = "Record every tick to a file; save the picture; the present state as parameters."
-        actions = {"Record": self._record, "Picture": _save_picture, "YAML": self._show_yaml}
+        actions = {"Record": self._record, "Picture": self._save_picture, "YAML": self._show_yaml}
         group = gui.add_button_group("Save", tuple(actions), hint=hint)
 
         @group.on_click
@@ -132,12 +133,13 @@ class Toolbar:
             self._refuse(client, "Record", refusal)
             if not refusal:
                 what = "Press Record again to end, and to save the file."
-                client.add_notification("Recording", what, auto_close_seconds=5.0)
+                say = partial(client.add_notification, auto_close_seconds=5.0)
+                self._do(say, "Recording", what)
             return
         self._is_recording = False
         name, content = self._source.stop_recording()
         if content:
-            client.send_file_download(name, content)
+            self._do(client.send_file_download, name, content)
         else:
             self._refuse(client, "Record", "nothing was recorded: time stood still")
 
@@ -146,32 +148,35 @@ class Toolbar:
         if not text:
             self._refuse(client, "YAML", "there are no parameters here that could be saved")
             return
+        self._do(self._open_modal, client, text)
+
+    def _open_modal(self, client: viser.ClientHandle, text: str) -> None:
         with client.gui.add_modal("State and parameters") as modal:
             client.gui.add_markdown(f"```yaml\n{text}\n```")
             save, done = client.gui.add_button("Save as file"), client.gui.add_button("Close")
 
         @save.on_click
-        def _(event: viser.GuiEvent) -> None:
+        async def _(event: viser.GuiEvent) -> None:
             client.send_file_download("state.yaml", text.encode())
 
         @done.on_click
-        def _(event: viser.GuiEvent) -> None:
+        async def _(event: viser.GuiEvent) -> None:
             modal.close()
+
+    def _save_picture(self, client: viser.ClientHandle) -> None:
+        """Let the browser render its view, and save it."""
+        from PIL import Image
+
+        # waits for the browser, and so is asked for from this thread
+        pixels = client.get_render(1080, 1920, transport_format="png", timeout=10.0)
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "png")
+        self._do(client.send_file_download, "view.png", file.getvalue())
 
     def _write(self, key: str, handle: Any, name: str, value: str) -> None:
         if self._written.get(key) != value:
             self._written[key] = value
             setattr(handle, name, value)
-
-
-def _save_picture(client: viser.ClientHandle) -> None:
-    """Let the browser render its view, and save it."""
-    from PIL import Image
-
-    pixels = client.get_render(1080, 1920, transport_format="png", timeout=10.0)
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "png")
-    client.send_file_download("view.png", file.getvalue())
 
 
 def words(title: str, state: SceneState | None) -> str:

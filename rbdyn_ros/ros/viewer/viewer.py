@@ -15,6 +15,7 @@ from rclpy.parameter import Parameter
 
 from rbdyn_ros.optional import library
 from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.parameters.viewer import LOOPBACK
 from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import POLITE, run
@@ -22,7 +23,6 @@ from rbdyn_ros.ros.viewer.topic_source import TopicSource
 
 NAME = "pendulum_viewer"
 WATCH_PERIOD, EAGER = 0.2, 0.05  # [s]; while something is missing that will soon be there
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Viewer(Node):

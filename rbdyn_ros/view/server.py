@@ -1,0 +1,112 @@
+"""viser's server, with what it leaves to its user: who may connect, and a single thread that
+writes.
+"""
+
+import asyncio
+import io
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import redirect_stdout
+from http import HTTPStatus
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import viser
+import websockets.asyncio.server
+
+from rbdyn_ros.parameters.viewer import LOOPBACK
+
+PATIENCE = 10.0  # [s] for the server's thread to write
+T = TypeVar("T")
+_STARTING = threading.Lock()
+
+
+def start(host: str, port: int) -> viser.ViserServer:
+    """A server at a port, or at the next that is free, that refuses pages of other origins.
+    OSError where no port is free.
+
+    viser 1.1 leaves the origin unchecked and passes no hook on to `websockets`, so the check is
+    given to the call of `websockets.asyncio.server.serve` by which it opens its port.
+    """
+    serve, is_checked = websockets.asyncio.server.serve, threading.Event()
+
+    def checking_serve(*arguments: Any, process_request: Any, **options: Any) -> Any:
+        def process(connection: Any, request: Any) -> Any:
+            refusal = _refusal(request.headers, host)
+            if refusal:
+                warnings.warn(refusal, RuntimeWarning, stacklevel=1)
+                return connection.respond(HTTPStatus.FORBIDDEN, refusal + "\n")
+            return process_request(connection, request)
+
+        is_checked.set()
+        return serve(*arguments, process_request=process, **options)
+
+    with _STARTING, redirect_stdout(io.StringIO()):  # where it is, which its owner says
+        websockets.asyncio.server.serve = checking_serve
+        try:
+            server = viser.ViserServer(host, port, verbose=False)
+        finally:
+            websockets.asyncio.server.serve = serve
+    if not is_checked.is_set():
+        warnings.warn(
+            f"viser {viser.__version__} opens its port in a way of its own: pages of other "
+            "origins are not refused (doc/security.md)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return server
+
+
+def _refusal(headers: Any, host: str) -> str:
+    """Why a request is refused: "" for one of the page's own origin, and for one without origin,
+    which no browser sent.
+    """
+    origin, asked = headers.get("Origin"), headers.get("Host", "")
+    if origin is None or is_own(origin, asked, host):
+        return ""
+    return f"the live view refuses the page of {origin}, which is not its own at http://{asked}"
+
+
+def is_own(origin: str, asked: str, host: str) -> bool:
+    """Whether a page of `origin` may connect to a server that is bound to `host` and was asked as
+    `asked`. At a loopback address the name must be one too, whatever the name server says.
+    """
+    page = urlsplit(origin.lower())
+    if not page.netloc or page.netloc != asked.lower():
+        return False
+    return host not in LOOPBACK or page.hostname in LOOPBACK
+
+
+class Writer:
+    """Does in the thread of viser's event loop what writes to the page: viser sets an
+    `asyncio.Event` at each message, which no other thread may do.
+    """
+
+    def __init__(self, server: viser.ViserServer):
+        self._loop = server.get_event_loop()
+
+    def __call__(self, act: Callable[..., T], *arguments: Any) -> T:
+        """The result of `act(*arguments)`, which must not wait. RuntimeError once the server has
+        stopped, TimeoutError where its thread does not come to it.
+        """
+        if _running_loop() is self._loop:
+            return act(*arguments)
+        done: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(act(*arguments))
+            except BaseException as error:
+                done.set_exception(error)
+
+        self._loop.call_soon_threadsafe(run)
+        return done.result(PATIENCE)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

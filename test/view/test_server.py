@@ -1,0 +1,104 @@
+"""Who may connect to the live view, and which thread writes to it."""
+
+import threading
+
+import pytest
+from view_browser import free_port
+
+pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
+
+import viser  # noqa: E402
+import websockets.asyncio.server  # noqa: E402
+from websockets.exceptions import InvalidStatus  # noqa: E402
+from websockets.sync.client import connect  # noqa: E402
+
+from rbdyn_ros.view import server as view_server  # noqa: E402
+from rbdyn_ros.view.drawing import Drawing, Look  # noqa: E402
+from rbdyn_ros.view.scene import SceneState, Shape, Solid  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server at a free port of this machine."""
+    made = view_server.start("127.0.0.1", free_port())
+    yield made
+    made.stop()
+
+
+def connected(server, origin, name="127.0.0.1"):
+    """The connection of a page of `origin`, as a browser makes it."""
+    url = f"ws://{name}:{server.get_port()}"
+    protocol = f"viser-v{viser.__version__}"
+    return connect(url, origin=origin, subprotocols=[protocol], compression=None)
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_the_pages_own_origin_connects(server, name):
+    with connected(server, f"http://{name}:{server.get_port()}", name) as socket:
+        assert socket.recv(timeout=60.0)
+
+
+def test_a_program_that_is_no_browser_connects(server):
+    with connected(server, None) as socket:
+        assert socket.recv(timeout=60.0)
+
+
+@pytest.mark.parametrize("origin", ["https://example.org", "null", "http://127.0.0.1:1"])
+def test_a_page_of_another_origin_does_not_connect(server, origin):
+    with pytest.warns(RuntimeWarning, match="refuses the page of"):
+        with pytest.raises(InvalidStatus) as refused:
+            connected(server, origin)
+    assert refused.value.response.status_code == 403
+    assert origin in refused.value.response.body.decode()
+
+
+@pytest.mark.parametrize(
+    "origin, asked, host, is_own",
+    [
+        ("http://localhost:9000", "localhost:9000", "127.0.0.1", True),  # ssh -L 9000:...
+        ("http://[::1]:8080", "[::1]:8080", "::1", True),
+        ("http://Robot:8080", "robot:8080", "0.0.0.0", True),
+        ("https://robot", "robot", "0.0.0.0", True),  # behind a server that encrypts
+        ("http://example.org:8080", "robot:8080", "0.0.0.0", False),
+        ("http://example.org:8080", "example.org:8080", "127.0.0.1", False),  # DNS rebinding
+        ("http://127.0.0.1:8888", "127.0.0.1:8080", "127.0.0.1", False),  # a neighbor's page
+        ("null", "127.0.0.1:8080", "127.0.0.1", False),
+        ("", "", "0.0.0.0", False),
+    ],
+)
+def test_an_origin_is_the_pages_own_if_it_is_what_was_asked(origin, asked, host, is_own):
+    assert view_server.is_own(origin, asked, host) == is_own
+
+
+def test_a_viser_that_opens_its_port_otherwise_is_warned_of(monkeypatch):
+    monkeypatch.setattr(viser, "ViserServer", lambda *words, **more: None)
+    before = websockets.asyncio.server.serve
+    with pytest.warns(RuntimeWarning, match="pages of other origins are not refused"):
+        view_server.start("127.0.0.1", free_port())
+    assert websockets.asyncio.server.serve is before
+
+
+def test_what_writes_runs_in_the_thread_of_the_event_loop(server):
+    write = view_server.Writer(server)
+    assert write(threading.get_ident) != threading.get_ident()
+    assert write(lambda: write(threading.get_ident)) == write(threading.get_ident)
+    with pytest.raises(ZeroDivisionError):
+        write(lambda: 1 / 0)
+
+
+def test_an_obstacle_that_is_made_anew_is_drawn_where_it_is(server):
+    drawing, look = Drawing(server.scene), Look(0.1, 1.0)
+
+    def place(*positions) -> list:
+        solids = tuple(Solid(f"box{i}", "box", p) for i, p in enumerate(positions))
+        drawing.draw(SceneState(0.0, shape=Shape(solids=solids)), None, look, None)
+        return [tuple(node.position) for node in drawing._solids]
+
+    low, high = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    assert place(low) == [low]
+    assert place(high) == [high]
+    for _ in range(20):  # ids come back
+        assert place(low, low) == [low, low]
+        assert place(high, high) == [high, high]
+        assert place(low) == [low]
+        assert place(high) == [high]
