@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             None,
             "Pause, reset and lose commands while other processes use the machine.",
         ),
+        ("--view", None, "Run the viewer beside the soak, too, and watch it as the other nodes."),
         ("--seed", "N", "Choose the random times by this seed (default: 0).", "0"),
         (
             "--out",
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     try:
         make_folder(out)
-        return _report(tests, seed, out)
+        return _report(tests, seed, out, bool(arguments.view))
     except KeyboardInterrupt as stop:  # with the signal's number, where a test has heard it
         return _say(
             f"interrupted; what was written is in {out}",
@@ -88,13 +89,13 @@ def _tests(arguments: argparse.Namespace) -> dict:
     return tests
 
 
-def _report(tests: dict, seed: int, out: Path) -> int:
-    from rbdyn_ros.tools.endurance import Endurance
+def _report(tests: dict, seed: int, out: Path, with_view: bool) -> int:
+    from rbdyn_ros.tools.endurance import NAMES, Endurance
 
-    results = {}
+    results, names = {}, (*NAMES, "viewer") if with_view else NAMES
     for name, size in tests.items():
         (out / name).mkdir()
-        results[name] = Endurance(out / name, seed).run(name, size)
+        results[name] = Endurance(out / name, seed, names).run(name, size)
         print(
             f"{name}:", *(check.sentence for check in results[name].checks), sep="\n  ", flush=True
         )

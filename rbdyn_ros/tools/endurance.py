@@ -28,12 +28,20 @@ COMING_UP = 180.0  # [s] the first start on a machine compiles
 NAMES = ("simulator", "controller")
 
 
-def soak(nodes: NodeProcesses, watch: Watch, minutes: float) -> tuple[list[Sample], list[Check]]:
-    """Let them run; (samples, checks). Over if one of them ends."""
-    for name in NAMES:
+def soak(
+    nodes: NodeProcesses, watch: Watch, minutes: float, names: tuple[str, ...] = NAMES
+) -> tuple[list[Sample], list[Check]]:
+    """Let the nodes `names` run; (samples, checks). Over if one of them ends."""
+    for name in names:
         nodes.start(name)
     watch.until(lambda: watch.runs or nodes.ended(), COMING_UP, "the loop did not start")
-    processes = [psutil.Process(nodes.processes[name].pid) for name in NAMES]
+    if "viewer" in names:
+        watch.until(
+            lambda: "the live view is at" in nodes.log("viewer").read_text() or nodes.ended(),
+            COMING_UP,
+            "the viewer did not start",
+        )
+    processes = [psutil.Process(nodes.processes[name].pid) for name in names]
     watch.rest(2.0)
     watch.latency.turn_window()
     begin, samples = time.monotonic(), []
@@ -42,7 +50,7 @@ def soak(nodes: NodeProcesses, watch: Watch, minutes: float) -> tuple[list[Sampl
         if nodes.ended():
             raise Over(f"the {nodes.ended()} ended; see {nodes.log(nodes.ended().split(', ')[0])}")
         samples.append(look(watch, processes, begin))
-    return samples, judged(samples, NAMES, watch.latency.tick)
+    return samples, judged(samples, names, watch.latency.tick)
 
 
 def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Sample:
@@ -90,10 +98,10 @@ class Result(NamedTuple):
 
 
 class Endurance:
-    """Runs one test with its results in `folder`."""
+    """Runs one test with its results in `folder`, the soak with the nodes `names`."""
 
-    def __init__(self, folder: Path, seed: int):
-        self._folder, self._seed = folder, seed
+    def __init__(self, folder: Path, seed: int, names: tuple[str, ...] = NAMES):
+        self._folder, self._seed, self._names = folder, seed, names
 
     def run(self, name: str, size) -> Result:
         """The test `name`: "soak" of `size` minutes, `size` "kills", "trouble". KeyboardInterrupt
@@ -113,12 +121,12 @@ class Endurance:
                 nodes.end()
                 watch.close()
         if name == "soak" and rows:
-            endurance_figure.write(rows, self._folder / "soak.png")
+            endurance_figure.write(rows, self._names, self._folder / "soak.png")
         return Result(rows, checks, failure)
 
     def _test(self, name: str, size, nodes: NodeProcesses, watch: Watch) -> tuple:
         if name == "soak":
-            return soak(nodes, watch, size)
+            return soak(nodes, watch, size, self._names)
         if name == "kills":
             return Kills(nodes, watch, self._folder, self._seed).run(size)
         return [], StressTest(nodes, watch, self._seed).run()

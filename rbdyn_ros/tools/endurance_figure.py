@@ -6,18 +6,18 @@ import numpy as np
 
 from rbdyn_ros.tools.endurance_limits import SETTLED, Sample
 
-BLUE, ORANGE, GREY = "#1f6fb4", "#d9732b", "#8a8a8a"
+BLUE, ORANGE, GREEN, GREY = "#1f6fb4", "#d9732b", "#288c50", "#8a8a8a"
 
 
-def write(samples: list[Sample], path: Path) -> None:
-    """Draw it into the PNG `path`. OSError if it cannot be written."""
+def write(samples: list[Sample], names: tuple[str, ...], path: Path) -> None:
+    """Draw it into the PNG `path`; `names` of the processes. OSError if it cannot be written."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 7.0), layout="constrained")
     memory, trip, missed = figure.subplots(3, 1, sharex=True)
     t = np.array([sample.t for sample in samples]) / 60.0
     for rss, name, color in zip(
-        np.array([sample.rss for sample in samples]).T, ("simulator", "controller"), (BLUE, ORANGE)
+        np.array([sample.rss for sample in samples]).T, names, (BLUE, ORANGE, GREEN)
     ):
         memory.plot(t, rss - rss[0], color=color, label=f"{name}: {rss[-1]:.0f} MiB at the end")
     memory.axvspan(

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -54,7 +55,8 @@ def test_a_short_soak_is_judged_and_drawn(tmp_path):
     """Too short to say anything of the memory; threads, files and the loop's time must not drift
     all the same.
     """
-    done = ran("soak", "--minutes", "0.2", "--out", str(tmp_path / "out"))
+    view = ["--view"] if find_spec("viser") else []
+    done = ran("soak", "--minutes", "0.2", *view, "--out", str(tmp_path / "out"))
     found = json.loads((tmp_path / "out" / "soak.json").read_text())["soak"]
     assert not found["failure"] and done.returncode == (0 if found["passed"] else 1), (
         done.stdout + done.stderr
@@ -64,6 +66,8 @@ def test_a_short_soak_is_judged_and_drawn(tmp_path):
         for check in found["checks"]
         if not check["name"].startswith(("memory", "round trip"))
     }
+    of_viewer = [steady.pop(name) for name in list(steady) if "viewer" in name]
+    assert len(of_viewer) == 2 * len(view)  # which may still be meeting the others
     assert len(steady) == 5 and all(steady.values()), done.stdout
     assert (
         len(found["rows"]) >= 8

@@ -59,44 +59,32 @@ def said_after_death(process: subprocess.Popen, sentence: str, *tabs) -> float:
     return time.monotonic() - killed
 
 
-def test_a_drag_in_the_browser_is_a_wrench_and_the_death_of_the_nodes_is_said(graph, browser):
-    port = free_port()
-    simulator, controller = (graph.process(name, *QUICK) for name in ("simulator", "controller"))
-    heard = graph.listen(WrenchStamped, "wrench/disturbance")
-    serve(graph, port)
-    graph.until(lambda: heard)
-    tab = opened(browser, f"http://127.0.0.1:{port}")
-    tab.wait_for_selector("text=playing")
-    assert tab.errors == []
-    graph.until(lambda: len(orange(tab)) > 100)
+def pull(tab) -> None:
+    """Drag the middle of the rod, and hold it."""
+    assert until(lambda: len(orange(tab)) > 100)
     pixels = orange(tab)
     y = pixels[len(pixels) // 5, 1]
-    x, y = float(np.median(pixels[pixels[:, 1] == y, 0])), float(y)  # the middle of the rod
+    x, y = float(np.median(pixels[pixels[:, 1] == y, 0])), float(y)
+    tab.mouse.up()
     tab.mouse.move(x, y)
     tab.mouse.down()
     tab.mouse.move(x + 20, y)
     tab.mouse.move(x + 90, y, steps=4)
-    try:
-        graph.until(lambda: any(abs(m.wrench.force.x) + abs(m.wrench.force.y) for m in heard))
-    finally:
-        tab.mouse.up()
-
-    def at_rest() -> bool:
-        force = heard[-1].wrench.force
-        return not (force.x or force.y or force.z)
-
-    graph.until(at_rest)
-    assert said_after_death(controller, "pendulum_controller does not answer", tab) < soon()
-    assert said_after_death(simulator, "its last state is", tab) < soon()
-    assert until(lambda: "look at its log" in tab.content())
-    tab.close()
 
 
-def test_two_browsers_and_a_viewer_that_is_killed(graph, browser):
-    """Its pages say so and come back; the loop does not notice."""
+def seconds(message) -> float:
+    """The time in its header [s]."""
+    stamp = message.header.stamp
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def test_two_browsers_before_nodes_that_are_killed(graph, browser):
+    """A drag is a wrench; a viewer that is killed says so and comes back, and the loop does not
+    notice; then the death of each node is said.
+    """
     port = free_port()
-    for name in ("simulator", "controller"):
-        graph.process(name, *QUICK)
+    simulator, controller = (graph.process(name, *QUICK) for name in ("simulator", "controller"))
+    pushes = graph.listen(WrenchStamped, "wrench/disturbance")
     statuses = graph.listen(String, "pendulum_simulator/status", latched=True)
     states, commands = graph.listen(Odometry, "odometry"), graph.listen(WrenchStamped, COMMAND)
     viewer = serve(graph, port)
@@ -105,24 +93,36 @@ def test_two_browsers_and_a_viewer_that_is_killed(graph, browser):
     for tab in tabs:
         tab.wait_for_selector("text=playing")
         tab.wait_for_selector("text=Connected")
+        assert tab.errors == []
     press(tabs[1], "Pause")
     graph.until(lambda: statuses[-1].data.startswith("paused"))
     press(tabs[0], "Play")
     graph.until(lambda: statuses[-1].data.startswith("playing"))
+
+    def is_pulled() -> bool:
+        return any(m.wrench.force.x or m.wrench.force.y for m in pushes[-1:])
+
+    pull(tabs[0])
+    try:
+        graph.until(is_pulled)
+    finally:
+        tabs[0].mouse.up()
+    graph.until(lambda: not is_pulled())
     for heard in (statuses, states, commands):
         heard.clear()
     assert said_after_death(viewer, "Connecting", *tabs) < soon()
-
-    def seconds(stamp) -> float:
-        return stamp.sec + 1e-9 * stamp.nanosec
-
-    def simulated(messages: list) -> float:
-        return seconds(messages[-1].header.stamp) - seconds(messages[0].header.stamp)
-
-    graph.until(lambda: states and commands and min(map(simulated, (states, commands))) > 1.0)
+    graph.until(
+        lambda: all(
+            heard and seconds(heard[-1]) - seconds(heard[0]) > 1.0 for heard in (states, commands)
+        )
+    )
     assert not statuses  # it plays on, and the watchdog has not tripped
     serve(graph, port)
     for tab in tabs:  # which connect by themselves
         tab.wait_for_selector("text=Connected")
         tab.wait_for_selector("text=playing")
-        tab.close()
+    tabs.pop().close()
+    assert said_after_death(controller, "pendulum_controller does not answer", tabs[0]) < soon()
+    assert said_after_death(simulator, "its last state is", tabs[0]) < soon()
+    assert until(lambda: "look at its log" in tabs[0].content())
+    tabs[0].close()

@@ -64,5 +64,5 @@ def test_what_is_not_known_proves_nothing():
 
 
 def test_the_picture_is_drawn(tmp_path):
-    endurance_figure.write(run(n=50), tmp_path / "soak.png")
+    endurance_figure.write(run(n=50), ("simulator", "controller"), tmp_path / "soak.png")
     assert (tmp_path / "soak.png").stat().st_size > 10_000
