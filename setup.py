@@ -63,6 +63,7 @@ setup(
         (f"share/{PACKAGE}/launch", sorted(glob("launch/*.launch.py"))),
         (f"share/{PACKAGE}/config", sorted(glob("config/*.*"))),
         (f"share/{PACKAGE}/config/campaigns", sorted(glob("config/campaigns/*.*"))),
+        (f"share/{PACKAGE}/config/policies", sorted(glob("config/policies/*.*"))),
         (f"share/{PACKAGE}/config/models", sorted(glob("config/models/*.*"))),
         (f"share/{PACKAGE}/config/scenarios", sorted(glob("config/scenarios/*.*"))),
         (f"share/{PACKAGE}/config/security", sorted(glob("config/security/*.*"))),

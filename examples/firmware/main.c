@@ -5,7 +5,7 @@
 
 #include "board.h"
 #include "link.h"
-#include "lqr.h"
+#include "law.h"
 #include "plant.h"
 
 #define MS 1000000ull /* [ns] */
@@ -84,7 +84,7 @@ static void take(const wire_frame *state)
     wire_frame answer = {.kind = WIRE_FORCE, .stamp = state->stamp};
     if (state->kind != WIRE_STATE)
         return;
-    lqr_force(state->numbers, answer.numbers);
+    law_force(state->numbers, answer.numbers);
     transmit(&answer);
 }
 

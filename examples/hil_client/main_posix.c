@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "link.h"
-#include "lqr.h"
+#include "law.h"
 #include "plant.h"
 
 #define MS 1000000ull /* [ns] */
@@ -90,7 +90,7 @@ static void answer(board *b, const wire_frame *state)
 {
     uint64_t begin = now_ns();
     wire_frame frame = {.kind = WIRE_FORCE, .stamp = state->stamp};
-    lqr_force(state->numbers, frame.numbers);
+    law_force(state->numbers, frame.numbers);
     uint64_t took = now_ns() - begin;
     b->compute = took > b->compute ? took : b->compute;
     b->answers++;

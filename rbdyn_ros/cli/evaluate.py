@@ -47,6 +47,58 @@ class Plan(NamedTuple):
     ros: tuple[float | None, bool] | None
 
 
+OPTIONS = (
+    (
+        "--params-file",
+        "F ...",
+        "Read parameters of law and plant from this ROS YAML file; may be repeated.",
+    ),
+    (
+        "--kind",
+        "KINDS",
+        "Choose the criteria by the purpose of the law, such as balance,wide "
+        "(default: what the law declares, else balance).",
+    ),
+    (
+        "--suite",
+        "FILE",
+        "Evaluate the rows of your own file (default: config/suites/standard.yaml).",
+    ),
+    ("--rows", "S3,S4", "Evaluate only these rows."),
+    (
+        "--quick",
+        None,
+        "Evaluate the short form of the rows that have one, in seconds instead of minutes.",
+    ),
+    (
+        "--out",
+        "DIR",
+        "Write the results to this folder, which must be new or empty "
+        "(default: evaluation_NAME_<time>).",
+    ),
+    ("--resume", None, "Continue the interrupted evaluation in the folder of --out."),
+    ("--jobs", "N", "Use N processes (default: one for each processor).", "0"),
+    ("--patience", "S", "Allow S seconds for one command of the law (default: 2).", "2"),
+    (
+        "--over-ros",
+        None,
+        "Evaluate a controller node over topics, in lockstep; the node is started with this law.",
+    ),
+    (
+        "--external",
+        None,
+        "With --over-ros: start no node; yours answers on cart/command, and NAME is any word.",
+    ),
+    (
+        "--waiting",
+        "S",
+        "With --external: wait S seconds for its first command (default: 20).",
+        "20",
+    ),
+    ("--real-time", None, "With --over-ros: run in real time."),
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `plan`."""
     option = parser.add_argument
@@ -57,58 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Evaluate this control law: a name of this package or of an entry "
         "point rbdyn_ros.control, or path/to/law.py.",
     )
-    add_options(
-        parser,
-        (
-            "--params-file",
-            "F ...",
-            "Read parameters of law and plant from this ROS YAML file; may be repeated.",
-        ),
-        (
-            "--kind",
-            "KINDS",
-            "Choose the criteria by the purpose of the law, such as balance,wide "
-            "(default: what the law declares, else balance).",
-        ),
-        (
-            "--suite",
-            "FILE",
-            "Evaluate the rows of your own file (default: config/suites/standard.yaml).",
-        ),
-        ("--rows", "S3,S4", "Evaluate only these rows."),
-        (
-            "--quick",
-            None,
-            "Evaluate the short form of the rows that have one, in seconds instead of minutes.",
-        ),
-        (
-            "--out",
-            "DIR",
-            "Write the results to this folder, which must be new or empty "
-            "(default: evaluation_NAME_<time>).",
-        ),
-        ("--resume", None, "Continue the interrupted evaluation in the folder of --out."),
-        ("--jobs", "N", "Use N processes (default: one for each processor).", "0"),
-        ("--patience", "S", "Allow S seconds for one command of the law (default: 2).", "2"),
-        (
-            "--over-ros",
-            None,
-            "Evaluate a controller node over topics, in lockstep; the node is "
-            "started with this law.",
-        ),
-        (
-            "--external",
-            None,
-            "With --over-ros: start no node; yours answers on cart/command, and NAME is any word.",
-        ),
-        (
-            "--waiting",
-            "S",
-            "With --external: wait S seconds for its first command (default: 20).",
-            "20",
-        ),
-        ("--real-time", None, "With --over-ros: run in real time."),
-    )
+    add_options(parser, *OPTIONS)
 
 
 def run(arguments: argparse.Namespace) -> int:

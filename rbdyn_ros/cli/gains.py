@@ -17,10 +17,11 @@ EXAMPLES = f"""\
 {COMMAND} --controller pd --format json           # gains of one's own, checked for this plant
 {COMMAND} --params-file config/pendulum.yaml --params-file config/lqr.yaml --format c \\
     --out examples/hil_client/gains.h
+{COMMAND} --controller policy --format c --out examples/hil_client/policy_weights.h
 """
 _say = voice(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
-LAWS = ("lqr", "pd")
+LAWS = ("lqr", "pd", "policy")
 ROWS = (
     ("x", "N/m", "cart - reference"),
     ("x'", "N s/m", "cart's velocity"),
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LAW",
         choices=LAWS,
         default="lqr",
-        help="Design this law, lqr or pd (default: lqr).",
+        help="Design this law: lqr, pd or policy (default: lqr).",
     )
     parser.add_argument(
         "--params-file",
@@ -64,10 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.out:
             try_file(arguments.out, "--out")
-        options, gains = design(arguments.controller, arguments.params_file)
-        text = {"text": _text, "c": _header, "json": _json}[arguments.format](
-            arguments.controller, options, gains
-        )
+        name = arguments.controller
+        options, law = design_law(name, arguments.params_file)
+        formats = POLICY_FORMATS if name == "policy" else FORMATS
+        numbers = law.network if name == "policy" else law.gains.tolist()
+        text = formats[arguments.format](name, options, numbers)
         if not arguments.out:
             print(text, end="")
             return DONE
@@ -81,6 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def design(name: str, files: list[str]) -> tuple[Any, list[float]]:
     """(options, gains K (4,)) of the law `name` for the plant of the files. ValueError."""
+    options, law = design_law(name, files)
+    return options, law.gains.tolist()
+
+
+def design_law(name: str, files: list[str]) -> tuple[Any, Any]:
+    """(options, law) of the law `name` for the plant of the files. ValueError."""
     from rbdyn_ros.control import options, select
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters import plant_params
@@ -88,9 +96,8 @@ def design(name: str, files: list[str]) -> tuple[Any, list[float]]:
     module = select.load(name)
     values = _values(files, name, module)
     chosen = options.from_values(name, module, values)
-    return chosen, select.make_law(
-        name, module, spherical_pendulum, plant_params(values), chosen
-    ).gains.tolist()
+    params = plant_params(values)
+    return chosen, select.make_law(name, module, spherical_pendulum, params, chosen)
 
 
 def _values(files: list, name: str, module: ModuleType) -> dict:
@@ -151,3 +158,55 @@ def _single(number: float) -> str:
     """A float of C."""
     text = f"{number:.9g}"
     return text + ("f" if set(text) & set(".e") else ".0f")
+
+
+def _policy_text(name: str, options, network) -> str:
+    sizes = " ".join(map(str, network.sizes.tolist()))
+    return (
+        f"{name}: {options.file}, layers of {sizes} numbers, {len(network.weights)} weights, "
+        f"|u| at most {options.force_limit:g} N\n"
+    )
+
+
+def _policy_json(name: str, options, network) -> str:
+    found = {
+        "law": name,
+        "sizes": network.sizes.tolist(),
+        "weights": network.weights.tolist(),
+        "scale": network.scale.tolist(),
+        "force": network.force,
+        "force_limit": options.force_limit,
+    }
+    return json.dumps(found, indent=2) + "\n"
+
+
+def _policy_header(name: str, options, network) -> str:
+    def rows(numbers) -> str:
+        texts = [_single(number) for number in numbers]
+        lines = [", ".join(texts[i : i + 6]) for i in range(0, len(texts), 6)]
+        return ", \\\n    ".join(lines)
+
+    from rbdyn_ros.control.laws.policy import REACH
+
+    sizes = network.sizes.tolist()
+    return f"""\
+/* Made by `{COMMAND} --controller {name} --format c`, from the policy {options.file}. */
+#ifndef POLICY_WEIGHTS_H
+#define POLICY_WEIGHTS_H
+
+/* Layer by layer: its weights, a row for each input, then its biases. */
+enum {{ LAYERS = {len(sizes) - 1}, WIDEST = {max(sizes)} }};
+#define SIZES {{{", ".join(map(str, sizes))}}}
+#define WEIGHTS {{ \\
+    {rows(network.weights)}}}
+#define SCALE {{{", ".join(map(_single, network.scale))}}} /* of the inputs */
+#define REACH {_single(REACH)} /* [m] at which the distance from the reference is cut */
+#define FORCE {_single(network.force)} /* [N] of an output of 1 */
+#define POLICY_FORCE_LIMIT {_single(options.force_limit)} /* [N], of the norm */
+
+#endif
+"""
+
+
+FORMATS = {"text": _text, "c": _header, "json": _json}
+POLICY_FORMATS = {"text": _policy_text, "c": _policy_header, "json": _policy_json}

@@ -63,6 +63,36 @@ class Job(NamedTuple):
     loop: "Loop | None"  # the law and what is around it; None: nobody controls the cart
 
 
+OPTIONS = (
+    (
+        "--impact-law",
+        "LAW",
+        "With --model: set the impact law: bounded_newton (default), newton, poisson or "
+        "energetic.",
+    ),
+    (
+        "--duration",
+        "T",
+        "Simulate T seconds (default: 10, or the duration in the model's file).",
+    ),
+    (
+        "--every",
+        "S",
+        "Write a row every S simulated seconds, a multiple of the step or the control period.",
+    ),
+    (
+        "--events",
+        "FILE",
+        "Write one row per impact to FILE.csv; needs contact.*, or a model with contacts.",
+    ),
+    (
+        "--picture",
+        "FILE",
+        "With --model: draw the motion and its energy to FILE.png, .svg or .pdf.",
+    ),
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `job`, as those of the files are."""
     option = parser.add_argument
@@ -73,11 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "F ...",
             "Read parameters from this ROS YAML file; may be repeated, later files take effect.",
         ),
-        (
-            "--set",
-            "NAME=VALUE ...",
-            "Set one parameter, which overrides the files; may be repeated.",
-        ),
+        ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated."),
     )
     for word, name in SHORT.items():
         of_model = ", or the step of a model [s] (default: 0.001)" if word == "step" else ""
@@ -97,34 +123,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "of FILE.yaml or FILE.urdf, or a shipped model.",
         ),
     )
-    laws = (
-        "With --model: set the impact law: bounded_newton (default), newton, poisson or energetic."
-    )
-    add_options(
-        parser,
-        ("--impact-law", "LAW", laws),
-        (
-            "--duration",
-            "T",
-            "Simulate T seconds (default: 10, or the duration in the model's file).",
-        ),
-        (
-            "--every",
-            "S",
-            "Write a row every S simulated seconds, a multiple of the step or of "
-            "the control period (default: that).",
-        ),
-        (
-            "--events",
-            "FILE",
-            "Write one row per impact to FILE.csv; needs contact.*, or a model with contacts.",
-        ),
-        (
-            "--picture",
-            "FILE",
-            "With --model: draw the motion and its energy to FILE.png, .svg or .pdf.",
-        ),
-    )
+    add_options(parser, *OPTIONS)
     out = option(
         "--out",
         metavar="FILE",

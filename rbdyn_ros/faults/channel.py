@@ -166,14 +166,14 @@ class DelayChannel:
         """Whether an item that is sent now arrives now, once, and nothing older after it."""
         return not (self.state.options[:4].any() or self.state.numbers.item(_UNDER_WAY))
 
-    def send(self, step: int, item: tuple, stamps: tuple[int, int] = (0, 0)) -> None:
+    def send(self, step: int, item: tuple[float, ...], stamps: tuple[int, int] = (0, 0)) -> None:
         """Let an item, with two whole numbers, leave at a step."""
         if not self.is_ready:
             self.refill()
         self.state.items[LEAVES], self.state.ring[LEAVES, 2:4] = item, stamps
         send(self.state, step)
 
-    def arrived(self, step: int) -> tuple | None:
+    def arrived(self, step: int) -> tuple[float, ...] | None:
         """The item that arrived last since the last call, up to a step; of several in one step,
         the newest. None if none did.
         """

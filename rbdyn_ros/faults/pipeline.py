@@ -90,7 +90,7 @@ class FaultPipeline:
         """
         self.commands.send(step, (*force, 0.0))
         if arrived := self.commands.arrived(step):
-            self._commanded = arrived[:2]
+            self._commanded = arrived[0], arrived[1]
         return self._commanded
 
     def counts(self) -> dict[str, float]:

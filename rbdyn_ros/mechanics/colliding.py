@@ -6,9 +6,10 @@ import numpy as np
 
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import packing
+from rbdyn_ros.types import Array
 
 
-def impulses(model) -> tuple:
+def impulses(model) -> tuple[Array, Array]:
     """((k, 2) the colliders i < j that have pressed each other since the last call, (k, 4) their
     impulses [N s]: along the normals, and the vector on the body of i [world]); forgets them.
     """
@@ -26,7 +27,7 @@ def impulses(model) -> tuple:
     return np.array([of_row(int(row)) for row in found], np.int64).reshape(-1, 2), pressed
 
 
-def of_row(row: int) -> tuple:
+def of_row(row: int) -> tuple[int, int]:
     """The colliders i < j of a row i + j (j - 1)/2."""
     j = (1 + math.isqrt(1 + 8 * row)) // 2
     return row - j * (j - 1) // 2, j

@@ -23,7 +23,8 @@ FILE, FOLDER, FRESH = (
     "folder",
     "fresh folder",
 )  # kinds of outputs: a fresh folder must be new or empty
-YAML, LAW, BAG, RUN = "parameters.yaml", "law.py", "bag", "run.csv"  # kinds of inputs
+# kinds of inputs
+YAML, LAW, BAG, RUN, KEY = "parameters.yaml", "law.py", "bag", "run.csv", "board.key"
 MOMENTS = 10
 BEFORE = "what was there before\n"
 LIMIT = 400.0  # [s] for a process on a loaded machine
@@ -87,7 +88,7 @@ COMMANDS = {
     "hil": Command(
         ("--udp", "47999"),
         {"--json": ("hil.json", FILE)},
-        {"--params-file": YAML},
+        {"--params-file": YAML, "--key": KEY},
         ros=True,
         lasts=4.0,
         codes=(0, 1),
@@ -150,6 +151,7 @@ OF_FILES = (
     "--params-file",
     "--suite",
     "--controller",
+    "--key",
     "file",
     "bag",
     "runs",

@@ -22,7 +22,7 @@ class Options(NamedTuple):
     travel: float = 2.0
 
 
-LAWS = ("ilqr", "lqr", "mpc", "nested_lqr", "pd", "rest", "swing_up", "tracking")
+LAWS = ("ilqr", "lqr", "mpc", "nested_lqr", "pd", "policy", "rest", "swing_up", "tracking")
 MINE = SimpleNamespace(Options=Options)  # without annotations
 
 

@@ -29,7 +29,14 @@ STRICT = (
     "-O2",
 )
 CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-PORTABLE = ("link.c", "wire.c", "mac.c", "lqr.c", "plant.c")  # what a microcontroller runs
+PORTABLE = (
+    "link.c",
+    "wire.c",
+    "mac.c",
+    "lqr.c",
+    "policy.c",
+    "plant.c",
+)  # what a microcontroller runs
 KEYED = "-DWIRE_KEYED"  # for an end that shares a key
 RESULTS = (
     "nothing",

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.cli.gains import design  # noqa: E402
+from rbdyn_ros.control.laws import policy  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.parameters import plant_params  # noqa: E402
 from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
@@ -126,6 +127,18 @@ def test_the_gains_are_those_of_the_design():
     assert f"FORCE_LIMIT {options.force_limit:.1f}f" in header
 
 
+def test_the_weights_are_those_of_the_policy(capsys):
+    from rbdyn_ros.__main__ import main
+
+    assert main(["gains", "--controller", "policy", "--format", "c"]) == 0
+    assert (FOLDER / "policy_weights.h").read_text() == capsys.readouterr().out
+    assert main(["gains", "--controller", "policy", "--format", "json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["sizes"] == [10, 16, 16, 2] and len(made["weights"]) == 482
+    assert main(["gains", "--controller", "policy"]) == 0
+    assert "layers of 10 16 16 2 numbers" in capsys.readouterr().out
+
+
 def test_the_python_board_answers_states_and_tells_the_time(python, law):
     """Against this package's link: the answer repeats the stamp, the echo gives the clocks'
     offset, old states are left.
@@ -172,17 +185,27 @@ def test_all_regulators_push_alike(c, python, law, numbers):
     assert python.lqr(saved, *numbers) == pytest.approx(tuple(expected), abs=1e-4)
 
 
+@given(numbers=_numbers())
+def test_both_policies_push_alike(c, numbers):
+    force = (ctypes.c_float * 2)()
+    c.policy_force((ctypes.c_float * 11)(*numbers), force)
+    state = State(0.0, np.array(numbers[:6]), np.array(numbers[6:]))
+    law = policy.design(spherical_pendulum, spherical_pendulum.Params(), policy.Options())
+    assert tuple(force) == pytest.approx(tuple(law.command(0.0, state, np.zeros(2))), abs=2e-2)
+
+
 @given(numbers=st.tuples(*[st.floats(width=32)] * 11))
 @example((0.0, 0.0, 0.0, 1.0, 1e-40, *(0.0,) * 6))  # hanging, all but for a denormal tilt
 @example((math.inf, math.inf, 1.0, *(0.0,) * 8))
 @example((3e38, 0.0, 1.0, *(0.0,) * 8))
-def test_the_regulator_in_c_never_gives_more_than_its_limit(c, numbers):
+def test_a_law_in_c_never_gives_more_than_its_limit(c, numbers):
     """Whatever a state is; zero where it is none."""
-    force = (ctypes.c_float * 2)(math.nan, math.nan)
-    c.lqr_force((ctypes.c_float * 11)(*numbers), force)
-    assert math.hypot(*force) <= 20.0 * (1.0 + 1e-6)
-    if not all(abs(number) <= 1e6 for number in numbers):
-        assert tuple(force) == (0.0, 0.0)
+    for law in (c.lqr_force, c.policy_force):
+        force = (ctypes.c_float * 2)(math.nan, math.nan)
+        law((ctypes.c_float * 11)(*numbers), force)
+        assert math.hypot(*force) <= 20.0 * (1.0 + 1e-6)
+        if not all(abs(number) <= 1e6 for number in numbers):
+            assert tuple(force) == (0.0, 0.0)
 
 
 @pytest.fixture(scope="module")

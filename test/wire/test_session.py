@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.tools import wire_fuzz  # noqa: E402
-from rbdyn_ros.wire.frame import COMPACT, FORCE, STATE, Frame, Framing, Malformed, decode  # noqa: E402
+from rbdyn_ros.wire.frame import (  # noqa: E402
+    COMPACT,
+    FORCE,
+    STATE,
+    Frame,
+    Framing,
+    Malformed,
+    decode,
+)
 from rbdyn_ros.wire.link import Link  # noqa: E402
 from rbdyn_ros.wire.session import Session, read_key  # noqa: E402
 

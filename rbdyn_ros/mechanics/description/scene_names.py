@@ -19,10 +19,11 @@ def one_of(called: str, word: str, value, known) -> None:
         raise ValueError(f"{called}: {word} is {value!r}; known are {', '.join(known)}")
 
 
-def two(called: str, between, known, what: str) -> tuple:
+def two(called: str, between, known, what: str) -> tuple[str, str]:
     """The two names in `between`; ValueError unless both are known."""
     if isinstance(between, str) or len(between) != 2:
         raise ValueError(f"{called}: between is {between!r}; name two of {', '.join(known)}")
     for name in between:
         one_of(called, what, name, known)
-    return tuple(between)
+    first, second = between
+    return first, second

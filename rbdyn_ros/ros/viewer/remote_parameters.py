@@ -101,7 +101,9 @@ class RemoteParameters:
     def _describe(self, response: ListParameters.Response) -> None:
         names = sorted(response.result.names)
 
-        def take_values(values: GetParameters.Response, descriptors: list) -> None:
+        def take_values(
+            values: GetParameters.Response, descriptors: list[ParameterDescriptor]
+        ) -> None:
             found = [
                 (describe(descriptor, value), value)
                 for descriptor, value in zip(descriptors, values.values)
