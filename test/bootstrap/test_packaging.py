@@ -34,7 +34,11 @@ LIBRARIES = {
     "transforms3d": ("python3-transforms3d", "transforms3d"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
-BROUGHT = {"llvmlite": "numba", "PIL": "matplotlib", "websockets": "viser"}  # what others depend on themselves
+BROUGHT = {
+    "llvmlite": "numba",
+    "PIL": "matplotlib",
+    "websockets": "viser",
+}  # what others depend on themselves
 # What may be imported although no package.xml names it: guarded where it is used, absent without
 # harm.
 OPTIONAL = {
