@@ -1,5 +1,5 @@
-"""Settings of all tests: equal examples in every run of a property test, and a second try where
-processes share the machine.
+"""Settings of all tests: equal examples in every run of a property test, and further tries
+where processes share the machine.
 """
 
 from pathlib import Path
@@ -25,12 +25,12 @@ REAL_TIME = (
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    """Try a test of real processes once more if it fails: another job may have left one of them
-    without a processor.
+    """Try a test of real processes up to twice more if it fails: another job may have left one of
+    them without a processor.
 
-    A second try is counted in the last line and named in the summary ("RERUN").
+    A further try is counted in the last line and named in the summary ("RERUN").
     """
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in items:
             if item.path.relative_to(FOLDER).parts[0] in REAL_TIME:
-                item.add_marker(pytest.mark.flaky(reruns=1))
+                item.add_marker(pytest.mark.flaky(reruns=2))
