@@ -65,7 +65,7 @@ class Scene(NamedTuple):
 
 def scene(parts: list, links=(), touches=(), body: str = "", g: float = G, **more) -> Scene:
     """A scene of shapes, joints and pairs."""
-    bodies, q, v = shapes.assembled(parts, (0.0, 0.0, -g))
+    bodies, q, v = shapes.assemble(parts, (0.0, 0.0, -g))
     made = joints.assemble(len(parts), *links), pairs.build(len(parts), *touches)
     return Scene(bodies, *made, q, v, body, g=g, **more)
 

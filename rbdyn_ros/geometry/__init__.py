@@ -6,7 +6,6 @@ For people, arrays with any leading dimensions (doc/geometry.md):
     quaternion    algebra, Q, H, exp, log       increments    boxplus, boxminus, slerp, integration
     so3, se3      hat, exp, log, dexp, dlog             derivatives   of rotation expressions
     adjoint       Ad, ad and their duals                homogeneous   4 x 4 transforms
-    angle_axis, euler_angles    the other charts        velocity      of points in moving frames
 
 For the steppers, tuples in compiled kernels: vec, unit_quaternion, twist. Shared by both:
 coefficients.

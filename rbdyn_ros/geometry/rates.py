@@ -10,7 +10,7 @@ Kindr kinematics sheet; doc/geometry.md, section 4.
 
 import numpy as np
 
-from rbdyn_ros.geometry import angle_axis, arguments, conversion, quaternion, so3
+from rbdyn_ros.geometry import arguments, conversion, quaternion, so3
 from rbdyn_ros.geometry.increments import FRAMES
 
 SINGULAR = 1e-9  # the smallest |cos y| or |sin(theta/2)| at which a rate is still given
@@ -71,14 +71,14 @@ def _quaternion_inverse(value) -> np.ndarray:
 
 def _angle_axis(value) -> np.ndarray:
     """w = n dtheta + sin(theta) dn + (1 - cos(theta)) n x dn."""
-    theta, n = (x[..., None] for x in angle_axis.split(value))
+    theta, n = (x[..., None] for x in conversion.split(value))
     by_n = np.sin(theta) * np.eye(3) + (1.0 - np.cos(theta)) * so3.hat(n[..., 0])
     return np.concatenate([n, by_n], axis=-1)
 
 
 def _angle_axis_inverse(value) -> np.ndarray:
     """dtheta = n.w;  dn = -(cot(theta/2) n^ n^ + n^) w / 2."""
-    theta, n = (x[..., None] for x in angle_axis.split(value))
+    theta, n = (x[..., None] for x in conversion.split(value))
     half = 0.5 * theta
     _require_regular(np.sin(half), "angle_axis", "angles 2 pi k")
     S = so3.hat(n[..., 0])

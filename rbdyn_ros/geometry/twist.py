@@ -37,7 +37,7 @@ def log(T):
 @kernel
 def product(S, T):
     """S T: the pose T, given in the frame S, in the frame of S."""
-    return unit_quaternion.product(S[0], T[0]), vec.add(S[1], unit_quaternion.rotated(S[0], T[1]))
+    return unit_quaternion.product(S[0], T[0]), vec.add(S[1], unit_quaternion.rotate(S[0], T[1]))
 
 
 @kernel
@@ -80,26 +80,26 @@ def dlog_transposed(V, F):
     """dlog_V^T F. With f(w^)^T = f(-w^), the dual of dlog_V is dlog_{-V} on the swapped pair (f,
     mu).
     """
-    f, mu = dlog(negated(V), (F[1], F[0]))
+    f, mu = dlog(negate(V), (F[1], F[0]))
     return mu, f
 
 
 @kernel
 def Ad(T, V):
     """Ad_T V = (R w, R v + r x R w): a body twist in the world frame."""
-    w = unit_quaternion.rotated(T[0], V[0])
-    return w, vec.add(unit_quaternion.rotated(T[0], V[1]), vec.cross(T[1], w))
+    w = unit_quaternion.rotate(T[0], V[0])
+    return w, vec.add(unit_quaternion.rotate(T[0], V[1]), vec.cross(T[1], w))
 
 
 @kernel
 def Ad_transposed(T, F):
     """Ad_T^T F = (R^T (mu - r x f), R^T f): a world wrench in the body frame."""
     mu = vec.sub(F[0], vec.cross(T[1], F[1]))
-    return unit_quaternion.rotated_back(T[0], mu), unit_quaternion.rotated_back(T[0], F[1])
+    return unit_quaternion.inverse_rotate(T[0], mu), unit_quaternion.inverse_rotate(T[0], F[1])
 
 
 @kernel
-def negated(V):
+def negate(V):
     """-V."""
     return vec.scale(-1.0, V[0]), vec.scale(-1.0, V[1])
 

@@ -18,14 +18,14 @@ def product(a, b):
 
 
 @inlined
-def normalized(q):
+def normalize(q):
     """q / |q|."""
     s = 1.0 / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) ** 0.5
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
 
 @inlined
-def repaired(q):
+def renormalize(q):
     """q / |q| for a q whose norm is 1 up to round-off: one Newton step for 1/|q|, no root."""
     s = repair(q)
     return (s * q[0], s * q[1], s * q[2], s * q[3])
@@ -50,7 +50,7 @@ def matrix(q):
 
 
 @inlined
-def rotated(q, a):
+def rotate(q, a):
     """R(q) a = a + 2 w (v x a) + 2 v x (v x a)."""
     v = (q[1], q[2], q[3])
     t = vec.scale(2.0, vec.cross(v, a))
@@ -58,7 +58,7 @@ def rotated(q, a):
 
 
 @inlined
-def rotated_back(q, a):
+def inverse_rotate(q, a):
     """R(q)^T a."""
     v = (q[1], q[2], q[3])
     t = vec.scale(2.0, vec.cross(v, a))

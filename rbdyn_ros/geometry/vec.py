@@ -96,7 +96,7 @@ def solve(A, b):
 
 
 @inlined
-def transposed(A):
+def transpose(A):
     """A^T."""
     return (A[0][0], A[1][0], A[2][0]), (A[0][1], A[1][1], A[2][1]), (A[0][2], A[1][2], A[2][2])
 

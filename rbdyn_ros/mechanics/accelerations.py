@@ -21,7 +21,7 @@ from rbdyn_ros.mechanics.contact.pairs import aim, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.description.rows import TURN
 from rbdyn_ros.mechanics.moreau_jean import set_forces
-from rbdyn_ros.mechanics.packing import bound
+from rbdyn_ros.mechanics.packing import bind_once
 from rbdyn_ros.types import Array
 
 SHIFT = 1e-4  # [s] for the derivative of contacts' rows along the motion, of order 4
@@ -61,14 +61,15 @@ def evaluate(memory: arena.Arena, q: Array, v: Array, load: Array, chosen: Array
         np.empty(n),
         0.0,
     )
-    numbers = q, v, load.reshape(1, -1, 6), chosen, *found[:-1]
-    opening = bound(fill, memory, *numbers)(memory, *numbers)
+    numbers = q, v, load.reshape(1, -1, 6), chosen, found
+    opening = bind_once(fill, memory, *numbers)(memory, *numbers)
     return found._replace(opening=opening)
 
 
 @part
-def fill(m, q, v, load, chosen, free, rate, G, carried, gap, u, closing, closing_gap, consistent):
-    """Fill the tables of `Accelerations`; the opening."""
+def fill(m, q, v, load, chosen, found):
+    """Fill the tables of `found`, Accelerations; the opening."""
+    free, rate, G, carried, gap, u, closing, closing_gap, consistent, _ = found
     count = len(chosen)
     if count > 0:
         for place, weight in STENCIL:

@@ -117,7 +117,7 @@ PLACE_IN, AXES_IN, EXTENT, ROUND, MU_OF, E_OF, CENTER, AXES, _n = offsets(3, 9, 
 LOW, HIGH, COLLIDER = (_n + c for c in offsets(3, 3))
 # ... and their integers: what it is, its body, the first of its slots, a place in the sorted list.
 SHAPE, BODY_OF, HEAD, ORDER, COLLIDER_INTEGERS = offsets(1, 1, 1, 1)
-BALL_SHAPE, BOX_SHAPE, PLANE_SHAPE = (np.int64(i) for i in range(3))
+BALL_SHAPE, CAPSULE_SHAPE, BOX_SHAPE, CYLINDER_SHAPE, PLANE_SHAPE = (np.int64(i) for i in range(5))
 # Slots of contacts: the other shape, the contact's number, the next slot, when it was last seen.
 OTHER, NUMBER, NEXT, SEEN, SLOT = offsets(1, 1, 1, 1)
 TOUCHED = np.int64(4)  # of two shapes: what `TOTAL` is of a pair

@@ -26,7 +26,7 @@ from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
-from rbdyn_ros.mechanics.packing import bound
+from rbdyn_ros.mechanics.packing import bind_once
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-6  # [m] by which bodies may overlap at the start
@@ -95,7 +95,7 @@ def build(
     pairs = contacts.build(n) if pairs is None else pairs
     springs = of_springs.build(n) if springs is None else springs
     colliders = geoms.colliders(()) if colliders is None else colliders
-    names = _named(names, n, pairs, len(colliders.geoms))
+    names = _complete_names(names, n, pairs, len(colliders.geoms))
     q, v = start(bodies, constraints, q, v, names.bodies)
     gamma = np.broadcast_to(np.array(gamma, dtype=float), (n,))
     for i, value in enumerate(gamma):
@@ -112,18 +112,9 @@ def build(
             raise ValueError(f"{what}; there are {n} bodies")
     law = restitution.LAWS.index(options.impact_law)
     numbers = options.max_impacts, law, options.whole_steps
-    arena, owners = packing.arena_of(
-        bodies,
-        q,
-        v,
-        gamma,
-        joints.select_rows(constraints, kept),
-        pairs,
-        impacts,
-        numbers,
-        springs,
-        colliders,
-    )
+    rows = joints.select_rows(constraints, kept)
+    elements = packing.Elements(bodies, rows, pairs, springs, colliders)
+    arena, owners = packing.arena_of(elements, q, v, gamma, impacts, numbers)
     model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs, colliders)
     observe(model)
     _require_apart(model, overlap)
@@ -190,14 +181,14 @@ def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, 
     taken.
     """
     if composition == "none":
-        return bound(step.advance, model.arena, 1e-3, 1)
+        return bind_once(step.advance, model.arena, 1e-3, 1)
     if composition not in COMPOSITIONS:
         raise ValueError(f"composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
     colliding.require_none(model, f"composition '{composition}'")
     if len(model.pairs.kind):
         raise ValueError(f"composition is '{composition}', but contacts need 'none'")
     weights = COMPOSITIONS[composition]
-    kernel = bound(step.advance_composed, model.arena, weights, 1e-3, 1)
+    kernel = bind_once(step.advance_composed, model.arena, weights, 1e-3, 1)
     return lambda arena, h, n: kernel(arena, weights, h, n)
 
 
@@ -208,12 +199,12 @@ def iterations(model: Model) -> int:
 
 def observe(model: Model) -> bool:
     """Let the velocities of this instant stand in the arena; whether they were found."""
-    return bound(step.advance, model.arena, 1e-3, 1)(model.arena, 0.0, int(step.OBSERVE)) == 1
+    return bind_once(step.advance, model.arena, 1e-3, 1)(model.arena, 0.0, int(step.OBSERVE)) == 1
 
 
 def add_node_reactions(model: Model, sign: float) -> None:
     """Add `sign` times the part of the node's reactions that `observe` has found to the sums."""
-    bound(velocity.add_node_reactions, model.arena, 1.0)(model.arena, sign)
+    bind_once(velocity.add_node_reactions, model.arena, 1.0)(model.arena, sign)
 
 
 def state(model: Model) -> tuple[Array, Array]:
@@ -389,7 +380,7 @@ def _require_apart(model: Model, overlap: float) -> None:
             )
 
 
-def _named(names: Names, n: int, pairs: Pairs, shaped: int) -> Names:
+def _complete_names(names: Names, n: int, pairs: Pairs, shaped: int) -> Names:
     """Names for everything: numbers where none are given."""
     bodies = names.bodies or tuple(f"body {i}" for i in range(n))
     colliders = names.colliders or tuple(f"shape {i}" for i in range(shaped))

@@ -25,7 +25,7 @@ from rbdyn_ros.mechanics.contact import coupled, friction, impact
 from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
-from rbdyn_ros.mechanics.packing import bound
+from rbdyn_ros.mechanics.packing import bind_once
 from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
@@ -40,34 +40,23 @@ NOT_AGREED = 6  # a code of `model.failure`'s counters
 def advance(
     model: models.Model, h: float, n: int, options: Options = Options(), loads: Array | None = None
 ) -> int:
-    """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
-    began; see `failure`.
+    """Take n steps of h [s]; how many were taken. A step that fails leaves the model (`failure`).
 
     `loads` act beside the weight: (bodies, 6), or (n + 1, bodies, 6) at the ends of the steps, a
     force [N, world] and a torque [N m, body] for each body, at its center of mass.
 
-    Options are those of `mechanics.network.moreau_jean`, which checks them; the tolerance is
-    that of the velocities, and `linearized` is one round. The loss of dampers is not summed up.
-    ValueError for h <= 0, and for loads that are none of these bodies.
+    The options' tolerance is that of the velocities, `linearized` is one round, whose velocities
+    are taken. The loss of dampers is not summed up. ValueError for h <= 0 and for wrong loads.
     """
     h = number(h, "h", 0.0, open_low=True)
     colliding.require_none(model, "moreau_jean")
-    most = 1 if options.linearized else options.max_iterations
-    numbers = (
-        _loads(loads, int(n), len(model.bodies.mass)),
-        h,
-        options.theta,
-        options.gamma,
-        options.tolerance,
-        int(n),
-        most,
-        options.linearized,
-    )
-    return bound(steps, model.arena, *numbers)(model.arena, *numbers)
+    numbers = _loads(loads, int(n), model), h, int(n), options
+    return bind_once(steps, model.arena, *numbers)(model.arena, *numbers)
 
 
-def _loads(loads: Array | None, n: int, bodies: int) -> Array:
+def _loads(loads: Array | None, n: int, model: models.Model) -> Array:
     """Loads as rows for the ends of the steps: one if they stay, none if there are none."""
+    bodies = len(model.bodies.mass)
     if loads is None:
         return np.zeros((0, bodies, 6))
     found = np.array(loads, dtype=float, order="C")
@@ -94,11 +83,8 @@ def failure(model: models.Model) -> str:
 
 
 @part
-def steps(m, loads, h, theta, gamma, tolerance, n, most, takes_any):
-    """Take n steps of h, each in at most `most` rounds; how many were taken.
-
-    takes_any: the velocities of the last round are taken, whether they stay or not.
-    """
+def steps(m, loads, h, n, options):
+    """Take n steps of h; how many were taken."""
     arena.clock(m)[c.STARTED] = 0.0  # a variational step that follows looks at what touches
     arena.counters(m)[c.FRESH] = 0
     for j in range(len(arena.pairs(m))):
@@ -107,7 +93,7 @@ def steps(m, loads, h, theta, gamma, tolerance, n, most, takes_any):
     coupled.forget(m)
     for k in range(n):
         now, then = min(k, len(loads) - 1), min(k + 1, len(loads) - 1)
-        if not step(m, loads, now, then, h, theta, gamma, tolerance, most, takes_any):
+        if not step(m, loads, now, then, h, options):
             n = k
             break
     reset_forces(m)
@@ -115,12 +101,13 @@ def steps(m, loads, h, theta, gamma, tolerance, n, most, takes_any):
 
 
 @part
-def step(m, loads, now, then, h, theta, gamma, tolerance, most, takes_any):
+def step(m, loads, now, then, h, options):
     """One step under the loads of two rows, none where these are -1; whether it was solved."""
+    theta, gamma, tolerance, most, takes_any = options
     size = begin(m, loads, now, h, theta)
     activate(m, gamma * h)
     done, gain = False, 0.0 if takes_any else GAIN
-    for turn in range(most):
+    for turn in range(1 if takes_any else most):
         place(m, h, theta)
         set_forces(m, loads, then)
         lawful = LAWFUL * (tolerance * size + SMALLEST)
@@ -253,7 +240,7 @@ def place(m, h, theta):
             s = sin(a) / a if a > 0.0 else 1.0
             turn = (cos(a), s * half[0], s * half[1], s * half[2])
             q = unit_quaternion.product(get4(bodies, i, c.Q_1), turn)
-            put_attitude(bodies, i, unit_quaternion.repaired(q))
+            put_attitude(bodies, i, unit_quaternion.renormalize(q))
 
 
 @inlined

@@ -4,7 +4,7 @@ is joined to whom.
 
 import gc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,23 +28,25 @@ ROOM = 120
 _BOUND: dict = {}
 
 
+class Elements(NamedTuple):
+    """What a model is made of."""
+
+    bodies: Bodies
+    constraints: Constraints  # independent rows
+    pairs: Pairs
+    springs: Springs
+    colliders: Colliders
+
+
 def arena_of(
-    bodies: Bodies,
-    q: Array,
-    v: Array,
-    gamma: Array,
-    constraints: Constraints,
-    pairs: Pairs,
-    impacts: int,
-    options: tuple[Any, ...],
-    springs: Springs,
-    colliders: Colliders,
+    elements: Elements, q: Array, v: Array, gamma: Array, impacts: int, options: tuple[Any, ...]
 ) -> tuple[Arena, tuple[Any, ...]]:
     """(Arena, owners) of a model at q (n, 7), v (n, 6) whose rows are independent, with room for
     so many impacts; owners says which joint each block belongs to.
 
     gamma (n,) [kg m^2]; options: impacts within a step, the number of the impact law.
     """
+    bodies, constraints, pairs, springs, colliders = elements
     blocks, integers, owners = _blocks(constraints)
     rows = _bodies(bodies, q, v, gamma, integers)
     rows[:, c.REACH] = reach(pairs, len(q))
@@ -56,10 +58,10 @@ def arena_of(
         _prepare_whole_steps(parts, pairs)
     _add_colliders(parts, colliders)
     parts["clock"][[c.MAX_IMPACTS, c.LAW, c.WHOLE], 0] = options
-    return _packed(parts), owners
+    return _pack(parts), owners
 
 
-def bound(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[..., Any]:
+def bind_once(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[..., Any]:
     """`kernel.bind`, asked once for each function: the arenas of all models have one type.
 
     Python's cyclic garbage waits meanwhile: the compiler makes millions of objects that stay, and
@@ -290,7 +292,7 @@ def _add_colliders(parts: dict, colliders: Colliders) -> None:
     parts["touched"] = np.zeros((n * (n - 1) // 2, c.TOUCHED))
 
 
-def _packed(parts: dict) -> Arena:
+def _pack(parts: dict) -> Arena:
     """The arena of the parts."""
     header, floats, whole = np.zeros(HEADER, np.int64), [], []
     sizes = {True: 0, False: HEADER}

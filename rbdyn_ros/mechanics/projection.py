@@ -58,22 +58,24 @@ def project(model: models.Model, tolerance: float = 1e-12, max_iterations: int =
             if not solved.ok:
                 break
             w = w + solved.z @ at.carried[::3]
-        q = moved(q, w)
+        q = move(q, w)
     if found.ok:
         _place(model, before, found.q)
     return found
 
 
-def closed(memory: Arena, q: Array, v: Array, tolerance: float = 1e-14) -> tuple[Array, Array]:
+def close_joints(
+    memory: Arena, q: Array, v: Array, tolerance: float = 1e-14
+) -> tuple[Array, Array]:
     """(q (n, 7), v (n, 6)) with the joints of the arena closed and obeyed; the arena is left
     there.
     """
     for _ in range(5):
-        q = moved(q, np.zeros(v.size))
+        q = move(q, np.zeros(v.size))
         at = _at(memory, q, NO_PAIR, v)
         if at.opening <= tolerance:
             break
-        q = moved(q, at.closing)
+        q = move(q, at.closing)
     return q, at.v.reshape(-1, 6)
 
 
@@ -82,7 +84,7 @@ def memory_of(model: models.Model) -> Arena:
     return Arena(model.arena.f.copy(), model.arena.z.copy())
 
 
-def moved(q: Array, w: Array) -> Array:
+def move(q: Array, w: Array) -> Array:
     """q (+) w: (x + w_x, Q o exp(w_Q)), the rotation vector w_Q in body axes, |Q| = 1."""
     w = w.reshape(-1, 6)
     Q = quaternion.product(q[:, 3:], quaternion.exp(w[:, 3:]))

@@ -98,7 +98,7 @@ def rod(
     return cylinder(radius, length, mass, density, **start)
 
 
-def assembled(
+def assemble(
     bodies: list[Body], gravity=(0.0, 0.0, -9.81)
 ) -> tuple[rigid_bodies.Bodies, Array, Array]:
     """(Bodies, q (n, 7), v (n, 6)) of a list; ValueError names the body that cannot be."""
@@ -109,6 +109,9 @@ def assembled(
         rigid_bodies.configuration(arrays, *columns[2:4]),
         rigid_bodies.motion(arrays, *columns[4:6]),
     )
+
+
+assembled = assemble  # the name of earlier versions
 
 
 def corners(half) -> Array:

@@ -77,7 +77,7 @@ def finish(bodies, i, v, w):
 
 
 @inlined
-def reached(bodies, i, h, b):
+def end_place(bodies, i, h, b):
     """Where body i is after h with the momentum b, or at the velocity that is prescribed."""
     v = vec.add(vec.times(get(bodies, i, c.IM), b), get(bodies, i, c.DRIVE))
     return vec.axpy(h, v, get(bodies, i, c.X))
@@ -90,7 +90,7 @@ def move_free(m, h):
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] != 0.0:
             continue
-        put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.P_1)))
+        put(bodies, i, c.X_1, end_place(bodies, i, h, get(bodies, i, c.P_1)))
         if bodies[i, c.TURNS] == 0.0:
             continue
         J, gamma, v = get(bodies, i, c.J), bodies[i, c.GAMMA], get(bodies, i, c.V)
@@ -141,7 +141,7 @@ def linearize_bodies(m, h):
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
-        put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.P_1)))
+        put(bodies, i, c.X_1, end_place(bodies, i, h, get(bodies, i, c.P_1)))
         put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
         if bodies[i, c.TURNS] != 0.0:
             v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]
@@ -153,7 +153,7 @@ def linearize_bodies(m, h):
             inverse, det = turn.adjugate(turn.momentum_gradient(2.0, J, gamma, v, w))
             turned, s = turn.product(R_1, inverse), h / det
             put(bodies, i, c.EXCESS, vec.scale(s, vec.matvec(turned, r)))
-            put9(bodies, i, c.K, turn.scaled(s, turn.product_transposed(turned, R)))
+            put9(bodies, i, c.K, turn.scale(s, turn.product_transposed(turned, R)))
 
 
 @part
@@ -165,7 +165,7 @@ def correct(m, h):
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
-        x_1 = reached(bodies, i, h, get(bodies, i, c.P_1))
+        x_1 = end_place(bodies, i, h, get(bodies, i, c.P_1))
         moved = vec.size(vec.sub(x_1, get(bodies, i, c.X_1))) if bodies[i, c.SLIDES] else 0.0
         put(bodies, i, c.X_1, x_1)
         if bodies[i, c.TURNS] != 0.0:

@@ -86,7 +86,7 @@ def factor_and_solve(m):
         j, diagonal = pivots[e, 0], pivots[e, 1]
         inverse, det = turn.adjugate(get9(S, diagonal, 0))
         s, y = 1.0 / det, get(blocks, j, c.D)
-        put9(S, diagonal, 0, turn.scaled(s, inverse))
+        put9(S, diagonal, 0, turn.scale(s, inverse))
         put(blocks, j, c.D, vec.scale(s, vec.matvec(inverse, y)))
         for k in range(pivots[e, 2], pivots[e, 3]):
             factor = turn.product(get9(S, number(reach, k, 1), 0), inverse)

@@ -27,7 +27,7 @@ def point(bodies, i, p):
 
 
 @inlined
-def turned(bodies, i, axis):
+def world_axis(bodies, i, axis):
     """An axis of body i in the world."""
     return axis if i == c.WORLD else vec.matvec(get9(bodies, i, c.R), axis)
 
@@ -97,7 +97,7 @@ def update(m, h):
                 put(rows, k, c.ALONG, vec.scale(1.0 / length, d))
             rows[k, c.EXTENSION] = length
         else:
-            put(rows, k, c.ALONG, turned(bodies, b, get(rows, k, c.S_B)))
+            put(rows, k, c.ALONG, world_axis(bodies, b, get(rows, k, c.S_B)))
             rows[k, c.EXTENSION] = angle(bodies, rows, k, a, b)
         force = -rows[k, c.STIFFNESS] * (rows[k, c.EXTENSION] - rows[k, c.REST_AT])
         apply(m, k, force, c.F, c.TAU)

@@ -13,10 +13,9 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
 from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
 from rbdyn_ros.mechanics.contact.pairs import any_gap, displacements, push, smallest
-from rbdyn_ros.mechanics.saved import AT_IMPACT, AT_START, NOT_SAVED, copy_state
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [m] the gap at which a part of a step ends
@@ -149,7 +148,7 @@ def find_impact(m, left, whole):
         g = smallest(m, c.X_1, c.R_1)
         if narrow or 0.0 <= g <= CLOSED:
             return finish_part(m, tau, left, whole)
-        b = bracket.narrowed(b, tau, g)
+        b = bracket.narrow(b, tau, g)
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = IMPACT_FAILED, 0
     return -1.0
 

@@ -44,7 +44,7 @@ def product_with_cross(A, r):
 
 
 @inlined
-def scaled(s, A):
+def scale(s, A):
     """s A."""
     return vec.scale(s, A[0]), vec.scale(s, A[1]), vec.scale(s, A[2])
 
@@ -53,7 +53,7 @@ def scaled(s, A):
 def adjugate(A):
     """(adj A, det A), A^-1 = adj A/det A. A product with adj A needs not wait for the division."""
     a, b, c = vec.cross(A[1], A[2]), vec.cross(A[2], A[0]), vec.cross(A[0], A[1])
-    return vec.transposed((a, b, c)), vec.dot(A[0], a)
+    return vec.transpose((a, b, c)), vec.dot(A[0], a)
 
 
 @inlined

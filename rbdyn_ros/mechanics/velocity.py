@@ -43,7 +43,7 @@ def velocities_of(m, h, at_node, drive):
                 i = integers[j, c.A + side]
                 if i == c.WORLD:
                     continue
-                x = vec.scale(-scale, given(bodies, i, drive))
+                x = vec.scale(-scale, resulting_velocity(bodies, i, drive))
                 d = vec.add(d, vec.matvec(joints.displacement(blocks, integers, j, side, on_x), x))
                 by_turn = joints.rotation(blocks, integers, j, side, on_w)
                 d = vec.sub(d, vec.matvec(by_turn, get(bodies, i, c.U_W)))
@@ -54,7 +54,7 @@ def velocities_of(m, h, at_node, drive):
             torque = vec.transposed_matvec(get9(bodies, i, c.R), get(bodies, i, c.TORQUE))
             arena.add(bodies, i, c.D_W, torque)
     for i in range(len(bodies)):
-        put(bodies, i, c.U_X, given(bodies, i, drive))
+        put(bodies, i, c.U_X, resulting_velocity(bodies, i, drive))
         if bodies[i, c.TURNS] != 0.0:
             if at_node or bodies[i, c.JOINTED] == 0.0:
                 put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.D_W)))
@@ -72,7 +72,7 @@ def turn_of(bodies, i):
 
 
 @inlined
-def given(bodies, i, drive):
+def resulting_velocity(bodies, i, drive):
     """The velocity of body i of the momentum in D_X, and of what is prescribed."""
     v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X))
     return vec.axpy(drive, get(bodies, i, c.DRIVE), v)

@@ -32,7 +32,7 @@ def trial(b, k):
 
 
 @inlined
-def narrowed(b, at, gap):
+def narrow(b, at, gap):
     """The bracket after a trial has found a gap."""
     if gap >= 0.0:
         return Bracket(at, b.closed, gap, 0.5 * b.overlap if b.side == 1.0 else b.overlap, 1.0)

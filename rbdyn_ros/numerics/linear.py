@@ -2,7 +2,23 @@
 
 import numpy as np
 
-from rbdyn_ros.kernel import hot, kernel
+from rbdyn_ros.kernel import hot, inlined, kernel
+
+
+@inlined
+def swap_pivot(A, k):
+    """Swap row k with the row of the largest entry of column k from row k on, from column k on.
+
+    Returns where that row was.
+    """
+    pivot, n = k, A.shape[0]
+    for i in range(k + 1, n):
+        if abs(A[i, k]) > abs(A[pivot, k]):
+            pivot = i
+    if pivot != k:
+        for j in range(k, n):
+            A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+    return pivot
 
 
 @kernel
@@ -12,14 +28,8 @@ def solve_in_place(A, b):
     """
     n = A.shape[0]
     for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[pivot, k]):
-                pivot = i
-        if pivot != k:
-            for j in range(k, n):
-                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
-            b[k], b[pivot] = b[pivot], b[k]
+        pivot = swap_pivot(A, k)
+        b[k], b[pivot] = b[pivot], b[k]
         for i in range(k + 1, n):
             f = A[i, k] / A[k, k]
             for j in range(k + 1, n):
@@ -107,3 +117,23 @@ def inverse(A):
         return np.linalg.inv(A)
     except Exception:
         return np.full_like(A, np.nan)
+
+
+@kernel
+def solve_rows(A, B):
+    """B := A^-1 B for A (n, n), B (n, m), both overwritten, as `solve_in_place`."""
+    n = A.shape[0]
+    for k in range(n):
+        pivot = swap_pivot(A, k)
+        for j in range(B.shape[1]):
+            B[k, j], B[pivot, j] = B[pivot, j], B[k, j]
+        for i in range(n):
+            if i != k:
+                f = A[i, k] / A[k, k]
+                for j in range(k + 1, n):
+                    A[i, j] -= f * A[k, j]
+                for j in range(B.shape[1]):
+                    B[i, j] -= f * B[k, j]
+    for i in range(n):
+        for j in range(B.shape[1]):
+            B[i, j] /= A[i, i]

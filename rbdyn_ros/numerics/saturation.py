@@ -6,7 +6,7 @@ from rbdyn_ros.kernel import inlined
 
 
 @inlined
-def saturated(ux, uy, limit):
+def saturate(ux, uy, limit):
     """Return (ux, uy) min(1, limit / |u|), without a branch, for laws and their lanes."""
     norm = math.sqrt(ux * ux + uy * uy)
     scale = 1.0 if norm <= limit else limit / norm

@@ -49,7 +49,7 @@ def test_weight_is_the_gradient_of_the_potential(tree):
             link.mass * GRAVITY @ (at.r[i] + at.R[i] @ link.center) for i, link in enumerate(links)
         )
 
-    f = pne.applied(joints, q, pne.weight(links, GRAVITY))
+    f = pne.generalized_force(joints, q, pne.weight(links, GRAVITY))
     gradient = jacobian(potential, q, len(f), plus=floating_base.boxplus).value[0]
     assert np.allclose(f, -gradient, atol=1e-8)
 
@@ -58,7 +58,7 @@ def test_forces_and_impulses_of_a_contact(tree):
     joints, links, q, u = tree
     equations, f = (
         pne.equations(joints, links, q, u),
-        pne.applied(joints, q, pne.weight(links, GRAVITY)),
+        pne.generalized_force(joints, q, pne.weight(links, GRAVITY)),
     )
     W = projected_newton_euler.jacobian(joints, q, len(joints), np.ones(3))[:3].T
     P, dt = np.array([0.1, -0.5, 2.0]), 1e-3
@@ -82,8 +82,8 @@ def test_transformed_to_the_rod_on_the_cart():
     B[0, 0] = B[1, 1] = B[3, 2] = B[4, 3] = B[5, 4] = 1.0
     links = (pne.Link(m, np.array([0.0, 0.0, l]), np.diag(I)),)
     equations = pne.equations((), links, q, B @ u)
-    f = pne.applied((), q, pne.weight(links, [0.0, 0.0, -9.81]))
-    mass, h = pne.transformed(equations.M, f - equations.g, B, np.zeros((6, 5)), u)
+    f = pne.generalized_force((), q, pne.weight(links, [0.0, 0.0, -9.81]))
+    mass, h = pne.transform(equations.M, f - equations.g, B, np.zeros((6, 5)), u)
     dv = np.linalg.solve(mass + np.diag([M, M, 0.0, 0.0, 0.0]), h)
     system = System(M, 1.0, 0.0, m, l, I, 0.0, 9.81)
     no_load = rod_on_cart.Load((0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -136,10 +136,10 @@ class TestPinocchio:
         p, B, dB = pinocchio_coordinates(q, u)
         h_bar = -pin.rnea(model, data, p, B @ u, np.zeros(len(u)))
         upper = np.triu(pin.crba(model, data, p))
-        M, h = pne.transformed(upper + np.triu(upper, 1).T, h_bar, B, dB, u)
+        M, h = pne.transform(upper + np.triu(upper, 1).T, h_bar, B, dB, u)
         ours = pne.equations(joints, links, q, u)
         assert np.allclose(ours.M, M, rtol=1e-11, atol=1e-11)
-        f = pne.applied(joints, q, pne.weight(links, GRAVITY))
+        f = pne.generalized_force(joints, q, pne.weight(links, GRAVITY))
         assert np.allclose(f - ours.g, h, rtol=1e-10, atol=1e-10)
 
     def test_jacobians_and_accelerations(self, pin, model, tree):

@@ -88,7 +88,8 @@ def test_joint_carries_a_rod_at_rest():
     state = upright()
     Q, zero = tuple(state.q[2:].tolist()), (0.0, 0.0, 0.0)
     load = rod_on_cart.load(no_input())
-    force = rod_on_cart.joint_force(PENDULUM, load, Q, zero, (0.0, 0.0), Q, zero, (0.0, 0.0), 0.01)
+    at_rest = Q, zero, (0.0, 0.0)
+    force = rod_on_cart.joint_force(PENDULUM, load, at_rest, at_rest, 0.01)
     assert force == pytest.approx((0.0, 0.0, 9.81))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
-from rbdyn_ros.geometry import increments, quaternion, so3, velocity
+from rbdyn_ros.geometry import increments, quaternion, so3
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 
@@ -94,8 +94,8 @@ def test_velocity_of_a_point_in_a_rotating_frame():
         return quaternion.rotate(q, v_A) * t[0] + quaternion.rotate(attitude, r + t[0] * dr)
 
     numeric = quaternion.rotate(quaternion.conjugate(q), jacobian(path, np.zeros(1)).value[:, 0])
-    assert np.allclose(velocity.in_rotating_frame(v_A, dr, w, r), numeric, atol=1e-11)
-    assert np.allclose(velocity.of_rigid_body(v_A, w, r), v_A + so3.hat(w) @ r)
+    assert np.allclose(increments.in_rotating_frame(v_A, dr, w, r), numeric, atol=1e-11)
+    assert np.allclose(increments.of_rigid_body(v_A, w, r), v_A + so3.hat(w) @ r)
 
 
 def test_relative_angular_velocities_add_up():
@@ -114,4 +114,4 @@ def test_relative_angular_velocities_add_up():
         return quaternion.log(quaternion.product(quaternion.conjugate(y), x))
 
     numeric = jacobian(chain, np.zeros(1), minus=body).value[:, 0]
-    assert np.allclose(velocity.composed(*in_d), numeric, atol=1e-11)
+    assert np.allclose(increments.composed(*in_d), numeric, atol=1e-11)

@@ -63,7 +63,7 @@ def test_the_normal_velocity_is_the_rate_of_the_gap(i, obstacle):
 
         def at(s):
             Q = unit_quaternion.product(tuple(state.q[2:]), (1.0, *(0.5 * s * state.v[2:])))
-            return np.array(unit_quaternion.matrix(unit_quaternion.normalized(Q))), state.q[
+            return np.array(unit_quaternion.matrix(unit_quaternion.normalize(Q))), state.q[
                 :2
             ] + s * state.v[:2]
 

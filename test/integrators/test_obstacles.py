@@ -118,7 +118,7 @@ def test_the_normal_velocity_is_the_rate_of_the_gap_where_the_obstacle_moves(obs
 
         def pose(s):
             turned = unit_quaternion.product(tuple(Q), (1.0, *(0.5 * s * w)))
-            return unit_quaternion.matrix(unit_quaternion.normalized(turned)), tuple(x + s * u)
+            return unit_quaternion.matrix(unit_quaternion.normalize(turned)), tuple(x + s * u)
 
         for i in range(4, world.count(C)):
 

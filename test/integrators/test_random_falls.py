@@ -20,7 +20,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     quantities,
     upright,
 )
-from rbdyn_ros.mechanics.pendulum_contact import end_of_step
+from rbdyn_ros.mechanics.pendulum_contact import contact_loop
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, trouble
 from rbdyn_ros.types import Contacts, State
 
@@ -183,8 +183,8 @@ def overlapping(contacts, tilt):
     system, state = build(Params(contacts=contacts)), upright(tilt)
     Q, c = tuple(state.q[2:].tolist()), create()
     R = unit_quaternion.matrix(Q)
-    x, _, R, deepest = end_of_step.lift(system, c, (0.0, 0.0), Q, R, 0.0)
-    return deepest, end_of_step.is_jammed(system, c, x, R, 0.0)
+    x, _, R, deepest = contact_loop.lift(system, c, (0.0, 0.0), Q, R, 0.0)
+    return deepest, contact_loop.is_jammed(system, c, x, R, 0.0)
 
 
 def test_a_jam_is_proved_where_no_motion_opens_what_overlaps():

@@ -77,9 +77,9 @@ def test_joints_react_as_by_dense_multipliers(kind):
     assert found.free.reshape(2, 6) == pytest.approx(dense.acceleration, abs=1e-12)
     J = jacobian.jacobian(rows, q)
     assert np.abs(J @ v.ravel()).max() < 1e-13 and found.opening < 1e-14
-    away = projection.moved(q, 1e-4 * RNG.normal(size=12))
+    away = projection.move(q, 1e-4 * RNG.normal(size=12))
     far = evaluated(model, away, v, load, [])
-    near = evaluated(model, projection.moved(away, far.closing), v, load, [])
+    near = evaluated(model, projection.move(away, far.closing), v, load, [])
     assert 1e-6 < far.opening and near.opening < 1e-3 * far.opening
 
 

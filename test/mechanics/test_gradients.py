@@ -181,10 +181,8 @@ def test_gradient_of_the_projection_on_the_cone():
     random = np.random.default_rng(5)
     for x in random.normal(size=(200, 3)):
         mu = float(random.uniform(0.1, 1.5))
-        gradient = differences(lambda y: lagrangian.projected(tuple(y), mu), x)
-        assert (
-            np.abs(np.array(lagrangian.projection_gradient(tuple(x), mu)) - gradient).max() < 1e-6
-        )
+        gradient = differences(lambda y: fc3d.project(tuple(y), mu), x)
+        assert np.abs(np.array(fc3d.projection_gradient(tuple(x), mu)) - gradient).max() < 1e-6
 
 
 def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():

@@ -21,7 +21,7 @@ def heap(count, mu=0.5):
         for n in ((1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)):
             touches.append(pairs.ball(i, RADIUS, n=n, s=-WALL * np.array(n), mu=mu))
         touches += [pairs.balls(i, RADIUS, j, RADIUS, mu=mu) for j in range(i)]
-    bodies, q, v = shapes.assembled(parts, (0.0, 0.0, -G))
+    bodies, q, v = shapes.assemble(parts, (0.0, 0.0, -G))
     options = models.Options(whole_steps=True)
     return models.build(bodies, q, v, None, pairs.build(count, *touches), options=options)
 
@@ -61,7 +61,7 @@ def test_no_pair_is_missed_that_is_not_looked_at():
 
 def test_whole_steps_refuse_faces():
     table, cube = geoms.box((1.0, 1.0, 0.1)), geoms.box((0.1, 0.1, 0.1), 0)
-    bodies, q, v = shapes.assembled([shapes.box((0.1,) * 3, mass=1.0, position=(0, 0, 0.2))])
+    bodies, q, v = shapes.assemble([shapes.box((0.1,) * 3, mass=1.0, position=(0, 0, 0.2))])
     touches = pairs.build(1, *geoms.pairs_between(cube, table))
     with pytest.raises(ValueError, match="contact 0 is between shapes with faces that end"):
         models.build(bodies, q, v, None, touches, options=models.Options(whole_steps=True))

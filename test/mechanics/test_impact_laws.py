@@ -126,7 +126,7 @@ def test_poissons_law_has_its_ratio_of_impulses(e):
 
 def ball(law, e, mu=0.3):
     start = dict(position=(0.0, 0.0, 0.3), velocity=(0.0, 0.0, -1.0))
-    bodies, q, v = shapes.assembled([shapes.sphere(0.1, mass=1.0, **start)])
+    bodies, q, v = shapes.assemble([shapes.sphere(0.1, mass=1.0, **start)])
     floor = pairs.build(1, pairs.ball(0, 0.1, mu=mu, e=e))
     return models.build(bodies, q, v, pairs=floor, options=models.Options(impact_law=law))
 
@@ -146,7 +146,7 @@ def rod(law, e, mu, tilt=0.9, spin=(0.0, 1.0, 0.4)):
     tip = quaternion.rotate(turned, np.array([0.0, 0.0, -0.5]))
     start = dict(orientation=tuple(turned), velocity=(0.3, 0.2, -1.5), angular_velocity=spin)
     body = shapes.rod(1.0, mass=0.5, position=tuple(np.array([0.0, 0.0, 0.001]) - tip), **start)
-    bodies, q, v = shapes.assembled([body])
+    bodies, q, v = shapes.assemble([body])
     floor = pairs.build(1, pairs.corner(0, (0.0, 0.0, -0.5), mu=mu, e=e))
     options = models.Options(impact_law=law)
     return models.build(bodies, q, v, pairs=floor, options=options), turned
@@ -194,7 +194,7 @@ def test_a_box_bounces_flat(law):
 
     def flat(law):
         box = shapes.box((0.4, 0.4, 0.2), mass=1.0, position=(0, 0, 0.2))
-        bodies, q, v = shapes.assembled([box])
+        bodies, q, v = shapes.assemble([box])
         corners = pairs.box(0, (0.2, 0.2, 0.1), mu=0.3, e=0.5)
         options = models.Options(impact_law=law)
         return models.build(bodies, q, v, pairs=pairs.build(1, *corners), options=options)
@@ -212,7 +212,7 @@ def test_poissons_law_hands_an_impulse_through_touching_balls():
     """Three equal balls in a row, e = 1: (-1, 2, 2)/3, where no energy is lost."""
     balls = [shapes.sphere(0.1, mass=1.0, position=(0.2 * k, 0, 0)) for k in range(3)]
     balls[0] = balls[0]._replace(position=(-0.05, 0, 0), velocity=(1.0, 0, 0))
-    bodies, q, v = shapes.assembled(balls, (0.0, 0.0, 0.0))
+    bodies, q, v = shapes.assemble(balls, (0.0, 0.0, 0.0))
     row = pairs.build(3, *(pairs.balls(k, 0.1, k + 1, 0.1, mu=0.2, e=1.0) for k in range(2)))
     model = models.build(bodies, q, v, pairs=row, options=models.Options(impact_law="poisson"))
     assert models.advance(model, 1e-2, 10) == 10, models.failure(model)

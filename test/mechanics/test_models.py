@@ -28,7 +28,7 @@ def test_newtons_cradle_hands_the_velocity_on():
     """
     balls = [shapes.sphere(0.1, mass=1.0, position=(0.2001 * k, 0.0, 0.0)) for k in range(5)]
     balls[0] = balls[0]._replace(position=(-0.1, 0.0, 0.0), velocity=(1.0, 0.0, 0.0))
-    bodies, q, v = shapes.assembled(balls, gravity=(0.0, 0.0, 0.0))
+    bodies, q, v = shapes.assemble(balls, gravity=(0.0, 0.0, 0.0))
     touches = [pairs.balls(k + 1, 0.1, k, 0.1, mu=0.3, e=1.0) for k in range(4)]
     model = models.build(bodies, q, v, None, pairs.build(5, *touches))
     _, v = advanced(model, 1e-3, 150)
@@ -44,7 +44,7 @@ def test_ball_on_a_slope_rolls_or_slips_as_it_must(mu, rolls):
     at 5/2 mu g cos / r.
     """
     s, r, t = np.radians(20.0), 0.1, 0.5
-    bodies, q, v = shapes.assembled(
+    bodies, q, v = shapes.assemble(
         [shapes.sphere(r, mass=2.0, position=(0, 0, r))], (G * np.sin(s), 0.0, -G * np.cos(s))
     )
     model = models.build(bodies, q, v, None, pairs.build(1, pairs.ball(0, r, mu=mu)))
@@ -60,7 +60,7 @@ def test_ball_on_a_slope_rolls_or_slips_as_it_must(mu, rolls):
 @pytest.mark.parametrize("count", [10, 30])
 def test_stack_of_boxes_rests(count):
     half = np.array([0.1, 0.15, 0.05])
-    bodies, q, v = shapes.assembled(
+    bodies, q, v = shapes.assemble(
         [
             shapes.box(2.0 * half, mass=1.0, position=(0, 0, (2 * k + 1) * half[2]))
             for k in range(count)
@@ -98,7 +98,7 @@ def test_slide_that_turns_has_order_two():
     errors = []
     for n in (50, 100, 200):
         puck = shapes.Body(1.0, (1.0, 1.0, 1.0), velocity=(0.0, 2.0, 0.0), held=(0, 0, 0, 1, 1, 1))
-        bodies, q, v = shapes.assembled([puck], gravity)
+        bodies, q, v = shapes.assemble([puck], gravity)
         model = models.build(bodies, q, v, None, pairs.build(1, pairs.corner(0, (0, 0, 0), mu=mu)))
         q, v = advanced(model, 0.5 / n, n)
         errors.append((np.abs(q[0, :2] - exact[:2]).max(), np.abs(v[0, :2] - exact[2:]).max()))
@@ -115,7 +115,7 @@ def thrown_rod(h, e, mu):
         "velocity": (0.3, 0.0, 0.0),
         "angular_velocity": (0.3, 2.0, 5.0),
     }
-    bodies, q, v = shapes.assembled([shapes.rod(1.0, mass=1.0, radius=0.05, **start)])
+    bodies, q, v = shapes.assemble([shapes.rod(1.0, mass=1.0, radius=0.05, **start)])
     ends = [pairs.ball(0, 0.02, (0.0, 0.0, z), mu=mu, e=e) for z in (0.5, -0.5)]
     model = models.build(bodies, q, v, None, pairs.build(1, *ends))
     q, v = advanced(model, h, round(0.44 / h))
@@ -141,7 +141,7 @@ def falling_pendulum(law):
         tuple(quaternion.rotate(turned, np.array([0.0, 0.0, 1.2]))),
         tuple(turned),
     )
-    bodies, q, v = shapes.assembled(
+    bodies, q, v = shapes.assemble(
         [shapes.Body(2.0, (1.0, 1.0, 1.0), held=(0, 0, 1, 1, 1, 1)), rod]
     )
     link = joints.assemble(2, joints.ball_joint(1, (0, 0, -1.2), 0, (0, 0, 0)))
@@ -164,7 +164,7 @@ def test_no_impact_gains_energy_unless_newtons_law_is_asked_for(law):
 
 
 def test_failure_of_a_step_names_the_body_and_leaves_it():
-    bodies, q, v = shapes.assembled(
+    bodies, q, v = shapes.assemble(
         [
             shapes.sphere(0.1, mass=1.0),
             shapes.sphere(0.1, mass=1.0, angular_velocity=(0.0, 900.0, 0.0)),

@@ -67,7 +67,7 @@ def test_it_is_that_of_the_notes_with_the_row_of_the_norm():
     axis = quaternion.rotate(quaternion.conjugate(turned), np.array([0.0, 0.0, 1.0]))
     link = joints.hinge(0, (0.0, 0.0, 0.0), 1, on_b, (0.0, 0.0, 1.0), axis)
     model = models.build(bodies, q, np.zeros((2, 6)), joints.assemble(2, link))
-    away = projection.moved(q, 1e-3 * np.random.default_rng(1).normal(size=12))
+    away = projection.move(q, 1e-3 * np.random.default_rng(1).normal(size=12))
     rows = models.part(model, "bodies")
     rows[:, :7] = away
     rows[:, 13:22] = quaternion.to_matrix(away[:, 3:]).reshape(-1, 9)

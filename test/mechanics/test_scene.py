@@ -255,7 +255,7 @@ def test_shared_reactions_are_those_of_smallest_norm_and_balance_the_momentum():
 def test_joints_that_are_given_twice_bear_half_each():
     """Two anchors at one point of a hanging rod."""
     hung = shapes.rod(0.5, mass=0.2, position=(0, 0, -0.25))
-    bodies, q, v = shapes.assembled([hung])
+    bodies, q, v = shapes.assemble([hung])
     anchor = joints.anchor(0, (0, 0, 0.25), (0, 0, 0))
     model = models.build(bodies, q, v, joints.assemble(1, anchor, anchor))
     models.advance(model, 1e-3, 5)

@@ -62,7 +62,7 @@ def test_every_number_of_a_system_is_a_float():
 )
 def test_upright_tilts_towards_the_azimuth(tilt, azimuth):
     state = upright(tilt, azimuth)
-    n = unit_quaternion.rotated(tuple(state.q[2:].tolist()), (0.0, 0.0, 1.0))
+    n = unit_quaternion.rotate(tuple(state.q[2:].tolist()), (0.0, 0.0, 1.0))
     s = math.sin(tilt)
     assert n == pytest.approx(
         (s * math.cos(azimuth), s * math.sin(azimuth), math.cos(tilt)), abs=1e-15

@@ -30,7 +30,7 @@ def test_the_exponential_of_the_tilt_is_the_rod(Q):
     th = coordinates(Q, (0.0, 0.0, 0.0))[:2]
     angle = math.hypot(*th)
     k = (np.sinc(angle / math.pi) * th[0], np.sinc(angle / math.pi) * th[1], math.cos(angle))
-    np.testing.assert_allclose(k, unit_quaternion.rotated(tuple(Q), (0.0, 0.0, 1.0)), atol=1e-15)
+    np.testing.assert_allclose(k, unit_quaternion.rotate(tuple(Q), (0.0, 0.0, 1.0)), atol=1e-15)
 
 
 @settings(deadline=None)  # the first example compiles

@@ -12,7 +12,7 @@ def instant(gap, low, high):
     for k in range(bracket.TRIALS):
         at = bracket.trial(b, k)
         assert b.open < at < b.closed
-        b = bracket.narrowed(b, at, gap(at))
+        b = bracket.narrow(b, at, gap(at))
         if gap(at) == 0.0 or b.closed - b.open < 1e-13:
             return b.open, k
     raise AssertionError("the bracket does not close")

@@ -13,7 +13,7 @@ numbers = st.floats(-10.0, 10.0)
 @given(st.tuples(numbers, numbers, numbers), st.floats(0.0, 5.0))
 def test_projection_is_moreaus_decomposition(x, mu):
     """x = p + d, p in K_mu, -d in K_mu*, p . d = 0."""
-    p = np.array(fc3d.projected(x, mu))
+    p = np.array(fc3d.project(x, mu))
     d = np.array(x) - p
     size = 1.0 + np.linalg.norm(x) * (1.0 + mu)
     assert np.hypot(p[1], p[2]) <= mu * p[0] + 1e-14 * size

@@ -1,7 +1,7 @@
 """Which shapes are near each other: sweep and prune over their boxes along the world's axes.
 
-Every shape can touch every other one of another body, and planes. Pairs of shapes are looked at
-where their boxes meet, widened by how far their bodies move in the step.
+Every shape can touch every other one of another body, if no joint links the two, and planes. Pairs
+of shapes are looked at where their boxes meet, widened by how far their bodies move in the step.
 """
 
 from rbdyn_ros.geometry import vec
@@ -73,13 +73,26 @@ def can_move(bodies, i):
 
 
 @part
+def are_joined(m, a, b):
+    """Whether a joint links two bodies: those do not collide."""
+    bodies, joints = arena.bodies(m), arena.block_integers(m)
+    if a == c.WORLD or b == c.WORLD or bodies[a, c.JOINTED] * bodies[b, c.JOINTED] == 0.0:
+        return False
+    for k in range(len(joints)):
+        one, other = joints[k, c.A], joints[k, c.B]
+        if one == a and other == b or one == b and other == a:
+            return True
+    return False
+
+
+@part
 def meet(m, i, j, limit, is_end):
     """The contacts of shapes i and j, if they can have any, at the end with gaps below `limit`;
     how many were found.
     """
     bodies, integers = arena.bodies(m), arena.collider_integers(m)
     a, b = integers[i, c.BODY_OF], integers[j, c.BODY_OF]
-    if a == b or not (can_move(bodies, a) or can_move(bodies, b)):
+    if a == b or not (can_move(bodies, a) or can_move(bodies, b)) or are_joined(m, a, b):
         return 0
     if moved(bodies, a, is_end) <= STILL and moved(bodies, b, is_end) <= STILL:
         if slots.keep(m, i, j) > 0:

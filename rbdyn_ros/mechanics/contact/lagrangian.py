@@ -17,7 +17,7 @@ from rbdyn_ros.mechanics import arena, joints, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact.pairs import velocity
-from rbdyn_ros.mechanics.solvers.fc3d import natural, projected, projection_gradient
+from rbdyn_ros.mechanics.solvers.fc3d import natural, project, projection_gradient
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 from rbdyn_ros.mechanics.turn import product
 
@@ -56,7 +56,7 @@ def augmented(m, pairs, k, sigma):
     """(x, r): x = r_k - sigma (u + s e_N) of pair k and its projection on the cone."""
     u = vec.add(get(pairs, k, c.U), velocity(m, k))
     x = vec.axpy(-sigma, (u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.LA))
-    return x, projected(x, pairs[k, c.MU])
+    return x, project(x, pairs[k, c.MU])
 
 
 @part

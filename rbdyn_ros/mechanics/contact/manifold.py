@@ -20,6 +20,8 @@ from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put
 from rbdyn_ros.mechanics.contact import slots
+from rbdyn_ros.mechanics.contact.cylinder_faces import on_cylinder, on_face
+from rbdyn_ros.mechanics.contact.segments import segment
 from rbdyn_ros.mechanics.description.features import box_distance, nearest
 
 SAME_AXIS = 1e-6  # [m] by which another axis must be better than the last one
@@ -40,10 +42,16 @@ def touch(m, i, j, limit, is_end):
     first, second = integers[i, c.SHAPE], integers[j, c.SHAPE]
     if first == c.BALL_SHAPE and second == c.BALL_SHAPE:
         return balls(m, i, j, limit, is_end)
+    if first == c.CYLINDER_SHAPE and second == c.PLANE_SHAPE:
+        return on_face(m, i, j, 0, get(arena.colliders(m), j, c.AXES + 6), limit, is_end)
     if second == c.PLANE_SHAPE:
         return on_plane(m, i, j, limit, is_end)
-    if first == c.BALL_SHAPE:
+    if first == c.BALL_SHAPE and second == c.BOX_SHAPE:
         return ball_on_box(m, i, j, limit, is_end)
+    if first == c.BALL_SHAPE or first == c.CAPSULE_SHAPE:
+        return segment(m, i, j, limit, is_end)
+    if second == c.CYLINDER_SHAPE:
+        return on_cylinder(m, i, j, limit, is_end)
     return boxes(m, min(i, j), max(i, j), limit, is_end)
 
 
@@ -71,16 +79,17 @@ def balls(m, i, j, limit, is_end):
 
 @part
 def on_plane(m, i, j, limit, is_end):
-    """A ball or the corners of a box on plane j."""
+    """A ball, the ends of a capsule or the corners of a box on plane j."""
     rows, found = arena.colliders(m), 0
     n, at = get(rows, j, c.AXES + 6), get(rows, j, c.CENTER)
     center, rho = get(rows, i, c.CENTER), rows[i, c.ROUND]
     height = vec.dot(n, vec.sub(center, at)) - rho
-    for corner in range(8 if arena.collider_integers(m)[i, c.SHAPE] == c.BOX_SHAPE else 1):
+    shape = arena.collider_integers(m)[i, c.SHAPE]
+    for corner in range(8 if shape == c.BOX_SHAPE else 2 if shape == c.CAPSULE_SHAPE else 1):
         p = center
-        if arena.collider_integers(m)[i, c.SHAPE] == c.BOX_SHAPE:
+        if shape != c.BALL_SHAPE:
             for l in range(3):
-                sign = 1.0 if corner >> l & 1 else -1.0
+                sign = 1.0 if corner >> l & 1 or shape == c.CAPSULE_SHAPE and corner else -1.0
                 p = vec.axpy(sign * rows[i, c.EXTENT + l], get(rows, i, c.AXES + 3 * l), p)
         gap = height + vec.dot(n, vec.sub(p, center))
         if gap < limit:

@@ -63,7 +63,7 @@ def _nine(table, i, column):
 @inlined
 def placed(geoms, i, pose):
     """(center, rows of the attitude) of shape i [world]."""
-    R, G = pose[1], vec.transposed(_nine(geoms, i, TURN))
+    R, G = pose[1], vec.transpose(_nine(geoms, i, TURN))
     turned = vec.matvec(R, G[0]), vec.matvec(R, G[1]), vec.matvec(R, G[2])  # its axes, as rows
     return vec.add(pose[0], vec.matvec(R, three(geoms, i, PLACE))), turned
 

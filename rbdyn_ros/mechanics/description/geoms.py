@@ -20,7 +20,13 @@ from rbdyn_ros.numerics.arguments import count, number, positive
 
 # of its radius: how far inside of its rim four points of a cylinder's end carry it when it stands
 INSIDE = 1e-3
-COLLIDING = "sphere", "box", "plane"  # in the order of `columns.BALL_SHAPE` and so on
+COLLIDING = (
+    "sphere",
+    "capsule",
+    "box",
+    "cylinder",
+    "plane",
+)  # in the order of `columns.BALL_SHAPE` and so on
 _ORIGIN, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -95,7 +101,7 @@ def colliders(
     restitution: float | Sequence[float] = 0.0,
     contacts: int | None = None,
 ) -> Colliders:
-    """Spheres, boxes and planes that all can touch each other, for whole steps; friction and
+    """Shapes that all can touch each other, for whole steps; friction and
     restitution: one for all, or one for each; contacts: room for so many at one time, by default
     16 for each shape.
 

@@ -100,7 +100,7 @@ class Contact(NamedTuple):
 
 
 class Colliders(NamedTuple):
-    """All geoms can touch each other, for whole steps: spheres, boxes and planes; friction and
+    """All geoms can touch each other, for whole steps, except points; friction and
     restitution of those that do not give their own. Of two: sqrt(mu_a mu_b), max(e_a, e_b).
     """
 
@@ -165,10 +165,10 @@ def build(scene: Scene, **options) -> models.Model:
     numbers = {GROUND: WORLD} | {name: i for i, name in enumerate(scene.bodies)}
     for name, body in scene.bodies.items():
         try:
-            shapes.assembled([body], scene.gravity)
+            shapes.assemble([body], scene.gravity)
         except ValueError as error:
             raise ValueError(f"body {name}: {error}".replace(" of body 0", "")) from None
-    bodies, q, v = shapes.assembled(list(scene.bodies.values()), scene.gravity)
+    bodies, q, v = shapes.assemble(list(scene.bodies.values()), scene.gravity)
     made = [_joint(name, joint, numbers, q) for name, joint in scene.joints.items()]
     constraints = joints.assemble(len(q), *made)
     ends = [_ends(*item, scene, numbers, q) for item in scene.springs.items()]

@@ -146,7 +146,7 @@ def attitude(q, i):
 def pose(q, i):
     """(R, x) of body i, or of the world."""
     x = (0.0, 0.0, 0.0) if i == WORLD else vec3(q[i])
-    return unit_quaternion.matrix(unit_quaternion.normalized(attitude(q, i))), x
+    return unit_quaternion.matrix(unit_quaternion.normalize(attitude(q, i))), x
 
 
 @inlined

@@ -2,11 +2,16 @@
 
 A read-only, strided or integer array would compile the stepper once more, one of another shape
 would be read beyond its end.
+
+Inside, a stepper reads the arrays of a State to tuples in registers, and writes them back.
 """
+
+from math import isfinite
 
 import numpy as np
 
 from rbdyn_ros.geometry import arguments
+from rbdyn_ros.kernel import inlined
 from rbdyn_ros.types import Array, Input, State
 
 
@@ -31,7 +36,7 @@ def start(state: State) -> tuple[Array, Array]:
     return q, v
 
 
-def accepted(input: Input) -> Input:
+def accept(input: Input) -> Input:
     """The input itself, its arrays copied where need be.
 
     ValueError if a shape is not that of `types.Input`.
@@ -46,3 +51,32 @@ def accepted(input: Input) -> Input:
 def _require(good: bool, array: Array, name: str, shape: str) -> None:
     if not good:
         raise ValueError(f"{name} has shape {array.shape}; it must be {shape}")
+
+
+@inlined
+def read(q, v):
+    """(x, Q, w, u) of the arrays q (6,), v (5,): cart position, attitude, angular velocity, cart
+    velocity.
+    """
+    return (q[0], q[1]), (q[2], q[3], q[4], q[5]), (v[2], v[3], v[4]), (v[0], v[1])
+
+
+@inlined
+def write(q, v, x, Q, w, u):
+    """The inverse of `read`, in place."""
+    q[0], q[1] = x
+    q[2], q[3], q[4], q[5] = Q
+    v[0], v[1] = u
+    v[2], v[3], v[4] = w
+
+
+@inlined
+def write_reaction(reaction, F):
+    """reaction (3,) := F."""
+    reaction[0], reaction[1], reaction[2] = F
+
+
+@inlined
+def finite(x, Q, w, u):
+    """Whether every number of the state is finite."""
+    return isfinite(x[0] + x[1] + Q[0] + Q[1] + Q[2] + Q[3] + w[0] + w[1] + w[2] + u[0] + u[1])

@@ -185,12 +185,12 @@ def solve(E, R, Ph, b, w, tolerance, max_iterations):
             error = vec.size(r) * i_scale
             iterations += 1
         if E.A[0] != E.A[1]:  # an axisymmetric rod keeps p_3, which turning r would spoil
-            r = unit_quaternion.rotated_back((w, v[0], v[1], v[2]), r)
+            r = unit_quaternion.inverse_rotate((w, v[0], v[1], v[2]), r)
     return Turn(v, w, e, r, iterations, error)
 
 
 @inlined
-def passed_on(E, turn, k, R, Ph):
+def transport_momentum(E, turn, k, R, Ph):
     """p+ of (2.11), k before and R after the turn.
 
     It takes along what is left of r, for the momenta' sake.

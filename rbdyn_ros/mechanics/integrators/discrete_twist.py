@@ -30,7 +30,7 @@ def sum(F, K):
 
 
 @inlined
-def scaled(s, F):
+def scale(s, F):
     """s F."""
     return vec.scale(s, F[0]), vec.scale(s, F[1])
 
@@ -75,10 +75,10 @@ def double(f, a, df):
 @kernel
 def momentum_jacobian(I, m, h, V, K):
     """K (6, 6) := d(dlog_{hV}^T G V)/dV = dlog^T G + h d(dlog_xi^T y)/dxi at y = G V."""
-    xi, y = scaled(h, V), metric(I, m, V)
+    xi, y = scale(h, V), metric(I, m, V)
     for j in range(6):
         z = basis(j)
-        c = sum(twist.dlog_transposed(xi, metric(I, m, z)), scaled(h, momentum_slope(xi, y, z)))
+        c = sum(twist.dlog_transposed(xi, metric(I, m, z)), scale(h, momentum_slope(xi, y, z)))
         K[0, j], K[1, j], K[2, j] = c[0]
         K[3, j], K[4, j], K[5, j] = c[1]
 

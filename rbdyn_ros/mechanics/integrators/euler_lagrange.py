@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import memory, pitch_cone
+from rbdyn_ros.mechanics.integrators import boundary, pitch_cone
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -82,15 +82,17 @@ def newton_step(J, V, h, d, e, D, r):
 
 
 @inlined
-def stage(J, V, h, d, e, D, p, tolerance, max_iterations):
-    """One step of (6.3): (d, e, D, p, iterations, relative residual)."""
+def stage(J, V, h, place, p, options):
+    """One step of (6.3) from (d, e, D): (d, e, D, p, iterations, relative residual)."""
+    d, e, D = place
     scale = abs(p[0]) + abs(p[1]) + abs(J * D[0]) + abs(J * D[1]) + abs(h) * V * 1e-3
     half, iterations = 0.5 * h, 0
     while True:
         m = momenta(J, V, h, d + half * D[0], e + half * D[1], D, -1.0)
         r = (m[0] - p[0], m[1] - p[1])
         error = (abs(r[0]) + abs(r[1])) / scale
-        if error <= tolerance or iterations == max_iterations or not isfinite(error):
+        last = iterations == options.max_iterations
+        if error <= options.tolerance or last or not isfinite(error):
             break
         s = newton_step(J, V, h, d + half * D[0], e + half * D[1], D, r)
         D = (D[0] - s[0], D[1] - s[1])
@@ -116,7 +118,7 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     It stops where Newton does not converge and where the pitch comes within 4 degrees of the pole
     (residual inf).
     """
-    x, Q, w, u = memory.read(q, v)
+    x, Q, w, u = boundary.read(q, v)
     J, V = pitch_cone.constants(system)
     d, e, dd, de = pitch_cone.from_state(Q, w)
     c = cos(d)
@@ -126,9 +128,7 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     for _ in range(n):
         before = (d, e, p)
         for j in range(weights.shape[0]):
-            d, e, D, p, count, error = stage(
-                J, V, h * weights[j], d, e, D, p, options.tolerance, options.max_iterations
-            )
+            d, e, D, p, count, error = stage(J, V, h * weights[j], (d, e, D), p, options)
             iterations += count
             worst = max(worst, error) if isfinite(error) else np.inf
             if not cos(d) > _EDGE:
@@ -140,13 +140,13 @@ def advance(system, options, input, h, n, t, q, v, reaction):
         d, e, p = before
     c = cos(d)
     Q1, w = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
-    memory.write(q, v, x, Q1, w, u)
+    boundary.write(q, v, x, Q1, w, u)
     if done == n and n > 0:
         d, e, p = before
         c = cos(d)
         Q0, w0 = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
         load = rod_on_cart.load(input)
-        memory.write_reaction(
-            reaction, rod_on_cart.joint_force(system, load, Q0, w0, u, Q1, w, u, h)
+        boundary.write_reaction(
+            reaction, rod_on_cart.joint_force(system, load, (Q0, w0, u), (Q1, w, u), h)
         )
     return done, iterations, worst

@@ -70,7 +70,7 @@ def column(R, i):
 
 
 @inlined
-def pushed(l, R, p_r, p_w, pi, push):
+def add_push(l, R, p_r, p_w, pi, push):
     """The momenta after a half-step push; g - l f is its lever about the centre of mass."""
     if push is None:
         return p_r, p_w, pi
@@ -96,7 +96,7 @@ def stage(system, E, inputs, state, guess, push):
     p_r = vec.axpy(half, f_r, vec.scale(m, V))
     p_w = vec.axpy(half, tau_c, vec.times(I, w))
     pi = (M * u[0] + half * u0[0], M * u[1] + half * u0[1])
-    p_r, p_w, pi = pushed(l, R, p_r, p_w, pi, push)
+    p_r, p_w, pi = add_push(l, R, p_r, p_w, pi, push)
 
     b = about_joint(l, R, p_w, p_r)
     Ph = (pi[0] + p_r[0], pi[1] + p_r[1])
@@ -108,7 +108,7 @@ def stage(system, E, inputs, state, guess, push):
 
     Q = unit_quaternion.product(Q, (turn.w, turn.v[0], turn.v[1], turn.v[2]))
     R = unit_quaternion.matrix(Q)
-    Q = unit_quaternion.repaired(Q)
+    Q = unit_quaternion.renormalize(Q)
     f_r, tau_c = forces(system, load, R)
     p_r = vec.axpy(m * i_h, Dr, vec.axpy(half, f_r, ell))
     v, Jv = turn.v, vec.sub(vec.scale(E.f, vec.times(I, turn.v)), vec.scale(E.gamma, turn.v))
@@ -117,7 +117,7 @@ def stage(system, E, inputs, state, guess, push):
     p_w = about_joint(l, R, vec.axpy(half, tau_c, p_w), vec.scale(-1.0, ell))
     f = M * i_h - 0.5 * E.cart_damping
     pi = (f * D[0] + half * u1[0] - ell[0], f * D[1] + half * u1[1] - ell[1])
-    p_r, p_w, pi = pushed(l, R, p_r, p_w, pi, push)
+    p_r, p_w, pi = add_push(l, R, p_r, p_w, pi, push)
     w, u = rod_on_cart.velocities(
         system, R, about_joint(l, R, p_w, p_r), (pi[0] + p_r[0], pi[1] + p_r[1])
     )

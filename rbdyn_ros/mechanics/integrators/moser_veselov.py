@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import discrete_rod, memory
+from rbdyn_ros.mechanics.integrators import boundary, discrete_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.types import Array
 
@@ -43,10 +43,10 @@ def stage(E, system, load, tolerance, max_iterations, f, state, guess):
     k = R[2]
     Q = unit_quaternion.product(Q, (turn.w, turn.v[0], turn.v[1], turn.v[2]))
     R = unit_quaternion.matrix(Q)
-    Q = unit_quaternion.repaired(Q)
+    Q = unit_quaternion.renormalize(Q)
     tau = rod_on_cart.torque(system, load, R)
     U = rod_on_cart.horizontal(load, f)
-    p = vec.axpy(half, tau, discrete_rod.passed_on(E, turn, k, R, Ph))
+    p = vec.axpy(half, tau, discrete_rod.transport_momentum(E, turn, k, R, Ph))
     P = (Ph[0] - E.cart_damping * D[0] + half * U[0], Ph[1] - E.cart_damping * D[1] + half * U[1])
     return ((x[0] + D[0], x[1] + D[1]), Q, R, p, P, tau, U), turn
 
@@ -55,7 +55,7 @@ def stage(E, system, load, tolerance, max_iterations, f, state, guess):
 def write(system, q, v, state):
     """Write (x, Q, R, p, P, ...) as positions and velocities; returns the latter (w, u)."""
     w, u = rod_on_cart.velocities(system, state[2], state[3], state[4])
-    memory.write(q, v, state[0], state[1], w, u)
+    boundary.write(q, v, state[0], state[1], w, u)
     return w, u
 
 
@@ -65,7 +65,7 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
     compile to a plain loop.
     """
     tolerance, max_iterations = options.tolerance, options.max_iterations
-    x, Q, w, u = memory.read(q, v)
+    x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     p, P = rod_on_cart.momenta(system, R, w, u)
@@ -93,8 +93,8 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
             w, u = rod_on_cart.velocities(system, start[2], start[3], start[4])
             Q0 = start[1]
             w1, u1 = write(system, q, v, state)
-            memory.write_reaction(
-                reaction, rod_on_cart.joint_force(system, load, Q0, w, u, state[1], w1, u1, h)
+            boundary.write_reaction(
+                reaction, rod_on_cart.joint_force(system, load, (Q0, w, u), (state[1], w1, u1), h)
             )
     return n, iterations, worst
 

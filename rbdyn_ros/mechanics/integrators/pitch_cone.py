@@ -37,8 +37,8 @@ def from_state(Q, w):
     """(d, e, d', e') of an attitude and an angular velocity [body]; its spin is not part of the
     chart.
     """
-    n = unit_quaternion.rotated(Q, (0.0, 0.0, 1.0))
-    dn = unit_quaternion.rotated(Q, (w[1], -w[0], 0.0))
+    n = unit_quaternion.rotate(Q, (0.0, 0.0, 1.0))
+    dn = unit_quaternion.rotate(Q, (w[1], -w[0], 0.0))
     d, e = asin(max(-1.0, min(1.0, n[0]))), atan2(n[1], n[2])
     c = sqrt(n[1] * n[1] + n[2] * n[2])
     return d, e, dn[0] / c, (dn[1] * n[2] - dn[2] * n[1]) / (c * c)

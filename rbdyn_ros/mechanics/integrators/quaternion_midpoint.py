@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import hot
-from rbdyn_ros.mechanics.integrators import discrete_rod, maximal_rod, memory
+from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.mechanics.pendulum_contact import contact_loop
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
@@ -41,7 +41,7 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
     compile to a plain loop.
     """
     tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
-    x, Q, w, u = memory.read(q, v)
+    x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     state = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
@@ -62,12 +62,12 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
             bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
             iterations += turn.iterations
             if not turn.error <= tolerance:
-                memory.write(q, v, start[0], start[1], start[3], start[4])
+                boundary.write(q, v, start[0], start[1], start[3], start[4])
                 return i, iterations, turn.error
             worst = max(worst, turn.error)
             total = vec.add(total, impulse)
-        memory.write_reaction(reaction, vec.scale(1.0 / h, total))
-    memory.write(q, v, state[0], state[1], state[3], state[4])
+        boundary.write_reaction(reaction, vec.scale(1.0 / h, total))
+    boundary.write(q, v, state[0], state[1], state[3], state[4])
     return n, iterations, worst
 
 

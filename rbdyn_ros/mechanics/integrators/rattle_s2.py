@@ -28,7 +28,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import memory
+from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -138,13 +138,13 @@ def turn(n0, n1):
     normalised.
     """
     c = vec.cross(n0, n1)
-    return unit_quaternion.normalized((1.0 + vec.dot(n0, n1), c[0], c[1], c[2]))
+    return unit_quaternion.normalize((1.0 + vec.dot(n0, n1), c[0], c[1], c[2]))
 
 
 @inlined
 def body_rate(Q, d, dd):
     """w = R^T (n x n'), without spin."""
-    w = unit_quaternion.rotated_back(Q, vec.cross(d, dd))
+    w = unit_quaternion.inverse_rotate(Q, vec.cross(d, dd))
     return (w[0], w[1], 0.0)
 
 
@@ -154,8 +154,8 @@ def write(system, q, v, x, Q, n, p_n, P):
     [m/s, world].
     """
     dn, u = velocities(system, n, p_n, P)
-    Q, l = unit_quaternion.normalized(Q), system.center
-    memory.write(q, v, x, Q, body_rate(Q, n, dn), u)
+    Q, l = unit_quaternion.normalize(Q), system.center
+    boundary.write(q, v, x, Q, body_rate(Q, n, dn), u)
     return (u[0] + l * dn[0], u[1] + l * dn[1], l * dn[2])
 
 
@@ -164,7 +164,7 @@ def steps(system, load, attitude, weights, sines, h, n, t, q, v, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
     compile to a plain loop.
     """
-    x, Q, w, u = memory.read(q, v)
+    x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     d = (R[0][2], R[1][2], R[2][2])
     u = (system.cart_free * u[0], system.cart_free * u[1])
@@ -197,7 +197,9 @@ def steps(system, load, attitude, weights, sines, h, n, t, q, v, reaction):
                 return i, 0, np.nan
             V1 = write(system, q, v, x, Q, d, p_n, P)
             weight = vec.sub((0.0, 0.0, system.rod_mass * system.gravity), load.F)
-            memory.write_reaction(reaction, vec.axpy(system.rod_mass / h, vec.sub(V1, V0), weight))
+            boundary.write_reaction(
+                reaction, vec.axpy(system.rod_mass / h, vec.sub(V1, V0), weight)
+            )
     return n, 0, 0.0
 
 

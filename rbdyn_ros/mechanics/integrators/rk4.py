@@ -14,7 +14,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import memory
+from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 
 ORDER = 4
@@ -53,7 +53,7 @@ def accelerations(system, load, f, q, w, u):
 
 
 @inlined
-def moved(state, h, rate):
+def move(state, h, rate):
     """state + h rate, of (x, q, w, u)."""
     x, q, w, u = state
     dx, dq, dw, du = rate
@@ -70,7 +70,7 @@ def steps(system, load, sines, h, n, t, q, v, reaction):
     """`advance` for sines of a type that tells whether there are any: None compiles to a plain
     loop.
     """
-    x, Q, w, u = memory.read(q, v)
+    x, Q, w, u = boundary.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     for i in range(n):
         state, s = (x, Q, w, u), t + i * h
@@ -78,24 +78,24 @@ def steps(system, load, sines, h, n, t, q, v, reaction):
         f1 = rod_on_cart.sines_at(sines, s + 0.5 * h)
         f2 = rod_on_cart.sines_at(sines, s + h)
         k1 = rates(system, load, f0, Q, w, u)
-        x1, Q1, w1, u1 = moved(state, 0.5 * h, k1)
+        x1, Q1, w1, u1 = move(state, 0.5 * h, k1)
         k2 = rates(system, load, f1, Q1, w1, u1)
-        x2, Q2, w2, u2 = moved(state, 0.5 * h, k2)
+        x2, Q2, w2, u2 = move(state, 0.5 * h, k2)
         k3 = rates(system, load, f1, Q2, w2, u2)
-        x3, Q3, w3, u3 = moved(state, h, k3)
+        x3, Q3, w3, u3 = move(state, h, k3)
         k4 = rates(system, load, f2, Q3, w3, u3)
-        x, Q, w, u = moved(
-            moved(moved(moved(state, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4
+        x, Q, w, u = move(
+            move(move(move(state, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4
         )
-        Q = unit_quaternion.normalized(Q)
-        if not memory.finite(x, Q, w, u):
-            memory.write(q, v, *state)
+        Q = unit_quaternion.normalize(Q)
+        if not boundary.finite(x, Q, w, u):
+            boundary.write(q, v, *state)
             return i, 0, np.inf
         if i == n - 1:
-            memory.write_reaction(
-                reaction, rod_on_cart.joint_force(system, load, *state[1:], Q, w, u, h)
+            boundary.write_reaction(
+                reaction, rod_on_cart.joint_force(system, load, state[1:], (Q, w, u), h)
             )
-    memory.write(q, v, x, Q, w, u)
+    boundary.write(q, v, x, Q, w, u)
     return n, 0, 0.0
 
 

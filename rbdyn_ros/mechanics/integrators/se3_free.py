@@ -30,9 +30,9 @@ def wrench(system, disturbance, Q):
     from the centre of mass).
     """
     d = disturbance
-    F = unit_quaternion.rotated_back(Q, (d[0], d[1], d[2]))
-    T = unit_quaternion.rotated_back(Q, (d[3], d[4], d[5]))
-    f = unit_quaternion.rotated_back(Q, (d[0], d[1], d[2] - system.rod_mass * system.gravity))
+    F = unit_quaternion.inverse_rotate(Q, (d[0], d[1], d[2]))
+    T = unit_quaternion.inverse_rotate(Q, (d[3], d[4], d[5]))
+    f = unit_quaternion.inverse_rotate(Q, (d[0], d[1], d[2] - system.rod_mass * system.gravity))
     return vec.add(T, vec.cross((d[6], d[7], d[8]), F)), f
 
 
@@ -43,7 +43,7 @@ def solve(system, h, V, left, options, K, z):
     scale = vec.size(left[0]) + vec.size(left[1]) + 1e-300
     iterations = 0
     while True:
-        mu = twist.dlog_transposed(discrete_twist.scaled(h, V), discrete_twist.metric(I, m, V))
+        mu = twist.dlog_transposed(discrete_twist.scale(h, V), discrete_twist.metric(I, m, V))
         r = (vec.sub(mu[0], left[0]), vec.sub(mu[1], left[1]))
         error = (vec.size(r[0]) + vec.size(r[1])) / scale
         if not error > options.tolerance or iterations == options.max_iterations:
@@ -71,33 +71,31 @@ def advance_free(system, options, disturbance, h, n, q, v):
     I, m = system.inertia, system.rod_mass
     K, z = np.empty((6, 6)), np.empty(6)
     r, Q = (q[0], q[1], q[2]), (q[3], q[4], q[5], q[6])
-    V = ((v[3], v[4], v[5]), unit_quaternion.rotated_back(Q, (v[0], v[1], v[2])))
+    V = ((v[3], v[4], v[5]), unit_quaternion.inverse_rotate(Q, (v[0], v[1], v[2])))
     V_old, mu = V, discrete_twist.metric(I, m, V)
     done, iterations, worst = 0, 0, 0.0
     for _ in range(n):
         left = discrete_twist.sum(
-            mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q))
+            mu, discrete_twist.scale(0.5 * h, wrench(system, disturbance, Q))
         )
-        guess = discrete_twist.sum(
-            discrete_twist.scaled(2.0, V), discrete_twist.scaled(-1.0, V_old)
-        )
+        guess = discrete_twist.sum(discrete_twist.scale(2.0, V), discrete_twist.scale(-1.0, V_old))
         V_old = V
         V, rest, count, error = solve(system, h, guess, left, options, K, z)
         iterations += count
         worst = error if not error <= worst else worst
         if not error <= options.tolerance:
             break
-        step = twist.exp(discrete_twist.scaled(h, V))
+        step = twist.exp(discrete_twist.scale(h, V))
         Q, r = twist.product((Q, r), step)
-        Q = unit_quaternion.repaired(Q)
-        mu = twist.dlog_transposed(discrete_twist.scaled(-h, V), discrete_twist.metric(I, m, V))
-        mu = discrete_twist.sum(mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q)))
+        Q = unit_quaternion.renormalize(Q)
+        mu = twist.dlog_transposed(discrete_twist.scale(-h, V), discrete_twist.metric(I, m, V))
+        mu = discrete_twist.sum(mu, discrete_twist.scale(0.5 * h, wrench(system, disturbance, Q)))
         mu = discrete_twist.sum(
-            mu, discrete_twist.scaled(-1.0, twist.Ad_transposed(step, rest))
+            mu, discrete_twist.scale(-1.0, twist.Ad_transposed(step, rest))
         )  # what the solver left
         done += 1
     q[0], q[1], q[2] = r
     q[3], q[4], q[5], q[6] = Q
-    v[0], v[1], v[2] = unit_quaternion.rotated(Q, vec.scale(1.0 / m, mu[1]))
+    v[0], v[1], v[2] = unit_quaternion.rotate(Q, vec.scale(1.0 / m, mu[1]))
     v[3], v[4], v[5] = (mu[0][0] / I[0], mu[0][1] / I[1], mu[0][2] / I[2])
     return done, iterations, worst

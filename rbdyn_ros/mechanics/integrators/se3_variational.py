@@ -22,7 +22,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import twist, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import discrete_twist, memory
+from rbdyn_ros.mechanics.integrators import boundary, discrete_twist
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.types import Array
@@ -42,12 +42,12 @@ class Options(NamedTuple):
 @inlined
 def wrench(system, load, Q):
     """F - T*dP at the centre of mass [body]: (R^T T + (r - c) x R^T F, R^T (F - m g e3))."""
-    F = unit_quaternion.rotated_back(Q, load.F)
+    F = unit_quaternion.inverse_rotate(Q, load.F)
     arm = vec.sub(load.r, (0.0, 0.0, system.center))
-    f = unit_quaternion.rotated_back(
+    f = unit_quaternion.inverse_rotate(
         Q, (load.F[0], load.F[1], load.F[2] - system.rod_mass * system.gravity)
     )
-    return vec.add(unit_quaternion.rotated_back(Q, load.T), vec.cross(arm, F)), f
+    return vec.add(unit_quaternion.inverse_rotate(Q, load.T), vec.cross(arm, F)), f
 
 
 @inlined
@@ -55,7 +55,7 @@ def joint_wrench(system, Q, lam):
     """A_T^T lam = (R^T lam x c, R^T lam) [body]: the joint's force at -c from the centre of
     mass.
     """
-    f = unit_quaternion.rotated_back(Q, lam)
+    f = unit_quaternion.inverse_rotate(Q, lam)
     l = system.center
     return (l * f[1], -l * f[0], 0.0), f
 
@@ -67,7 +67,7 @@ def residual(system, h, V, w, lam, Q, left, pi):
     The state at k satisfies the joint.
     """
     I, m, l = system.inertia, system.rod_mass, system.center
-    xi = discrete_twist.scaled(h, V)
+    xi = discrete_twist.scale(h, V)
     mu = twist.dlog_transposed(xi, discrete_twist.metric(I, m, V))
     J = joint_wrench(system, Q, vec.scale(h, lam))
     damping = vec.scale(0.5 * h * system.joint_damping, V[0])
@@ -78,8 +78,8 @@ def residual(system, h, V, w, lam, Q, left, pi):
     Mb = system.cart_mass + 0.5 * h * system.cart_damping
     r2 = (Mb * w[0] - pi[0] + h * lam[0], Mb * w[1] - pi[1] + h * lam[1])
     F, Dr = twist.exp(xi)
-    moved = vec.sub(vec.add(Dr, (0.0, 0.0, l)), unit_quaternion.rotated(F, (0.0, 0.0, l)))
-    gap = vec.sub(unit_quaternion.rotated(Q, moved), (h * w[0], h * w[1], 0.0))
+    moved = vec.sub(vec.add(Dr, (0.0, 0.0, l)), unit_quaternion.rotate(F, (0.0, 0.0, l)))
+    gap = vec.sub(unit_quaternion.rotate(Q, moved), (h * w[0], h * w[1], 0.0))
     return r1, r2, vec.scale(1.0 / h, gap), (F, Dr)
 
 
@@ -94,7 +94,7 @@ def saddle(system, h, V, Q, F, K, S):
         S[i, i] += 0.5 * h * system.joint_damping
     R0 = unit_quaternion.matrix(Q)
     R1 = unit_quaternion.matrix(unit_quaternion.product(Q, F))
-    back = discrete_twist.scaled(-h, V)
+    back = discrete_twist.scale(-h, V)
     for i in range(3):
         # - h A_T(T_k)^T: column i is minus h times the joint wrench of e_i
         f = R0[i]
@@ -156,20 +156,20 @@ def stage(system, options, load, h, forces, state, guess, work):
     (x, Q, w, u), (u0, u1) = state, forces
     m, half, d = system.rod_mass, 0.5 * h, system.joint_damping
     R = unit_quaternion.matrix(Q)
-    Vc = unit_quaternion.rotated_back(Q, rod_on_cart.center_velocity(system, R, w, u))
+    Vc = unit_quaternion.inverse_rotate(Q, rod_on_cart.center_velocity(system, R, w, u))
     mu = discrete_twist.metric(system.inertia, m, (w, Vc))
-    left = discrete_twist.sum(mu, discrete_twist.scaled(half, wrench(system, load, Q)))
+    left = discrete_twist.sum(mu, discrete_twist.scale(half, wrench(system, load, Q)))
     pi = (system.cart_mass * u[0] + half * u0[0], system.cart_mass * u[1] + half * u0[1])
     guess, step, (r1, r2), iterations, error = solve(system, options, h, Q, left, pi, guess, work)
     V, c, _ = guess
     x = (x[0] + h * c[0], x[1] + h * c[1])
-    Q = unit_quaternion.repaired(unit_quaternion.product(Q, step[0]))
+    Q = unit_quaternion.renormalize(unit_quaternion.product(Q, step[0]))
     R = unit_quaternion.matrix(Q)
     mu = twist.dlog_transposed(
-        discrete_twist.scaled(-h, V), discrete_twist.metric(system.inertia, m, V)
+        discrete_twist.scale(-h, V), discrete_twist.metric(system.inertia, m, V)
     )
-    mu = discrete_twist.sum(mu, discrete_twist.scaled(half, wrench(system, load, Q)))
-    mu = discrete_twist.sum(mu, discrete_twist.scaled(-1.0, twist.Ad_transposed(step, r1)))
+    mu = discrete_twist.sum(mu, discrete_twist.scale(half, wrench(system, load, Q)))
+    mu = discrete_twist.sum(mu, discrete_twist.scale(-1.0, twist.Ad_transposed(step, r1)))
     p = vec.axpy(-half * d, V[0], vec.add(mu[0], vec.cross((0.0, 0.0, system.center), mu[1])))
     f = vec.matvec(R, mu[1])
     b = half * system.cart_damping
@@ -186,12 +186,12 @@ def advance(system, options, input, h, n, t, q, v, reaction):
 
     A step that turns the rod by pi rad or more stops it: residual inf, and the state before it.
     """
-    x, Q, w, u = memory.read(q, v)
+    x, Q, w, u = boundary.read(q, v)
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
     work = np.empty((6, 6)), np.empty((11, 11)), np.empty(11)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
-    V = unit_quaternion.rotated_back(
+    V = unit_quaternion.inverse_rotate(
         Q, rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u)
     )
     guess = ((w, V), u, (0.0, 0.0, 0.5 * system.rod_mass * system.gravity))
@@ -211,12 +211,12 @@ def advance(system, options, input, h, n, t, q, v, reaction):
             if not abs(hj) * vec.size(guess[0][0]) < math.pi:
                 error = math.inf  # the logarithm of such a turn is that of a shorter one
             if not error <= options.tolerance:
-                memory.write(q, v, *start)
+                boundary.write(q, v, *start)
                 return i, iterations, error
             worst = max(worst, error)
         if i == n - 1:
-            memory.write_reaction(
-                reaction, rod_on_cart.joint_force(system, load, *start[1:], *state[1:], h)
+            boundary.write_reaction(
+                reaction, rod_on_cart.joint_force(system, load, start[1:], state[1:], h)
             )
-    memory.write(q, v, *state)
+    boundary.write(q, v, *state)
     return n, iterations, worst

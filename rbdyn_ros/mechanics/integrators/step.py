@@ -16,7 +16,7 @@ def step(integrator: Integrator, system: System, state: State, input: Input, h: 
     A step that does not converge returns the given state, `ok=False`, its iterations and residual.
     ValueError if an array has another shape than in `types`, or if the method does not apply.
     """
-    input = boundary.accepted(input)
+    input = boundary.accept(input)
     (q, v), reaction = boundary.start(state), np.zeros(3)
     integrator.check(system, state, input)
     options = integrator.options(system)

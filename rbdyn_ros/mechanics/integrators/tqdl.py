@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import memory
+from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.types import Array
 
@@ -83,14 +83,14 @@ def runge_kutta(system, T, q, w, tau_b, h):
     k4, m4 = rates(system, T, w, along(q, h, k3), vec.axpy(h, m3, w), tau_b)
     q = along(along(along(along(q, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4)
     m = vec.add(vec.add(m1, m4), vec.scale(2.0, vec.add(m2, m3)))
-    return unit_quaternion.normalized(q), vec.axpy(h / 6.0, m, w)
+    return unit_quaternion.normalize(q), vec.axpy(h / 6.0, m, w)
 
 
 @inlined
 def relative(system, I, T, c, q, w):
     """w' at the attitude q."""
-    tau_s = torque(system, T, unit_quaternion.rotated(q, c))
-    return acceleration(I, w, unit_quaternion.rotated_back(q, tau_s))
+    tau_s = torque(system, T, unit_quaternion.rotate(q, c))
+    return acceleration(I, w, unit_quaternion.inverse_rotate(q, tau_s))
 
 
 @inlined
@@ -109,9 +109,9 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     The cart follows below the centre of mass, which this model keeps where it is. A step whose
     numbers grow beyond all bounds stops it: residual nan, and the state before that step.
     """
-    x, Q, w, u = memory.read(q, v)
+    x, Q, w, u = boundary.read(q, v)
     load, c = rod_on_cart.load(input), (0.0, 0.0, system.center)
-    c_s = unit_quaternion.rotated(Q, c)
+    c_s = unit_quaternion.rotate(Q, c)
     foot = (x[0] + c_s[0], x[1] + c_s[1])
     lever = (options.lever[0], options.lever[1], options.lever[2])
     if lever[0] != lever[0]:
@@ -119,21 +119,21 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     done = n
     for i in range(n):
         Q0, w0 = Q, w
-        c_s = unit_quaternion.rotated(Q, c)
+        c_s = unit_quaternion.rotate(Q, c)
         if options.coupling == COUPLED:
             Q, w = runge_kutta(system, load.T, Q, w, None, h)
         else:
             tau_s = torque(system, load.T, lever if options.coupling == STALE else c_s)
-            Q, w = runge_kutta(system, load.T, Q, w, unit_quaternion.rotated_back(Q, tau_s), h)
-        if not memory.finite(foot, Q, w, foot):
+            Q, w = runge_kutta(system, load.T, Q, w, unit_quaternion.inverse_rotate(Q, tau_s), h)
+        if not boundary.finite(foot, Q, w, foot):
             if i == 0:
                 return 0, 0, nan
             Q, w, done = Q0, w0, i
             break
         lever = c_s
     options.lever[0], options.lever[1], options.lever[2] = lever
-    c_s = unit_quaternion.rotated(Q, c)
-    dc = unit_quaternion.rotated(Q, vec.cross(w, c))
-    memory.write(q, v, (foot[0] - c_s[0], foot[1] - c_s[1]), Q, w, (-dc[0], -dc[1]))
-    memory.write_reaction(reaction, (0.0, 0.0, system.rod_mass * system.gravity))
+    c_s = unit_quaternion.rotate(Q, c)
+    dc = unit_quaternion.rotate(Q, vec.cross(w, c))
+    boundary.write(q, v, (foot[0] - c_s[0], foot[1] - c_s[1]), Q, w, (-dc[0], -dc[1]))
+    boundary.write_reaction(reaction, (0.0, 0.0, system.rod_mass * system.gravity))
     return done, 0, (0.0 if done == n else nan)

@@ -12,7 +12,7 @@ from rbdyn_ros.mechanics import accelerations, colliding, projection
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian
 from rbdyn_ros.mechanics.network import laws, second_order
-from rbdyn_ros.mechanics.network.second_order import Network, joined
+from rbdyn_ros.mechanics.network.second_order import Network, join
 from rbdyn_ros.types import Array
 
 _SHIFT = 1e-6  # [s] for the derivative of H along the motion
@@ -34,7 +34,7 @@ class OfNetwork:
     def gap(self, k: int, t: float, q: Array) -> float:
         """y_N of interaction k."""
         one = self.net.interactions[k]
-        return float(one.relation.value(t, joined(self._q(q), one))[0])
+        return float(one.relation.value(t, join(self._q(q), one))[0])
 
     def speeds(self, t: float, q: Array, v: Array, some: list[int]) -> Array:
         """u of the interactions `some`, one after the other."""
@@ -89,14 +89,14 @@ class OfNetwork:
 
     def _speed(self, t: float, q: tuple, v: tuple, k: int) -> Array:
         one = self.net.interactions[k]
-        rows, drift = second_order.rows(self.net, one, t, q), one.relation.drift(t, joined(q, one))
+        rows, drift = second_order.rows(self.net, one, t, q), one.relation.drift(t, join(q, one))
         return second_order.velocity(rows, drift, v)
 
     def _bias(self, t: float, q: tuple, v: tuple, k: int) -> Array:
         """b of interaction k (N.24)."""
         one = self.net.interactions[k]
         if one.relation.bias:
-            return one.relation.bias(t, joined(q, one), joined(v, one))
+            return one.relation.bias(t, join(q, one), join(v, one))
         ahead, behind = (
             tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v))
             for d in (_SHIFT, -_SHIFT)
@@ -154,7 +154,7 @@ class OfModel:
 
     def closed(self, q: Array, v: Array) -> tuple[Array, Array]:
         """(q, v) with closed joints."""
-        q, v = projection.closed(self.memory, q.reshape(-1, 7), v.reshape(-1, 6))
+        q, v = projection.close_joints(self.memory, q.reshape(-1, 7), v.reshape(-1, 6))
         return q.ravel(), v.ravel()
 
     def _at(self, q: Array, v: Array, some: list, load: Array | None = None):

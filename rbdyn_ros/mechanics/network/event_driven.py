@@ -373,7 +373,9 @@ class EventDrivenRun:
             want = self.solve_laws(self.t, self.q, self.v)
             resting = [k for k in resting if phases.stays(want, k)]
             self.sliding = {
-                k: tau for k, tau in {**self.sliding, **phases.begun(want)}.items() if k in resting
+                k: tau
+                for k, tau in {**self.sliding, **phases.find_starting_slips(want)}.items()
+                if k in resting
             }
         self.closed = sorted({*self.equalities, *resting})
 

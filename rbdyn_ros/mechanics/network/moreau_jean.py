@@ -27,7 +27,7 @@ import numpy as np
 
 from rbdyn_ros.mechanics.network import one_step, second_order
 from rbdyn_ros.mechanics.network.laws import Equality
-from rbdyn_ros.mechanics.network.second_order import Network, joined
+from rbdyn_ros.mechanics.network.second_order import Network, join
 from rbdyn_ros.mechanics.solvers.solution import Solution, explain
 from rbdyn_ros.numerics.arguments import count, number
 from rbdyn_ros.types import Array
@@ -143,7 +143,7 @@ def closes(one, t: float, q: tuple[Array, ...], u: np.ndarray, h: float, options
     """Whether an interaction whose velocity is u is closed during the step (N.16)."""
     if isinstance(one.law, Equality):
         return True
-    return bool(one.relation.value(t, joined(q, one))[0] + options.gamma * h * u[0] <= TOUCHING)
+    return bool(one.relation.value(t, join(q, one))[0] + options.gamma * h * u[0] <= TOUCHING)
 
 
 def velocity(
@@ -151,7 +151,7 @@ def velocity(
 ) -> np.ndarray:
     """u (m,) of an interaction (N.7)."""
     return second_order.velocity(
-        second_order.rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v
+        second_order.rows(net, one, t, q), one.relation.drift(t, join(q, one)), v
     )
 
 
@@ -199,7 +199,7 @@ def _newton(
         return free, one_step.solve(np.empty((0, 0)), np.empty(0), []), rows
     G, carried = second_order.delassus(rows, W)
     u = [
-        second_order.velocity(H, one.relation.drift(t, joined(after, one)), free)
+        second_order.velocity(H, one.relation.drift(t, join(after, one)), free)
         for H, one in zip(rows, some)
     ]
     for one, now, then in zip(some, u, problem.before):

@@ -114,7 +114,7 @@ def stays(want: ActiveLaws, k: int) -> bool:
     return want.pressing[k] > 0.0 or want.opening.get(k, np.inf) <= 0.5 * PARTING
 
 
-def begun(want: ActiveLaws) -> dict[int, Array]:
+def find_starting_slips(want: ActiveLaws) -> dict[int, Array]:
     """The contacts that begin to slide, with their directions: against friction, which is better
     known than a small acceleration.
     """

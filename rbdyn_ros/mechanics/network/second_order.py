@@ -229,8 +229,8 @@ def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ..
     check_state(net, q, v)
     for k, one in enumerate(net.interactions):
         y, u = (
-            one.relation.value(t, joined(q, one)),
-            velocity(rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v),
+            one.relation.value(t, join(q, one)),
+            velocity(rows(net, one, t, q), one.relation.drift(t, join(q, one)), v),
         )
         if not isinstance(one.law, Equality):
             if not y[0] >= -OVERLAP:
@@ -269,7 +269,7 @@ def solve_mass(M: Array, B: Array, name: str) -> Array:
         raise Singular(f"the {name} is singular") from None
 
 
-def joined(parts: tuple[Array, ...], interaction: Interaction) -> Array:
+def join(parts: tuple[Array, ...], interaction: Interaction) -> Array:
     """The coordinates of the systems that the interaction couples, one after the other."""
     return np.concatenate([parts[i] for i in interaction.systems])
 
@@ -278,7 +278,7 @@ def rows(
     net: Network, interaction: Interaction, t: float, q: tuple[Array, ...]
 ) -> dict[int, Array]:
     """H of the interaction as blocks, system -> (m, n_i) (N.7)."""
-    gradient, blocks, at = interaction.relation.gradient(t, joined(q, interaction)), {}, 0
+    gradient, blocks, at = interaction.relation.gradient(t, join(q, interaction)), {}, 0
     size = sum(len(q[i]) for i in interaction.systems)
     if np.shape(gradient) != (interaction.relation.rows, size):
         raise ValueError(

@@ -107,6 +107,16 @@ def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
     return Step(t, x, multiplier, y, r, 0, 0.0, True, "", max(filter(None, degrees), default=0))
 
 
+class _Stage(NamedTuple):
+    """What stays the same in the Newton iteration of a step."""
+
+    system: FirstOrder
+    last: Step
+    known: Array  # of `_known_part`
+    h: float
+    options: Options
+
+
 def step(system: FirstOrder, last: Step, h: float, options: Options = Options()) -> Step:
     """One step of h [s] from the last one; when it is not ok, `message` says what was tried.
 
@@ -119,10 +129,11 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
             "2 needs 1 and 1: "
             "write mechanics as a lagrangian system or a model of bodies"
         )
-    x, multiplier, known = last.x, last.multiplier, _known_part(system, last, h, options)
+    stage = _Stage(system, last, _known_part(system, last, h, options), h, options)
+    x, multiplier = last.x, last.multiplier
     for iteration in range(1, options.max_iterations + 1):
         try:
-            x, multiplier, solution = _newton(system, last, x, multiplier, known, h, options)
+            x, multiplier, solution = _newton(stage, x, multiplier)
         except Singular as reason:
             return last._replace(
                 iterations=iteration,
@@ -130,7 +141,7 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
                 ok=False,
                 message=f"the step to t = {last.t + h:g} s: {reason}",
             )
-        y, r, residual = _residual(system, last, x, multiplier, known, h, options)
+        y, r, residual = _residual(stage, x, multiplier)
         if residual <= options.tolerance or not solution.ok or not np.isfinite(residual):
             break
     ok = bool(solution.ok and residual <= options.tolerance)
@@ -165,16 +176,9 @@ def _point(last: Step, x: Array, h: float, options: Options) -> tuple:
     )
 
 
-def _newton(
-    system: FirstOrder,
-    last: Step,
-    x: Array,
-    multiplier: Array,
-    known: Array,
-    h: float,
-    options: Options,
-) -> tuple:
+def _newton(stage: _Stage, x: Array, multiplier: Array) -> tuple:
     """(N.22), (N.23): x, lambda and how their complementarity problem ended."""
+    system, last, known, h, options = stage
     t1, (t, z, s, c) = last.t + h, _point(last, x, h, options)
     W = system.M - h * options.theta * system.A(t1, x)
     x_free = x - solve_mass(
@@ -192,16 +196,9 @@ def _newton(
     return fixed + gain @ solution.z, solution.z, solution
 
 
-def _residual(
-    system: FirstOrder,
-    last: Step,
-    x: Array,
-    multiplier: Array,
-    known: Array,
-    h: float,
-    options: Options,
-) -> tuple:
+def _residual(stage: _Stage, x: Array, multiplier: Array) -> tuple:
     """(y, r, the larger of the dynamics' and the laws' residual, each relative)."""
+    system, last, known, h, options = stage
     t, z, _, c = _point(last, x, h, options)
     f, y, r = system.f(last.t + h, x), system.h(t, z, multiplier), system.g(t, z, multiplier)
     rest = system.M @ x - h * options.theta * f - known - c * r

@@ -15,25 +15,25 @@ from rbdyn_ros.geometry import arguments, increments, rates
 
 def F(q) -> np.ndarray:
     """F(q) = diag(1, H_bar^T / 2, 1) (..., 7 + n, 6 + n): dq/dt = F u."""
-    q = checked(q)
+    q = check_coordinates(q)
     return _blocks(rates.inverse_mapping("quaternion", q[..., 3:7]), q)
 
 
 def F_bar(q) -> np.ndarray:
     """F_bar(q) = diag(1, 2 H_bar, 1) (..., 6 + n, 7 + n): u = F_bar dq/dt, and F_bar F = 1."""
-    q = checked(q)
+    q = check_coordinates(q)
     return _blocks(rates.mapping("quaternion", q[..., 3:7]), q)
 
 
 def boxplus(q, e) -> np.ndarray:
     """The configuration reached from q by the constant u in one second with u = e (..., 6 + n)."""
-    q = checked(q)
+    q = check_coordinates(q)
     e = arguments.array(e, "e", q.shape[-1] - 1)
     turned = increments.integrated(q[..., 3:7], e[..., 3:6], 1.0, "body")
     return np.concatenate([q[..., :3] + e[..., :3], turned, q[..., 7:] + e[..., 6:]], axis=-1)
 
 
-def checked(q, joints: int | None = None) -> np.ndarray:
+def check_coordinates(q, joints: int | None = None) -> np.ndarray:
     """q as a float array; ValueError if it is not finite, not of 7 + n numbers, or its quaternion
     not of norm 1.
     """

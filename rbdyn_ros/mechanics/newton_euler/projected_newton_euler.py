@@ -50,14 +50,14 @@ def build(*joints: Joint) -> tuple[Joint, ...]:
     """The joints, checked: parents come before their children; ValueError names the joint that is
     wrong.
     """
-    return tuple(_checked(i, joint) for i, joint in enumerate(joints))
+    return tuple(_check_joint(i, joint) for i, joint in enumerate(joints))
 
 
 def placements(joints: tuple[Joint, ...], q) -> Placements:
     """Every link's frame at q (7 + n,): revolute R_i = R_p R_J exp(axis q_i), prismatic r_i = r_p
     + ... + axis q_i.
     """
-    q = floating_base.checked(q, len(joints))
+    q = floating_base.check_coordinates(q, len(joints))
     R, r, axes = [quaternion.to_matrix(q[3:7])], [q[:3]], []
     for joint, angle in zip(joints, q[7:]):
         turned = R[joint.parent] @ quaternion.to_matrix(joint.orientation)
@@ -116,7 +116,7 @@ def jacobian_rate(joints: tuple[Joint, ...], q, u, link: int, point) -> np.ndarr
     return np.tensordot(arguments.array(u, "u", len(H)), H, axes=1)
 
 
-def _checked(i: int, joint: Joint) -> Joint:
+def _check_joint(i: int, joint: Joint) -> Joint:
     name = f"joint {i}"
     arguments.choice(joint.kind, f"the kind of {name}", KINDS)
     if joint.parent not in range(i + 1):
@@ -183,7 +183,7 @@ def equations(joints: tuple[Joint, ...], links: tuple[Link, ...], q, u) -> Equat
     return Equations(M, g)
 
 
-def applied(joints: tuple[Joint, ...], q, loads: tuple[Load, ...]) -> np.ndarray:
+def generalized_force(joints: tuple[Joint, ...], q, loads: tuple[Load, ...]) -> np.ndarray:
     """f (n_u,): the generalized force of the loads."""
     f = np.zeros(BASE + len(joints))
     for load in loads:
@@ -232,7 +232,7 @@ def velocity_change(equations: Equations, f, dt: float, W=None, P=None) -> np.nd
         ) from None
 
 
-def transformed(M_bar, h_bar, B, dB, u) -> tuple[np.ndarray, np.ndarray]:
+def transform(M_bar, h_bar, B, dB, u) -> tuple[np.ndarray, np.ndarray]:
     """(M, h) in other velocities u, where u_bar = B u and dB is dB/dt:
 
     M = B^T M_bar B,  h = B^T (h_bar - M_bar dB u).

@@ -17,7 +17,7 @@ _POLE = 1e-9  # cos p below which roll cannot be told
 
 
 @inlined
-def followed(R, last):
+def nearest_angles(R, last):
     """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the
     `last` ones.
     """
@@ -67,7 +67,7 @@ def motion(Q, u, w, last):
     `last`.
     """
     R = unit_quaternion.matrix(Q)
-    angles = followed(R, last)
+    angles = nearest_angles(R, last)
     return R, angles, hinge_rates(angles, w), vec.transposed_matvec(R, (u[0], u[1], 0.0))
 
 
@@ -84,7 +84,7 @@ class GimbalJoints:
         """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the
         last ones.
         """
-        self.angles = followed(R, self.angles)
+        self.angles = nearest_angles(R, self.angles)
         return self.angles
 
     def motion(

@@ -21,7 +21,7 @@ from typing import Any
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import hot, inlined, specialize
-from rbdyn_ros.mechanics.integrators import memory, rk4
+from rbdyn_ros.mechanics.integrators import boundary, rk4
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum_contact import contact_law
@@ -49,7 +49,7 @@ def at(R, w, dw, du, gravity, position):
 def mean(R, w, u, memory, gravity, position):
     """(I.2) over the last call of the stepper; `memory` is that of the contacts."""
     s, p, i_T = memory.start, (0.0, 0.0, position), 1.0 / memory.interval[0]
-    before = unit_quaternion.rotated((s[2], s[3], s[4], s[5]), vec.cross((s[8], s[9], s[10]), p))
+    before = unit_quaternion.rotate((s[2], s[3], s[4], s[5]), vec.cross((s[8], s[9], s[10]), p))
     change = vec.sub(vec.matvec(R, vec.cross(w, p)), before)
     a = (
         i_T * (change[0] + u[0] - s[6]),
@@ -76,13 +76,14 @@ def normal_rates(C, i, x, d, t, u, d_rate):
 
 
 @hot
-def contact_accelerations(system, c, work, t, x, R, w, u, dw, du):
+def contact_accelerations(system, c, work, t, state, free):
     """(w', x'', whether (I.1) has a solution): the accelerations at t with the forces of the
-    contacts.
+    contacts, of the state (x, R, w, x') with the accelerations `free` without them.
 
     The contacts are those that pressed in the last step, which `c` remembers, and those that touch
     without moving. `work` is another memory, which is written over.
     """
+    (x, R, w, u), (dw, du) = state, free
     C, d, count = system.contacts, (R[0][2], R[1][2], R[2][2]), 0
     d_rate = vec.matvec(R, (w[1], -w[0], 0.0))
     for i in range(world.count(C)):
@@ -128,7 +129,7 @@ def contact_accelerations(system, c, work, t, x, R, w, u, dw, du):
 
 def _specific_force(system, input, c, work, t, q, v, position):
     """R^T (a_p - g) (3,) [m/s^2, body]. `accelerations` is the integrator's."""
-    x, Q, w, u = memory.read(q, v)
+    x, Q, w, u = boundary.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     R = unit_quaternion.matrix(Q)
     dw, du = accelerations(  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
@@ -137,7 +138,8 @@ def _specific_force(system, input, c, work, t, q, v, position):
     if c is not None:
         if c.recorded[0] > c.recorded_before[0]:
             return mean(R, w, u, c, system.gravity, position)
-        dw, du, solved = contact_accelerations(system, c, work, t - c.since[0], x, R, w, u, dw, du)
+        now, state = t - c.since[0], (x, R, w, u)
+        dw, du, solved = contact_accelerations(system, c, work, now, state, (dw, du))
         if not solved and c.interval[0] > 0.0:
             return mean(R, w, u, c, system.gravity, position)
     return at(R, w, dw, du, system.gravity, position)

@@ -157,11 +157,11 @@ def energy(system, R, w, x):
 
 
 @inlined
-def joint_force(system, load, Q0, w0, x0, Q1, w1, x1, h):
-    """Mean force of the joint on the rod between two states, h apart [N, world]: m dV/h + m g e3 -
-    F.
+def joint_force(system, load, before, after, h):
+    """Mean force of the joint on the rod between two states (Q, w, x'), h apart [N, world]: m dV/h
+    + m g e3 - F.
     """
-    V0 = center_velocity(system, unit_quaternion.matrix(Q0), w0, x0)
-    V1 = center_velocity(system, unit_quaternion.matrix(Q1), w1, x1)
+    V0 = center_velocity(system, unit_quaternion.matrix(before[0]), before[1], before[2])
+    V1 = center_velocity(system, unit_quaternion.matrix(after[0]), after[1], after[2])
     weight = (0.0, 0.0, system.rod_mass * system.gravity)
     return vec.sub(vec.axpy(system.rod_mass / h, vec.sub(V1, V0), weight), load.F)

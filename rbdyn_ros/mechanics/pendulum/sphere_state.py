@@ -18,7 +18,7 @@ def of_state(q, v):
 
 
 @inlined
-def moved(s, h, rate):
+def move(s, h, rate):
     """s + h s', before k is put back on the sphere; `rate` is (k', k'', x', x'')."""
     k, dk, x, dx = s
     return (
@@ -44,9 +44,9 @@ def step(system, p3, u, s, h):
     p3 [kg m^2/s] is the momentum of the spin; I1 = I2 and a free cart are assumed.
     """
     a = rate(system, p3, u, s)
-    b = rate(system, p3, u, moved(s, 0.5 * h, a))
-    c = rate(system, p3, u, moved(s, 0.5 * h, b))
-    d = rate(system, p3, u, moved(s, h, c))
-    s = moved(moved(moved(moved(s, h / 6.0, a), h / 3.0, b), h / 3.0, c), h / 6.0, d)
+    b = rate(system, p3, u, move(s, 0.5 * h, a))
+    c = rate(system, p3, u, move(s, 0.5 * h, b))
+    d = rate(system, p3, u, move(s, h, c))
+    s = move(move(move(move(s, h / 6.0, a), h / 3.0, b), h / 3.0, c), h / 6.0, d)
     k = vec.scale(1.0 / vec.norm(s[0]), s[0])
     return k, vec.axpy(-vec.dot(k, s[1]), k, s[1]), s[2], s[3]

@@ -99,6 +99,6 @@ def center_of_mass(system: System, q: np.ndarray) -> np.ndarray:
 
 def point(q: np.ndarray, p_b: tuple[float, float, float]) -> np.ndarray:
     """Where the rod's point `p_b` [m, body, from the joint] is, (3,) [m, world]."""
-    return np.array((q[0], q[1], 0.0)) + unit_quaternion.rotated(
+    return np.array((q[0], q[1], 0.0)) + unit_quaternion.rotate(
         tuple(q[2:].tolist()), tuple(map(float, p_b))
     )

@@ -122,4 +122,4 @@ def fail(c, kind, i):
 @inlined
 def forget_failure(c):
     """The impulses were found with a smaller share."""
-    contact_state.failed(c, contact_state.NONE, 0)
+    contact_state.record_failure(c, contact_state.NONE, 0)

@@ -27,7 +27,7 @@ def touches(memory: ContactState | None, q: Array) -> tuple[ContactForce, ...]:
         return ()
     joint, d = (
         np.array((q[0], q[1], 0.0)),
-        np.array(unit_quaternion.rotated(tuple(q[2:].tolist()), (0.0, 0.0, 1.0))),
+        np.array(unit_quaternion.rotate(tuple(q[2:].tolist()), (0.0, 0.0, 1.0))),
     )
     return tuple(
         ContactForce(

@@ -267,7 +267,7 @@ def solve_one(c, i, W, u, old, how):
     found = fc3d_one_contact.contact(W, q, mu, old)
     c.status[i] = found.kind
     if found.kind == fc3d_one_contact.NONE:
-        contact_state.failed(c, contact_state.NO_LAW, i)
+        contact_state.record_failure(c, contact_state.NO_LAW, i)
     return found.r, found.kind != fc3d_one_contact.NONE
 
 
@@ -297,7 +297,7 @@ def sweep_again(c):
         moved, size, lawful, _ = sweep(c, False, 0.0, ())
         if not lawful:
             return np.inf, 1.0
-    contact_state.failed(c, contact_state.NO_SWEEPS, c.count[0])
+    contact_state.record_failure(c, contact_state.NO_SWEEPS, c.count[0])
     return np.inf, 1.0
 
 

@@ -132,7 +132,7 @@ def begin(c, q, v, interval):
 
 
 @inlined
-def failed(c, kind, contact):
+def record_failure(c, kind, contact):
     """Remember why a step fails."""
     c.trouble[0], c.trouble[1] = kind, contact
 

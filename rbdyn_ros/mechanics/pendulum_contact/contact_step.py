@@ -89,7 +89,7 @@ def hold(C, c, h, t, state):
 
 
 @inlined
-def closed(C, c):
+def closed_count(C, c):
     """How many contacts touched in the last step."""
     total = 0.0
     for i in range(world.count(C)):
@@ -300,7 +300,7 @@ def solve(m, E, t, state, guess):
         new, turn, impulse = stage(m, E, state, guess, push(c))
         if not turn.error <= m.inputs.tolerance:
             if k > 0:  # the impulses are such that no step bears them
-                contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
+                contact_state.record_failure(c, contact_state.NO_ROUNDS, c.active[0])
             return state, turn, impulse, turn.error
         guess = turn.w
         error = law(system, c, E.h, t, (x, R), (new[0], new[2]))
@@ -308,7 +308,7 @@ def solve(m, E, t, state, guess):
             break
     if not error <= _ENLARGED:
         if error < np.inf:
-            contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
+            contact_state.record_failure(c, contact_state.NO_ROUNDS, c.active[0])
         return state, turn, impulse, 1e-12 * error
     is_counted = has_other_work(c)
     x, Q, R_1, w_0, u_0, V1 = new

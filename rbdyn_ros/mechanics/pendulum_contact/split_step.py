@@ -60,7 +60,7 @@ def deepest(C, c, t, state, limit, with_closed):
 
 
 @inlined
-def penetrated(C, c, t, state):
+def deepest_penetration(C, c, t, state):
     """The open candidate that is penetrated deepest at t, -1 if none is."""
     return deepest(C, c, t, state, -_TOUCHING * C.length, False)
 
@@ -86,7 +86,7 @@ def instant(m, whole, t, h, state, guess, i, g1):
         g = gap(C, i, new, t + s)
         if abs(g) <= 1e-15 * C.length or b.closed - b.open <= 1e-15 * h:
             break
-        b = bracket.narrowed(b, s, g)
+        b = bracket.narrow(b, s, g)
     return s
 
 
@@ -113,10 +113,10 @@ def step(m, h, state, guess, t):
     for k in range(_SPLITS + 1):
         if not error <= m.inputs.tolerance:
             return state, turn, total, error, touched
-        i = penetrated(C, c, t + h, new)
+        i = deepest_penetration(C, c, t + h, new)
         if i < 0:
             take(c, h)
-            touched = touched or contact_step.closed(C, c) > 0
+            touched = touched or contact_step.closed_count(C, c) > 0
             return new, turn, vec.add(total, impulse), error, touched
         touched = True
         now = t + h - left
@@ -146,5 +146,5 @@ def step(m, h, state, guess, t):
         total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
         now = t + h - left
         new, turn, impulse, error = advance_part(m, h, now, left, state, guess)
-    contact_state.failed(c, contact_state.NO_SPLITS, c.active[0])
+    contact_state.record_failure(c, contact_state.NO_SPLITS, c.active[0])
     return state, turn, total, np.inf, touched

@@ -17,7 +17,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.solvers.solution import SINGULAR, STALLED, judged
+from rbdyn_ros.mechanics.solvers.solution import SINGULAR, STALLED, assess
 from rbdyn_ros.numerics import arguments, linear
 from rbdyn_ros.types import Array
 
@@ -68,7 +68,7 @@ def block(W, i):
 
 
 @inlined
-def projected(x, mu):
+def project(x, mu):
     """The point of K_mu nearest to x.
 
     x inside K_mu, 0 inside the polar cone mu |x_T| <= -x_N, else (t, mu t x_T/|x_T|), t = (x_N +
@@ -116,7 +116,7 @@ def natural(r, u, mu, w):
     velocity.
     """
     lifted = (u[0] + mu * (u[1] * u[1] + u[2] * u[2]) ** 0.5, u[1], u[2])
-    return vec.scale(w, vec.sub(r, projected(vec.axpy(-1.0 / w, lifted, r), mu)))
+    return vec.scale(w, vec.sub(r, project(vec.axpy(-1.0 / w, lifted, r), mu)))
 
 
 @inlined
@@ -169,9 +169,9 @@ def error(problem, r):
 
 
 @kernel
-def finished(problem, r, iterations, tolerance):
+def finish(problem, r, iterations, tolerance):
     """The Solution for r: true residual, and where that exceeds the tolerance the reason."""
     residual, failure = error(problem, r), STALLED
     if tolerance < residual < np.inf and np.linalg.matrix_rank(problem.W) < len(r):
         failure = SINGULAR
-    return judged(r, residual, iterations, tolerance, failure)
+    return assess(r, residual, iterations, tolerance, failure)

@@ -57,7 +57,7 @@ def once(problem, inverse, rho, r, z, y, b):
     linear.multiply(inverse, b, r)
     for i in range(len(problem.mu)):
         lifted = vec.add(fc3d.part(r, i), fc3d.part(y, i))
-        new = fc3d.projected(lifted, problem.mu[i])
+        new = fc3d.project(lifted, problem.mu[i])
         fc3d.put(z, i, new)
         fc3d.put(y, i, vec.sub(lifted, new))
 
@@ -107,6 +107,6 @@ def solve(problem, guess, options):
     """The Solution from `guess` (3n,), projected on the cones."""
     z = guess.copy()
     for i in range(len(problem.mu)):
-        fc3d.put(z, i, fc3d.projected(fc3d.part(z, i), problem.mu[i]))
+        fc3d.put(z, i, fc3d.project(fc3d.part(z, i), problem.mu[i]))
     done, _ = iterate(problem, z, np.empty_like(z), options.tolerance, options.max_iterations)
-    return fc3d.finished(problem, z, done, options.tolerance)
+    return fc3d.finish(problem, z, done, options.tolerance)

@@ -141,4 +141,4 @@ def solve(problem, guess, options):
     """The Solution by Newton from `guess` (3n,)."""
     r = guess.copy()
     steps, _ = iterate(problem, r, np.empty_like(r), options.tolerance, options.max_iterations)
-    return fc3d.finished(problem, r, steps, options.tolerance)
+    return fc3d.finish(problem, r, steps, options.tolerance)

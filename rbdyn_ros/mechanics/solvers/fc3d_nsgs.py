@@ -55,4 +55,4 @@ def solve(problem, guess, options):
     """The Solution by sweeps from `guess` (3n,)."""
     r = guess.copy()
     done, _ = sweeps(problem, r, np.empty_like(r), options.tolerance, options.max_iterations)
-    return fc3d.finished(problem, r, done, options.tolerance)
+    return fc3d.finish(problem, r, done, options.tolerance)

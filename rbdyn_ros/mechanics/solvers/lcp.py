@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers.solution import judged
+from rbdyn_ros.mechanics.solvers.solution import assess
 from rbdyn_ros.numerics import arguments, linear
 from rbdyn_ros.types import Array
 
@@ -63,11 +63,11 @@ def mixed_error(M, q, equations, z):
 
 
 @kernel
-def finished(problem, z, iterations, tolerance, failure):
+def finish(problem, z, iterations, tolerance, failure):
     """The Solution for z: true residual, and the status `failure` where that exceeds the
     tolerance.
     """
-    return judged(z, error(problem, z), iterations, tolerance, failure)
+    return assess(z, error(problem, z), iterations, tolerance, failure)
 
 
 @kernel

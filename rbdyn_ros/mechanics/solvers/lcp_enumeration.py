@@ -54,4 +54,4 @@ def solve(problem, guess, options):
     EXHAUSTED if no support solves the problem.
     """
     z, tried, failure = try_supports(problem.M, problem.q, 0, options)
-    return lcp.finished(problem, z, tried, options.tolerance, failure)
+    return lcp.finish(problem, z, tried, options.tolerance, failure)

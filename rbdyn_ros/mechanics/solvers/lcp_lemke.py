@@ -134,4 +134,4 @@ def solve(problem, guess, options):
             best, least = z, residual
         if least <= options.tolerance or done >= options.max_iterations:
             break
-    return lcp.finished(problem, best, done, options.tolerance, status)
+    return lcp.finish(problem, best, done, options.tolerance, status)

@@ -36,11 +36,11 @@ def solve(problem, guess, options):
     z = np.maximum(guess, 0.0)
     for i in range(len(q)):
         if not M[i, i] > 0.0:
-            return lcp.finished(problem, z, 0, options.tolerance, SINGULAR)
+            return lcp.finish(problem, z, 0, options.tolerance, SINGULAR)
     done = 0
     while done < options.max_iterations:
         if done % _CHECK == 0 and not lcp.error(problem, z) > options.tolerance:
             break
         sweep(M, q, z)
         done += 1
-    return lcp.finished(problem, z, done, options.tolerance, STALLED)
+    return lcp.finish(problem, z, done, options.tolerance, STALLED)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.solvers import lcp
-from rbdyn_ros.mechanics.solvers.solution import judged
+from rbdyn_ros.mechanics.solvers.solution import assess
 from rbdyn_ros.numerics import arguments
 from rbdyn_ros.types import Array
 
@@ -38,8 +38,8 @@ def error(problem, z):
 
 
 @kernel
-def finished(problem, z, iterations, tolerance, failure):
+def finish(problem, z, iterations, tolerance, failure):
     """The Solution for z: true residual, and the status `failure` where that exceeds the
     tolerance.
     """
-    return judged(z, error(problem, z), iterations, tolerance, failure)
+    return assess(z, error(problem, z), iterations, tolerance, failure)

@@ -22,4 +22,4 @@ def solve(problem, guess, options):
     """
     M, q, m = problem.M, problem.q, problem.equations
     z, tried, failure = lcp_enumeration.try_supports(M, q, m, options)
-    return mlcp.finished(problem, z, tried, options.tolerance, failure)
+    return mlcp.finish(problem, z, tried, options.tolerance, failure)

@@ -25,14 +25,14 @@ def solve(problem, guess, options):
     z = np.zeros_like(q)
     if m == 0:
         alone = lcp_lemke.solve(lcp.Problem(M, q), guess, options)
-        return mlcp.finished(problem, alone.z, alone.iterations, options.tolerance, alone.status)
+        return mlcp.finish(problem, alone.z, alone.iterations, options.tolerance, alone.status)
     A_inverse = np.ascontiguousarray(linear.inverse(M[:m, :m].copy()))
     if not np.isfinite(A_inverse).all():
-        return mlcp.finished(problem, z, 0, options.tolerance, SINGULAR)
+        return mlcp.finish(problem, z, 0, options.tolerance, SINGULAR)
     AC, Aa = A_inverse @ M[:m, m:].copy(), A_inverse @ q[:m]
     D = M[m:, :m].copy()
     schur = lcp.Problem(M[m:, m:] - D @ AC, q[m:] - D @ Aa)
     inner = lcp_lemke.solve(schur, guess, options)
     z[m:] = inner.z
     z[:m] = -Aa - AC @ inner.z
-    return mlcp.finished(problem, z, inner.iterations, options.tolerance, inner.status)
+    return mlcp.finish(problem, z, inner.iterations, options.tolerance, inner.status)

@@ -45,7 +45,7 @@ class Solution(NamedTuple):
 
 
 @kernel
-def judged(z, residual, iterations, tolerance, failure):
+def assess(z, residual, iterations, tolerance, failure):
     """The Solution z of that residual; its status is `failure` where the residual exceeds the
     tolerance.
     """

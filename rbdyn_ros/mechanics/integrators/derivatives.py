@@ -1,0 +1,387 @@
+"""The exact derivatives of a step: of the next state by the state, the force and the parameters.
+
+The state changes by xi = (dx, dtheta, dx', dw), R by R dtheta^. A stepper is computed in dual
+numbers (`numerics.dual`); where it solves equations r(y; z) = 0 with Newton's method, the implicit
+function theorem gives the derivative of the solution: one more step of Newton's from the solution,
+in dual numbers, whose matrix is that of the values,
+
+    y + dy = y - (dr/dy)^-1 r(y; z + dz),   dy = -(dr/dy)^-1 (dr/dz) dz.                      (V.1)
+
+Where the cart is does not matter, and a frame that moves with the velocity c sees the same steps
+under the force b c more: with F = d xi_1/du the columns of x and x' of one step of h are
+
+    d xi_1/dx = e_x,   d xi_1/dx' = e_x' + h e_x - b F.                                       (V.2)
+
+So eight directions are enough: w, u and theta, one vector register of 512 bits. The logarithm of
+SE(3) and the fixed chart are no such frames; there all ten are computed. Steps that touch are
+taken apart in `pendulum_contact.contact_derivatives` (doc/derivatives.md).
+"""
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import config
+
+from rbdyn_ros.geometry import quaternion, unit_quaternion
+from rbdyn_ros.kernel import inlined, specialize
+from rbdyn_ros.mechanics.integrators import boundary, dual_stages
+from rbdyn_ros.mechanics.integrators.dual_stages import real, real_attitude
+from rbdyn_ros.mechanics.integrators.select import Integrator
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
+from rbdyn_ros.mechanics.pendulum_contact import contact_derivatives
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
+from rbdyn_ros.numerics.dual import store, value, variable
+from rbdyn_ros.numerics.finite_difference import jacobian
+from rbdyn_ros.types import Array, Contacts, Input, State, System
+
+SIZE = 10  # of xi
+PARAMETERS = (
+    "cart.mass",
+    "cart.damping",
+    "rod.mass",
+    "rod.center_of_mass",
+    "rod.inertia[0]",
+    "rod.inertia[1]",
+    "rod.inertia[2]",
+    "joint.damping",
+    "gravity",
+    "gain",
+    "contact.friction",
+    "contact.restitution",
+)
+
+
+class Derivatives(NamedTuple):
+    """Those of n steps, one after the other: xi_{i+1} = A_i xi_i + B_i du + C_i dp."""
+
+    A: Array  # (n, 10, 10) by xi = (dx, dtheta, dx', dw): cart [world], rotation and rates [body]
+    B: Array  # (n, 10, 2) by the force on the cart
+    # (n, 10, 12) by the `PARAMETERS`: "gain" multiplies the held force, "contact.friction" and
+    # "contact.restitution" add to those of all contacts where they are not 0
+    C: Array
+    states: Array  # (n + 1, 11) q (6) and v (5) at the ends of the steps
+
+
+@inlined
+def attitude(s, a, b, c):
+    """The attitude of a state s (11,), turned by (a, b, c) of the value 0."""
+    return unit_quaternion.product((s[2], s[3], s[4], s[5]), (1.0, 0.5 * a, 0.5 * b, 0.5 * c))
+
+
+@inlined
+def along_eight(system, load, s):
+    """The system, the load and the state with the derivatives by w, u and theta."""
+    force = variable(8, load.force[0], 3), variable(8, load.force[1], 4)
+    Q = attitude(s, variable(8, 0.0, 5), variable(8, 0.0, 6), variable(8, 0.0, 7))
+    w, f = (variable(8, s[8], 0), variable(8, s[9], 1), variable(8, s[10], 2)), system.cart_free
+    x, u = (
+        (variable(8, s[0], 8), variable(8, s[1], 8)),
+        (variable(8, s[6], 8), variable(8, s[7], 8)),
+    )
+    load = rod_on_cart.Load(force, load.F, load.T, load.r)
+    return system, load, (x, Q, w, (f * u[0], f * u[1]))
+
+
+@inlined
+def along_ten(system, load, s):
+    """The system, the load and the state with the derivatives by w, u, theta and x'."""
+    force = variable(16, load.force[0], 3), variable(16, load.force[1], 4)
+    Q = attitude(s, variable(16, 0.0, 5), variable(16, 0.0, 6), variable(16, 0.0, 7))
+    w, f = (variable(16, s[8], 0), variable(16, s[9], 1), variable(16, s[10], 2)), system.cart_free
+    x = (variable(16, s[0], 16), variable(16, s[1], 16))
+    u = (f * variable(16, s[6], 8), f * variable(16, s[7], 9))
+    return system, rod_on_cart.Load(force, load.F, load.T, load.r), (x, Q, w, u)
+
+
+@inlined
+def along_parameters(system, load, s):
+    """The system, the load and the state with the derivatives by `PARAMETERS`."""
+    m, gain, f = system, variable(16, 1.0, 9), system.cart_free
+    I = m.inertia
+    varied = System(
+        variable(16, m.cart_mass, 0),
+        m.cart_free,
+        variable(16, m.cart_damping, 1),
+        variable(16, m.rod_mass, 2),
+        variable(16, m.center, 3),
+        (variable(16, I[0], 4), variable(16, I[1], 5), variable(16, I[2], 6)),
+        variable(16, m.joint_damping, 7),
+        variable(16, m.gravity, 8),
+        m.contacts,
+    )
+    force, zero = (gain * load.force[0], gain * load.force[1]), variable(16, 0.0, 16)
+    Q = attitude(s, zero, zero, zero)
+    x, w = (zero + s[0], zero + s[1]), (zero + s[8], zero + s[9], zero + s[10])
+    u = (f * (zero + s[6]), f * (zero + s[7]))
+    return varied, rod_on_cart.Load(force, load.F, load.T, load.r), (x, Q, w, u)
+
+
+@inlined
+def components(state):
+    """The ten components of xi at a state, of which those of dtheta have the value 0."""
+    x, Q, w, u = state
+    s = real_attitude(Q)
+    turn = unit_quaternion.product((s[0], -s[1], -s[2], -s[3]), Q)
+    turn = 2.0 * turn[1], 2.0 * turn[2], 2.0 * turn[3]
+    return x[0], x[1], turn[0], turn[1], turn[2], u[0], u[1], w[0], w[1], w[2]
+
+
+@inlined
+def store_columns(J, row, x):
+    """The columns of dtheta, dx' and dw in a row of J: the first eight derivatives of x."""
+    store(J, row, 7, x, 0, 5)
+    store(J, row, 2, x, 5, 3)
+
+
+@inlined
+def write_state(J, i, system, h, state):
+    """Rows 10 i to 10 i + 9 of J := d xi_1/d(dx, dtheta, dx', dw, du), by (V.2)."""
+    xi = components(state)
+    for r in range(10):
+        row = 10 * i + r
+        store_columns(J, row, xi[r])
+        for k in range(2):
+            moved = 1.0 * (r == 5 + k) + h * (r == k) - system.cart_damping * J[row, 10 + k]
+            J[row, k], J[row, 5 + k] = 1.0 * (r == k), system.cart_free * moved
+
+
+@inlined
+def write_ten(J, i, system, h, state):
+    """Rows 10 i to 10 i + 9 of J := d xi_1/d(dx, dtheta, dx', dw, du)."""
+    xi = components(state)
+    for r in range(10):
+        row = 10 * i + r
+        store_columns(J, row, xi[r])
+        store(J, row, 5, xi[r], 8, 2)
+        J[row, 0], J[row, 1] = 1.0 * (r == 0), 1.0 * (r == 1)
+
+
+@inlined
+def write_parameters(J, i, system, h, state):
+    """Rows 10 i to 10 i + 9 of J := d xi_1/d(parameters)."""
+    xi = components(state)
+    for r in range(10):
+        store(J, 10 * i + r, 0, xi[r], 0, 10)
+
+
+# of the method and of what is asked for; `compile_steps` puts them in their places
+vary = stage = write = dual_stages.rk4_stage
+ANEW = 1  # 0 where the stepper remembers more than the state
+
+
+def _steps(system, options, load, weights, sines, tolerance, h, n, t, S, held, J):
+    """Take n steps of size h and write their derivatives; returns how many succeeded.
+
+    S (n + 1, 11) has the states q, v: the first is read, the others are written. J (10 n, 12 or
+    10) has ten rows a step; where `ANEW` is 0, those of all steps so far.
+    """
+    varied, force, state = vary(system, load, S[0])
+    f1 = rod_on_cart.sines_at(sines, t)
+    for i in range(n):
+        if ANEW == 1 and i > 0:
+            varied, force, state = vary(system, load, S[i])
+        s = t + i * h
+        for j in range(len(weights)):
+            hj = h * weights[j]
+            f0, f = f1, rod_on_cart.sines_at(sines, s + 0.5 * hj)
+            s += hj
+            f1 = rod_on_cart.sines_at(sines, s)
+            state, held, error = stage(varied, options, force, (f0, f, f1), hj, state, held)
+            if not error <= tolerance:
+                return i
+        write(J, ANEW * i, system, h, state)
+        x, Q, w, u = state
+        q, v = S[i + 1, :6], S[i + 1, 6:]
+        speed, attitude = (value(u[0]), value(u[1])), unit_quaternion.renormalize(real_attitude(Q))
+        boundary.write(q, v, (value(x[0]), value(x[1])), attitude, real(w), speed)
+    return n
+
+
+# The directions, the rows that are written, and whether a step depends on the state alone.
+_FRAME = (along_eight, write_state, 1)
+_TEN = (along_ten, write_ten, 1)
+_METHODS = {
+    "moser_veselov": _FRAME,
+    "quaternion_midpoint": _FRAME,
+    "rattle_s2": _FRAME,
+    "rk4": _FRAME,
+    "se3_variational": _TEN,
+    "tqdl": (along_ten, write_ten, 0),
+    "euler_lagrange": _TEN,
+}
+
+
+_OF_THE_PLANT = 10  # of the parameters
+_STATE, _PARAMETERS = "state", "parameters"  # what a kernel differentiates by
+
+
+@cache
+def compile_steps(name: str, kind: str) -> Callable[..., int]:
+    """`_steps` of an integrator, by the "state" or by the "parameters"."""
+    vary, write, anew = _METHODS[name]
+    if kind == _PARAMETERS:
+        vary, write = along_parameters, write_parameters
+    stage = getattr(dual_stages, f"{name}_stage")
+    return specialize(_steps, f"{name}_{kind}", vary=vary, stage=stage, write=write, ANEW=anew)
+
+
+def carried_state(name: str) -> Any:
+    """What a method carries along besides the state: room, or the lever of a step before."""
+    if name == "se3_variational":
+        return (np.empty((6, 6)), np.empty((11, 11)), np.empty(11)), np.empty((11, 16))
+    return (np.nan, np.nan, np.nan) if name == "tqdl" else None
+
+
+def along(
+    integrator: Integrator,
+    system: System,
+    state: State,
+    input: Input,
+    h: float,
+    n: int = 1,
+    by_parameters: bool = False,
+    contact: ContactState | None = None,
+) -> Derivatives:
+    """The derivatives of each of n steps of h [s] from `state`; those by the parameters are (n,
+    10, 0) unless `by_parameters`. `contact` is what the contacts remember at the start, None where
+    nothing touches yet (`pendulum_contact.contact_derivatives` says what they know of contacts).
+
+    The steps of `tqdl` depend on more than the state: there they are those of all steps together,
+    as one. ValueError if an array has another shape than in `types`, if the method does not apply
+    or is not one of this package, and where a step does not converge.
+    """
+    if integrator.name not in _METHODS:
+        raise ValueError(
+            f"integrator.name is '{integrator.name}', of which no derivatives are known; it must "
+            f"be one of {', '.join(_METHODS)}"
+        )
+    if not n >= 1:
+        raise ValueError(f"n is {n}; it must be >= 1")
+    input = boundary.accept(input)
+    integrator.check(system, state, input)
+    if world.exist(system.contacts):
+        options = integrator.options(system)
+        options = options._replace(contact=(contact or options.contact).copy())
+        return _touching(integrator, system, options, state, input, float(h), int(n))
+    system = system._replace(contacts=Contacts())
+    steps = (integrator.name, system, integrator.options(system), state, input, float(h), int(n))
+    S, J = _by_differences(*steps) if vars(config)["DISABLE_JIT"] else _write(*steps, _STATE)
+    C = np.zeros((len(J), SIZE, len(PARAMETERS) if by_parameters else 0))
+    if by_parameters:
+        C[..., :_OF_THE_PLANT] = _write(*steps, _PARAMETERS)[1]
+    return Derivatives(J[..., :SIZE], J[..., SIZE:], C, S[[0, -1]] if len(J) < n else S)
+
+
+def _touching(
+    integrator: Integrator,
+    system: System,
+    options: Any,
+    state: State,
+    input: Input,
+    h: float,
+    n: int,
+) -> Derivatives:
+    """`along` where there is something to touch."""
+    S, J, C = [np.concatenate(boundary.start(state))], [], []
+    for i in range(n):
+        t = float(state.t + i * h)
+        by_state, by_parameters, after = contact_derivatives.step(
+            integrator.advance, system, options, input, h, t, S[-1]
+        )
+        J.append(by_state)
+        C.append(by_parameters)
+        S.append(after)
+    steps = np.array(J)
+    return Derivatives(steps[..., :SIZE], steps[..., SIZE:], np.array(C), np.array(S))
+
+
+def _write(
+    name: str,
+    system: System,
+    options: Any,
+    state: State,
+    input: Input,
+    h: float,
+    n: int,
+    kind: str,
+) -> tuple[Array, Array]:
+    """What the kernel writes: S (n + 1, 11) and J (n, 10, 12 or 10)."""
+    weights, sines = getattr(options, "weights", np.ones(1)), input.sines
+    if _METHODS[name] is _FRAME and len(weights) == 1 and len(sines) == 0:  # a plain loop
+        weights, sines = (1.0,), None
+    S, rows = np.zeros((n + 1, SIZE + 1)), n if _METHODS[name][2] == 1 else 1
+    S[0] = np.concatenate(boundary.start(state))
+    J = np.zeros((rows * SIZE, _OF_THE_PLANT if kind == _PARAMETERS else SIZE + 2))
+    settings = (options, rod_on_cart.load(input), weights, sines)
+    tolerance = getattr(options, "tolerance", np.inf)
+    t, held = float(state.t), carried_state(name)
+    done = compile_steps(name, kind)(system, *settings, tolerance, h, n, t, S, held, J)
+    if done < n:
+        raise ValueError(
+            f"{name} did not converge at t = {t + done * h:g} s; take a smaller h than {h:g} s"
+        )
+    return S, J.reshape(rows, SIZE, -1)
+
+
+def _by_differences(
+    name: str, system: System, options: Any, state: State, input: Input, h: float, n: int
+) -> tuple[Array, Array]:
+    """What `_write` writes by the state, from differences: under NUMBA_DISABLE_JIT=1."""
+    advance = import_module(f"rbdyn_ros.mechanics.integrators.{name}").advance
+    S, J = np.concatenate(boundary.start(state))[None], []
+
+    def flow(e: Array) -> Array:
+        turn = quaternion.exp(e[2:5])
+        q = np.concatenate((S[-1, :2] + e[:2], quaternion.product(S[-1, 2:6], turn)))
+        v, t = S[-1, 6:] + e[5:SIZE], state.t + h * len(J)
+        advance(system, options, input._replace(force=input.force + e[SIZE:]), h, 1, t, q, v, F)
+        return np.concatenate((q, v))
+
+    def difference(a: Array, b: Array) -> Array:
+        turn = quaternion.log(quaternion.product(quaternion.conjugate(b[2:6]), a[2:6]))
+        return np.concatenate((a[:2] - b[:2], turn, a[6:] - b[6:]))
+
+    F = np.zeros(3)
+    for _ in range(n):
+        J.append(jacobian(flow, np.zeros(SIZE + 2), minus=difference, step=0.02).value)
+        S = np.vstack((S, flow(np.zeros(SIZE + 2))))
+    return S, np.array(J)
+
+
+def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
+    """A (10, 10), B (10, 2) and C (10, 12 or 0) of all steps together, the force held:
+
+    A = A_n ... A_1,   B = sum_i A_n ... A_{i+1} B_i,   C likewise.                           (V.3)
+    """
+    A, B, C, _ = derivatives
+    sums = np.eye(SIZE), np.zeros(B.shape[1:]), np.zeros(C.shape[1:])
+    for A_i, B_i, C_i in zip(A, B, C):
+        sums = A_i @ sums[0], A_i @ sums[1] + B_i, A_i @ sums[2] + C_i
+    return sums
+
+
+def adjoint(derivatives: Derivatives, gradients: Array) -> tuple[Array, Array, Array]:
+    """The derivatives of a cost by the start (10,), by the force of each step (n, 2) and by the
+    parameters (12 or 0), in one sweep back over the steps:
+
+    lambda_n = g_n,   lambda_i = A_i^T lambda_{i+1} + g_i,   dJ/du_i = B_i^T lambda_{i+1}.    (V.4)
+
+    `gradients` (n + 1, 10) are the derivatives g_i of the cost by xi at each of the states.
+    ValueError if they have another shape.
+    """
+    A, B, C, _ = derivatives
+    if np.shape(gradients) != (len(A) + 1, SIZE):
+        raise ValueError(
+            f"gradients has shape {np.shape(gradients)}; it must be {(len(A) + 1, SIZE)}, a row "
+            "for each state"
+        )
+    costate, by_force = np.array(gradients[-1], float), np.empty(B.shape[::2])
+    by_parameters = np.zeros(C.shape[2])
+    for i in range(len(A) - 1, -1, -1):
+        by_force[i] = B[i].T @ costate
+        by_parameters += C[i].T @ costate
+        costate = A[i].T @ costate + gradients[i]
+    return costate, by_force, by_parameters

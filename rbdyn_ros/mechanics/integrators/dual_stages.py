@@ -1,0 +1,270 @@
+"""The steps of the integrators in dual numbers: state, force and parameters may have derivatives.
+
+Each function takes a stage of h [s] from the state (x, Q, w, u) to (state, held, relative
+residual). Explicit steps are computed as they are; where equations are solved, the values are
+solved for first and the derivatives follow by (V.1) of `derivatives`. `forces` are those of the
+sines at the start, the middle and the end, and `held` is what a method carries along.
+"""
+
+from math import cos
+
+from rbdyn_ros.geometry import twist, unit_quaternion, vec
+from rbdyn_ros.kernel import inlined
+from rbdyn_ros.mechanics.integrators import (
+    discrete_rod,
+    discrete_twist,
+    euler_lagrange,
+    pitch_cone,
+    rattle_s2,
+    rk4,
+    se3_variational,
+    tqdl,
+)
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.numerics import linear
+from rbdyn_ros.numerics.dual import load as loaded
+from rbdyn_ros.numerics.dual import store, value
+from rbdyn_ros.types import System
+
+
+@inlined
+def real(a):
+    """The values of a vector."""
+    return value(a[0]), value(a[1]), value(a[2])
+
+
+@inlined
+def real_attitude(Q):
+    """The values of a quaternion."""
+    return value(Q[0]), value(Q[1]), value(Q[2]), value(Q[3])
+
+
+@inlined
+def real_system(s):
+    """The values of a `System`."""
+    return System(
+        value(s.cart_mass),
+        s.cart_free,
+        value(s.cart_damping),
+        value(s.rod_mass),
+        value(s.center),
+        real(s.inertia),
+        value(s.joint_damping),
+        value(s.gravity),
+        s.contacts,
+    )
+
+
+@inlined
+def real_equations(E):
+    """The values of `discrete_rod.Equations`."""
+    return discrete_rod.Equations(
+        value(E.h),
+        value(E.f),
+        real(E.A),
+        value(E.gamma),
+        value(E.damping),
+        value(E.s),
+        value(E.mu),
+        value(E.X),
+        value(E.l),
+        value(E.cart_damping),
+    )
+
+
+@inlined
+def discrete_rod_stage(system, options, gamma, load, forces, h, state, push):
+    """A step of (2.10), (2.11): (state, relative residual). `push` as in `maximal_rod.stage`."""
+    x, Q, w, u = state
+    E, half, R = discrete_rod.equations(system, gamma, h), 0.5 * h, unit_quaternion.matrix(Q)
+    k, U = R[2], rod_on_cart.horizontal(load, forces[0])
+    p, P = rod_on_cart.momenta(system, R, w, u)
+    b = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
+    b, Ph = add_push(R, b, (P[0] + half * U[0], P[1] + half * U[1]), push)
+    P_b = discrete_rod.cart_momentum(E, R, Ph)
+    turn = discrete_rod.solve(
+        real_equations(E),
+        (real(R[0]), real(R[1]), real(k)),
+        (value(Ph[0]), value(Ph[1])),
+        real(b),
+        1.0 - 0.125 * value(h) * value(h) * vec.dot(real(w), real(w)),
+        options.tolerance,
+        options.max_iterations,
+    )
+    s, Av, e = discrete_rod.terms(E, turn.v)
+    r = discrete_rod.residual(E, k, turn.v, s, Av, e, (b[0] - P_b[0], b[1] - P_b[1], b[2]))
+    v = vec.sub(turn.v, vec.solve(discrete_rod.jacobian(E, real(k), turn.v, s, Av), r))
+    s, _, e = discrete_rod.terms(E, v)
+    ml = E.mu * E.l
+    D = (E.X * Ph[0] - ml * vec.dot(R[0], e), E.X * Ph[1] - ml * vec.dot(R[1], e))
+    Q = unit_quaternion.product(Q, (s, v[0], v[1], v[2]))
+    R, U = unit_quaternion.matrix(Q), rod_on_cart.horizontal(load, forces[2])
+    solved = discrete_rod.Turn(v, s, e, (0.0, 0.0, 0.0), 1, 0.0)
+    p = discrete_rod.transport_momentum(E, solved, k, R, Ph)
+    p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
+    b = E.cart_damping
+    P = (Ph[0] - b * D[0] + half * U[0], Ph[1] - b * D[1] + half * U[1])
+    p, P = add_push(R, p, P, push)
+    w, u = velocities(system, R, p, P)
+    return ((x[0] + D[0], x[1] + D[1]), Q, w, u), turn.error
+
+
+@inlined
+def add_push(R, p, P, push):
+    """The momenta after a half-step push (f, g, f_cart)."""
+    if push is None:
+        return p, P
+    f, g, f_cart = push
+    b = vec.transposed_matvec(R, g)
+    P = (P[0] + f[0] + f_cart[0], P[1] + f[1] + f_cart[1])
+    return (p[0] - b[1], p[1] + b[0], p[2]), P
+
+
+@inlined
+def velocities(system, R, p, P):
+    """(w, x') of momenta as `rod_on_cart.velocities`, whose derivative takes the mass matrix of
+    the values: (V.1) for M(R) v = p.
+    """
+    R0 = (real(R[0]), real(R[1]), real(R[2]))
+    w, u = rod_on_cart.velocities(system, R0, real(p), (value(P[0]), value(P[1])))
+    p0, P0 = rod_on_cart.momenta(system, R, w, u)
+    rest = (P[0] - P0[0], P[1] - P0[1])
+    dw, du = rod_on_cart.velocities(system, R0, vec.sub(p, p0), rest)
+    return vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+
+
+@inlined
+def moser_veselov_stage(system, options, load, forces, h, state, held):
+    """A step of `moser_veselov`."""
+    state, error = discrete_rod_stage(system, options, 0.0, load, forces, h, state, None)
+    return state, held, error
+
+
+@inlined
+def quaternion_midpoint_stage(system, options, load, forces, h, state, held):
+    """A step of `quaternion_midpoint` with open contacts."""
+    state, error = discrete_rod_stage(system, options, options.gamma, load, forces, h, state, None)
+    return state, held, error
+
+
+@inlined
+def rk4_stage(system, options, load, forces, h, state, held):
+    """A step of `rk4`."""
+    _, Q, w, u = state
+    k1 = rk4.rates(system, load, forces[0], Q, w, u)
+    _, Q, w, u = rk4.move(state, 0.5 * h, k1)
+    k2 = rk4.rates(system, load, forces[1], Q, w, u)
+    _, Q, w, u = rk4.move(state, 0.5 * h, k2)
+    k3 = rk4.rates(system, load, forces[1], Q, w, u)
+    _, Q, w, u = rk4.move(state, h, k3)
+    k4 = rk4.rates(system, load, forces[2], Q, w, u)
+    ends = rk4.move(rk4.move(state, h / 6.0, k1), h / 6.0, k4)
+    x, Q, w, u = rk4.move(rk4.move(ends, h / 3.0, k2), h / 3.0, k3)
+    return (x, unit_quaternion.normalize(Q), w, u), held, 0.0
+
+
+@inlined
+def rattle_s2_stage(system, options, load, forces, h, state, held):
+    """A step of `rattle_s2`."""
+    x, Q, w, u = state
+    R, weight = unit_quaternion.matrix(Q), system.rod_mass * system.gravity * system.center
+    n = (R[0][2], R[1][2], R[2][2])
+    p, P = rattle_s2.momenta(system, vec.matvec(R, (w[1], -w[0], 0.0 * w[2])), u)
+    f_n = vec.axpy(load.r[2], load.F, (0.0, 0.0, -weight))
+    U0, U1 = rod_on_cart.horizontal(load, forces[0]), rod_on_cart.horizontal(load, forces[2])
+    x, n1, p, P = rattle_s2.stage(rattle_s2.equations(system, h), f_n, U0, U1, x, n, p, P)
+    Q = unit_quaternion.product(rattle_s2.turn(n, n1), Q)
+    dn, u = rattle_s2.velocities(system, n1, p, P)
+    return (x, Q, rattle_s2.body_rate(Q, n1, dn), u), held, value(0.0 * n1[0])
+
+
+@inlined
+def tqdl_stage(system, options, load, forces, h, state, held):
+    """A step of `tqdl`; `held` is the lever of the step before."""
+    x, Q, w, u = state
+    c = (0.0, 0.0, system.center)
+    c0 = unit_quaternion.rotate(Q, c)
+    if options.coupling == tqdl.COUPLED:
+        Q, w = tqdl.runge_kutta(system, load.T, Q, w, None, h)
+    else:
+        is_first = held[0] != held[0] or options.coupling == tqdl.FROZEN
+        tau_s = tqdl.torque(system, load.T, c0 if is_first else held)
+        Q, w = tqdl.runge_kutta(system, load.T, Q, w, unit_quaternion.inverse_rotate(Q, tau_s), h)
+    c1 = unit_quaternion.rotate(Q, c)
+    dc = unit_quaternion.rotate(Q, vec.cross(w, c))
+    x = (x[0] + c0[0] - c1[0], x[1] + c0[1] - c1[1])
+    return (x, Q, w, (-dc[0], -dc[1])), c0, 0.0
+
+
+@inlined
+def euler_lagrange_stage(system, options, load, forces, h, state, held):
+    """A step of `euler_lagrange`."""
+    x, Q, w, u = state
+    J, V = pitch_cone.constants(system)
+    d, e, dd, de = pitch_cone.from_state(Q, w)
+    c, half = cos(d), 0.5 * h
+    p = (J * dd, J * c * c * de)
+    place = value(d), value(e), (value(dd), value(de))
+    _, _, D, _, _, error = euler_lagrange.stage(
+        value(J), value(V), h, place, (value(p[0]), value(p[1])), options
+    )
+    m = euler_lagrange.momenta(J, V, h, d + half * D[0], e + half * D[1], D, -1.0)
+    middle = value(d) + half * D[0], value(e) + half * D[1]
+    r = (m[0] - p[0], m[1] - p[1])
+    s = euler_lagrange.newton_step(value(J), value(V), h, middle[0], middle[1], D, r)
+    D = (D[0] - s[0], D[1] - s[1])
+    p = euler_lagrange.momenta(J, V, h, d + half * D[0], e + half * D[1], D, 1.0)
+    d, e = d + h * D[0], e + h * D[1]
+    c = cos(d)
+    Q, w = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
+    return (x, Q, w, u), held, error
+
+
+@inlined
+def se3_variational_stage(system, options, load, forces, h, state, held):
+    """A step of `se3_variational`; `held` is its work arrays and room for (11, 16) numbers."""
+    (x, Q, w, u), (work, Z) = state, held
+    m, half, d, M = system.rod_mass, 0.5 * h, system.joint_damping, system.cart_mass
+    u0, u1 = rod_on_cart.cart_force(load, forces[0]), rod_on_cart.cart_force(load, forces[2])
+    V = rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u)
+    V = (w, unit_quaternion.inverse_rotate(Q, V))
+    mu = discrete_twist.metric(system.inertia, m, V)
+    push = discrete_twist.scale(half, se3_variational.wrench(system, load, Q))
+    left, pi = discrete_twist.sum(mu, push), (M * u[0] + half * u0[0], M * u[1] + half * u0[1])
+    known, Q0 = real_system(system), real_attitude(Q)
+    guess = (
+        (real(V[0]), real(V[1])),
+        (value(u[0]), value(u[1])),
+        (0.0, 0.0, 0.5 * known.rod_mass * known.gravity),
+    )
+    numbers = (real(left[0]), real(left[1])), (value(pi[0]), value(pi[1]))
+    (V, c, lam), step, _, _, error = se3_variational.solve(
+        known, options, h, Q0, numbers[0], numbers[1], guess, work
+    )
+    r1, r2, r3, _ = se3_variational.residual(system, h, V, c, lam, Q, left, pi)
+    free = known.cart_free
+    rows = (*r1[0], *r1[1], free * r2[0], free * r2[1], *r3)
+    for i in range(11):
+        store(Z, i, 0, rows[i], 0, 16)
+    se3_variational.saddle(known, h, V, Q0, step[0], work[0], work[1])
+    linear.solve_rows(work[1], Z)
+    V = (correct(Z, 0, V[0]), correct(Z, 3, V[1]))
+    c = (c[0] - loaded(16, 0.0, Z, 6), c[1] - loaded(16, 0.0, Z, 7))
+    x, step = (x[0] + h * c[0], x[1] + h * c[1]), twist.exp(discrete_twist.scale(h, V))
+    Q = unit_quaternion.renormalize(unit_quaternion.product(Q, step[0]))
+    G = discrete_twist.metric(system.inertia, m, V)
+    mu = twist.dlog_transposed(discrete_twist.scale(-h, V), G)
+    push = discrete_twist.scale(half, se3_variational.wrench(system, load, Q))
+    mu, R = discrete_twist.sum(mu, push), unit_quaternion.matrix(Q)
+    p = vec.add(mu[0], vec.cross((0.0, 0.0, system.center), mu[1]))
+    f, Mb = vec.matvec(R, mu[1]), M - half * system.cart_damping
+    P = (Mb * c[0] + half * u1[0] + f[0], Mb * c[1] + half * u1[1] + f[1])
+    w, u = rod_on_cart.velocities(system, R, vec.axpy(-half * d, V[0], p), P)
+    return (x, Q, w, u), held, error
+
+
+@inlined
+def correct(Z, row, v):
+    """v less the derivatives in three rows of Z, (V.1)."""
+    d = loaded(16, 0.0, Z, row), loaded(16, 0.0, Z, row + 1), loaded(16, 0.0, Z, row + 2)
+    return vec.sub(v, d)
