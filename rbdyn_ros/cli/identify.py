@@ -1,0 +1,296 @@
+"""From recorded motions to the parameters of the plant."""
+
+import argparse
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from rbdyn_ros.files import try_file
+from rbdyn_ros.parameters.command_line import add_options, number, output_file, voice, write_files
+from rbdyn_ros.parameters.yaml_file import assignment, offline_values
+from rbdyn_ros.schema import Parameter
+
+if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
+    from rbdyn_ros.identification.excitation_file import Plan
+    from rbdyn_ros.identification.plant_fit import Fit
+    from rbdyn_ros.types import System
+
+COMMAND = "python -m rbdyn_ros identify"
+HELP = "Fit the plant's parameters to recorded motions."
+EXAMPLES = f"""\
+{COMMAND} run.csv --out plant.yaml
+{COMMAND} demo/bag --params-file config/pendulum.yaml --set rod.mass=0.45 --out plant.yaml
+{COMMAND} --design excitation.yaml --controller lqr
+{COMMAND} a.csv b.csv --fit cart.mass,rod.inertia,delay --json fit.json
+"""
+_say = voice(COMMAND)
+DONE, NOT_FITTED, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
+DURATION = Parameter("--duration", 60.0, "s", "of the record to come", low=1.0, high=1e5)
+BAND = "0.1,5"
+PAGES = (".html",)
+SEGMENT = Parameter("--segment", 1.0, "s", "of a segment", low=0.1, high=60.0)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument(
+        "recordings",
+        nargs="*",
+        metavar="RECORDING",
+        type=Path,
+        help="Read .csv or .npz tables (t, x, y, qw..qz, Fx, Fy), or folders of bags.",
+    )
+    add_options(
+        parser,
+        ("--out", "FILE", "Write the parameters to this ROS YAML file, for every node."),
+        (
+            "--params-file",
+            "F ...",
+            "Read what is known, and where to begin, from this ROS YAML file; may be repeated.",
+        ),
+        ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated."),
+        (
+            "--fit",
+            "NAMES",
+            "Fit these, with commas; the others are known (default: cart.mass, cart.damping, "
+            "rod.center_of_mass, rod.inertia, joint.damping, delay; also rod.mass, "
+            "rod.inertia_3, gravity, gain, bias.roll, bias.pitch).",
+        ),
+        (
+            "--segment",
+            "T",
+            f"Let the state begin anew every T seconds (default: {SEGMENT.default:g}).",
+            str(SEGMENT.default),
+        ),
+        ("--robust", None, "Let residuals of more than three deviations count less."),
+        ("--json", "FILE", "Write the result with its intervals to FILE."),
+        (
+            "--report",
+            "FILE",
+            "Write a page with all of it, and with the margins of a new lqr, to FILE.html.",
+        ),
+        (
+            "--design",
+            "FILE",
+            "Write an excitation for the next record, of the fitted plant or, without a "
+            "RECORDING, of the known one, to this YAML file of the controller node.",
+        ),
+        (
+            "--controller",
+            "NAME",
+            "Design it for the loop of this law, by name or path/to/law.py (default: lqr).",
+            "lqr",
+        ),
+        ("--band", "LOW,HIGH", f"Excite these frequencies [Hz] (default: {BAND}).", BAND),
+        (
+            "--duration",
+            "T",
+            f"Predict the intervals of a record of T seconds (default: {DURATION.default:g}).",
+            str(DURATION.default),
+        ),
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fit; 0 done, 1 no motion of the plant comes near the record, 2 bad input, 4 a file cannot
+    be written where it should be.
+    """
+    from rbdyn_ros.control import select
+
+    try:
+        for option in ("out", "json", "design"):
+            if path := getattr(arguments, option):
+                try_file(path, f"--{option}")
+        if arguments.report:
+            output_file("--report", arguments.report, PAGES)
+        if not arguments.recordings and not arguments.design:
+            raise ValueError("it needs a RECORDING to fit, or --design FILE; see --help")
+        segment, duration = (
+            number(SEGMENT, arguments.segment),
+            number(DURATION, arguments.duration),
+        )
+        values = offline_values(
+            arguments.params_file, [assignment(text) for text in arguments.set]
+        )
+        law = select.load(arguments.controller)
+        plan = _plan(arguments, law, duration) if arguments.design else None
+        pieces, notes = _records(arguments.recordings)
+    except OSError as error:
+        return _say(f"{error.filename}: {error.strerror}", BAD_INPUT)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    from rbdyn_ros.identification import plant_fit
+    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+    from rbdyn_ros.parameters import plant_params
+
+    for sentence in notes:
+        _say(f"note: {sentence}", DONE)
+    names = tuple(arguments.fit.split(",")) if arguments.fit else plant_fit.DEFAULT
+    try:
+        system = spherical_pendulum.build(plant_params(values))
+        found = _fit(pieces, system, names, segment, arguments.robust) if pieces else None
+        writers = _writers(arguments, found, system, notes) if found else {}
+        if plan:
+            writers[arguments.design] = _design(plan, names, found, system)
+    except plant_fit.NotFitted as error:
+        return _say(str(error), NOT_FITTED)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    return write_files(writers, _say, CANNOT_WRITE)
+
+
+def _fit(
+    pieces: list, system: "System", names: tuple[str, ...], segment: float, robust: bool
+) -> "Fit":
+    """Fit and print. ValueError."""
+    from rbdyn_ros.identification import plant_fit, remarks
+    from rbdyn_ros.progress import notice
+
+    with notice("fitting: seconds, and half a minute to compile the first time ..."):
+        found = plant_fit.fit(pieces, system, names, segment=segment, robust=robust)
+    print(_table(found))
+    for sentence in (*remarks.undetermined(found), *remarks.doubts(found)):
+        _say(f"note: {sentence}", DONE)
+    return found
+
+
+def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) -> "Plan":
+    """What is to be designed, for the loop of the law `module`. ValueError; OSError."""
+    from rbdyn_ros.control import options
+    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.identification.excitation_file import Plan
+
+    try:
+        low, high = map(float, arguments.band.split(","))
+    except ValueError:
+        raise ValueError(
+            f"--band is {arguments.band}; it must be LOW,HIGH in hertz, such as {BAND}"
+        ) from None
+    name = arguments.controller
+    values = offline_values(
+        arguments.params_file,
+        [assignment(text) for text in arguments.set],
+        closed_loop_table.parameters_of(name, module),
+        options.from_files(name, module, arguments.params_file),
+    )
+    loop = closed_loop_table.closed(name, module, values)
+    return Plan(loop, values, (low, high), duration)
+
+
+def _design(
+    plan: "Plan", names: tuple[str, ...], found: "Fit | None", system: "System"
+) -> Callable[[Path], object]:
+    """Design, print, and return what writes the file. ValueError."""
+    from rbdyn_ros.identification import excitation_file
+    from rbdyn_ros.progress import notice
+
+    with notice("designing: some runs of the loop ..."):
+        designed = excitation_file.follow(plan, names, found, system)
+    print(excitation_file.table(plan, designed))
+    text = excitation_file.yaml(plan, designed)
+    return lambda draft: draft.write_text(text)
+
+
+def _records(paths: list[Path]) -> tuple[list, list[str]]:
+    """All pieces of all files, and what was left out. ValueError."""
+    from rbdyn_ros.identification import records
+
+    pieces, notes = [], []
+    for path in paths:
+        more, sentences = records.read(path)
+        pieces += more
+        notes += sentences
+    return pieces, notes
+
+
+def _table(found: "Fit") -> str:
+    from rbdyn_ros.identification.remarks import UNITS
+
+    lines = [f"{'':22}{'value':>12}{'+- 95 %':>12}"]
+    for name, value, interval in zip(found.names, found.values, found.intervals):
+        wide = "unknown" if math.isinf(interval) else f"{interval:.2g}"
+        unit = f" [{UNITS[name]}]" if UNITS[name] else ""
+        lines.append(f"{name:22}{value:>12.6g}{wide:>12}{unit}")
+    place, angle = found.residuals
+    lines.append(
+        f"residuals: {1e3 * place:.3g} mm, {1e3 * angle:.3g} mrad; where it was not fitted: "
+        f"{1e3 * found.validation[0]:.3g} mm, {1e3 * found.validation[1]:.3g} mrad"
+    )
+    return "\n".join(lines)
+
+
+def _writers(
+    arguments: argparse.Namespace, found: "Fit", system: "System", notes: list[str]
+) -> dict[str, Callable[[Path], object]]:
+    """What writes the files that were asked for, by their names."""
+    writers: dict[str, Callable[[Path], object]] = {}
+    if arguments.out:
+        text = _yaml(found, system)
+        writers[arguments.out] = lambda draft: draft.write_text(text)
+    if arguments.json:
+        result = json.dumps(_figures(found), indent=1) + "\n"
+        writers[arguments.json] = lambda draft: draft.write_text(result)
+    if arguments.report:
+        page = _page(arguments.recordings, found, system, notes)
+        writers[arguments.report] = lambda draft: draft.write_text(page, encoding="utf-8")
+    return writers
+
+
+def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[str]) -> str:
+    """The report, with the margins of `lqr` at its default weights."""
+    from rbdyn_ros.control.laws import lqr
+    from rbdyn_ros.identification import plant_fit, redesign, report
+
+    given = dict(zip(found.names, found.values.tolist()))
+    fitted, delay = plant_fit.plant(system, given), given.get(plant_fit.DELAY, 0.0)
+    try:
+        predicted = redesign.predict(system, fitted, delay, lqr.Options())
+    except ValueError as error:
+        predicted = f"No law can be designed: {error}."
+    return report.page(found, system, [path.name for path in recordings], notes, predicted)
+
+
+def _figures(found: "Fit") -> dict[str, Any]:
+    """The result as JSON can say it: None for what is not known."""
+    from rbdyn_ros.identification.remarks import UNITS
+
+    def finite(value: float) -> float | None:
+        return float(value) if math.isfinite(value) else None
+
+    fitted = {
+        name: {
+            "value": float(value),
+            "deviation": finite(deviation),
+            "interval": finite(interval),
+            "unit": UNITS[name],
+        }
+        for name, value, deviation, interval in zip(
+            found.names, found.values, found.deviations, found.intervals
+        )
+    }
+    return {
+        "parameters": fitted,
+        "undetermined": list(found.undetermined),
+        "residuals": [*map(finite, found.residuals)],
+        "validation": [*map(finite, found.validation)],
+        "whiteness": found.whiteness,
+    }
+
+
+def _yaml(found: "Fit", system: "System") -> str:
+    """The plant as every node takes it; delay and gain, which are no plant's, in comments."""
+    import yaml
+
+    from rbdyn_ros.identification import plant_fit
+    from rbdyn_ros.identification.remarks import UNITS
+
+    given = dict(zip(found.names, found.values.tolist()))
+    sections = plant_fit.parameters(plant_fit.plant(system, given))
+    head = [f"# Made by `{COMMAND}`; 95 % intervals:"]
+    for name, value, interval in zip(found.names, found.values, found.intervals):
+        head.append(f"#   {name}: {value:.6g} +- {interval:.2g} {UNITS[name]}".rstrip())
+    text = yaml.safe_dump({"/**": {"ros__parameters": sections}}, sort_keys=False, width=99)
+    return "\n".join(head) + "\n" + text

@@ -1,0 +1,1 @@
+"""What measurements tell of a loop and of its plant."""

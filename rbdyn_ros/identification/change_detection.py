@@ -1,0 +1,405 @@
+"""Notice online which number of a plant has changed, by how much, and since when.
+
+Blocks of `BLOCK` seconds of the innovations nu and of their derivatives W by relative changes
+delta of `innovations.NAMES` give, with the covariance S of the noise,
+
+    eta = sum W^T S^-1 nu,   Lambda = sum W^T S^-1 W.                                         (I.9)
+
+What is older than the window gives the plant as it was, by recursive least squares with
+forgetting: delta_0 with the covariance P. For each onset s in the window and each number i alone,
+
+    eta_s = sum_{b >= s} (eta_b - Lambda_b delta_0),   G = (1 + Lambda_s P)^-1,
+    delta_i = (G eta_s)_i / (G Lambda_s)_ii,   T_i(s) = (G eta_s)_i^2 / (G Lambda_s)_ii,     (I.10)
+
+the generalized likelihood ratio of "i changed by delta_i at s" and "nothing changed": of noise
+alone T_i is chi^2 with one degree of freedom. Above the threshold the window is computed once more
+around the changed plant, by Gauss and Newton for each of the likeliest numbers; the one that
+leaves the least,
+
+    Q_i = sum r^T S^-1 r - eta^T P G eta,   r = nu - W delta_0 at the changed plant,         (I.11)
+
+is named, with those that leave hardly more. What no single number explains (a push, an impact, two
+numbers at once) is left out. S is that of the first seconds, times the factor by which the scores
+eta_b - Lambda_b delta_0 of its blocks scatter more than those of white noise, whose covariances
+are Lambda_b - Lambda_b P Lambda_b; each block counts alike, for a large motion at the start, by
+which delta_0 is found, leaves nearly none.
+
+Source: A. S. Willsky and H. L. Jones, IEEE Trans. Automatic Control 21 (1976) 108; M. Basseville
+and I. V. Nikiforov, Detection of Abrupt Changes (1993), chapter 7.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.identification import innovations
+from rbdyn_ros.identification.changes import Change, Estimate
+from rbdyn_ros.identification.innovations import DELAY, NAMES, SEEN, Inputs, Memory, Twin
+from rbdyn_ros.types import Array
+
+BLOCK = 0.25  # [s]
+CLOSEST = 0.0018  # [s] between two states that count
+LAG = 0.1  # [s] after which the commands for a block are known
+GAP = 0.05  # [s] between two states at most
+OLDEST = 0.1  # [s] of a command that acts
+STEEPEST = math.radians(50.0)  # tilt up to which the observer follows
+FORGET = 0.999  # of the plant as it was, from block to block
+FEWEST = 8  # blocks of a verdict
+SETTLING = 2  # blocks of them in which the observer settles
+SHARPEST = 0.05  # deviation of a change at which there is no need to wait
+LATEST = 8.0  # [s] from the onset to the verdict on what is less sharp, or on several numbers
+AGAIN = 1.0  # [s] to the next attempt
+ITERATIONS = 4
+LOWEST = -0.9  # change of a number in its unit
+MARGIN = 12.0  # of Q within which two numbers are named together
+SHARE = 0.5  # of the evidence that one block may have
+SMALLEST = 0.1  # factor of the covariance that scores show
+AGREE = 4.0  # deviations by which both halves of the evidence may differ
+USUAL = 0.5  # relative change; larger ones need more evidence
+MOST, VAGUEST = 50.0, 3.5  # change and deviation that are named, in `LEAST`
+# prior deviation of the plant from the declared one, and the least change that counts, in units
+PRIOR = np.array([0.5 if name.endswith("damping") else 0.05 for name in NAMES[:-1]] + [1.0])
+LEAST = np.array([0.1 if name.endswith("damping") else 0.03 for name in NAMES[:-1]] + [0.2])
+KNOWN = 0.03  # deviation in `LEAST` below which the plant as it was is never known
+# deviations of what the model itself has not: place, direction, velocities, rates
+FLOOR = np.array([1e-5] * 4 + [1e-4] * 4)
+
+
+class Settings(NamedTuple):
+    """How it looks."""
+
+    threshold: float = 36.0  # of T: 6 standard deviations
+    window: float = 10.0  # [s] in which a change may have begun
+    learning: float = 10.0  # [s] that tell the noise
+    forget: float = 0.2  # [s] T_f of the observer
+    force_limit: float = math.inf  # [N] at which the plant cuts the norm of commands
+
+
+class _Block(NamedTuple):
+    """What `BLOCK` seconds tell."""
+
+    begin: float  # [s]
+    inputs: Inputs
+    first: Array  # (11,) the measurement at its begin
+    nu: Array  # (m, 8)
+    W: Array  # (m, 8, p)
+
+
+class _Sums(NamedTuple):
+    """(I.9) of a block."""
+
+    eta: Array  # (p,)
+    information: Array  # Lambda (p, p)
+    square: float  # sum nu^T S^-1 nu
+    count: int
+
+
+class ChangeDetector:
+    """Fed with states and commands, in the order of their arrival; constant memory."""
+
+    def __init__(self, twin: Twin, settings: Settings = Settings()):
+        self.twin, self.settings = twin, settings
+        self.changes: list[Change] = []
+        self.unexplained = 0.0  # [s] that no single number explains
+        self.learned = 0.0  # [s] of the motion that told the noise, and after it of the rest
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._t, self._rows = [], []  # states that are in no block yet
+        self._command_t, self._commands = [], []
+        self._memory: Memory | None = None
+        self._blocks: list[_Block] = []
+        self._sums: list[_Sums] = []
+        self._cold, self._next = 1, 0.0
+        self._L: Array | None = None
+        self._root: Array | None = None  # S^-1/2
+        self._factor = 1.0  # by which S is larger than the covariance
+        self._delta, self._P = np.zeros(len(NAMES)), np.diag(PRIOR**2)
+        self.learned = 0.0
+
+    @property
+    def learning(self) -> bool:
+        """Whether the noise is not known yet."""
+        return self._root is None
+
+    @property
+    def _past(self) -> Array:
+        """P, of a plant that is never known exactly."""
+        return 0.5 * (self._P + self._P.T) + np.diag((KNOWN * LEAST) ** 2)
+
+    def command(self, t: float, force: tuple[float, float]) -> None:
+        """The force (2,) [N] that was commanded as the answer to the state of time t [s]."""
+        if self._command_t and t <= self._command_t[-1] or not all(map(math.isfinite, force)):
+            return
+        size = math.hypot(*force)
+        factor = min(1.0, self.settings.force_limit / size) if size > 0.0 else 1.0
+        self._command_t.append(t)
+        self._commands.append((factor * force[0], factor * force[1]))
+
+    def state(self, t: float, measured: Array) -> Change | None:
+        """A measured state (11,), q and v, of time t [s]; a change that it makes certain."""
+        if self._t and t < self._t[-1]:  # the simulation began anew
+            self._forget_all()
+        if self._t and t < self._t[-1] + CLOSEST or not np.isfinite(measured).all():
+            return None
+        self._t.append(t)
+        self._rows.append(np.array(measured, float))
+        if t < self._t[0] + BLOCK + LAG:
+            return None
+        n = int(np.searchsorted(self._t, self._t[0] + BLOCK - 1e-9))
+        times, rows = np.array(self._t[: n + 1]), np.array(self._rows[: n + 1])
+        del self._t[:n], self._rows[:n]
+        found = self._take(times, rows)
+        old = int(np.searchsorted(self._command_t, times[-1] - 2.0 * OLDEST - 0.1))
+        del self._command_t[:old], self._commands[:old]
+        return found
+
+    def _take(self, times: Array, rows: Array) -> Change | None:
+        """A block."""
+        inputs = self._inputs(times, rows)
+        if inputs is None:
+            self._memory = None
+            return None
+        if self._L is None:
+            deviation = innovations.deviations(rows)
+            h = float(np.median(np.diff(times)))
+            self._L = innovations.gain(self.twin, h, self.settings.forget, deviation)
+        if self._memory is None:
+            self._memory, self._cold = innovations.start(rows[0]), 1
+        observed = innovations.observe(self.twin, self._L, inputs, self._memory)
+        if observed is None:
+            self._memory = None
+            return None
+        if self._cold > 0:  # its start is a measurement, and noisier than the observer
+            self._cold -= 1
+            return None
+        self.learned += times[-1] - times[0]
+        self._blocks.append(_Block(times[0], inputs, rows[0], *observed))
+        if self._root is None:
+            self._learn()
+            return None
+        self._sums.append(self._sum(*observed))
+        self._blocks[-1] = self._blocks[-1]._replace(nu=np.empty(0), W=np.empty(0))
+        return self._look(times[-1])
+
+    def _inputs(self, times: Array, rows: Array) -> Inputs | None:
+        """The steps of a block; None where it has gaps, unknown forces or too large a tilt."""
+        h = np.diff(times)
+        up = 1.0 - 2.0 * (rows[:, 3] ** 2 + rows[:, 4] ** 2)
+        if h.max() > GAP or up.min() < math.cos(STEEPEST) or not self._command_t:
+            return None
+        at = np.array(self._command_t)
+        newest = np.searchsorted(at, times[:-1], side="right") - 1
+        if newest.min() < 0 or (times[:-1] - at[newest]).max() > OLDEST:
+            return None
+        commands = at, np.array(self._commands)
+        return innovations.inputs(times, rows, commands, self.twin.delay)
+
+    def _sum(self, nu: Array, W: Array) -> _Sums:
+        """(I.9)."""
+        r = nu @ self._root
+        V = np.einsum("ij,njp->nip", self._root, W).reshape(-1, len(NAMES))
+        return _Sums(V.T @ r.ravel(), V.T @ V, float(np.sum(r * r)), len(nu))
+
+    def _learn(self) -> None:
+        """The noise, once there is enough of the motion."""
+        if self.learned < self.settings.learning:
+            return
+        nu = np.concatenate([block.nu for block in self._blocks])
+        W = np.concatenate([block.W for block in self._blocks])
+        delta, prior = np.zeros(len(NAMES)), np.diag(PRIOR**-2)
+        for _ in range(3):
+            rest = nu - W @ delta
+            covariance = rest.T @ rest / len(rest) + np.diag(FLOOR**2)
+            values, vectors = np.linalg.eigh(covariance)
+            self._root = (vectors / np.sqrt(values)) @ vectors.T
+            sums = [self._sum(block.nu, block.W) for block in self._blocks]
+            total = sum(s.information for s in sums) + prior
+            delta = np.linalg.solve(total, sum(s.eta for s in sums))
+        scores = np.array([s.eta - s.information @ delta for s in sums])
+        known = np.array([s.information for s in sums])
+        white = known - known @ np.linalg.inv(total) @ known
+        own, white = (np.einsum("bii->bi", M) + 1e-12 for M in (known, white))
+        scatter = np.sum(scores**2 / own, axis=0) / np.sum(white / own, axis=0)
+        factor = max(SMALLEST, float(np.max(scatter)))
+        self._root, self._factor = self._root / math.sqrt(factor), factor
+        self._delta, self._P = delta, np.linalg.inv((total - prior) / factor + prior)
+        self._blocks.clear()
+
+    def _look(self, now: float) -> Change | None:
+        """Search the window; a change, once it is certain enough."""
+        onset, T, delta, deviation = self._search()
+        best = int(np.argmax(T))
+        if T[best] < self.settings.threshold or abs(delta[best]) < LEAST[best]:
+            while len(self._blocks) * BLOCK > self.settings.window:
+                self._merge(self._sums.pop(0))
+                self._blocks.pop(0)
+            return None
+        decided = deviation[best] < SHARPEST * max(abs(delta[best]), 4.0 * LEAST[best])
+        ready = decided or now >= self._blocks[onset].begin + LATEST
+        if len(self._blocks) - onset < FEWEST or now < self._next or not ready:
+            return None
+        self._next = now + AGAIN
+        return self._conclude(onset, T, delta, now)
+
+    def _search(self) -> tuple[int, Array, Array, Array]:
+        """(onset, T, delta, deviations) of (I.10) at the likeliest onset."""
+        eta = np.array([s.eta - s.information @ self._delta for s in self._sums])
+        eta = np.cumsum(eta[::-1], axis=0)[::-1]
+        information = np.cumsum(np.array([s.information for s in self._sums])[::-1], axis=0)[::-1]
+        G, known = _weigh(self._past, information)
+        score = np.einsum("nij,nj->ni", G, eta)
+        delta, T = score / known, score**2 / known
+        onset = int(np.argmax(np.where(np.abs(delta) > LEAST, T, 0.0).max(axis=1)))
+        return onset, T[onset], delta[onset], known[onset] ** -0.5
+
+    def _merge(self, sums: _Sums) -> None:
+        """A block that is older than the window belongs to the plant as it was."""
+        kept = FORGET * np.linalg.inv(self._P) + (1.0 - FORGET) * np.diag(PRIOR**-2)
+        self._P = np.linalg.inv(kept + sums.information)
+        self._delta = self._delta + self._P @ (sums.eta - sums.information @ self._delta)
+
+    def _conclude(self, onset: int, T: Array, delta: Array, now: float) -> Change | None:
+        """The verdict on an alarm: a change, or nothing that one number explains."""
+        blocks = self._blocks[onset:]
+        likely = [i for i in np.argsort(-T)[:5] if T[i] > 0.3 * T.max()]
+        fits = [fit for i in likely if (fit := self._fit(NAMES[i], delta[i], blocks))]
+        fits.sort(key=lambda fit: fit.remains + fit.penalty())
+        if not fits or not self._explains(fits[0], onset):
+            self.unexplained += now - blocks[0].begin
+            self._blocks.clear()
+            self._sums.clear()
+            self._memory = None
+            return None
+        least = fits[0].remains + fits[0].penalty() + MARGIN
+        named = [fit for fit in fits if fit.remains + fit.penalty() < least]
+        if len(named) > 1 and now < blocks[0].begin + LATEST:
+            return None
+        estimates = tuple(
+            Estimate(
+                fit.name,
+                self.twin.value(fit.name),
+                fit.twin.value(fit.name),
+                fit.deviation * self.twin.unit(fit.name),
+            )
+            for fit in named
+        )
+        self._adopt(named)
+        self.changes.append(Change(blocks[0].begin, now, estimates))
+        return self.changes[-1]
+
+    def _fit(self, name: str, delta: float, blocks: list[_Block]) -> "_Fit | None":
+        """One number's change by Gauss and Newton; the first blocks settle the observer."""
+        i, delta = NAMES.index(name), max(LOWEST, delta)
+        for iteration in range(ITERATIONS + 1):
+            twin = self.twin.changed(name, delta)
+            ratio = twin.unit(name) / self.twin.unit(name)
+            found = self._replay(twin, delta if name == DELAY else 0.0, blocks)
+            if found is None:
+                return None
+            sums, memory = found
+            eta = sum(s.eta for s in sums)
+            information = sum(s.information for s in sums)
+            G, known = _weigh(self._past, information)
+            if iteration < ITERATIONS:
+                delta = max(LOWEST, delta + ratio * (G @ eta)[i] / known[i])
+        remains = sum(s.square for s in sums) - eta @ self._past @ G @ eta
+        deviation, count = ratio * known[i] ** -0.5, sum(s.count for s in sums)
+        least = LEAST[i]
+        if (
+            not np.isfinite(remains)
+            or not least < abs(delta) < MOST * least
+            or not deviation < VAGUEST * least
+        ):
+            return None
+        return _Fit(name, delta, twin, deviation, remains, count, memory)
+
+    def _replay(
+        self, twin: Twin, later: float, blocks: list[_Block]
+    ) -> tuple[list[_Sums], Memory] | None:
+        """The sums of the blocks but the first `SETTLING`, around another plant and delta_0."""
+        memory, end, found = None, math.nan, []
+        for block in blocks:
+            if memory is None or abs(block.begin - end) > 1e-6:
+                memory = innovations.start(block.first)
+            end, slope = (
+                block.begin + block.inputs.h.sum(),
+                block.inputs.later - block.inputs.force,
+            )
+            force = block.inputs.force + later * slope
+            inputs = block.inputs._replace(force=force, later=force + slope)
+            observed = innovations.observe(twin, self._L, inputs, memory)
+            if observed is None:
+                return None
+            nu, W = observed
+            found.append(self._sum(nu - W @ self._delta, W))
+        return found[SETTLING:], memory
+
+    def _explains(self, fit: "_Fit", onset: int) -> bool:
+        """Whether noise is all that a fit leaves, and no single block has made it."""
+        sums, d, i = self._sums[onset + SETTLING :], self._delta, NAMES.index(fit.name)
+        before = sum(s.square - 2.0 * d @ s.eta + d @ s.information @ d for s in sums)
+        count = fit.count * len(SEEN)
+        excess = fit.remains - count / self._factor
+        if excess > max(
+            0.25 * (before - fit.remains), 6.0 * math.sqrt(2.0 * count) / self._factor
+        ):
+            return False
+        information = sum(s.information for s in sums)
+        row = _weigh(self._past, information)[0][i]
+        parts = np.array([row @ (s.eta - s.information @ d) for s in sums])
+        if np.abs(parts).max() > SHARE * abs(parts.sum()):
+            return False
+        gained = np.cumsum([s.information[i, i] for s in sums])
+        half = 1 + int(np.searchsorted(gained[:-2], 0.5 * gained[-1]))
+        early, late = (self._alone(part, i) for part in (sums[:half], sums[half:]))
+        scatter = math.hypot(early[1], late[1]) + 0.1 * abs(early[0] + late[0])
+        return abs(early[0] - late[0]) < AGREE * scatter
+
+    def _alone(self, sums: list[_Sums], i: int) -> tuple[float, float]:
+        """The change of a number, and its deviation, from some of the blocks, by (I.10)."""
+        information = sum(s.information for s in sums)
+        G, known = _weigh(self._past, information)
+        eta = sum(s.eta for s in sums) - information @ self._delta
+        return (G @ eta)[i] / known[i], known[i] ** -0.5
+
+    def _adopt(self, named: list["_Fit"]) -> None:
+        """Go on with the likeliest plant, as uncertain as it is."""
+        best = named[0]
+        self.twin, self._memory = best.twin, best.memory
+        for fit in named:
+            step = np.zeros(len(NAMES))
+            step[NAMES.index(fit.name)] = fit.deviation
+            self._P = self._P + np.outer(step, step)
+            step[NAMES.index(fit.name)] = fit.delta
+            step[NAMES.index(best.name)] -= best.delta
+            self._P = self._P + np.outer(step, step)
+        self._blocks.clear()
+        self._sums.clear()
+
+
+def _weigh(P: Array, information: Array) -> tuple[Array, Array]:
+    """(G, the diagonal of G Lambda) of (I.10), for (..., p, p) Lambda."""
+    root = np.linalg.cholesky(P)
+    back = np.linalg.inv(root)
+    M = np.linalg.inv(np.eye(len(P)) + root.T @ information @ root)
+    known = back.T @ (np.eye(len(P)) - M) @ back
+    return back.T @ M @ root.T, np.maximum(np.einsum("...ii->...i", known), 1e-12)
+
+
+class _Fit(NamedTuple):
+    """One number that may have changed, by `delta` of its unit."""
+
+    name: str
+    delta: float
+    twin: Twin
+    deviation: float
+    remains: float  # Q of (I.11)
+    count: int  # measurements
+    memory: Memory  # of the observer at the end
+
+    def penalty(self) -> float:
+        """What a change that is unusually large adds to Q."""
+        usual = USUAL * LEAST[NAMES.index(self.name)] / LEAST[0]
+        return (self.delta / usual) ** 2

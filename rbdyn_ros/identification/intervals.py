@@ -1,0 +1,118 @@
+"""How far the numbers of a fit may be from the truth.
+
+Errors of sensors are not white: an encoder at rest repeats its own, and where the motion is
+periodic, as under a multisine, its rounding repeats with it. The residuals are therefore put into
+m clusters, within which they may depend on each other in any way: a cluster is a segment, or,
+where the residuals of a record repeat after the time T, all that lies in the same part of T,
+
+    floor(m (t mod T) / T),   m = max(8, T / length of a segment).                            (I.4)
+
+The covariance is that of the fits that leave out one cluster each (the jackknife). With
+H_c = J_c^T J_c, g_c = J_c^T r_c of cluster c and H = J^T J they differ from the whole fit by
+
+    d_c = -(H - H_c)^-1 g_c,   cov p = (m - 1)/m sum_c d_c d_c^T,                             (I.5)
+
+and an interval of 95 % is as wide as Student's distribution with m - 1 degrees of freedom says.
+
+Source: (I.5): J. G. MacKinnon, M. O. Nielsen, M. D. Webb, Leverage, influence, and the jackknife
+in clustered regression models, Journal of Econometrics 237 (2023); R. M. Bell and D. F.
+McCaffrey, Survey Methodology 28 (2002) 169.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import chi2, t
+
+from rbdyn_ros.types import Array
+
+LEVEL = 0.95
+LAGS = 20  # samples over which the residuals are tested for whiteness
+FEWEST = 8  # clusters in a period
+ALIKE = 0.2  # correlation from which residuals are said to repeat,
+CERTAIN = 6.0  # and how many deviations of chance that must be
+NEARLY = 0.7  # of the largest correlation, which the first repetition has
+
+
+class Spread(NamedTuple):
+    """The uncertainty of p numbers."""
+
+    deviations: Array  # (p,) one standard deviation; inf where nothing is known
+    intervals: Array  # (p,) half the width of the interval of 95 %
+    weak: Array  # (k, p) directions that are not determined, of unit length
+
+
+def spread(J: Array, residual: Array, clusters: Array, least: float) -> Spread:
+    """The uncertainty by (I.5) of p numbers from J (n, p) and the residuals (n,), of which
+    `clusters` (n,) says to which cluster each belongs.
+
+    Directions of singular values of J below `least` of the largest are not determined.
+    """
+    _, s, V = np.linalg.svd(J, full_matrices=False)
+    weak = s < least * s[0]
+    root = V[~weak].T / s[~weak]  # (p, k): H = 1 in these coordinates
+    labels = np.unique(clusters)
+    moved = []
+    for label in labels:
+        part = J[clusters == label] @ root
+        share, U = np.linalg.eigh(part.T @ part)
+        rest = np.maximum(1.0 - share, 1e-6)  # what the other clusters know
+        moved.append(U @ ((U.T @ (part.T @ residual[clusters == label])) / rest))
+    count = len(labels)
+    changes = np.array(moved) @ root.T
+    deviations = np.sqrt((count - 1) / count * np.sum(changes**2, axis=0))
+    deviations[(np.abs(V[weak]) > 0.05 * np.abs(V[weak]).max(axis=1, keepdims=True)).any(0)] = (
+        np.inf
+    )
+    width = float(t.ppf(0.5 + 0.5 * LEVEL, max(1, count - 1)))
+    return Spread(deviations, width * deviations, V[weak])
+
+
+def repetition(residual: Array, first: Array, spacing: int) -> int:
+    """After how many of its samples a record repeats its residuals; 0: it does not.
+
+    `residual` (segments, n, c) over their deviations, with the samples of segment s at the places
+    first[s] + spacing (0, ..., n - 1) of the record; lags of less than a segment are not told from
+    colored noise.
+    """
+    length = residual.shape[1]
+    places = (first - first.min()) // spacing
+    count = int(places.max()) + length
+    known, signal = np.zeros(count), np.zeros((count, residual.shape[2]))
+    for place, part in zip(places, residual):
+        known[place : place + length] = 1.0
+        signal[place : place + length] = part
+    spectra = np.fft.rfft(np.column_stack((signal, known)), 2 * count, axis=0)
+    *sums, pairs = np.fft.irfft(np.abs(spectra) ** 2, 2 * count, axis=0)[:count].T
+    pairs = residual.shape[2] * np.maximum(np.rint(pairs), 1.0)
+    total = np.sum(sums, axis=0)
+    alike = total / pairs / max(total[0] / pairs[0], np.finfo(float).tiny)
+    chosen = (alike > ALIKE) & (alike * np.sqrt(pairs) > CERTAIN)
+    chosen[:length] = chosen[-length:] = False
+    if not chosen.any():
+        return 0
+    return spacing * int(np.argmax(chosen & (alike >= NEARLY * alike[chosen].max())))
+
+
+def parts_of(first: Array, length: int, spacing: int, period: int) -> Array:
+    """The cluster (I.4) of each sample (segments, n), for segments of `length` samples of a
+    record, each `spacing` th of which counts; a `period` of 0 is none.
+    """
+    at = (first - first.min())[:, None] + np.arange(0, length + 1, spacing)
+    if period == 0:
+        return np.repeat(np.arange(len(first))[:, None], at.shape[1], axis=1)
+    return (at % period) * max(FEWEST, round(period / length)) // period
+
+
+def whiteness(residual: Array) -> float:
+    """The least probability, over the columns (n, c), of so much correlation (Ljung and Box)."""
+    worst, channels = 1.0, residual.shape[1]
+    for r in residual.T:
+        r, n = r - r.mean(), len(r)
+        power = float(r @ r)
+        if n <= LAGS or power == 0.0:
+            continue
+        rho = np.array([r[k:] @ r[:-k] for k in range(1, LAGS + 1)]) / power
+        Q = n * (n + 2) * np.sum(rho**2 / (n - np.arange(1, LAGS + 1)))
+        worst = min(worst, float(chi2.sf(Q, LAGS)))
+    return min(1.0, worst * channels)

@@ -1,0 +1,369 @@
+"""Fit the plant's numbers to a recorded motion by multiple shooting on the stepper itself.
+
+The record is cut into segments. In segment s the step z_{k+1} = F_h(z_k, u_k(tau), p) starts from
+an unknown state z_s; the residuals are those of the measured place of the cart and of the measured
+attitude, each over its deviation,
+
+    r_k = (x - x(z_k)) / s_x,   (log R(z_k)^T R)_{1,2} / s_a,                                (I.1)
+
+without the turn about the rod's axis, which is that of a body without spin. The sum of their
+squares (or of a robust function of them) is made least by p and all z_s. The derivatives are those
+of the step (doc/derivatives.md): along a segment, with Z_k = dz_k/dz_s,
+
+    Z_{k+1} = A_k Z_k,   W_{k+1} = A_k W_k + C_k + B_k du_k/dtau.                            (I.2)
+
+The states of the segments are eliminated (variable projection): for given p each z_s follows from
+its own segment, and with the QR factorization of its columns the rest of W sees
+
+    J = (1 - Q Q^T) dr/dp.                                                                    (I.3)
+
+The commanded force acts tau later, held as the steps are: u_k(tau) = (1 - f) u_{k-n} + f u_{k-n-1}
+with tau = (n + f) h, so that tau is found to a fraction of a step.
+
+Encoders of the gimbal, R = Rx(roll) Ry(pitch), may read too much by a bias b; then R in (I.1) is
+
+    Rx(-b_roll) R~ Ry(-b_pitch),                                                             (I.12)
+
+R~ the measured one. Gravity tells where upright is; the place of the cart has no such zero.
+
+The intervals are those of `identification.intervals`, (I.4) and (I.5). A direction in which J is
+nearly zero is one that the motion does not determine; `undetermined` names what is in it.
+
+Source: H. G. Bock, Randwertproblemmethoden zur Parameteridentifizierung (1987); G. Golub and V.
+Pereyra, Separable nonlinear least squares, Inverse Problems 19 (2003) R1.
+"""
+
+import math
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from rbdyn_ros.identification import intervals
+from rbdyn_ros.identification.records import Record, delayed, duration
+from rbdyn_ros.identification.segment import METHOD, SEEN, Segment
+from rbdyn_ros.mechanics.integrators import select
+from rbdyn_ros.types import Array, Contacts, System
+
+DELAY = "delay"
+# What can be found, by the columns of `derivatives.PARAMETERS` that move together.
+COLUMNS = {
+    "cart.mass": (0,),
+    "cart.damping": (1,),
+    "rod.mass": (2,),
+    "rod.center_of_mass": (3,),
+    "rod.inertia": (4, 5),  # about the axes normal to the rod
+    "rod.inertia_3": (6,),
+    "joint.damping": (7,),
+    "gravity": (8,),
+    "gain": (9,),
+}
+BIAS = ("bias.roll", "bias.pitch")  # [rad]
+NAMES = (*COLUMNS, DELAY, *BIAS)
+FROM = {"cart.damping": 0.1, "joint.damping": 0.01, DELAY: 0.005}  # where the fit begins, at least
+USUAL = FROM | dict.fromkeys(BIAS, 0.01)  # sizes of what may be zero
+LARGEST_BIAS = 0.2  # [rad]
+DEFAULT = (
+    "cart.mass",
+    "cart.damping",
+    "rod.center_of_mass",
+    "rod.inertia",
+    "joint.damping",
+    DELAY,
+)
+WEAK = 1e-6  # relative singular value of J below which a direction is not determined
+LARGEST_DELAY = 0.05  # [s]
+SAMPLE = 0.01  # [s] between two samples that count
+
+
+class NotFitted(ValueError):
+    """No motion of the plant comes near the record."""
+
+
+class Fit(NamedTuple):
+    """What was found."""
+
+    names: tuple[str, ...]
+    values: Array  # (p,)
+    deviations: Array  # (p,) one standard deviation; inf where nothing is known
+    intervals: Array  # (p,) half the width of the interval of 95 %
+    undetermined: tuple[dict[str, float], ...]  # directions: name -> relative change
+    residuals: tuple[float, float]  # effective deviations of place [m] and attitude [rad]
+    validation: tuple[float, float]  # the same in the part that was not fitted
+    whiteness: float  # probability that white residuals are correlated so much
+    curves: "Curves"
+
+
+class Curves(NamedTuple):
+    """The residuals of every sample, with the numbers that were known before and those found."""
+
+    t: Array  # (n,) [s], from the start of the first record on; records follow each other
+    before: Array  # (n, SEEN) [m, rad]; nan where the steps fail
+    after: Array  # (n, SEEN)
+    fitted: Array  # (n,) whether the sample was fitted, not only compared
+
+
+class _Problem:
+    """The whole record for `least_squares`: residuals and their derivatives at p."""
+
+    def __init__(
+        self,
+        records: list[Record],
+        system: System,
+        names: tuple[str, ...],
+        segments: list[Segment],
+        scale: Array,
+    ):
+        """Residuals count over `scale` (SEEN,) [m, rad]."""
+        self.system = system._replace(contacts=Contacts())
+        self.names, self.segments, self.records, self.scale = names, segments, records, scale
+        self.options = select.select(METHOD).options(self.system)
+        self.last: tuple[bytes, Any] = (b"", None)
+
+    def residuals(self, p: Array) -> Array:
+        return self._at(p)[0]
+
+    def jacobian(self, p: Array) -> Array:
+        return self._at(p)[1]
+
+    def _at(self, p: Array) -> tuple[Array, Array]:
+        if self.last[0] != p.tobytes():
+            self.last = p.tobytes(), self._compute(p)
+        return self.last[1]
+
+    def _compute(self, p: Array) -> tuple[Array, Array]:
+        given = dict(zip(self.names, p.tolist()))
+        system = plant(self.system, given)
+        gain, tau = given.get("gain", 1.0), given.get(DELAY, 0.0)
+        bias = np.array([given.get(name, 0.0) for name in BIAS])
+        forces = [delayed(gain * record.force, tau, record.h) for record in self.records]
+        parts = [
+            segment.settle(system, self.options, *forces[segment.of], self.scale, bias)
+            for segment in self.segments
+        ]
+        residual, W = (np.concatenate(each) for each in zip(*parts))
+        of = COLUMNS | {name: (10 + i,) for i, name in enumerate((DELAY, *BIAS))}
+        columns = [W[:, list(of[name])].sum(axis=1) for name in self.names]
+        if "gain" in self.names:
+            columns[self.names.index("gain")] = columns[self.names.index("gain")] / gain
+        return residual, np.column_stack(columns)
+
+
+def numbers(system: System) -> dict[str, float]:
+    """The value of each of `NAMES`."""
+    return {
+        "cart.mass": system.cart_mass,
+        "cart.damping": system.cart_damping,
+        "rod.mass": system.rod_mass,
+        "rod.center_of_mass": system.center,
+        "rod.inertia": 0.5 * (system.inertia[0] + system.inertia[1]),
+        "rod.inertia_3": system.inertia[2],
+        "joint.damping": system.joint_damping,
+        "gravity": system.gravity,
+        "gain": 1.0,
+        DELAY: 0.0,
+        **dict.fromkeys(BIAS, 0.0),
+    }
+
+
+def plant(system: System, given: Mapping[str, float]) -> System:
+    """The system with other numbers, by `NAMES`; gain, delay and bias are not its own."""
+    new = numbers(system) | dict(given)
+    I1, I2, _ = system.inertia
+    if "rod.inertia" in given:
+        I1 = I2 = new["rod.inertia"]
+    return system._replace(
+        cart_mass=new["cart.mass"],
+        cart_damping=new["cart.damping"],
+        rod_mass=new["rod.mass"],
+        center=new["rod.center_of_mass"],
+        inertia=(I1, I2, new["rod.inertia_3"]),
+        joint_damping=new["joint.damping"],
+        gravity=new["gravity"],
+    )
+
+
+def parameters(system: System) -> dict[str, Any]:
+    """The system as a tree of the parameters that every node takes."""
+    I1, I2, I3 = system.inertia
+    return {
+        "gravity": system.gravity,
+        "cart": {"mass": system.cart_mass, "damping": system.cart_damping},
+        "rod": {
+            "mass": system.rod_mass,
+            "center_of_mass": [system.center],
+            "inertia": [I1, I2, min(I3, I1 + I2)],  # no body has more about one axis
+        },
+        "joint": {"damping": system.joint_damping},
+    }
+
+
+def fit(
+    records: list[Record],
+    system: System,
+    names: tuple[str, ...] = DEFAULT,
+    segment: float = 1.0,
+    held_back: float = 0.2,
+    largest_delay: float = LARGEST_DELAY,
+    robust: bool = False,
+) -> Fit:
+    """Fit `names` of `NAMES`, from the numbers of `system` on, to segments of `segment` [s].
+
+    A sample each 10 ms counts; a segment of every 1 / `held_back` is not fitted but compared.
+    `robust`: residuals of more than three deviations count less. ValueError for a name that is
+    unknown and for records that are too short.
+    """
+    check(names)
+    segments = _cut(records, segment, largest_delay)
+    period = max(2, round(1.0 / held_back)) if held_back > 0.0 else len(segments) + 1
+    fitted = [s for i, s in enumerate(segments) if (i + 1) % period]
+    if len(fitted) <= len(names):
+        raise ValueError(
+            f"the records have {duration(records):.3g} s, {len(fitted)} segments of {segment:g} s "
+            f"to fit; it must be more than {len(names)}, the numbers that are sought: record "
+            "longer, or take a shorter --segment"
+        )
+    rest = [s for i, s in enumerate(segments) if not (i + 1) % period]
+    problem = _Problem(records, system, tuple(names), fitted, np.full(SEEN, 1e-3))
+    start = np.array([_start(problem.system, name) for name in names])
+    low, high = np.array([_bounds(name, v, largest_delay) for name, v in zip(names, start)]).T
+    sizes = np.array([size_of(name, v) for name, v in zip(names, start)])
+    solution: Any = None
+    for tolerance in (1e-3, 1e-7):  # the second time with the deviations that the first one found
+        solution = least_squares(
+            problem.residuals,
+            start,
+            problem.jacobian,
+            bounds=(low, high),
+            x_scale=sizes,
+            loss="soft_l1" if robust else "linear",
+            f_scale=3.0,
+            xtol=tolerance,
+            ftol=tolerance,
+        )
+        start = np.clip(solution.x, low + 1e-6, high)
+        if not np.isfinite(solution.cost):
+            raise NotFitted("no motion of the plant comes near the record: its steps fail")
+        scale = np.maximum(_deviations(problem.residuals(solution.x), problem.scale), 1e-12)
+        problem = _Problem(records, system, tuple(names), fitted, np.repeat(scale, 2))
+    others = _Problem(records, system, tuple(names), rest, problem.scale) if rest else None
+    curves = _curves(problem, solution.x, others, _cut(records, segment, largest_delay))
+    return _report(problem, solution.x, others, curves)
+
+
+def sensitivity(
+    record: Record, system: System, names: tuple[str, ...], scale: Array, segment: float = 1.0
+) -> Array:
+    """J (n, p) of (I.3) by `names` along a record of `system` itself, residuals over `scale`
+    (SEEN,) [m, rad]; ValueError for a name that is unknown.
+    """
+    check(names)
+    segments = _cut([record], segment, LARGEST_DELAY)
+    problem = _Problem([record], system, names, segments, scale)
+    return problem.jacobian(np.array([numbers(system)[name] for name in names]))
+
+
+def check(names: tuple[str, ...]) -> None:
+    """ValueError, in one sentence, for a name that is not one of `NAMES`, or none."""
+    unknown = [name for name in names if name not in NAMES]
+    if unknown or not names:
+        raise ValueError(
+            f"{', '.join(unknown) or 'nothing'} cannot be fitted; known are {', '.join(NAMES)}"
+        )
+
+
+def _cut(records: list[Record], segment: float, largest_delay: float) -> list[Segment]:
+    """Segments of `segment` [s], one after the other."""
+    segments = []
+    for of, record in enumerate(records):
+        every = max(1, round(SAMPLE / record.h))
+        length = every * max(1, round(segment / (every * record.h)))
+        lead = math.ceil(largest_delay / record.h)  # before it, old commands are not known
+        firsts = range(lead, len(record.force) - length + 1, length)
+        segments += [Segment(record, of, first, length, every) for first in firsts]
+    return segments
+
+
+def _start(system: System, name: str) -> float:
+    return max(float(numbers(system)[name]), FROM.get(name, 0.0))
+
+
+def size_of(name: str, value: float) -> float:
+    """What a change of the number is compared with: itself, or what is usual."""
+    return max(abs(value), USUAL.get(name, 0.0))
+
+
+def _bounds(name: str, start: float, largest_delay: float) -> tuple[float, float]:
+    """Between which a number is sought."""
+    if name in BIAS:
+        return -LARGEST_BIAS, LARGEST_BIAS
+    if name == DELAY:
+        return 0.0, largest_delay
+    return (0.0, math.inf) if name in FROM else (0.05 * start, 20.0 * start)
+
+
+def _deviations(residual: Array, scale: Array) -> tuple[float, float]:
+    """The effective deviations of place and attitude of residuals (SEEN n,) over `scale`."""
+    r = residual.reshape(-1, SEEN) * scale
+    return float(np.sqrt(np.mean(r[:, :2] ** 2))), float(np.sqrt(np.mean(r[:, 2:] ** 2)))
+
+
+def _report(problem: _Problem, p: Array, others: _Problem | None, curves: Curves) -> Fit:
+    """The fit with what its Jacobian and its residuals say, and those of the `others`."""
+    scale = np.array([size_of(n, v) for n, v in zip(problem.names, p)])
+    r = problem.residuals(p)
+    found = intervals.spread(problem.jacobian(p) * scale, r, _clusters(problem, r), WEAK)
+    directions = []
+    for direction in found.weak:
+        direction = direction / direction[np.argmax(np.abs(direction))]
+        directions.append({n: float(d) for n, d in zip(problem.names, direction) if abs(d) > 0.05})
+    validation = (math.nan, math.nan)
+    if others:
+        validation = _deviations(others.residuals(p), others.scale)
+    return Fit(
+        problem.names,
+        p,
+        scale * found.deviations,
+        scale * found.intervals,
+        tuple(directions),
+        _deviations(r, problem.scale),
+        validation,
+        intervals.whiteness(r.reshape(-1, SEEN)),
+        curves,
+    )
+
+
+def _curves(problem: _Problem, p: Array, others: _Problem | None, fresh: list[Segment]) -> Curves:
+    """The residuals over time; `fresh` segments are those of the numbers that were known."""
+    known = np.array([numbers(problem.system)[name] for name in problem.names])
+    first = _Problem(problem.records, problem.system, problem.names, fresh, problem.scale)
+    before = first.residuals(known).reshape(-1, SEEN) * problem.scale
+    after, fitted = np.empty_like(before), np.zeros(len(before), bool)
+    begin = np.cumsum([0, *(len(record.force) * record.h for record in problem.records)])
+    t = np.concatenate([begin[s.of] + (s.first + s.at) * s.h for s in fresh])
+    rows = np.split(np.arange(len(t)), np.cumsum([len(s.at) for s in fresh])[:-1])
+    of = {(s.of, s.first): row for s, row in zip(fresh, rows)}
+    for part in (problem, others) if others else (problem,):
+        at = np.concatenate([of[s.of, s.first] for s in part.segments])
+        after[at] = part.residuals(p).reshape(-1, SEEN) * part.scale
+        fitted[at] = part is problem
+    return Curves(t, before, after, fitted)
+
+
+def _clusters(problem: _Problem, residual: Array) -> Array:
+    """The cluster of each residual: (I.4), for each record its own."""
+    labels, begin, next_label = [], 0, 0
+    for _, group in groupby(problem.segments, key=lambda segment: segment.of):
+        segments = list(group)
+        first = np.array([segment.first for segment in segments])
+        at = segments[0].at
+        size = len(segments) * len(at) * SEEN
+        own = residual[begin : begin + size].reshape(len(segments), len(at), SEEN)
+        spacing = int(at[1])
+        period = intervals.repetition(own, first, spacing)
+        parts = intervals.parts_of(first, int(at[-1]), spacing, period)
+        labels.append(np.repeat(next_label + parts.ravel(), SEEN))
+        begin, next_label = begin + size, next_label + int(parts.max()) + 1
+    return np.concatenate(labels)

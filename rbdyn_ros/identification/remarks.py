@@ -1,0 +1,101 @@
+"""What makes the figures of a fit doubtful, in sentences, and the experiment that would help."""
+
+import math
+
+from rbdyn_ros.identification.plant_fit import Fit, size_of
+
+UNITS = {
+    "cart.mass": "kg",
+    "cart.damping": "N s/m",
+    "rod.mass": "kg",
+    "rod.center_of_mass": "m",
+    "rod.inertia": "kg m^2",
+    "rod.inertia_3": "kg m^2",
+    "joint.damping": "N m s/rad",
+    "gravity": "m/s^2",
+    "gain": "",
+    "delay": "s",
+    "bias.roll": "rad",
+    "bias.pitch": "rad",
+}
+EXPERIMENTS = {
+    "cart.mass": "a force that changes fast (a multisine up to 5 Hz and more)",
+    "cart.damping": "long and fast moves of the cart (a reference that goes 0.5 m to and fro)",
+    "rod.mass": "the rod on a scale, with --set rod.mass",
+    "rod.center_of_mass": "larger tilts at 0.3 to 2 Hz, or the rod balanced on an edge",
+    "rod.inertia": "larger tilts at 1 to 5 Hz, or the period of the hanging rod",
+    "rod.inertia_3": "none: a rod without spin does not show it; leave it out of --fit",
+    "joint.damping": "the rod that swings out, hanging from a cart that stands",
+    "gravity": "nothing: it is known where the plant stands, with --set gravity",
+    "gain": "a force gauge at the cart held fast, or masses from a scale, with --set",
+    "delay": "a force that changes fast (a multisine up to 5 Hz and more)",
+    "bias.roll": "the rod that stands still for a longer time, or hangs",
+    "bias.pitch": "the rod that stands still for a longer time, or hangs",
+}
+ALONE = ("rod.mass", "gravity", "gain")  # what is measured without the plant that moves
+UNCERTAIN = 0.2  # of a number, or of what is usual, beyond which it is remarked on
+WHITE = 0.01  # below this probability the residuals are called correlated
+EXACT = 1e-6  # [m, rad] below which no residual is remarked on
+WORSE = 1.5  # times the residuals of the fit, in the part that was not fitted
+
+
+def undetermined(found: Fit) -> list[str]:
+    """A sentence for each direction, and for each number that is known badly."""
+    sentences = []
+    for direction in found.undetermined:
+        parts = ", ".join(f"{name} ({change:+.2g})" for name, change in direction.items())
+        sentences.append(
+            f"the motion does not determine these together, in the ratios of their relative "
+            f"changes: {parts}; leave one of them out of --fit and --set its value"
+        )
+    for name, value, interval in zip(found.names, found.values, found.intervals):
+        if math.isfinite(interval) and _is_wide(name, value, interval):
+            sentences.append(
+                f"{name} is known to +- {interval:.2g} {UNITS[name]} only; this tells more: "
+                f"{EXPERIMENTS[name]}, and a longer record"
+            )
+    return sentences
+
+
+def experiments(found: Fit) -> list[tuple[str, str]]:
+    """(number, experiment that determines it): of numbers that share a factor those that can be
+    measured alone, one of which is enough.
+    """
+    names: list[str] = []
+    for direction in found.undetermined:
+        names += [name for name in direction if name in ALONE] or [*direction]
+    for name, value, interval in zip(found.names, found.values, found.intervals):
+        if math.isfinite(interval) and _is_wide(name, value, interval):
+            names.append(name)
+    return [(name, EXPERIMENTS[name]) for name in dict.fromkeys(names)]
+
+
+def weak(found: Fit) -> set[str]:
+    """The numbers that are not determined, or known badly."""
+    return {
+        name
+        for name, value, interval in zip(found.names, found.values, found.intervals)
+        if _is_wide(name, value, interval)
+    }
+
+
+def _is_wide(name: str, value: float, interval: float) -> bool:
+    return interval > UNCERTAIN * size_of(name, value)
+
+
+def doubts(found: Fit) -> list[str]:
+    """Sentences on residuals that the plant does not explain."""
+    sentences = []
+    if any(
+        new > WORSE * old + EXACT for new, old in zip(found.validation, found.residuals)
+    ):  # nan compares false
+        sentences.append(
+            "where it was not fitted the motion agrees less: something changes during the record, "
+            "or acts that the plant does not have (friction of the rail, a push, a contact)"
+        )
+    if found.whiteness < WHITE and max(found.residuals) > EXACT:
+        sentences.append(
+            "the residuals are not white: so are those of encoders that stand still, but also "
+            "those of a plant with another structure; the intervals allow for it"
+        )
+    return sentences

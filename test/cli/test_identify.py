@@ -1,0 +1,151 @@
+"""`python -m rbdyn_ros identify`: from a table of `simulate` to the parameters of the nodes."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.__main__ import main
+from rbdyn_ros.parameters.yaml_file import offline_values
+
+PLANT = ("--set=cart.mass=2.5", "--set=cart.damping=0.4", "--set=rod.center_of_mass=1.1")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A table of a plant that is not the default one."""
+    file = tmp_path_factory.mktemp("identify") / "run.csv"
+    words = ["--controller", "tracking", "--duration", "12", "--out", str(file)]
+    assert main(["simulate", *words, *PLANT]) == 0
+    return file
+
+
+def changed(run, tmp_path, change):
+    """The same table after `change(columns)`."""
+    with open(run, newline="") as file:
+        head, *rows = csv.reader(file)
+    columns = dict(zip(head, np.array(rows, float).T))
+    columns = change(columns) or columns
+    out = tmp_path / "changed.csv"
+    table = np.column_stack(list(columns.values()))
+    np.savetxt(out, table, "%.17g", ",", header=",".join(columns), comments="")
+    return out
+
+
+def test_the_file_that_it_writes_is_the_plant_for_every_node(run, tmp_path, capsys):
+    out, result = tmp_path / "plant.yaml", tmp_path / "fit.json"
+    assert main(["identify", str(run), "--out", str(out), "--json", str(result)]) == 0
+    assert f"wrote {out}" in capsys.readouterr().out
+    values = offline_values([out])
+    assert values["cart.mass"] == pytest.approx(2.5, rel=1e-5)
+    assert values["cart.damping"] == pytest.approx(0.4, rel=1e-4)
+    assert values["rod.center_of_mass"] == pytest.approx((1.1,), rel=1e-5)
+    found = json.loads(result.read_text())["parameters"]
+    assert found["cart.mass"]["value"] == pytest.approx(2.5, rel=1e-5)
+    assert found["delay"]["value"] == pytest.approx(0.0, abs=1e-5)
+
+
+def test_a_gap_is_cut_out_and_said(run, tmp_path, capsys):
+    def lose(columns):
+        return {name: np.delete(c, slice(2000, 2300)) for name, c in columns.items()}
+
+    words = ["--fit", "cart.mass", *PLANT[1:]]
+    assert main(["identify", str(changed(run, tmp_path, lose)), *words]) == 0
+    said = capsys.readouterr()
+    assert "cut at 1 gaps" in said.err and "cart.mass                      2.5" in said.out
+
+
+def test_without_velocities_it_takes_differences(run, tmp_path, capsys):
+    def forget(columns):
+        return {n: c for n, c in columns.items() if n not in ("vx", "vy", "wx", "wy", "wz")}
+
+    words = ["--fit", "cart.mass", *PLANT[1:]]
+    assert main(["identify", str(changed(run, tmp_path, forget)), *words]) == 0
+    assert "cart.mass                      2.5" in capsys.readouterr().out
+
+
+def spoil(name, value):
+    def change(columns):
+        columns[name][:] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (spoil("Fx", np.nan), "it has no column Fx, the force on the cart"),
+        (lambda c: [spoil(n, 1.0)(c) for n in ("Fx", "Fy")] and c, "its force never changes"),
+        (spoil("qw", 57.3), "they must be a unit quaternion"),
+        (lambda c: c.update(t=c["t"][::-1]), "its time runs backwards"),
+        (spoil("x", np.nan), "rows whose time or pose is not finite"),
+        (lambda c: {n: v[:5] for n, v in c.items()}, "it has 5 rows; record a longer motion"),
+    ],
+)
+def test_a_record_that_says_nothing_gets_a_sentence(run, tmp_path, capsys, change, sentence):
+    assert main(["identify", str(changed(run, tmp_path, change))]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["--fit", "cart.mas"], "cart.mas cannot be fitted"),
+        (["--segment", "0"], "--segment is 0 s"),
+        (["--set", "cart.mass=-1"], "cart.mass is -1"),
+        (["--out", "/proc/none/plant.yaml"], "/proc/none"),
+        (["--design", "x.yaml", "--band", "5"], "--band is 5; it must be LOW,HIGH"),
+        (["--design", "x.yaml", "--band", "5,2"], "the band is 5 to 2 Hz"),
+        (["--design", "x.yaml", "--controller", "none"], "none"),
+        (["--report", "fit.pdf"], "--report is fit.pdf; it must end in .html"),
+    ],
+)
+def test_words_that_are_wrong_get_a_sentence(run, capsys, words, sentence):
+    assert main(["identify", str(run), *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_what_the_motion_does_not_determine_is_said(run, capsys):
+    words = ["--fit", "cart.mass,rod.mass,rod.inertia,gain"]
+    assert main(["identify", str(run), *words]) == 0
+    assert "the motion does not determine these together" in capsys.readouterr().err
+
+
+def test_the_report_tells_numbers_experiments_and_margins(run, tmp_path, capsys):
+    page = tmp_path / "fit.html"
+    words = ["--fit", "cart.mass,rod.mass,rod.inertia,gain", "--report", str(page)]
+    assert main(["identify", str(run), *words]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "0 of 4" in text and "the rod on a scale, with --set rod.mass" in text
+    assert "larger tilts at 1 to 5 Hz" not in text  # tells nothing of a factor that all share
+    assert text.count("data:image/svg+xml") == 2  # no changes without intervals
+    assert "new law, plant as fitted" in text
+
+
+def test_the_excitation_is_one_of_the_controller_node(tmp_path, capsys):
+    from rbdyn_ros.identification import excitation
+    from rbdyn_ros.parameters.yaml_file import read_files
+
+    out = tmp_path / "excitation.yaml"
+    assert main(["identify", "--design", str(out), "--band", "0.5,5"]) == 0
+    told = capsys.readouterr().out
+    assert "beside lqr: force up to" in told and f"wrote {out}" in told
+    found = {
+        name: value for name, (value, _) in read_files([out], ("pendulum_controller",)).items()
+    }
+    assert set(found) == {f"excitation.{n}" for n in ("amplitude", "low", "high", "axis", "seed")}
+    low, high, seed = (found[f"excitation.{n}"] for n in ("low", "high", "seed"))
+    sine = excitation.build(low, high, 0.002, found["excitation.amplitude"], seed)
+    assert (sine.period, found["excitation.axis"]) == (2.0, "x")
+
+
+def test_a_design_for_numbers_that_are_none_gets_a_sentence(tmp_path, capsys):
+    words = ["--design", str(tmp_path / "x.yaml"), "--fit", "cart.mas", "--band", "1,5"]
+    assert main(["identify", *words]) == 2
+    assert "cart.mas cannot be fitted" in capsys.readouterr().err
+
+
+def test_without_a_recording_and_a_design_nothing_is_to_be_done(capsys):
+    assert main(["identify"]) == 2
+    assert "it needs a RECORDING to fit, or --design FILE" in capsys.readouterr().err

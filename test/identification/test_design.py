@@ -1,0 +1,82 @@
+"""The excitation that is designed: within the limits, and with the intervals that come true."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.control import options
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.evaluation.trial import closed_loop_table
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.identification import design, plant_fit, records
+from rbdyn_ros.identification.measurement import Excited
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.simulation import closed_loop
+
+BAND, DURATION = (0.5, 5.0), 20.0
+NAMES = ("cart.mass", "cart.damping", "rod.center_of_mass", "rod.inertia")
+
+
+def loop_of(**changes):
+    """The loop of `lqr` with other values, and how far the cart may go."""
+    more = closed_loop_table.parameters_of("lqr", lqr)
+    values = offline_values([], (), more, options.from_files("lqr", lqr, []))
+    values |= {"cart.damping": 0.2, "integrator.step": 0.002} | changes
+    return closed_loop_table.closed("lqr", lqr, values), values["cart.travel"]
+
+
+@pytest.fixture(scope="module")
+def designed():
+    return design.design(*loop_of(), NAMES, BAND, DURATION)
+
+
+def test_it_uses_what_the_limits_allow_and_no_more(designed):
+    shares = (
+        designed.force / (design.SHARE * 20.0),
+        designed.travel / (design.SHARE * 2.0),
+        designed.tilt / design.LEAN,
+    )
+    assert 0.8 < max(shares) < 1.12
+
+
+def test_a_short_rail_makes_it_weaker(designed):
+    found = design.design(*loop_of(**{"cart.travel": 0.1}), NAMES, BAND, DURATION)
+    assert found.travel < 0.08
+    assert found.sine.amplitude < designed.sine.amplitude
+    assert np.all(found.white > designed.white)
+
+
+def test_a_record_under_it_has_the_intervals_that_were_predicted(designed):
+    loop, _ = loop_of()
+    law = Excited(loop.law, designed.sine.sample(loop.period), 0)
+    start = spherical_pendulum.upright(0.0)
+    run = closed_loop.run(
+        loop.params, loop.integrator, law, start, DURATION, loop.period, loop.conditions
+    )
+    draw = np.random.default_rng(2)
+    place = run.q[:, :2] + draw.normal(0.0, design.ERRORS[0], (len(run.q), 2))
+    turn = draw.normal(0.0, design.ERRORS[1], (len(run.q), 3))
+    attitude = quaternion.product(run.q[:, 2:], quaternion.exp(turn))
+    record = records.Record(loop.period, place, attitude, run.v, np.array(law.sums))
+    found = plant_fit.fit([record], spherical_pendulum.build(loop.params), NAMES, held_back=0.0)
+    assert found.intervals == pytest.approx(designed.white, rel=0.6)
+    assert np.all(found.intervals < 0.8 * designed.repeated)
+
+
+def test_of_errors_that_repeat_a_longer_record_tells_no_more(designed):
+    ratio = math.sqrt(designed.sine.period / DURATION)
+    assert designed.white == pytest.approx(ratio * designed.repeated)
+
+
+def test_what_the_motion_cannot_tell_is_predicted():
+    names = ("cart.mass", "rod.mass", "rod.inertia", "gain")
+    found = design.design(*loop_of(**{"cart.damping": 0.0}), names, BAND, DURATION)
+    assert np.isinf(found.white).all()
+
+
+def test_a_set_point_beyond_the_rail_leaves_no_room():
+    loop, _ = loop_of(reference=(1.5, 0.0))
+    with pytest.raises(ValueError, match="there is no room for an excitation"):
+        design.design(loop, 1.0, NAMES, BAND)

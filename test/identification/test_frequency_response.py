@@ -1,0 +1,176 @@
+"""Excitation and margins against closed forms, and measured loops against the linear theory."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.control import select, step_linearization
+from rbdyn_ros.evaluation.trial import closed_loop_table
+from rbdyn_ros.identification import excitation, frequency_response, measurement
+from rbdyn_ros.identification.frequency_response import margins
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.yaml_file import assignment, offline_values
+
+F = np.geomspace(0.01, 100.0, 200)
+S = 2j * math.pi * F
+
+
+def loop_of(name: str, *settings: str):
+    """The loop that the command measures."""
+    module = select.load(name)
+    table = closed_loop_table.parameters_of(name, module)
+    values = offline_values([], [assignment(text) for text in settings], table, {})
+    return closed_loop_table.closed(name, module, values)
+
+
+def measured(name: str, *settings: str, **more):
+    loop = loop_of(name, *settings)
+    sine = excitation.build(0.1, 20.0, loop.period, more.pop("amplitude", 0.2))
+    return loop, measurement.measure(loop, sine, **more)
+
+
+def test_a_multisine_has_its_lines_alone_and_its_amplitude():
+    sine = excitation.build(0.1, 20.0, 0.002, 3.0, seed=1)
+    wave = sine.sample(0.002)
+    spectrum = np.abs(np.fft.rfft(wave)) / (0.5 * len(wave))
+    others = np.delete(spectrum, sine.lines)
+    assert others.max() < 1e-13 and sine.frequencies[[0, -1]] == pytest.approx((0.1, 20.0))
+    assert spectrum[sine.lines] == pytest.approx(3.0 / math.sqrt(len(sine.lines)))
+    assert np.sqrt(np.mean(wave**2)) == pytest.approx(3.0 / math.sqrt(2.0))
+    again = excitation.build(0.1, 20.0, 0.002, 3.0, seed=1).sample(0.002)
+    assert np.array_equal(wave, again)
+    assert not np.array_equal(wave, excitation.build(0.1, 20.0, 0.002, 3.0, seed=2).sample(0.002))
+
+
+@pytest.mark.parametrize(
+    "low, high, amplitude, word",
+    [(1.0, 0.5, 1.0, "rise"), (0.1, 250.0, 1.0, "250 Hz"), (0.0, 1.0, 1.0, "rise")]
+    + [(0.1, 1.0, value, "finite number > 0") for value in (0.0, math.nan, math.inf)],
+)
+def test_an_excitation_that_cannot_be_is_refused(low, high, amplitude, word):
+    with pytest.raises(ValueError, match=word):
+        excitation.build(low, high, 0.002, amplitude)
+
+
+def test_margins_of_an_integrator():
+    """L = w / s: |L| = 1 at w, 90 degrees from -1 there; S - 1/2 = (s - w) / 2 (s + w)."""
+    found = margins(F, 3.0 / S)
+    assert found.crossover == pytest.approx(3.0 / (2.0 * math.pi), rel=1e-6)
+    assert found.phase == pytest.approx(90.0) and found.delay == pytest.approx(math.pi / 6.0)
+    assert found.disk == pytest.approx(2.0)
+    assert found.gain_up == math.inf and found.gain_down == 0.0
+
+
+def test_margins_of_a_third_order_loop():
+    """L = k / s (s + 1)^2 is real and negative at w = 1: -k / 2."""
+    found = margins(F, 0.5 / (S * (S + 1.0) ** 2))
+    assert found.gain_up == pytest.approx(4.0, rel=1e-6)
+    w = 2.0 * math.pi * found.crossover
+    assert w * (w**2 + 1.0) == pytest.approx(0.5, rel=1e-6)
+    assert found.phase == pytest.approx(90.0 - 2.0 * math.degrees(math.atan(w)), rel=1e-6)
+
+
+def test_margins_of_an_unstable_plant():
+    """L = k a / (s - a) is stable for k > 1, and bears any delay below acos(1/k) / (a sqrt(k^2 -
+    1)).
+    """
+    k, a = 4.0, 2.0
+    found = margins(F, k * a / (S - a))
+    # L comes to the axis at w = 0 only: the least frequency stands for it
+    assert found.delay == pytest.approx(math.acos(1 / k) / (a * math.sqrt(k**2 - 1)), rel=1e-6)
+    assert found.disk == pytest.approx(2.0 * (k - 1.0) / (k + 1.0), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["lqr", "pd", "lqg", "h_infinity"])
+def test_a_measured_loop_is_that_of_the_theory(name):
+    loop, found = measured(name)
+    response, theory = found.response, measurement.predict(loop, found.response.frequency)
+    for axis in (0, 1):
+        assert np.abs(response.loop[:, axis, axis] / theory - 1.0).max() < 1e-5
+        assert np.abs(response.loop[:, axis, 1 - axis]).max() < 1e-9
+    assert response.coherence == pytest.approx(1.0)
+    assert found.limited == 0.0 and found.largest_tilt < math.radians(0.2)
+
+
+def test_the_plant_is_that_of_its_linearization():
+    """P of the cart, from rest at upright and low frequencies, (F.3)."""
+    loop, found = measured("lqr")
+    system = spherical_pendulum.build(loop.params)
+    response = found.response
+    s = 2j * math.pi * response.frequency[:12]  # far below the rate of the loop
+    m, M, l, J = system.rod_mass, system.cart_mass, system.center, system.inertia[0]
+    J = J + m * l**2
+    b, d, g = system.cart_damping, system.joint_damping, system.gravity
+    D = ((M + m) * s**2 + b * s) * (J * s**2 + d * s - m * g * l) - (m * l) ** 2 * s**4
+    held = np.exp(-0.5 * s * loop.period)  # the force is held
+    x, th = response.plant[:12, 0, 0], response.plant[:12, 2, 0]
+    assert x == pytest.approx(held * (J * s**2 + d * s - m * g * l) / D, rel=1e-3)
+    assert th == pytest.approx(-held * m * l * s**2 / D, rel=1e-3)
+
+
+def test_thirty_milliseconds_more_delay_are_seen():
+    prompt, late = measured("lqr")[1], measured("lqr", "faults.command.delay=0.03")[1]
+    L = [each.response.loop[:, 0, 0] for each in (prompt, late)]
+    f = prompt.response.frequency
+    assert np.unwrap(np.angle(L[1] / L[0])) == pytest.approx(-2 * math.pi * f * 0.03, abs=1e-4)
+    before, after = margins(f, L[0]), margins(f, L[1])
+    assert before.delay - after.delay == pytest.approx(0.03, rel=1e-3)
+    assert after.disk < before.disk
+
+
+def test_the_delay_margin_is_where_the_loop_ceases_to_be_stable():
+    """The eigenvalues of the loop with n periods of delay, e_{k+1} = A e_k - B K e_{k-n}."""
+    loop, found = measured("lqr")
+    ticks = margins(found.response.frequency, found.response.loop[:, 0, 0]).delay / loop.period
+    A, B = step_linearization.upright(spherical_pendulum.build(loop.params), loop.period)
+
+    def radius(n: int) -> float:
+        whole = np.zeros((4 + n, 4 + n))  # e, then the forces on their way, the oldest first
+        whole[:4, :4], whole[:4, 4:5] = A, B
+        whole[4:-1, 5:] = np.eye(n - 1)
+        whole[-1, :4] = -loop.law.gains
+        return max(abs(np.linalg.eigvals(whole)))
+
+    assert radius(math.floor(ticks)) < 1.0 < radius(math.ceil(ticks))
+
+
+def test_a_wrong_sign_is_seen():
+    loop = loop_of("lqr")
+    loop.law.gains[:] *= -1.0
+    sine = excitation.build(0.1, 20.0, loop.period, 0.2)
+    with pytest.raises(ValueError, match="fell at t = .* excited along x: the loop is not stable"):
+        measurement.measure(loop, sine)
+
+
+def test_noise_lowers_the_coherence_and_moves_no_margin_far():
+    quiet = measured("lqr")[1].response
+    noisy = measured("lqr", "faults.noise.cart=0.001", periods=4, amplitude=1.0)[1].response
+    assert noisy.coherence.min() < 0.999 and noisy.coherence.min() > 0.5
+    a, b = (margins(each.frequency, each.loop[:, 0, 0]) for each in (quiet, noisy))
+    assert b.delay == pytest.approx(a.delay, rel=0.02)
+
+
+def test_laws_without_gains_have_no_theory_and_the_same_loop_near_upright():
+    reference = measured("lqr")[1].response
+    loop, found = measured("swing_up")
+    assert measurement.predict(loop, reference.frequency) is None
+    assert found.response.loop == pytest.approx(reference.loop, rel=1e-3, abs=1e-6)
+
+
+def test_faults_that_the_theory_does_not_know_leave_it_out():
+    loop = loop_of("lqr", "faults.actuator.lag=0.01")
+    assert measurement.predict(loop, F) is None
+
+
+def test_the_disk_margin_of_both_axes_is_the_smaller_where_they_do_not_meet():
+    one, two = 3.0 / S, 0.5 / (S * (S + 1.0) ** 2)
+    loop = np.zeros((len(F), 2, 2), complex)
+    loop[:, 0, 0], loop[:, 1, 1] = one, two
+    response = frequency_response.Response(F, loop, np.zeros((0, 4, 2)), np.ones((0, 2)))
+    assert frequency_response.disk_margin(response) == pytest.approx(
+        min(margins(F, one).disk, margins(F, two).disk), rel=1e-3
+    )
+    assert frequency_response.singular_values(loop)[0] == pytest.approx(
+        sorted(np.abs((one[0], two[0])))[::-1]
+    )

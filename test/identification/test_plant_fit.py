@@ -1,0 +1,166 @@
+"""The fit of a plant: what the simulator's own plant is, from records with and without noise."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.identification import plant_fit, records, segment
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
+from rbdyn_ros.numerics.finite_difference import jacobian
+from rbdyn_ros.simulation import closed_loop
+
+H = 0.002
+FOUR = ("cart.mass", "cart.damping", "rod.center_of_mass", "rod.inertia")
+
+
+def simulated(params: Params, duration: float = 12.0, delay: int = 0, noise: float = 0.0):
+    """A record of a reference that moves, after `delay` periods; `noise` in lines of encoders."""
+    from rbdyn_ros.control.laws import lqr
+    from rbdyn_ros.faults.options import Faults
+    from rbdyn_ros.mechanics.integrators import select
+
+    law = lqr.design(spherical_pendulum, Params(), lqr.Options())
+    commands = []
+
+    class Law:
+        def command(self, t, state, reference):
+            commands.append(law.command(t, state, reference))
+            return commands[-1]
+
+    def reference(t):
+        return 0.4 * np.array((np.sin(1.7 * t) + np.sin(4.1 * t), np.cos(2.3 * t) - 1.0))
+
+    conditions = closed_loop.Conditions(
+        reference=reference, step=H, faults=Faults(command_delay=delay * H)
+    )
+    start = spherical_pendulum.upright(0.05)
+    method = select.select("moser_veselov")
+    run = closed_loop.run(params, method, Law(), start, duration, H, conditions)
+    assert run.ok
+    draw = np.random.default_rng(3)
+    place = run.q[:, :2] + noise * draw.normal(0.0, 1e-4, (len(run.q), 2))
+    turn = noise * draw.normal(0.0, 1.5e-3, (len(run.q), 3))
+    attitude = quaternion.product(run.q[:, 2:], quaternion.exp(turn))
+    return records.Record(H, place, attitude, run.v, np.array(commands))
+
+
+def test_it_finds_the_plant_and_the_delay():
+    params = Params(cart_mass=2.5, cart_damping=0.4, rod_center_of_mass=1.1, joint_damping=0.02)
+    true = spherical_pendulum.build(params)
+    record = simulated(params, delay=4)
+    found = plant_fit.fit([record], spherical_pendulum.build(Params()))
+    wanted = (2.5, 0.4, 1.1, true.inertia[0], 0.02, 4 * H)
+    assert found.names == plant_fit.DEFAULT
+    assert found.values == pytest.approx(wanted, rel=1e-5)
+    assert found.undetermined == () and max(found.residuals) < 1e-7
+
+
+def test_it_finds_the_bias_of_the_encoders():
+    """Of roll and pitch as `faults.bias.angle` adds it, beside the numbers of the plant."""
+    params, bias = Params(cart_mass=2.4, rod_center_of_mass=1.1), (0.02, -0.035)
+    record = simulated(params)
+    roll, pitch = (quaternion.exp(b * axis) for b, axis in zip(bias, np.eye(3)))
+    turned = quaternion.product(quaternion.product(roll, record.attitude), pitch)
+    names = ("cart.mass", "rod.center_of_mass", *plant_fit.BIAS)
+    biased = record._replace(attitude=turned)
+    known = spherical_pendulum.build(Params())._replace(
+        inertia=spherical_pendulum.build(params).inertia
+    )
+    found = plant_fit.fit([biased], known, names)
+    assert found.values == pytest.approx((2.4, 1.1, *bias), rel=1e-4)
+    plain = plant_fit.fit([biased], known, names[:2])
+    assert plain.residuals[0] > 100.0 * found.residuals[0]
+
+
+def test_a_delay_is_found_between_two_periods():
+    """Of a record whose commands are shifted by half a period: the mean of two."""
+    record = simulated(Params(), delay=1)
+    middle = 0.5 * (record.force[1:] + record.force[:-1])
+    late = record._replace(force=np.vstack((record.force[:1], middle)))
+    found = plant_fit.fit([late], spherical_pendulum.build(Params()), ("delay",))
+    assert found.values[0] == pytest.approx(0.5 * H, abs=0.05 * H)
+
+
+def test_with_noise_the_truth_lies_within_the_intervals():
+    params = Params(cart_mass=1.7, cart_damping=0.3, rod_center_of_mass=1.3)
+    true = spherical_pendulum.build(params)
+    record = simulated(params, duration=20.0, noise=1.0)
+    found = plant_fit.fit([record], spherical_pendulum.build(Params()), FOUR)
+    wanted = np.array((1.7, 0.3, 1.3, true.inertia[0]))
+    assert np.all(np.abs(found.values - wanted) < 3.5 * found.deviations)
+    assert np.all(found.deviations < 0.02 * wanted)
+    assert found.residuals == pytest.approx((1e-4, 1.5e-3), rel=0.05)
+    assert found.validation == pytest.approx(found.residuals, rel=0.2)
+    assert found.whiteness > 0.01
+
+
+def test_the_projected_jacobian_is_that_of_differences():
+    params = Params(cart_damping=0.2, joint_damping=0.01)
+    record = simulated(params, duration=4.0, noise=1.0)
+    names = (*FOUR, "rod.mass", "joint.damping", "gravity", "gain", "delay", *plant_fit.BIAS)
+    system = spherical_pendulum.build(params)
+    segments = [segment.Segment(record, 0, first, 500, 5) for first in (25, 525)]
+    problem = plant_fit._Problem([record], system, names, segments, np.full(4, 1e-3))
+    at = np.array([plant_fit._start(system, name) for name in names])
+    sizes = np.array([plant_fit.size_of(name, value) for name, value in zip(names, at)])
+
+    def residuals(change):
+        problem.last = (b"", None)
+        return problem.residuals(at + sizes * change).copy()
+
+    J = problem.jacobian(at) * sizes
+    differences = jacobian(residuals, np.zeros(len(at)), step=1e-3).value
+    # what variable projection leaves out is proportional to the residuals
+    cosine = np.sum(J * differences, axis=0) / np.linalg.norm(J, axis=0)
+    assert cosine / np.linalg.norm(differences, axis=0) == pytest.approx(1.0, abs=1e-3)
+    assert np.linalg.norm(J, axis=0) == pytest.approx(
+        np.linalg.norm(differences, axis=0), rel=0.01
+    )
+
+
+def test_masses_and_gain_share_a_factor():
+    """Cart, rod and gain larger by one factor move the same: the data cannot tell."""
+    names = ("cart.mass", "rod.mass", "rod.inertia", "gain")
+    found = plant_fit.fit([simulated(Params())], spherical_pendulum.build(Params()), names)
+    (direction,) = found.undetermined
+    assert direction == pytest.approx(dict.fromkeys(names, 1.0), abs=1e-3)
+    assert np.isinf(found.deviations).all()
+
+
+def test_forces_are_held_and_delayed():
+    force = np.arange(10.0)[:, None] * np.ones(2)
+    now, slope = records.delayed(force, 0.0, H)
+    assert np.array_equal(now, force) and slope[3] == pytest.approx(np.full(2, -1.0 / H))
+    late, _ = records.delayed(force, 2.25 * H, H)
+    assert late[5] == pytest.approx(np.full(2, 2.75))
+    after, _ = records.delayed(force, (2.25 + 1e-3) * H, H)
+    slope = records.delayed(force, 2.25 * H, H)[1]
+    assert (after - late)[5] / (1e-3 * H) == pytest.approx(slope[5])
+
+
+@pytest.mark.parametrize(
+    "names, duration, sentence",
+    [
+        (("cart.mas",), 12.0, "cart.mas cannot be fitted; known are cart.mass"),
+        ((), 12.0, "nothing cannot be fitted"),
+        (FOUR, 3.0, "the records have 3 s, 2 segments of 1 s to fit; it must be more than 4"),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(names, duration, sentence):
+    record = simulated(Params(), duration)
+    with pytest.raises(ValueError, match=sentence):
+        plant_fit.fit([record], spherical_pendulum.build(Params()), names)
+
+
+def test_a_robust_fit_bears_outliers():
+    record = simulated(Params(cart_mass=2.3), duration=15.0, noise=1.0)
+    place = record.place.copy()
+    place[100::371] += 0.05
+    bad = record._replace(place=place)
+    plain, robust = (
+        plant_fit.fit([bad], spherical_pendulum.build(Params()), FOUR, robust=robust)
+        for robust in (False, True)
+    )
+    assert abs(robust.values[0] - 2.3) < 0.02
+    assert abs(robust.values[0] - 2.3) < 0.5 * abs(plain.values[0] - 2.3)
