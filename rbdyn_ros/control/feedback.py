@@ -9,7 +9,7 @@ import numpy as np
 from rbdyn_ros.control import riccati, step_linearization
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.types import Array, System
 
 NEEDS = (
@@ -20,14 +20,14 @@ _CIRCLE = 1e-9  # a pole this near to the unit circle does not decay
 
 
 @inlined
-def unsaturated(x, v, th, reference, K, limit):
+def linear_force(x, v, th, reference, K, limit):
     """-K e per axis [N]; the norm of the reference's pull alone, K_1 (reference - x), is cut at
     `limit`.
 
     x (2,), v (2,) of the cart, th = (th_x, th_y, th'_x, th'_y) as `mechanics.pendulum.tilt`
     returns it.
     """
-    pull_x, pull_y = saturated(K[0] * (reference[0] - x[0]), K[0] * (reference[1] - x[1]), limit)
+    pull_x, pull_y = saturate(K[0] * (reference[0] - x[0]), K[0] * (reference[1] - x[1]), limit)
     ux = pull_x - (K[1] * v[0] + K[2] * th[0] + K[3] * th[2])
     uy = pull_y - (K[1] * v[1] + K[2] * th[1] + K[3] * th[3])
     return ux, uy
@@ -36,8 +36,8 @@ def unsaturated(x, v, th, reference, K, limit):
 @kernel
 def feedback(q, v, reference, K, limit):
     """-K e with both norms cut, that of the pull and that of the sum (2,) [N]. K (4,)."""
-    ux, uy = unsaturated(q, v, tilt(q, v), reference, K, limit)
-    return saturated(ux, uy, limit)
+    ux, uy = linear_force(q, v, tilt(q, v), reference, K, limit)
+    return saturate(ux, uy, limit)
 
 
 def regulator(

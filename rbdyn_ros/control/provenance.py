@@ -141,16 +141,32 @@ def _own(top: str, path: Path) -> tuple:
         name, module = waiting.pop()
         for file in () if module in seen else sorted(_of_package(name, module)):
             seen.add(file)
-            files[_shown(name, module, file)] = _print(file.read_bytes())
-            for other in _imported(file) if file.suffix == ".py" else ():
+            files[_display_path(name, module, file)] = _print(file.read_bytes())
+            for other in _imported_names(file) if file.suffix == ".py" else ():
                 distributions = set(brought.get(other, ()))
-                if found := _found(
+                if found := _find_module(
                     other, file.parent, not distributions or bool(distributions & own)
                 ):
                     waiting.append((other, found))
                 else:
                     others |= distributions - own
     return files, others
+
+
+def law_files(law: ModuleType) -> list[Path]:
+    """The law's own file, and those beside it that it imports."""
+    path = _file(law)
+    if law.__name__.partition(".")[0] == OURS or _is_installed(path):
+        return [path]
+    files, waiting = [path], [path]
+    while waiting:
+        file = waiting.pop()
+        for name in sorted(_imported_names(file)):
+            beside = file.parent / f"{name}.py"
+            if beside.is_file() and beside not in files:
+                files.append(beside)
+                waiting.append(beside)
+    return files
 
 
 @cache
@@ -188,7 +204,7 @@ def _all_files(root: Path) -> Iterator[Path]:
     )
 
 
-def _imported(file: Path) -> set:
+def _imported_names(file: Path) -> set:
     """The first words of everything that a Python file imports from elsewhere; nothing of one that
     cannot be read.
     """
@@ -205,7 +221,7 @@ def _imported(file: Path) -> set:
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {OURS}
 
 
-def _found(name: str, beside: Path, own: bool) -> Path | None:
+def _find_module(name: str, beside: Path, own: bool) -> Path | None:
     """The file of a module that belongs to the law: beside the one that imports it, or wherever
     Python finds it if it is its `own`.
     """
@@ -230,7 +246,7 @@ def _version(distribution: str) -> str:
         return ""
 
 
-def _shown(top: str, path: Path, file: Path) -> str:
+def _display_path(top: str, path: Path, file: Path) -> str:
     """The file's path from the package on that has the module `path`; its name where there is
     none.
     """

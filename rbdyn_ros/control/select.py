@@ -14,7 +14,7 @@ from zlib import crc32
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.control import laws
-from rbdyn_ros.parameters.tables import known
+from rbdyn_ros.parameters.tables import all_parameters
 
 GROUP = "rbdyn_ros.control"  # of entry points
 METHODS = ("command", "reset")  # that every designed law has
@@ -146,7 +146,9 @@ def _of_file(path: Path) -> ModuleType:
         )
     if path.suffix != ".py":
         raise ValueError(f"{which} is not the path of a law; it must end in .py")
-    if not path.stem.isidentifier() or path.stem in {name.partition(".")[0] for name in known()}:
+    if not path.stem.isidentifier() or path.stem in {
+        name.partition(".")[0] for name in all_parameters()
+    }:
         raise ValueError(
             f"{which}: {path.stem} cannot begin the names of its options; rename the file, for "
             "instance to my_law.py"

@@ -54,7 +54,7 @@ def test_the_gradient_against_differences():
     start = ddp_state(rng)
     forces = np.array((19.0, -19.0)) + rng.normal(size=(12, 2))
     cost = COST._replace(travel_edge=0.01)
-    states, damping = ddp.rolled(SYSTEM, start, forces, H), 1e12
+    states, damping = ddp.roll_out(SYSTEM, start, forces, H), 1e12
     gains, steps = np.zeros((12, 2, ddp.SIZE)), np.zeros((12, 2))
     ddp.backward(SYSTEM, cost, states, forces, H, damping, gains, steps)
     for i, j in ((0, 0), (5, 1), (11, 0)):
@@ -62,7 +62,7 @@ def test_the_gradient_against_differences():
         for e in (1e-5, -1e-5):
             near = forces.copy()
             near[i, j] += e
-            prices.append(ddp.price(cost, ddp.rolled(SYSTEM, start, near, H), near, H))
+            prices.append(ddp.price(cost, ddp.roll_out(SYSTEM, start, near, H), near, H))
         assert -damping * steps[i, j] == pytest.approx(
             (prices[0] - prices[1]) / 2e-5, rel=1e-4, abs=1e-6
         )
@@ -80,7 +80,7 @@ def test_from_any_state_the_cost_falls_until_the_rod_is_upright(seed):
     start = ddp_state(np.random.default_rng(seed))
     motion, damping, prices = ilqr.initial_guess(SYSTEM, start, 4.0, 4.0), 1e-3, [math.inf]
     for _ in range(400):
-        motion, price, damping = ddp.improved(SYSTEM, COST, motion, H, damping)
+        motion, price, damping = ddp.improve(SYSTEM, COST, motion, H, damping)
         assert price <= prices[-1]
         prices.append(price)
     np.testing.assert_array_equal(motion.states[0], start)
@@ -88,7 +88,7 @@ def test_from_any_state_the_cost_falls_until_the_rod_is_upright(seed):
     assert np.abs(motion.states[-1, 3:]).max() < 0.1
     assert np.hypot(*motion.states[:, 6:8].T).max() < 2.0
     np.testing.assert_allclose(
-        ddp.rolled(SYSTEM, start, motion.forces, H), motion.states, atol=1e-12
+        ddp.roll_out(SYSTEM, start, motion.forces, H), motion.states, atol=1e-12
     )
 
 
@@ -139,9 +139,9 @@ def test_a_turn_about_the_vertical_turns_the_motion():
     s = ddp_state(np.random.default_rng(9))
     u, a = np.array((3.0, -1.0)), 0.8
     turn = np.array(((math.cos(a), -math.sin(a)), (math.sin(a), math.cos(a))))
-    after = ddp.rolled(SYSTEM, s, u[None], H)[-1]
+    after = ddp.roll_out(SYSTEM, s, u[None], H)[-1]
     np.testing.assert_allclose(
-        ddp.rolled(SYSTEM, rotate(s, a), (turn @ u)[None], H)[-1], rotate(after, a), atol=1e-12
+        ddp.roll_out(SYSTEM, rotate(s, a), (turn @ u)[None], H)[-1], rotate(after, a), atol=1e-12
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control import select
+from rbdyn_ros.control.linear_controller import constant
 from rbdyn_ros.evaluation import margins
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.integrators import rk4
@@ -96,7 +97,7 @@ def test_a_design_of_python_control_has_the_margins_of_the_suite():
     K = state_space.gains(sampled, options.force_weight)
     opened = state_space.loop(sampled, K)
     gain, _, delay = state_space.margins(opened)
-    expected = margins.margins(system, K, options.period)
+    expected = margins.margins(system, constant(K), options.period)
     assert gain == pytest.approx(expected.gain_low, rel=1e-4) and delay == pytest.approx(
         expected.delay, rel=1e-3
     )

@@ -22,7 +22,21 @@ class Options(NamedTuple):
     travel: float = 2.0
 
 
-LAWS = ("ilqr", "lqr", "mpc", "nested_lqr", "pd", "policy", "rest", "swing_up", "tracking")
+LAWS = (
+    "h_infinity",
+    "ilqr",
+    "lqg",
+    "lqr",
+    "mpc",
+    "mppi",
+    "nested_lqr",
+    "pd",
+    "policy",
+    "rest",
+    "state_space",
+    "swing_up",
+    "tracking",
+)
 MINE = SimpleNamespace(Options=Options)  # without annotations
 
 
@@ -77,7 +91,7 @@ def test_the_tables_say_what_the_options_do(name):
 def test_a_shared_option_has_the_default_of_its_parameter(name):
     defaults = options.type_of(select.load(name))._field_defaults
     for option in SHARED.keys() & defaults:
-        assert defaults[option] == tables.known()[SHARED[option]].default
+        assert defaults[option] == tables.all_parameters()[SHARED[option]].default
 
 
 @pytest.mark.parametrize("name", [name for name in LAWS if name != "rest"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rbdyn_ros.__main__ import main
 from rbdyn_ros.control.laws import policy
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
@@ -84,13 +85,56 @@ def test_the_balancing_policy_balances(tilt, azimuth, cart):
     assert found.ok and tilts.max() < 2.0 and np.abs(found.q[late, :2]).max() < 0.25
 
 
+@pytest.mark.parametrize("tilt, azimuth", [(179.0, 0.6), (172.0, 3.5), (176.0, 5.0)])
+def test_the_swinging_policy_swings_up_and_stays(tilt, azimuth):
+    found = run(designed(file="swing_up"), tilt, 12.0, azimuth)
+    late = found.t > 10.0
+    tilts = np.degrees(2 * np.arcsin(np.hypot(found.q[late, 3], found.q[late, 4])))
+    assert found.ok and tilts.max() < 3.0 and np.abs(found.q[:, :2]).max() < 2.0
+
+
+def test_the_second_network_rules_within_its_level(tmp_path):
+    """Two networks that answer with constants, and a form that is a ball of the tilt."""
+    form = np.zeros((10, 10))
+    form[0, 0], form[2, 2], form[3, 3] = 1e-9, 1 / 0.3**2, 1 / 0.3**2
+    flat = {"W0": np.zeros((10, 2)), "scale": np.ones(10), "force": np.float64(10.0)}
+    near = {f"catch.{name}": a for name, a in flat.items()} | {"catch.b0": np.array((0.0, 1.0))}
+    far = {**flat, "b0": np.array((1.0, 0.0)), "catch.form": form, "hold": np.float64(0.02)}
+    np.savez(tmp_path / "two.npz", **far, **near)
+    law = designed(file=str(tmp_path / "two.npz"))
+
+    def force(t: float, tilt: float) -> list[float]:
+        return law.command(t, model.upright(tilt), np.zeros(2)).tolist()
+
+    for tilt, expected in ((0.29, [0, 10]), (0.32, [10, 0]), (math.pi - 0.1, [10, 0])):
+        law.reset()
+        assert force(0.0, tilt) == expected
+    assert force(0.018, 0.1) == [10, 0] and force(0.02, 0.1) == [0, 10]  # the first was held
+    assert force(0.0, 1.0) == [10, 0]  # time went back
+    network, catch = policy.read(tmp_path / "two.npz"), policy.read_catch(tmp_path / "two.npz")
+    policy.write(tmp_path / "again.npz", network, catch, 0.02)
+    again = policy.read_catch(tmp_path / "again.npz")
+    np.testing.assert_array_equal(again.form, form)
+    np.testing.assert_array_equal(again.network.weights, catch.network.weights)
+    assert policy.read_hold(tmp_path / "again.npz") == 0.02
+
+
+def test_two_networks_are_not_for_boards(tmp_path, capsys):
+    chosen = (ROOT / "config/policy.yaml").read_text().replace("file: balance", "file: swing_up")
+    (tmp_path / "mine.yaml").write_text(chosen)
+    given = ["gains", "--controller", "policy", "--params-file", str(tmp_path / "mine.yaml")]
+    assert main(given) == 2
+    assert "swing_up has two networks; boards know policies of one" in capsys.readouterr().err
+
+
 def test_the_shipped_policies_are_small_and_say_how_they_were_made():
     files = sorted((ROOT / "config/policies").glob("*"))
-    assert [file.name for file in files] == ["balance.npz"]
+    assert [file.name for file in files] == ["balance.npz", "swing_up.npz"]
     assert sum(file.stat().st_size for file in files) < 200_000
     for file in files:
         made_by = str(np.load(file)["made_by"])
-        assert made_by.startswith("examples/learning/train.py --seed ")
+        plan = "" if file.stem == "balance" else f"{file.stem} "
+        assert made_by.startswith(f"examples/learning/train.py {plan}--seed ")
 
 
 @pytest.mark.parametrize(
@@ -104,6 +148,9 @@ def test_the_shipped_policies_are_small_and_say_how_they_were_made():
         ({"b0": np.full(5, np.nan)}, "b0 must be floating-point numbers, each finite"),
         ({"b0": np.zeros(5, int)}, "b0 must be floating-point numbers"),
         ({"scale": np.zeros(10)}, "scale must be 10 numbers > 0"),
+        ({"catch.form": np.zeros((3, 3))}, "catch.form must be 10 times 10"),
+        ({"catch.form": np.zeros((10, 10))}, "catch.W0 is missing"),
+        ({"hold": np.float64(-1.0)}, "hold is -1.0; it must be a number in"),
         ({"W2": np.zeros((7, 3)), "b2": np.zeros(3)}, "the last one must have 2"),
     ],
 )
@@ -115,13 +162,22 @@ def test_a_file_that_is_no_policy_is_named(tmp_path, change, sentence):
 
 
 def test_a_file_that_is_not_there_or_of_another_kind_is_named(tmp_path):
-    with pytest.raises(ValueError, match="policy.file is 'juggle'; known are balance, and"):
+    with pytest.raises(
+        ValueError, match="policy.file is 'juggle'; known are balance, swing_up, and"
+    ):
         designed(file="juggle")
     with pytest.raises(ValueError, match="No such file"):
         designed(file=str(tmp_path / "none.npz"))
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(ValueError, match="it is no .npz file"):
         designed(file=str(tmp_path / "text.npz"))
+    shipped = (ROOT / "config/policies/balance.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(shipped[:1000])
+    with open(tmp_path / "one.npz", "wb") as file:
+        np.save(file, np.zeros(3))
+    for name in ("cut.npz", "one.npz"):
+        with pytest.raises(ValueError, match=f"{name}: it is no .npz file"):
+            designed(file=str(tmp_path / name))
 
 
 def test_the_script_learns_and_learns_the_same_again(monkeypatch, tmp_path):

@@ -52,8 +52,8 @@ def test_own_laws_are_found_by_their_file_name():
 
 
 def test_an_unknown_law_lists_the_known():
-    with pytest.raises(ValueError, match="controller is 'lqg'; known are .*lqr.*rest"):
-        select.load("lqg")
+    with pytest.raises(ValueError, match="controller is 'lqx'; known are .*lqr.*rest"):
+        select.load("lqx")
 
 
 def test_a_law_of_another_package(package):

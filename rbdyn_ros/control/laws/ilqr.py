@@ -37,7 +37,7 @@ from rbdyn_ros.control.planning.catching import CatchCriteria, balance, is_catch
 from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nearest, rotate
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State, System
 
@@ -65,7 +65,7 @@ def swing_path(
     limits of the criteria.
     """
     motion = _cheapest(criteria.system[:-1], duration, force_edge, travel_edge)
-    found = _regulated(criteria.system, motion, period)
+    found = _design_gains(criteria.system, motion, period)
     force, far = (np.hypot(*columns.T).max() for columns in (motion.forces, motion.states[:, 6:8]))
     if (
         force > criteria.force_limit
@@ -90,7 +90,9 @@ def _cheapest(
     firsts = [
         initial_guess(system, np.array(HANGING), duration, guess * force_edge) for guess in GUESSES
     ]
-    return min((planned(system, cost, first) for first in firsts), key=lambda found: found[1])[0]
+    return min((plan_motion(system, cost, first) for first in firsts), key=lambda found: found[1])[
+        0
+    ]
 
 
 def initial_guess(system: System, start: Array, duration: float, force: float) -> ddp.Motion:
@@ -101,21 +103,21 @@ def initial_guess(system: System, start: Array, duration: float, force: float) -
     w = math.sqrt(system.rod_mass * system.gravity * abs(system.center) / J)
     forces = np.zeros((n, 2))
     forces[:, 0] = force * np.cos(w * NODE * np.arange(n))
-    return ddp.Motion(ddp.rolled(system, start, forces, NODE), forces)
+    return ddp.Motion(ddp.roll_out(system, start, forces, NODE), forces)
 
 
-def planned(system: System, cost: ddp.Cost, motion: ddp.Motion) -> tuple[ddp.Motion, float]:
+def plan_motion(system: System, cost: ddp.Cost, motion: ddp.Motion) -> tuple[ddp.Motion, float]:
     """(motion, what it costs) where iterating from a first guess ends; the start stays."""
     price, damping = ddp.price(cost, *motion, NODE), 1e-3
     for _ in tqdm(range(ITERATIONS), desc="planning the swing-up", disable=None, leave=False):
         before = price
-        motion, price, damping = ddp.improved(system, cost, motion, NODE, damping)
+        motion, price, damping = ddp.improve(system, cost, motion, NODE, damping)
         if damping > LOST or 0.0 < before - price < CONVERGED * price:
             break
     return motion, price
 
 
-def _regulated(system: System, motion: ddp.Motion, period: float) -> Path:
+def _design_gains(system: System, motion: ddp.Motion, period: float) -> Path:
     """The motion with gains: Q and R of `lqr`, and its Riccati matrix at the end."""
     x, v, th, dth, R = lqr.Options()[:5]
     Q = np.array((th, th, th, dth, dth, dth, x, x, v, v))
@@ -126,7 +128,7 @@ def _regulated(system: System, motion: ddp.Motion, period: float) -> Path:
         end[np.ix_(places, places)] = S
     n = len(motion.forces)
     gains, forms = np.zeros((n, 2, ddp.SIZE)), np.zeros((n + 1, ddp.SIZE, ddp.SIZE))
-    ddp.regulated(system, *motion, NODE, Q, R, end, gains, forms)
+    ddp.design_gains(system, motion, NODE, (Q, R, end), gains, forms)
     return Path(*motion, gains, forms, NODE)
 
 
@@ -281,16 +283,14 @@ def decide(plan, memory, m, t, p3, s, reference):
     if over or phase != BALANCING and t - asked >= LOOK - 1e-9:
         asked = t
         swing_up.identify(swing, m, t, p3, s)
-        phase, begun, angle = _asked(
+        phase, begun, angle = _next_phase(
             path,
             swing_up.identified_criteria(swing, m),
             p3,
             s,
             reference,
             t,
-            SWINGING if over else phase,
-            begun,
-            angle,
+            (SWINGING if over else phase, begun, angle),
         )
     criteria = swing_up.identified_criteria(swing, m)
     if phase == BALANCING:
@@ -301,14 +301,15 @@ def decide(plan, memory, m, t, p3, s, reference):
         ux, uy = c * ux - d * uy, d * ux + c * uy
     else:
         ux, uy = swing_up.swing(criteria.system, swing.options, p3, s, reference)
-    ux, uy = saturated(ux, uy, criteria.force_limit)
+    ux, uy = saturate(ux, uy, criteria.force_limit)
     swing_up.remember(m, t, ux, uy)
     return Memory(phase, asked, begun, angle), ux, uy
 
 
 @kernel
-def _asked(path, criteria, p3, s, reference, t, phase, begun, angle):
-    """(phase, begun, angle): what to do from here."""
+def _next_phase(path, criteria, p3, s, reference, t, last):
+    """(phase, begun, angle): what to do from here, after what was done last."""
+    phase, begun, angle = last
     here = as_ten(s)
     if phase == FOLLOWING and arrives(path, criteria, p3, t - begun, rotate(here, -angle)):
         return FOLLOWING, begun, angle

@@ -50,7 +50,7 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning.catching import unstable_mode
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.optional import library
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State
@@ -75,7 +75,7 @@ def predict(A: Array, B: Array, W: Array, S: Array, periods: list[int]) -> Predi
     A (4, 4), B (4, 1) over one period, W (5, 5) its cost of (e, u), S (4, 4) the cost of what
     comes after the last block.
     """
-    blocks = [_held(A, B, W, n) for n in periods]
+    blocks = [_discretize(A, B, W, n) for n in periods]
     gains, cost = _backward(blocks, S)
     N = len(periods)
     now, by = np.eye(4), np.zeros((4, N))  # e_k = now e_0 + by c
@@ -91,7 +91,7 @@ def predict(A: Array, B: Array, W: Array, S: Array, periods: list[int]) -> Predi
     return rows
 
 
-def _held(A: Array, B: Array, W: Array, n: int) -> tuple[Array, Array, Array]:
+def _discretize(A: Array, B: Array, W: Array, n: int) -> tuple[Array, Array, Array]:
     """(A_k, B_k, W_k) of n periods under one force."""
     one = np.vstack((np.hstack((A, B)), np.eye(1, 5, 4)))  # of (e, u)
     flow, cost = np.eye(5), np.zeros((5, 5))
@@ -281,7 +281,7 @@ class Mpc:
         if c is None:
             return np.array(feedback(q, v, r, self.gains, self._options.force_limit))
         return np.array(
-            saturated(*(turn @ (c - here @ self.gains)).tolist(), self._options.force_limit)
+            saturate(*(turn @ (c - here @ self.gains)).tolist(), self._options.force_limit)
         )
 
     def reset(self) -> None:

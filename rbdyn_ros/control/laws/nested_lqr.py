@@ -18,12 +18,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.admission import admit
-from rbdyn_ros.control.feedback import NEEDS, regulator, unsaturated
+from rbdyn_ros.control.feedback import NEEDS, linear_force, regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State
 
@@ -79,7 +79,9 @@ class NestedLqr:
         ValueError names what is not finite, of another shape or not unit.
         """
         q, v, r = admit(state, reference)
-        self.level, ux, uy = _nested(q, v, r, self.gains, self.forms, self.level, self.force_limit)
+        self.level, ux, uy = _nested_force(
+            q, v, r, self.gains, self.forms, self.level, self.force_limit
+        )
         return np.array((ux, uy))
 
     def reset(self) -> None:
@@ -106,7 +108,7 @@ def design(model, params, options: Options) -> NestedLqr:
 
 
 @kernel
-def _nested(q, v, reference, gains, forms, level, limit):
+def _nested_force(q, v, reference, gains, forms, level, limit):
     """(level, u_x, u_y)."""
     th = tilt(q, v)
     ex = (q[0] - reference[0], v[0], th[0], th[2])
@@ -124,6 +126,6 @@ def _nested(q, v, reference, gains, forms, level, limit):
         if value <= (DOWN if i < level else 1.0):
             chosen, pull = i, math.inf
             break
-    ux, uy = unsaturated(q, v, th, reference, gains[chosen], pull)
-    ux, uy = saturated(ux, uy, limit)
+    ux, uy = linear_force(q, v, th, reference, gains[chosen], pull)
+    ux, uy = saturate(ux, uy, limit)
     return chosen, ux, uy

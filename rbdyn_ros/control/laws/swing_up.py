@@ -43,7 +43,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.mechanics.pendulum.reduced_pendulum import force
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import PART, Array, State, System
 
@@ -124,7 +124,7 @@ class Plan(NamedTuple):
 
     criteria: CatchCriteria
     options: Options
-    exponents: Array  # (7, 4) of `ADAPTED` in the factors of `identification.FACTORS`
+    exponents: Array  # (7, 4) of `ADAPTED` in the factors of `control.identification.FACTORS`
 
 
 # The law's memory is one array: that of the identification, then these numbers.
@@ -189,7 +189,7 @@ def design(model, params, options: Options) -> SwingUp:
             "the law sees a rod without its angle about itself"
         )
     try:
-        K, mode = _regulated(system, options.period)
+        K, mode = _design_regulator(system, options.period)
         exponents = _exponents(system, options.period)
     except (ValueError, np.linalg.LinAlgError) as error:
         raise ValueError(f"controller swing_up: {error}; {NEEDS}") from error
@@ -204,7 +204,9 @@ def design(model, params, options: Options) -> SwingUp:
     )
 
 
-def _regulated(system: System, h: float, gain: Callable = riccati.gain) -> tuple[Array, Mode]:
+def _design_regulator(
+    system: System, h: float, gain: Callable = riccati.gain
+) -> tuple[Array, Mode]:
     """(K, mode) of the regulator that rules after a catch."""
     K, _ = regulator(system, lqr.Options()[:4], lqr.Options().force_weight, h, gain)
     return K, unstable_mode(system)
@@ -221,7 +223,9 @@ def _exponents(system: System, h: float) -> Array:
     def logs(place: int, factor: float) -> Array:
         factors = [1.0] * 4
         factors[place] = factor
-        K, mode = _regulated(identification.scaled(system, *factors), h, riccati.unchecked_gain)
+        K, mode = _design_regulator(
+            identification.scaled(system, *factors), h, riccati.unchecked_gain
+        )
         numbers = np.abs((*K, mode.weights[1], mode.weights[3], mode.reach))
         return np.log(np.where(numbers > 0.0, numbers, 1.0))
 
@@ -263,7 +267,7 @@ def decide(plan, m, t, p3, s, reference):
         if m[CAUGHT] > 0.0
         else swing(criteria.system, plan.options, p3, s, reference)
     )
-    ux, uy = saturated(ux, uy, criteria.force_limit)
+    ux, uy = saturate(ux, uy, criteria.force_limit)
     remember(m, t, ux, uy)
     return ux, uy
 
@@ -367,7 +371,7 @@ def _shaping(system, o, s):
             else (-o.acceleration_limit * x / r, -o.acceleration_limit * y / r)
         )
     e, c = o.energy_gain * (E - o.energy), o.precession_gain * L
-    return saturated(e * dk[0] - c * k[1], e * dk[1] + c * k[0], o.acceleration_limit)
+    return saturate(e * dk[0] - c * k[1], e * dk[1] + c * k[0], o.acceleration_limit)
 
 
 @inlined

@@ -14,13 +14,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.admission import admit
-from rbdyn_ros.control.feedback import NEEDS, regulator, unsaturated
+from rbdyn_ros.control.feedback import NEEDS, linear_force, regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning import periodic
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State, System
 
@@ -144,5 +144,5 @@ def _tracking(q, v, reference, K, motion, phase, limit):
     th = tilt(q, v)
     away = (th[0] - s[4], th[1] - s[5], th[2] - s[6], th[3] - s[7])
     centre = (reference[0] + s[0], reference[1] + s[1])
-    ux, uy = unsaturated(q, (v[0] - s[2], v[1] - s[3]), away, centre, K, limit)
-    return saturated(ux + s[8], uy + s[9], limit)
+    ux, uy = linear_force(q, (v[0] - s[2], v[1] - s[3]), away, centre, K, limit)
+    return saturate(ux + s[8], uy + s[9], limit)

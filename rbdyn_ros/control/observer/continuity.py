@@ -49,4 +49,4 @@ def continues(before, after, h):
 @kernel
 def _direction(q):
     """The direction (3,) of the rod."""
-    return unit_quaternion.rotated((q[2], q[3], q[4], q[5]), (0.0, 0.0, 1.0))
+    return unit_quaternion.rotate((q[2], q[3], q[4], q[5]), (0.0, 0.0, 1.0))

@@ -15,13 +15,14 @@ import numpy as np
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.integrators.derivatives import along_ten
 from rbdyn_ros.mechanics.pendulum import imu, rod_on_cart
+from rbdyn_ros.numerics.dual import store
 from rbdyn_ros.types import Array, State, System
 
 Components = Array | tuple[float, ...]  # of a vector
 
 SIZE = 13  # of xi
-_STEP = 1e-5  # of the differences
 
 
 class Reading(NamedTuple):
@@ -46,7 +47,7 @@ def move(q, v, xi):
     angle = vec.norm(half)
     sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
     turn = (math.cos(angle), sinc * half[0], sinc * half[1], sinc * half[2])
-    Q = unit_quaternion.normalized(unit_quaternion.product((q[2], q[3], q[4], q[5]), turn))
+    Q = unit_quaternion.normalize(unit_quaternion.product((q[2], q[3], q[4], q[5]), turn))
     q[0] += xi[0]
     q[1] += xi[1]
     q[2], q[3], q[4], q[5] = Q
@@ -116,7 +117,7 @@ def accelerometer(
     """R^T (a_p - g) [m/s^2, body] at p = (0, 0, position) under the cart's `force` (2,) [N];
     variance [m^2/s^4].
 
-    H by central differences: the accelerations are those of the plant, so its rod, free to turn,
+    The accelerations are those of the plant, so its rod, free to turn,
     tells no tilt at the center of percussion, and the filter knows.
     """
     u, H = (float(force[0]), float(force[1])), np.zeros((3, SIZE))
@@ -128,27 +129,26 @@ def accelerometer(
 @kernel
 def _differentiate(system, q, v, u, position, H):
     """H (3, 13) := d specific_force / d xi; the position of the cart is not felt."""
-    for i in range(2, 10):
-        for sign in (1.0, -1.0):
-            a, b = q.copy(), v.copy()
-            nudge(a, b, i, sign * _STEP)
-            f = specific_force(system, a, b, u, position)
-            for j in range(3):
-                H[j, i] += sign * f[j] / (2.0 * _STEP)
+    s = np.concatenate((q, v))
+    _, load, (_, Q, w, x) = along_ten(system, _held(u), s)
+    f = _felt(system, load, Q, w, x, position)
+    for j in range(3):
+        store(H, j, 2, f[j], 5, 3)
+        store(H, j, 5, f[j], 8, 2)
+        store(H, j, 7, f[j], 0, 3)
 
 
 @inlined
-def nudge(q, v, i, e):
-    """(q, v) := (q, v) [+] e along xi_i, in place, for a small e and i < 10."""
-    if i < 2:
-        q[i] += e
-    elif i < 5:
-        turn = (1.0, 0.5 * e * (i == 2), 0.5 * e * (i == 3), 0.5 * e * (i == 4))
-        q[2], q[3], q[4], q[5] = unit_quaternion.normalized(
-            unit_quaternion.product((q[2], q[3], q[4], q[5]), turn)
-        )
-    else:
-        v[i - 5] += e
+def _held(u):
+    """The load of a cart force u (2,) [N] alone."""
+    return rod_on_cart.Load(u, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+@inlined
+def _felt(system, load, Q, w, x, position):
+    """R^T (a_p - g) of an attitude and velocities; x (2,) [m/s] is that of the cart."""
+    dw, a = rk4.accelerations(system, load, (0.0, 0.0), Q, w, x)
+    return imu.at(unit_quaternion.matrix(Q), w, dw, a, system.gravity, position)
 
 
 @kernel
@@ -156,8 +156,6 @@ def specific_force(system, q, v, u, position):
     """R^T (a_p - g) (3,) [m/s^2, body] of the plant under the cart force u (2,) [N], with nothing
     else acting.
     """
-    R, w = unit_quaternion.matrix((q[2], q[3], q[4], q[5])), (v[2], v[3], v[4])
-    load = rod_on_cart.Load(u, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     x = (system.cart_free * v[0], system.cart_free * v[1])
-    dw, a = rk4.accelerations(system, load, (0.0, 0.0), (q[2], q[3], q[4], q[5]), w, x)
-    return imu.at(R, w, dw, a, system.gravity, position)
+    Q, w = (q[2], q[3], q[4], q[5]), (v[2], v[3], v[4])
+    return _felt(system, _held(u), Q, w, x, position)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.control import linearization
-from rbdyn_ros.control.feedback import unsaturated
+from rbdyn_ros.control.feedback import linear_force
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state, tilt
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.types import Array, System
 
 STEP = 0.01  # [s] of the roll
@@ -71,7 +71,7 @@ def leaning(s):
 @inlined
 def balance(criteria, s, reference):
     """-K e [N], not yet cut."""
-    return unsaturated(s[2], s[3], leaning(s), reference, criteria.gains, criteria.force_limit)
+    return linear_force(s[2], s[3], leaning(s), reference, criteria.gains, criteria.force_limit)
 
 
 @kernel
@@ -101,9 +101,7 @@ def is_caught(criteria, p3, s, reference):
         calm = math.hypot(ux, uy) < CALM * criteria.force_limit
         if i >= SETTLING and calm and s[0][2] > UPRIGHT and math.hypot(s[1][0], s[1][1]) < SLOW:
             return True
-        s = sphere_state.step(
-            criteria.system, p3, saturated(ux, uy, criteria.force_limit), s, STEP
-        )
+        s = sphere_state.step(criteria.system, p3, saturate(ux, uy, criteria.force_limit), s, STEP)
         if math.hypot(s[2][0], s[2][1]) > NARROW * criteria.travel or not s[0][2] > math.cos(
             LARGEST_TILT
         ):

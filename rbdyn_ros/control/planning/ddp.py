@@ -26,10 +26,10 @@ import numpy as np
 
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
+from rbdyn_ros.numerics.dual import store, variable
 from rbdyn_ros.types import Array
 
 SIZE = 10  # k (3), k' (3), x (2), x' (2)
-_STEP = 1e-5  # of the differences
 _SHORTEST = 1e-4  # a of a step that is still tried
 
 
@@ -57,7 +57,7 @@ def as_sphere(s):
 
 
 @kernel
-def advanced(system, p3, s, ux, uy, h, after):
+def advance(system, p3, s, ux, uy, h, after):
     """after (10,) := f(s, u): one step of h [s] with the momentum p3 [kg m^2/s] of the spin."""
     k, dk, x, dx = sphere_state.step(system, p3, (ux, uy), as_sphere(s), h)
     for i in range(3):
@@ -67,26 +67,20 @@ def advanced(system, p3, s, ux, uy, h, after):
 
 
 @kernel
-def linearised(system, s, u, h, A, B):
-    """A (10, 10), B (10, 2) := the derivatives of f by central differences."""
-    ahead, behind, near, forced = np.zeros(SIZE), np.zeros(SIZE), s.copy(), u.copy()
-    for i in range(SIZE + 2):
-        for sign, after in ((1.0, ahead), (-1.0, behind)):
-            if i < SIZE:
-                near[i] = s[i] + sign * _STEP
-            else:
-                forced[i - SIZE] = u[i - SIZE] + sign * _STEP
-            advanced(system, 0.0, near, forced[0], forced[1], h, after)
-        for j in range(SIZE):
-            slope = (ahead[j] - behind[j]) / (2.0 * _STEP)
-            if i < SIZE:
-                A[j, i] = slope
-            else:
-                B[j, i - SIZE] = slope
-        if i < SIZE:
-            near[i] = s[i]
-        else:
-            forced[i - SIZE] = u[i - SIZE]
+def linearize(system, s, u, h, A, B):
+    """A (10, 10), B (10, 2) := the derivatives of f, exactly (`numerics.dual`)."""
+    k = variable(16, s[0], 0), variable(16, s[1], 1), variable(16, s[2], 2)
+    dk = variable(16, s[3], 3), variable(16, s[4], 4), variable(16, s[5], 5)
+    x, dx = (
+        (variable(16, s[6], 6), variable(16, s[7], 7)),
+        (variable(16, s[8], 8), variable(16, s[9], 9)),
+    )
+    force = variable(16, u[0], 10), variable(16, u[1], 11)
+    k, dk, x, dx = sphere_state.step(system, 0.0, force, (k, dk, x, dx), h)
+    after = k[0], k[1], k[2], dk[0], dk[1], dk[2], x[0], x[1], dx[0], dx[1]
+    for i in range(SIZE):
+        store(A, i, 0, after[i], 0, 10)
+        store(B, i, 0, after[i], 10, 2)
 
 
 @inlined
@@ -133,7 +127,7 @@ def backward(system, cost, states, forces, h, damping, gains, steps):
     V, v, promised = np.diag(2.0 * cost.end), 2.0 * cost.end * states[-1], 0.0
     v[2] -= 2.0 * cost.end[2]
     for i in range(len(forces) - 1, -1, -1):
-        linearised(system, states[i], forces[i], h, A, B)
+        linearize(system, states[i], forces[i], h, A, B)
         l_s, l_ss, l_u, l_uu = (
             np.zeros(SIZE),
             np.zeros((SIZE, SIZE)),
@@ -143,28 +137,38 @@ def backward(system, cost, states, forces, h, damping, gains, steps):
         _wall(h * cost.wall, states[i, 6:8], cost.travel_edge, l_s, l_ss, 6)
         _wall(h * cost.wall, forces[i], cost.force_edge, l_u, l_uu, 0)
         VA, K, k = product(V, A), gains[i], steps[i]
-        Q_u, Q_uu, Q_us = l_u + applied(B, v), l_uu + product(B.T, product(V, B)), product(B.T, VA)
+        Q_u, Q_uu, Q_us = (
+            l_u + transposed_product(B, v),
+            l_uu + product(B.T, product(V, B)),
+            product(B.T, VA),
+        )
         damped = inverse(Q_uu + damping * np.eye(2))
-        K[:], k[:] = product(damped, Q_us), -applied(damped, Q_u)
-        left = applied(Q_uu, k)  # symmetric
+        K[:], k[:] = product(damped, Q_us), -transposed_product(damped, Q_u)
+        left = transposed_product(Q_uu, k)  # symmetric
         promised -= k[0] * (Q_u[0] + 0.5 * left[0]) + k[1] * (Q_u[1] + 0.5 * left[1])
-        v = l_s + applied(A, v) + applied(Q_us, k) - applied(K, Q_u + left)
+        v = (
+            l_s
+            + transposed_product(A, v)
+            + transposed_product(Q_us, k)
+            - transposed_product(K, Q_u + left)
+        )
         V = l_ss + product(A.T, VA) - product(Q_us.T, K) - product(K.T, Q_us - product(Q_uu, K))
         V = 0.5 * (V + V.T)
     return promised
 
 
 @kernel
-def regulated(system, states, forces, h, Q, R, S, gains, forms):
+def design_gains(system, motion, h, weights, gains, forms):
     """Gains (N, 2, 10) and Riccati matrices (N + 1, 10, 10) of the time-varying regulator about a
     motion.
 
-    Q (10,) and R are weights per second, S (10, 10) is the matrix at the end.
+    `weights` are Q (10,) and R per second, and S (10, 10), the matrix at the end.
     """
+    (states, forces), (Q, R, S) = motion, weights
     A, B = np.zeros((SIZE, SIZE)), np.zeros((SIZE, 2))
     forms[-1] = S
     for i in range(len(forces) - 1, -1, -1):
-        linearised(system, states[i], forces[i], h, A, B)
+        linearize(system, states[i], forces[i], h, A, B)
         SA, SB = product(forms[i + 1], A), product(forms[i + 1], B)
         gains[i] = product(inverse(h * R * np.eye(2) + product(B.T, SB)), product(B.T, SA))
         form = h * np.diag(Q) + product((A - product(B, gains[i])).T, SA)
@@ -186,7 +190,7 @@ def product(A, B):
 
 
 @kernel
-def applied(A, b):
+def transposed_product(A, b):
     """A^T b."""
     c = np.zeros(A.shape[1])
     for k in range(A.shape[0]):
@@ -203,31 +207,32 @@ def inverse(A):
 
 
 @kernel
-def forward(system, states, forces, gains, steps, a, h, new_states, new_forces):
-    """The motion under u_i + a k_i - K_i (s - s_i)."""
+def forward(system, motion, gains, steps, a, h, new):
+    """Write the motion under u_i + a k_i - K_i (s - s_i) to `new`: states and forces."""
+    (states, forces), (new_states, new_forces) = motion, new
     new_states[0] = states[0]
     for i in range(len(forces)):
         for j in range(2):
             new_forces[i, j] = forces[i, j] + a * steps[i, j]
             for n in range(SIZE):
                 new_forces[i, j] -= gains[i, j, n] * (new_states[i, n] - states[i, n])
-        advanced(
+        advance(
             system, 0.0, new_states[i], new_forces[i, 0], new_forces[i, 1], h, new_states[i + 1]
         )
 
 
 @kernel
-def rolled(system, start, forces, h):
+def roll_out(system, start, forces, h):
     """The states (N + 1, 10) from `start` (10,) under forces (N, 2) [N]."""
     states = np.zeros((len(forces) + 1, SIZE))
     states[0] = start
     for i in range(len(forces)):
-        advanced(system, 0.0, states[i], forces[i, 0], forces[i, 1], h, states[i + 1])
+        advance(system, 0.0, states[i], forces[i, 0], forces[i, 1], h, states[i + 1])
     return states
 
 
 @kernel
-def improved(system, cost, motion, h, damping):
+def improve(system, cost, motion, h, damping):
     """(motion, cost, damping) after one iteration; the motion itself and ten times the damping
     where no step is better.
     """
@@ -238,7 +243,7 @@ def improved(system, cost, motion, h, damping):
     promised = backward(system, cost, states, forces, h, damping, gains, steps)
     new_states, new_forces, a = states.copy(), forces.copy(), 1.0
     while promised > 0.0 and a > _SHORTEST:
-        forward(system, states, forces, gains, steps, a, h, new_states, new_forces)
+        forward(system, (states, forces), gains, steps, a, h, (new_states, new_forces))
         after = price(cost, new_states, new_forces, h)
         if after < before - 1e-3 * a * promised:
             return Motion(new_states, new_forces), after, max(0.2 * damping, 1e-9)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.planning.catching import NARROW, is_catchable
-from rbdyn_ros.control.planning.ddp import SIZE, advanced, as_sphere
+from rbdyn_ros.control.planning.ddp import SIZE, advance, as_sphere
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.types import Array
 
 FALLING = 1.0  # [rad] tilt below which the motion's end is taken by the regulator
@@ -57,7 +57,7 @@ def force_at(path, time, s, limit):
         away = s[j] - ((1.0 - part) * path.states[i, j] + part * path.states[i + 1, j])
         u[0] -= path.gains[i, 0, j] * away
         u[1] -= path.gains[i, 1, j] * away
-    return saturated(u[0], u[1], limit)
+    return saturate(u[0], u[1], limit)
 
 
 @kernel
@@ -69,7 +69,7 @@ def arrives(path, criteria, p3, time, s):
     first = int(time / path.h + 1e-9)
     for i in range(first, len(path.forces)):
         ux, uy = force_at(path, i * path.h, here, criteria.force_limit)
-        advanced(criteria.system, p3, here, ux, uy, path.h, after)
+        advance(criteria.system, p3, here, ux, uy, path.h, after)
         here[:] = after
         if math.hypot(here[6], here[7]) > NARROW * criteria.travel:
             return False
