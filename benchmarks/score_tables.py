@@ -6,7 +6,8 @@
 
 FILE is the evaluation.json of `python -m rbdyn_ros evaluate --controller LAW --out OUT`; results
 are benchmarks/scores/LAW.json, in the same form; the number `sitting` of a case says in which of
-the sittings of its provenance it was measured. A table stands between `<!-- scores: NAME -->` and
+the sittings of its provenance it was measured. The tables of the leaderboard are made from the
+entries in benchmarks/leaderboard. A table stands between `<!-- scores: NAME -->` and
 `<!-- scores end -->`.
 """
 
@@ -22,11 +23,13 @@ from pathlib import Path
 
 from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import report, suite
+from rbdyn_ros.evaluation.leaderboard import board
 from rbdyn_ros.evaluation.score import applying
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "benchmarks" / "scores"
-PAGES = ("README.md", "doc/evaluation.md", "doc/control.md")
+ENTRIES = ROOT / "benchmarks" / "leaderboard"
+PAGES = ("README.md", "doc/evaluation.md", "doc/control.md", "doc/leaderboard.md")
 LAWS = ("lqr", "nested_lqr", "pd", "mpc", "swing_up", "ilqr", "tracking")
 MARK = re.compile(r"(<!-- scores: (\w+) -->\n)(.*?)(<!-- scores end -->)", re.DOTALL)
 NONE, OPEN = "–", "not measured"  # the case is not for the law; it is, and nobody has measured it
@@ -248,25 +251,37 @@ def laws() -> str:
     return table(heads, [(f"`{name}`", line) for name, line in zip(names, lines)])
 
 
-def overview() -> str:
-    """The laws of the README, a line each."""
-    lines = []
-    for law in LAWS:
-        c = Cases(law)
-        median = c.number("S14", "", "settled_median", 2, " s")
-        numbers = (
-            c.number("S3", "", "settling_time", 2, " s"),
-            c.tilt(),
-            c.push(),
-            c.number("S8", "", "delay_margin", 0, " ms"),
-            median if median in (NONE, OPEN) else f"{median} ({c.starts('S14')})",
-        )
-        if law == "tracking":
-            circle, eight = (c.number(*at, "error_rms", 1, " µm", 1e3) for at in PATHS)
-            numbers = (f"circle within {circle} RMS, eight within {eight}", "", "", "", "")
-        lines.append((f"`{law}`", *numbers, c.summary()))
-    heads = ("settled from 10°", "largest tilt", "push on the tip", "delay")
-    return table(("", *heads, "swing-up from hanging, median", "rows that hold"), lines)
+@cache
+def ranking() -> board.Board:
+    """The ranking of the repository's entries."""
+    return board.collect(board.folders_of([ENTRIES]), board.suite_of_board())
+
+
+def leaderboard() -> str:
+    """The scores of the README: discipline, rank, entry, score, its parts."""
+    heads = ("", "#", "entry", "score", "performance", "robustness", "uptime")
+    lines = [
+        (title if line.rank == 1 else "", cells[0], f"`{cells[1]}`", *cells[2 : len(heads) - 1])
+        for name, title in (("balance", "**balance**"), ("swing_up", "**swing-up**"))
+        for line in ranking().lines[name]
+        for cells in (board.cells(name, line),)
+    ]
+    return table(heads, lines)
+
+
+def board_balance() -> str:
+    """The ranking of the laws that balance."""
+    return board.markdown(ranking(), "balance")
+
+
+def board_swing_up() -> str:
+    """The ranking of the laws that swing up."""
+    return board.markdown(ranking(), "swing_up")
+
+
+def board_tracking() -> str:
+    """The ranking of the laws that follow a path."""
+    return board.markdown(ranking(), "tracking")
 
 
 def values(*parts: tuple, between: str = "; ") -> Callable:
@@ -447,7 +462,11 @@ def table(heads: tuple, lines: list) -> str:
 
 
 TABLES = {
-    table.__name__: table for table in (laws, overview, measured, misses, by_force, by_travel)
+    table.__name__: table
+    for table in (
+        *(laws, leaderboard, board_balance, board_swing_up, board_tracking),
+        *(measured, misses, by_force, by_travel),
+    )
 }
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ class Options(NamedTuple):
     interval: float = 0.05  # [s] for which a planned force is held
     replan: float = 0.02  # [s] between two plans
     force_limit: float = 20.0  # [N]
+    iterations: int = 50  # of IPOPT, at most, for a plan
 
 
 def derivative(system, s, u):
@@ -102,6 +103,8 @@ def planner(system, options: Options, aim: np.ndarray) -> do_mpc.controller.MPC:
         False,
     )
     mpc.settings.supress_ipopt_output()
+    # the last iterate counts: a plan that comes too late is none
+    mpc.settings.nlpsol_opts["ipopt.max_iter"] = options.iterations
     mpc.set_objective(lterm=cost, mterm=20 * cost)
     mpc.set_rterm(u=0.01)
     mpc.bounds["lower", "_u", "u"], mpc.bounds["upper", "_u", "u"] = (

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +16,8 @@ from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:
     from rbdyn_ros.evaluation.bench import ControllerUnderTest
-    from rbdyn_ros.evaluation.suite import Suite
+    from rbdyn_ros.evaluation.criterion import Criterion
+    from rbdyn_ros.evaluation.suite import Case, Suite
 
 COMMAND = "python -m rbdyn_ros evaluate"
 HELP = "Evaluate a control law: a table, JSON, a page with figures."
@@ -45,6 +47,7 @@ class Plan(NamedTuple):
     # How long to wait for the node of another [s] (None: start ours), and whether in real time;
     # None: without ROS
     ros: tuple[float | None, bool] | None
+    entry: str = ""  # its name; "": no entry is made
 
 
 OPTIONS = (
@@ -76,7 +79,13 @@ OPTIONS = (
         "Write the results to this folder, which must be new or empty "
         "(default: evaluation_NAME_<time>).",
     ),
-    ("--resume", None, "Continue the interrupted evaluation in the folder of --out."),
+    (
+        "--entry",
+        "DIR",
+        "Make an entry of the leaderboard in this folder, whose name it takes "
+        "(see `leaderboard --help`).",
+    ),
+    ("--resume", None, "Continue the interrupted evaluation in the folder of --out or --entry."),
     ("--jobs", "N", "Use N processes (default: one for each processor).", "0"),
     ("--patience", "S", "Allow S seconds for one command of the law (default: 2).", "2"),
     (
@@ -148,7 +157,9 @@ def plan(arguments: argparse.Namespace) -> Plan:
     from rbdyn_ros.evaluation.suite import read
     from rbdyn_ros.parameters.shipped import config
 
-    path = Path(arguments.suite) if arguments.suite else config("suites", "standard.yaml")
+    entry = _entry(arguments)
+    shipped = config("suites", "leaderboard.yaml" if entry else "standard.yaml")
+    path = Path(arguments.suite) if arguments.suite else shipped
     rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
     suite = read(path, rows, arguments.quick)
     if arguments.external and not arguments.over_ros:
@@ -158,7 +169,9 @@ def plan(arguments: argparse.Namespace) -> Plan:
         arguments.controller, arguments.params_file, arguments.kind, suite.plant, call_timeout
     )
     out = Path(
-        arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}"
+        arguments.entry
+        or arguments.out
+        or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}"
     ).expanduser()
     ros = (
         (waiting if arguments.external else None, arguments.real_time)
@@ -166,8 +179,28 @@ def plan(arguments: argparse.Namespace) -> Plan:
         else None
     )
     return Plan(
-        suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, arguments.quick, rows, ros
+        *(suite, law, jobs or os.cpu_count() or 1, out),
+        *(arguments.resume, arguments.quick, rows, ros, entry),
     )
+
+
+def _entry(arguments: argparse.Namespace) -> str:
+    """The name of the entry that is asked for; "" for none."""
+    if not arguments.entry:
+        return ""
+    for option in ("out", "suite", "over_ros"):
+        if getattr(arguments, option):
+            raise ValueError(
+                f"--entry does not go with --{option.replace('_', '-')}: an entry is the suite of "
+                "the leaderboard, measured offline, in its own folder"
+            )
+    name = Path(arguments.entry).expanduser().resolve().name
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
+        raise ValueError(
+            f"--entry is {arguments.entry}; the folder's name is that of the entry: letters, "
+            "digits, '_', '-' and '.', at most 64"
+        )
+    return name
 
 
 def _measure(planned: Plan) -> int:
@@ -244,6 +277,20 @@ def _announcement(planned: Plan, meant: list, left: list) -> str:
 
 def _work(planned: Plan, left: list, results, stop) -> None:
     """Measure what is left, case by case, until interrupted."""
+    measure_cases(planned.under_test, planned.jobs, left, results.add, stop, planned)
+
+
+def measure_cases(
+    under_test: "ControllerUnderTest",
+    jobs: int,
+    left: "list[Case]",
+    add: Callable[["Criterion"], None],
+    stop,
+    planned: Plan | None = None,
+) -> None:
+    """Measure cases in `jobs` processes, or over topics where that is `planned`, until
+    `stop.signal`; `add` gets each.
+    """
     from tqdm import tqdm
 
     from rbdyn_ros.evaluation.score import Score, serve
@@ -259,17 +306,17 @@ def _work(planned: Plan, left: list, results, stop) -> None:
     ) as bar:
 
         def keep(case) -> None:
-            results.add(case)
+            add(case)
             bar.set_postfix_str(f" {case.name}: {case.verdict}", refresh=False)
 
         score = Score(left, keep, lambda done: bar.update(done - bar.n))
-        if planned.ros:
+        if planned and planned.ros:
             from rbdyn_ros.tools.ros_bench import ros_bench
 
             with ros_bench(planned.under_test, planned.ros, planned.out, stop) as bench:
                 bench.show = _on(bar, pace)
                 return score.alone(bench, stop)
-        with Workers(planned.jobs, planned.under_test, serve) as workers:
+        with Workers(jobs, under_test, serve) as workers:
             for task, answer in workers.answers(score.tasks):
                 if stop.signal:
                     return
@@ -299,9 +346,28 @@ def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: in
     print(table.summary(planned.suite, cases))
     for path in report.write(planned.suite, planned.under_test, cases, sittings, planned.out):
         print(f"wrote {path}")
+    if planned.entry:
+        _write_entry(planned, cases, sittings)
     if signal:
+        option = "--entry" if planned.entry else "--out"
         return _say(
-            f"interrupted: {missing} cases are left; go on with --out {planned.out} --resume",
+            f"interrupted: {missing} cases are left; go on with {option} {planned.out} --resume",
             SIGNAL + signal,
         )
     return FAILS if any(case.verdict in (MISSES, BROKEN) for case in cases.values()) else HOLDS
+
+
+def _write_entry(planned: Plan, cases: dict, sittings: list) -> None:
+    """Write the entry of the leaderboard, and say what rank it can have."""
+    from rbdyn_ros.evaluation.leaderboard import entry
+
+    for path in entry.write(
+        planned.out, planned.entry, planned.suite, planned.under_test, cases, sittings
+    ):
+        print(f"wrote {path}")
+    found = entry.read(planned.out)
+    for discipline, scores in found["scores"].items():
+        parts = ", ".join(f"{part} {value:.3f}" for part, value in scores.items())
+        print(f"{discipline}: {parts}")
+    if why := entry.refusal(found, planned.suite):
+        _say(f"no rank: {why}", FAILS)

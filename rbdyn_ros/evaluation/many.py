@@ -33,7 +33,7 @@ def is_compiled(bench: Bench, scenario: Scenario) -> bool:
         and scenario.observer == "none"
         and scenario.integrator == "rk4"
     )
-    return simple and batch.compiled(bench.law(scenario)) is not None
+    return simple and batch.compiled_form(bench.law(scenario)) is not None
 
 
 def outcomes(bench: Bench, scenario: Scenario, starts: Array, duration: float) -> Array:

@@ -1,10 +1,10 @@
 """How much delay and gain the linear loop of a law stands, from the law's own derivative at
 upright.
 
-With u = -K e per axis, K by central differences of the law, and (A, B) of the stepper over the
-control period h,
+With u = -K(z) e per axis, K by central differences of the law where it has no memory, and (A, B)
+of the stepper over the control period h,
 
-    L(z) = K (z - A)^-1 B,  z = exp(j w h):  1 + g L(z) exp(-j w d) = 0  at the edge of stability,
+    L(z) = K(z) (z - A)^-1 B,  z = exp(j w h):  1 + g L(z) exp(-j w d) = 0  at the edge,
 
 for a delay d with |L| = 1 and d = (pi + arg L) / w, for a gain g with arg L = pi and g = 1 / |L|.
 
@@ -24,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_discrete_are
 
-from rbdyn_ros.control import step_linearization
+from rbdyn_ros.control import linear_controller, step_linearization
+from rbdyn_ros.control.linear_controller import LinearController
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bisection import edge
@@ -56,13 +57,14 @@ class Margins(NamedTuple):
 def of_scenario(bench, scenario) -> Margins:
     """The margins of the bench's law under the scenario, on the state or behind encoders.
 
-    They are nan behind an IMU, which the theory leaves out.
+    They are nan behind an IMU, and of a law with a memory behind encoders, which the theory leaves
+    out.
     """
     law, h = bench.law(scenario), scenario.period
     system = spherical_pendulum.build(bench.params)
     if scenario.observer == "none":
         return of_law(law, bench.params, h)
-    if scenario.observer == "imu":
+    if scenario.observer == "imu" or hasattr(law, "linear"):
         return Margins(math.nan, math.nan, math.nan)
     told = Filtered(scenario, bench.params).options
     commanded = scenario.observer_force == COMMANDED
@@ -97,7 +99,12 @@ def behind_encoders(
 
 def of_law(law, params, h: float) -> Margins:
     """The margins of a law at the plant `params`, its force held for h [s]."""
-    return margins(spherical_pendulum.build(params), gains(law), h)
+    return margins(spherical_pendulum.build(params), linear(law), h)
+
+
+def linear(law) -> LinearController:
+    """The law near upright rest: what it says of itself, or its `gains`."""
+    return law.linear() if hasattr(law, "linear") else linear_controller.constant(gains(law))
 
 
 def is_stable(bench, scenario, settings, gain: float = 1.0) -> bool:
@@ -124,16 +131,15 @@ def gains(law, reference=(0.0, 0.0)) -> Array:
     return K
 
 
-def margins(system: System, K: Array, h: float) -> Margins:
-    """The margins of the loop of K (4,), held for h [s]; inf or 0 where there is no edge, nan if
-    it is unstable.
+def margins(system: System, controller: LinearController, h: float) -> Margins:
+    """The margins of the loop of a controller, held for h [s]; inf or 0 where there is no edge,
+    nan if it is unstable.
     """
     A, B = step_linearization.upright(system, h)
-    if np.abs(np.linalg.eigvals(A - B * K)).max() >= 1.0:
+    if np.abs(np.linalg.eigvals(controller.close(A, B))).max() >= 1.0:
         return Margins(math.nan, math.nan, math.nan)
     w = np.geomspace(1e-2, math.pi / h, GRID)
-    z = np.exp(1j * h * w)
-    L = np.linalg.solve(z[:, None, None] * np.eye(4) - A, B[None])[..., 0] @ K
+    L = controller.loop(A, B, np.exp(1j * h * w))
     delays = [
         ((math.pi + angle) % (2.0 * math.pi)) / at
         for at, angle in _crossings(w, np.log(np.abs(L)), np.angle(L))

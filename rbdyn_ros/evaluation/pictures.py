@@ -27,22 +27,32 @@ GREY, RED = "#8a8a8a", "#c1272d"
 
 def picture(row: Row, cases: list[Criterion]) -> str:
     """An SVG as the address of an <img>; "" where there is nothing to draw."""
+    return _address(svg(row, cases))
+
+
+def svg(row: Row, cases: list[Criterion]) -> bytes:
+    """The picture of a row; nothing where there is nothing to draw."""
     drawn = [case for case in cases if case.curves]
-    for key, draw in (("path_x", _paths), ("t", _runs), ("settled", _draw_settling_times)):
+    for key, draw in (
+        ("path_x", _paths),
+        ("t", _runs),
+        ("stands", _draw_variations),
+        ("settled", _draw_settling_times),
+    ):
         chosen = [
             case for case in drawn if len(case.curves.get(key, ())) > 1
         ]  # one start is no histogram
         if chosen and not row.picture:
-            return _address(draw(row, chosen))
+            return _written(draw(row, chosen))
     measured = {
         case.name: case for case in cases if row.picture and row.picture["y"] in case.values
     }
-    return _address(_sweep(row, measured)) if measured else ""
+    return _written(_sweep(row, measured)) if measured else b""
 
 
 def _runs(row: Row, cases: list):
     """Tilt, cart and force over time."""
-    figure = _figure(10.0, 5.2)
+    figure = canvas(10.0, 5.2)
     rows = figure.subplots(3, 1, sharex=True)
     for case, color in zip(cases, PALETTE):
         c = case.curves
@@ -53,7 +63,7 @@ def _runs(row: Row, cases: list):
     rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle="--")
     rows[1].axhline(0.02, color=GREY, linewidth=0.8, linestyle="--")
     for axes, name in zip(rows, ("tilt [°]", "cart from its\nset point [m]", "force [N]")):
-        _quiet(axes, "", name)
+        label_axes(axes, "", name)
         axes.set_ylim(bottom=0.0)
     rows[-1].set_xlabel("time [s]; dashed: settled is below", fontsize=9)
     _legend(figure, rows[0], cases)
@@ -62,13 +72,13 @@ def _runs(row: Row, cases: list):
 
 def _paths(row: Row, cases: list):
     """Draw the path of the cart and its reference path."""
-    figure = _figure(4.6 * len(cases), 4.4)
+    figure = canvas(4.6 * len(cases), 4.4)
     for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
         c = case.curves
         axes.plot(c["path_x"], c["path_y"], color=GREY, linewidth=4.0, alpha=0.5, label="the path")
         axes.plot(c["x"], c["y"], color=PALETTE[0], linewidth=1.1, label="the cart")
         axes.set_aspect("equal", adjustable="datalim")
-        _quiet(axes, "x [m]", "y [m]")
+        label_axes(axes, "x [m]", "y [m]")
         axes.set_title(case.label, fontsize=9, loc="left")
     figure.legend(
         *axes.get_legend_handles_labels(),
@@ -84,7 +94,7 @@ def _draw_settling_times(row: Row, cases: list):
     """When runs settled: a map over tilt and rate, or a histogram."""
     if isinstance(cases[0].curves["settled"][0], list):
         return _maps(cases)
-    figure = _figure(10.0, 3.4)
+    figure = canvas(10.0, 3.4)
     axes = figure.subplots()
     times = [[t for t in case.curves["settled"] if t is not None] for case in cases]
     last = math.ceil(max((max(t) for t in times if t), default=1.0))
@@ -95,14 +105,32 @@ def _draw_settling_times(row: Row, cases: list):
         axes.hist(
             t, bins, weights=share, histtype=kind, color=color, linewidth=1.4, label=case.label
         )
-    _quiet(axes, "settled after [s]", "starts [%]")
+    label_axes(axes, "settled after [s]", "starts [%]")
     if len(cases) > 1:
         axes.legend(frameon=False, fontsize=8)
     return figure
 
 
+def _draw_variations(row: Row, cases: list):
+    """Which variations the rod stands, a line of marks for each case."""
+    figure = canvas(10.0, 0.7 + 0.4 * len(cases))
+    axes = figure.subplots()
+    for place, case in enumerate(cases):
+        size, stands = (np.array(case.curves[key]) for key in ("variation", "stands"))
+        part = size / np.abs(size).max()
+        groups = np.arange(len(size)) // len(set(size))  # a line for each number that is varied
+        turn = 0.7 * ((groups + 0.5) / (groups[-1] + 1) - 0.5)
+        for held, color, mark in ((1.0, PALETTE[2], "o"), (0.0, RED, "x")):
+            chosen = stands == held
+            axes.plot(part[chosen], place + turn[chosen], mark, color=color, markersize=4)
+    axes.set_yticks(range(len(cases)), [case.label for case in cases])
+    axes.invert_yaxis()
+    label_axes(axes, "variation, part of the largest; o stands, x does not", "")
+    return figure
+
+
 def _maps(cases: list):
-    figure = _figure(4.8 * len(cases), 4.2)
+    figure = canvas(4.8 * len(cases), 4.2)
     for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
         c = case.curves
         grid = np.array([[math.nan if t is None else t for t in line] for line in c["settled"]])
@@ -117,7 +145,7 @@ def _maps(cases: list):
             interpolation="nearest",
         )
         figure.colorbar(image, ax=axes, shrink=0.85).set_label("settled after [s]", fontsize=8)
-        _quiet(axes, "tilt [°]", "rate [rad/s]")
+        label_axes(axes, "tilt [°]", "rate [rad/s]")
         axes.grid(False)
         axes.set_title(case.label, fontsize=9, loc="left")
     return figure
@@ -125,7 +153,7 @@ def _maps(cases: list):
 
 def _sweep(row: Row, measured: dict):
     """A value of each case over a setting of it, and what was asked for."""
-    figure = _figure(7.5, 3.6)
+    figure = canvas(7.5, 3.6)
     axes, y = figure.subplots(), row.picture["y"]
     cases = sorted(
         (case for case in row.cases if case.name in measured),
@@ -147,7 +175,9 @@ def _sweep(row: Row, measured: dict):
             *zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="asked for"
         )
     unit = measures.load(cases[0].measure).VALUES[y].unit
-    _quiet(axes, _label(row.picture["x"], unit_of(cases[0], row.picture["x"])), _label(y, unit))
+    label_axes(
+        axes, _label(row.picture["x"], unit_of(cases[0], row.picture["x"])), _label(y, unit)
+    )
     axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=8)
@@ -160,13 +190,15 @@ def _label(name: str, unit: str) -> str:
     )
 
 
-def _figure(width: float, height: float):
+def canvas(width: float, height: float):
+    """An empty figure of this size [inch]."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _quiet(axes, x: str, y: str) -> None:
+def label_axes(axes, x: str, y: str) -> None:
+    """Names along the axes, a quiet grid, no frame."""
     axes.set_xlabel(x, fontsize=9)
     axes.set_ylabel(y, fontsize=9)
     axes.grid(True, color="#e2e2e2", linewidth=0.6)
@@ -182,7 +214,20 @@ def _legend(figure, axes, cases: list) -> None:
         )
 
 
-def _address(figure) -> str:
+def address(figure) -> str:
+    """The figure as SVG, as the address of an <img>."""
+    return _address(_written(figure))
+
+
+def _address(drawn: bytes) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(drawn).decode() if drawn else ""
+
+
+def _written(figure) -> bytes:
+    """The figure as SVG, the same bytes for the same figure."""
+    from matplotlib import rc_context
+
     written = io.BytesIO()
-    figure.savefig(written, format="svg")
-    return "data:image/svg+xml;base64," + base64.b64encode(written.getvalue()).decode()
+    with rc_context({"svg.hashsalt": "rbdyn_ros", "svg.fonttype": "none"}):
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue()

@@ -114,6 +114,18 @@ def _seeds(suite: Suite) -> list:
     return sorted({case.scenario.seed for row in suite.rows for case in row.cases})
 
 
+def template(name: str, package: str = "rbdyn_ros.evaluation") -> Any:
+    """A page's template out of a package; it may include `style.html` of this one."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader
+
+    folders = [PackageLoader(each, ".") for each in (package, "rbdyn_ros.evaluation")]
+    environment = Environment(
+        loader=ChoiceLoader(folders), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["number"] = table.number
+    return environment.get_template(name)
+
+
 def page(
     suite: Suite,
     under_test: ControllerUnderTest,
@@ -121,15 +133,6 @@ def page(
     sittings: list[dict[str, Any]],
 ) -> str:
     """What people read, in one file."""
-    from jinja2 import Environment, PackageLoader
-
-    environment = Environment(
-        loader=PackageLoader("rbdyn_ros.evaluation", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = table.number
     rows = [_section(row, found) for row, found in _by_row(suite, cases)]
     options = {
         name: _format_option(option)
@@ -141,7 +144,7 @@ def page(
         if not name.startswith(f"{under_test.name}.") and value != ()
     }
     kinds = {kind: KINDS[kind] for kind in under_test.kinds}
-    return environment.get_template("report.html").render(
+    return template("report.html").render(
         suite=suite, under_test=under_test, kinds=kinds, options=options, plant=plant, rows=rows,
         summary=table.summary(suite, cases), sittings=sittings, identity=under_test.identity,
         tolerances=TOLERANCES, seeds=_seeds(suite),

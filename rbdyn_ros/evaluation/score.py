@@ -156,4 +156,4 @@ class Score:
 
     def _advance(self, part: float) -> None:
         self._done += part
-        self._show(self._done)
+        self._show(min(self._done, self._total))

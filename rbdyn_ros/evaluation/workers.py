@@ -3,14 +3,19 @@ nothing else with it.
 """
 
 import multiprocessing
+import resource
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
+import psutil
+
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
-from rbdyn_ros.interrupts import blocked
+from rbdyn_ros.interrupts import CallTimeout, block
+
+LAST_RESORT = 30.0  # [s]
 
 
 class Ended(NamedTuple):
@@ -59,7 +64,7 @@ class Workers:
     def _start(self) -> tuple[Any, Any]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, *self._prepared), daemon=False)
-        with blocked():  # Ctrl-C is for the parent, which ends its workers
+        with block():  # Ctrl-C is for the parent, which ends its workers
             process.start()
         theirs.close()
         return process, ours
@@ -76,7 +81,11 @@ class Workers:
 
 
 def _work(connection: Connection, under_test: ControllerUnderTest, serve: Callable) -> None:
-    """The life of a worker."""
+    """The life of a worker, which ends with a law that hangs in compiled code, and has so much
+    memory that a law without end leaves the machine some.
+    """
+    CallTimeout.last_resort = LAST_RESORT
+    _limit_memory()
     answer = serve(under_test)
     while True:
         try:
@@ -86,5 +95,16 @@ def _work(connection: Connection, under_test: ControllerUnderTest, serve: Callab
         connection.send(answer(task))
 
 
+def _limit_memory() -> None:
+    """Let an allocation fail beyond a quarter of the machine's memory."""
+    limit = psutil.virtual_memory().total // 4
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if soft == resource.RLIM_INFINITY or soft > limit:
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
 def _how(code: int) -> str:
-    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    if code < 0:
+        return f"by signal {signal.Signals(-code).name}"
+    hang = f", as after a command that lasts {LAST_RESORT:g} s in compiled code"
+    return f"with exit code {code}{hang if code == 1 else ''}"

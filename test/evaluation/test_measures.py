@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.control.linear_controller import constant
 from rbdyn_ros.evaluation import margins, metrics, starts
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.bisection import edge
@@ -67,14 +68,16 @@ def test_the_margins_of_the_regulator_are_those_of_the_study():
     law = lqr.design(spherical_pendulum, PLANT, lqr.Options())
     K = margins.gains(law)
     np.testing.assert_allclose(K, law.gains, rtol=1e-6)
-    found = margins.margins(spherical_pendulum.build(PLANT), K, 0.002)
+    found = margins.margins(spherical_pendulum.build(PLANT), constant(K), 0.002)
     assert found.delay == pytest.approx(0.1027, abs=2e-4)
     assert (found.gain_low, found.gain_high) == pytest.approx((0.307, 86.5), rel=2e-3)
 
 
 def test_an_unstable_loop_has_no_margins():
     system = spherical_pendulum.build(PLANT)
-    assert all(map(math.isnan, margins.margins(system, np.array((0.0, 0.0, -1.0, 0.0)), 0.002)))
+    assert all(
+        map(math.isnan, margins.margins(system, constant(np.array((0.0, 0.0, -1.0, 0.0))), 0.002))
+    )
 
 
 def test_the_loop_stands_the_delay_of_the_theory_and_no_more(measured):
@@ -206,7 +209,7 @@ def test_the_filter_costs_no_margin_where_it_is_exact_and_given_the_acting_force
     )
     for period in (0.002, 0.01):
         state, behind = (
-            margins.margins(system, K, period),
+            margins.margins(system, constant(K), period),
             margins.behind_encoders(system, K, period, (1e-4, 4e-4), commanded=False),
         )
         assert state.delay - period <= behind.delay <= state.delay

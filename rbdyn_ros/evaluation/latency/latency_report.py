@@ -64,6 +64,7 @@ are left out.</p>
 <tr><td>restarts of the simulation, messages out of order, jumps of the system's clock</td>
 <td>{{ events.restarts }}, {{ events.out_of_order }}, {{ events.clock_jumps }}</td></tr>
 </table>
+{% if plant %}<p>The plant: {{ plant.summary }}.</p>{% endif %}
 {{ picture | safe }}
 <p><small>Instants are those at which a message was {{ instants }}
 {{- " by the monitor" if instants == "received" else "" }}. The period is between states whose
@@ -192,14 +193,21 @@ VERDICTS = ("fine", "warning", "error")
 
 
 def report(
-    latency: Latency, topics: dict[str, str], values: dict[str, Any], start: str
+    latency: Latency,
+    topics: dict[str, str],
+    values: dict[str, Any],
+    start: str,
+    plant: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The figures: times in seconds; `topics` {"states": name, "commands": name}, `values` of the
-    monitor's parameters.
+    monitor's parameters, `plant` what is known of it (a "summary", its "changes"), if
+    anything.
     """
     found = latency_limits.alarming(latency, latency.counts, values, window=False)
     if not latency.counts["states"]:
         found = [(latency_limits.WRONG, f"no state came on {topics['states']} after the warm-up")]
+    if plant and plant["changes"]:
+        found.append((latency_limits.WARNING, plant["summary"]))
     counts = latency.counts
     return {
         "verdict": VERDICTS[max((rank for rank, _ in found), default=0)],
@@ -221,6 +229,7 @@ def report(
             "unanswered_share": latency_limits.unanswered(counts),
         },
         "events": {name: counts[name] for name in ("restarts", "out_of_order", "clock_jumps")},
+        "plant": plant,
         "limits": {
             name: value
             for name, value in values.items()

@@ -17,7 +17,7 @@ class Trial(NamedTuple):
     energy_t: Array  # (k,) [s]
     energy: Array  # (k,) [J]
     balance: Array  # (k,) [J] energy - energy at the start - work done since
-    pushes: tuple[Any, ...]  # of `tools.demo_plan.Push`, those that were sent
+    pushes: tuple[Any, ...]  # of `tools.demo_run.Push`, those that were sent
     counts: dict  # name -> number, what the simulator counted
     wall_time: float  # [s] that the trial took
     duration: float  # [s] that it was to last

@@ -1,0 +1,116 @@
+"""The ranking of entries as a page, and entries that are measured anew."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from rbdyn_ros.files import make_folder
+from rbdyn_ros.parameters.command_line import add_options, fresh_folder, number, voice
+from rbdyn_ros.schema import Parameter
+
+COMMAND = "python -m rbdyn_ros leaderboard"
+HELP = "Rank entries of `evaluate --entry`: a page; verify one."
+EXAMPLES = f"""\
+python -m rbdyn_ros evaluate --controller mine.py --entry mine   # makes the entry mine
+{COMMAND} mine benchmarks/leaderboard                # the ranking, in the terminal
+{COMMAND} mine benchmarks/leaderboard --out site     # as a page: site/index.html
+{COMMAND} --verify mine                              # measures it anew: equal, or not
+"""
+_say = voice(COMMAND)
+DONE, DIFFERS, BAD_INPUT, CANNOT_WRITE, SIGNAL = 0, 1, 2, 4, 128
+JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `run`."""
+    parser.add_argument(
+        "entries",
+        metavar="DIR",
+        nargs="*",
+        help="Rank the entry of this folder, or all entries in it.",
+    )
+    add_options(
+        parser,
+        ("--out", "DIR", "Write the pages to this folder, which must be new or empty."),
+        ("--verify", "ENTRY", "Measure the entry of this folder anew, and compare every number."),
+        ("--rows", "B1,U1", "With --verify: only these rows."),
+        ("--jobs", "N", "With --verify: use N processes (default: one for each processor).", "0"),
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0 done, or equal; 1 the entry differs, or one has no rank; 2 bad input; 4 cannot write; 130
+    interrupted.
+    """
+    try:
+        if arguments.verify:
+            return _verify(arguments)
+        return _rank(arguments)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    except OSError as error:
+        return _say(
+            f"cannot write {error.filename or arguments.out}: {error.strerror}", CANNOT_WRITE
+        )
+
+
+def _rank(arguments: argparse.Namespace) -> int:
+    if not arguments.entries:
+        raise ValueError("no entry is named; give the folders of entries, or --verify ENTRY")
+    out = fresh_folder(arguments.out, "leaderboard") if arguments.out else None
+    from rbdyn_ros.evaluation.leaderboard import board
+
+    suite = board.suite_of_board()
+    folders = board.folders_of(map(Path, arguments.entries))
+    if out:
+        make_folder(out)
+    found = board.collect(folders, suite)
+    print(board.terminal(found))
+    if out:
+        from rbdyn_ros.evaluation.leaderboard import page
+
+        page.write(found, suite, out)
+        print(f"wrote {out / page.INDEX}")
+    return DIFFERS if found.refused else DONE
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    if arguments.entries or arguments.out:
+        raise ValueError("--verify takes one entry, and neither other entries nor --out")
+    jobs = number(JOBS, arguments.jobs) or os.cpu_count() or 1
+    from rbdyn_ros.evaluation.leaderboard import board, entry, verify
+
+    folder = Path(arguments.verify)
+    told = entry.read(folder)
+    rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
+    suite = board.suite_of_board(rows, told["quick"])
+    law = verify.controller(told, folder, suite)
+    before = entry.criteria(told)
+    cases = [case for row in suite.rows for case in row.cases if case.name in before]
+    if not cases:
+        raise ValueError(f"--rows: {told['name']} has none of these rows")
+    now, signal = _measure(law, jobs, cases)
+    differing = 0
+    for case in cases:
+        if case.name in now:
+            found = verify.differences(before[case.name], now[case.name])
+            differing += bool(found)
+            print(f"{case.name}: {'; '.join(found) or 'equal'}")
+    if signal:
+        return _say("interrupted: not every case was measured", SIGNAL + signal)
+    if differing:
+        return _say(f"{told['name']}: {differing} of {len(cases)} cases differ", DIFFERS)
+    print(f"{told['name']}: all {len(cases)} cases are equal")
+    return DONE
+
+
+def _measure(law: Any, jobs: int, cases: list[Any]) -> tuple[dict[str, Any], int]:
+    """(the cases that were measured, by their names, the signal that ended it)."""
+    from rbdyn_ros.cli.evaluate import measure_cases
+    from rbdyn_ros.interrupts import Interruption
+
+    now: dict[str, Any] = {}
+    with Interruption() as stop:
+        measure_cases(law, jobs, cases, lambda case: now.update({case.name: case}), stop)
+        return now, stop.signal

@@ -1,0 +1,180 @@
+"""The ranking of entries, and its table in a terminal and in Markdown."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rbdyn_ros.evaluation.criterion import Criterion
+from rbdyn_ros.evaluation.leaderboard import entry as entries
+from rbdyn_ros.evaluation.leaderboard import scores
+from rbdyn_ros.evaluation.suite import Suite, read
+from rbdyn_ros.parameters.shipped import config
+
+# the columns of a discipline: head, unit, measure, label of the case, value, digits
+COLUMNS = {
+    "swing_up": (
+        ("Swingup time", "s", "performance", "", "time", 2),
+        ("Energy", "J", "performance", "", "energy", 0),
+        ("Force cost", "N²s", "performance", "", "force_cost", 0),
+        ("Smoothness", "N", "performance", "", "smoothness", 3),
+        ("Velocity cost", "rad²/s", "performance", "", "velocity_cost", 1),
+    ),
+    "balance": (
+        ("Settled", "s", "performance", "", "time", 2),
+        ("Energy", "J", "performance", "", "energy", 1),
+        ("Force cost", "N²s", "performance", "", "force_cost", 0),
+        ("Smoothness", "N", "performance", "", "smoothness", 3),
+        ("Velocity cost", "rad²/s", "performance", "", "velocity_cost", 3),
+    ),
+    "tracking": (
+        ("Circle", "mm", "tracking", "circle", "error_rms", 4),
+        ("Figure of eight", "mm", "tracking", "figure of eight", "error_rms", 4),
+    ),
+}
+_ROBUST = (
+    *(("Model", "model"), ("Velocity noise", "velocity noise"), ("Force noise", "force noise")),
+    *(("Response", "response"), ("Delay", "delay"), ("Perturbations", "perturbations")),
+)
+_MINUTE = (
+    ("Uptime", "%", "uptime", "", "uptime", 1),
+    ("Swing-ups", "", "uptime", "", "swing_ups", 0),
+)
+for _name in ("swing_up", "balance"):
+    COLUMNS[_name] += tuple(
+        (head, "%", "robustness", label, "success", 0) for head, label in _ROBUST
+    )
+    COLUMNS[_name] += _MINUTE[: 2 if _name == "swing_up" else 1]
+
+
+class Line(NamedTuple):
+    """An entry with its rank in a discipline."""
+
+    rank: int
+    entry: dict[str, Any]
+    scores: dict[str, float]  # total, and the parts
+    cells: tuple[float, ...]  # in the order of COLUMNS; nan: not measured
+
+
+class Board(NamedTuple):
+    """What a leaderboard shows."""
+
+    lines: dict[str, list[Line]]  # discipline -> the best first
+    refused: list[str]  # why others have no rank
+    folders: dict[str, Path]  # of the entries that have a rank, by their names
+
+
+def suite_of_board(chosen: tuple[str, ...] = (), quick: bool = False) -> Suite:
+    """The suite of the leaderboard."""
+    return read(config("suites", entries.SUITE), chosen, quick)
+
+
+def folders_of(given: Iterable[Path]) -> list[Path]:
+    """The folders of the entries in what was given: entries, or folders of entries.
+
+    ValueError: there is none in one of them.
+    """
+    found: list[Path] = []
+    for path in given:
+        inside = (
+            [path] if (path / entries.FILE).exists() else sorted(path.glob(f"*/{entries.FILE}"))
+        )
+        if not inside:
+            raise ValueError(
+                f"{path} has no entry; make one with `python -m rbdyn_ros evaluate --controller "
+                f"NAME --entry {path / 'NAME'}`"
+            )
+        found += [folder if folder.is_dir() else folder.parent for folder in inside]
+    return found
+
+
+def collect(folders: Iterable[Path], suite: Suite) -> Board:
+    """The ranking of the entries in these folders; what cannot be ranked is said, and left out."""
+    known: dict[str, dict[str, Any]] = {}
+    refused: list[str] = []
+    places: dict[str, Path] = {}
+    for folder in folders:
+        try:
+            found = entries.read(folder)
+            why = entries.refusal(found, suite)
+        except ValueError as error:
+            refused.append(str(error))
+            continue
+        if not why and found["name"] in known:
+            why = f"{found['name']} is there twice, also in {places[found['name']]}"
+        if why:
+            refused.append(why)
+        else:
+            known[found["name"]], places[found["name"]] = found, folder
+    lines = {name: _ranked(name, known.values(), suite) for name in scores.DISCIPLINES}
+    return Board({name: found for name, found in lines.items() if found}, refused, places)
+
+
+def _ranked(discipline: str, known: Iterable[dict[str, Any]], suite: Suite) -> list[Line]:
+    mine = [entry for entry in known if discipline in entry["scores"]]
+    mine.sort(key=lambda entry: (-entry["scores"][discipline]["total"], entry["name"]))
+    totals = [entry["scores"][discipline]["total"] for entry in mine]
+    return [
+        Line(
+            1 + totals.index(total),
+            entry,
+            entry["scores"][discipline],
+            _cells(discipline, entries.criteria(entry), suite),
+        )
+        for entry, total in zip(mine, totals)
+    ]
+
+
+def _cells(discipline: str, found: Mapping[str, Criterion], suite: Suite) -> tuple[float, ...]:
+    names = {(case.measure, case.label): case.name for case in scores.cases_of(suite, discipline)}
+    return tuple(
+        found[names[measure, label]].values.get(value, float("nan"))
+        for _, _, measure, label, value, _ in COLUMNS[discipline]
+    )
+
+
+def heads(discipline: str, lines: list[Line]) -> list[str]:
+    """The heads of the table: rank, entry, score and its parts, then COLUMNS with their units."""
+    parts = [part for part in lines[0].scores if part != "total"]
+    columns = [f"{head} [{unit}]" if unit else head for head, unit, *_ in COLUMNS[discipline]]
+    return ["#", "entry", "score", *parts, *columns]
+
+
+def cells(discipline: str, line: Line) -> list[str]:
+    """The cells below these heads, rounded."""
+    numbers = [
+        f"{value:.{digits}f}" if value == value and abs(value) != float("inf") else "–"
+        for value, (*_, digits) in zip(line.cells, COLUMNS[discipline])
+    ]
+    parts = [f"{value:.3f}" for part, value in line.scores.items() if part != "total"]
+    return [str(line.rank), line.entry["name"], f"{line.scores['total']:.3f}", *parts, *numbers]
+
+
+def terminal(board: Board) -> str:
+    """The ranking for a terminal: rank, score and its parts; below it what has no rank."""
+    blocks = []
+    for discipline, lines in board.lines.items():
+        width = max(len(line.entry["name"]) for line in lines)
+        rows = [
+            f"{line.rank:3}  {line.entry['name']:{width}}  {line.scores['total']:.3f}  ("
+            + ", ".join(f"{p} {v:.3f}" for p, v in line.scores.items() if p != "total")
+            + ")"
+            for line in lines
+        ]
+        blocks.append("\n".join([scores.DISCIPLINES[discipline], *rows]))
+    blocks += (
+        ["\n".join(["Without a rank", *(f"     {why}" for why in board.refused)])]
+        if board.refused
+        else []
+    )
+    return "\n\n".join(blocks)
+
+
+def markdown(board: Board, discipline: str, short: bool = False) -> str:
+    """The table of a discipline in Markdown; the short form has the scores alone."""
+    lines = board.lines[discipline]
+    columns = len(heads(discipline, lines)) - (len(COLUMNS[discipline]) if short else 0)
+    rows = [heads(discipline, lines), ["---"] * columns]
+    rows += [[c[0], f"`{c[1]}`", *c[2:]] for c in (cells(discipline, line) for line in lines)]
+    return "\n".join("| " + " | ".join(row[:columns]) + " |" for row in rows).replace(
+        "| --- |", "|---|"
+    )

@@ -1,0 +1,261 @@
+"""An entry of the leaderboard: a folder with what was measured of one law, its files and its
+scores, under a fingerprint.
+
+    entry.json   scores, values and curves of the cases, options, versions, files, seeds, machine
+    README.md    the same for readers, with pictures
+    B1.svg, ...  the pictures
+    law/         the law, where it is a file of its author's, and the files that it reads
+
+A change of entry.json after it was made is found by its fingerprint, a change of the law by the
+fingerprints of its files, and invented numbers by `verify`, which measures them anew.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rbdyn_ros.control import select
+from rbdyn_ros.control.provenance import law_files
+from rbdyn_ros.evaluation import pictures, report
+from rbdyn_ros.evaluation.bench import ControllerUnderTest
+from rbdyn_ros.evaluation.criterion import BROKEN, NOT_APPLICABLE, Criterion, from_json, to_json
+from rbdyn_ros.evaluation.leaderboard import scores
+from rbdyn_ros.evaluation.suite import Case, Suite
+from rbdyn_ros.files import write_whole
+
+FILE, README, LAW = "entry.json", "README.md", "law"
+FORM = 1  # of entry.json
+_KEYS = {
+    "form": int, "name": str, "law": str, "path": str, "about": str, "kinds": list, "quick": bool,
+    "parameters": dict, "identity": dict, "files": dict, "sittings": list, "cases": list,
+    "scores": dict, "fingerprint": str,
+}  # fmt: skip
+SUITE = "leaderboard.yaml"  # in config/suites
+_DOCUMENT = "A law of rbdyn_ros."
+
+
+def content(
+    name: str,
+    suite: Suite,
+    under_test: ControllerUnderTest,
+    cases: Mapping[str, Criterion],
+    sittings: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """What entry.json holds, with its fingerprint; `cases` by their names."""
+    law = select.load(under_test.controller)
+    files = {path.name: hash_of(path.read_bytes()) for path in files_of(law, under_test)}
+    found = {
+        "form": FORM,
+        "name": name,
+        "law": under_test.name,
+        "path": f"{LAW}/{Path(under_test.path).name}" if under_test.path else "",
+        "about": _about(law),
+        "kinds": list(under_test.kinds),
+        "quick": bool(sittings and sittings[-1].get("quick")),
+        "parameters": _with_local_files(under_test, law),
+        "identity": under_test.identity,
+        "files": files,
+        "sittings": sittings,
+        "cases": [_case(case, cases[case.name]) for case in _measured(suite, cases)],
+        "scores": _scores(suite, under_test.kinds, cases),
+    }
+    return {**found, "fingerprint": fingerprint(found)}
+
+
+def write(
+    folder: Path,
+    name: str,
+    suite: Suite,
+    under_test: ControllerUnderTest,
+    cases: Mapping[str, Criterion],
+    sittings: list[dict[str, Any]],
+) -> list[Path]:
+    """Write an entry into the folder; the paths of its files. OSError."""
+    found = content(name, suite, under_test, cases, sittings)
+    drawn = {
+        f"{row.name}.svg": picture
+        for row in suite.rows
+        if (picture := pictures.svg(row, [cases[c.name] for c in row.cases if c.name in cases]))
+    }
+    local = Path(under_test.path).name if under_test.path else ""
+    named = [value for value in found["parameters"].values() if str(value).startswith(f"{LAW}/")]
+    paths = files_of(select.load(under_test.controller), under_test) if local or named else []
+    own = {f"{LAW}/{path.name}": path.read_bytes() for path in paths}
+    texts = {
+        FILE: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
+        README: readme(found, suite, list(drawn)),
+    }
+    written = {**own, **drawn, **texts}
+    for path, data in written.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        write_whole(folder / path, data)
+    return [folder / path for path in written]
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The entry of a folder.
+
+    ValueError, in one sentence: there is none, it is none, or it was changed after it was made.
+    """
+    path = folder / FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(
+            f"{folder} is no entry: {FILE} cannot be read: {error.strerror}"
+        ) from None
+    except ValueError:
+        raise ValueError(f"{path} is no entry: it is not JSON") from None
+    if not isinstance(found, dict) or found.get("form") != FORM:
+        raise ValueError(f"{path} is no entry of form {FORM}; `evaluate --entry` writes one")
+    for key, kind in _KEYS.items():
+        if not isinstance(found.get(key), kind):
+            raise ValueError(f"{path} is no entry: {key} is missing, or no {kind.__name__}")
+    told = found["fingerprint"]
+    if told != fingerprint({key: value for key, value in found.items() if key != "fingerprint"}):
+        raise ValueError(f"{path} was changed after it was made: its fingerprint does not fit")
+    return found
+
+
+def criteria(entry: Mapping[str, Any]) -> dict[str, Criterion]:
+    """The cases of an entry by their names. ValueError."""
+    try:
+        found = [from_json({k: case[k] for k in Criterion._fields}) for case in entry["cases"]]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"the entry {entry['name']} has a case that cannot be read: {error}"
+        ) from None
+    return {case.name: case for case in found}
+
+
+def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
+    """Why an entry has no rank, in one sentence; "" where it has one. ValueError."""
+    name, found = entry["name"], criteria(entry)
+    if entry["quick"]:
+        return f"{name} was measured in the quick form; measure it without --quick"
+    if name in select.names() and (entry["path"] or entry["law"] != name):
+        return (
+            f"{name} calls itself by the name of a law of this installation, and is "
+            f"{entry['path'] or entry['law']}; rename it"
+        )
+    if not (known := scores.disciplines(suite, entry["kinds"])):
+        return f"{name} is for no discipline; --kind chooses among {', '.join(scores.DISCIPLINES)}"
+    told = {f"{c['row']} {c['label']}".strip(): c.get("asked") for c in entry["cases"]}
+    for case in (case for discipline in known for case in scores.cases_of(suite, discipline)):
+        if case.name not in found:
+            return f"{name} is not complete: {case.name} is not measured; --resume goes on with it"
+        if told[case.name] != asked(case):
+            return f"{name} was measured by another suite: {case.name} is another case now"
+        if found[case.name].verdict == BROKEN:
+            return f"{name} failed at {case.name}: {found[case.name].note}"
+    if entry["scores"] != _scores(suite, entry["kinds"], found):
+        return f"{name} has scores that do not follow from its cases"
+    return ""
+
+
+def fingerprint(content: Mapping[str, Any]) -> str:
+    """The SHA-256 of the content of an entry, without its fingerprint."""
+    return hash_of(json.dumps(content, sort_keys=True, ensure_ascii=False).encode())
+
+
+def files_of(law: ModuleType, under_test: ControllerUnderTest) -> list[Path]:
+    """The law's own file, those beside it that it imports, those that its `FILES` name, and that
+    of its option `file`.
+    """
+    named = [path for path, _ in _named_files(law, under_test)]
+    return [*law_files(law), *map(Path, getattr(law, "FILES", ())), *named]
+
+
+def _named_files(law: ModuleType, under_test: ControllerUnderTest) -> list[tuple[Path, str]]:
+    """(file, option) of the option `file` of a law, which its `find` turns into a path."""
+    option = f"{under_test.name}.file"
+    given = under_test.identity.get("options", {}).get(option, {}).get("value")
+    return [(Path(getattr(law, "find", Path)(given)), option)] if given else []
+
+
+def _with_local_files(under_test: ControllerUnderTest, law: ModuleType) -> dict[str, Any]:
+    """The parameters; a file of the author's is named by its place in the entry."""
+    values = under_test.heading(False)["parameters"]
+    local = {
+        option: f"{LAW}/{path.name}"
+        for path, option in _named_files(law, under_test)
+        if option in values and ("/" in values[option] or path.suffix in values[option])
+    }
+    return values | local
+
+
+def _measured(suite: Suite, cases: Mapping[str, Criterion]) -> Iterable[Case]:
+    return (
+        case
+        for row in suite.rows
+        for case in row.cases
+        if case.name in cases and cases[case.name].verdict != NOT_APPLICABLE
+    )
+
+
+def _case(case: Case, found: Criterion) -> dict[str, Any]:
+    return to_json(found) | {"measure": case.measure, "asked": asked(case)}
+
+
+def asked(case: Case) -> dict[str, Any]:
+    """What a case asks for, as JSON has it."""
+    return json.loads(
+        json.dumps(report.asked(case) | {"bounds": list(map(str, case.requirements))})
+    )
+
+
+def _scores(suite: Suite, kinds: Iterable[str], cases: Mapping[str, Criterion]) -> dict[str, Any]:
+    values = {name: case.values for name, case in cases.items()}
+    found = {name: scores.score(suite, name, values) for name in scores.disciplines(suite, kinds)}
+    return {
+        name: {"total": round(s.total, 4)} | {part: round(v, 4) for part, v in s.parts.items()}
+        for name, s in found.items()
+    }
+
+
+def _about(law: ModuleType) -> str:
+    """The first sentence of the law's docstring."""
+    text = " ".join((law.__doc__ or _DOCUMENT).split())
+    return text.partition(". ")[0].rstrip(".") + "."
+
+
+def hash_of(data: bytes) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def readme(entry: Mapping[str, Any], suite: Suite, drawn: list[str]) -> str:
+    """The text for readers."""
+    name, law = entry["name"], entry["path"] or entry["law"]
+    machine = entry["sittings"][-1]["machine"] if entry["sittings"] else {}
+    lines = [f"# {name}", "", entry["about"], "", f"Law: `{law}`.", ""]
+    for discipline, found in entry["scores"].items():
+        parts = ", ".join(
+            f"{part} {value:.3f}" for part, value in found.items() if part != "total"
+        )
+        lines.append(f"- **{scores.DISCIPLINES[discipline]}: {found['total']:.3f}** ({parts})")
+    lines += ["", "| case | what was measured |", "|---|---|"]
+    for case in entry["cases"]:
+        values = ", ".join(
+            f"{key.replace('_', ' ')} {value if isinstance(value, str) else f'{value:.4g}'}"
+            for key, value in case["values"].items()
+        )
+        lines.append(f"| {case['row']} {case['label']} | {values or case['note']} |")
+    titles = {f"{row.name}.svg": row.title for row in suite.rows}
+    lines += [""] + [f"![{titles[file]}]({file})\n" for file in drawn]
+    lines += [
+        f"Measured {entry['sittings'][-1]['date']} on {machine.get('processor', 'a processor')}."
+        if entry["sittings"]
+        else "",
+        "",
+        f"    python -m rbdyn_ros leaderboard --verify {name}    # measures it anew and compares",
+        "",
+        "SHA-256 of the law's files:",
+        "",
+        *(f"    {value}  {file}" for file, value in entry["files"].items()),
+        "",
+    ]
+    return "\n".join(lines)

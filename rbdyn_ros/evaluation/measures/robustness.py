@@ -1,0 +1,111 @@
+"""Many runs, each with one thing that is wrong: in how many does the rod stand at the end?"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rbdyn_ros.evaluation.leaderboard import task
+from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.faults.options import Mismatch, Noise
+from rbdyn_ros.schema import Parameter
+from rbdyn_ros.types import Array
+
+QUESTION = "in how many of the runs with something wrong does the rod stand at the end?"
+OVER_ROS = False
+NUMBERS = ("rod_mass", "rod_length", "cart_mass", "cart_damping", "joint_damping")  # of the plant
+KINDS = {  # what is varied: unit of `largest`, what it is
+    "model": ("", "each of five numbers of the plant by up to this part of itself, up and down"),
+    "velocity_noise": ("", "noise of the measured velocities [m/s, rad/s]"),
+    "force_noise": ("N", "noise of the force"),
+    "response": ("s", "the drive's time constant"),
+    "delay": ("s", "the delay of the force"),
+    "perturbations": ("N s", "pushes on the tip, every two seconds"),
+}
+SETTINGS = (
+    *task.START,
+    Parameter("vary", "model", "", "Chooses what is varied.", "string", choices=tuple(KINDS)),
+    Parameter("largest", 0.25, "", "Sets the largest variation.", low=0.0, low_open=True),
+    Parameter(
+        "variations",
+        10,
+        "",
+        "Sets how many variations there are, for model of each number.",
+        "int",
+        low=1,
+        high=1000,
+    ),
+    Parameter("duration", 10.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+)
+VALUES = {
+    "success": Value("%", "of the runs: upright in the last second, never beyond the travel"),
+}
+LAST = 1.0  # [s] of a run in which the rod has to be upright
+
+
+class _NoisyForce:
+    """A law with white noise on its force."""
+
+    def __init__(self, law, deviation: float, rng: np.random.Generator):
+        self._law, self._deviation, self._rng = law, deviation, rng
+
+    def command(self, t: float, state, reference: Array) -> Array:
+        """The law's force and the noise (2,) [N]."""
+        force = np.asarray(self._law.command(t, state, reference), float)
+        return force + self._rng.normal(0.0, self._deviation, force.shape)
+
+
+def starts(bench, scenario, settings) -> int:
+    """How many runs there are."""
+    return settings["variations"] * (len(NUMBERS) if settings["vary"] == "model" else 1)
+
+
+def outcomes(bench, scenario, settings, part: range) -> Array:
+    """Rows (n, 2): the variation, and whether the rod stands."""
+    return np.array([_outcome(bench, scenario, settings, number) for number in part])
+
+
+def _outcome(bench, scenario, settings, number: int) -> tuple[float, float]:
+    size, asked, more = vary(scenario, settings, number, bench.params.rod_length)
+    run = bench.run(asked, task.start_state(settings), settings["duration"], **more)
+    stands = task.upright_since(run) <= settings["duration"] - LAST
+    return size, float(stands)
+
+
+def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, dict[str, Any]]:
+    """(the size of the variation of that number, its scenario, more arguments of `Bench.run`)."""
+    kind, largest, n = settings["vary"], settings["largest"], settings["variations"]
+    rng = np.random.default_rng((scenario.seed, number, list(KINDS).index(kind)))
+    faults, more = scenario.faults, {}
+    size = largest * (number + 1) / n
+    if kind == "model":
+        which, step = divmod(number, n)
+        size = largest * _spread(step, n)
+        faults = faults._replace(mismatch=Mismatch(**{NUMBERS[which]: size}))
+    elif kind == "velocity_noise":
+        faults = faults._replace(noise=Noise(cart_velocity=size, rate=size))
+    elif kind == "force_noise":
+        more["wrap"] = lambda law: _NoisyForce(law, size, rng)
+    elif kind == "response":
+        faults = faults._replace(actuator=faults.actuator._replace(lag=size))
+    elif kind == "delay":
+        faults = faults._replace(command_delay=size)
+    else:
+        more["pushes"] = task.draw_pushes(rng, settings["duration"] - 3.0, 2.0, size, length)
+    return size, scenario._replace(faults=faults, seed=scenario.seed + number), more
+
+
+def _spread(step: int, n: int) -> float:
+    """The place of a step among n in [-1, 1], without 0."""
+    half = n // 2
+    if n == 1 or step < half:
+        return -(half - step) / half if half else 1.0
+    return (step - half + 1) / (n - half)
+
+
+def summary(settings, rows: Array) -> Metric:
+    """The share of the runs, and which ones."""
+    good = int(rows[:, 1].sum())
+    curves = {"variation": np.round(rows[:, 0], 6).tolist(), "stands": rows[:, 1].tolist()}
+    value = 100.0 * good / len(rows) if len(rows) else math.nan
+    return Metric({"success": value}, curves, f"{good} of {len(rows)} runs")

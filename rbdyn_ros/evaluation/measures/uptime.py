@@ -1,0 +1,72 @@
+"""A minute with random pushes: for which part of it is the rod upright?"""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.evaluation.leaderboard import task
+from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.schema import Parameter
+from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.types import Array
+
+QUESTION = "for which part of a minute with random pushes is the rod upright?"
+OVER_ROS = True
+SETTINGS = (
+    *task.START,
+    Parameter("duration", 60.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    Parameter("runs", 3, "", "Sets the number of runs.", "int", low=1, high=1000),
+    Parameter("largest", 1.0, "N s", "Sets the largest impulse of a push on the tip.", low=0.0),
+    Parameter(
+        "interval", 6.0, "s", "Sets the mean time between two pushes.", low=0.0, low_open=True
+    ),
+)
+VALUES = {
+    "uptime": Value("%", "of the time in which the tip is above 0.9 of the rod's length"),
+    "worst": Value("%", "the same of the worst run"),
+    "swing_ups": Value("", "how often the rod came up, of all runs, at least a second apart"),
+    "pushes": Value("", "how many pushes there were"),
+}
+REST = 1.0  # [s] after which a rod that comes up again has swung up once more
+
+
+def starts(bench, scenario, settings) -> int:
+    """How many runs there are."""
+    return settings["runs"]
+
+
+def outcomes(bench, scenario, settings, part: range) -> Array:
+    """Rows (n, 3): the share of the time upright, swing-ups, pushes."""
+    return np.array([_outcome(bench, scenario, settings, number) for number in part])
+
+
+def _outcome(bench, scenario, settings, number: int) -> tuple[float, float, float]:
+    rng = np.random.default_rng((scenario.seed, number, 60))
+    duration, length = settings["duration"], bench.params.rod_length
+    pushes = task.draw_pushes(rng, duration, settings["interval"], settings["largest"], length)
+    run = bench.run(scenario, task.start_state(settings), duration, pushes=pushes)
+    h = run.t.item(1) - run.t.item(0) if len(run.t) > 1 else math.inf
+    upright = task.is_upright(run)[1:]
+    return 100.0 * h * float(upright.sum()) / duration, swing_ups(run), len(pushes)
+
+
+def swing_ups(run: Rollout) -> float:
+    """How often the rod becomes upright, at least `REST` after it was upright before."""
+    up, count, last = task.is_upright(run), 0, -math.inf
+    for t, is_up, was_up in zip(run.t[1:].tolist(), up[1:].tolist(), up[:-1].tolist()):
+        if is_up and not was_up and t - last > REST:
+            count += 1
+        if is_up:
+            last = t
+    return float(count)
+
+
+def summary(settings, rows: Array) -> Metric:
+    """The mean of the runs, and the worst."""
+    values = {
+        "uptime": float(rows[:, 0].mean()),
+        "worst": float(rows[:, 0].min()),
+        "swing_ups": float(rows[:, 1].sum()),
+        "pushes": float(rows[:, 2].sum()),
+    }
+    return Metric(values, {"uptime": np.round(rows[:, 0], 4).tolist()})
