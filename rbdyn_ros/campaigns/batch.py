@@ -3,11 +3,13 @@
     outcomes = run(law, params, starts, episode)
 
 is what `simulation.closed_loop.run` would do start by start, with Runge and Kutta's step of order
-4, at some 20 ns a step. Laws without a compiled form (`compiled` returns None) are run there.
+4, at some 20 ns a step. Laws without one (`compiled_form` returns None) are run there.
 
-u = -K e in all lanes: `lqr`, `pd`.
+In all lanes: u = -K e for `lqr` and `pd`; for `nested_lqr` rung by rung, from gentle to
+aggressive, with the test of its level set; `swing_up` is in `swing_up_lanes`.
 """
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,20 +17,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns import nested_lanes, queue, swing_up_lanes
+from rbdyn_ros.campaigns import queue, swing_up_lanes
 from rbdyn_ros.campaigns.episode import DIVERGED, OUT_OF_BOUNDS, SETTLED, TIMEOUT, Episode
-from rbdyn_ros.campaigns.lane_tilt import tilt
-from rbdyn_ros.campaigns.lanes import ASKED_X, ASKED_Y, LANES, state
+from rbdyn_ros.campaigns.lanes import (
+    ASKED_X,
+    ASKED_Y,
+    CHOSEN,
+    DTHX,
+    DTHY,
+    LANES,
+    LEVEL,
+    THX,
+    THY,
+    VX,
+    VY,
+    X,
+    Y,
+    state,
+    tilt,
+)  # fmt: skip
 from rbdyn_ros.campaigns.queue import OUTCOME
-from rbdyn_ros.control.feedback import unsaturated
+from rbdyn_ros.control.feedback import linear_force
 from rbdyn_ros.control.laws.lqr import Lqr
-from rbdyn_ros.control.laws.nested_lqr import NestedLqr
+from rbdyn_ros.control.laws.nested_lqr import DOWN, NestedLqr
 from rbdyn_ros.control.laws.pd import Pd
 from rbdyn_ros.control.laws.swing_up import SwingUp
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.world import exist
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.types import Array, System
 
 
@@ -42,7 +59,7 @@ class Feedback(NamedTuple):
 @kernel
 def run_feedback(law, episode, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    line = queue.formed(episode, starts, plants, outcomes)
+    line = queue.form_queue(episode, starts, plants, outcomes)
     while queue.runs(episode, line):
         _command(law, line.lanes)
         queue.advance(episode, line)
@@ -53,8 +70,8 @@ def _command(law, a):
     """The law of `control.feedback`, about the origin."""
     for j in range(LANES):
         k, dk, x, v = state(a, j)
-        ux, uy = unsaturated(x, v, tilt(k, dk), (0.0, 0.0), law.gains, law.force_limit)
-        a[ASKED_X + j], a[ASKED_Y + j] = saturated(ux, uy, law.force_limit)
+        ux, uy = linear_force(x, v, tilt(k, dk), (0.0, 0.0), law.gains, law.force_limit)
+        a[ASKED_X + j], a[ASKED_Y + j] = saturate(ux, uy, law.force_limit)
 
 
 CHUNK = (
@@ -87,7 +104,7 @@ class Outcomes(NamedTuple):
     lasted: Array  # (n,) [s] the end
 
 
-def compiled(law) -> tuple[Callable[..., None], tuple[Any, ...]] | None:
+def compiled_form(law) -> tuple[Callable[..., None], tuple[Any, ...]] | None:
     """(kernel, its numbers) of a designed law, or None where it has no compiled form.
 
     A class that inherits is another law.
@@ -95,7 +112,7 @@ def compiled(law) -> tuple[Callable[..., None], tuple[Any, ...]] | None:
     if type(law) in _FEEDBACK:
         return run_feedback, Feedback(tuple(map(float, law.gains)), float(law.force_limit))
     if type(law) in _NESTED:
-        return nested_lanes.run, nested_lanes.Ladder(law.gains, law.forms, float(law.force_limit))
+        return run_nested, Ladder(law.gains, law.forms, float(law.force_limit))
     return (swing_up_lanes.run, law.plan) if type(law) in _SWING_UP else None
 
 
@@ -113,13 +130,13 @@ def run(
     of a start depends on nothing but that start. ValueError for a law without compiled form, a
     plant that the equations on the sphere do not describe, a episode or starts of no use.
     """
-    form = compiled(law)
+    form = compiled_form(law)
     if form is None:
         raise ValueError(
             f"{type(law).__module__} has no compiled form; run it through simulation.closed_loop"
         )
     kernel, numbers = form
-    episode, starts = checked(episode), _checked(starts)
+    episode, starts = check_episode(episode), _check_starts(starts)
     plants, results = _plants(params, len(starts)), np.full((len(starts), OUTCOME), np.nan)
     threads = threads or os.cpu_count() or 1
     parts, done = _parts(len(starts), threads), 0
@@ -141,7 +158,7 @@ def _parts(n: int, threads: int) -> list:
     return [slice(begin, end) for begin, end in zip(ends, ends[1:]) if end > begin]
 
 
-def checked(episode: Episode) -> Episode:
+def check_episode(episode: Episode) -> Episode:
     """The episode in numbers that a kernel takes without compiling again.
 
     ValueError names one of no use.
@@ -196,7 +213,7 @@ def _plants(params, n: int) -> Array:
     return np.array([plant(spherical_pendulum.build(p)) for p in params])
 
 
-def _checked(starts: Array) -> Array:
+def _check_starts(starts: Array) -> Array:
     starts = np.array(starts, float, ndmin=2, order="C")
     if starts.ndim != 2 or starts.shape[1] != 11:
         raise ValueError(
@@ -221,3 +238,76 @@ def _outcomes(results: Array) -> Outcomes:
     return Outcomes(
         ended, success, np.where(success, since, np.nan), caught, travel, effort, lasted
     )
+
+
+class Ladder(NamedTuple):
+    """The law's numbers, as `control.laws.nested_lqr` has them."""
+
+    gains: Array  # (n, 4)
+    forms: Array  # (n, 4, 4)
+    force_limit: float  # [N]
+
+
+@kernel
+def run_nested(ladder, episode, starts, plants, outcomes):
+    """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
+    line = queue.form_queue(episode, starts, plants, outcomes)
+    while queue.runs(episode, line):
+        _choose(ladder, line.lanes)
+        _command_nested(ladder, line.lanes)
+        queue.advance(episode, line)
+
+
+@kernel
+def _choose(ladder, a):
+    """CHOSEN: the most aggressive rung in whose level set the state is; as many as there are
+    rungs, if in none.
+    """
+    rungs = len(ladder.gains)
+    for j in range(LANES):
+        k, dk, _, _ = state(a, j)
+        a[THX + j], a[THY + j], a[DTHX + j], a[DTHY + j] = tilt(k, dk)
+        a[CHOSEN + j] = rungs
+    for i in range(rungs - 1, -1, -1):
+        S = ladder.forms[i]
+        for j in range(LANES):
+            ex, ey = (
+                (a[X + j], a[VX + j], a[THX + j], a[DTHX + j]),
+                (a[Y + j], a[VY + j], a[THY + j], a[DTHY + j]),
+            )
+            value = _form(S, ex) + _form(S, ey)
+            a[CHOSEN + j] = i if value <= (DOWN if i < a[LEVEL + j] else 1.0) else a[CHOSEN + j]
+
+
+@inlined
+def _form(S, e):
+    """e.S e of a symmetric S (4, 4)."""
+    mixed = (
+        e[0] * (S[0, 1] * e[1] + S[0, 2] * e[2] + S[0, 3] * e[3])
+        + e[1] * (S[1, 2] * e[2] + S[1, 3] * e[3])
+        + S[2, 3] * e[2] * e[3]
+    )
+    return (
+        S[0, 0] * e[0] * e[0]
+        + S[1, 1] * e[1] * e[1]
+        + S[2, 2] * e[2] * e[2]
+        + S[3, 3] * e[3] * e[3]
+        + 2.0 * mixed
+    )
+
+
+@kernel
+def _command_nested(ladder, a):
+    """The chosen gain; outside every level set the gentlest, and the reference's pull is cut."""
+    last = len(ladder.gains) - 1
+    for j in range(LANES):
+        inside = a[CHOSEN + j] <= last
+        rung = int(a[CHOSEN + j]) if inside else last
+        K = ladder.gains[rung]
+        gains, pull = (K[0], K[1], K[2], K[3]), math.inf if inside else ladder.force_limit
+        th = (a[THX + j], a[THY + j], a[DTHX + j], a[DTHY + j])
+        ux, uy = linear_force(
+            (a[X + j], a[Y + j]), (a[VX + j], a[VY + j]), th, (0.0, 0.0), gains, pull
+        )
+        a[ASKED_X + j], a[ASKED_Y + j] = saturate(ux, uy, ladder.force_limit)
+        a[LEVEL + j] = rung

@@ -10,7 +10,7 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation.metrics import SWING_UP
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters.plant import PLANT
-from rbdyn_ros.parameters.tables import known, nearest
+from rbdyn_ros.parameters.tables import all_parameters, nearest
 from rbdyn_ros.schema import Parameter, spec
 
 
@@ -24,7 +24,7 @@ def _law(name: str) -> str:
     return name
 
 
-PERIOD = known("pendulum_controller")["period"]
+PERIOD = all_parameters("pendulum_controller")["period"]
 
 
 class Run(NamedTuple):

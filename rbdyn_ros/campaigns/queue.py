@@ -46,7 +46,7 @@ class Queue(NamedTuple):
 
 
 @inlined
-def formed(episode, starts, plants, outcomes):
+def form_queue(episode, starts, plants, outcomes):
     """The queue of all starts, before lanes that have nothing to do."""
     a, late = np.zeros(SIZE), np.zeros((episode.delay + 1) * 2 * LANES)
     for j in range(LANES):

@@ -8,7 +8,6 @@ import numpy as np
 
 from rbdyn_ros.campaigns import queue
 from rbdyn_ros.campaigns.episode import RUNNING
-from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import (
     ASKED_X,
     ASKED_Y,
@@ -31,9 +30,10 @@ from rbdyn_ros.campaigns.lanes import (
     PUSHED_X,
     PUSHED_Y,
     state,
+    tilt,
 )  # fmt: skip
 from rbdyn_ros.control import identification
-from rbdyn_ros.control.feedback import unsaturated
+from rbdyn_ros.control.feedback import linear_force
 from rbdyn_ros.control.identification import FACTORS
 from rbdyn_ros.control.laws import swing_up
 from rbdyn_ros.control.laws.swing_up import (
@@ -47,13 +47,13 @@ from rbdyn_ros.control.laws.swing_up import (
 )
 from rbdyn_ros.control.planning.catching import is_catchable
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.numerics.saturation import saturate
 
 
 @kernel
 def run(plan, episode, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    line = queue.formed(episode, starts, plants, outcomes)
+    line = queue.form_queue(episode, starts, plants, outcomes)
     memory = np.zeros((LANES, swing_up.SIZE))
     while queue.runs(episode, line):
         _look(plan, episode.period, line.lanes, memory)
@@ -110,10 +110,10 @@ def _command(plan, period, a):
         system = identification.scaled(
             criteria.system, a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j]
         )
-        held = unsaturated(s[2], s[3], tilt(s[0], s[1]), (0.0, 0.0), gains, criteria.force_limit)
+        held = linear_force(s[2], s[3], tilt(s[0], s[1]), (0.0, 0.0), gains, criteria.force_limit)
         swung = swing(system, plan.options, a[P3 + j], s, (0.0, 0.0))
         caught = a[CAUGHT + j] > 0.0
-        ux, uy = saturated(
+        ux, uy = saturate(
             held[0] if caught else swung[0], held[1] if caught else swung[1], criteria.force_limit
         )
         a[ASKED_X + j], a[ASKED_Y + j] = ux, uy

@@ -233,7 +233,7 @@ def _run_lanes(group: Group, seeds: Array, columns: dict) -> None:
     """A group in lanes; one by one if its law has no compiled form. ValueError."""
     values, n = group.values, len(group.places)
     law, episode = _law(values), _episode(values)
-    if batch.compiled(law) is None:
+    if batch.compiled_form(law) is None:
         return _run_one_by_one(group, seeds, columns)
     found = batch.run(law, _plants(values, n), start_rows(values, n), episode, threads=1)
     columns["ended"][group.places] = [WORDS[code] for code in found.ended.tolist()]

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 from rbdyn_ros.campaigns.plan import Plan
 from rbdyn_ros.campaigns.trial import outcomes
-from rbdyn_ros.interrupts import blocked
+from rbdyn_ros.interrupts import block
 from rbdyn_ros.optional import library
 from rbdyn_ros.types import Array
 
@@ -60,7 +60,7 @@ def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
     local = address == LOCAL
     try:
         with (
-            blocked()
+            block()
         ):  # a worker that Ctrl-C ends takes its batch with it, and nobody waits in vain
             place = (
                 distributed.LocalCluster(jobs, threads_per_worker=1, dashboard_address=None)
@@ -88,7 +88,7 @@ def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
             place.close()
 
 
-def computed(
+def compute(
     plan: Plan,
     spans: dict[int, tuple[int, int]],
     executor: Executor,
@@ -107,7 +107,7 @@ def computed(
             part, span = following
             with (
                 _name_deaths(),
-                blocked(),
+                block(),
             ):  # a worker may die between two batches too; Ctrl-C is for this process alone
                 under_way[executor.submit(outcomes, plan, *span)] = part
         if not under_way:

@@ -1,10 +1,12 @@
 """Gymnasium environments, which importing this package registers: `rbdyn/Balance-v0`,
-`rbdyn/SwingUp-v0`, `rbdyn/Track-v0`.
+`rbdyn/SwingUp-v0`, `rbdyn/Track-v0`; and `rbdyn/Balance-ROS-v0`, `rbdyn/SwingUp-ROS-v0`, whose
+plant is behind ROS topics.
 """
 
 from importlib.util import find_spec
 
 TASKS = ("Balance", "SwingUp", "Track")
+OVER_ROS = ("Balance", "SwingUp")  # the set point of Track is not drawn for a plant elsewhere
 
 
 def identifier(task: str) -> str:
@@ -23,6 +25,13 @@ def register() -> None:
                 identifier(task),
                 entry_point=f"{module}:PendulumEnv",
                 vector_entry_point=f"{module}:PendulumVectorEnv",
+                kwargs={"task": task},
+            )
+    for task in OVER_ROS:
+        if identifier(f"{task}-ROS") not in gymnasium.registry:
+            gymnasium.register(
+                identifier(f"{task}-ROS"),
+                entry_point="rbdyn_ros.ros.environment:RosPendulumEnv",
                 kwargs={"task": task},
             )
 

@@ -69,11 +69,12 @@ class Pendulums:
         keys = random_numbers.keys(self.seeds[which], self.episodes[which])
         self.episodes[which] += np.uint64(1)
         values = self.variation.draw(keys, self.difficulty[which])
-        self._begin(which, keys, values, None if self.variation.has_plants else self._plant)
+        self.begin_with(which, keys, values, None if self.variation.has_plants else self._plant)
 
-    def _begin(
+    def begin_with(
         self, which: Array, keys: Array, values: dict[str, Any], plants: Array | None
     ) -> None:
+        """Begin the episodes `which` with the seeds and the values that were drawn for them."""
         m = len(which)
         tracking = self.numbers[task.TRACKING] > 0.0
         settings = np.zeros((m, periods.SETTINGS if tracking else periods.FIXED))
@@ -104,9 +105,7 @@ class Pendulums:
 
     def step(self, actions: Array) -> None:
         """One period of all environments; `out` is written. ValueError for a wrong action."""
-        if not np.isfinite(actions).all():
-            i = int(np.argmin(np.isfinite(actions).all(axis=1)))
-            raise ValueError(f"the action of environment {i} is {actions[i]}; it must be finite")
+        check_actions(actions)
         if self._pool is None:
             self._advance(self._parts[0], actions)
         else:
@@ -159,7 +158,7 @@ class Pendulums:
         values |= {draw.name: draw.numbers[0] for draw in self.variation.drawn}
         values |= {name: 0.0 for name in values if name.startswith("start.")}
         self._plant = variation.plants(values, 1)  # of all, unless they vary
-        self._begin(which, which.astype(np.uint64), values, self._plant)
+        self.begin_with(which, which.astype(np.uint64), values, self._plant)
 
     def _targets(self, keys: Array) -> Array:
         """Amplitudes, angular frequencies and phases (m, 6) of the set point's sines."""
@@ -167,6 +166,13 @@ class Pendulums:
         amplitude, frequency = self.task.amplitude, 2.0 * math.pi * self.task.frequency
         scales = [amplitude] * 2 + [frequency] * 2 + [2.0 * math.pi] * 2
         return np.stack([scale * u for scale, u in zip(scales, U)], axis=1)
+
+
+def check_actions(actions: Array) -> None:
+    """ValueError where an action is not finite."""
+    if not np.isfinite(actions).all():
+        i = int(np.argmin(np.isfinite(actions).all(axis=1)))
+        raise ValueError(f"the action of environment {i} is {actions[i]}; it must be finite")
 
 
 def _numbers(made: task.Task, varied: variation.Variation) -> Array:

@@ -57,7 +57,8 @@ from rbdyn_ros.environments.task import (
 )  # fmt: skip
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel, part
-from rbdyn_ros.numerics.saturation import saturated
+from rbdyn_ros.mechanics.pendulum import sphere_state
+from rbdyn_ros.numerics.saturation import saturate
 
 SEEN, AIMED = 10, 4  # numbers of an observation: x y, k, x' y', k'; r - x, r' of a set point
 (
@@ -98,6 +99,27 @@ def advance(task, plants, rest, keys, late, actions, out):
         if task[NOISY]:
             measure(a, e, key)
         _show(task, a, e, 0, end - begin, begin, out)
+
+
+@kernel
+def command(task, rest, keys, action):
+    """The force (u_x, u_y) [N] that the action (2,) of the first environment asks for."""
+    e = rest[0]
+    e[ACTION_X], e[ACTION_Y] = action[0], action[1]
+    _take(task, e, keys[0])
+    return e[HELD_X], e[HELD_Y]
+
+
+@kernel
+def judge(task, plants, rest, q, v, is_period, out):
+    """What `advance` gives of the first environment, whose plant somebody else has moved to q
+    (6,), v (5,); where no period has passed, only what is seen.
+    """
+    a, e = plants[0], rest[0]
+    put(a, 0, sphere_state.of_state(q, v))
+    if is_period:
+        _score(task, a, e)
+    _show(task, a, e, 0, 1, 0, out)
 
 
 @kernel
@@ -175,7 +197,7 @@ def _take(task, e, keys):
         ax = min(max(e[ACTION_X + j], -1.0), 1.0)
         ay = min(max(e[ACTION_Y + j], -1.0), 1.0)
         e[ACTION_X + j], e[ACTION_Y + j] = ax, ay
-        e[HELD_X + j], e[HELD_Y + j] = saturated(limit * ax, limit * ay, limit)
+        e[HELD_X + j], e[HELD_Y + j] = saturate(limit * ax, limit * ay, limit)
     if lossy:
         for j in range(LANES):
             if uniform(keys[j], _place(e[COUNT + j]) + _DROPPED) < e[DROP + j]:

@@ -102,7 +102,8 @@ def plants(values: dict[str, Any], m: int) -> Array:
     declared = plant_params(scalars)._replace(
         **{name.replace(".", "_"): values[name] for name in PHYSICS}
     )
-    actual = scale(declared, *(1.0 + values[MISMATCH + name] for name in Mismatch._fields))
+    factors = Mismatch(*(1.0 + values[MISMATCH + name] for name in Mismatch._fields))
+    actual = scale(declared, factors)
     inertia, center = actual.rod_inertia, actual.rod_center_of_mass
     numbers = (
         *(actual.cart_mass, actual.cart_damping, actual.rod_mass, center),

@@ -1,7 +1,7 @@
 """Pendulums as Gymnasium environments: one alone, and N as one."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -12,7 +12,13 @@ from rbdyn_ros.environments import periods
 from rbdyn_ros.environments.pendulums import ENDS, Pendulums
 from rbdyn_ros.types import Array
 
+if TYPE_CHECKING:
+    from rbdyn_ros.environments.live import LiveView
+
 RENDER_MODES = ["rgb_array"]
+ALONE = ["human", *RENDER_MODES]  # modes of one environment
+CART, ROD, SET_POINT, EDGE = "#3a506b", "#d1495b", "#2a9d6f", "#8a8a8a"
+_WIDTH = 0.15  # [m] half of the cart
 
 
 class PendulumEnv(gymnasium.Env):
@@ -24,7 +30,7 @@ class PendulumEnv(gymnasium.Env):
     too. The reward is that of `task.Task`.
     """
 
-    metadata = {"render_modes": RENDER_MODES, "render_fps": 50}
+    metadata = {"render_modes": ALONE, "render_fps": 50}
 
     def __init__(
         self,
@@ -36,11 +42,18 @@ class PendulumEnv(gymnasium.Env):
     ):
         """Make one; `vary` as in `variation`, `options` as in `task.Task`. ValueError names what
         is wrong.
+
+        `render_mode` human shows it in the live view, in real time.
         """
-        self.pendulums = Pendulums(task, 1, vary or {}, dtype, options)
-        self.metadata, self.render_mode = _metadata(self.pendulums), _check_mode(render_mode)
+        self.render_mode = _check_mode(render_mode, ALONE)
+        self.pendulums = self._make(task, vary or {}, dtype, options)
+        self.metadata = _metadata(self.pendulums, ALONE)
+        self.live: LiveView | None = None  # of the mode human, from the first reset on
         self.observation_space, self.action_space = _spaces(self.pendulums)
         self._action, self._is_seeded = np.zeros((1, 2)), False
+
+    def _make(self, task: str, vary: Mapping[str, Any], dtype: Any, options: dict) -> Pendulums:
+        return Pendulums(task, 1, vary, dtype, options)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -56,12 +69,18 @@ class PendulumEnv(gymnasium.Env):
         self._is_seeded = True
         _prepare(self.pendulums, np.zeros(1, int), seed, options or {})
         self.pendulums.begin(np.zeros(1, int))
+        if self.render_mode == "human":
+            self.live = self.live or self._open_view()
+            self.live.begin(self.pendulums.state(0))
         return self.pendulums.out[0][0].copy(), {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Hold the action for a period. ValueError for one that is not two finite numbers."""
         self._action[0] = action
         self.pendulums.step(self._action)
+        if self.live:
+            period = self.pendulums.task.period
+            self.live.show(self.pendulums.state(0), self._action[0], period)
         seen, rewards, ended = self.pendulums.out
         end = ended.item(0)
         info = {"ended": ENDS[int(end)]} if end else {}
@@ -69,8 +88,26 @@ class PendulumEnv(gymnasium.Env):
         return seen[0].copy(), rewards.item(0), end > 0.0 and not late, late, info
 
     def render(self) -> Array | None:
-        """A picture (height, width, 3) of bytes."""
-        return _draw(self.pendulums, 0) if self.render_mode else None
+        """A picture (height, width, 3) of bytes; None in the mode human, whose page shows every
+        step.
+        """
+        return _draw(self.pendulums, 0) if self.render_mode == "rgb_array" else None
+
+    def close(self) -> None:
+        """End the page."""
+        super().close()
+        if self.live:
+            self.live.close()
+            self.live = None
+
+    def _open_view(self) -> "LiveView":
+        from rbdyn_ros.environments.live import LiveView
+
+        title = self.spec.id if self.spec else type(self).__name__
+        limits = (
+            self.pendulums.variation.fixed[f"cart.{name}"] for name in ("travel", "force_limit")
+        )
+        return LiveView(title, *limits)
 
 
 class PendulumVectorEnv(VectorEnv):
@@ -99,8 +136,11 @@ class PendulumVectorEnv(VectorEnv):
             raise ValueError(f"num_envs is {num_envs}; it must be >= 1")
         self.pendulums = Pendulums(task, num_envs, vary or {}, dtype, options)
         self.num_envs, self._copy, self._mode = num_envs, copy, AutoresetMode(autoreset_mode)
-        self.metadata = {**_metadata(self.pendulums), "autoreset_mode": self._mode}
-        self.render_mode = _check_mode(render_mode)
+        self.metadata = {
+            **_metadata(self.pendulums, RENDER_MODES),
+            "autoreset_mode": self._mode,
+        }
+        self.render_mode = _check_mode(render_mode, RENDER_MODES)
         self.single_observation_space, self.single_action_space = _spaces(self.pendulums)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -192,13 +232,14 @@ class PendulumVectorEnv(VectorEnv):
         }
 
 
-def _metadata(pendulums: Pendulums) -> dict[str, Any]:
-    return {"render_modes": RENDER_MODES, "render_fps": round(1.0 / pendulums.task.period)}
+def _metadata(pendulums: Pendulums, modes: list[str]) -> dict[str, Any]:
+    return {"render_modes": modes, "render_fps": round(1.0 / pendulums.task.period)}
 
 
-def _check_mode(mode: str | None) -> str | None:
-    if mode not in (None, *RENDER_MODES):
-        raise ValueError(f"render_mode is {mode!r}; it must be None or rgb_array")
+def _check_mode(mode: str | None, modes: list[str]) -> str | None:
+    if mode not in (None, *modes):
+        known = " or ".join([", ".join(["None", *modes[:-1]]), modes[-1]])
+        raise ValueError(f"render_mode is {mode!r}; it must be {known}")
     return mode
 
 
@@ -260,6 +301,38 @@ def _prepare(
 
 
 def _draw(pendulums: Pendulums, i: int) -> Array:
-    from rbdyn_ros.environments.picture import draw  # Matplotlib is slow to load
-
     return draw(**pendulums.state(i), travel=pendulums.variation.fixed["cart.travel"])
+
+
+def draw(cart: Array, direction: Array, length: float, set_point: Array, travel: float) -> Array:
+    """Return a picture from the side and from above, bytes (300, 600, 3), without a display.
+
+    Cart (2,) [m], the rod's direction (3,) and length [m], the set point (2,) [m], the travel [m].
+    """
+    # Matplotlib is slow to load
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    figure = Figure(figsize=(6.0, 3.0), dpi=100, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    side, above = figure.subplots(1, 2)
+    tip = np.array([*cart, 0.0]) + length * direction
+    reach = travel + length
+    for axes, second, label in ((side, 2, "z [m]"), (above, 1, "y [m]")):
+        heights = (0.0, 0.0) if second == 2 else (set_point[1], cart[1])
+        axes.plot(set_point[0], heights[0], "x", color=SET_POINT, markersize=8)
+        bottom = (cart[0] - _WIDTH, heights[1] - (_WIDTH if second == 1 else 0.5 * _WIDTH))
+        height = 2.0 * _WIDTH if second == 1 else _WIDTH
+        axes.add_patch(Rectangle(bottom, 2.0 * _WIDTH, height, facecolor=CART))
+        axes.plot([cart[0], tip[0]], [heights[1], tip[second]], color=ROD, linewidth=3)
+        axes.plot(tip[0], tip[second], "o", color=ROD, markersize=5)
+        axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="x [m]", ylabel=label)
+        axes.set_aspect("equal")
+    side.set_title("from the side", fontsize=9)
+    above.set_title("from above", fontsize=9)
+    side.plot([-travel, travel], [0.0, 0.0], color=EDGE, linewidth=1, zorder=0)
+    rails = Rectangle((-travel, -travel), 2 * travel, 2 * travel, fill=False, edgecolor=EDGE)
+    above.add_patch(rails)
+    canvas.draw()
+    return np.array(canvas.buffer_rgba())[:, :, :3]

@@ -184,7 +184,7 @@ def test_what_cannot_be_run_is_named(change, named):
 
 def test_a_law_without_compiled_form_is_sent_to_the_other_road():
     law = rest.design(spherical_pendulum, PLANT, rest.Options())
-    assert batch.compiled(law) is None
+    assert batch.compiled_form(law) is None
     with pytest.raises(ValueError, match="closed_loop"):
         batch.run(law, PLANT, spherical_row(), EPISODE)
 

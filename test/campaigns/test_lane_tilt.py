@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.campaigns import lane_tilt
+from rbdyn_ros.campaigns import lanes
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.pendulum import tilt
 
@@ -32,12 +32,12 @@ def test_it_is_the_logarithm_of_the_sphere(angle, azimuth):
     n, dk = math.sin(angle), (0.3, -0.2, 0.1)
     k = (n * math.cos(azimuth), n * math.sin(azimuth), math.cos(angle))
     np.testing.assert_allclose(
-        lane_tilt.tilt(k, dk), tilt.on_sphere(k, vec.cross(k, dk)), rtol=2e-15, atol=1e-300
+        lanes.tilt(k, dk), tilt.on_sphere(k, vec.cross(k, dk)), rtol=2e-15, atol=1e-300
     )
 
 
 def test_hanging_exactly_it_points_along_x():
-    assert lane_tilt.tilt((0.0, 0.0, -1.0), (0.0, 0.0, 0.0))[:2] == (math.pi, 0.0)
+    assert lanes.tilt((0.0, 0.0, -1.0), (0.0, 0.0, 0.0))[:2] == (math.pi, 0.0)
 
 
 def test_random_directions():
@@ -45,5 +45,5 @@ def test_random_directions():
     for k in rng.normal(size=(500, 3)):
         k = tuple((k / np.linalg.norm(k)).tolist())
         np.testing.assert_allclose(
-            lane_tilt.tilt(k, (0.0,) * 3)[:2], tilt.on_sphere(k, (0.0,) * 3)[:2], rtol=3e-15
+            lanes.tilt(k, (0.0,) * 3)[:2], tilt.on_sphere(k, (0.0,) * 3)[:2], rtol=3e-15
         )

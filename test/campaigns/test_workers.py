@@ -21,7 +21,7 @@ def pool():
 def deadly(pool, monkeypatch):
     """A campaign of which each batch ends the worker: os._exit(CODE)."""
     monkeypatch.setattr(workers, "outcomes", os._exit)
-    return workers.computed(CODE, {"part": ()}, pool, 1, lambda: True)
+    return workers.compute(CODE, {"part": ()}, pool, 1, lambda: True)
 
 
 def test_a_worker_that_dies_over_a_batch_is_named(deadly):

@@ -1,7 +1,9 @@
 """The environments as Gymnasium sees them."""
 
 import re
+import time
 import tracemalloc
+import urllib.request
 import warnings
 from pathlib import Path
 
@@ -209,6 +211,35 @@ def test_a_picture_shows_the_rod():
     assert len(many.render()) == 2
 
 
+def test_the_live_view_shows_every_step_in_real_time(monkeypatch):
+    pytest.importorskip("viser", reason="viser is not installed (./testbed test brings it)")
+    for display in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(display, raising=False)
+    made = gymnasium.make(identifier("Track"), render_mode="human")
+    alone = gymnasium.make(identifier("Track"))
+    assert (made.reset(seed=3)[0] == alone.reset(seed=3)[0]).all()
+    live, action = made.unwrapped.live, np.array([1.0, 1.0], np.float32)
+    began = time.monotonic()
+    for _ in range(15):
+        seen, *_ = made.step(action)
+        assert (seen == alone.step(action)[0]).all()
+    assert time.monotonic() - began > 13 * 0.02
+    with urllib.request.urlopen(live.url, timeout=30.0) as answer:
+        assert b"<html" in answer.read().lower()
+    shown = live.state
+    assert shown.time == pytest.approx(0.3)
+    np.testing.assert_allclose(shown.axis, seen[2:5], atol=1e-5)
+    np.testing.assert_allclose(shown.cart, seen[:2], atol=1e-5)
+    np.testing.assert_allclose(np.subtract(shown.set_point, shown.cart), seen[10:12], atol=1e-5)
+    assert np.hypot(*shown.commanded) == pytest.approx(20.0)
+    made.close()
+    made.close()
+    with pytest.raises(OSError):
+        urllib.request.urlopen(live.url, timeout=5.0)
+    with pytest.raises(ValueError, match="it must be None or rgb_array"):
+        PendulumVectorEnv("Balance", 2, render_mode="human")
+
+
 @pytest.mark.parametrize(
     "given, sentence",
     [
@@ -217,7 +248,7 @@ def test_a_picture_shows_the_rod():
         ({"period": 0.0}, "period is 0"),
         ({"steps": 1.5}, "steps is 1.5"),
         ({"dtype": np.int32}, "it must be float32 or float64"),
-        ({"render_mode": "human"}, "render_mode is 'human'; it must be None or rgb_array"),
+        ({"render_mode": "ansi"}, "render_mode is 'ansi'; it must be None, human or rgb_array"),
         ({"vary": {"rod.mas": 1.0}}, "did you mean rod.mass"),
         ({"vary": {"rod.mass": -1.0}}, "rod.mass is -1"),
         ({"vary": {"rod.mass": {"grid": [1, 2, 3]}}}, "an environment draws"),
