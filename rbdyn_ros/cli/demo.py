@@ -221,7 +221,7 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
 def _run_with_display(planned: Plan) -> int:
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import LiveLine
-    from rbdyn_ros.tools.demo_plan import demo_plan
+    from rbdyn_ros.tools.demo_run import demo_plan
     from rbdyn_ros.tools.node_processes import NodeProcesses
 
     play = demo_plan(planned.duration, planned.tilt, planned.seed)

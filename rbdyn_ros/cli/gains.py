@@ -67,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
             try_file(arguments.out, "--out")
         name = arguments.controller
         options, law = design_law(name, arguments.params_file)
+        if name == "policy" and law.catch:
+            raise ValueError(f"{options.file} has two networks; boards know policies of one")
         formats = POLICY_FORMATS if name == "policy" else FORMATS
         numbers = law.network if name == "policy" else law.gains.tolist()
         text = formats[arguments.format](name, options, numbers)
@@ -106,7 +108,7 @@ def _values(files: list, name: str, module: ModuleType) -> dict:
     from rbdyn_ros.parameters import read_files, tables
 
     node = "pendulum_controller"
-    values = {name: parameter.default for name, parameter in tables.known(node).items()}
+    values = {name: parameter.default for name, parameter in tables.all_parameters(node).items()}
     values |= {name: value for name, (value, _) in read_files(files, nodes=(node,)).items()}
     return values | options.from_files(name, module, files)
 

@@ -9,11 +9,13 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import add_options, number, parameter_files, scenario, voice
 from rbdyn_ros.parameters.nodes import HIL
+from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
@@ -124,13 +126,14 @@ def run(arguments: argparse.Namespace) -> int:
     # two trials in one network do not meet
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
-        duration, words = number(DURATION, arguments.duration), _words(arguments)
+        duration, files = number(DURATION, arguments.duration), _files(arguments)
+        words, declared = _words(arguments, files), _declared(files)
         if arguments.json:
             try_file(arguments.json, "--json")
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     try:
-        return _hold(arguments, duration, words)
+        return _hold(arguments, duration, words, declared)
     except CannotEmulate as error:
         return _say(str(error), MISSING)
     except OSError as error:
@@ -139,11 +142,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
 
 
-def _words(arguments: argparse.Namespace) -> list:
-    """The ROS command line of both nodes. ValueError names the option."""
+def _files(arguments: argparse.Namespace) -> list[Path]:
+    """The parameter files of both nodes, checked. ValueError."""
     from rbdyn_ros.ros import share
 
-    config, table = share.config(), {parameter.name: parameter for parameter in HIL}
+    config = share.config()
     start = [scenario(config, arguments.scenario)] if arguments.scenario else []
     files = [
         config / "pendulum.yaml",
@@ -152,6 +155,19 @@ def _words(arguments: argparse.Namespace) -> list:
         *parameter_files(arguments.params_file),
     ]
     read_files(files)
+    return files
+
+
+def _declared(files: list[Path]) -> dict[str, Any]:
+    """What the files say of the plant, and of how its changes are looked for."""
+    nodes = ("pendulum_simulator", "pendulum_monitor")
+    values = {parameter.name: parameter.default for node in nodes for parameter in NODES[node]}
+    return values | {name: value for name, (value, _) in read_files(files, nodes).items()}
+
+
+def _words(arguments: argparse.Namespace, files: list[Path]) -> list[str]:
+    """The ROS command line of both nodes. ValueError names the option."""
+    table = {parameter.name: parameter for parameter in HIL}
     chosen = {"udp.port": number(table["udp.port"], arguments.udp)}
     if arguments.serial:
         chosen = {
@@ -169,7 +185,9 @@ def _words(arguments: argparse.Namespace) -> list:
     return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
 
 
-def _hold(arguments: argparse.Namespace, duration: float, words: list) -> int:
+def _hold(
+    arguments: argparse.Namespace, duration: float, words: list[str], declared: dict[str, Any]
+) -> int:
     """Hold the trial, on an emulated board where one is wanted. CannotEmulate."""
     with ExitStack() as ends:
         if arguments.emulate:
@@ -178,10 +196,12 @@ def _hold(arguments: argparse.Namespace, duration: float, words: list) -> int:
             image = build(folder, arguments.emulate, KEY=key)
             board = ends.enter_context(EmulatedBoard(image, folder, arguments.emulate))
             words = [*words, "-p", "transport:=serial", "-p", f"serial.port:={board.port}"]
-        return _run_trial(arguments, duration, words)
+        return _run_trial(arguments, duration, words, declared)
 
 
-def _run_trial(arguments: argparse.Namespace, duration: float, words: list) -> int:
+def _run_trial(
+    arguments: argparse.Namespace, duration: float, words: list[str], declared: dict[str, Any]
+) -> int:
     from rbdyn_ros.evaluation.trial.verdict import verdict
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import LiveLine
@@ -190,7 +210,7 @@ def _run_trial(arguments: argparse.Namespace, duration: float, words: list) -> i
     live = LiveLine(sys.stdout)
     with Interruption() as stop:
         folder = Path(tempfile.mkdtemp(prefix="hil_"))
-        with HilTrial(words, folder / "nodes.log") as trial:
+        with HilTrial(words, folder / "nodes.log", declared) as trial:
             played = trial.play(duration, lambda: stop.signal, live.show)
             live.close()
             if trial.failure:  # before the nodes are ended
@@ -200,11 +220,13 @@ def _run_trial(arguments: argparse.Namespace, duration: float, words: list) -> i
     judged = verdict(played)
     if trial.figures:
         print("\n".join(f"{title:22} {_fill(row, trial.figures)}" for title, row in ROWS))
+    print(f"{'the plant':22} {trial.plant.summary()}")
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
     if arguments.json:
         text = (
             json.dumps(
-                {"stood": judged.stood, "verdict": judged.sentence} | _finite(trial.figures),
+                {"stood": judged.stood, "verdict": judged.sentence, "plant": trial.plant.report()}
+                | _finite(trial.figures),
                 indent=2,
             )
             + "\n"

@@ -4,7 +4,7 @@ import argparse
 
 from rbdyn_ros.parameters import tables
 from rbdyn_ros.parameters.command_line import voice
-from rbdyn_ros.schema import Parameter, expected, format_value
+from rbdyn_ros.schema import Parameter, describe_allowed, format_value
 
 COMMAND = "python -m rbdyn_ros parameters"
 HELP = "List the parameters with default, unit, range and meaning."
@@ -40,7 +40,9 @@ def _tables_by_title(names: list) -> dict:
     """The tables by title; the laws', which are slow to import, only if one of the names is not
     found before them.
     """
-    if names and all(any(_belongs(other, name) for other in tables.known()) for name in names):
+    if names and all(
+        any(_belongs(other, name) for other in tables.all_parameters()) for name in names
+    ):
         return tables.TITLED
     from rbdyn_ros.control import options, select
 
@@ -69,5 +71,5 @@ def _describe(parameter: Parameter) -> str:
     default = format_value(parameter.default, parameter.unit)
     return (
         f"  {parameter.name} = {default}\n      {parameter.description} Allowed: "
-        f"{expected(parameter)}."
+        f"{describe_allowed(parameter)}."
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import parameters
-from rbdyn_ros.files import try_file, write_or_rescue
-from rbdyn_ros.parameters.command_line import add_options, number, voice
+from rbdyn_ros.files import write_or_rescue
+from rbdyn_ros.parameters.command_line import add_options, number, output_file, voice
 from rbdyn_ros.parameters.yaml_file import Override, assignment, offline_values
 from rbdyn_ros.schema import Parameter
 
@@ -192,14 +192,16 @@ def model_job(arguments: argparse.Namespace) -> "ModelJob":
     """The run of --model that the arguments ask for; ValueError as of `job`."""
     from rbdyn_ros.simulation import model_run
 
-    return model_run.job(arguments, _writable(Path(arguments.out)), _for_events(arguments.events))
+    return model_run.job(
+        arguments, output_file("--out", arguments.out, SUFFIXES), _for_events(arguments.events)
+    )
 
 
 def job(arguments: argparse.Namespace) -> Job:
     """The run of the pendulum that the arguments ask for; ValueError with one sentence for what
     does not fit.
     """
-    out = _writable(Path(arguments.out))
+    out = output_file("--out", arguments.out, SUFFIXES)
     if arguments.picture:
         raise ValueError("--picture is given without --model; it draws models only")
     if arguments.impact_law:
@@ -280,16 +282,10 @@ def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows"
 def _for_events(name: str | None) -> Path | None:
     if name is None:
         return None
-    path = _writable(Path(name), "--events")
+    path = output_file("--events", name, SUFFIXES)
     if path.suffix.lower() != ".csv":
         raise ValueError(f"--events is {path}; it must end in .csv")
     return path
-
-
-def _writable(out: Path, option: str = "--out") -> Path:
-    if out.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{option} is {out}; it must end in {' or '.join(SUFFIXES)}")
-    return try_file(out, option)
 
 
 def _note_last_row(job: Job) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from rbdyn_ros.console import SIGNAL, received
+from rbdyn_ros.console import SIGNAL, received_signal
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import add_options, fresh_folder, number, voice
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt as stop:  # with the signal's number, where a test has heard it
         return _say(
             f"interrupted; what was written is in {out}",
-            SIGNAL + (stop.args[0] if stop.args else received()),
+            SIGNAL + (stop.args[0] if stop.args else received_signal()),
         )
     except OSError as error:
         return _say(

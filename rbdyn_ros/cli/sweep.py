@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _say(
             "interrupted; what was computed before is kept: add --resume to go on",
-            console.SIGNAL + console.received(),
+            console.SIGNAL + console.received_signal(),
         )
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
@@ -177,7 +177,7 @@ def _presets() -> list:
 def _list() -> int:
     from rbdyn_ros.campaigns import quantities
     from rbdyn_ros.control import select
-    from rbdyn_ros.schema import expected
+    from rbdyn_ros.schema import describe_allowed
 
     print("presets: " + ", ".join(_presets()))
     print(
@@ -187,7 +187,7 @@ def _list() -> int:
     )
     for p in (*quantities.OF_THE_WHOLE, *quantities.COMMON):
         unit = f" [{p.unit}]" if p.unit else ""
-        print(f"{p.name}{unit}\n    {p.description} Allowed: {expected(p)}.")
+        print(f"{p.name}{unit}\n    {p.description} Allowed: {describe_allowed(p)}.")
     return DONE
 
 
@@ -246,7 +246,7 @@ def _carry_out(job: Job, stop) -> None:
     )
     total, done = sum(end - begin for begin, end in spans.values()), 0
     with place as (executor, count), bar(total, "samples") as show:
-        for part, columns in workers.computed(
+        for part, columns in workers.compute(
             job.plan, spans, executor, count, lambda: not stop.signal
         ):
             job.store.write(part, columns)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.draws import draws, refill
+from rbdyn_ros.faults.draws import Counts, draws, refill
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.types import Array
 
@@ -100,13 +100,15 @@ def receive(c, step):
     return True
 
 
-class DelayChannel:
+class DelayChannel(Counts):
     """A channel with a memory: what has been sent and has not arrived is under way.
 
     `counts` has sent, arrived, dropped, duplicated, delayed (on their way for a step or more),
     reordered (read after a newer one) and outrun (arrived together with a newer one, which was
     read in its place).
     """
+
+    COUNTED = COUNTED
 
     def __init__(self, options: tuple, seed: int, tick: float, name: str, size: int):
         """`options`: delay, jitter [s], drop, duplicate [0..1]; `tick` [s] is the time of a step,
@@ -146,15 +148,6 @@ class DelayChannel:
         numbers = self.state.numbers
         refill(self.state.draws, numbers.item(USED), self._stream.random)
         numbers[USED] = 0
-
-    def reset_counts(self) -> None:
-        """Count from zero."""
-        self.state.numbers[:USED] = 0
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The counts by their names."""
-        return dict(zip(COUNTED, self.state.numbers.tolist()))
 
     @property
     def is_ready(self) -> bool:

@@ -1,6 +1,7 @@
 """Random numbers that belong to one fault: what another one draws does not shift them."""
 
 from collections.abc import Callable
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -24,3 +25,19 @@ def refill(block: Array, used: int, draw: Callable[[tuple[int, int]], Array]) ->
         left = len(block) - used
         block[:left] = block[used:].copy()
         block[left:] = draw((used, block.shape[1]))
+
+
+class Counts:
+    """Reads what a kernel has counted: the first of `state.numbers`, which `COUNTED` names."""
+
+    COUNTED: tuple[str, ...] = ()
+    state: Any
+
+    def reset_counts(self) -> None:
+        """Count from zero."""
+        self.state.numbers[: len(self.COUNTED)] = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts by their names."""
+        return dict(zip(self.COUNTED, self.state.numbers.tolist()))

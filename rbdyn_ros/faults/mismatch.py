@@ -1,6 +1,6 @@
 """The plant that is, and the plant that a law believes in."""
 
-from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.options import Faults, Mismatch
 from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
 
 
@@ -12,7 +12,7 @@ def actual(declared: Params, options: Faults) -> Params:
     to the geometry.
     """
     m = options.mismatch
-    return scale(declared, *(1.0 + part for part in m)) if any(m) else declared
+    return scale(declared, Mismatch(*(1.0 + part for part in m))) if any(m) else declared
 
 
 def nominal(plant: Params, options: Faults) -> Params:
@@ -20,32 +20,22 @@ def nominal(plant: Params, options: Faults) -> Params:
     mismatch).
     """
     m = options.mismatch
-    return scale(plant, *(1.0 / (1.0 + part) for part in m)) if any(m) else plant
+    return scale(plant, Mismatch(*(1.0 / (1.0 + part) for part in m))) if any(m) else plant
 
 
-def scale(
-    params,
-    gravity,
-    cart_mass,
-    cart_damping,
-    rod_mass,
-    rod_length,
-    center_of_mass,
-    inertia,
-    joint_damping,
-) -> Params:
+def scale(params: Params, factors: Mismatch) -> Params:
     """The plant with each number times its factor; factors may be arrays, one plant for each."""
-    mass, length = rod_mass * params.rod_mass, rod_length * params.rod_length
+    f = factors
+    mass, length = f.rod_mass * params.rod_mass, f.rod_length * params.rod_length
     center, moments = params.rod_center_of_mass, params.rod_inertia
+    moments = moments or cylinder_inertia(mass, length, params.rod_radius)
     return params._replace(
-        gravity=gravity * params.gravity,
-        cart_mass=cart_mass * params.cart_mass,
-        cart_damping=cart_damping * params.cart_damping,
+        gravity=f.gravity * params.gravity,
+        cart_mass=f.cart_mass * params.cart_mass,
+        cart_damping=f.cart_damping * params.cart_damping,
         rod_mass=mass,
         rod_length=length,
-        rod_center_of_mass=center_of_mass * (0.5 * length if center is None else center),
-        rod_inertia=tuple(
-            inertia * I for I in moments or cylinder_inertia(mass, length, params.rod_radius)
-        ),
-        joint_damping=joint_damping * params.joint_damping,
+        rod_center_of_mass=f.center_of_mass * (0.5 * length if center is None else center),
+        rod_inertia=tuple(f.inertia * moment for moment in moments),
+        joint_damping=f.joint_damping * params.joint_damping,
     )

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.draws import draws, refill
+from rbdyn_ros.faults.draws import Counts, draws, refill
 from rbdyn_ros.faults.options import Faults, Vector
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.kernel import bind, inlined, kernel
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import followed
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import nearest_angles
 from rbdyn_ros.types import Array, State
 
 BLOCK = 256  # instants for which is drawn at once
@@ -93,7 +93,7 @@ def measure_state(s, q, v, out, row, at):
             last[i] = q[i]
         if o[_ANGLES_DIFFER] == 1.0:
             R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
-            a = followed(R, (last[17], last[18], last[19]))
+            a = nearest_angles(R, (last[17], last[18], last[19]))
             last[17], last[18], last[19] = a
             count = 2.0 * math.pi / o[_GIMBAL] if o[_GIMBAL] != 0.0 else 0.0
             Q = turn(
@@ -136,12 +136,14 @@ def measure_inertial(s, rate, force, out, row, at):
         out[row, at + i] = last[11 + i]
 
 
-class Sensors:
+class Sensors(Counts):
     """Sensors with a memory.
 
     `counts` has the instants that were disturbed (the state read otherwise than it is),
     imu_disturbed and frozen.
     """
+
+    COUNTED = COUNTED
 
     def __init__(self, options: Faults, seed: int):
         draws, freezes, imu_draws = (np.zeros((BLOCK, size)) for size in (10, 1, 6))
@@ -181,15 +183,6 @@ class Sensors:
         refill(state.freezes, used, self._uniform.random)
         refill(state.imu_draws, imu_used, self._inertial.standard_normal)
         state.numbers[USED : IMU_USED + 1] = 0
-
-    def reset_counts(self) -> None:
-        """Count from zero."""
-        self.state.numbers[:USED] = 0
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The counts by their names."""
-        return dict(zip(COUNTED, self.state.numbers.tolist()))
 
     @property
     def is_ready(self) -> bool:

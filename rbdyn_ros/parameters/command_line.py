@@ -4,10 +4,11 @@ voice.
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.parameters.yaml_file import value_of
 from rbdyn_ros.schema import Parameter, check
 
@@ -62,6 +63,37 @@ def fresh_folder(out: str | None, name: str) -> Path:
             f"--out is {folder}, which is not empty; choose another, so that nothing is lost"
         )
     return folder
+
+
+def output_file(option: str, name: str | Path, suffixes: tuple[str, ...]) -> Path:
+    """The path of an output file, which is tried before the work. ValueError where it has none of
+    the `suffixes`; OSError.
+    """
+    path = Path(name)
+    if path.suffix.lower() not in suffixes:
+        *most, last = suffixes
+        known = f"{', '.join(most)} or {last}" if most else last
+        raise ValueError(f"{option} is {path}; it must end in {known}")
+    return try_file(path, option)
+
+
+def write_files(
+    writers: Mapping[str, Callable[[Path], object]], say: Callable[[str, int], int], failed: int
+) -> int:
+    """Let each `write(draft)` make its file, and say where it is: 0, or `failed` where one could
+    not be written where it should be.
+    """
+    code = 0
+    for path, write in writers.items():
+        try:
+            _, elsewhere = write_or_rescue(Path(path).expanduser(), write)
+        except OSError as error:
+            return say(f"cannot write {path}: {error.strerror}", failed)
+        if elsewhere:
+            code = say(elsewhere, failed)
+        else:
+            print(f"wrote {path}")
+    return code
 
 
 def voice(command: str) -> Callable[[str, int], int]:

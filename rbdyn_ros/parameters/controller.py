@@ -9,6 +9,29 @@ from rbdyn_ros.parameters.simulator import IMU
 from rbdyn_ros.schema import Parameter, spec, table
 
 
+class Excitation(NamedTuple):
+    """The force that is added to the law's, to measure the loop's frequency response."""
+
+    amplitude: Annotated[
+        float,
+        spec(
+            "Adds a multisine of this amplitude, sqrt 2 times its effective value, to the force "
+            "of the law; 0 adds none.",
+            "N",
+            low=0.0,
+        ),
+    ] = 0.0
+    low: Annotated[
+        float,
+        spec("Sets the lowest frequency of the excitation, whose period it is.", "Hz", above=0.0),
+    ] = 0.1
+    high: Annotated[
+        float, spec("Sets the highest frequency of the excitation.", "Hz", above=0.0)
+    ] = 20.0
+    axis: Annotated[str, spec("Chooses the axis of the excitation.", choices=("x", "y"))] = "x"
+    seed: Annotated[int, spec("Chooses the phases of the excitation.", low=0)] = 0
+
+
 def _deviation(of: str, unit: str, name: str = "") -> Parameter:
     return spec(f"Sets the assumed standard deviation of {of}.", unit, name, above=0.0)
 
@@ -167,5 +190,5 @@ class ObserverOptions(NamedTuple):
         return self.sensors == "imu"
 
 
-CONTROLLER = table(Controller)
+CONTROLLER = table(Controller) + table(Excitation, "excitation.")
 OBSERVER = table(ObserverOptions, "observer.")

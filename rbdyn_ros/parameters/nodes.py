@@ -6,7 +6,7 @@ import re
 from typing import Annotated, NamedTuple
 
 from rbdyn_ros.parameters.simulator import IMU, ROS2_CONTROL
-from rbdyn_ros.schema import Parameter, spec, table
+from rbdyn_ros.schema import spec, table
 
 
 def _processors(text: str) -> str:
@@ -294,49 +294,6 @@ class Referee(NamedTuple):
     ] = 20.0
 
 
-class Monitor(NamedTuple):
-    """What the monitor looks at."""
-
-    state: Annotated[
-        str,
-        spec(
-            "Names the topic of the states, whose messages have a header.",
-            choices=("odometry", "joint_states"),
-            read_only=True,
-        ),
-    ] = "odometry"
-    instants: Annotated[
-        str,
-        spec(
-            "Chooses the instant of a message: received, by the clock here; or sent, by its"
-            " publisher's clock, for nodes on one machine or with clocks that agree, where "
-            "the monitor itself may be late.",
-            choices=("received", "sent"),
-            read_only=True,
-        ),
-    ] = "received"
-    warm_up: Annotated[
-        float,
-        spec(
-            "Sets the time after the first state that is counted separately.",
-            "s",
-            low=0.0,
-            read_only=True,
-        ),
-    ] = 2.0
-    silence: Annotated[
-        float, spec("Sets the time without a state after which it is an error.", "s", above=0.0)
-    ] = 0.5
-    path: Annotated[
-        str,
-        spec(
-            "Names the folder of the report; if empty, it is monitor_<time> in the working "
-            "directory.",
-            read_only=True,
-        ),
-    ] = ""
-
-
 class ViewerNode(NamedTuple):
     """Whom the viewer shows, beside what the page has."""
 
@@ -363,21 +320,6 @@ class ViewerNode(NamedTuple):
     ] = False
 
 
-_LEVELS = {"warn": "a warning", "error": "an error"}
-_PERIOD = "the 99th percentile of the period exceeds this multiple of its median"
-_AGE = "the 99th percentile of a command's age exceeds this"
-_TRIP = "the 99th percentile of the time from a state to its answer exceeds this"
-_LOST = "a larger fraction of the states does not arrive"
-_UNANSWERED = "a larger fraction of the states gets no command"
-_LIMITS = (  # the default is that of a warning, and of an error
-    Parameter("period_ratio", (2.0, 10.0), "", _PERIOD, low=1.0),
-    Parameter("age", (0.01, 0.1), "s", _AGE, low=0.0),
-    Parameter("round_trip", (0.01, 0.1), "s", _TRIP, low=0.0),
-    Parameter("loss", (0.01, 0.1), "", _LOST, low=0.0, high=1.0),
-    Parameter("unanswered", (0.1, 0.9), "", _UNANSWERED, low=0.0, high=1.0),
-)
-
-
 NODE = table(Node)
 WAITING = table(Waiting)
 HIL = (*table(Hil), IMU, ROS2_CONTROL)
@@ -385,15 +327,3 @@ REPLAY = table(Replay, "replay.")
 RECORDER = table(Recorder, "bag.")
 REFEREE = table(Referee)
 VIEWER_NODE = (*table(ViewerNode), *(p for p in NODE if p.name == "frame_prefix"))
-MONITOR = (
-    *table(Monitor, "monitor."),
-    *(
-        limit._replace(
-            name=f"monitor.{level}.{limit.name}",
-            default=limit.default[i],
-            description=f"Reports {word} where {limit.description}.",
-        )
-        for i, (level, word) in enumerate(_LEVELS.items())
-        for limit in _LIMITS
-    ),
-)

@@ -58,7 +58,7 @@ def find(name: str) -> Parameter | None:
     return next((p for p in schema.table(Obstacle, f"{_ONE}{parts[1]}.") if p.name == name), None)
 
 
-def known(name: str) -> list[str]:
+def parameters_like(name: str) -> list[str]:
     """The names of the parameters of the obstacle to which `name` seems to belong."""
     parts = name.split(".")
     if len(parts) < 2 or f"{parts[0]}." != _ONE:

@@ -6,9 +6,9 @@ from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
+from rbdyn_ros.parameters.monitor import MONITOR
 from rbdyn_ros.parameters.nodes import (
     HIL,
-    MONITOR,
     NODE,
     RECORDER,
     REFEREE,
@@ -56,14 +56,14 @@ NODES = {
     "pendulum_replay": NODE + WAITING + REPLAY,
     "pendulum_recorder": RECORDER,
     "pendulum_referee": REFEREE,
-    "pendulum_monitor": MONITOR,
+    "pendulum_monitor": PLANT + MONITOR,
     "pendulum_viewer": VIEWER + VIEWER_NODE,
 }
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
 _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
 
 
-def known(node: str | None = None) -> dict[str, Parameter]:
+def all_parameters(node: str | None = None) -> dict[str, Parameter]:
     """The parameters that `node` reads, or any node, by name."""
     tables = [NODES[node]] if node else NODES.values()
     return {parameter.name: parameter for table in tables for parameter in table}
@@ -78,7 +78,7 @@ def is_of_a_law(name: str, node: str) -> bool:
     """Whether a parameter of the controller is an option of a control law, such as lqr.*: the law
     has its own table.
     """
-    groups = {other.partition(".")[0] for other in known()}
+    groups = {other.partition(".")[0] for other in all_parameters()}
     return node == "pendulum_controller" and "." in name and name.partition(".")[0] not in groups
 
 
@@ -86,7 +86,7 @@ def lookup(name: str, source: str, node: str | None = None) -> Parameter:
     """The parameter of that name; ValueError with the nearest known name if `node` (or any node)
     has none.
     """
-    parameters = known(node)
+    parameters = all_parameters(node)
     if name in parameters:
         return parameters[name]
     of_obstacle = obstacles.find(name) if OBSTACLES.name in parameters else None
@@ -95,7 +95,7 @@ def lookup(name: str, source: str, node: str | None = None) -> Parameter:
     group = [other for other in parameters if other.startswith(f"{name}.")]
     if group:
         raise ValueError(f"{source}: {name} is a group of parameters, not one: {', '.join(group)}")
-    alike = nearest(name, [*parameters, *obstacles.known(name)])
+    alike = nearest(name, [*parameters, *obstacles.parameters_like(name)])
     raise ValueError(f"{source}: {name} is not a known parameter; {alike}{_LIST_THEM}")
 
 

@@ -1,8 +1,7 @@
 """Both nodes in one process: `python -m rbdyn_ros.ros.embedded`."""
 
 from rbdyn_ros.ros.controller.controller import Controller
-from rbdyn_ros.ros.executor import events_executor
-from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.simulator.simulator import Simulator
 
 

@@ -25,7 +25,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
-from rbdyn_ros.schema import Parameter, check, expected
+from rbdyn_ros.schema import Parameter, check, describe_allowed
 
 _TYPES = {
     "bool": RosParameter.Type.BOOL,
@@ -125,7 +125,7 @@ def _known_elsewhere(name: str, source: str, controller: object) -> None:
     """ValueError if no node and no control law has the parameter; `controller` is what was written
     for the controller node.
     """
-    if name in tables.known():
+    if name in tables.all_parameters():
         return
     law = name.partition(".")[0]
     if isinstance(controller, str) and select.short(controller) == law:
@@ -232,7 +232,7 @@ def _descriptor(parameter: Parameter) -> ParameterDescriptor:
     unit = f" Unit: {parameter.unit}." if parameter.unit else ""
     descriptor = ParameterDescriptor(
         description=parameter.description + unit,
-        additional_constraints=expected(parameter),
+        additional_constraints=describe_allowed(parameter),
         read_only=parameter.read_only,
         dynamic_typing=True,
     )

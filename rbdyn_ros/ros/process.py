@@ -1,25 +1,56 @@
-"""A process with nodes in it: spin until SIGINT or SIGTERM, then end in good order."""
+"""A process with nodes in it: spin until SIGINT or SIGTERM, then end in good order.
 
+**Scheduling**: priority, processors and garbage collector of the process. What is asked for and
+refused is said in one sentence, and the node goes on without it. What Python can do ends at its
+interpreter lock: a thread of high priority waits for the lock as long as another one holds it,
+`SWITCH_INTERVAL` at most per turn, and a page that is not in memory is
+waited for. Nothing here makes it a hard real-time program.
+
+**Executors** of nodes that have to answer at once, and of nodes that only receive.
+
+Private interface: rclpy.experimental.EventsExecutor, which may change without notice.
+Tested with rclpy 7.1.6 (Jazzy).
+Fallback: rclpy's SingleThreadedExecutor, which takes half a millisecond more per round trip.
+"""
+
+import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import rclpy
-from rclpy.executors import Executor, ExternalShutdownException
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from rbdyn_ros import tracebacks
-from rbdyn_ros.ros import scheduling
-from rbdyn_ros.ros.executor import wait_set_executor
 from rbdyn_ros.ros.start import Signals
 
 POLITE = 10  # niceness of a process that only watches: the loops go first
 # [s] how soon a thread gets the interpreter from another; Python's 5 ms are longer than a tick
 SWITCH_INTERVAL = 5e-4
+
+
+# It respects callback groups, so it is for nodes with `polled` subscriptions.
+wait_set_executor = SingleThreadedExecutor
+
+
+def events_executor() -> Executor:
+    """Return rclpy's EventsExecutor if this version has it, else its SingleThreadedExecutor.
+
+    The latter waits for a set of entities and looks at each of them before every callback, half a
+    millisecond for the two nodes; the former is notified by the middleware. It ignores callback
+    groups, and its `spin()` (rclpy 7.1.6) does not return: call `spin_once`.
+    """
+    try:
+        # rclpy documents this place, and does not list it in `__all__`
+        from rclpy.experimental import EventsExecutor  # pyright: ignore[reportPrivateImportUsage]
+    except ImportError:
+        return SingleThreadedExecutor()
+    return EventsExecutor()
 
 
 def run(
@@ -72,11 +103,11 @@ def _close(nodes: list[Any]) -> None:
 def _start(nodes: list[Any]) -> None:
     scheduled = [node for node in nodes if "process.nice" in node.parameters.values]
     for node in scheduled:  # before it starts threads of its own, which inherit
-        scheduling.apply(node.parameters.values, node.get_logger().warning)
+        apply_scheduling(node.parameters.values, node.get_logger().warning)
     for node in nodes:
         node.autostart()
     for node in scheduled:
-        scheduling.settle(node.parameters.values)
+        settle_collector(node.parameters.values)
 
 
 def _hint(sentence: str) -> str:
@@ -92,3 +123,84 @@ def spin(executor: Executor, stopped: Callable[[], object]) -> None:
             executor.spin_once(timeout_sec=0.1)
     except ExternalShutdownException:
         pass
+
+
+PRIVILEGE = (
+    "give the user an `rtprio` and a `nice` limit "
+    "(/etc/security/limits.d), or the process "
+    "CAP_SYS_NICE, or leave it 0"
+)
+
+
+def apply_scheduling(values: Mapping[str, Any], warn: Callable[[str], object]) -> None:
+    """Put every thread of this process where `values` ("process.*") want it; `warn(sentence)` for
+    what is refused.
+
+    ValueError if a processor is named that this machine does not let it have. Later threads
+    inherit from these.
+    """
+    if values["process.processors"]:
+        _pin(values["process.processors"])
+    if values["process.nice"]:
+        _request(
+            f"process.nice is {values['process.nice']}",
+            lambda thread: os.setpriority(os.PRIO_PROCESS, thread, values["process.nice"]),
+            warn,
+        )
+    if values["process.fifo"]:
+        priority = os.sched_param(values["process.fifo"])
+        _request(
+            f"process.fifo is {values['process.fifo']}",
+            lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority),
+            warn,
+        )
+
+
+def settle_collector(values: Mapping[str, Any]) -> None:
+    """After the start: let the collector look at what is new only, or not at all."""
+    if values["process.gc"] == "on":
+        return
+    gc.collect()
+    gc.freeze()
+    if values["process.gc"] == "off":
+        gc.disable()
+
+
+def processors(text: str) -> set[int]:
+    """The numbers in a list such as 0,2-3."""
+    ends = [part.partition("-") for part in text.split(",")]
+    return {
+        number for first, _, last in ends for number in range(int(first), int(last or first) + 1)
+    }
+
+
+def _pin(text: str) -> None:
+    wanted, there = processors(text), os.sched_getaffinity(0)
+    if not wanted <= there:
+        missing = ", ".join(map(str, sorted(wanted - there)[:4]))
+        raise ValueError(
+            f"process.processors is {text}; this process may not have {missing}, only "
+            f"{', '.join(map(str, sorted(there)))}"
+        )
+    _each_thread(lambda thread: os.sched_setaffinity(thread, wanted))
+
+
+def _request(asked: str, put: Callable, warn: Callable) -> None:
+    try:
+        _each_thread(put)
+    except PermissionError:
+        warn(f"{asked}, which this user may not set; the node continues without it; {PRIVILEGE}")
+
+
+def _each_thread(put: Callable) -> None:
+    """`put(thread)` for every thread of this process, those that the middleware starts meanwhile
+    too.
+    """
+    done = set()
+    while there := {int(name) for name in os.listdir("/proc/self/task")} - done:
+        for thread in there:
+            try:
+                put(thread)
+            except ProcessLookupError:  # it has just ended
+                continue
+        done |= there

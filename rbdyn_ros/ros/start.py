@@ -122,8 +122,7 @@ def main(argv: list[str]) -> int:
     """Run the nodes of these names until a signal comes or the parent is gone."""
     leave_at_once()  # the imports take a second
     faulthandler.enable()  # who started this finds the line of a crash in the log
-    from rbdyn_ros.ros.executor import events_executor, wait_set_executor
-    from rbdyn_ros.ros.process import POLITE, run
+    from rbdyn_ros.ros.process import POLITE, events_executor, run, wait_set_executor
 
     options = argv.index("--ros-args")
     parent, names = int(argv[0]), argv[1:options]

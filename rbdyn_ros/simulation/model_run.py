@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.files import write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.mechanics import colliding, runs
 from rbdyn_ros.mechanics import model as models
@@ -18,7 +18,7 @@ from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import model_file
-from rbdyn_ros.parameters.command_line import number
+from rbdyn_ros.parameters.command_line import number, output_file
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import rows as rows_of
@@ -221,9 +221,7 @@ def contact_names(model: models.Model) -> tuple[str, ...]:
 def _for_picture(name: str | None) -> Path | None:
     if name is None:
         return None
-    if not name.lower().endswith((".png", ".svg", ".pdf")):
-        raise ValueError(f"--picture is {name}; it must end in .png, .svg or .pdf")
-    return try_file(name, "--picture")
+    return output_file("--picture", name, (".png", ".svg", ".pdf"))
 
 
 def _write_and_report(planned: Job, record: runs.Record, seconds: float, signal: int, say) -> int:

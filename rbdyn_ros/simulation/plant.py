@@ -148,7 +148,7 @@ class Plant:
 
     def to_world(self, vector) -> tuple[float, float, float]:
         """A vector (3,) of the rod's axes in the world's."""
-        return unit_quaternion.rotated(tuple(self.q[2:].tolist()), tuple(map(float, vector)))
+        return unit_quaternion.rotate(tuple(self.q[2:].tolist()), tuple(map(float, vector)))
 
     def specific_force(self) -> tuple[float, float, float]:
         """The specific force (3,) [m/s^2, body] at the IMU, now (`mechanics.pendulum.imu`)."""

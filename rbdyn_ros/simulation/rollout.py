@@ -72,7 +72,7 @@ class Simulation:
 
         ValueError where the integrator does not apply.
         """
-        self.input = boundary.accepted(input)
+        self.input = boundary.accept(input)
         q, v = boundary.start(state)
         integrator.check(system, state, self.input)
         self.integrator, self.start, self.planned = integrator, state.t, rows

@@ -3,6 +3,8 @@ output files.
 
 The soak test: simulator and controller run for a long time, and nothing may grow, drift or
 queue.
+
+Its picture has memory, round trip and skipped periods over time.
 """
 
 import sys
@@ -10,14 +12,14 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import psutil
 
 from rbdyn_ros.evaluation.latency.latency_limits import unanswered
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share
-from rbdyn_ros.tools import endurance_figure
-from rbdyn_ros.tools.endurance_limits import Check, Sample, judged
+from rbdyn_ros.tools.endurance_limits import SETTLED, Check, Sample, check_samples
 from rbdyn_ros.tools.kills import Kills
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over, Watch
@@ -50,7 +52,7 @@ def soak(
         if nodes.ended():
             raise Over(f"the {nodes.ended()} ended; see {nodes.log(nodes.ended().split(', ')[0])}")
         samples.append(look(watch, processes, begin))
-    return samples, judged(samples, names, watch.latency.tick)
+    return samples, check_samples(samples, names, watch.latency.tick)
 
 
 def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Sample:
@@ -121,7 +123,7 @@ class Endurance:
                 nodes.end()
                 watch.close()
         if name == "soak" and rows:
-            endurance_figure.write(rows, self._names, self._folder / "soak.png")
+            draw_figure(rows, self._names, self._folder / "soak.png")
         return Result(rows, checks, failure)
 
     def _test(self, name: str, size, nodes: NodeProcesses, watch: Watch) -> tuple:
@@ -139,3 +141,35 @@ def words(law: str) -> list[str]:
         "-p",
         f"controller:={law}",
     ]
+
+
+BLUE, ORANGE, GREEN, GREY = "#1f6fb4", "#d9732b", "#288c50", "#8a8a8a"
+
+
+def draw_figure(samples: list[Sample], names: tuple[str, ...], path: Path) -> None:
+    """Draw it into the PNG `path`; `names` of the processes. OSError if it cannot be written."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
+    memory, trip, missed = figure.subplots(3, 1, sharex=True)
+    t = np.array([sample.t for sample in samples]) / 60.0
+    for rss, name, color in zip(
+        np.array([sample.rss for sample in samples]).T, names, (BLUE, ORANGE, GREEN)
+    ):
+        memory.plot(t, rss - rss[0], color=color, label=f"{name}: {rss[-1]:.0f} MiB at the end")
+    memory.axvspan(
+        0.0, SETTLED * t[-1], color=GREY, alpha=0.12, linewidth=0, label="left out: caches fill"
+    )
+    memory.legend(loc="upper right", fontsize=8, frameon=False)
+    memory.set_ylabel("memory, more than\nat the start [MiB]")
+    memory.set_ylim(-0.5, max(3.0, 1.2 * memory.get_ylim()[1]))
+    trip.plot(t, [sample.round_trip for sample in samples], color=BLUE)
+    trip.set_yscale("log")
+    trip.set_ylabel("round trip,\np50 of 1 s [ms]")
+    missed.plot(t, [sample.missed for sample in samples], color=BLUE)
+    missed.set_ylabel("periods skipped")
+    missed.set_ylim(bottom=0.0)
+    missed.set_xlabel("minutes")
+    for axes in (memory, trip, missed):
+        axes.grid(color=GREY, alpha=0.2)
+    figure.savefig(path, dpi=110)

@@ -51,7 +51,7 @@ class Sample(NamedTuple):
     unanswered: float  # share of the states since the look before
 
 
-def judged(samples: list[Sample], names: tuple[str, ...], period: float) -> list[Check]:
+def check_samples(samples: list[Sample], names: tuple[str, ...], period: float) -> list[Check]:
     """The checks of a soak: `names` of the processes, `period` [s] of a tick."""
     late = [sample for sample in samples if sample.t >= SETTLED * samples[-1].t]
     checks = []

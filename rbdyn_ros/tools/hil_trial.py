@@ -5,11 +5,14 @@ sees of them.
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
@@ -18,7 +21,10 @@ from std_srvs.srv import Trigger
 
 from rbdyn_ros.evaluation.trial.trial import Trial
 from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.process import POLITE
+from rbdyn_ros.ros.recording.bag_qos import matching
+from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
@@ -36,10 +42,12 @@ STILL = 10.0  # [s] without a new state, while time should run, after which it g
 class HilTrial:
     """A context; at its end the nodes are interrupted."""
 
-    def __init__(self, parameters: list, log: Path):
+    def __init__(self, parameters: list, log: Path, declared: Mapping[str, Any]):
         """`parameters`: words of the ROS command line for both nodes, whose output goes into the
-        file `log`.
+        file `log`; `declared`: values of the plant and of monitor.plant.*, for `PlantWatch`.
         """
+        self.plant = PlantWatch(declared)
+        self.plant.origin = EPOCH_NS
         self.figures: dict[str, float] = {}  # of the newest /diagnostics of the bridge
         self.bridge, self.failure = "", ""  # ~/status of the bridge
         self._processes = NodeProcesses(parameters, log)
@@ -59,6 +67,19 @@ class HilTrial:
             0,
             0,
         )
+        self._polled = Polled(self._node)
+        self._arrived: list[tuple[Taken, Callable[[bytes], None]]] = []
+        for kind, topic, take in (
+            (Odometry, "odometry", self.plant.odometry),
+            (WrenchStamped, "cart/command", self.plant.command),
+        ):
+            self._polled.listen(
+                kind,
+                topic,
+                lambda taken, take=take: self._arrived.append((taken, take)),
+                matching([qos.OFFERED]),
+                raw=True,
+            )
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
@@ -85,6 +106,7 @@ class HilTrial:
         while self._topic_observer.stamp < end and not interrupted() and not self.failure:
             self._executor.spin_once(timeout_sec=0.02)
             self._topic_observer.look()
+            self._watch()
             playing = self._topic_observer.simulator == PLAYING
             if playing and math.isnan(began):
                 began = time.monotonic()
@@ -99,6 +121,7 @@ class HilTrial:
                 )
             )
         self._settle()
+        self.plant.close()
         return self._topic_observer.trial(
             EPOCH_NS,
             end,
@@ -106,6 +129,13 @@ class HilTrial:
             failure=self.failure,
             interrupted=bool(interrupted()),
         )
+
+    def _watch(self) -> None:
+        """Pass on what has arrived for the watch of the plant, in the order of its arrival."""
+        self._polled.empty()
+        for taken, take in sorted(self._arrived, key=lambda entry: entry[0].received):
+            take(taken.message)
+        self._arrived.clear()
 
     def _settle(self) -> None:
         """Wait for the newest diagnostics: they come once per second."""

@@ -62,7 +62,7 @@ class Kills:
             self._kill(VICTIMS[k % len(VICTIMS)], may_be_early=k >= len(VICTIMS))
             for k in range(number)
         ]
-        return kills, judged(kills)
+        return kills, check_kills(kills)
 
     def _kill(self, victim: str, may_be_early: bool) -> Kill:
         early = may_be_early and victim != "recorder" and self._random.random() < EARLY
@@ -129,7 +129,7 @@ class Kills:
             return float(saved.messages), max(0.0, (at - reader.end_time) * 1e-9)
 
 
-def judged(kills: list[Kill]) -> list[Check]:
+def check_kills(kills: list[Kill]) -> list[Check]:
     """The checks; the watchdog's timeout is that of the shipped parameters.
 
     A command may answer a state as old as the timeout, and then counts for as long: however busy

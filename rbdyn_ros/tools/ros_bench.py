@@ -25,9 +25,8 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.progress import estimate
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
-from rbdyn_ros.ros.process import SWITCH_INTERVAL
+from rbdyn_ros.ros.process import SWITCH_INTERVAL, events_executor
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.ros.topic_observer import CONTROLLER, GIVEN_UP
 from rbdyn_ros.schema import flat

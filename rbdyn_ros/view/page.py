@@ -16,6 +16,7 @@ import time
 import traceback
 import webbrowser
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import redirect_stdout, suppress
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -33,6 +34,7 @@ from rbdyn_ros.view.server import Writer, start
 from rbdyn_ros.view.toolbar import Toolbar
 
 PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next
+FAREWELL_TIME = 0.3  # [s] once viser is stopped it sends no more
 FAREWELL = "Start it again as before; this page then connects by itself."
 CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
 # on an upright screen, whose lower half the panel covers
@@ -51,10 +53,17 @@ class Grab(NamedTuple):
 
 
 class Part:
-    """What is written less often than the scene."""
+    """What is written less often than the scene: at most once in `period` [s]."""
 
     def __init__(self, period: float, write: Callable[[SceneState | None], None]):
-        self.period, self.write, self.due = period, write, 0.0
+        self._period, self._write, self._due = period, write, 0.0
+
+    def write_if_due(self, state: SceneState | None) -> None:
+        """Write, if the time has come."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + self._period
+            self._write(state)
 
 
 class Page:
@@ -78,10 +87,12 @@ class Page:
         self.frames = 0  # drawn so far
         self._lay_out()
         self._parts = (
-            Part(PLOT_PERIOD, lambda state: self._write(self._draw_plots)),
-            Part(WORD_PERIOD, lambda state: self._write(self._toolbar.draw, state)),
-            Part(PANEL_PERIOD, lambda state: self._panel.refresh()),
+            Part(PLOT_PERIOD, lambda state: self._draw_plots()),
+            Part(WORD_PERIOD, self._toolbar.draw),
         )
+        self._panel_part = Part(PANEL_PERIOD, lambda state: self._panel.refresh())
+        self._last_frame: Future[None] = Future()
+        self._last_frame.set_result(None)
 
     def begin(self) -> None:
         """Draw from now on."""
@@ -92,6 +103,7 @@ class Page:
         self._ended.set()
         with suppress(RuntimeError, TimeoutError):  # it has stopped already
             self._write(self._say_farewell)
+            time.sleep(FAREWELL_TIME if self.browsers else 0.0)
         if self._thread.is_alive():
             self._thread.join(timeout=2.0)
         self._panel.close()
@@ -225,14 +237,18 @@ class Page:
             self._plots.sample(state)
         if not self._server.get_clients():
             return False
-        if state is not None:
-            self._write(self._draw, state)
-        now = time.monotonic()
-        for part in self._parts:
-            if now >= part.due:
-                part.due = now + part.period
-                part.write(state)
+        if self._last_frame.done():  # else this one is dropped
+            self._last_frame.result()
+            self._last_frame = self._write.begin(self._draw_due, state)
+        self._panel_part.write_if_due(state)
         return True
+
+    def _draw_due(self, state: SceneState | None) -> None:
+        """Draw a state, and what is written less often when it is due."""
+        if state is not None:
+            self._draw(state)
+        for part in self._parts:
+            part.write_if_due(state)
 
     def _draw(self, state: SceneState) -> None:
         grab, spring = self._grab, None

@@ -9,7 +9,7 @@ from typing import Any
 
 import viser
 
-from rbdyn_ros.schema import Parameter, expected, format_value
+from rbdyn_ros.schema import Parameter, describe_allowed, format_value
 from rbdyn_ros.view.scene import Control, Source
 from rbdyn_ros.view.server import Writer
 
@@ -177,7 +177,7 @@ def _input(gui: viser.GuiApi, control: Control) -> Any:
 def _hint(parameter: Parameter) -> str:
     """What the parameter does, what is allowed, and its default."""
     default = format_value(parameter.default, parameter.unit)
-    return f"{parameter.description} Allowed: {expected(parameter)}; default {default}."
+    return f"{parameter.description} Allowed: {describe_allowed(parameter)}; default {default}."
 
 
 def _step(width: float) -> float:

@@ -8,7 +8,6 @@ import csv
 import math
 import threading
 import time
-import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rbdyn_ros.files import read_arrays
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import scene
 from rbdyn_ros.view.scene import Capabilities, SceneState, Shape
@@ -72,12 +72,10 @@ def _from_csv(path: Path) -> Table:
 
 
 def _from_npz(path: Path) -> Table:
+    arrays = read_arrays(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: np.asarray(file[name], float) for name in file.files}
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        return {name: np.asarray(array, float) for name, array in arrays.items()}
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: it is no .npz file of numbers: {error}") from None
 
 

@@ -93,6 +93,10 @@ class Writer:
         """
         if _running_loop() is self._loop:
             return act(*arguments)
+        return self.begin(act, *arguments).result(PATIENCE)
+
+    def begin(self, act: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Begin `act(*arguments)` and do not wait; RuntimeError once the server has stopped."""
         done: Future[T] = Future()
 
         def run() -> None:
@@ -102,7 +106,7 @@ class Writer:
                 done.set_exception(error)
 
         self._loop.call_soon_threadsafe(run)
-        return done.result(PATIENCE)
+        return done
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

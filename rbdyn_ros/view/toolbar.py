@@ -18,6 +18,7 @@ from rbdyn_ros.view.server import Writer
 
 RATES = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
 SHOWN = 14  # newest events in words
+LINES = 5  # of the words above the buttons: two on the state, three for what is wrong
 Refuse = Callable[[Any, str, str], None]
 _BAD, _WARN, _GOOD, _IDLE = "#c62828", "#b26a00", "#2e7d32", "#546e7a"
 
@@ -39,7 +40,7 @@ class Toolbar:
 
     def draw(self, state: SceneState | None) -> None:
         """Write what has changed."""
-        self._write("words", self._words, "content", words(self._source.title, state))
+        self._write("words", self._words, "content", words(self._source, state))
         if state is None:
             return
         is_playing = state.status.startswith("playing")
@@ -179,12 +180,14 @@ class Toolbar:
             setattr(handle, name, value)
 
 
-def words(title: str, state: SceneState | None) -> str:
-    """How it stands, as HTML: status, problems with what to do, faults."""
-    head = f"<b>{html.escape(title)}</b>"
+def words(source: Source, state: SceneState | None) -> str:
+    """How it stands, as HTML: status, problems with what to do, faults; where nothing is wrong,
+    what a person can do.
+    """
+    head = f"<b>{html.escape(source.title)}</b>"
     if state is None:
         waiting = "Waiting for the first state."
-        return _box(f"{head}<br><span style='color:{_IDLE}'>{waiting}</span>")
+        return _box(f"{head}<br><span style='color:{_IDLE}'>{waiting}</span>", LINES)
     lines = [f"{head} &nbsp; {_status(state.status)} &nbsp; t = {state.time:.2f} s"]
     tilt, cart = math.degrees(state.tilt), state.cart
     lines.append(f"tilt {tilt:.1f}&deg;, cart ({cart[0]:.2f}, {cart[1]:.2f}) m")
@@ -194,7 +197,12 @@ def words(title: str, state: SceneState | None) -> str:
         lines.append(f"<span style='color:{color}'><b>{what}</b> {advice}</span>")
     if state.faults:
         lines.append(f"Faults: {html.escape(', '.join(state.faults))}")
-    return _box("<br>".join(lines))
+    if not state.problems and not state.faults:
+        can = source.capabilities
+        hints = ["Drag the rod or the cart to pull it."] if can.push else []
+        hints += ["Click the plane to send the cart there."] if can.set_point else []
+        lines.append(f"<span style='color:{_IDLE}'>{' '.join(hints)}</span>")
+    return _box("<br>".join(lines), LINES)
 
 
 def _status(status: str) -> str:
@@ -202,5 +210,11 @@ def _status(status: str) -> str:
     return f"<span style='color:{color}'>{html.escape(status or 'unknown')}</span>"
 
 
-def _box(content: str) -> str:
-    return f"<div style='font-size:0.8em;line-height:1.45;padding:0.4em 0.9em'>{content}</div>"
+def _box(content: str, lines: int = 0) -> str:
+    """Text of the panel; of `lines` lines, whatever it says, where that is given: the rest is
+    scrolled to, so that nothing below it moves.
+    """
+    style = "font-size:0.8em;line-height:1.45;padding:0 0.9em;margin:0.4em 0"
+    if lines:
+        style += f";height:{1.45 * lines:g}em;overflow-y:auto"
+    return f"<div style='{style}'>{content}</div>"

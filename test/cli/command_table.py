@@ -5,9 +5,11 @@ A new one that is not in it fails test_robustness.py.
 
 import functools
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +27,7 @@ FILE, FOLDER, FRESH = (
 )  # kinds of outputs: a fresh folder must be new or empty
 # kinds of inputs
 YAML, LAW, BAG, RUN, KEY = "parameters.yaml", "law.py", "bag", "run.csv", "board.key"
+ENTRY = "entry"
 MOMENTS = 10
 BEFORE = "what was there before\n"
 LIMIT = 400.0  # [s] for a process on a loaded machine
@@ -50,6 +53,16 @@ SLOW_SWEEP = (
 QUICK_SWEEP = "params_files: [pendulum.yaml]\nduration: 0.1\nstart.tilt: {grid: [-20, 20, 3]}\n"
 SUITE = "rows: {A: {measure: release, settings: {tilt: 2}, require: [settling_time <= 5]}}\n"
 COMMANDS = {
+    "bode": Command(
+        ("--periods", "1000"),
+        {
+            "--out": ("response.csv", FILE),
+            "--json": ("margins.json", FILE),
+            "--picture": ("bode.png", FILE),
+        },
+        {"--params-file": YAML, "--controller": LAW},
+        short=("--band", "1,20", "--periods", "1"),
+    ),
     "demo": Command(
         ("--duration", "100"),
         {"--out": ("demo", FRESH)},
@@ -60,7 +73,7 @@ COMMANDS = {
     ),
     "evaluate": Command(
         ("--controller", "lqr", "--rows", "S3,S4", "--jobs", "1"),
-        {"--out": ("scored", FRESH)},
+        {"--out": ("scored", FRESH), "--entry": ("entered", FRESH)},
         {"--params-file": YAML, "--suite": YAML, "--controller": LAW},
         short=("--controller", "lqr", "--suite", "suite.yaml", "--jobs", "1"),
         lasts=4.0,
@@ -92,6 +105,24 @@ COMMANDS = {
         ros=True,
         lasts=4.0,
         codes=(0, 1),
+    ),
+    "identify": Command(
+        ("moved.csv", "--segment", "0.5"),
+        {
+            "--out": ("plant.yaml", FILE),
+            "--json": ("fit.json", FILE),
+            "--report": ("fit.html", FILE),
+            "--design": ("excitation.yaml", FILE),
+        },
+        {"--params-file": YAML, "--controller": LAW, "recordings": RUN},
+        short=("moved.csv", "--fit", "cart.mass", "--band", "1,5"),
+    ),
+    "leaderboard": Command(
+        ("entry",),
+        {"--out": ("board", FRESH)},
+        {"entries": ENTRY, "--verify": ENTRY},
+        short=("entry",),
+        lasts=1.0,
     ),
     "parameters": Command((), {}, {}, short=("rod",), lasts=1.0),
     "repair": Command(("bag",), {"--out": ("saved", FRESH)}, {"bag": BAG}, short=("bag",)),
@@ -142,11 +173,17 @@ OF_MODEL = (
     "--out",
     "run.csv",
 )  # work with --model
+ENTERED = ("--controller", "lqr", "--rows", "B1", "--jobs", "1")  # work with --entry
 OF_FILES = (
     "--out",
+    "--entry",
+    "--verify",
+    "entries",
     "--json",
     "--events",
     "--picture",
+    "--report",
+    "--design",
     "--model",
     "--params-file",
     "--suite",
@@ -155,6 +192,7 @@ OF_FILES = (
     "file",
     "bag",
     "runs",
+    "recordings",
 )
 
 
@@ -184,8 +222,20 @@ def with_inputs(folder: Path) -> Path:
     (folder / "slow.yaml").write_text(SLOW_SWEEP)
     (folder / "quick.yaml").write_text(QUICK_SWEEP)
     (folder / "suite.yaml").write_text(SUITE)
+    (folder / "moved.csv").write_bytes(moved())
     make_bag(folder / "bag", 200)
+    shutil.copytree(ROOT / "benchmarks" / "leaderboard" / "pd", folder / ENTRY)
     return folder
+
+
+@functools.cache
+def moved() -> bytes:
+    """A table of a motion that says something of the plant."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "moved.csv"
+        words = ["--controller", "tracking", "--duration", "8", "--out", str(out)]
+        assert program.main(["simulate", *words]) == 0
+        return out.read_bytes()
 
 
 def make_bag(path: Path, count: int) -> Path:
@@ -218,8 +268,11 @@ def environment(folder: Path | None = None) -> dict:
 def given(name: str, option: str, value: str, work: tuple | None = None) -> list:
     """The words of a command with one option, or its positional argument, set to `value`."""
     command = COMMANDS[name]
-    special = {"--events": IMPACTS, "--picture": OF_MODEL, "--model": OF_MODEL}.get(option)
+    of_simulate = {"--events": IMPACTS, "--picture": OF_MODEL, "--model": OF_MODEL}
+    special = of_simulate.get(option) if name == "simulate" else None
     words = list(special or (command.work if work is None else work))
+    if option in ("--entry", "--verify"):
+        words = list(ENTERED) if option == "--entry" else []
     if special and work:
         words[1] = "0.1" if option == "--events" else "1"  # [s]
     if not option.startswith("--"):

@@ -22,7 +22,7 @@ from matplotlib.image import imread  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 
 from rbdyn_ros.__main__ import main  # noqa: E402
-from rbdyn_ros.tools.demo_plan import demo_plan  # noqa: E402
+from rbdyn_ros.tools.demo_run import demo_plan  # noqa: E402
 
 TIMEOUT = 120.0  # [s] a loaded machine may compile first
 TICK = 2_000_000  # [ns] of the state topics

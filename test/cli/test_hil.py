@@ -22,6 +22,7 @@ pytest.importorskip(
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.__main__ import main  # noqa: E402
+from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
 from rbdyn_ros.wire.emulated_board import missing_tools  # noqa: E402
 
 from ..wire.clients import program  # noqa: E402
@@ -35,6 +36,41 @@ PARAMETERS = """
     lockstep: {enabled: true, timeout: 20.0, reaction: hold}
 /pendulum_hil:
   ros__parameters: {link_timeout: 5.0}
+"""
+
+NOISY = """
+/**:
+  ros__parameters:
+    joint: {damping: 0.2}
+    lockstep: {enabled: true, timeout: 20.0, reaction: hold}
+    real_time_factor: 4.0
+    integrator: {step: 0.002}
+    rates: {state: 250.0}
+    faults: {noise: {cart: 0.0005, cart_velocity: 0.002, angle: 0.0005, rate: 0.005}}
+/pendulum_hil:
+  ros__parameters: {link_timeout: 5.0}
+"""
+WEAKENED = 15.0  # [s] when the drive begins to lose a fifth of its force
+WEAKEN = """
+import rclpy
+from nav_msgs.msg import Odometry
+from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
+
+rclpy.init()
+node, times = rclpy.create_node("weakener"), [0.0]
+def listen(message):
+    times.append(message.header.stamp.sec - {epoch} + 1e-9 * message.header.stamp.nanosec)
+node.create_subscription(Odometry, "odometry", listen, 1)
+client = AsyncParameterClient(node, "pendulum_simulator")
+while times[-1] < {begin}:
+    rclpy.spin_once(node)
+before, answer = times[-1], client.set_parameters([Parameter("faults.actuator.loss", value=0.2)])
+rclpy.spin_until_future_complete(node, answer)
+assert answer.result().results[0].successful
+for _ in range(3):
+    rclpy.spin_once(node)
+print(before, times[-1])
 """
 
 
@@ -102,6 +138,31 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
             and heard["malformed"] <= 2
             and heard["lost"] < 0.01 * heard["accepted"]
         )
+
+
+def test_the_trial_names_the_number_of_the_plant_that_changes(started, tmp_path):
+    client, params, file = (
+        program(tmp_path),
+        tmp_path / "trial.yaml",
+        tmp_path / "trial.json",
+    )
+    params.write_text(NOISY)
+    port, environment = str(49000 + os.getpid() % 1000), {**os.environ, **alone()}
+    started([str(client), "controller", "--udp", "127.0.0.1", port])
+    weaken = WEAKEN.format(epoch=EPOCH_NS // 10**9, begin=WEAKENED)
+    weakener = started([sys.executable, "-c", weaken], env=environment)
+    options = ["--udp", port, "--duration", "34", "--params-file", params, "--json", file]
+    trial = started([sys.executable, "-m", "rbdyn_ros", "hil", *options], env=environment)
+    said = trial.communicate(timeout=TIMEOUT)[0]
+    assert trial.returncode == 0, said
+    before, after = map(float, weakener.communicate(timeout=10.0)[0].split())
+    watched = json.loads(file.read_text())["plant"]
+    assert watched["summary"] in said and watched["lost"] == 0, said
+    assert len(watched["changes"]) == 1, (said, before, after)
+    [change] = watched["changes"]
+    assert before - 1.5 < change["since"] < after + 1.5 and change["named"] < after + 12.0
+    gain = {estimate["name"]: estimate for estimate in change["estimates"]}["gain"]
+    assert abs(gain["after"] - 0.8) < 4.0 * gain["deviation"] < 0.1
 
 
 def test_an_emulated_board_balances(started, tmp_path):

@@ -147,7 +147,7 @@ def test_help_does_not_wait_for_what_is_slow_to_import():
 def test_parameters_lists_all_of_them(capsys):
     assert program.main(["parameters"]) == 0
     text = capsys.readouterr().out
-    assert all(f"  {name} = " in text for name in tables.known())
+    assert all(f"  {name} = " in text for name in tables.all_parameters())
     assert "Control law lqr\n  lqr.position_weight = 40.0 1/m^2\n" in text
 
 

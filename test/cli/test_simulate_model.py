@@ -347,3 +347,34 @@ def test_colliders_of_a_file_fall_on_each_other(simulate):
     Path("pile.yaml").write_text(Path("pile.yaml").read_text().replace("whole_steps: true\n", ""))
     code, _, err = simulate("--model", "pile.yaml", "--duration", "0.5")
     assert code == 2 and "there are colliders, but whole_steps is False" in err
+
+
+def test_round_colliders_of_a_file_lie_and_stand(simulate):
+    """A cylinder stands on a box, on it lies a capsule."""
+    Path("round.yaml").write_text(
+        "whole_steps: true\ncolliders: {friction: 0.5}\n"
+        "bodies:\n"
+        "  drum: {shape: cylinder, radius: 0.2, length: 0.3, mass: 1, position: [0, 0, 0.15]}\n"
+        "  pill: {shape: capsule, radius: 0.05, from: [-0.1, 0, 0.36], to: [0.1, 0, 0.36], "
+        "mass: 1}\n"
+        "geoms: {table: {shape: box, size: [1, 1, 0.2], position: [0, 0, -0.1]}}\n"
+    )
+    assert simulate("--model", "round.yaml", "--duration", "0.5", "--step", "0.002")[0] == 0
+    rows = table()
+    assert rows["drum.z"][-1] == pytest.approx(0.15, abs=1e-9)
+    assert rows["pill.z"][-1] == pytest.approx(0.35, abs=1e-9)
+    assert rows["drum/table.Pz"][-1] == pytest.approx(2.0 * 9.81 * 0.002, rel=1e-6)
+
+
+def test_colliders_of_a_urdf_stand_on_the_ground(simulate):
+    """The wheels of the rover, cylinders on axles that overlap its base, carry it."""
+    pytest.importorskip("urdf_parser_py")
+    Path("rover.yaml").write_text(
+        f"urdf: {ROOT / 'config/models/rover.urdf'}\nwhole_steps: true\n"
+        "colliders: {friction: 0.8}\ngeoms: {ground: {shape: plane}}\n"
+    )
+    assert simulate("--model", "rover.yaml", "--duration", "0.5", "--step", "0.002")[0] == 0
+    rows = table()
+    falling = [name for name in rows if name.endswith("/ground.Pz")]
+    assert len(falling) == 3
+    assert sum(rows[name][-1] for name in falling) == pytest.approx(6.1 * 9.81 * 0.002, rel=1e-2)

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.size import is_sentence
 from rbdyn_ros.parameters import tables
-from rbdyn_ros.schema import check, expected
+from rbdyn_ros.schema import check, describe_allowed
 
 ALL = [parameter for table in tables.TITLED.values() for parameter in table]
 
@@ -18,12 +18,12 @@ def test_every_default_passes_its_own_check(parameter):
 def test_every_parameter_is_described_in_sentences(parameter):
     """They begin with a verb: "Sets the mass of the cart."."""
     assert is_sentence(parameter.description)
-    assert expected(parameter)
+    assert describe_allowed(parameter)
 
 
 @pytest.mark.parametrize("node", tables.NODES)
 def test_no_node_has_two_parameters_of_one_name(node):
-    assert len(tables.known(node)) == len(tables.NODES[node])
+    assert len(tables.all_parameters(node)) == len(tables.NODES[node])
 
 
 def test_no_parameter_is_also_a_group():

@@ -20,7 +20,7 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from rbdyn_ros.ros.diagnostics import ERROR, WARN  # noqa: E402
-from rbdyn_ros.ros.hil.hil_controller import NO_ANSWER  # noqa: E402
+from rbdyn_ros.ros.hil.hil_bridge import NO_ANSWER  # noqa: E402
 from rbdyn_ros.ros.messages.messages import (  # noqa: E402
     nanoseconds,
     xyz,

@@ -77,6 +77,67 @@ def test_a_report_that_cannot_be_written_is_said_in_full(graph):
     )
 
 
+def test_the_monitor_names_the_number_of_the_plant_that_changes(graph):
+    """The drive loses a fifth of its force in the middle of a run with noise."""
+    from rclpy.parameter import Parameter
+
+    from rbdyn_ros.ros.recording.monitor import Monitor
+    from rbdyn_ros.simulation.plant import EPOCH_NS
+
+    heard, folder = graph.listen(DiagnosticArray, "/diagnostics"), graph.directory / "report"
+    noise = dict(cart=0.0005, cart_velocity=0.002, angle=0.0005, rate=0.005)
+    plant = {"cart__damping": 0.5, "joint__damping": 0.2}
+    monitor = graph._start(Monitor, {"monitor__path": str(folder), **plant})
+    simulator = graph.simulator(
+        lockstep__enabled=True,
+        lockstep__timeout=60.0,
+        real_time_factor=0.0,
+        rates__state=100.0,
+        integrator__step=0.002,
+        **{f"faults__noise__{of}": size for of, size in noise.items()},
+        **plant,
+    )
+    graph.controller(controller="tracking", tracking__path="eight", period=0.01, **plant)
+
+    def simulated(seconds: float) -> bool:
+        return simulator.runner.plant.stamp > EPOCH_NS + round(1e9 * seconds)
+
+    graph.until(lambda: simulated(15.0))
+    assert monitor.plant.sentences() == []
+    loss = Parameter("faults.actuator.loss", value=0.2)
+    assert simulator.set_parameters([loss])[0].successful
+    since = (simulator.runner.plant.stamp - monitor.plant.origin) * 1e-9
+    graph.until(lambda: monitor.plant.changes or simulated(30.0))
+    [change] = monitor.plant.changes
+    [estimate] = change.estimates
+    assert estimate.name == "gain" and estimate.after == pytest.approx(0.8, abs=0.01)
+    assert abs(change.since - since) < 0.5 and change.named < since + 10.0
+    said = []
+
+    def plant_is_named() -> bool:
+        said[:] = [status for message in heard for status in message.status]
+        said[:] = [status for status in said if status.name == "pendulum_monitor: plant"]
+        return bool(said) and "less force since t" in said[-1].message
+
+    graph.until(plant_is_named)
+    assert said[-1].level == b"\x01" and monitor.plant.lost == 0
+    monitor.close()
+    report = json.loads((folder / "monitor.json").read_text())
+    assert report["plant"]["summary"] in report["findings"] and report["verdict"] != "fine"
+    assert report["plant"]["changes"][0]["estimates"][0]["name"] == "gain"
+    assert "less force since t" in (folder / "monitor.html").read_text()
+
+
+def test_a_monitor_that_cannot_watch_the_plant_says_why(graph):
+    from rbdyn_ros.ros.recording.monitor import Monitor
+
+    heard = graph.listen(DiagnosticArray, "/diagnostics")
+    graph._start(Monitor, {"monitor__state": "joint_states", "monitor__path": "/dev/null/x"})
+    graph.until(lambda: line(heard))
+    [said] = [s for s in heard[-1].status if s.name == "pendulum_monitor: plant"]
+    assert said.message == "not watched: it takes monitor.state: odometry"
+
+
 @pytest.mark.parametrize("nanoseconds", [0, 1, 999_999_999, 12_345_678_901_234_567])
 def test_the_stamp_is_read_from_the_bytes(nanoseconds):
     from rclpy.serialization import serialize_message

@@ -18,19 +18,24 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from rbdyn_ros.interrupts import blocked  # noqa: E402
-from rbdyn_ros.ros.executor import events_executor  # noqa: E402
+from rbdyn_ros.interrupts import block  # noqa: E402
 from rbdyn_ros.ros.messages import polled  # noqa: E402
 from rbdyn_ros.ros.messages.polled import Polled  # noqa: E402
 from rbdyn_ros.ros.parameters import _read_overrides  # noqa: E402
+from rbdyn_ros.ros.process import events_executor  # noqa: E402
 from rbdyn_ros.ros.recording.recorder import Recorder  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 # by file: the modules and attributes that it may use; of the kernels' files by their prefix alone
-KERNELS = {"rbdyn_ros/kernel.py", "rbdyn_ros/kernel_parts.py", "rbdyn_ros/mechanics/arena.py"}
+KERNELS = {
+    "rbdyn_ros/kernel.py",
+    "rbdyn_ros/kernel_parts.py",
+    "rbdyn_ros/mechanics/arena.py",
+    "rbdyn_ros/numerics/dual.py",
+}
 USED = {
     "rbdyn_ros/interrupts.py": {"multiprocessing.resource_tracker"},
-    "rbdyn_ros/ros/executor.py": {"rclpy.experimental"},
+    "rbdyn_ros/ros/process.py": {"rclpy.experimental"},
     "rbdyn_ros/ros/messages/polled.py": {"take_message"},
     "rbdyn_ros/ros/messages/native_publisher.py": {"rcl_publish_serialized_message"},
     "rbdyn_ros/ros/parameters.py": {"_parameter_overrides"},
@@ -126,6 +131,6 @@ def test_without_chunks_the_bag_is_written_at_its_end(ros, monkeypatch, tmp_path
 
 def test_without_ensure_running_signals_are_still_blocked(monkeypatch):
     monkeypatch.delattr(resource_tracker, "ensure_running")
-    with blocked():
+    with block():
         assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

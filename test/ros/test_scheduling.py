@@ -15,7 +15,7 @@ pytest.importorskip(
 )
 
 from rbdyn_ros.parameters.tables import lookup  # noqa: E402
-from rbdyn_ros.ros import scheduling  # noqa: E402
+from rbdyn_ros.ros import process  # noqa: E402
 from rbdyn_ros.schema import check  # noqa: E402
 
 VALUES = {"process.nice": 0, "process.fifo": 0, "process.processors": "", "process.gc": "on"}
@@ -24,7 +24,7 @@ HERE = sorted(os.sched_getaffinity(0))
 
 def in_a_process(code: str) -> str:
     """What Python code prints in a process of its own."""
-    head = f"import os, gc, threading; from rbdyn_ros.ros import scheduling; VALUES = {VALUES}\n"
+    head = f"import os, gc, threading; from rbdyn_ros.ros import process; VALUES = {VALUES}\n"
     return subprocess.run(
         [sys.executable, "-c", head + code],
         capture_output=True,
@@ -36,7 +36,7 @@ def in_a_process(code: str) -> str:
 
 @pytest.mark.parametrize("text, numbers", [("3", {3}), ("0,2-4", {0, 2, 3, 4}), ("1-1", {1})])
 def test_lists_of_processors(text, numbers):
-    assert scheduling.processors(text) == numbers
+    assert process.processors(text) == numbers
 
 
 @pytest.mark.parametrize("text", ["a", "1,", "-1", "1-", "0..3"])
@@ -49,12 +49,13 @@ def test_every_thread_is_pinned_and_later_ones_too():
     code = f"""
 begin = threading.Event()
 early = threading.Thread(target=begin.wait, daemon=True); early.start()
-scheduling.apply({{**VALUES, 'process.processors': '{HERE[0]}', 'process.nice': 3}}, print)
+process.apply_scheduling({{**VALUES, 'process.processors': '{HERE[0]}', 'process.nice': 3}}, print)
 late = threading.Thread(target=begin.wait, daemon=True); late.start()
 for thread in map(int, os.listdir('/proc/self/task')):
     print(os.sched_getaffinity(thread) == {{{HERE[0]}}}, os.getpriority(os.PRIO_PROCESS, thread))
 """
-    assert in_a_process(code).splitlines() == ["True 3"] * 3
+    threads = in_a_process(code).splitlines()  # those of libraries too
+    assert len(threads) >= 3 and set(threads) == {"True 3"}
 
 
 def test_a_processor_that_is_not_there_is_a_sentence():
@@ -63,7 +64,7 @@ def test_a_processor_that_is_not_there_is_a_sentence():
         match=f"process.processors is {HERE[-1]}-900; this "
         f"process may not have .*, only {HERE[0]}",
     ):
-        scheduling.apply({**VALUES, "process.processors": f"{HERE[-1]}-900"}, print)
+        process.apply_scheduling({**VALUES, "process.processors": f"{HERE[-1]}-900"}, print)
 
 
 @pytest.mark.parametrize("asked", [{"process.fifo": 50}, {"process.nice": -5}])
@@ -74,7 +75,7 @@ def test_what_is_refused_is_said_once_and_it_goes_on(asked, monkeypatch):
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
     monkeypatch.setattr(os, "setpriority", refuse)
     said = []
-    scheduling.apply({**VALUES, **asked}, said.append)
+    process.apply_scheduling({**VALUES, **asked}, said.append)
     ((name, value),) = asked.items()
     assert (
         len(said) == 1
@@ -87,7 +88,7 @@ def test_what_is_refused_is_said_once_and_it_goes_on(asked, monkeypatch):
 @pytest.mark.parametrize("word, collects", [("on", True), ("freeze", True), ("off", False)])
 def test_the_collector(word, collects):
     code = (
-        f"before = gc.get_freeze_count(); scheduling.settle({{**VALUES, 'process.gc': "
+        f"before = gc.get_freeze_count(); process.settle_collector({{**VALUES, 'process.gc': "
         f"'{word}'}}); print(gc.isenabled(), gc.get_freeze_count() > before)"
     )
     assert in_a_process(code) == f"{collects} {word != 'on'}"

@@ -94,7 +94,7 @@ def test_a_push_is_the_force_at_the_grabbed_point(graph, viewer):
 
     graph.until(pushed)
     acting = simulator.runner.plant.input.disturbance
-    axis = unit_quaternion.rotated(tuple(simulator.runner.plant.q[2:]), (0.0, 0.0, 1.0))
+    axis = unit_quaternion.rotate(tuple(simulator.runner.plant.q[2:]), (0.0, 0.0, 1.0))
     assert acting[:3] == pytest.approx(force)
     torque = vec.cross(vec.scale(height, axis), force)  # about the joint, where it is applied
     assert acting[3:6] == pytest.approx(torque, abs=0.02) and acting[8] == 0.0

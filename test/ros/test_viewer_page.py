@@ -41,7 +41,7 @@ def serve(graph, port: int) -> subprocess.Popen:
 
 
 def press(tab, name: str) -> None:
-    """Press a button where it is by then: words above it may push it down meanwhile."""
+    """Press a button without the pointer, which a busy browser moves late."""
     tab.get_by_role("button", name=name, exact=True).first.evaluate("element => element.click()")
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.tools import endurance_figure
-from rbdyn_ros.tools.endurance_limits import Check, Sample, judged
+from rbdyn_ros.tools import endurance
+from rbdyn_ros.tools.endurance_limits import Check, Sample, check_samples
 
 TICK = 0.002
 
@@ -32,7 +32,7 @@ def failed(**options) -> list:
     """The names of the checks that a run does not pass."""
     return [
         check.name
-        for check in judged(run(**options), ("simulator", "controller"), TICK)
+        for check in check_samples(run(**options), ("simulator", "controller"), TICK)
         if not check.ok
     ]
 
@@ -64,5 +64,5 @@ def test_what_is_not_known_proves_nothing():
 
 
 def test_the_picture_is_drawn(tmp_path):
-    endurance_figure.write(run(n=50), ("simulator", "controller"), tmp_path / "soak.png")
+    endurance.draw_figure(run(n=50), ("simulator", "controller"), tmp_path / "soak.png")
     assert (tmp_path / "soak.png").stat().st_size > 10_000

@@ -9,7 +9,7 @@ import pytest
 
 from rbdyn_ros.evaluation.latency import latency_limits, latency_report
 from rbdyn_ros.evaluation.latency.latency import KEPT, SLOTS, Latency, Trend
-from rbdyn_ros.parameters.nodes import MONITOR
+from rbdyn_ros.parameters.monitor import MONITOR
 
 MS = 1_000_000
 LIMITS = {parameter.name: parameter.default for parameter in MONITOR}

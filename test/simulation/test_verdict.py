@@ -13,7 +13,7 @@ from rbdyn_ros.evaluation.trial import trial_figure
 from rbdyn_ros.evaluation.trial.trial import Trial, axis, tilt
 from rbdyn_ros.evaluation.trial.trial_figure import summary
 from rbdyn_ros.evaluation.trial.verdict import settling, verdict
-from rbdyn_ros.tools.demo_plan import PUSH, Push, demo_plan, leaning
+from rbdyn_ros.tools.demo_run import PUSH, Push, demo_plan, leaning
 
 NOTHING = np.empty(0)
 

@@ -7,6 +7,7 @@ import threading
 import time
 import urllib.parse
 import webbrowser
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from viser.infra._async_message_buffer import AsyncMessageBuffer  # noqa: E402
 from rbdyn_ros.view.offline import OfflineLoop  # noqa: E402
 from rbdyn_ros.view.page import Page, spring_force  # noqa: E402
 from rbdyn_ros.view.recording import Recording  # noqa: E402
-from rbdyn_ros.view.scene import REFUSED, Shape  # noqa: E402
+from rbdyn_ros.view.scene import REFUSED, Problem, Shape  # noqa: E402
 from rbdyn_ros.view.selection import Selection  # noqa: E402
 
 LIGHT = {"rate": 20.0, "shadows": False}  # for a browser without a graphics card
@@ -100,7 +101,7 @@ def rod(tab) -> np.ndarray:
 
 
 def press(tab, name: str) -> None:
-    """Press a button where it is by then: words above it may push it down meanwhile."""
+    """Press a button without the pointer, which a busy browser moves late."""
     tab.get_by_role("button", name=name, exact=True).first.evaluate("element => element.click()")
 
 
@@ -227,6 +228,15 @@ def test_a_refused_value_is_said_and_goes_back(tab, loop):
     refusal = tab.get_by_text("it must be a finite number > 0").first
     assert enter(tab, "rod.length [m]", "0", refusal.is_visible)
     assert until(lambda: number(tab, "rod.length [m]").input_value() == "2.4")
+
+
+def test_words_on_what_is_wrong_move_no_button(tab, loop, monkeypatch):
+    box = tab.get_by_role("button", name="Pause", exact=True).first.bounding_box
+    before, latest = box(), loop.latest
+    problems = (Problem("The newest command is 0.4 s old.", "Start a controller. " * 20),)
+    monkeypatch.setattr(loop, "latest", lambda: replace(latest(), problems=problems))
+    tab.get_by_text("The newest command is 0.4 s old.").first.wait_for()
+    assert box() == before
 
 
 def test_pause_step_and_reset(tab, loop):

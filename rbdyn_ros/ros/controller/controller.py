@@ -29,12 +29,11 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
 from rbdyn_ros.ros.controller.sensor_synchronizer import make_synchronizer
 from rbdyn_ros.ros.controller.state_synchronizer import subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
-from rbdyn_ros.ros.executor import events_executor
-from rbdyn_ros.ros.messages.messages import labeled, xyz
+from rbdyn_ros.ros.messages.messages import label_array, xyz
 from rbdyn_ros.ros.messages.template import ForceCommand
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.parameters import first
-from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation.status import (
     DISARMED,
@@ -102,7 +101,7 @@ class Controller(ManagedNode):
 
     def _make_topics(self, values: dict[str, Any]) -> None:
         self.command = ForceCommand(self.frames.world)
-        self.terms = labeled(LABELS)
+        self.terms = label_array(LABELS)
         # both keep more than is of use to the plant, for a recorder in lockstep; `reports` comes
         # first, because publishers are discovered in the order in which they are made
         self.reports = self.create_lifecycle_publisher(

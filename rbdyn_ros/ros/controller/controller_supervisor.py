@@ -9,8 +9,10 @@ import numpy as np
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.control import options, select
+from rbdyn_ros.identification import excitation
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.types import State
 
@@ -46,6 +48,8 @@ class ControllerSupervisor:
         self._asked_for = (plant_params(values), options.from_values(self.name, module, values))
         self._law = select.make_law(self.name, module, spherical_pendulum, *self._asked_for)
         self._force_limit = values["cart.force_limit"]
+        self._period = values["period"]
+        self._excitation = _excitation(values, self._period)
         self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
         self._abort_time, self._budget = (
             values["abort.compute_time"],
@@ -95,7 +99,7 @@ class ControllerSupervisor:
         ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves.
         """
         start = time.perf_counter()
-        force = self._force(state, reference)
+        force = self._excite(state.t, self._force(state, reference))
         compute_time = time.perf_counter() - start
         self._check_time(compute_time)
         lean, (x, y) = tilt(state.q, state.v)[:2], state.q[:2].tolist()
@@ -105,6 +109,13 @@ class ControllerSupervisor:
         return ControlOutput(
             force, error, lean, saturated, compute_time, compute_time > self._budget
         )
+
+    def _excite(self, t: float, force: tuple) -> tuple:
+        """The force with the excitation of that time, its norm cut at the limit."""
+        if self._excitation is None:
+            return force
+        wave = self._excitation[round(t / self._period) % len(self._excitation)]
+        return limit_force((force[0] + wave[0], force[1] + wave[1]), self._force_limit)[0]
 
     def _force(self, state: State, reference: tuple) -> tuple:
         try:
@@ -169,6 +180,23 @@ class ControllerSupervisor:
                 f"the cart is {distance:.3g} m from the origin; abort.travel is "
                 f"{self._abort_travel:.3g} m"
             )
+
+
+def _excitation(values: dict[str, Any], period: float) -> list | None:
+    """The force of `excitation.*` at the instants 0, h, ... of its period; None if there is none.
+
+    ValueError where the band is empty or beyond half the rate of the loop.
+    """
+    amplitude = values["excitation.amplitude"]
+    if amplitude == 0.0:
+        return None
+    low, high, seed = (values[f"excitation.{name}"] for name in ("low", "high", "seed"))
+    try:
+        wave = excitation.build(low, high, period, amplitude, seed).sample(period)
+    except ValueError as error:
+        raise ValueError(f"excitation.low, excitation.high: {error}") from None
+    both = (wave, 0.0 * wave) if values["excitation.axis"] == "x" else (0.0 * wave, wave)
+    return np.column_stack(both).tolist()
 
 
 def _shorten(value) -> str:

@@ -34,7 +34,7 @@ def force_of_joints(
     There is one effort for each name, or one for each joint of the cart, as the plugin sends them.
     A joint of the cart that is not named gets zero. Rejected if anything else does not fit.
     """
-    driven = _driven(names, what)
+    driven = _cart_joints(names, what)
     if len(efforts) not in (len(names), len(driven)):
         raise Rejected(
             "length",
@@ -75,7 +75,7 @@ def force_of_stamped(message: Any, what: str) -> tuple[float, float]:
     return force_of_joints(message.joint_names, message.values, what)
 
 
-def _driven(names: Sequence[str], what: str) -> list[str]:
+def _cart_joints(names: Sequence[str], what: str) -> list[str]:
     """Return the names of the cart's joints, in their order."""
     for name in names:
         if name not in JOINTS:

@@ -102,7 +102,7 @@ def xyzw(wxyz: tuple[float, float, float, float]) -> tuple[float, float, float, 
     return (*wxyz[1:], wxyz[0])
 
 
-def labeled(labels: tuple[str, ...]) -> Float64MultiArray:
+def label_array(labels: tuple[str, ...]) -> Float64MultiArray:
     """An array with one value per label, named in `layout.dim`."""
     array = Float64MultiArray(data=[0.0] * len(labels))
     array.layout.dim = [MultiArrayDimension(label=label, size=1, stride=1) for label in labels]

@@ -101,9 +101,11 @@ def _taken(message, info) -> Taken:
 
 
 def _waiting(subscription: Subscription):
-    """Take what waits in a subscription."""
+    """Take what waits in a subscription, which is one message at most where its depth is 1."""
     with subscription.handle:
         while (
             found := subscription.handle.take_message(subscription.msg_type, subscription.raw)
         ) is not None:
             yield _taken(*found)
+            if subscription.qos_profile.depth == 1:
+                return

@@ -24,7 +24,7 @@ from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.mechanics.pendulum.world import names as contact_names
 from rbdyn_ros.ros.messages.messages import (
     Frames,
-    labeled,
+    label_array,
     set_quaternion,
     set_stamp,
     set_xyz,
@@ -63,13 +63,13 @@ class StepDiagnosticsTopic:
 
     def __init__(self):
         self._met = NAMES
-        self.message = labeled(diagnostic_labels(NAMES))
+        self.message = label_array(diagnostic_labels(NAMES))
 
     def fill(self, sample: Sample) -> Float64MultiArray:
         """The message, refilled from a sample."""
         e, met = sample.diagnostics, contact_names(sample.setup.system.contacts)
         if met != self._met:
-            self._met, self.message = met, labeled(diagnostic_labels(met))
+            self._met, self.message = met, label_array(diagnostic_labels(met))
         self.message.data = array.array(
             "d",
             (

@@ -1,5 +1,5 @@
-"""The monitor node: how regular the states are, how old the commands, what is lost; a report at
-the end.
+"""The monitor node: how regular the states are, how old the commands, what is lost, which number
+of the plant has changed; a report at the end.
 
 Its memory does not grow: histograms and trends of fixed size, and the newest thousand states.
 """
@@ -27,6 +27,7 @@ from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.recording.bag_qos import matching
+from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 
 NAME = "pendulum_monitor"
 EMPTIED_EVERY = 0.02  # [s]
@@ -40,7 +41,7 @@ class Monitor(Node):
     def __init__(self, **options):
         super().__init__(NAME, **options)
         self.parameters = Parameters(
-            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
+            self, NODES[NAME], validate=_validate, changed=lambda values: None
         )
         self.latency: Latency | None = None
 
@@ -49,6 +50,9 @@ class Monitor(Node):
         latency_report.prepare()
         values = self.parameters.values
         self.latency = latency = Latency(values["monitor.warm_up"])
+        self.plant = PlantWatch(values)
+        if values["monitor.state"] != "odometry" and not self.plant.trouble:
+            self.plant.trouble = "it takes monitor.state: odometry"
         self._taken, self._newest = [], time.monotonic()
         self._start = datetime.now().astimezone()
         self.topics = {
@@ -81,6 +85,7 @@ class Monitor(Node):
         if self.latency is None:
             return
         self._take_arrived()
+        self.plant.close()
         folder = Path(
             self.parameters.values["monitor.path"] or f"monitor_{self._start:%Y-%m-%d_%H-%M-%S}"
         ).expanduser()
@@ -89,6 +94,7 @@ class Monitor(Node):
             self.topics,
             self.parameters.values,
             f"{self._start:%Y-%m-%d %H:%M:%S %Z}",
+            self.plant.report(),
         )
         try:
             written = latency_report.write(folder, made, self.latency)
@@ -113,6 +119,9 @@ class Monitor(Node):
             take(stamp(taken.message), getattr(taken, self.parameters.values["monitor.instants"]))
             if take == latency.state:
                 self._newest = time.monotonic()
+                self.plant.odometry(taken.message)
+            else:
+                self.plant.command(taken.message)
             self._received[self.topics["states" if take == latency.state else "commands"]] = (
                 RECEIVED
             )
@@ -139,14 +148,13 @@ class Monitor(Node):
             "lost": counts["lost"],
             **figures,
         }
-        name = (
-            f"{self.get_fully_qualified_name().lstrip('/')}: {self.topics['states']} to "
-            f"{self.topics['commands']}"
-        )
+        node = self.get_fully_qualified_name().lstrip("/")
+        name = f"{node}: {self.topics['states']} to {self.topics['commands']}"
         line = diagnostics.status(
             name, [(LEVELS[rank], sentence) for rank, sentence in found], numbers
         )
-        self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), [line]))
+        lines = [self.plant.status(node), line]
+        self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), lines))
 
     def _silence(self) -> list[tuple[int, str]]:
         silent = time.monotonic() - self._newest
@@ -162,6 +170,10 @@ class Monitor(Node):
             for topic, n in counts.items()
             if n > 1
         ]
+
+
+def _validate(values: dict) -> None:
+    PlantWatch(values)
 
 
 def stamp(message: bytes) -> int:

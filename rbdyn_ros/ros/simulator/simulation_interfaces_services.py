@@ -304,7 +304,7 @@ class SimulationInterfacesServices:
             q[:2], q[2:] = xyz(pose.position)[:2], wxyz(pose.orientation)
         if getattr(request, "set_twist", True):
             v[:2] = xyz(twist.linear)[:2]
-            v[2:] = unit_quaternion.rotated_back(tuple(q[2:].tolist()), xyz(twist.angular))
+            v[2:] = unit_quaternion.inverse_rotate(tuple(q[2:].tolist()), xyz(twist.angular))
         names = (
             "initial.cart_position",
             "initial.orientation",

@@ -23,12 +23,11 @@ from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding, Line
-from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.messages import sample, state_topics
 from rbdyn_ros.ros.messages.messages import Frames
 from rbdyn_ros.ros.node import ManagedNode, require
 from rbdyn_ros.ros.parameters import first
-from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.readiness import StartCondition, answers
 from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
 from rbdyn_ros.ros.simulator.telemetry import Telemetry

@@ -33,7 +33,7 @@ from rbdyn_ros.faults.pipeline import COUNTED
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.ros import description, qos
 from rbdyn_ros.ros.messages import sample, state_topics
-from rbdyn_ros.ros.messages.messages import Frames, labeled, set_stamp
+from rbdyn_ros.ros.messages.messages import Frames, label_array, set_stamp
 from rbdyn_ros.ros.messages.native_publisher import NativePublisher
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.messages.state_topics import StepDiagnosticsTopic
@@ -112,7 +112,7 @@ class FaultCounts:
     """~/faults, std_msgs/Float64MultiArray: how often each fault has occurred, labeled."""
 
     def __init__(self):
-        self.message = labeled(LABELS)
+        self.message = label_array(LABELS)
 
     def fill(self, sample: Sample) -> Float64MultiArray:
         """The message, refilled from a sample."""

@@ -311,10 +311,10 @@ class Observation:
             frame = edge.header.frame_id
         position, attitude = ZERO, UPRIGHT
         for edge in reversed(chain):
-            place = unit_quaternion.rotated(attitude, xyz(edge.translation))
+            place = unit_quaternion.rotate(attitude, xyz(edge.translation))
             position = vec.add(position, place)
             turned = unit_quaternion.product(attitude, wxyz(edge.rotation))
-            attitude = unit_quaternion.normalized(turned)
+            attitude = unit_quaternion.normalize(turned)
         return position, attitude
 
     # what arrives
@@ -369,7 +369,7 @@ def pose_of_odometry(message: Odometry) -> Pose:
     """The pose of the rod; the twist is in the child frame."""
     position, twist = message.pose.pose.position, message.twist.twist
     attitude = wxyz(message.pose.pose.orientation)
-    velocity = unit_quaternion.rotated(attitude, xyz(twist.linear))
+    velocity = unit_quaternion.rotate(attitude, xyz(twist.linear))
     return Pose(
         nanoseconds(message.header.stamp),
         (position.x, position.y),

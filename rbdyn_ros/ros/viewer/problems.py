@@ -3,8 +3,9 @@
 import math
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from rbdyn_ros.ros.viewer.observation import Observation
 from rbdyn_ros.simulation.status import (
     DISARMED,
     FAULT,
@@ -15,8 +16,17 @@ from rbdyn_ros.simulation.status import (
     STOPPED,
     phase,
 )
-from rbdyn_ros.view.scene import Problem
+from rbdyn_ros.view.scene import (
+    IMPACT,
+    PUSH,
+    STATUS,
+    WATCHDOG,
+    EventLog,
+    Problem,
+    SceneState,
+)
 
+REJECTED = "rejected, goal_pose"  # counted by the controller
 SILENT = 0.5  # [s] after which a state, or a command, is missed
 COMING_UP = 1.0  # [s] for which nobody is missed
 
@@ -146,3 +156,57 @@ def _of_controller(facts: Facts) -> Iterator[Problem]:
 
 def _capitalized(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
+
+
+class ChangeNotes:
+    """Logs what has changed in a scene since the last look."""
+
+    def __init__(self, log: EventLog):
+        """`log` takes the events."""
+        self._log = log
+        self._seen: dict[str, Any] = {}  # the last values
+
+    def note(self, scene: SceneState, observation: Observation, nodes: tuple[str, str], lines):
+        """Log the changes of the plant and the controller of these names.
+
+        `lines` are theirs of /diagnostics.
+        """
+        impacts, status = observation.impacts, observation.text("controller_status")
+        counts = {pair.key: pair.value for line in lines for pair in line.values}
+        (plant, controller), push = nodes, scene.disturbance
+        if scene.status and self._differs("status", scene.status):
+            self._log.add(scene.time, STATUS, f"{plant}: {scene.status}")
+            observation.look_at_solids(plant)
+        if status and self._differs("controller", status):
+            self._log.add(scene.time, STATUS, f"{controller}: {status}")
+        if self._grows("impacts", impacts):
+            self._log.add(scene.time, IMPACT, "An impact.")
+        if self._grows("trips", _number(counts.get("watchdog_trips"))):
+            self._log.add(scene.time, WATCHDOG, "The watchdog tripped: the command was too old.")
+        if self._grows("rejected", _number(counts.get(REJECTED))):
+            sentence = f"{controller} rejected the set point; see its log."
+            self._log.add(scene.time, STATUS, sentence)
+        if self._differs("pushed", push is not None) and push is not None:
+            force = math.hypot(*push.force)
+            self._log.add(scene.time, PUSH, f"A push begins with {force:.1f} N.")
+
+    def _differs(self, name: str, value: Any) -> bool:
+        """Whether a value is another one than at the last look; the first is none."""
+        before = self._seen.get(name, value)
+        self._seen[name] = value
+        return before != value
+
+    def _grows(self, name: str, count: float) -> bool:
+        """Whether a count has grown since the last look; it may begin anew."""
+        if math.isnan(count):
+            return False
+        before = self._seen.get(name, count)
+        self._seen[name] = count
+        return count > before
+
+
+def _number(text: str | None) -> float:
+    try:
+        return math.nan if text is None else float(text)
+    except ValueError:
+        return math.nan

@@ -35,7 +35,7 @@ def controls(remotes: Iterable[RemoteParameters]) -> tuple[Control, ...]:
     of the plant is not a slider.
     """
     found: dict[str, Control] = {}
-    defaults = {name: parameter.default for name, parameter in tables.known().items()}
+    defaults = {name: parameter.default for name, parameter in tables.all_parameters().items()}
     for remote in remotes:
         for name, parameter in remote.table.items():
             if name not in found and _can_change(parameter):

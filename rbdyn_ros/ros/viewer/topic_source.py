@@ -23,17 +23,13 @@ from rbdyn_ros.ros.messages.messages import Frames, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.viewer import commands
 from rbdyn_ros.ros.viewer.observation import POSES, Observation
-from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems
+from rbdyn_ros.ros.viewer.problems import ChangeNotes, Complaint, Facts, problems
 from rbdyn_ros.ros.viewer.remote_controls import controls, faults_on, parameter_file
 from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import (
-    IMPACT,
     PARAMETER,
-    PUSH,
     REFUSED,
-    STATUS,
-    WATCHDOG,
     Capabilities,
     Control,
     Event,
@@ -50,7 +46,6 @@ NEW = 3.0  # [s] for which a node's status is waited for
 DIAGNOSED = 3.0  # [s] for which a line of /diagnostics counts
 EVERYTHING = Capabilities(run=True, step=True, reset=True, rate=True, export=True)
 RATES = ("real_time_factor", "replay.rate")
-REJECTED = "rejected, goal_pose"  # counted by the controller
 
 
 class TopicSource(Source):
@@ -64,6 +59,7 @@ class TopicSource(Source):
         self._named = tuple(_full(node, name) for name in (plant, controller))
         self._lock = threading.RLock()
         self._observation, self._log = Observation(node, frames), EventLog()
+        self._notes = ChangeNotes(self._log)
         self._began, self._polled_at = time.monotonic(), 0.0
         self._scene: SceneState | None = None
         self._problems: tuple[Problem, ...] = ()
@@ -74,7 +70,6 @@ class TopicSource(Source):
         self._services: dict[str, Client] = {}
         self._capabilities = EVERYTHING
         self._doubled: dict[tuple[str, ...], float] = {}  # topics -> since when [s, steady]
-        self._seen: dict[str, Any] = {}  # what events are made of: the last values
         self._disturbance = None
         self._wrench, self._goal = WrenchStamped(), PoseStamped()
         self._wrench.header.frame_id, self._goal.header.frame_id = frames.cart, frames.world
@@ -247,7 +242,8 @@ class TopicSource(Source):
         if scene:
             scene.problems, scene.faults = self._problems, self._faults
             self._scene = scene
-            self._note(scene)
+            nodes = self._plant, self._controller
+            self._notes.note(scene, self._observation, nodes, self._lines())
 
     def _find_nodes(self) -> None:
         plant, controller = self._named
@@ -345,48 +341,6 @@ class TopicSource(Source):
             if names and name.startswith(names)
         ]
 
-    # events
-
-    def _note(self, scene: SceneState) -> None:
-        """Log what has changed since the last look."""
-        impacts, controller = (
-            self._observation.impacts,
-            self._observation.text("controller_status"),
-        )
-        counts = {pair.key: pair.value for line in self._lines() for pair in line.values}
-        push = scene.disturbance
-        if scene.status and self._differs("status", scene.status):
-            self._add(scene, STATUS, f"{self._plant}: {scene.status}")
-            self._observation.look_at_solids(self._plant)
-        if controller and self._differs("controller", controller):
-            self._add(scene, STATUS, f"{self._controller}: {controller}")
-        if self._grows("impacts", impacts):
-            self._add(scene, IMPACT, "An impact.")
-        if self._grows("trips", _number(counts.get("watchdog_trips"))):
-            self._add(scene, WATCHDOG, "The watchdog tripped: the command was too old.")
-        if self._grows("rejected", _number(counts.get(REJECTED))):
-            self._add(scene, STATUS, f"{self._controller} rejected the set point; see its log.")
-        if self._differs("pushed", push is not None) and push is not None:
-            force = math.hypot(*push.force)
-            self._add(scene, PUSH, f"A push begins with {force:.1f} N.")
-
-    def _add(self, scene: SceneState, kind: str, sentence: str) -> None:
-        self._log.add(scene.time, kind, sentence)
-
-    def _differs(self, name: str, value: Any) -> bool:
-        """Whether a value is another one than at the last look; the first is none."""
-        before = self._seen.get(name, value)
-        self._seen[name] = value
-        return before != value
-
-    def _grows(self, name: str, count: float) -> bool:
-        """Whether a count has grown since the last look; it may begin anew."""
-        if math.isnan(count):
-            return False
-        before = self._seen.get(name, count)
-        self._seen[name] = count
-        return count > before
-
     # parameters and services
 
     def _known(self) -> None:
@@ -427,10 +381,3 @@ class TopicSource(Source):
 def _full(node: Node, name: str) -> str:
     """The full name of a node whose name may be relative; "" of ""."""
     return node.resolve_topic_name(name) if name else ""
-
-
-def _number(text: str | None) -> float:
-    try:
-        return math.nan if text is None else float(text)
-    except ValueError:
-        return math.nan

@@ -1,0 +1,199 @@
+"""Watch the plant behind the topics: which of its numbers has changed, by how much, since when.
+
+The messages are read, and the numbers estimated, in a thread of their own: who receives them does
+not wait for that. Its queue is bounded; what it cannot take is lost, and counted as a gap.
+"""
+
+import math
+import threading
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.serialization import deserialize_message
+
+from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
+from rbdyn_ros.identification.changes import Change
+from rbdyn_ros.identification.innovations import NAMES, Twin
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.plant import plant_params
+from rbdyn_ros.ros import diagnostics
+from rbdyn_ros.ros.messages.cdr import Layout, Places, Walk
+from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
+
+PAUSE = 0.05  # [s] between two looks at the queue
+ROOM = 20000  # messages
+END = 10.0  # [s] for what is in the queue at the end
+
+
+class PlantWatch:
+    """Takes serialized messages; `close` ends it."""
+
+    def __init__(self, values: Mapping[str, Any]):
+        """`values` of the plant and of monitor.plant.*, checked. ValueError for a plant whose
+        equations would be singular.
+        """
+        self.trouble, self.lost = "", 0  # why it does not watch; messages without room
+        if not values["monitor.plant.enabled"]:
+            self.trouble = "monitor.plant.enabled is false"
+        elif values["cart.fixed"]:
+            self.trouble = "a fixed cart answers to no force"
+        params = plant_params(values)
+        self.settings = Settings(
+            threshold=values["monitor.plant.threshold"] ** 2,
+            window=values["monitor.plant.window"],
+            learning=values["monitor.plant.learning"],
+            force_limit=values["cart.force_limit"],
+        )
+        twin = Twin(spherical_pendulum.build(params), spread=params.rod_inertia is None)
+        self.detector = ChangeDetector(twin, self.settings)
+        self.origin: int | None = None  # [ns] stamp of the first state: t = 0
+        self._queue: deque[tuple[bytes, bool]] = deque()
+        self._states, self._commands = Layout(_find_odometry), Layout(_find_wrench)
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def odometry(self, message: bytes) -> None:
+        """A serialized nav_msgs/Odometry of the rod."""
+        self._put(message, True)
+
+    def command(self, message: bytes) -> None:
+        """A serialized geometry_msgs/WrenchStamped, as the answer to the state of its stamp."""
+        self._put(message, False)
+
+    def _put(self, message: bytes, is_state: bool) -> None:
+        if self.trouble:
+            return
+        if len(self._queue) >= ROOM:
+            self.lost += 1
+            return
+        self._queue.append((message, is_state))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="plant_watch", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(PAUSE):
+            self._empty()
+        self._empty()
+
+    def _empty(self) -> None:
+        try:
+            while self._queue and not self.trouble:
+                self._take(*self._queue.popleft())
+        except (ValueError, np.linalg.LinAlgError) as error:
+            self.trouble = f"the plant cannot be estimated: {error}"
+
+    def _take(self, data: bytes, is_state: bool) -> None:
+        stamp, numbers = self._state(data) if is_state else self._force(data)
+        if is_state and self.origin is None:
+            self.origin = stamp
+        if self.origin is None:
+            return
+        t = 1e-9 * (stamp - self.origin)
+        if not is_state:
+            self.detector.command(t, (numbers[0], numbers[1]))
+            return
+        x, y, _, qx, qy, qz, qw, *v = numbers
+        if not all(map(math.isfinite, numbers)):
+            return
+        velocity = unit_quaternion.rotate((qw, qx, qy, qz), tuple(v[:3]))
+        row = (x, y, qw, qx, qy, qz, velocity[0], velocity[1], *v[3:])
+        self.detector.state(t, np.array(row))
+
+    def _state(self, data: bytes) -> tuple[int, tuple[float, ...]]:
+        """(stamp [ns], position, quaternion xyzw, linear and angular velocity in the body)."""
+        if found := self._states.read(data):
+            return found
+        message = deserialize_message(data, Odometry)
+        pose, twist = message.pose.pose, message.twist.twist
+        w, x, y, z = wxyz(pose.orientation)
+        numbers = (*xyz(pose.position), x, y, z, w, *xyz(twist.linear), *xyz(twist.angular))
+        return nanoseconds(message.header.stamp), numbers
+
+    def _force(self, data: bytes) -> tuple[int, tuple[float, ...]]:
+        if found := self._commands.read(data):
+            return found
+        message = deserialize_message(data, WrenchStamped)
+        return nanoseconds(message.header.stamp), xyz(message.wrench.force)
+
+    def close(self) -> None:
+        """Take in what is left."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(END)
+
+    @property
+    def changes(self) -> list[Change]:
+        """What has changed so far."""
+        return list(self.detector.changes)
+
+    def sentences(self) -> list[str]:
+        """One for each change; "t" counts from the first state."""
+        return [change.sentence() for change in self.changes]
+
+    def summary(self) -> str:
+        """The changes, or why there are none."""
+        if self.trouble:
+            return f"not watched: {self.trouble}"
+        detector = self.detector
+        if detector.changes:
+            return "; ".join(self.sentences())
+        if detector.learning:
+            return (
+                f"learning the noise: {detector.learned:.1f} of {self.settings.learning:g} s of "
+                "motion under known forces"
+            )
+        watched = detector.learned - self.settings.learning
+        left = f", {detector.unexplained:.1f} s left out" if detector.unexplained else ""
+        return f"no number has changed in {watched:.1f} s{left}"
+
+    def status(self, node: str) -> DiagnosticStatus:
+        """The line of /diagnostics."""
+        level = diagnostics.WARN if self.detector.changes else diagnostics.OK
+        values = {name: float(self.detector.twin.value(name)) for name in NAMES}
+        values |= {
+            "changes": len(self.detector.changes),
+            "learned_s": float(self.detector.learned),
+            "unexplained_s": float(self.detector.unexplained),
+            "lost": self.lost,
+        }
+        return diagnostics.status(f"{node}: plant", [(level, self.summary())], values)
+
+    def report(self) -> dict[str, Any]:
+        """The figures, for JSON."""
+        return {
+            "summary": self.summary(),
+            "changes": [
+                {
+                    "since": change.since,
+                    "named": change.named,
+                    "estimates": [estimate._asdict() for estimate in change.estimates],
+                }
+                for change in self.changes
+            ],
+            "learned": self.detector.learned,
+            "unexplained": self.detector.unexplained,
+            "lost": self.lost,
+        }
+
+
+def _find_odometry(walk: Walk) -> Places:
+    start = walk.at
+    for _ in ("frame_id", "child_frame_id"):
+        walk.skip(walk.length())
+    end, pose = walk.at, walk.doubles(7)
+    walk.doubles(36)
+    return [slice(start, end)], [(pose, 7), (walk.doubles(6), 6)]
+
+
+def _find_wrench(walk: Walk) -> Places:
+    start = walk.at
+    walk.skip(walk.length())
+    end = walk.at
+    return [slice(start, end)], [(walk.doubles(3), 3)]

@@ -1,0 +1,84 @@
+"""The excitation of the controller node: the loop's response from the commands that it sends."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.control import step_linearization
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.control.linear_controller import constant
+from rbdyn_ros.identification import excitation, frequency_response
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
+from rbdyn_ros.parameters import plant_params, tables
+from rbdyn_ros.ros.controller.controller_supervisor import ControllerSupervisor
+from rbdyn_ros.simulation import closed_loop
+
+H, BAND = 0.002, (0.5, 20.0)
+
+
+def values(**given):
+    defaults = {p.name: p.default for p in tables.NODES["pendulum_controller"]}
+    excited = {f"excitation.{name}": value for name, value in given.items()}
+    return defaults | {"excitation.low": BAND[0], "excitation.high": BAND[1]} | excited
+
+
+class Node:
+    """What the node does with a state: its answer is the command."""
+
+    def __init__(self, given):
+        self.law, self.t, self.sent = ControllerSupervisor(given), [], []
+
+    def command(self, t, state, reference):
+        force = self.law.answer(state._replace(t=t), tuple(reference)).force
+        self.t.append(t)
+        self.sent.append(force)
+        return np.array(force)
+
+    def reset(self):
+        self.law.reset()
+        self.t, self.sent = [], []
+
+
+@pytest.mark.parametrize("axis", ("x", "y"))
+def test_the_response_from_the_commands_is_that_of_the_theory(axis):
+    given = values(amplitude=0.3, axis=axis, seed=4)
+    node, params = Node(given), plant_params(given)
+    run = closed_loop.run(
+        params, select("moser_veselov"), node, model.upright(), 12.0, H, closed_loop.Conditions()
+    )
+    assert run.ok
+    sine = excitation.build(*BAND, H, 0.3, 4)
+    own = np.array(node.sent)[:, "xy".index(axis)]
+    t, repeated = np.array(node.t[3000:]), np.array([40, 2000])  # a state that came twice
+    t, own = np.insert(t, repeated, t[repeated - 1]), np.insert(own[3000:], repeated, 7.0)
+    found = frequency_response.of_commands(sine, H, t, own)
+    system = model.build(params)
+    K = constant(lqr.design(model, params, lqr.Options()).gains)
+    A, B = step_linearization.upright(system, H)
+    expected = frequency_response.predict(A, B, K, H, sine.frequencies)
+    assert np.abs(found / expected - 1.0).max() < 0.01
+    assert np.abs(np.array(node.sent)[:, 1 - "xy".index(axis)]).max() < 1e-6
+
+
+def test_without_an_amplitude_nothing_is_added_and_the_limit_holds():
+    state = model.upright(0.02)
+    plain = ControllerSupervisor(values()).answer(state, (0.0, 0.0)).force
+    law = lqr.design(model, plant_params(values()), lqr.Options())
+    assert plain == pytest.approx(tuple(law.command(0.0, state, np.zeros(2))))
+    strong = ControllerSupervisor(values(amplitude=1000.0)).answer(state, (0.0, 0.0)).force
+    assert np.hypot(*strong) == pytest.approx(20.0)
+
+
+def test_a_band_beyond_the_rate_is_refused():
+    with pytest.raises(ValueError, match="excitation.high: the band is 0.5 to 300"):
+        ControllerSupervisor(values(amplitude=1.0, high=300.0))
+
+
+def test_commands_that_do_not_follow_each_other_are_refused():
+    sine = excitation.build(*BAND, H, 1.0)
+    t = H * np.arange(2500)
+    with pytest.raises(ValueError, match="less than a period"):
+        frequency_response.of_commands(sine, H, t[:500], t[:500])
+    t[2000:] += H
+    with pytest.raises(ValueError, match="do not follow each other"):
+        frequency_response.of_commands(sine, H, t, t)
