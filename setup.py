@@ -14,7 +14,11 @@ setup(
     maintainer="rbdyn_ros maintainers",
     maintainer_email="rbdyn-ros@users.noreply.github.com",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={f"{PACKAGE}.evaluation": ["*.html"]},
+    package_data={
+        f"{PACKAGE}.evaluation": ["*.html"],
+        f"{PACKAGE}.evaluation.leaderboard": ["*.html"],
+        f"{PACKAGE}.identification": ["*.html"],
+    },
     python_requires=">=3.10",
     install_requires=[
         "jinja2",
@@ -34,6 +38,7 @@ setup(
     extras_require={
         "benchmarks": ["mujoco"],
         "cluster": ["dask", "distributed"],
+        "control": ["control"],
         "gym": ["gymnasium"],
         "hil": ["cobs"],
         "mpc": ["osqp"],

@@ -18,8 +18,7 @@ from loop_figures import figures
 
 from rbdyn_ros.ros import share
 from rbdyn_ros.ros.controller.controller import Controller
-from rbdyn_ros.ros.executor import events_executor
-from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.simulation.statistics import Sent, Statistics
 from rbdyn_ros.simulation.status import PLAYING

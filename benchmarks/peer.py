@@ -22,12 +22,12 @@ _XML = """
   <option integrator="{integrator}" gravity="0 0 -{gravity}">
     <flag contact="disable" constraint="disable" equality="disable" frictionloss="disable"
         limit="disable"
-          actuation="disable" sensor="disable" autoreset="disable"/>
+          actuation="{actuation}" sensor="disable" autoreset="disable"/>
   </option>
   <worldbody>
     <body name="cart">
-      <joint type="slide" axis="1 0 0"/>
-      <joint type="slide" axis="0 1 0"/>
+      <joint name="x" type="slide" axis="1 0 0"/>
+      <joint name="y" type="slide" axis="0 1 0"/>
       <inertial pos="0 0 0" mass="{cart_mass}" diaginertia="1 1 1"/>
       <body name="rod">
         <joint type="ball"/>
@@ -35,8 +35,11 @@ _XML = """
       </body>
     </body>
   </worldbody>
+  {actuators}
 </mujoco>
 """
+
+_MOTORS = '<actuator> <motor joint="x"/> <motor joint="y"/> </actuator>'
 
 
 class Peer(NamedTuple):
@@ -62,12 +65,16 @@ class Peer(NamedTuple):
         self.data.qpos[:], self.data.qvel[:] = q, v
 
 
-def peer(integrator: str) -> Peer | None:
-    """MuJoCo's "Euler" or "RK4" on our pendulum; None where MuJoCo is not installed."""
+def peer(integrator: str, actuated: bool = False) -> Peer | None:
+    """MuJoCo's "Euler" or "RK4" on our pendulum, with a force on the cart where it is `actuated`;
+    None where MuJoCo is not installed.
+    """
     if mujoco is None:
         return None
     text = _XML.format(
         integrator=integrator,
+        actuation="enable" if actuated else "disable",
+        actuators=_MOTORS if actuated else "",
         gravity=PARAMS.gravity,
         cart_mass=PARAMS.cart_mass,
         rod_mass=PARAMS.rod_mass,

@@ -258,7 +258,7 @@ def bare_names(annotation: ast.expr | None) -> list[str]:
 
 def plain_descriptions() -> list[str]:
     """Return the names of the ROS parameters that are not described by a sentence."""
-    every = tables.known().values()
+    every = tables.all_parameters().values()
     return [parameter.name for parameter in every if not is_sentence(parameter.description)]
 
 

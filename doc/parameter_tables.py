@@ -13,7 +13,7 @@ from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
 from rbdyn_ros.parameters.nodes import NODE, WAITING
 from rbdyn_ros.parameters.simulator import SIMULATOR
 from rbdyn_ros.parameters.tables import NODES
-from rbdyn_ros.schema import Parameter, expected, format_value
+from rbdyn_ros.schema import Parameter, describe_allowed, format_value
 
 PAGE = Path(__file__).resolve().parent / "ros.md"
 MARK = re.compile(r"(<!-- parameters: (\w+) -->\n).*?(<!-- parameters end -->)", re.DOTALL)
@@ -51,7 +51,7 @@ def row(parameter: Parameter) -> str:
         parameter.kind,
         parameter.unit,
         f"`{format_value(parameter.default, '')}`",
-        expected(parameter),
+        describe_allowed(parameter),
         parameter.description,
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"

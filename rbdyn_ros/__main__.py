@@ -14,9 +14,7 @@ from importlib import import_module  # noqa: E402
 from rbdyn_ros import cli  # noqa: E402
 from rbdyn_ros.parameters.tables import nearest  # noqa: E402
 
-INTRODUCTION = """\
-A testbed for the spherical pendulum: mechanics, control laws and ROS 2 nodes,
-all of which take their parameters from the same YAML files."""
+INTRODUCTION = "A testbed for the spherical pendulum: mechanics, control laws and ROS 2 nodes."
 EXAMPLES = """\
   rbdyn_ros demo --tilt 15 --seed 3
   rbdyn_ros simulate --controller lqr --out run.csv
@@ -42,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         return _run(command, argv[1:])
     except KeyboardInterrupt:
         print(f"{PROGRAM} {command}: interrupted before there was a result", file=sys.stderr)
-        return console.SIGNAL + console.received()
+        return console.SIGNAL + console.received_signal()
     except OSError as error:  # that the command does not expect
         print(
             f"{PROGRAM} {command}: cannot read or write {error.filename or 'a file'}: "
@@ -64,9 +62,9 @@ def introduction() -> str:
     modules = {name: _module(name) for name in command_names()}
     width = max(map(len, modules))
     lines = ["usage: rbdyn_ros COMMAND [options]   or   python -m rbdyn_ros COMMAND [options]"]
-    lines += ["", INTRODUCTION, ""]
+    lines += [INTRODUCTION, ""]
     lines += [f"  {name:{width}}  {module.HELP}" for name, module in modules.items()]
-    return "\n".join([*lines, "", EXAMPLES, "", "More of each: rbdyn_ros COMMAND --help"])
+    return "\n".join([*lines, "", EXAMPLES, "More of each: rbdyn_ros COMMAND --help"])
 
 
 def parser(name: str) -> argparse.ArgumentParser:

@@ -83,7 +83,7 @@ def begin(program: str) -> None:
         signal.signal(number, leave)
 
 
-def received() -> int:
+def received_signal() -> int:
     """The newest signal that raised KeyboardInterrupt; SIGINT if none did."""
     return _received[-1] if _received else signal.SIGINT
 
@@ -125,7 +125,7 @@ def _report(program: str, error: BaseException) -> int:
     """
     if _received or isinstance(error, KeyboardInterrupt):
         print(f"{program}: interrupted before there was a result", file=sys.stderr)
-        return SIGNAL + received()
+        return SIGNAL + received_signal()
     if sys.flags.dev_mode:
         raise error
     where = _place(error.__traceback__)

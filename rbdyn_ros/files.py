@@ -5,9 +5,11 @@ survive a place that fails.
 import errno
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _LONGEST = 200  # characters of a draft's name that are taken from the file's own
 
@@ -67,6 +69,19 @@ def write_or_rescue(path: str | Path, write: Callable[[Path], object]) -> tuple[
     except OSError:
         raise first from None
     return rescued, f"cannot write {path}: {first.strerror}; it is in {rescued}"
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz file by name. ValueError, in one sentence, where it is none."""
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: np.asarray(file[name]) for name in file.files}
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path}: it is no .npz file of numbers: {error}") from None
 
 
 def try_file(path: str | Path, option: str) -> Path:

@@ -8,13 +8,16 @@ same signal again after `AGAIN`, until an exception can pass. It does so during 
 where an exception may become an ImportError or leave half a module behind, for at most
 `LONGEST_IMPORT`.
 
-Private interfaces: the name of llvmlite's module whose functions LLVM calls back, the names of
-Python's import modules, and multiprocessing.resource_tracker.ensure_running.
+Private interfaces: the name of llvmlite's module whose functions LLVM calls back, that of Numba's
+module which compiles, the names of Python's import modules, and
+multiprocessing.resource_tracker.ensure_running.
 Tested with llvmlite 0.50, Python 3.10 to 3.13.
 Fallback: where a module has another name, an exception may be dropped; `sys.unraisablehook` then
-sends the signal again. Without `ensure_running` the first worker process may receive Ctrl-C.
+sends the signal again, and compiling counts as time of a call. Without `ensure_running` the first
+worker process may receive Ctrl-C.
 """
 
+import faulthandler
 import os
 import signal
 import sys
@@ -25,10 +28,12 @@ from contextlib import contextmanager
 from types import FrameType
 
 AGAIN = 0.01  # [s]
+_NOWHERE = open(os.devnull, "w")  # noqa: SIM115 for the tracebacks of processes that are ended
 LONGEST_IMPORT = 5.0  # [s] for which a signal waits for the end of an import
 _CALLED_BACK = (
     "llvmlite.binding.executionengine"  # the only file in use here whose functions C calls back
 )
+_COMPILER = "numba.core.dispatcher"  # in the stack while a kernel compiles, or is read
 _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
 
@@ -80,7 +85,7 @@ def calls(frame: FrameType | None, modules: tuple[str, ...]) -> bool:
 
 
 @contextmanager
-def blocked(numbers: tuple[int, ...] = (signal.SIGINT,)) -> Iterator[None]:
+def block(numbers: tuple[int, ...] = (signal.SIGINT,)) -> Iterator[None]:
     """No such signal in the block: it comes afterwards.
 
     Processes that are started in the block never hear it.
@@ -138,9 +143,12 @@ class CallTimeout:
     it.
 
     One timer looks every `seconds` whether the same call still lasts, so a call costs nothing and
-    ends between one and two times that. Outside the main thread, and inside compiled code, nothing
-    can be ended.
+    ends between one and two times that. While Numba compiles for the call, its time does not
+    count. Outside the main thread, and inside compiled code, nothing can be ended; but a process
+    whose `last_resort` is set ends, with exit code 1, where compiled code lasts longer than that.
     """
+
+    last_resort = 0.0  # [s]; 0: never. For processes that may end.
 
     def __init__(self, seconds: float):
         self.edges, self._seen, self._seconds = (
@@ -154,14 +162,27 @@ class CallTimeout:
         if self._armed:
             self._before = signal.signal(signal.SIGALRM, self._look)
             signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds)
+            self._put_off_end()
         return self
 
     def __exit__(self, *_) -> None:
         if self._armed:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, self._before)
+            if self.last_resort:
+                faulthandler.cancel_dump_traceback_later()
+
+    def _put_off_end(self) -> None:
+        """A thread that needs no interpreter ends the process, unless this is called again."""
+        if self.last_resort:
+            seconds = self._seconds + self.last_resort
+            faulthandler.dump_traceback_later(seconds, exit=True, file=_NOWHERE)
 
     def _look(self, _number, frame) -> None:
+        self._put_off_end()
+        if calls(frame, (_COMPILER,)):
+            self._seen = 0  # no call: the first has edge 1
+            return
         if self.edges % 2 and self.edges == self._seen and arrives(frame):
             raise CallTimedOut
         self._seen = self.edges

@@ -174,15 +174,15 @@ def check(parameter: Parameter, value: object, source: str) -> Any:
     """
     is_wrong = f"{source}: {parameter.name} is {format_value(value, parameter.unit)};"
     coerced = _COERCE[parameter.kind](value)
-    if coerced is None or not _allowed(parameter, coerced):
-        raise ValueError(f"{is_wrong} it must be {expected(parameter)}")
+    if coerced is None or not _is_allowed(parameter, coerced):
+        raise ValueError(f"{is_wrong} it must be {describe_allowed(parameter)}")
     try:
         return parameter.refine(coerced) if parameter.refine else coerced
     except ValueError as error:
         raise ValueError(f"{is_wrong} {error}") from None
 
 
-def expected(parameter: Parameter) -> str:
+def describe_allowed(parameter: Parameter) -> str:
     """The allowed values, in words: "a number > 0", "a list of 3 numbers", "rk4 or tqdl"."""
     choices = _choices(parameter)
     if choices:
@@ -212,7 +212,7 @@ def _choices(parameter: Parameter) -> tuple:
     return parameter.choices() if callable(parameter.choices) else parameter.choices
 
 
-def _allowed(parameter: Parameter, value: object) -> bool:
+def _is_allowed(parameter: Parameter, value: object) -> bool:
     elements = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) and parameter.length and len(value) not in parameter.length:
         return False

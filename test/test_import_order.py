@@ -25,7 +25,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
     {"parameters", "faults", "wire"},
     {"control", "simulation"},
     {"campaigns", "evaluation"},
-    {"view", "environments"},
+    {"view", "environments", "identification"},
     {"ros"},
     {"tools", "experiments", "cli", "__main__"},
 )

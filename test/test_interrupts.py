@@ -5,7 +5,9 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+from numba import njit
 
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout, arrives
 
@@ -92,6 +94,18 @@ def test_patience_waits_until_its_exception_arrives():
         survived = time.monotonic()
         time.sleep(5.0)
     assert time.monotonic() - survived < 4.0
+
+
+def test_the_time_in_which_a_kernel_compiles_does_not_count():
+    """A law whose first command compiles for longer than a command may take is not ended."""
+    fresh = njit(lambda x: np.linalg.solve(np.eye(3) * x, np.ones(3)).sum())
+    began = time.monotonic()
+    with CallTimeout(0.05) as calls:
+        calls.edges += 1
+        assert fresh(2.0) == 1.5
+        assert time.monotonic() - began > 0.2
+        with pytest.raises(CallTimedOut):
+            time.sleep(5.0)
 
 
 def test_the_handler_before_patience_comes_back():

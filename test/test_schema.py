@@ -13,7 +13,7 @@ from rbdyn_ros.schema import (
     Parameter,
     check,
     check_record,
-    expected,
+    describe_allowed,
     flat,
     format_value,
     record,
@@ -168,7 +168,7 @@ def test_refine_finishes_the_sentence():
 
 def test_choices_may_be_found_late():
     late = NAME._replace(choices=lambda: ("x", "y"))
-    assert check(late, "y", "") == "y" and expected(late) == "x or y"
+    assert check(late, "y", "") == "y" and describe_allowed(late) == "x or y"
 
 
 def test_long_values_are_cut():

@@ -59,7 +59,9 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(tables, float(np.abs(truth.w - exact).max())))
 
 
-def turned(method: str, system, state, h: float, rows: int, every: int) -> free_top.Turning:
+def simulate_turns(
+    method: str, system, state, h: float, rows: int, every: int
+) -> free_top.Turning:
     """The body turned by one of METHODS."""
     if method == "modified":
         return free_top.simulate_modified(select("moser_veselov"), system, state, h, rows, every)
@@ -74,7 +76,7 @@ def _twenty_seconds(system, state, truth, progress) -> tuple:
     rows, drawn = [], {}
     for i, method in enumerate(METHODS):
         for h in STEPS:
-            run = turned(
+            run = simulate_turns(
                 method, system, state, h, round(DURATION / STEPS[-1]), round(STEPS[-1] / h)
             )
             tilt, angle = (
@@ -95,7 +97,7 @@ def _long_runs(system, state, steps: int, progress) -> dict:
     for i, method in enumerate(METHODS):
         # tqdl turns more than once around in 0.1 s of error
         for h in LONG_STEPS if method != "tqdl" else LONG_STEPS[:2]:
-            run = turned(method, system, state, h, steps // 10, 10)
+            run = simulate_turns(method, system, state, h, steps // 10, 10)
             rows.append(
                 (
                     method,

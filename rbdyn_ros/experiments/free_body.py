@@ -52,7 +52,7 @@ def turning(q: ArrayLike, w: ArrayLike) -> State:
 def momentum(system: System, state: State) -> Array:
     """Angular momentum R I w (3,) [kg m^2/s, world]."""
     p = np.multiply(system.inertia, state.v[2:])
-    return np.array(unit_quaternion.rotated(tuple(state.q[2:].tolist()), tuple(p.tolist())))
+    return np.array(unit_quaternion.rotate(tuple(state.q[2:].tolist()), tuple(p.tolist())))
 
 
 def preprocess(system: System, state: State, h: float) -> tuple[System, State]:

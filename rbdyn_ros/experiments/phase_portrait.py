@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, chart_motion, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.outcome import Outcome, above, below
 from rbdyn_ros.mechanics.integrators.select import select
 
@@ -24,8 +24,8 @@ def run(short: bool, progress) -> Outcome:
     t = np.arange(round(duration / ROW) + 1) * ROW
     portrait, energy = _exact(t), {}
     for i, (label, (method, tolerance)) in enumerate(SOLVERS.items()):
-        y = chart_motion.solve(system, PITCH, CONE, t, method, tolerance)
-        energy[label] = np.abs(chart_motion.energy(system, y) - chart_motion.energy(system, y[:1]))
+        y = closed_form.solve(system, PITCH, CONE, t, method, tolerance)
+        energy[label] = np.abs(closed_form.energy(system, y) - closed_form.energy(system, y[:1]))
         progress(0.4 * (i + 1))
     for label, composition in STEPPERS.items():
         record = pendulum_run.simulate(
@@ -44,9 +44,9 @@ def run(short: bool, progress) -> Outcome:
 def _exact(t) -> dict:
     """Columns t, pitch, cone [deg] and their rates [deg/s] of the exact motion."""
     w0, small = np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH), 1e-5
-    pitch, cone = chart_motion.angles(closed_form.from_rest(PITCH, CONE, w0, t))
-    ahead = chart_motion.angles(closed_form.from_rest(PITCH, CONE, w0, t + small))
-    behind = chart_motion.angles(closed_form.from_rest(PITCH, CONE, w0, t - small))
+    pitch, cone = closed_form.angles(closed_form.from_rest(PITCH, CONE, w0, t))
+    ahead = closed_form.angles(closed_form.from_rest(PITCH, CONE, w0, t + small))
+    behind = closed_form.angles(closed_form.from_rest(PITCH, CONE, w0, t - small))
     rate = [
         np.degrees((np.unwrap(a - b + np.pi, axis=0) - np.pi) / (2.0 * small))
         for a, b in zip(ahead, behind)

@@ -4,7 +4,7 @@ its symmetry.
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, chart_motion, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
 from rbdyn_ros.mechanics.integrators.select import select
 
@@ -27,7 +27,7 @@ def run(short: bool, progress) -> Outcome:
     exact = closed_form.from_rest(
         PITCH, CONE, np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH), t
     )
-    solved = chart_motion.direction(chart_motion.solve(system, PITCH, CONE, t, "DOP853", 1e-13))
+    solved = closed_form.direction(closed_form.solve(system, PITCH, CONE, t, "DOP853", 1e-13))
     distance = apparatus.HALF_LENGTH * np.linalg.norm(solved - exact, axis=1)
     progress(0.3)
     tables = {

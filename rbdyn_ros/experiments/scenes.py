@@ -211,7 +211,7 @@ def block(params: Block, speed: float = 0.0) -> Scene:
     law = {"n": normal, "mu": params.friction, "e": params.restitution}
     corners = [pairs.corner(0, (x * a, y * b, -c), **law) for x, y in BOTTOM[::-1]]
     return Scene(
-        *shapes.assembled([part], (0.0, 0.0, -params.gravity)), None, pairs.build(1, *corners)
+        *shapes.assemble([part], (0.0, 0.0, -params.gravity)), None, pairs.build(1, *corners)
     )
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -66,13 +67,24 @@ def changed(scores, change, law="lqr") -> None:
 
 
 def test_another_number_makes_another_table(scores):
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "doc" / "evaluation.md").read_text(encoding="utf-8")
 
     def better(row):
         next(case for case in row["cases"] if case["label"] == "20 N")["values"]["tilt"] = 66.6
 
     changed(scores, better)
     assert "| 66.6° |" in tables.written(page)
+
+
+def test_the_readme_ranks_the_entries_of_the_repository(tmp_path, monkeypatch):
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "| `mppi` |" in tables.written(page)
+    for path in tables.ENTRIES.glob("[!m]*"):
+        shutil.copytree(path, tmp_path / path.name)
+    monkeypatch.setattr(tables, "ENTRIES", tmp_path)
+    tables.ranking.cache_clear()
+    assert "| `mppi` |" not in tables.written(page) != page
+    tables.ranking.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ TESTS = {path.stem for path in TEST.rglob("test_*.py")}
 FOLDERS = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")}
 # folders that a name must not begin with any more: their modules have moved
 FORMER = {"integrators", "models", "settings", "nodes", "controllers", "contacts", "systems"}
-GROUPS = {name.rpartition(".")[0] for name in tables.known()} | {"faults"}
+GROUPS = {name.rpartition(".")[0] for name in tables.all_parameters()} | {"faults"}
 CODE = re.compile(r"(?<!`)`([^`\s]+)`(?!`)")
 SUFFIX = r"\.(?:py|md|yaml|xml|svg|png|rviz|urdf|toml|rst|c|h)"
 FILE = re.compile(rf"[\w.-]+(?:/[\w.-]+)*{SUFFIX}")
@@ -109,6 +109,14 @@ def test_lines_outside_tables_and_verbatim_blocks_have_at_most_120_columns(page)
     lines = page.read_text("utf-8").splitlines()
     prose = [line for line in lines if not line.startswith(("|", "    ", "!["))]
     assert not [line for line in prose if len(line) > 120]
+
+
+def test_an_equation_has_a_number_of_its_own():
+    for page in sorted((ROOT / "doc").glob("*.md")):
+        numbers = re.findall(
+            r"^ {4}.*\S {2,}(\([A-Z]?\.?\d[\d.]*\))$", page.read_text("utf-8"), re.M
+        )
+        assert len(set(numbers)) == len(numbers), (page.name, sorted(numbers))
 
 
 def test_lines_of_nonsmooth_outside_tables_have_at_most_99_columns():

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments import apparatus, chart_motion, closed_form
+from rbdyn_ros.experiments import apparatus, closed_form
 from rbdyn_ros.experiments.free_body import DZHANIBEKOV
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -38,12 +38,12 @@ def test_pendulum_released_at_rest_stays_in_its_plane():
 
 def test_pitch_and_cone_equations_give_the_same_motion():
     data = golden("pitchcone_truth_25s")
-    y = chart_motion.solve(
+    y = closed_form.solve(
         apparatus.point_mass(), np.radians(10.0), np.radians(5.0), data["t"], "DOP853", 1e-13
     )
     names = ("delta", "eta", "ddelta", "deta")
     assert y == pytest.approx(np.column_stack([data[name] for name in names]), abs=1e-7)
-    assert chart_motion.energy(apparatus.point_mass(), y) == pytest.approx(
+    assert closed_form.energy(apparatus.point_mass(), y) == pytest.approx(
         11.772 * np.cos(data["delta"][0]) * np.cos(data["eta"][0]), abs=1e-9
     )
 

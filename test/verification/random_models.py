@@ -64,7 +64,7 @@ def random_model(seed):
         )
         place = dict(position=tuple(q[i, :3]), orientation=tuple(turned))
         parts.append(shapes.box(random.uniform(0.1, 0.3, 3), density=500.0, **place, **spin))
-    bodies, q, v = shapes.assembled(parts)
+    bodies, q, v = shapes.assemble(parts)
     links = []
     if seed % 2:
         links = [

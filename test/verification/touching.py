@@ -63,7 +63,7 @@ def check_gradient(a, b, count=12, deepest=np.inf):
 
 def run(parts, candidates, h, n):
     """(model, q, v) after n steps."""
-    bodies, q, v = shapes.assembled(parts)
+    bodies, q, v = shapes.assemble(parts)
     model = models.build(bodies, q, v, None, pairs.build(len(parts), *candidates))
     assert models.advance(model, h, n) == n, models.failure(model)
     return model, *models.state(model)
