@@ -81,6 +81,10 @@ def environment(place, environ=os.environ):
     env = dict(environ, VIRTUAL_ENV=str(place.prefix), PIP_USER="0")
     env["PATH"] = joined(place.prefix / "bin", environ.get("PATH"))
     env.pop("PYTHONHOME", None)
+    # Where the shell forbids byte code beside the sources, it lies in the environment: without
+    # any, each process would compile Numba and SciPy from their sources, which takes a second.
+    if env.pop("PYTHONDONTWRITEBYTECODE", ""):
+        env.setdefault("PYTHONPYCACHEPREFIX", str(place.prefix / "bytecode"))
     if place.sourced:
         env["AMENT_PREFIX_PATH"] = joined(place.prefix, environ.get("AMENT_PREFIX_PATH"))
         return env

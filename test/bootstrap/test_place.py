@@ -80,3 +80,13 @@ def test_a_command_inside_a_command_sees_the_same_variables():
 def test_search_paths():
     assert joined("/a", None, "/b:/a", "") == "/a:/b"
     assert outside([Path("/opt/ros")], "/opt/ros/lib:/opt/rosette:/b::") == "/opt/rosette:/b"
+
+
+def test_byte_code_that_is_unwanted_beside_sources_lies_in_the_environment():
+    env = environment(WHEELS, {"PATH": "/usr/bin", "PYTHONDONTWRITEBYTECODE": "1"})
+    assert "PYTHONDONTWRITEBYTECODE" not in env
+    assert env["PYTHONPYCACHEPREFIX"] == str(WHEELS.prefix / "bytecode")
+    assert environment(WHEELS, env) == env
+    assert "PYTHONPYCACHEPREFIX" not in environment(WHEELS, {"PATH": "/usr/bin"})
+    own = {"PATH": "/usr/bin", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": "/tmp/mine"}
+    assert environment(WHEELS, own)["PYTHONPYCACHEPREFIX"] == "/tmp/mine"
