@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from bootstrap import recipe
+from bootstrap import machine, recipe
 from bootstrap.console import say
 from bootstrap.place import DISTROS, ROOT, environment, find
 from bootstrap.steps import carry_out, pending
@@ -15,7 +15,8 @@ from bootstrap.trouble import Trouble
 
 GUIDE = f"""\
 Each command first does the set-up that is still missing: the first one takes about half a minute
-and 0.9 GB, `test` and `setup` add 1 GB of what only tests, benchmarks and campaigns need.
+and 0.9 GB, `test` and `setup` add 1 GB of what only tests, benchmarks and campaigns need, and,
+as root, Debian's chromium, QEMU and Arm compiler (else the tests that need these are skipped).
 
   ./testbed demo               a rod falls, is caught and balanced, over real ROS 2; then a picture
   ./testbed demo --help                what the demo takes
@@ -111,6 +112,8 @@ def set_up(distro, everything):
     """Bring the place up to date, for the demo or for everything; return it."""
     place = find(distro)
     chains = [recipe.steps(place), *([recipe.extra_steps(place)] if everything else [])]
+    if everything:
+        machine.offer_tools()
     start = time.monotonic()
     if sum(carry_out(place.prefix, steps) for steps in chains if pending(place.prefix, steps)):
         say(

@@ -12,6 +12,18 @@ from typing import NamedTuple
 from bootstrap.console import say
 from bootstrap.trouble import Trouble
 
+# What some tests need besides, by the packages that have it: without it they are skipped.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+TOOLS = (
+    ("a browser for the live view", BROWSERS, ("chromium",)),
+    ("an emulator of Arm boards", ("qemu-system-arm",), ("qemu-system-arm",)),
+    (
+        "a compiler for Arm boards",
+        ("arm-none-eabi-gcc",),
+        ("gcc-arm-none-eabi", "libnewlib-arm-none-eabi"),
+    ),
+)
+
 SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"  # where dpkg looks for what it runs
 
 
@@ -76,6 +88,32 @@ def ensure(sourced):
             f"{', '.join(need.what for need in still)}: run ./testbed with the system's own "
             "/usr/bin/python3."
         )
+
+
+def offer_tools():
+    """Install what only some tests need if we are root; else, or where that fails, say what to
+    install. The tests run without it.
+    """
+    missing = [
+        (what, packages) for what, names, packages in TOOLS if not any(map(shutil.which, names))
+    ]
+    if not missing:
+        return
+    named = ", ".join(what for what, _ in missing)
+    packages = [package for _, packages in missing for package in packages]
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        say(f"This machine lacks {named}: installing {', '.join(packages)}, a minute or two.")
+        try:
+            apt(["apt-get", "update"])
+            apt(install)
+            return
+        except Trouble as trouble:
+            say(str(trouble))
+    say(
+        f"This machine lacks {named}: the tests that need it are skipped. To run them, install it:"
+        f"\n    sudo {' '.join(install)}"
+    )
 
 
 def apt(command):

@@ -64,3 +64,39 @@ def test_dpkg_finds_its_tools_on_a_path_without_sbin(bare, monkeypatch):
     seen = []
     machine.apt(["apt-get", "update"])
     assert "/usr/sbin" in seen[0].split(":")
+
+
+INSTALL = "install -y --no-install-recommends chromium qemu-system-arm gcc-arm-none-eabi "
+
+
+def test_root_installs_what_only_some_tests_need(bare, monkeypatch, capsys):
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
+    machine.offer_tools()
+    assert (bare / "calls").read_text() == f"update\n{INSTALL}libnewlib-arm-none-eabi\n"
+    assert (
+        "lacks a browser for the live view, an emulator of Arm boards" in capsys.readouterr().err
+    )
+
+
+def test_without_these_tools_a_user_hears_the_command_and_goes_on(bare, monkeypatch, capsys):
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
+    machine.offer_tools()
+    assert not (bare / "calls").exists()
+    said = capsys.readouterr().err
+    assert "are skipped" in said and f"sudo apt-get {INSTALL}libnewlib-arm-none-eabi" in said
+
+
+def test_tools_that_cannot_be_installed_are_shown_and_left_out(bare, monkeypatch, capsys):
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
+    (bare / "apt-get").write_text("#!/bin/sh\necho E: no such package; exit 100\n")
+    machine.offer_tools()
+    said = capsys.readouterr().err
+    assert "E: no such package" in said and "are skipped" in said
+
+
+def test_of_tools_that_are_there_nothing_is_said(bare, capsys):
+    for name in ("google-chrome", "qemu-system-arm", "arm-none-eabi-gcc"):
+        (bare / name).write_text("#!/bin/sh\n")
+        (bare / name).chmod(0o755)
+    machine.offer_tools()
+    assert not capsys.readouterr().err and not (bare / "calls").exists()
