@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -168,6 +167,11 @@ def plan(arguments: argparse.Namespace) -> Plan:
     law = make(
         arguments.controller, arguments.params_file, arguments.kind, suite.plant, call_timeout
     )
+    if entry:
+        from rbdyn_ros.evaluation.leaderboard.entry import false_name
+
+        if why := false_name(entry, law.name, law.path):
+            raise ValueError(f"--entry: {why}")
     out = Path(
         arguments.entry
         or arguments.out
@@ -194,11 +198,12 @@ def _entry(arguments: argparse.Namespace) -> str:
                 f"--entry does not go with --{option.replace('_', '-')}: an entry is the suite of "
                 "the leaderboard, measured offline, in its own folder"
             )
+    from rbdyn_ros.evaluation.leaderboard.entry import NAMES, is_name
+
     name = Path(arguments.entry).expanduser().resolve().name
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
+    if not is_name(name):
         raise ValueError(
-            f"--entry is {arguments.entry}; the folder's name is that of the entry: letters, "
-            "digits, '_', '-' and '.', at most 64"
+            f"--entry is {arguments.entry}; the folder's name is that of the entry: {NAMES}"
         )
     return name
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import observers
+from rbdyn_ros.evaluation.limits import limit_memory, limit_time
 from rbdyn_ros.evaluation.metric import NotForThisLaw
 from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.mechanics.integrators.select import select as integrator
@@ -55,6 +56,15 @@ class ControllerUnderTest(NamedTuple):
         }
 
 
+def load(name: str) -> ModuleType:
+    """The module of a law, within its time and memory. ValueError, in a sentence."""
+    try:
+        with limit_memory(), limit_time(f"controller '{name}' does not load: it"):
+            return select.load(name)
+    except TimeoutError as error:
+        raise ValueError(str(error)) from None
+
+
 class Bench:
     """One law, designed anew where the scenario asks for it."""
 
@@ -63,7 +73,7 @@ class Bench:
     def __init__(self, under_test: ControllerUnderTest):
         """ValueError: no such law."""
         self.under_test, self._designed = under_test, {}
-        self.module: ModuleType = select.load(under_test.controller)
+        self.module: ModuleType = load(under_test.controller)
         self.params = plant_params(under_test.values)
 
     def law(self, scenario: Scenario):
@@ -75,7 +85,7 @@ class Bench:
         if key not in self._designed:
             self._designed[key] = self._warm(self._design(scenario), scenario)
         law = self._designed[key]
-        self._guard(law.reset, "resetting it")
+        self._reset(law)
         return law
 
     def options(self, scenario: Scenario) -> NamedTuple:
@@ -128,16 +138,17 @@ class Bench:
         return run
 
     def _design(self, scenario: Scenario):
+        who = f"the law {self.under_test.name}: "
         try:
-            return select.make_law(
-                self.under_test.name,
-                self.module,
-                spherical_pendulum,
-                self.params,
-                self.options(scenario),
-            )
-        except ValueError as error:
-            who = f"the law {self.under_test.name}: "
+            with limit_time(f"{who}designing it"):
+                return select.make_law(
+                    self.under_test.name,
+                    self.module,
+                    spherical_pendulum,
+                    self.params,
+                    self.options(scenario),
+                )
+        except (ValueError, TimeoutError) as error:
             raise LawFailed(who + str(error).removeprefix(who)) from error
 
     def _warm(self, law, scenario: Scenario):
@@ -151,12 +162,12 @@ class Bench:
             raise LawFailed(fault)
         return law
 
-    def _guard(self, work, what: str):
+    def _reset(self, law) -> None:
+        what = f"the law {self.under_test.name}: resetting it"
         try:
-            return work()
-        except NotForThisLaw:
-            raise
+            with limit_time(what):
+                law.reset()
+        except TimeoutError as error:
+            raise LawFailed(str(error)) from error
         except Exception as error:  # whatever a law of somebody else raises
-            raise LawFailed(
-                f"the law {self.under_test.name}: {what} raised {type(error).__name__}: {error}"
-            ) from error
+            raise LawFailed(f"{what} raised {type(error).__name__}: {error}") from error

@@ -5,7 +5,7 @@ from typing import Any
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
-from rbdyn_ros.evaluation.bench import ControllerUnderTest
+from rbdyn_ros.evaluation.bench import ControllerUnderTest, load
 from rbdyn_ros.evaluation.suite import KINDS
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import lookup, nearest
@@ -28,9 +28,9 @@ def local_controller(
 
     `kinds` as "balance,wide".
 
-    ValueError: an unknown law, kind or parameter, a value out of range.
+    ValueError: an unknown law, kind or parameter, a value out of range, a law that does not load.
     """
-    module, files = select.load(name), tuple(files)
+    module, files = load(name), tuple(files)
     name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
     kinds_given = kinds is not None or hasattr(module, "KINDS")
     chosen = tuple(getattr(module, "KINDS", DEFAULT_KINDS)) if kinds is None else _kinds(kinds)

@@ -3,16 +3,14 @@ nothing else with it.
 """
 
 import multiprocessing
-import resource
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-import psutil
-
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
+from rbdyn_ros.evaluation.limits import limit_memory
 from rbdyn_ros.interrupts import CallTimeout, block
 
 LAST_RESORT = 30.0  # [s]
@@ -81,26 +79,16 @@ class Workers:
 
 
 def _work(connection: Connection, under_test: ControllerUnderTest, serve: Callable) -> None:
-    """The life of a worker, which ends with a law that hangs in compiled code, and has so much
-    memory that a law without end leaves the machine some.
-    """
+    """The life of a worker, which ends with a law that hangs in compiled code."""
     CallTimeout.last_resort = LAST_RESORT
-    _limit_memory()
-    answer = serve(under_test)
-    while True:
-        try:
-            task = connection.recv()
-        except EOFError:
-            return
-        connection.send(answer(task))
-
-
-def _limit_memory() -> None:
-    """Let an allocation fail beyond a quarter of the machine's memory."""
-    limit = psutil.virtual_memory().total // 4
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if soft == resource.RLIM_INFINITY or soft > limit:
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    with limit_memory():
+        answer = serve(under_test)
+        while True:
+            try:
+                task = connection.recv()
+            except EOFError:
+                return
+            connection.send(answer(task))
 
 
 def _how(code: int) -> str:

@@ -1,49 +1,32 @@
-"""The leaderboard: scores by hand, entries that lie, hang or change, verification, pages."""
+"""The leaderboard: scores, entries that lie, hang or change, verification, pages."""
 
+import argparse
 import json
-import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.control import select
-from rbdyn_ros.evaluation.bench import Bench
+from rbdyn_ros.evaluation import limits
+from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.controller_under_test import local_controller
-from rbdyn_ros.evaluation.leaderboard import board, entry, page, scores, task, verify
-from rbdyn_ros.evaluation.measures import performance, robustness, uptime
+from rbdyn_ros.evaluation.leaderboard import board, entry, page, scores, verify
 from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.evaluation.score import Score
-from rbdyn_ros.simulation.rollout import Rollout
 
 ROOT = Path(__file__).parents[2]
 SUITE = board.suite_of_board()
 SHIPPED = ROOT / "benchmarks" / "leaderboard"
 
 
-def bench(name: str) -> Bench:
-    return Bench(local_controller(name, (), None, SUITE.plant, 2.0))
-
-
-def defaults(measure, **settings) -> dict:
-    return {p.name: p.default for p in measure.SETTINGS} | settings
-
-
-def leaning(tilt_deg, h: float = 0.01) -> Rollout:
-    """Rows of a rod that leans by these tilts about y, the cart at rest under 2 N along x."""
-    half = 0.5 * np.radians(np.asarray(tilt_deg, float))
-    q = np.zeros((len(half), 6))
-    q[:, 2], q[:, 4] = np.cos(half), np.sin(half)
-    force = np.tile((2.0, 0.0), (len(half) - 1, 1))
-    return Rollout(h * np.arange(len(half)), q, np.zeros((len(half), 5)), force)
-
-
 def make_entry(folder: Path, controller: str, *more: str) -> subprocess.CompletedProcess:
     command = (sys.executable, "-m", "rbdyn_ros", "evaluate", "--controller", controller)
     return subprocess.run(
-        [*command, "--entry", str(folder), "--quick", *more],
+        [*command, "--entry", str(folder), *more],
         capture_output=True,
         text=True,
         timeout=300.0,
@@ -54,9 +37,22 @@ def make_entry(folder: Path, controller: str, *more: str) -> subprocess.Complete
 def quick(tmp_path_factory) -> Path:
     """An entry of the quick form."""
     folder = tmp_path_factory.mktemp("board") / "pd"
-    done = make_entry(folder, "pd")
+    done = make_entry(folder, "pd", "--quick")
     assert "balance: total 0." in done.stdout, done.stdout + done.stderr
     return folder
+
+
+@pytest.fixture
+def rank(capsys):
+    """What `leaderboard` of these folders returns and prints."""
+
+    def rank(*folders: Path) -> tuple[int, str]:
+        parser = argparse.ArgumentParser()
+        leaderboard.add_arguments(parser)
+        code = leaderboard.run(parser.parse_args([str(folder) for folder in folders]))
+        return code, capsys.readouterr().out
+
+    return rank
 
 
 def sealed(found: dict) -> dict:
@@ -71,88 +67,6 @@ def changed(folder: Path, target: Path, seal: bool = True, **changes) -> Path:
     found = json.loads((folder / entry.FILE).read_text()) | changes
     (target / entry.FILE).write_text(json.dumps(sealed(found) if seal else found))
     return target
-
-
-def test_the_tip_above_nine_tenths_is_upright():
-    run = leaning([180.0, 26.0, 25.0, 30.0, 25.8, 10.0, 0.0])
-    assert task.is_upright(run).tolist() == [False, False, True, False, True, True, True]
-    assert task.upright_since(run) == pytest.approx(0.04)
-    assert task.upright_since(leaning([0.0, 0.0, 90.0])) == math.inf
-    assert task.upright_since(leaning([0.0, 0.0])._replace(ended="off the rail")) == math.inf
-
-
-def test_the_costs_of_a_run_are_those_of_their_formulas():
-    t = np.arange(201) * 0.01
-    run = leaning(np.zeros(201))
-    q, v = run.q.copy(), run.v.copy()
-    q[:, 0], v[:, 2], v[:, 4] = np.sin(3.0 * t), 0.5, 7.0  # the spin counts for nothing
-    force = np.stack((4.0 * np.cos(3.0 * t[:-1]), -1.0 + 0.0 * t[:-1]), axis=1)
-    found = performance.costs(run._replace(q=q, v=v, force=force))
-    size = np.hypot(4.0 * np.cos(3.0 * t[:-1]), 1.0)
-    dense = np.linspace(0.0, 2.0, 200001)
-    power = np.abs(4.0 * np.cos(3.0 * dense) * 3.0 * np.cos(3.0 * dense))
-    assert found["energy"] == pytest.approx(np.trapezoid(power, dense), rel=0.02)
-    assert found["max_force"] == pytest.approx(size.max())
-    assert found["integrated_force"] == pytest.approx(size.sum() * 0.01)
-    assert found["force_cost"] == pytest.approx((size**2).sum() * 0.01)
-    assert found["velocity_cost"] == pytest.approx(0.25 * 2.0)
-    assert found["smoothness"] == pytest.approx(np.std(np.diff(force[:, 0])), rel=1e-9)
-
-
-def test_the_score_of_a_run_is_that_of_its_costs():
-    scale = {f"scale.{name}": 1e9 for name in performance.SCALES} | {"scale.time": 2.0}
-    found = performance.measure(
-        bench("lqr"), Scenario(travel=2.0), defaults(performance, settle=True, **scale)
-    ).values
-    assert found["success"] == 100.0 and 3.0 < found["time"] < 3.5
-    assert found["score"] == pytest.approx(1.0 - math.tanh(math.pi * found["time"] / 2.0) / 5.0)
-    down = defaults(performance, tilt=60.0, **scale)
-    fallen = performance.measure(bench("lqr"), Scenario(travel=2.0), down).values
-    assert fallen["success"] == 0.0 == fallen["score"] and fallen["time"] == math.inf
-
-
-@pytest.mark.parametrize("kind", robustness.KINDS)
-def test_every_variation_grows_to_the_largest(kind):
-    scenario, settings = Scenario(seed=4), defaults(robustness, vary=kind, largest=0.2)
-    law = bench("lqr")
-    n = robustness.starts(law, scenario, settings)
-    assert n == (50 if kind == "model" else 10)
-    sizes = [robustness.vary(scenario, settings, i, 2.4)[0] for i in range(n)]
-    assert max(np.abs(sizes)) == pytest.approx(0.2) and 0.0 not in sizes
-    if kind == "model":
-        np.testing.assert_allclose(
-            sizes[:10], 0.04 * np.array([-5, -4, -3, -2, -1, 1, 2, 3, 4, 5])
-        )
-    _, asked, more = robustness.vary(scenario, settings, n - 1, 2.4)
-    changed = asked.faults != scenario.faults or bool(more)
-    assert changed and asked.seed != scenario.seed
-    again = robustness.vary(scenario, settings, n - 1, 2.4)
-    assert again[1] == asked and repr(again[2].get("pushes")) == repr(more.get("pushes"))
-
-
-def test_noise_of_the_force_reaches_the_cart():
-    settings = defaults(robustness, vary="force_noise", largest=5.0, variations=1)
-    _, asked, more = robustness.vary(Scenario(), settings, 0, 2.4)
-    law = bench("rest")
-    run = law.run(asked, task.start_state(defaults(robustness, tilt=0.0)), 4.0, **more)
-    assert run.force.std(axis=0) == pytest.approx((5.0, 5.0), rel=0.05)
-    assert abs(run.force.mean()) < 0.3
-
-
-def test_pushes_are_drawn_from_the_seed_within_their_bounds():
-    rng = np.random.default_rng(3)
-    pushes = task.draw_pushes(rng, 60.0, 6.0, 0.9, 2.4)
-    impulses = [math.hypot(*push.wrench[:2]) * push.duration for push in pushes]
-    gaps = np.diff([push.time for push in pushes])
-    assert 0.27 <= min(impulses) and max(impulses) <= 0.9 + 1e-12
-    assert 3.0 <= gaps.min() and gaps.max() <= 9.0 and 6 <= len(pushes) <= 20
-    assert task.draw_pushes(np.random.default_rng(3), 60.0, 6.0, 0.9, 2.4) == pushes
-
-
-def test_swing_ups_are_counted_a_second_apart():
-    tilt = np.full(1000, 90.0)
-    tilt[100:200] = tilt[210:300] = tilt[600:] = 0.0  # 0.1 s down is none
-    assert uptime.swing_ups(leaning(tilt)) == 2.0
 
 
 def test_the_score_of_a_discipline_is_the_mean_of_its_parts():
@@ -239,7 +153,7 @@ def test_a_law_of_a_file_travels_with_its_entry(tmp_path):
     (tmp_path / "beside.py").write_text("GAIN = 1.0\n")
     (tmp_path / "mine.txt").write_text("numbers")
     folder = tmp_path / "entries" / "mine"
-    done = make_entry(folder, str(law), "--rows", "B1")
+    done = make_entry(folder, str(law), "--rows", "B1", "--quick")
     assert (folder / "law" / "beside.py").exists(), done.stdout + done.stderr
     law.write_text("gone = True\n")
     found = entry.read(folder)
@@ -253,34 +167,98 @@ def test_a_law_of_a_file_travels_with_its_entry(tmp_path):
         verify.controller(found, folder, SUITE)
 
 
-@pytest.mark.parametrize(
-    "act, why",
-    [
-        ("while True: pass", "thought longer than 0.5 s"),
-        ("raise RuntimeError('no more')", "raised RuntimeError"),
-        ("while True: kept.append(bytes(2**26))", "MemoryError"),
-        ("return 'much'", "returned 'much'"),
-    ],
-    ids=["hangs", "raises", "allocates", "nonsense"],
-)
-def test_a_law_that_fails_gets_one_sentence_and_no_rank(tmp_path, act, why):
-    law = tmp_path / "bad.py"
+def bad_law(
+    folder: Path, act: str = "pass", design: str = "pass", reset: str = "pass", first: str = ""
+) -> Path:
+    """A law that does this half a second after its start, or in its design, reset or import."""
+    law = folder / "bad.py"
     law.write_text(
-        "import numpy as np\nfrom typing import NamedTuple\nkept = []\n"
+        f"import numpy as np\nfrom typing import NamedTuple\nkept = []\n{first}\n"
         "class Options(NamedTuple):\n    period: float = 0.002\n"
         "class Law:\n"
         "    def command(self, t, state, reference):\n"
         "        if t > 0.5:\n"
         f"            {act}\n"
         "        return np.zeros(2)\n"
-        "    def reset(self): pass\n"
-        "def design(model, params, options):\n    return Law()\n"
+        f"    def reset(self):\n        {reset}\n"
+        f"def design(model, params, options):\n    {design}\n    return Law()\n"
     )
-    done = make_entry(tmp_path / "bad", str(law), "--rows", "B1", "--patience", "0.5")
-    assert done.returncode == 1 and why in done.stdout + done.stderr
-    found = whole(entry.read(tmp_path / "bad"), SUITE)
-    assert entry.refusal(found, SUITE).startswith("bad failed at B1: ")
-    assert not board.collect([tmp_path / "bad"], SUITE).lines
+    return law
+
+
+@pytest.mark.parametrize(
+    "act, why",
+    [
+        ("while True: pass", "the law bad thought longer than 0.5 s about the state at t = 0.50"),
+        ("raise RuntimeError('no more')", "the law bad raised RuntimeError at t = 0.50"),
+        ("while True: kept.append(bytes(2**26))", "the law bad raised MemoryError at t = 0.50"),
+        ("return 'much'", "the law bad returned 'much' at t = 0.50"),
+        ("import os; os._exit(3)", "the process that measured it ended with exit code 3"),
+    ],
+    ids=["hangs", "raises", "allocates", "nonsense", "ends"],
+)
+def test_a_law_that_fails_gets_one_sentence_and_no_rank(tmp_path, rank, act, why):
+    folder, law = tmp_path / "bad", bad_law(tmp_path, act)
+    done = make_entry(folder, str(law), "--rows", "B1", "--patience", "0.5")
+    assert done.returncode == 1
+    assert f"\npython -m rbdyn_ros evaluate: no rank: bad failed at B1: {why}" in done.stderr
+    code, said = rank(folder, SHIPPED / "pd")
+    board, _, others = said.partition("Without a rank\n")
+    assert code == 1 and "  1  pd  0.742" in board and "bad" not in board
+    assert f"bad failed at B1: {why}" in others and len(others.splitlines()) == 1
+
+
+@pytest.mark.parametrize("where", ["first", "design", "reset"])
+def test_a_law_that_hangs_before_its_first_command_gets_one_sentence(tmp_path, monkeypatch, where):
+    monkeypatch.setattr(limits, "LONGEST", 0.2)
+    law = str(bad_law(tmp_path, **{where: "while True: pass"}))
+    if where == "first":
+        with pytest.raises(ValueError, match=f"controller '{law}' does not load: it took longer"):
+            local_controller(law, (), None, SUITE.plant, 2.0)
+        return
+    what = {"design": "designing", "reset": "resetting"}[where]
+    mine = Bench(local_controller(law, (), None, SUITE.plant, 2.0))
+    with pytest.raises(LawFailed, match=f"the law bad: {what} it took longer than 0.2 s"):
+        mine.law(Scenario())
+
+
+def test_a_law_that_allocates_while_it_loads_gets_one_sentence(tmp_path):
+    law = str(bad_law(tmp_path, first="while True: kept.append(bytes(2**28))"))
+    with pytest.raises(ValueError, match="does not load: MemoryError"):
+        local_controller(law, (), None, SUITE.plant, 2.0)
+
+
+def test_a_law_under_a_false_name_is_not_measured_and_has_no_rank(quick, tmp_path, rank):
+    done = make_entry(tmp_path / "lqr", str(bad_law(tmp_path)))
+    assert done.returncode == 2 and not (tmp_path / "lqr").exists()
+    assert "--entry: lqr calls itself by the name of a law of this installation" in done.stderr
+    code, said = rank(changed(SHIPPED / "pd", tmp_path / "mpc", name="mpc"))
+    assert (code, said) == (
+        1,
+        "Without a rank\n     mpc calls itself by the name of a law of this installation, and is "
+        "pd; rename it\n",
+    )
+    for name in ("../site", "index", ""):  # the name is also that of a file
+        code, said = rank(changed(quick, tmp_path / "names" / repr(len(name)), name=name))
+        assert code == 1 and f"no entry: its name is '{name}', not letters" in said
+
+
+def test_an_entry_whose_law_or_numbers_were_changed_has_no_rank(tmp_path, rank):
+    source, law = SHIPPED / "python_control", tmp_path / "law"
+    shutil.copytree(source, law)
+    assert rank(law)[0] == 0
+    better = {"balance": {**entry.read(source)["scores"]["balance"], "total": 0.99}}
+    numbers = changed(source, tmp_path / "numbers", seal=False, scores=better)
+    with (law / "law" / "state_space.py").open("a") as file:
+        file.write("# another one\n")
+    code, said = rank(law, numbers, SHIPPED / "pd")
+    assert code == 1 and said.splitlines()[-2:] == [
+        "     python_control has no rank: state_space.py of the law is another one than was "
+        "measured",
+        f"     {numbers / entry.FILE} was changed after it was made: its fingerprint does not fit",
+    ]
+    (law / "law" / "state_space.py").unlink()
+    assert "state_space.py of the law is not there" in rank(law)[1]
 
 
 def test_the_page_shows_every_entry_and_what_has_no_rank(quick, tmp_path):
@@ -362,8 +340,18 @@ def test_the_table_is_sorted_by_its_heads_in_a_browser(browser, tmp_path):
         shown.get_by_role("button", name="score").first.click()
         rising = shown.evaluate(names)
         shown.get_by_role("button", name="score").first.click()
-        assert shown.evaluate(names) == rising[::-1] and rising[-1] == ranked[0]
+        assert shown.evaluate(names) == ranked and rising[-1] == ranked[0]
+        settled = f"{rows}.map(row => row.cells[6].textContent)"
+        for _ in range(2):  # what is missing comes last either way
+            shown.get_by_role("button", name="Settled [s]").first.click()
+            *some, last, nothing = shown.evaluate(settled)
+            assert last == nothing == "–" and "–" not in some
+        assert some == sorted(some, reverse=True)
         assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        shown.evaluate("document.querySelector('.scroll').scrollLeft = 500")  # the names stay
+        left = f"{rows}[0].cells[%d].getBoundingClientRect().left"
+        assert shown.evaluate(left % 0) < 0 < shown.evaluate(left % 1) < 100
+        assert shown.evaluate("document.querySelector('img').offsetWidth") >= 600  # readable
         shown.get_by_role("link", name=ranked[0]).first.click()
         assert shown.get_by_role("heading", name=ranked[0]).first.is_visible()
         assert all(text.startswith(("file://", "data:")) for text in complaints)

@@ -12,6 +12,7 @@ fingerprints of its files, and invented numbers by `verify`, which measures them
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +28,7 @@ from rbdyn_ros.evaluation.suite import Case, Suite
 from rbdyn_ros.files import write_whole
 
 FILE, README, LAW = "entry.json", "README.md", "law"
+NAMES = "letters, digits, '_', '-' and '.', at most 64, and not index"
 FORM = 1  # of entry.json
 _KEYS = {
     "form": int, "name": str, "law": str, "path": str, "about": str, "kinds": list, "quick": bool,
@@ -35,6 +37,23 @@ _KEYS = {
 }  # fmt: skip
 SUITE = "leaderboard.yaml"  # in config/suites
 _DOCUMENT = "A law of rbdyn_ros."
+
+
+def is_name(name: str) -> bool:
+    """Whether an entry may have this name, which is also that of its page beside index.html."""
+    return bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name)) and (
+        name.lower() != "index"
+    )
+
+
+def false_name(name: str, law: str, path: str) -> str:
+    """Why the name is not for this law; "" where it is."""
+    if name in select.names() and (path or law != name):
+        return (
+            f"{name} calls itself by the name of a law of this installation, and is "
+            f"{path or law}; rename it"
+        )
+    return ""
 
 
 def content(
@@ -98,7 +117,8 @@ def write(
 def read(folder: Path) -> dict[str, Any]:
     """The entry of a folder.
 
-    ValueError, in one sentence: there is none, it is none, or it was changed after it was made.
+    ValueError, in one sentence: there is none, it is none, or it or a file of the law in it was
+    changed after it was made.
     """
     path = folder / FILE
     try:
@@ -114,10 +134,25 @@ def read(folder: Path) -> dict[str, Any]:
     for key, kind in _KEYS.items():
         if not isinstance(found.get(key), kind):
             raise ValueError(f"{path} is no entry: {key} is missing, or no {kind.__name__}")
+    if not is_name(found["name"]):
+        raise ValueError(f"{path} is no entry: its name is {found['name']!r}, not {NAMES}")
     told = found["fingerprint"]
     if told != fingerprint({key: value for key, value in found.items() if key != "fingerprint"}):
         raise ValueError(f"{path} was changed after it was made: its fingerprint does not fit")
+    if found["path"] or any(str(v).startswith(f"{LAW}/") for v in found["parameters"].values()):
+        check_files(found, filter(Path.is_file, (folder / LAW).glob("*")))
     return found
+
+
+def check_files(entry: Mapping[str, Any], paths: Iterable[Path]) -> None:
+    """ValueError, in one sentence, where a file of the law is not among these, or is another one
+    than was measured.
+    """
+    here = {path.name: hash_of(path.read_bytes()) for path in paths}
+    for file, told in entry["files"].items():
+        if here.get(file) != told:
+            state = "is not there" if file not in here else "is another one than was measured"
+            raise ValueError(f"{entry['name']} has no rank: {file} of the law {state}")
 
 
 def criteria(entry: Mapping[str, Any]) -> dict[str, Criterion]:
@@ -136,11 +171,8 @@ def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
     name, found = entry["name"], criteria(entry)
     if entry["quick"]:
         return f"{name} was measured in the quick form; measure it without --quick"
-    if name in select.names() and (entry["path"] or entry["law"] != name):
-        return (
-            f"{name} calls itself by the name of a law of this installation, and is "
-            f"{entry['path'] or entry['law']}; rename it"
-        )
+    if why := false_name(name, entry["law"], entry["path"]):
+        return why
     if not (known := scores.disciplines(suite, entry["kinds"])):
         return f"{name} is for no discipline; --kind chooses among {', '.join(scores.DISCIPLINES)}"
     told = {f"{c['row']} {c['label']}".strip(): c.get("asked") for c in entry["cases"]}

@@ -10,7 +10,7 @@ from rbdyn_ros.control.provenance import identity
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
 from rbdyn_ros.evaluation.controller_under_test import local_controller
 from rbdyn_ros.evaluation.criterion import Criterion
-from rbdyn_ros.evaluation.leaderboard.entry import LAW, files_of, hash_of
+from rbdyn_ros.evaluation.leaderboard.entry import LAW, check_files, files_of
 from rbdyn_ros.evaluation.suite import Suite
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.schema import check
@@ -36,11 +36,7 @@ def controller(entry: Mapping[str, Any], folder: Path, suite: Suite) -> Controll
         raise ValueError(f"{who}: {unknown[0]} is no parameter of the plant or of its law")
     values = {key: check(known[key], value, who) for key, value in given.items()}
     found = found._replace(values=values, identity=identity(found.name, law, values))
-    here = {path.name: hash_of(path.read_bytes()) for path in files_of(law, found)}
-    for file, told in entry["files"].items():
-        if here.get(file) != told:
-            state = "is not there" if file not in here else "is another one than was measured"
-            raise ValueError(f"{entry['name']} has no rank: {file} of the law {state}")
+    check_files(entry, files_of(law, found))
     return found
 
 

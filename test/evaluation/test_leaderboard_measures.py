@@ -1,0 +1,114 @@
+"""The measures of the leaderboard: costs and scores by hand, variations, noise, pushes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.evaluation.bench import Bench
+from rbdyn_ros.evaluation.controller_under_test import local_controller
+from rbdyn_ros.evaluation.leaderboard import board, task
+from rbdyn_ros.evaluation.measures import performance, robustness, uptime
+from rbdyn_ros.evaluation.scenario import Scenario
+from rbdyn_ros.simulation.rollout import Rollout
+
+SUITE = board.suite_of_board()
+
+
+def bench(name: str) -> Bench:
+    return Bench(local_controller(name, (), None, SUITE.plant, 2.0))
+
+
+def defaults(measure, **settings) -> dict:
+    return {p.name: p.default for p in measure.SETTINGS} | settings
+
+
+def leaning(tilt_deg, h: float = 0.01) -> Rollout:
+    """Rows of a rod that leans by these tilts about y, the cart at rest under 2 N along x."""
+    half = 0.5 * np.radians(np.asarray(tilt_deg, float))
+    q = np.zeros((len(half), 6))
+    q[:, 2], q[:, 4] = np.cos(half), np.sin(half)
+    force = np.tile((2.0, 0.0), (len(half) - 1, 1))
+    return Rollout(h * np.arange(len(half)), q, np.zeros((len(half), 5)), force)
+
+
+def test_the_tip_above_nine_tenths_is_upright():
+    run = leaning([180.0, 26.0, 25.0, 30.0, 25.8, 10.0, 0.0])
+    assert task.is_upright(run).tolist() == [False, False, True, False, True, True, True]
+    assert task.upright_since(run) == pytest.approx(0.04)
+    assert task.upright_since(leaning([0.0, 0.0, 90.0])) == math.inf
+    assert task.upright_since(leaning([0.0, 0.0])._replace(ended="off the rail")) == math.inf
+
+
+def test_the_costs_of_a_run_are_those_of_their_formulas():
+    t = np.arange(201) * 0.01
+    run = leaning(np.zeros(201))
+    q, v = run.q.copy(), run.v.copy()
+    q[:, 0], v[:, 2], v[:, 4] = np.sin(3.0 * t), 0.5, 7.0  # the spin counts for nothing
+    force = np.stack((4.0 * np.cos(3.0 * t[:-1]), -1.0 + 0.0 * t[:-1]), axis=1)
+    found = performance.costs(run._replace(q=q, v=v, force=force))
+    size = np.hypot(4.0 * np.cos(3.0 * t[:-1]), 1.0)
+    dense = np.linspace(0.0, 2.0, 200001)
+    power = np.abs(4.0 * np.cos(3.0 * dense) * 3.0 * np.cos(3.0 * dense))
+    assert found["energy"] == pytest.approx(np.trapezoid(power, dense), rel=0.02)
+    assert found["max_force"] == pytest.approx(size.max())
+    assert found["integrated_force"] == pytest.approx(size.sum() * 0.01)
+    assert found["force_cost"] == pytest.approx((size**2).sum() * 0.01)
+    assert found["velocity_cost"] == pytest.approx(0.25 * 2.0)
+    assert found["smoothness"] == pytest.approx(np.std(np.diff(force[:, 0])), rel=1e-9)
+
+
+def test_the_score_of_a_run_is_that_of_its_costs():
+    scale = {f"scale.{name}": 1e9 for name in performance.SCALES} | {"scale.time": 2.0}
+    found = performance.measure(
+        bench("lqr"), Scenario(travel=2.0), defaults(performance, settle=True, **scale)
+    ).values
+    assert found["success"] == 100.0 and 3.0 < found["time"] < 3.5
+    assert found["score"] == pytest.approx(1.0 - math.tanh(math.pi * found["time"] / 2.0) / 5.0)
+    down = defaults(performance, tilt=60.0, **scale)
+    fallen = performance.measure(bench("lqr"), Scenario(travel=2.0), down).values
+    assert fallen["success"] == 0.0 == fallen["score"] and fallen["time"] == math.inf
+
+
+@pytest.mark.parametrize("kind", robustness.KINDS)
+def test_every_variation_grows_to_the_largest(kind):
+    scenario, settings = Scenario(seed=4), defaults(robustness, vary=kind, largest=0.2)
+    law = bench("lqr")
+    n = robustness.starts(law, scenario, settings)
+    assert n == (50 if kind == "model" else 10)
+    sizes = [robustness.vary(scenario, settings, i, 2.4)[0] for i in range(n)]
+    assert max(np.abs(sizes)) == pytest.approx(0.2) and 0.0 not in sizes
+    if kind == "model":
+        np.testing.assert_allclose(
+            sizes[:10], 0.04 * np.array([-5, -4, -3, -2, -1, 1, 2, 3, 4, 5])
+        )
+    _, asked, more = robustness.vary(scenario, settings, n - 1, 2.4)
+    changed = asked.faults != scenario.faults or bool(more)
+    assert changed and asked.seed != scenario.seed
+    again = robustness.vary(scenario, settings, n - 1, 2.4)
+    assert again[1] == asked and repr(again[2].get("pushes")) == repr(more.get("pushes"))
+
+
+def test_noise_of_the_force_reaches_the_cart():
+    settings = defaults(robustness, vary="force_noise", largest=5.0, variations=1)
+    _, asked, more = robustness.vary(Scenario(), settings, 0, 2.4)
+    law = bench("rest")
+    run = law.run(asked, task.start_state(defaults(robustness, tilt=0.0)), 4.0, **more)
+    assert run.force.std(axis=0) == pytest.approx((5.0, 5.0), rel=0.05)
+    assert abs(run.force.mean()) < 0.3
+
+
+def test_pushes_are_drawn_from_the_seed_within_their_bounds():
+    rng = np.random.default_rng(3)
+    pushes = task.draw_pushes(rng, 60.0, 6.0, 0.9, 2.4)
+    impulses = [math.hypot(*push.wrench[:2]) * push.duration for push in pushes]
+    gaps = np.diff([push.time for push in pushes])
+    assert 0.27 <= min(impulses) and max(impulses) <= 0.9 + 1e-12
+    assert 3.0 <= gaps.min() and gaps.max() <= 9.0 and 6 <= len(pushes) <= 20
+    assert task.draw_pushes(np.random.default_rng(3), 60.0, 6.0, 0.9, 2.4) == pushes
+
+
+def test_swing_ups_are_counted_a_second_apart():
+    tilt = np.full(1000, 90.0)
+    tilt[100:200] = tilt[210:300] = tilt[600:] = 0.0  # 0.1 s down is none
+    assert uptime.swing_ups(leaning(tilt)) == 2.0
