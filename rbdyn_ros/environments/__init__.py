@@ -1,12 +1,11 @@
 """Gymnasium environments, which importing this package registers: `rbdyn/Balance-v0`,
-`rbdyn/SwingUp-v0`, `rbdyn/Track-v0`; and `rbdyn/Balance-ROS-v0`, `rbdyn/SwingUp-ROS-v0`, whose
-plant is behind ROS topics.
+`rbdyn/SwingUp-v0`, `rbdyn/Track-v0`; and `rbdyn/Balance-ROS-v0`, `rbdyn/SwingUp-ROS-v0`,
+`rbdyn/Track-ROS-v0`, whose plant is behind ROS topics.
 """
 
 from importlib.util import find_spec
 
 TASKS = ("Balance", "SwingUp", "Track")
-OVER_ROS = ("Balance", "SwingUp")  # the set point of Track is not drawn for a plant elsewhere
 
 
 def identifier(task: str) -> str:
@@ -27,7 +26,6 @@ def register() -> None:
                 vector_entry_point=f"{module}:PendulumVectorEnv",
                 kwargs={"task": task},
             )
-    for task in OVER_ROS:
         if identifier(f"{task}-ROS") not in gymnasium.registry:
             gymnasium.register(
                 identifier(f"{task}-ROS"),

@@ -28,7 +28,7 @@ from std_srvs.srv import Trigger
 
 from rbdyn_ros.environments import periods, variation
 from rbdyn_ros.environments.pendulums import Pendulums, check_actions
-from rbdyn_ros.environments.task import BALANCE, TRACKING
+from rbdyn_ros.environments.task import BALANCE
 from rbdyn_ros.environments.vector import PendulumEnv
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer, subscribe
@@ -94,10 +94,9 @@ class RosPendulums(Pendulums):
                     "episode varies start.*)"
                 )
         super().__init__(task, 1, vary, dtype, options)
-        if self.task.push_rate != BALANCE.push_rate or self.numbers[TRACKING]:
+        if self.task.push_rate != BALANCE.push_rate:
             raise ValueError(
-                "push_rate and amplitude are for plants that are simulated here; this one is "
-                "behind ROS"
+                "push_rate is for plants that are simulated here; this one is behind ROS"
             )
         self._plant_node = RosPlant(*of_plant)
 

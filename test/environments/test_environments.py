@@ -16,6 +16,7 @@ gymnasium = pytest.importorskip(
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
+from gymnasium.wrappers import vector  # noqa: E402
 
 from rbdyn_ros.environments import TASKS, identifier  # noqa: E402
 from rbdyn_ros.environments.task import OPTIONS, TRACK  # noqa: E402
@@ -92,16 +93,68 @@ def test_a_vector_is_gymnasiums_own_of_single_ones(mode):
     assert episodes > 20
 
 
+WRAPPERS = {
+    "RecordEpisodeStatistics": lambda env: vector.RecordEpisodeStatistics(env),
+    "DictInfoToList": lambda env: vector.DictInfoToList(env),
+    "NormalizeObservation": lambda env: vector.NormalizeObservation(env),
+    "NormalizeReward": lambda env: vector.NormalizeReward(env),
+    "ClipReward": lambda env: vector.ClipReward(env, 0.0, 0.5),
+    "ClipAction": lambda env: vector.ClipAction(env),
+    "RescaleAction": lambda env: vector.RescaleAction(env, np.float32(-20), np.float32(20)),
+    "FlattenObservation": lambda env: vector.FlattenObservation(env),
+    "RescaleObservation": lambda env: vector.RescaleObservation(
+        env, np.float32(-1), np.float32(1)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_gymnasiums_wrappers_of_vectors_take_it_as_their_own(name):
+    """The wheel of Gymnasium brings no tests of its own: its vectors and wrappers are the test."""
+    n, wrap = 3, WRAPPERS[name]
+    ours = wrap(PendulumVectorEnv("Balance", n, EVERYTHING, **PUSHED))
+    theirs = wrap(SyncVectorEnv([lambda: PendulumEnv("Balance", EVERYTHING, **PUSHED)] * n))
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    same(ours.reset(seed=3), theirs.reset(seed=3))
+    ours.action_space.seed(1)
+    episodes = 0
+    for _ in range(60):
+        actions = ours.action_space.sample()
+        mine, other = ours.step(actions), theirs.step(actions)
+        for step in (mine, other):
+            if name == "RecordEpisodeStatistics" and "episode" in step[4]:
+                assert (step[4]["episode"].pop("t") >= 0.0).all()  # of the clock
+                step[4]["episode"].pop("_t", None)
+        same(mine, other)
+        episodes += int((mine[2] | mine[3]).sum())
+    assert episodes > 2
+
+
+def test_gymnasiums_vector_of_processes_is_ours():
+    ours = gymnasium.make_vec(identifier("Track"), num_envs=2, duration=0.1)
+    theirs = gymnasium.make_vec(
+        identifier("Track"), num_envs=2, vectorization_mode="async", duration=0.1
+    )
+    same(ours.reset(seed=3), theirs.reset(seed=3))
+    for _ in range(12):
+        actions = ours.action_space.sample()
+        same(ours.step(actions), theirs.step(actions))
+    theirs.close()
+
+
 def same(ours, theirs) -> None:
     """Equal in all that is there: arrays, and the infos by their masks."""
     if isinstance(ours, dict):
         assert ours.keys() == theirs.keys()
         for key in ours:
             same(ours[key], theirs[key])
-    elif isinstance(ours, tuple):
+    elif isinstance(ours, tuple | list):
         assert len(ours) == len(theirs)
         for one, other in zip(ours, theirs):
             same(one, other)
+    elif isinstance(ours, str):
+        assert ours == theirs
     elif ours.dtype == object:
         assert len(ours) == len(theirs)
         for one, other in zip(ours, theirs):

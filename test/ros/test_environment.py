@@ -1,5 +1,7 @@
 """The environment over topics against the one without ROS, with a simulator in lockstep."""
 
+import json
+import subprocess
 import threading
 
 import numpy as np
@@ -22,24 +24,31 @@ LOCKSTEP = dict(
 
 
 @pytest.fixture
-def spinning(graph):
-    """Start a simulator that a thread spins, with so many states a second."""
-    stop, threads = threading.Event(), []
+def spun(graph):
+    """Let a thread spin the graph, to the end of the test."""
+    stop = threading.Event()
 
     def spin() -> None:
         while not stop.is_set():
             graph.executor.spin_once(timeout_sec=0.02)
 
+    thread = threading.Thread(target=spin)
+    yield thread.start
+    stop.set()
+    if thread.ident:
+        thread.join()
+
+
+@pytest.fixture
+def spinning(graph, spun):
+    """Start a simulator that a thread spins, with so many states a second."""
+
     def start(rate: float):
         simulator = graph.simulator(**LOCKSTEP, rates__state=rate, rates__idle=50.0)
-        threads.append(threading.Thread(target=spin))
-        threads[0].start()
+        spun()
         return simulator
 
-    yield start
-    stop.set()
-    for thread in threads:
-        thread.join()
+    return start
 
 
 @pytest.fixture
@@ -47,8 +56,8 @@ def over_ros():
     """Make an environment over topics; it is closed after the test."""
     made = []
 
-    def make(**options):
-        made.append(gymnasium.make("rbdyn/Balance-ROS-v0", dtype=np.float64, **options))
+    def make(task: str = "Balance", **options):
+        made.append(gymnasium.make(f"rbdyn/{task}-ROS-v0", dtype=np.float64, **options))
         return made[-1]
 
     yield make
@@ -56,10 +65,11 @@ def over_ros():
         one.close()
 
 
-@pytest.mark.parametrize("rate", [50.0, 100.0])
-def test_it_is_the_environment_without_ros(spinning, over_ros, rate):
+@pytest.mark.parametrize("task, rate", [("Balance", 50.0), ("Track", 50.0), ("Balance", 100.0)])
+def test_it_is_the_environment_without_ros(spinning, over_ros, task, rate):
+    """Track, too, whose set point the environment draws and shows."""
     spinning(rate)
-    here, there = gymnasium.make("rbdyn/Balance-v0", **OFFLINE), over_ros(timeout=60.0)
+    here, there = gymnasium.make(f"rbdyn/{task}-v0", **OFFLINE), over_ros(task, timeout=60.0)
     assert (here.observation_space, here.action_space) == (
         there.observation_space,
         there.action_space,
@@ -78,6 +88,34 @@ def test_it_is_the_environment_without_ros(spinning, over_ros, rate):
             assert other[2:] == one[2:]
             ended = one[2] or one[3]
         assert one[4]["ended"] == "the rod fell"
+
+
+def test_a_board_behind_the_bridge_is_balanced(graph, bridge, port, tmp_path, spun, over_ros):
+    """The C client is the plant; nothing can put it up, so an episode begins where it is.
+
+    Where the machine starves this process, the plant's time stands still.
+    """
+    pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
+    from ..wire.clients import FOLDER, program
+
+    gains = np.array(json.loads((FOLDER / "gains.json").read_text())["gains"])
+    command = [str(program(tmp_path)), "plant", "--udp", "127.0.0.1", str(port), "--patient"]
+    bridge(board="plant", command_timeout=5.0)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as board:
+        spun()
+        env = over_ros(plant="", timeout=60.0, duration=60.0)
+        seen, _ = env.reset(seed=0)
+        assert np.arccos(seen[4]) == pytest.approx(0.1745, abs=1e-3)
+        ended, reward, steps = False, 0.0, 0
+        while not ended and not (seen[4] > np.cos(0.01) and np.hypot(*seen[7:9]) < 0.02):
+            wrong = np.stack((seen[:2], seen[5:7], seen[2:4], seen[7:9]))
+            seen, reward, *ends, _ = env.step(-gains @ wrong / 20.0)
+            ended, steps = any(ends), steps + 1
+        again, _ = env.reset()
+        board.terminate()
+        said = json.loads(board.communicate(timeout=10.0)[0])
+    assert not ended and reward > 0.9 and steps > 50
+    assert np.abs(again - seen).max() < 0.1 and said["accepted"] > 500 and said["malformed"] == 0
 
 
 def test_a_simulator_that_is_gone_gets_a_sentence(spinning, over_ros, graph):
@@ -104,7 +142,7 @@ def test_without_a_simulator_there_is_a_sentence(ros, over_ros):
     [
         ({"timeout": 0.0}, "timeout is 0.0 s; it must be > 0"),
         ({"vary": {"rod.mass": 2.0}}, "rod.mass belongs to the plant"),
-        ({"push_rate": 1.0}, "push_rate and amplitude are for plants that are simulated here"),
+        ({"push_rate": 1.0}, "push_rate is for plants that are simulated here"),
     ],
 )
 def test_what_is_the_plants_own_is_refused(ros, over_ros, options, sentence):
