@@ -2,19 +2,21 @@
 
 import argparse
 import json
-import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbdyn_ros.files import try_file
+from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import add_options, number, output_file, voice, write_files
-from rbdyn_ros.parameters.yaml_file import assignment, offline_values
+from rbdyn_ros.parameters.controller import Excitation
+from rbdyn_ros.parameters.yaml_file import assignment, offline_values, read_files
 from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
     from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
     from rbdyn_ros.identification.measurement import Measurement
-    from rbdyn_ros.types import Array
+    from rbdyn_ros.identification.response_report import Measured
 
 COMMAND = "python -m rbdyn_ros bode"
 HELP = "Measure the frequency response and the margins of a loop."
@@ -22,39 +24,68 @@ EXAMPLES = f"""\
 {COMMAND} --controller lqr --picture lqr.png
 {COMMAND} --controller mpc --set faults.command.delay=0.01 --json margins.json
 {COMMAND} --controller path/to/law.py --band 0.2,50 --amplitude 0.1 --out response.csv
+{COMMAND} --over-ros --controller lqr               # the nodes that run, beside the theory
+{COMMAND} --over-ros --external                     # around the simulator, whoever controls it
+{COMMAND} demo/bag --params-file excitation.yaml    # what was recorded under excitation.*
 """
 _say = voice(COMMAND)
-DONE, FELL, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
+DONE, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
 AMPLITUDE = Parameter(
     "--amplitude", 0.2, "N", "the excitation, times sqrt 2 its effective value", low=0.0,
     low_open=True,
 )  # fmt: skip
 PERIODS = Parameter("--periods", 2, "", "periods that count", kind="int", low=1, high=1000)
 SEED = Parameter("--seed", 0, "", "of the phases", kind="int", low=0)
+WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
 BAND = "0.1,20"
-COHERENT = 0.9  # below, a frequency is remarked on
 SUFFIXES, PICTURES = (".csv", ".npz"), (".png", ".svg", ".pdf")
-QUANTITIES = (  # field of `Margins`, what it is, its unit
-    ("crossover", "crossover", "Hz"),
-    ("gain_up", "gain margin, up", ""),
-    ("gain_down", "gain margin, down", ""),
-    ("phase", "phase margin", "deg"),
-    ("delay", "delay margin", "s"),
-    ("disk", "disk margin", ""),
-    ("sensitivity", "largest |S|", ""),
-    ("complementary", "largest |T|", ""),
-)
+
+
+class Job(NamedTuple):
+    """What is to be measured."""
+
+    loop: "Loop | None"  # of the law that is named: simulated, or whose theory is beside it
+    given: Excitation
+    periods: int | None  # None: all that were recorded
+    values: dict[str, Any]  # of the parameters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
+    parser.add_argument(
+        "recordings",
+        nargs="*",
+        metavar="RECORDING",
+        type=Path,
+        help="Read the response from bags, or .csv or .npz tables (t, x, y, qw..qz, Fx, Fy), that "
+        "were recorded under excitation.*, instead of a simulation.",
+    )
     add_options(
         parser,
         (
             "--controller",
             "NAME",
-            "Measure the loop of this control law, by name or path/to/law.py (default: lqr).",
-            "lqr",
+            "Measure the loop of this control law, by name or path/to/law.py (default: lqr); "
+            "with RECORDING or --over-ros: the law whose theory is shown beside it.",
+        ),
+        (
+            "--over-ros",
+            None,
+            "Measure the nodes that run: excite pendulum_controller by its parameters, listen, "
+            "and stop exciting.",
+        ),
+        (
+            "--external",
+            None,
+            "With --over-ros: the controller is another node or a board, so excite the cart of "
+            "pendulum_simulator instead.",
+        ),
+        ("--namespace", "NS", "With --over-ros: the namespace of the nodes.", ""),
+        (
+            "--waiting",
+            "S",
+            f"With --over-ros: wait S seconds for the nodes (default: {WAITING.default:g}).",
+            str(WAITING.default),
         ),
         (
             "--params-file",
@@ -62,21 +93,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Read parameters from this ROS YAML file; may be repeated, later files take effect.",
         ),
         ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated."),
-        ("--band", "LOW,HIGH", f"Excite these frequencies [Hz] (default: {BAND}).", BAND),
+        (
+            "--band",
+            "LOW,HIGH",
+            f"Excite these frequencies [Hz] (default: those of excitation.*, {BAND}).",
+        ),
         (
             "--amplitude",
             "A",
-            f"Excite with an effective force of A/sqrt 2 [N] (default: {AMPLITUDE.default}).",
-            str(AMPLITUDE.default),
+            "Excite with an effective force of A/sqrt 2 [N] (default: that of excitation.*, or "
+            f"{AMPLITUDE.default}).",
         ),
         (
             "--periods",
             "N",
             f"Average N periods of 1/LOW seconds, after one to settle (default: "
-            f"{PERIODS.default}).",
-            str(PERIODS.default),
+            f"{PERIODS.default}; of a RECORDING all).",
         ),
-        ("--seed", "N", "Choose the phases by this seed (default: 0).", "0"),
+        ("--seed", "N", "Choose the phases by this seed (default: that of excitation.*, 0)."),
         ("--out", "FILE", "Write the response to FILE.csv or FILE.npz."),
         ("--json", "FILE", "Write the margins to FILE."),
         ("--picture", "FILE", "Draw Bode and Nyquist diagrams to FILE.png, .svg or .pdf."),
@@ -84,55 +118,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure; 0 done, 1 the rod fell or the law failed, 2 bad input, 4 a file cannot be written
-    where it should be.
+    """Measure; 0 done, 1 the rod fell, the law failed or nobody answers, 2 bad input, 3 there is
+    no ROS 2, 4 a file cannot be written where it should be, 130 interrupted.
     """
+    if arguments.over_ros and (missing := no_ros("start it as ./testbed exec ...")):
+        return _say(missing, NO_ROS)
     try:
-        loop, sine, periods = _job(arguments)
+        job = _job(arguments)
+        if arguments.recordings:
+            measured = _read(job, arguments.recordings)
+        elif arguments.over_ros:
+            measured = _listen(job, arguments)
+        else:
+            measured = _simulate(job)
     except OSError as error:
         return _say(f"{error.filename}: {error.strerror}", BAD_INPUT)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
-    from rbdyn_ros.evaluation.trial import closed_loop_table
-    from rbdyn_ros.identification import measurement
-    from rbdyn_ros.progress import bar, notice
-
-    with notice(f"{COMMAND}: the law plans and compiles first"):
-        failure = closed_loop_table.warm_up(loop)
-    if failure:
-        return _say(failure, FELL)
-    total = 2.0 * (1 + periods) * sine.period
-    with bar(total, "s") as show:
-        try:
-            found = measurement.measure(
-                loop, sine, periods, progress=lambda part: show(part * total)
-            )
-        except ValueError as error:
-            return _say(str(error), FELL)
-    theory = measurement.predict(loop, found.response.frequency)
-    summary = _summary(found, theory)
-    print(_table(loop, found, summary))
-    for sentence in _remarks(loop, found):
-        _say(f"note: {sentence}", DONE)
-    return _write(arguments, loop, found, theory, summary)
+    except (_Failed, RuntimeError) as error:
+        return _say(str(error), FELL)
+    if isinstance(measured, int):
+        return _say("interrupted; the excitation is off", SIGNAL + measured)
+    return _report(arguments, measured)
 
 
-def _job(arguments: argparse.Namespace) -> tuple:
-    """(loop, excitation, periods). ValueError; OSError."""
+class _Failed(Exception):
+    """What was to be measured cannot be."""
+
+
+def _job(arguments: argparse.Namespace) -> Job:
+    """What is asked for. ValueError; OSError."""
     from rbdyn_ros.control import options, select
     from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.identification import excitation
 
-    amplitude = number(AMPLITUDE, arguments.amplitude)
-    periods, seed = number(PERIODS, arguments.periods), number(SEED, arguments.seed)
-    low, high = _band(arguments.band)
+    if arguments.recordings and arguments.over_ros:
+        raise ValueError("--over-ros measures nodes that run, a RECORDING has been: give one")
+    if arguments.external and not arguments.over_ros:
+        raise ValueError("--external is for a controller of somebody else; add --over-ros")
+    given = _excitation(arguments)
+    periods = number(PERIODS, arguments.periods) if arguments.periods else None
+    number(WAITING, arguments.waiting)
     if arguments.out:
         output_file("--out", arguments.out, SUFFIXES)
     if arguments.json:
         try_file(arguments.json, "--json")
     if arguments.picture:
         output_file("--picture", arguments.picture, PICTURES)
-    name = arguments.controller
+    name = arguments.controller or "lqr"
     module = select.load(name)
     values = offline_values(
         arguments.params_file,
@@ -140,12 +173,31 @@ def _job(arguments: argparse.Namespace) -> tuple:
         closed_loop_table.parameters_of(name, module),
         options.from_files(name, module, arguments.params_file),
     )
-    loop = closed_loop_table.closed(name, module, values)
-    try:
-        sine = excitation.build(low, high, loop.period, amplitude, seed)
-    except ValueError as error:
-        raise ValueError(f"--band {arguments.band}: {error}") from None
-    return loop, sine, periods
+    is_here = not arguments.recordings and not arguments.over_ros
+    loop = (
+        closed_loop_table.closed(name, module, values) if is_here or arguments.controller else None
+    )
+    if not arguments.recordings:
+        given = given._replace(amplitude=given.amplitude or AMPLITUDE.default)
+        try:
+            excitation.of(given, values["period"])
+        except ValueError as error:
+            raise ValueError(f"--band {given.low:g},{given.high:g}: {error}") from None
+        periods = periods or PERIODS.default
+    return Job(loop, given, periods, values)
+
+
+def _excitation(arguments: argparse.Namespace) -> Excitation:
+    """That of the options, else of the files. ValueError."""
+    found = read_files(arguments.params_file, ("pendulum_controller",))
+    names = {f"excitation.{name}": name for name in Excitation._fields}
+    given = Excitation(**{names[name]: found[name][0] for name in found if name in names})
+    if arguments.band:
+        low, high = _band(arguments.band)
+        given = given._replace(low=low, high=high)
+    if arguments.amplitude:
+        given = given._replace(amplitude=number(AMPLITUDE, arguments.amplitude))
+    return given._replace(seed=number(SEED, arguments.seed)) if arguments.seed else given
 
 
 def _band(text: str) -> tuple[float, float]:
@@ -158,118 +210,101 @@ def _band(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _summary(found: "Measurement", theory: "Array | None") -> dict[str, dict[str, float]]:
-    """Margins by axis and, where the law is linear, of the theory; and the disk margin of both
-    axes at once.
-    """
-    from rbdyn_ros.identification.frequency_response import disk_margin, margins
+def _simulate(job: Job) -> "Measured":
+    """The loop of the law around the simulated plant. _Failed."""
+    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.identification import excitation, measurement
+    from rbdyn_ros.progress import bar, notice
 
-    response = found.response
-    curves = {axis: response.loop[:, i, i] for i, axis in enumerate("xy")}
-    if theory is not None:
-        curves["theory"] = theory
-    summary = {
-        name: {
-            key: float(value) for key, value in margins(response.frequency, L)._asdict().items()
-        }
-        for name, L in curves.items()
-    }
-    return {**summary, "both": {"disk": disk_margin(response)}}
-
-
-def _table(loop: "Loop", found: "Measurement", summary: dict[str, dict[str, float]]) -> str:
-    columns = [name for name in ("x", "y", "theory") if name in summary]
-    f = found.response.frequency
-    lines = [
-        f"{loop.name}, a force every {loop.period:g} s: {len(f)} frequencies from {f[0]:g} to "
-        f"{f[-1]:g} Hz, tilt at most {math.degrees(found.largest_tilt):.2g} degrees",
-        f"{'':24}" + "".join(f"{name:>11}" for name in columns),
-    ]
-    for key, name, unit in QUANTITIES:
-        label = f"{name} [{unit}]" if unit else name
-        values = "".join(f"{_number(summary[column][key]):>11}" for column in columns)
-        lines.append(f"{label:24}{values}")
-    lines.append(f"{'disk margin, both axes':24}{_number(summary['both']['disk']):>11}")
-    return "\n".join(lines)
+    loop, periods = job.loop, job.periods
+    assert loop is not None and periods is not None
+    with notice(f"{COMMAND}: the law plans and compiles first"):
+        failure = closed_loop_table.warm_up(loop)
+    if failure:
+        raise _Failed(failure)
+    sine = excitation.of(job.given, loop.period)
+    total = 2.0 * (1 + periods) * sine.period
+    with bar(total, "s") as show:
+        try:
+            found = measurement.measure(
+                loop, sine, periods, progress=lambda part: show(part * total)
+            )
+        except ValueError as error:
+            raise _Failed(str(error)) from None
+    return _measured(job, loop.name, loop.period, loop.conditions.force_limit, found)
 
 
-def _number(value: float) -> str:
-    return "none" if value == 0.0 or math.isinf(value) else f"{value:.4g}"
+def _read(job: Job, paths: list[Path]) -> "Measured":
+    """What was recorded. ValueError."""
+    from rbdyn_ros.identification import excited_record
+
+    h, limit = job.values["period"], job.values["cart.force_limit"]
+    stretches = [one for path in paths for one in excited_record.read(path, job.given, h)]
+    found = excited_record.measure(stretches, h, job.periods, limit)
+    return _measured(job, " and ".join(path.name for path in paths), h, limit, found)
 
 
-def _remarks(loop: "Loop", found: "Measurement") -> list[str]:
-    """What makes the figures doubtful."""
-    remarks = []
-    if found.limited:
-        remarks.append(
-            f"the force met its limit of {loop.conditions.force_limit:g} N at "
-            f"{100 * found.limited:.2g} % of the instants, which is not linear; take a smaller "
-            "--amplitude"
-        )
-    coherence = found.response.coherence
-    worst = coherence.min(axis=1).argmin()
-    if (least := coherence[worst].min()) < COHERENT:
-        remarks.append(
-            f"at {found.response.frequency[worst]:.3g} Hz the coherence is {least:.2g}: noise, or "
-            "a motion of the law's own, is strong there beside the excitation; take more "
-            "--periods or a larger --amplitude"
-        )
-    return remarks
+def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
+    """The nodes that run; the signal that came, if one did. ValueError; RuntimeError."""
+    from rbdyn_ros.identification import excitation, excited_series
+    from rbdyn_ros.interrupts import Interruption
+    from rbdyn_ros.progress import bar
+    from rbdyn_ros.tools.running_loop import Interrupted, OfController, OfPlant
+
+    assert job.periods is not None
+    kind, waiting = OfPlant if arguments.external else OfController, float(arguments.waiting)
+    with Interruption() as stop:
+        try:
+            with kind(arguments.namespace, waiting, stop) as loop:
+                sine, series = excitation.of(job.given, loop.period), []
+                duration = (1 + job.periods) * sine.period
+                with bar(2.0 * duration, "s") as show:
+                    for i, axis in enumerate("xy"):
+                        asked = job.given._replace(axis=axis)
+                        series.append(loop.excite(asked, duration, _from(i * duration, show)))
+        except Interrupted:
+            return stop.signal
+    found = excited_series.measure(
+        sine, loop.period, series, periods=job.periods, limit=loop.force_limit
+    )
+    return _measured(job, loop.name, loop.period, loop.force_limit, found)
 
 
-def _write(
-    arguments: argparse.Namespace,
-    loop: "Loop",
-    found: "Measurement",
-    theory: "Array | None",
-    summary: dict[str, dict[str, float]],
-) -> int:
-    """Write the files that were asked for."""
-    from rbdyn_ros.identification import picture
+def _from(begun: float, show: Callable[[float], Any]) -> Callable[[float], Any]:
+    return lambda seconds: show(begun + seconds)
 
+
+def _measured(
+    job: Job, name: str, period: float, limit: float, found: "Measurement"
+) -> "Measured":
+    """With the theory, where the law is named and linear."""
+    from rbdyn_ros.identification import measurement
+    from rbdyn_ros.identification.response_report import Measured
+
+    theory = measurement.predict(job.loop, found.response.frequency) if job.loop else None
+    return Measured(name, period, limit, found, theory)
+
+
+def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
+    """Print, and write the files that were asked for."""
+    from rbdyn_ros.identification import picture, response_report
+
+    figures = response_report.summary(measured)
+    print(response_report.table(measured, figures))
+    for sentence in response_report.remarks(measured):
+        _say(f"note: {sentence}", DONE)
     writers = {}
     if arguments.out:
-        writers[arguments.out] = lambda draft: _write_response(draft, found, theory)
+        writers[arguments.out] = lambda draft: response_report.write_response(draft, measured)
     if arguments.json:
-        figures = {"controller": loop.name, "period": loop.period, "margins": _finite(summary)}
+        found = {"controller": measured.name, "period": measured.period}
+        found["margins"] = response_report.finite(figures)
         writers[arguments.json] = lambda draft: draft.write_text(
-            json.dumps(figures, indent=1) + "\n"
+            json.dumps(found, indent=1) + "\n"
         )
     if arguments.picture:
-        drawn = picture.figure(f"{loop.name}: the loop at the cart", found.response, theory)
+        title = f"{measured.name}: the loop at the cart"
+        drawn = picture.figure(title, measured.found.response, measured.theory)
         form = Path(arguments.picture).suffix[1:].lower()
         writers[arguments.picture] = lambda draft: drawn.savefig(draft, format=form)
     return write_files(writers, _say, CANNOT_WRITE)
-
-
-def _finite(summary: dict[str, dict[str, float]]) -> dict[str, dict[str, float | None]]:
-    """The same with None for infinity, which JSON does not have."""
-    return {
-        name: {key: None if math.isinf(value) else value for key, value in each.items()}
-        for name, each in summary.items()
-    }
-
-
-def _write_response(draft: Path, found: "Measurement", theory: "Array | None") -> None:
-    """Columns f [Hz], then real and imaginary part of L, P and, where there is one, the theory."""
-    import numpy as np
-
-    from rbdyn_ros.types import Array
-
-    response = found.response
-    columns: dict[str, Array] = {"f": response.frequency}
-    entries = {
-        f"L{a}{b}": response.loop[:, i, j] for i, a in enumerate("xy") for j, b in enumerate("xy")
-    }
-    for i, output in enumerate(("x", "y", "thx", "thy")):
-        entries |= {f"P{output}_{b}": response.plant[:, i, j] for j, b in enumerate("xy")}
-    if theory is not None:
-        entries["theory"] = theory
-    for name, values in entries.items():
-        columns |= {f"{name}.re": np.real(values), f"{name}.im": np.imag(values)}
-    columns |= {f"coherence.{b}": response.coherence[:, j] for j, b in enumerate("xy")}
-    if draft.suffix.lower() == ".npz":
-        np.savez(draft, allow_pickle=False, **columns)
-        return
-    table = np.column_stack(list(columns.values()))
-    np.savetxt(draft, table, "%.17g", ",", header=",".join(columns), comments="")

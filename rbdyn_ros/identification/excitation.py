@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.types import Array
 
 PER_DECADE = 24  # frequencies
@@ -40,6 +41,14 @@ class Multisine(NamedTuple):
         wave = 0.5 * n * np.fft.irfft(spectrum, n)
         return self.amplitude / np.sqrt(len(self.lines)) * wave
 
+    def held(self, t: Array, h: float) -> Array:
+        """The means of d (k,) from the times t (k,) to t + h [s]: what a held force would be."""
+        f = self.frequencies
+        waves = np.sinc(f * h) * np.cos(
+            2.0 * np.pi * f * (np.asarray(t)[:, None] + 0.5 * h) + self.phases
+        )
+        return self.amplitude / np.sqrt(len(f)) * waves.sum(axis=1)
+
 
 def build(low: float, high: float, h: float, amplitude: float, seed: int = 0) -> Multisine:
     """A multisine with frequencies from `low` to `high` [Hz], equally many in every decade, for a
@@ -61,3 +70,8 @@ def build(low: float, high: float, h: float, amplitude: float, seed: int = 0) ->
     lines = np.unique(np.rint(np.geomspace(1.0, high * period, count)).astype(int))
     phases = np.random.default_rng(seed).uniform(-np.pi, np.pi, len(lines))
     return Multisine(period, lines, amplitude, phases)
+
+
+def of(given: Excitation, h: float) -> Multisine:
+    """The multisine of the parameters `excitation.*`. ValueError as `build`."""
+    return build(given.low, given.high, h, given.amplitude, given.seed)

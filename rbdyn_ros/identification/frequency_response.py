@@ -41,25 +41,26 @@ from rbdyn_ros.control.linear_controller import LinearController
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.types import Array
 
-EYE = np.eye(2)
-
 
 class Response(NamedTuple):
-    """The frequency responses of a loop at the plant's input."""
+    """The frequency responses of a loop at the plant's input, for m axes of the force: 2, or the
+    one along which it was excited.
+    """
 
     frequency: Array  # (n,) [Hz], ascending
-    loop: Array  # L (n, 2, 2)
-    plant: Array  # P (n, 4, 2) from the force [N] to x, y [m] and th_x, th_y [rad]
-    coherence: Array  # (n, 2) of each axis's u_c with d, over the periods; 1 without noise
+    loop: Array  # L (n, m, m)
+    plant: Array  # P (n, 4, m) from the force [N] to x, y [m] and th_x, th_y [rad]
+    coherence: Array  # (n, m) of each axis's u_c with d, over the periods; 1 without noise
+    axes: str = "xy"
 
     @property
     def sensitivity(self) -> Array:
-        """S of (F.2), (n, 2, 2)."""
-        return np.linalg.inv(EYE + self.loop)
+        """S of (F.2), (n, m, m)."""
+        return np.linalg.inv(np.eye(len(self.axes)) + self.loop)
 
     @property
     def complementary(self) -> Array:
-        """T of (F.2), (n, 2, 2)."""
+        """T of (F.2), (n, m, m)."""
         return self.loop @ self.sensitivity
 
 
@@ -76,53 +77,25 @@ class Margins(NamedTuple):
     complementary: float  # max |T|
 
 
-def estimate(sine: Multisine, command: Array, applied: Array, outputs: Array) -> Response:
-    """The response from p whole periods of two runs, with the excitation along x and along y.
+def estimate(
+    sine: Multisine, command: Array, applied: Array, outputs: Array, axes: str = "xy"
+) -> Response:
+    """The response from p whole periods of m runs, with the excitation along each of the `axes`.
 
-    `command` u_c and `applied` u are (2, p, N, 2) [N], `outputs` (2, p, N, 4).
+    `command` u_c and `applied` u are (m, p, N, 2) [N], `outputs` (m, p, N, 4). Of one run alone,
+    that axis as if nothing acted on the other.
     """
+    own = ["xy".index(axis) for axis in axes]
     U_c, U, Y = (
-        np.fft.rfft(signal, axis=2)[:, :, sine.lines] for signal in (command, applied, outputs)
+        np.fft.rfft(signal, axis=2)[:, :, sine.lines]
+        for signal in (command[..., own], applied[..., own], outputs)
     )
-    means = [np.moveaxis(spectra.mean(axis=1), 0, -1) for spectra in (U_c, U, Y)]  # (n, ..., 2)
+    means = [np.moveaxis(spectra.mean(axis=1), 0, -1) for spectra in (U_c, U, Y)]  # (n, ..., m)
     inverse = np.linalg.inv(means[1])
-    own = np.stack([U_c[axis, :, :, axis] for axis in (0, 1)])  # (2, p, n)
-    power = np.mean(np.abs(own) ** 2, axis=1)
-    coherence = np.abs(own.mean(axis=1)) ** 2 / np.where(power > 0.0, power, 1.0)
-    return Response(sine.frequencies, -means[0] @ inverse, means[2] @ inverse, coherence.T)
-
-
-def of_commands(sine: Multisine, h: float, t: Array, force: Array) -> Array:
-    """L (n,) of one axis from the forces (k,) [N] that a controller sent while it was excited with
-    d(t), the excitation in them; t (k,) [s] are the stamps of the states that they answer. Of
-    several answers to one state the first counts.
-
-    With D the spectrum of d and U = S D that of the force, over the last whole periods,
-
-        L = D / U - 1.          (F.8)
-
-    ValueError where less than a whole period is there, or a command is missing.
-    """
-    wave = sine.sample(h)
-    places, first = np.unique(np.rint(np.asarray(t) / h).astype(int), return_index=True)
-    count = len(places) // len(wave) * len(wave)
-    if count == 0:
-        raise ValueError(
-            f"{len(places)} commands are less than a period of the excitation, {len(wave)}"
-        )
-    places, force = places[-count:], np.asarray(force)[first][-count:]
-    gaps = np.flatnonzero(np.diff(places) != 1)
-    if len(gaps):
-        raise ValueError(
-            f"the commands after t = {h * places[gaps[0]]:g} s do not follow each other by "
-            f"{h:g} s: {len(gaps)} such places; run in lockstep, or record anew"
-        )
-    given = wave[places % len(wave)]
-    D, U = (
-        np.fft.rfft(signal.reshape(-1, len(wave)).mean(axis=0))[sine.lines]
-        for signal in (given, force)
-    )
-    return D / U - 1.0
+    along = np.stack([U_c[run, :, :, run] for run in range(len(axes))])  # (m, p, n)
+    power = np.mean(np.abs(along) ** 2, axis=1)
+    coherence = np.abs(along.mean(axis=1)) ** 2 / np.where(power > 0.0, power, 1.0)
+    return Response(sine.frequencies, -means[0] @ inverse, means[2] @ inverse, coherence.T, axes)
 
 
 def margins(frequency: Array, loop: Array) -> Margins:
@@ -178,12 +151,13 @@ def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:
 
 
 def disk_margin(response: Response) -> float:
-    """alpha of (F.6) for both axes at once."""
-    return float(1.0 / np.linalg.norm(response.sensitivity - 0.5 * EYE, 2, axis=(1, 2)).max())
+    """alpha of (F.6) for all axes at once."""
+    half = 0.5 * np.eye(len(response.axes))
+    return float(1.0 / np.linalg.norm(response.sensitivity - half, 2, axis=(1, 2)).max())
 
 
 def singular_values(matrices: Array) -> Array:
-    """Of each of (n, 2, 2), (n, 2), the largest first."""
+    """Of each of (n, m, m), (n, m), the largest first."""
     return np.linalg.svd(matrices, compute_uv=False)
 
 

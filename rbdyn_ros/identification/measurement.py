@@ -31,6 +31,7 @@ class Measurement(NamedTuple):
     response: Response
     largest_tilt: float  # [rad] in the periods that count
     limited: float  # part of the instants at which the force met the plant's limit
+    missing: int = 0  # instants of which a record says nothing
 
 
 def measure(

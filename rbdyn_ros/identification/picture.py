@@ -19,8 +19,9 @@ def figure(title: str, response: Response, theory: Array | None):
     drawn.suptitle(title)
     (size, phase, nyquist), (both, load, noise) = drawn.subplots(2, 3)
     f, S, T = response.frequency, response.sensitivity, response.complementary
-    for i, (axis, color) in enumerate(COLORS.items()):
-        L, P = response.loop[:, i, i], response.plant[:, i, i]
+    for i, axis in enumerate(response.axes):
+        color = COLORS[axis]
+        L, P = response.loop[:, i, i], response.plant[:, "xy".index(axis), i]
         dots = {"color": color, "marker": ".", "markersize": 4 if i else 6, "linestyle": ""}
         size.loglog(f, abs(L), label=axis, **dots)
         phase.semilogx(f, np.degrees(_turn(L)), **dots)

@@ -60,7 +60,7 @@ COMMANDS = {
             "--json": ("margins.json", FILE),
             "--picture": ("bode.png", FILE),
         },
-        {"--params-file": YAML, "--controller": LAW},
+        {"--params-file": YAML, "--controller": LAW, "recordings": RUN},
         short=("--band", "1,20", "--periods", "1"),
     ),
     "demo": Command(

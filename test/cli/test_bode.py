@@ -53,3 +53,57 @@ def test_a_force_at_its_limit_is_remarked_on(capsys):
     words = ["--set", "cart.force_limit=0.5", "--amplitude", "0.4", "--band", "0.5,20"]
     assert main(["bode", *words]) == 0
     assert "met its limit of 0.5 N" in capsys.readouterr().err
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A table of 8 s of lqr under an excitation of 0.5 to 20 Hz along y, as a user may make it."""
+    from rbdyn_ros.control import select
+    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.identification import excitation, measurement
+    from rbdyn_ros.parameters.yaml_file import offline_values
+    from rbdyn_ros.simulation import closed_loop
+
+    module = select.load("lqr")
+    values = offline_values([], [], closed_loop_table.parameters_of("lqr", module))
+    loop = closed_loop_table.closed("lqr", module, values)
+    wave = excitation.build(0.5, 20.0, loop.period, 0.3, 7).sample(loop.period)
+    law = measurement.Excited(loop.law, wave, 1)
+    run = closed_loop.run(
+        loop.params, loop.integrator, law, loop.state, 8.0, loop.period, loop.conditions
+    )
+    table = np.column_stack((run.t[:-1], run.q[:-1], np.array(law.sums)))
+    file = tmp_path / "run.csv"
+    np.savetxt(file, table, "%.17g", ",", header="t,x,y,qw,qx,qy,qz,Fx,Fy", comments="")
+    (tmp_path / "excitation.yaml").write_text(
+        "pendulum_controller:\n  ros__parameters:\n    excitation: "
+        "{amplitude: 0.3, low: 0.5, axis: y, seed: 7}\n"
+    )
+    return file, tmp_path / "excitation.yaml"
+
+
+def test_a_table_that_was_recorded_under_excitation_has_its_response(recorded, tmp_path, capsys):
+    run, parameters = recorded
+    words = [str(run), f"--params-file={parameters}", f"--out={tmp_path / 'r.npz'}"]
+    assert main(["bode", *words, f"--picture={tmp_path / 'p.png'}", "--controller", "lqr"]) == 0
+    said = capsys.readouterr().out
+    assert "run.csv, a force every 0.002 s: 25 frequencies" in said and "both axes" not in said
+    with np.load(tmp_path / "r.npz") as found:
+        assert "Lxx.re" not in found
+        L = found["Lyy.re"] + 1j * found["Lyy.im"]
+        theory = found["theory.re"] + 1j * found["theory.im"]
+    assert np.abs(L / theory - 1.0).max() < 0.01
+
+
+def test_a_table_is_not_read_as_what_it_is_not(recorded, capsys):
+    run, parameters = recorded
+    for words, sentence in (
+        ([], "the loop was not excited: excitation.amplitude is 0"),
+        (["--amplitude", "0.3", "--set", "period=0.004"], "its commands are 0.002 s apart, and"),
+        (["--params-file", str(parameters), "--band", "0.1,20"], "too short: it needs 1 periods"),
+        (["--over-ros"], "give one"),
+    ):
+        assert main(["bode", str(run), *words]) == 2
+        assert sentence in capsys.readouterr().err
+    assert main(["bode", "--external"]) == 2
+    assert "add --over-ros" in capsys.readouterr().err

@@ -174,3 +174,24 @@ def test_the_disk_margin_of_both_axes_is_the_smaller_where_they_do_not_meet():
     assert frequency_response.singular_values(loop)[0] == pytest.approx(
         sorted(np.abs((one[0], two[0])))[::-1]
     )
+
+
+def test_the_delay_margin_is_what_pushing_the_delay_up_finds():
+    """The runs with whole periods of delay around it decay and grow; between their rates, zero is
+    within 1 % of it.
+    """
+    loop, found = measured("lqr")
+    margin = margins(found.response.frequency, found.response.loop[:, 0, 0]).delay
+    delays = loop.period * (math.floor(margin / loop.period) + np.array([0, 1]))
+    rates = [growth(delay) for delay in delays]
+    assert rates[0] < 0.0 < rates[1]
+    assert np.interp(0.0, rates, delays) == pytest.approx(margin, rel=0.01)
+
+
+def growth(delay: float) -> float:
+    """The rate [1/s] at which a swing of `lqr` with a delay grows."""
+    loop = loop_of("lqr", f"faults.command.delay={delay:.3f}")
+    loop = loop._replace(state=spherical_pendulum.upright(1e-3))
+    run = closed_loop_table.run(loop, 12.0, lambda t, q, v: "")
+    swing = np.abs(run.q[1:, 0]).reshape(4, -1).max(axis=1)  # of four times 3 s
+    return math.log(swing[3] / swing[1]) / 6.0

@@ -6,7 +6,7 @@ import pytest
 from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
-from rbdyn_ros.identification import excitation, frequency_response
+from rbdyn_ros.identification import excitation, excited_series, frequency_response
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
 from rbdyn_ros.parameters import plant_params, tables
@@ -48,10 +48,13 @@ def test_the_response_from_the_commands_is_that_of_the_theory(axis):
     )
     assert run.ok
     sine = excitation.build(*BAND, H, 0.3, 4)
-    own = np.array(node.sent)[:, "xy".index(axis)]
     t, repeated = np.array(node.t[3000:]), np.array([40, 2000])  # a state that came twice
-    t, own = np.insert(t, repeated, t[repeated - 1]), np.insert(own[3000:], repeated, 7.0)
-    found = frequency_response.of_commands(sine, H, t, own)
+    t = np.insert(t, repeated, t[repeated - 1])
+    force = np.insert(np.array(node.sent)[3000:], repeated, 7.0, axis=0)
+    series = excited_series.of_commands(sine, H, axis, t, force, np.full((len(t), 4), np.nan))
+    measured = excited_series.measure(sine, H, [series], settling=0)
+    assert measured.response.axes == axis and measured.missing == 0
+    found = measured.response.loop[:, 0, 0]
     system = model.build(params)
     K = constant(lqr.design(model, params, lqr.Options()).gains)
     A, B = step_linearization.upright(system, H)
@@ -74,11 +77,27 @@ def test_a_band_beyond_the_rate_is_refused():
         ControllerSupervisor(values(amplitude=1.0, high=300.0))
 
 
-def test_commands_that_do_not_follow_each_other_are_refused():
+def series_of(t):
+    """The series of a law that gives no force of its own: L = 0."""
     sine = excitation.build(*BAND, H, 1.0)
-    t = H * np.arange(2500)
-    with pytest.raises(ValueError, match="less than a period"):
-        frequency_response.of_commands(sine, H, t[:500], t[:500])
-    t[2000:] += H
-    with pytest.raises(ValueError, match="do not follow each other"):
-        frequency_response.of_commands(sine, H, t, t)
+    place = np.rint(t / H).astype(int)
+    force = np.zeros((len(t), 2))
+    force[:, 0] = sine.sample(H)[place % 1000]
+    return sine, excited_series.of_commands(sine, H, "x", t, force, np.zeros((len(t), 4)))
+
+
+def test_less_than_a_period_is_refused():
+    sine, series = series_of(H * np.arange(1800))
+    with pytest.raises(ValueError, match=r"3.6 s under the excitation are too short: it needs 1"):
+        excited_series.measure(sine, H, [series])
+
+
+def test_commands_that_are_missing_are_counted_and_many_are_refused():
+    t = H * np.arange(3000)
+    sine, series = series_of(np.delete(t, np.arange(1500, 2900, 40)))
+    found = excited_series.measure(sine, H, [series])
+    assert found.missing == 35
+    assert np.abs(found.response.loop).max() < 0.03
+    sine, series = series_of(np.delete(t, np.arange(1500, 2900, 4)))
+    with pytest.raises(ValueError, match="350 of 2000 commands are missing, every 0.002 s one"):
+        excited_series.measure(sine, H, [series])

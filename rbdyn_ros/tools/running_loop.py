@@ -1,0 +1,344 @@
+"""Excite a loop that runs over topics, and hear what it does.
+
+The nodes are those of others, who have started them. Where the controller is that of this package,
+its parameters `excitation.*` add a known force to its commands, whatever the plant is. Where it is
+a stranger, or a board, and the plant is the simulator of this package, the force is that of the
+plant's parameters `input.*`, which push the cart beside the force of its drive.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from rbdyn_ros.identification import excitation, excited_series
+from rbdyn_ros.identification.excited_series import Series
+from rbdyn_ros.identification.measurement import AXES, FALLEN
+from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.parameters.controller import Excitation
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
+from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.recording.bag_qos import matching
+from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
+from rbdyn_ros.simulation.pacing import StallDetector
+from rbdyn_ros.simulation.tick import EPOCH_NS
+from rbdyn_ros.types import Array
+
+EMPTIED_EVERY = 0.02  # [s]
+LEAVING = 5.0  # [s] for the excitation to be switched off
+Rows = dict[int, tuple[float, ...]]  # stamp [ns] -> numbers of the first message that has it
+
+
+class Interrupted(Exception):
+    """A signal came; the excitation is off."""
+
+
+class RunningLoop:
+    """A node beside a running loop; a context, at whose end it leaves the graph.
+
+    RuntimeError, in a sentence, wherever the loop does not answer.
+    """
+
+    force: tuple[type, str] = (WrenchStamped, "cart/command")  # the topic of what acts
+    state = "odometry"  # that of what is seen
+    name = "the controller that runs"
+    period = 0.0  # [s] of the commands, from the beginning of the context on
+    force_limit = math.inf  # [N]
+
+    def __init__(self, namespace: str, waiting: float, stop: Interruption):
+        """`waiting` [s] limits each wait for the loop."""
+        self._waiting, self._stop = waiting, stop
+        self._context = Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node("pendulum_bode", context=self._context, namespace=namespace)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self._polled, self._emptied = Polled(self.node), 0.0
+        self._said: dict[str, str] = {}
+        for name in (CONTROLLER, SIMULATOR):
+            keep = partial(self._keep, name)
+            self.node.create_subscription(String, f"{name}/status", keep, qos.LATCHED)
+        self.forces: Rows = {}
+        self.states: Rows = {}
+        self._hear(*self.force, self.forces, _force)
+        self._hear(Odometry, self.state, self.states, _motion)
+
+    def __enter__(self) -> "RunningLoop":
+        try:
+            self._connect()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self._context.try_shutdown()
+
+    def excite(
+        self,
+        given: Excitation,
+        duration: float,
+        progress: Callable[[float], Any] = lambda seconds: None,
+    ) -> Series:
+        """Excite it for so long [s, of its own time], and return what was heard.
+
+        The excitation is off afterwards, whatever happens. Interrupted.
+        """
+        for rows in (self.forces, self.states):
+            rows.clear()
+        self._until(lambda: bool(self.forces) and bool(self.states))
+        try:
+            self._begin(given)
+            self._polled.empty()
+            begun = self._newest()
+            # some instants more, as the first may not be there
+            end = begun + round((duration + 10.0 * self.period) * SECOND)
+
+            def is_over() -> bool:
+                progress(min(1e-9 * (self._newest() - begun), duration))
+                return self._newest() > end
+
+            self._until(is_over)
+        finally:
+            self._end()
+        return self._series(given, begun)
+
+    def _connect(self) -> None:
+        """Ask for what has to be known first."""
+        raise NotImplementedError
+
+    def _begin(self, given: Excitation) -> None:
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        raise NotImplementedError
+
+    def _series(self, given: Excitation, begun: int) -> Series:
+        raise NotImplementedError
+
+    def _keep(self, name: str, message: String) -> None:
+        self._said[name] = message.data
+
+    def _seen(self, stamps: Array) -> Array:
+        """(n, 4) x, y, th_x, th_y at these stamps [ns]; nan where no state came."""
+        unknown, found = (math.nan,) * 4, self.states
+        return np.array(
+            [_outputs(found[s]) if s in found else unknown for s in stamps.tolist()]
+        ).reshape(-1, 4)
+
+    def _hear(
+        self,
+        kind: type,
+        topic: str,
+        rows: Rows,
+        numbers: Callable[[Any], tuple[float, ...]],
+    ) -> None:
+        def take(taken) -> None:
+            rows.setdefault(nanoseconds(taken.message.header.stamp), numbers(taken.message))
+
+        self._polled.listen(kind, topic, take, matching([qos.OFFERED]))
+
+    def _newest(self) -> int:
+        """The newest stamp [ns]: dictionaries keep the order in which messages came."""
+        return next(reversed(self.forces), 0)
+
+    def _until(self, condition: Callable[[], bool]) -> None:
+        """Listen until it holds. Interrupted; RuntimeError where nothing moves any more."""
+        stall = StallDetector()
+        while not condition():
+            self._executor.spin_once(timeout_sec=0.005)
+            now = time.monotonic()
+            if now - self._emptied > EMPTIED_EVERY:
+                self._emptied = now
+                self._polled.empty()
+                self._check(stall.look((len(self.forces), len(self.states))))
+
+    def _check(self, still: float) -> None:
+        if self._stop.signal:
+            raise Interrupted
+        if still > self._waiting:
+            said = "".join(f"; {name} says '{text}'" for name, text in self._said.items())
+            silent = self.force[1] if self.states else f"{self.force[1]} and {self.state}"
+            raise RuntimeError(
+                f"nothing came on {silent} for {self._waiting:g} s: start the plant and its "
+                f"controller in the same ROS_DOMAIN_ID{said}"
+            )
+        if self.states:
+            stamp, row = next(reversed(self.states.items()))
+            lean = math.hypot(*_outputs(row)[2:])
+            if lean > FALLEN:
+                raise RuntimeError(
+                    f"the rod is {math.degrees(lean):.0f} degrees from upright at the stamp "
+                    f"{1e-9 * stamp:.2f} s: the loop is not stable, or the excitation too strong "
+                    "for it (--amplitude)"
+                )
+
+    def ask(self, node: str, names: tuple[str, ...]) -> dict[str, Any]:
+        """The values of a node's parameters; None for those that it does not have."""
+        found = {}
+        for name in names:  # one at a time: of several none comes where one has no value
+            client = self.node.create_client(GetParameters, f"{node}/get_parameters")
+            response = self._call(client, GetParameters.Request(names=[name]), self._waiting)
+            given = [v for v in response.values if v.type != ParameterType.PARAMETER_NOT_SET]
+            found[name] = parameter_value_to_python(given[0]) if given else None
+        return found
+
+    def set(self, node: str, values: Mapping[str, Any], timeout: float) -> None:
+        """Set a node's parameters, all or none."""
+        client = self.node.create_client(
+            SetParametersAtomically, f"{node}/set_parameters_atomically"
+        )
+        parameters = [_parameter(name, value) for name, value in values.items()]
+        request = SetParametersAtomically.Request(parameters=parameters)
+        response = self._call(client, request, timeout)
+        if not response.result.successful:
+            raise RuntimeError(f"{node} refuses: {response.result.reason}")
+
+    def _call(self, client: Any, request: Any, timeout: float) -> Any:
+        """The response of a service, which may take so long [s]."""
+        end, future = time.monotonic() + timeout, None
+        while future is None or not future.done():
+            if future is None and client.service_is_ready():
+                future = client.call_async(request)
+            self._executor.spin_once(timeout_sec=0.005)
+            self._polled.empty()
+            if time.monotonic() > end:
+                raise RuntimeError(f"{client.srv_name} does not answer within {timeout:g} s")
+        self.node.destroy_client(client)
+        return future.result()
+
+
+class OfController(RunningLoop):
+    """A loop whose controller is the node of this package: its commands have the excitation."""
+
+    def _connect(self) -> None:
+        names = "excitation.amplitude", "period", "cart.force_limit", "controller"
+        amplitude, period, limit, law = self.ask(CONTROLLER, names).values()
+        if amplitude is None:
+            raise RuntimeError(
+                f"{CONTROLLER} has no parameter excitation.amplitude: it is no controller node of "
+                "this package; see --external"
+            )
+        if amplitude != 0.0:
+            raise RuntimeError(
+                f"{CONTROLLER} is excited already: excitation.amplitude is {amplitude:g} N; set "
+                "it to 0 first"
+            )
+        self.period, self.force_limit, self.name = period, limit, f"{CONTROLLER} ({law})"
+
+    def _begin(self, given: Excitation) -> None:
+        values = {f"excitation.{name}": value for name, value in given._asdict().items()}
+        self.set(CONTROLLER, values, self._waiting)
+
+    def _end(self) -> None:
+        try:
+            self.set(CONTROLLER, {"excitation.amplitude": 0.0}, LEAVING)
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"the excitation may still be on, as {error}: ros2 param set {CONTROLLER} "
+                "excitation.amplitude 0.0"
+            ) from error
+
+    def _series(self, given: Excitation, begun: int) -> Series:
+        stamps = np.array([stamp for stamp in self.forces if stamp > begun], np.int64)
+        force = np.array([self.forces[stamp] for stamp in stamps.tolist()])
+        sine, seen = excitation.of(given, self.period), self._seen(stamps)
+        return excited_series.of_commands(
+            sine, self.period, given.axis, 1e-9 * stamps, force, seen
+        )
+
+
+class OfPlant(RunningLoop):
+    """A loop around the simulator of this package, whoever controls it: sines push its cart."""
+
+    force, state = (JointState, "ground_truth/joint_states"), "ground_truth/odometry"
+
+    def _connect(self) -> None:
+        found = self.ask(
+            SIMULATOR, ("rates.state", "cart.force_limit", "input.force_x", "input.force_y")
+        )
+        rate, self.force_limit, *self._before = found.values()
+        if rate is None:
+            raise RuntimeError(f"{SIMULATOR} has no parameter rates.state: it is no simulator")
+        self.period = 1.0 / rate
+
+    def _begin(self, given: Excitation) -> None:
+        sine = excitation.of(given, self.period)
+        size = sine.amplitude / math.sqrt(len(sine.lines))
+        flat = [
+            float(number)
+            for f, phase in zip(sine.frequencies, sine.phases)
+            for number in (size, 2.0 * math.pi * f, phase + 0.5 * math.pi)
+        ]
+        before = list(self._before[AXES.index(given.axis)] or ())
+        self.set(SIMULATOR, {f"input.force_{given.axis}": before + flat}, self._waiting)
+
+    def _end(self) -> None:
+        values = {f"input.force_{axis}": list(was or ()) for axis, was in zip(AXES, self._before)}
+        try:
+            self.set(SIMULATOR, values, LEAVING)
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"the excitation may still be on, as {error}: end the simulator, or set its "
+                "input.force_x and input.force_y"
+            ) from error
+
+    def _series(self, given: Excitation, begun: int) -> Series:
+        sine, own = excitation.of(given, self.period), AXES.index(given.axis)
+        ns = round(self.period * SECOND)
+        # an effort is that of the tick before its stamp
+        stamps = np.array([stamp - ns for stamp in self.forces if stamp > begun], np.int64)
+        force = np.array([self.forces[stamp + ns] for stamp in stamps.tolist()])
+        added = sine.held(1e-9 * (stamps - EPOCH_NS), self.period)
+        force[:, own] += added
+        return Series(
+            given.axis, np.rint(stamps / ns).astype(int), added, force, self._seen(stamps)
+        )
+
+
+def _force(message: Any) -> tuple[float, float]:
+    """The force on the cart (2,) [N] of a command, or of the efforts of the joints."""
+    if isinstance(message, JointState):
+        return message.effort[0], message.effort[1]
+    return message.wrench.force.x, message.wrench.force.y
+
+
+def _parameter(name: str, value: Any) -> ParameterMessage:
+    kind = Parameter.Type.DOUBLE_ARRAY if isinstance(value, list) else None  # as [] has no type
+    return Parameter(name, kind, value).to_parameter_msg()
+
+
+def _motion(message: Odometry) -> tuple[float, ...]:
+    """(12,) x, y, qw, qx, qy, qz, then linear and angular velocity, in the body."""
+    pose, twist = message.pose.pose, message.twist.twist
+    return (
+        *xyz(pose.position)[:2],
+        *wxyz(pose.orientation),
+        *xyz(twist.linear),
+        *xyz(twist.angular),
+    )
+
+
+def _outputs(row: tuple[float, ...]) -> tuple[float, ...]:
+    """(x, y, th_x, th_y) of `_motion`."""
+    q, v = np.array(row[:6]), np.zeros(5)
+    return (*row[:2], *map(float, tilt(q, v)[:2]))

@@ -1,0 +1,118 @@
+"""`bode --over-ros` and `bode BAG` on nodes in processes of their own, in lockstep."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from domain import alone  # noqa: E402
+
+from rbdyn_ros.__main__ import main  # noqa: E402
+from rbdyn_ros.interrupts import Interruption  # noqa: E402
+from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR  # noqa: E402
+from rbdyn_ros.tools.node_processes import NodeProcesses  # noqa: E402
+from rbdyn_ros.tools.running_loop import RunningLoop  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+LOCKSTEP = ("-p", "lockstep.enabled:=true", "-p", "real_time_factor:=0.0")
+LOCKSTEP += ("-p", "lockstep.timeout:=60.0", "-p", "state_timeout:=60.0")
+WORDS = ("--controller", "lqr", "--band", "0.5,20", "--periods", "1", "--waiting", "120")
+TOPICS = "[/cart/command,/odometry,/parameter_events]"
+
+
+class Asker(RunningLoop):
+    """Asks for parameters only."""
+
+    def _connect(self):
+        pass
+
+
+def ask(node: str, name: str):
+    with Interruption() as stop, Asker("", 60.0, stop) as loop:
+        return loop.ask(node, (name,))[name]
+
+
+def agrees(folder: Path, *words: str) -> dict:
+    """The margins that `bode` finds, after L was compared with the theory."""
+    table, figures = folder / "r.npz", folder / "m.json"
+    assert main(["bode", *words, f"--out={table}", f"--json={figures}"]) == 0
+    with np.load(table) as found:
+        for axis in "xy":
+            ratio = _complex(found, f"L{axis}{axis}") / _complex(found, "theory")
+            assert np.abs(np.abs(ratio) - 1.0).max() < 0.02
+            assert np.abs(np.degrees(np.angle(ratio))).max() < 1.0
+            assert found[f"coherence.{axis}"].min() > 0.99
+    margins = json.loads(figures.read_text())["margins"]
+    for axis in "xy":
+        assert margins[axis]["delay"] == pytest.approx(margins["theory"]["delay"], rel=0.01)
+    return margins
+
+
+def _complex(table, name: str):
+    return table[f"{name}.re"] + 1j * table[f"{name}.im"]
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    """Simulator and controller that run."""
+    folder = tmp_path_factory.mktemp("loop")
+    os.environ.update(alone())  # nodes of other tests do not answer
+    processes = NodeProcesses(LOCKSTEP, folder)
+    processes.start("simulator", arguments=("-p", f"history.directory:={folder}"))
+    processes.start("controller")
+    yield processes
+    processes.end()
+
+
+def test_the_loop_of_nodes_that_run_is_that_of_the_theory_and_so_is_its_bag(
+    nodes, tmp_path, capsys
+):
+    """The bag has the changes of the excitation, so nothing has to be said of them."""
+    bag = tmp_path / "bag"
+    nodes.start("recorder", arguments=("-p", f"bag.path:={bag}", "-p", f"bag.topics:={TOPICS}"))
+    recorder = nodes.processes["recorder"]
+    while not (bag / "bag.mcap").exists():
+        assert recorder.poll() is None
+        time.sleep(0.1)
+    agrees(tmp_path, "--over-ros", *WORDS)
+    assert f"{CONTROLLER} (lqr), a force every 0.002 s" in capsys.readouterr().out
+    assert ask(CONTROLLER, "excitation.amplitude") == 0.0
+    recorder.send_signal(signal.SIGINT)
+    recorder.wait(60.0)
+    agrees(tmp_path, str(bag), "--controller", "lqr")
+
+
+def test_the_same_from_the_force_on_the_simulators_cart(nodes, tmp_path):
+    margins = agrees(tmp_path, "--over-ros", "--external", *WORDS)
+    assert margins["both"]["disk"] == pytest.approx(0.979, abs=0.01)
+    assert not ask(SIMULATOR, "input.force_x") and not ask(SIMULATOR, "input.force_y")
+
+
+def test_ctrl_c_switches_the_excitation_off(nodes):
+    words = [sys.executable, "-m", "rbdyn_ros", "bode", "--over-ros", "--waiting", "120"]
+    bode = subprocess.Popen([*words, "--periods", "1000"], stderr=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + 120.0
+        while not ask(CONTROLLER, "excitation.amplitude"):
+            assert time.monotonic() < end and bode.poll() is None
+        bode.send_signal(signal.SIGINT)
+        _, said = bode.communicate(timeout=60.0)
+    finally:
+        bode.kill()
+    assert bode.returncode == 130 and "interrupted; the excitation is off" in said
+    assert ask(CONTROLLER, "excitation.amplitude") == 0.0
+
+
+def test_nobody_answers(capsys):
+    assert main(["bode", "--over-ros", "--waiting", "0.5", "--namespace", "nobody"]) == 1
+    assert "get_parameters does not answer within 0.5 s" in capsys.readouterr().err
