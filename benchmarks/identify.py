@@ -23,7 +23,7 @@ from command_line import read
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.identification import excitation, plant_fit, records
+from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, records
 from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
@@ -42,7 +42,7 @@ def main() -> int:
     count = QUICK if arguments.quick else PLANTS
     results = {kind: errors(kind, count) for kind in (ROUNDED, WHITE)}
     if arguments.json:
-        results["names"] = list(plant_fit.DEFAULT)
+        results["names"] = list(plant_numbers.DEFAULT)
         arguments.json.write_text(json.dumps(results, indent=1))
     return 0
 
@@ -65,7 +65,7 @@ def errors(kind: str, count: int) -> list[list[float]]:
             print(f"\r{seed + 1} of {count}", end="", file=sys.stderr, flush=True)
     table = np.abs(found)
     print(f"{kind:22}{'median':>10}{'95 %':>10}{'largest':>10}{'covered':>10}")
-    for i, name in enumerate(plant_fit.DEFAULT):
+    for i, name in enumerate(plant_numbers.DEFAULT):
         column = table[:, i]
         numbers = np.median(column), np.quantile(column, 0.95), column.max()
         unit = {"joint.damping": "N m s/rad", "delay": "s"}.get(name, "of the truth")

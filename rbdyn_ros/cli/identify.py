@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "NAMES",
             "Fit these, with commas; the others are known (default: cart.mass, cart.damping, "
             "rod.center_of_mass, rod.inertia, joint.damping, delay; also rod.mass, "
-            "rod.inertia_3, gravity, gain, bias.roll, bias.pitch).",
+            "rod.inertia_3, gravity, gain, lag, bias.roll, bias.pitch, tilt.roll, tilt.pitch).",
         ),
         (
             "--segment",
@@ -122,13 +122,13 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(f"{error.filename}: {error.strerror}", BAD_INPUT)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
-    from rbdyn_ros.identification import plant_fit
+    from rbdyn_ros.identification import plant_fit, plant_numbers
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters import plant_params
 
     for sentence in notes:
         _say(f"note: {sentence}", DONE)
-    names = tuple(arguments.fit.split(",")) if arguments.fit else plant_fit.DEFAULT
+    names = tuple(arguments.fit.split(",")) if arguments.fit else plant_numbers.DEFAULT
     try:
         system = spherical_pendulum.build(plant_params(values))
         found = _fit(pieces, system, names, segment, arguments.robust) if pieces else None
@@ -242,10 +242,11 @@ def _writers(
 def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[str]) -> str:
     """The report, with the margins of `lqr` at its default weights."""
     from rbdyn_ros.control.laws import lqr
-    from rbdyn_ros.identification import plant_fit, redesign, report
+    from rbdyn_ros.identification import plant_numbers, redesign, report
 
     given = dict(zip(found.names, found.values.tolist()))
-    fitted, delay = plant_fit.plant(system, given), given.get(plant_fit.DELAY, 0.0)
+    fitted = plant_numbers.plant(system, given)
+    delay = math.fsum(given.get(name, 0.0) for name in (plant_numbers.DELAY, plant_numbers.LAG))
     try:
         predicted = redesign.predict(system, fitted, delay, lqr.Options())
     except ValueError as error:
@@ -281,16 +282,20 @@ def _figures(found: "Fit") -> dict[str, Any]:
 
 
 def _yaml(found: "Fit", system: "System") -> str:
-    """The plant as every node takes it; delay and gain, which are no plant's, in comments."""
+    """The plant as every node takes it; what no parameter of the plant is, in comments."""
     import yaml
 
-    from rbdyn_ros.identification import plant_fit
+    from rbdyn_ros.identification import plant_numbers
     from rbdyn_ros.identification.remarks import UNITS
 
     given = dict(zip(found.names, found.values.tolist()))
-    sections = plant_fit.parameters(plant_fit.plant(system, given))
+    sections = plant_numbers.parameters(plant_numbers.plant(system, given))
     head = [f"# Made by `{COMMAND}`; 95 % intervals:"]
     for name, value, interval in zip(found.names, found.values, found.intervals):
         head.append(f"#   {name}: {value:.6g} +- {interval:.2g} {UNITS[name]}".rstrip())
+    if outside := [name for name in found.names if name in plant_numbers.OUTSIDE]:
+        head.append(f"# No parameters of the plant: {', '.join(outside)}.")
+        head.append("# The simulator has them as faults.command.delay, faults.actuator.lag and")
+        head.append("# .loss, and faults.bias.angle; it has no tilt of the plane.")
     text = yaml.safe_dump({"/**": {"ros__parameters": sections}}, sort_keys=False, width=99)
     return "\n".join(head) + "\n" + text

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
-from rbdyn_ros.identification import excitation, plant_fit
+from rbdyn_ros.identification import excitation, plant_fit, plant_numbers
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.measurement import FALLEN, Excited
 from rbdyn_ros.identification.records import Record
@@ -54,7 +54,7 @@ class Design(NamedTuple):
 def design(
     loop: Loop,
     travel: float,
-    names: tuple[str, ...] = plant_fit.DEFAULT,
+    names: tuple[str, ...] = plant_numbers.DEFAULT,
     band: tuple[float, float] = BAND,
     duration: float = 60.0,
     errors: tuple[float, float] = ERRORS,
@@ -89,9 +89,9 @@ def design(
             "upright: its loop is not stable, or far from linear"
         )
     system = spherical_pendulum.build(loop.params)
-    plant_fit.check(names)
-    known = plant_fit.numbers(system)
-    size = np.array([plant_fit.size_of(n, known[n]) for n in names])
+    plant_numbers.check(names)
+    known = plant_numbers.numbers(system)
+    size = np.array([plant_numbers.size_of(n, known[n]) for n in names])
     J = plant_fit.sensitivity(record, system, names, np.repeat(errors, 2)) * size
     repeated = NORMAL * size * _deviations(J)
     white = repeated * math.sqrt(min(1.0, sine.period / duration))
@@ -131,7 +131,7 @@ def _run(loop: Loop, sine: Multisine) -> tuple[Record | None, tuple[float, float
         float(np.abs(run.q[:, :2] - np.array(loop.reference)).max()),
         lean,
     )
-    lead = round(plant_fit.LARGEST_DELAY / loop.period) + 1
+    lead = round(plant_numbers.LARGEST_DELAY / loop.period) + 1
     rows = slice(max(0, len(force) - len(wave) - lead), None)
     record = Record(loop.period, run.q[rows, :2], run.q[rows, 2:], run.v[rows], run.force[rows])
     return record, peaks

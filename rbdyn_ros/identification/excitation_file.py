@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import yaml as pyyaml
 
 from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
-from rbdyn_ros.identification import design, plant_fit, remarks
+from rbdyn_ros.identification import design, plant_numbers, remarks
 from rbdyn_ros.identification.design import Design
-from rbdyn_ros.identification.plant_fit import DELAY, Fit
+from rbdyn_ros.identification.plant_fit import Fit
+from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.types import System
 
@@ -31,7 +32,7 @@ def follow(plan: Plan, names: tuple[str, ...], found: Fit | None, system: System
     loop = plan.loop
     if found:
         given = dict(zip(found.names, found.values.tolist()))
-        fitted = _by_name(plant_fit.parameters(plant_fit.plant(system, given)))
+        fitted = _by_name(plant_numbers.parameters(plant_numbers.plant(system, given)))
         late = round(given.get(DELAY, 0.0) / loop.period) * loop.period
         conditions = loop.conditions
         faults = conditions.faults._replace(command_delay=late)

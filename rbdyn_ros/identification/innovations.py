@@ -32,7 +32,8 @@ import numpy as np
 from scipy.linalg import solve_discrete_are
 
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.identification.plant_fit import COLUMNS, FROM, METHOD, numbers, plant
+from rbdyn_ros.identification.plant_numbers import COLUMNS, FROM, numbers, plant
+from rbdyn_ros.identification.segment import METHOD
 from rbdyn_ros.kernel import specialize
 from rbdyn_ros.mechanics.integrators import derivatives, select
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, spherical_pendulum

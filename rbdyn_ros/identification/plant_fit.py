@@ -4,9 +4,11 @@ The record is cut into segments. In segment s the step z_{k+1} = F_h(z_k, u_k(ta
 an unknown state z_s; the residuals are those of the measured place of the cart and of the measured
 attitude, each over its deviation,
 
-    r_k = (x - x(z_k)) / s_x,   (log R(z_k)^T R)_{1,2} / s_a,                                (I.1)
+    r_k = (x - x(z_k)) / s_x,   (f / sin f) (-d_2, d_1) / s_a,                               (I.1)
+    d = R(z_k)^T R e3,   cos f = d_3,
 
-without the turn about the rod's axis, which is that of a body without spin. The sum of their
+the angle of the rod's measured direction from that of z_k, about the body's axes; how the rod is
+turned about its own axis does not count, and its spin is that of the record. The sum of their
 squares (or of a robust function of them) is made least by p and all z_s. The derivatives are those
 of the step (doc/derivatives.md): along a segment, with Z_k = dz_k/dz_s,
 
@@ -18,13 +20,8 @@ its own segment, and with the QR factorization of its columns the rest of W sees
     J = (1 - Q Q^T) dr/dp.                                                                    (I.3)
 
 The commanded force acts tau later, held as the steps are: u_k(tau) = (1 - f) u_{k-n} + f u_{k-n-1}
-with tau = (n + f) h, so that tau is found to a fraction of a step.
-
-Encoders of the gimbal, R = Rx(roll) Ry(pitch), may read too much by a bias b; then R in (I.1) is
-
-    Rx(-b_roll) R~ Ry(-b_pitch),                                                             (I.12)
-
-R~ the measured one. Gravity tells where upright is; the place of the cart has no such zero.
+with tau = (n + f) h, so that tau is found to a fraction of a step, and is lagged by the drive
+(`records.lagged`). Biases and tilts are those of `plant_numbers`.
 
 The intervals are those of `identification.intervals`, (I.4) and (I.5). A direction in which J is
 nearly zero is one that the motion does not determine; `undetermined` names what is in it.
@@ -34,7 +31,6 @@ Pereyra, Separable nonlinear least squares, Inverse Problems 19 (2003) R1.
 """
 
 import math
-from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -42,39 +38,37 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from rbdyn_ros.identification import intervals
-from rbdyn_ros.identification.records import Record, delayed, duration
-from rbdyn_ros.identification.segment import METHOD, SEEN, Segment
+from rbdyn_ros.identification.plant_numbers import (
+    BIAS,
+    DEFAULT,
+    DELAY,
+    GAIN,
+    LAG,
+    LARGEST_DELAY,
+    bounds,
+    check,
+    combination,
+    in_the_plane,
+    numbers,
+    plant,
+    size_of,
+    start_of,
+)
+from rbdyn_ros.identification.records import Record, duration, path
+from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, Trial
 from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.types import Array, Contacts, System
 
-DELAY = "delay"
-# What can be found, by the columns of `derivatives.PARAMETERS` that move together.
-COLUMNS = {
-    "cart.mass": (0,),
-    "cart.damping": (1,),
-    "rod.mass": (2,),
-    "rod.center_of_mass": (3,),
-    "rod.inertia": (4, 5),  # about the axes normal to the rod
-    "rod.inertia_3": (6,),
-    "joint.damping": (7,),
-    "gravity": (8,),
-    "gain": (9,),
-}
-BIAS = ("bias.roll", "bias.pitch")  # [rad]
-NAMES = (*COLUMNS, DELAY, *BIAS)
-FROM = {"cart.damping": 0.1, "joint.damping": 0.01, DELAY: 0.005}  # where the fit begins, at least
-USUAL = FROM | dict.fromkeys(BIAS, 0.01)  # sizes of what may be zero
-LARGEST_BIAS = 0.2  # [rad]
-DEFAULT = (
-    "cart.mass",
-    "cart.damping",
-    "rod.center_of_mass",
-    "rod.inertia",
-    "joint.damping",
-    DELAY,
-)
 WEAK = 1e-6  # relative singular value of J below which a direction is not determined
-LARGEST_DELAY = 0.05  # [s]
+MEMORY = 0.2  # [s] after which a drive with a lag has forgotten the force before the record
+OTHERWISE = (
+    "the plant is another than --params-file and --set say, or the record's units are not m, s, "
+    "rad and N"
+)
+FAR = f"no motion of the plant comes near the record, its steps fail; {OTHERWISE}"
+TRIALS = 30  # of numbers, with each tolerance
+EXPLAINED = 0.5  # of what straight lines leave, beyond which nothing is explained
+NEAR = 1e-3  # to an end of the range
 SAMPLE = 0.01  # [s] between two samples that count
 
 
@@ -136,68 +130,17 @@ class _Problem:
     def _compute(self, p: Array) -> tuple[Array, Array]:
         given = dict(zip(self.names, p.tolist()))
         system = plant(self.system, given)
-        gain, tau = given.get("gain", 1.0), given.get(DELAY, 0.0)
+        normal, fall = in_the_plane(given, system.gravity)
+        of_force = given.get(GAIN, 1.0), given.get(DELAY, 0.0), given.get(LAG, 0.0)
+        paths = [path(record.force, *of_force, record.h) for record in self.records]
         bias = np.array([given.get(name, 0.0) for name in BIAS])
-        forces = [delayed(gain * record.force, tau, record.h) for record in self.records]
+        tilted = system._replace(gravity=normal)
         parts = [
-            segment.settle(system, self.options, *forces[segment.of], self.scale, bias)
+            segment.settle(Trial(tilted, self.options, *paths[segment.of], bias, fall), self.scale)
             for segment in self.segments
         ]
         residual, W = (np.concatenate(each) for each in zip(*parts))
-        of = COLUMNS | {name: (10 + i,) for i, name in enumerate((DELAY, *BIAS))}
-        columns = [W[:, list(of[name])].sum(axis=1) for name in self.names]
-        if "gain" in self.names:
-            columns[self.names.index("gain")] = columns[self.names.index("gain")] / gain
-        return residual, np.column_stack(columns)
-
-
-def numbers(system: System) -> dict[str, float]:
-    """The value of each of `NAMES`."""
-    return {
-        "cart.mass": system.cart_mass,
-        "cart.damping": system.cart_damping,
-        "rod.mass": system.rod_mass,
-        "rod.center_of_mass": system.center,
-        "rod.inertia": 0.5 * (system.inertia[0] + system.inertia[1]),
-        "rod.inertia_3": system.inertia[2],
-        "joint.damping": system.joint_damping,
-        "gravity": system.gravity,
-        "gain": 1.0,
-        DELAY: 0.0,
-        **dict.fromkeys(BIAS, 0.0),
-    }
-
-
-def plant(system: System, given: Mapping[str, float]) -> System:
-    """The system with other numbers, by `NAMES`; gain, delay and bias are not its own."""
-    new = numbers(system) | dict(given)
-    I1, I2, _ = system.inertia
-    if "rod.inertia" in given:
-        I1 = I2 = new["rod.inertia"]
-    return system._replace(
-        cart_mass=new["cart.mass"],
-        cart_damping=new["cart.damping"],
-        rod_mass=new["rod.mass"],
-        center=new["rod.center_of_mass"],
-        inertia=(I1, I2, new["rod.inertia_3"]),
-        joint_damping=new["joint.damping"],
-        gravity=new["gravity"],
-    )
-
-
-def parameters(system: System) -> dict[str, Any]:
-    """The system as a tree of the parameters that every node takes."""
-    I1, I2, I3 = system.inertia
-    return {
-        "gravity": system.gravity,
-        "cart": {"mass": system.cart_mass, "damping": system.cart_damping},
-        "rod": {
-            "mass": system.rod_mass,
-            "center_of_mass": [system.center],
-            "inertia": [I1, I2, min(I3, I1 + I2)],  # no body has more about one axis
-        },
-        "joint": {"damping": system.joint_damping},
-    }
+        return residual, W @ combination(self.names, given, system)
 
 
 def fit(
@@ -216,7 +159,8 @@ def fit(
     unknown and for records that are too short.
     """
     check(names)
-    segments = _cut(records, segment, largest_delay)
+    lead = largest_delay + (MEMORY if LAG in names else 0.0)
+    segments = _cut(records, segment, lead)
     period = max(2, round(1.0 / held_back)) if held_back > 0.0 else len(segments) + 1
     fitted = [s for i, s in enumerate(segments) if (i + 1) % period]
     if len(fitted) <= len(names):
@@ -227,9 +171,11 @@ def fit(
         )
     rest = [s for i, s in enumerate(segments) if not (i + 1) % period]
     problem = _Problem(records, system, tuple(names), fitted, np.full(SEEN, 1e-3))
-    start = np.array([_start(problem.system, name) for name in names])
-    low, high = np.array([_bounds(name, v, largest_delay) for name, v in zip(names, start)]).T
+    start = np.array([start_of(problem.system, name) for name in names])
+    low, high = np.array([bounds(name, v, largest_delay) for name, v in zip(names, start)]).T
     sizes = np.array([size_of(name, v) for name, v in zip(names, start)])
+    if not np.isfinite(problem.residuals(start)).all():
+        raise NotFitted(FAR)
     solution: Any = None
     for tolerance in (1e-3, 1e-7):  # the second time with the deviations that the first one found
         solution = least_squares(
@@ -242,15 +188,48 @@ def fit(
             f_scale=3.0,
             xtol=tolerance,
             ftol=tolerance,
+            max_nfev=TRIALS,
         )
         start = np.clip(solution.x, low + 1e-6, high)
         if not np.isfinite(solution.cost):
-            raise NotFitted("no motion of the plant comes near the record: its steps fail")
-        scale = np.maximum(_deviations(problem.residuals(solution.x), problem.scale), 1e-12)
+            raise NotFitted(FAR)
+        left = _deviations(problem.residuals(solution.x), problem.scale)
+        _check_explained(left, fitted)
+        scale = np.maximum(left, 1e-12)
         problem = _Problem(records, system, tuple(names), fitted, np.repeat(scale, 2))
     others = _Problem(records, system, tuple(names), rest, problem.scale) if rest else None
-    curves = _curves(problem, solution.x, others, _cut(records, segment, largest_delay))
-    return _report(problem, solution.x, others, curves)
+    curves = _curves(problem, solution.x, others, _cut(records, segment, lead))
+    found = _report(problem, solution.x, others, curves)
+    _check_range(found, low, high)
+    return found
+
+
+def _check_explained(left: tuple[float, float], segments: list[Segment]) -> None:
+    """NotFitted where straight lines over each segment are about as near to what was measured as
+    the fit, which leaves `left` [m, rad].
+    """
+    lines = _deviations(np.array([segment.lines() for segment in segments]), np.ones(SEEN))
+    ratio = math.hypot(*(new / max(old, 1e-12) for new, old in zip(left, lines)))
+    if ratio > EXPLAINED * math.sqrt(2.0):
+        place, angle, x, a = (1e3 * value for value in (*left, *lines))
+        raise NotFitted(
+            f"the plant explains little of the record: it leaves {place:.3g} mm and {angle:.3g} "
+            f"mrad, straight lines over each segment {x:.3g} mm and {a:.3g} mrad; {OTHERWISE}, or "
+            "the rod hardly moves"
+        )
+
+
+def _check_range(found: Fit, low: Array, high: Array) -> None:
+    """NotFitted where a number ends at `low` or `high`, and not because nothing is known of it."""
+    for name, value, width, least, most in zip(
+        found.names, found.values, found.intervals, low, high
+    ):
+        ends = value > most * (1.0 - NEAR) or (least != 0.0 and value < least + NEAR * abs(least))
+        if ends and width < size_of(name, value):
+            raise NotFitted(
+                f"{name} runs to {value:.4g}, an end of the range from {least:g} to {most:g} in "
+                f"which it is sought; {OTHERWISE}"
+            )
 
 
 def sensitivity(
@@ -265,43 +244,17 @@ def sensitivity(
     return problem.jacobian(np.array([numbers(system)[name] for name in names]))
 
 
-def check(names: tuple[str, ...]) -> None:
-    """ValueError, in one sentence, for a name that is not one of `NAMES`, or none."""
-    unknown = [name for name in names if name not in NAMES]
-    if unknown or not names:
-        raise ValueError(
-            f"{', '.join(unknown) or 'nothing'} cannot be fitted; known are {', '.join(NAMES)}"
-        )
-
-
-def _cut(records: list[Record], segment: float, largest_delay: float) -> list[Segment]:
-    """Segments of `segment` [s], one after the other."""
+def _cut(records: list[Record], segment: float, lead: float) -> list[Segment]:
+    """Segments of `segment` [s], one after the other, from `lead` [s] on: the forces before the
+    record are not known.
+    """
     segments = []
     for of, record in enumerate(records):
         every = max(1, round(SAMPLE / record.h))
         length = every * max(1, round(segment / (every * record.h)))
-        lead = math.ceil(largest_delay / record.h)  # before it, old commands are not known
-        firsts = range(lead, len(record.force) - length + 1, length)
+        firsts = range(math.ceil(lead / record.h), len(record.force) - length + 1, length)
         segments += [Segment(record, of, first, length, every) for first in firsts]
     return segments
-
-
-def _start(system: System, name: str) -> float:
-    return max(float(numbers(system)[name]), FROM.get(name, 0.0))
-
-
-def size_of(name: str, value: float) -> float:
-    """What a change of the number is compared with: itself, or what is usual."""
-    return max(abs(value), USUAL.get(name, 0.0))
-
-
-def _bounds(name: str, start: float, largest_delay: float) -> tuple[float, float]:
-    """Between which a number is sought."""
-    if name in BIAS:
-        return -LARGEST_BIAS, LARGEST_BIAS
-    if name == DELAY:
-        return 0.0, largest_delay
-    return (0.0, math.inf) if name in FROM else (0.05 * start, 20.0 * start)
 
 
 def _deviations(residual: Array, scale: Array) -> tuple[float, float]:

@@ -1,12 +1,15 @@
 """Read recorded motions: a table of `simulate` or of one's own (.csv, .npz), or a bag."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.signal import lfilter
 
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.identification import plausibility
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import recording
 
@@ -51,41 +54,76 @@ def read(path: Path) -> tuple[list[Record], list[str]]:
     if not h > 0.0:
         raise ValueError(f"{path}: most of its rows have the time of the row before")
     force = np.column_stack([table[name] for name in names])
-    if not np.ptp(force[np.isfinite(force).all(axis=1)], axis=0).any():
+    acting = force[np.isfinite(force).all(axis=1)]
+    if not np.ptp(acting, axis=0).any():
         raise ValueError(f"{path}: its force never changes, so it says nothing of the plant")
-    even = np.abs(np.diff(t) - h) <= EVEN * h
-    known = np.isfinite(force[:-1]).all(axis=1)
-    pieces, notes = [], []
-    first = 0
-    for row in [*np.flatnonzero(~(even & known)).tolist(), len(t) - 1]:
-        if row - first >= SHORTEST:
-            pieces.append(_piece(table, q, force, h, slice(first, row + 1)))
-        first = row + 1
+    try:
+        plausibility.check_period(h)
+        even = np.abs(np.diff(t) - h) <= EVEN * h
+        lies, falls = plausibility.fallen(h, q)
+        known = np.isfinite(force[:-1]).all(axis=1)
+        pieces = []
+        for rows in _runs(even & known & ~lies[:-1]):
+            pieces.append(_piece(table, q, force, h, rows))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     if not pieces:
         raise ValueError(
             f"{path}: its rows are not evenly spaced in time (most are {h:g} s apart); a fit "
             "needs a fixed period"
         )
+    notes = []
     if gaps := np.count_nonzero(~even):
         notes.append(f"{path}: cut at {gaps} gaps or repeated rows in its time")
     if lost := np.count_nonzero(~known):
         notes.append(f"{path}: {lost} rows without a force were left out")
+    if falls:
+        notes.append(
+            f"{path}: the rod fell at t = {', '.join(f'{t[0] + at:.3g}' for at in falls)} s; the "
+            f"{h * np.count_nonzero(lies):.3g} s until it stands again, or to the end, are left "
+            "out"
+        )
+    largest, part = plausibility.at_limit(acting)
+    if part > plausibility.AT_LIMIT:
+        notes.append(
+            f"{path}: its force has its largest size, {largest:.4g} N, in {part:.0%} of its rows; "
+            "if the drive was at its limit there and gave less, the fit is of that force: stay "
+            "below the limit, or record what acted"
+        )
     return pieces, notes
 
 
+def _runs(good: Array) -> Iterator[slice]:
+    """The rows of each run of good steps (n - 1,) that is not too short."""
+    first = 0
+    for row in [*np.flatnonzero(~good).tolist(), len(good)]:
+        if row - first >= SHORTEST:
+            yield slice(first, row + 1)
+        first = row + 1
+
+
 def _piece(table: recording.Table, q: Array, force: Array, h: float, rows: slice) -> Record:
-    """One piece, with velocities by differences where the file has none."""
+    """One piece, with velocities by differences where the file has none. ValueError for units that
+    differ.
+    """
     place = np.column_stack((table["x"], table["y"]))[rows]
-    attitude = q[rows] * np.where(np.sum(q[rows] * q[rows][:1], axis=1) < 0.0, -1.0, 1.0)[:, None]
+    attitude = q[rows]
     velocity = np.column_stack([table[name] for name in ("vx", "vy", "wx", "wy", "wz")])[rows]
+    turns = quaternion.log(quaternion.product(quaternion.conjugate(attitude[:-1]), attitude[1:]))
+    moved = np.cumsum(np.vstack((np.zeros(5), np.hstack((np.diff(place, axis=0), turns)))), axis=0)
+    change = _rate(moved, h, 0.01)  # over so long a time, against noise
+    plausibility.check_units(h, place, velocity, change)
     if not np.isfinite(velocity).all():
-        wide = max(1, round(0.01 / h))  # over which differences are taken, against noise
-        index = np.arange(len(place))
-        late, early = np.minimum(index + wide, len(place) - 1), np.maximum(index - wide, 0)
-        span = ((late - early) * h)[:, None]
-        turned = quaternion.product(quaternion.conjugate(attitude[early]), attitude[late])
-        velocity = np.hstack(((place[late] - place[early]) / span, quaternion.log(turned) / span))
+        velocity = np.hstack((change[:, :4], _rate(moved[:, 4:], h, 0.05)))
     return Record(h, place, attitude, velocity, force[rows][:-1])
+
+
+def _rate(moved: Array, h: float, time: float) -> Array:
+    """The rate of change of signals (n, m), h [s] apart, over `time` [s] to both sides."""
+    wide = max(1, round(time / h))
+    index = np.arange(len(moved))
+    late, early = np.minimum(index + wide, len(moved) - 1), np.maximum(index - wide, 0)
+    return (moved[late] - moved[early]) / ((late - early) * h)[:, None]
 
 
 def duration(records: list[Record]) -> float:
@@ -99,3 +137,32 @@ def delayed(force: Array, tau: float, h: float) -> tuple[Array, Array]:
     k = np.arange(len(force))
     newer, older = force[np.maximum(k - int(n), 0)], force[np.maximum(k - int(n) - 1, 0)]
     return newer + f * (older - newer), (older - newer) / h
+
+
+def lagged(force: Array, T: float, h: float) -> tuple[Array, Array]:
+    """(what a drive with the time constant T [s] makes of forces (n, 2), its derivative by T).
+
+    A force u_k that is held for h [s] becomes its mean over the step, u_k + L (f_k - u_k), where
+    f_{k+1} = u_k + e (f_k - u_k), e = exp(-h / T), L = (T / h) (1 - e), as in `faults.actuator`;
+    before the first force, the first.
+    """
+    if T <= 0.0:
+        before = np.vstack((force[:1], force[:-1]))
+        return force, (before - force) / h
+    e = math.exp(-h / T)
+    L, by_e, by_L = T / h * (1.0 - e), e * h / T**2, (1.0 - e) / h - e / T
+
+    def follow(driven: Array, first: Array) -> Array:
+        return lfilter([0.0, 1.0], [1.0, -e], driven, axis=0, zi=first[None])[0]
+
+    rest = follow((1.0 - e) * force, force[0]) - force
+    return force + L * rest, by_L * rest + L * follow(by_e * rest, np.zeros(2))
+
+
+def path(force: Array, gain: float, tau: float, T: float, h: float) -> tuple[Array, Array]:
+    """(the force (n, 2) that acts, its derivative (n, 2, 3) by gain, delay and lag) of commands
+    (n, 2) that are multiplied, delayed by tau [s], and lagged by a drive.
+    """
+    late, by_tau = delayed(gain * force, tau, h)
+    acting, by_T = lagged(late, T, h)
+    return acting, np.stack((acting / gain, lagged(by_tau, T, h)[0], by_T), axis=-1)

@@ -2,7 +2,8 @@
 
 import math
 
-from rbdyn_ros.identification.plant_fit import Fit, size_of
+from rbdyn_ros.identification.plant_fit import Fit
+from rbdyn_ros.identification.plant_numbers import DELAY, size_of
 
 UNITS = {
     "cart.mass": "kg",
@@ -15,8 +16,11 @@ UNITS = {
     "gravity": "m/s^2",
     "gain": "",
     "delay": "s",
+    "lag": "s",
     "bias.roll": "rad",
     "bias.pitch": "rad",
+    "tilt.roll": "rad",
+    "tilt.pitch": "rad",
 }
 EXPERIMENTS = {
     "cart.mass": "a force that changes fast (a multisine up to 5 Hz and more)",
@@ -29,13 +33,17 @@ EXPERIMENTS = {
     "gravity": "nothing: it is known where the plant stands, with --set gravity",
     "gain": "a force gauge at the cart held fast, or masses from a scale, with --set",
     "delay": "a force that changes fast (a multisine up to 5 Hz and more)",
+    "lag": "a force that changes faster (a multisine up to 10 Hz and more)",
     "bias.roll": "the rod that stands still for a longer time, or hangs",
     "bias.pitch": "the rod that stands still for a longer time, or hangs",
+    "tilt.roll": "a level on the rail, or the cart let go",
+    "tilt.pitch": "a level on the rail, or the cart let go",
 }
 ALONE = ("rod.mass", "gravity", "gain")  # what is measured without the plant that moves
 UNCERTAIN = 0.2  # of a number, or of what is usual, beyond which it is remarked on
 WHITE = 0.01  # below this probability the residuals are called correlated
 EXACT = 1e-6  # [m, rad] below which no residual is remarked on
+LATE = 1e-4  # [s] from which a delay is remarked on
 WORSE = 1.5  # times the residuals of the fit, in the part that was not fitted
 
 
@@ -84,8 +92,14 @@ def _is_wide(name: str, value: float, interval: float) -> bool:
 
 
 def doubts(found: Fit) -> list[str]:
-    """Sentences on residuals that the plant does not explain."""
+    """Sentences on what a delay is, and on residuals that the plant does not explain."""
     sentences = []
+    late = [i for i, name in enumerate(found.names) if name == DELAY]
+    if late and found.values[late[0]] > max(LATE, found.intervals[late[0]]):
+        sentences.append(
+            "delay is from a command to the motion by the stamps of the record: by how much the "
+            "stamps of the sensors are late is part of it, and no record tells the two apart"
+        )
     if any(
         new > WORSE * old + EXACT for new, old in zip(found.validation, found.residuals)
     ):  # nan compares false

@@ -6,8 +6,9 @@ from typing import Any
 
 from rbdyn_ros.evaluation import pictures
 from rbdyn_ros.evaluation.report import template
-from rbdyn_ros.identification import plant_fit, remarks, report_pictures
-from rbdyn_ros.identification.plant_fit import DELAY, Fit
+from rbdyn_ros.identification import plant_fit, plant_numbers, remarks, report_pictures
+from rbdyn_ros.identification.plant_fit import Fit
+from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.redesign import Redesign
 from rbdyn_ros.identification.report_pictures import Line
 from rbdyn_ros.types import System
@@ -25,7 +26,7 @@ QUANTITIES = (  # of `Margins`: field, what it is, its unit, by what it is multi
 
 def lines(found: Fit, system: System) -> Iterator[Line]:
     """The numbers, with those of `system`, which were known before."""
-    known = plant_fit.numbers(system)
+    known = plant_numbers.numbers(system)
     for name, value, interval in zip(found.names, found.values, found.intervals):
         yield Line(
             name,

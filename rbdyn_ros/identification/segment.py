@@ -1,11 +1,19 @@
-"""A segment of a record under multiple shooting, (I.1) to (I.3) of `plant_fit`."""
+"""A segment of a record under multiple shooting, (I.1) to (I.3) of `plant_fit`.
+
+In a plane that is tilted, gravity accelerates cart and rod alike by a, (I.13). The steps are those
+of the frame that falls with it from the start of the segment on, at rest there; in it only the
+friction of the rail is seen to move, so that
+
+    x = x~ + a t^2 / 2,   u~ = u - b a t.                                                    (I.14)
+"""
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.identification.plant_numbers import PATH, SEGMENT_COLUMNS
 from rbdyn_ros.identification.records import Record
 from rbdyn_ros.kernel import specialize
 from rbdyn_ros.mechanics.integrators import derivatives
@@ -15,15 +23,16 @@ from rbdyn_ros.types import Array, System
 METHOD = "moser_veselov"
 ZERO = (0.0, 0.0, 0.0)
 SEEN = 4  # components of xi that are compared: the place of the cart, the rod's direction
-FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: no spin of the rod
+FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: the spin is known
+FORCES = 5  # columns of W that are forces: gain, delay, lag, and (I.14) along x and y
 STEPS = 8  # of Gauss and Newton for the state of a segment
 
 
 def _shoot(system, options, h, tolerance, force, slope, S, J, G, Z, W):
     """Step through a segment; how many steps succeeded.
 
-    S (n + 1, 11) states, the first given; Z (n + 1, 10, 10) and W (n + 1, 10, 11) of (I.2), their
-    first given; J (10, 12) and G (10, 10) are room. `slope` (n, 2) is du/dtau.
+    S (n + 1, 11) states, the first given; Z (n + 1, 10, 10) and W (n + 1, 10, 14) of (I.2), their
+    first given; J (10, 12) and G (10, 10) are room. `slope` (n, 2, 5) is du/dp of `FORCES`.
     """
     for k in range(len(force)):
         load = rod_on_cart.Load((force[k, 0], force[k, 1]), ZERO, ZERO, ZERO)
@@ -34,14 +43,15 @@ def _shoot(system, options, h, tolerance, force, slope, S, J, G, Z, W):
         for i in range(10):
             for j in range(10):
                 Z[k + 1, i, j] = 0.0
-            for j in range(10):
+            for j in range(PATH):
                 W[k + 1, i, j] = G[i, j]
-            W[k + 1, i, 10] = J[i, 10] * slope[k, 0] + J[i, 11] * slope[k, 1]
+            for j in range(FORCES):
+                W[k + 1, i, PATH + j] = J[i, 10] * slope[k, 0, j] + J[i, 11] * slope[k, 1, j]
             for m in range(10):
                 a = J[i, m]
                 for j in range(10):
                     Z[k + 1, i, j] += a * Z[k, m, j]
-                for j in range(11):
+                for j in range(PATH + FORCES):
                     W[k + 1, i, j] += a * W[k, m, j]
     return len(force)
 
@@ -60,6 +70,17 @@ def _compiled() -> Any:
     )
 
 
+class Trial(NamedTuple):
+    """A plant, and what acts on it."""
+
+    system: System  # its gravity is that along the normal of the plane
+    options: Any  # of the integrator
+    force: Array  # u (n, 2) [N] that acts, of the whole record
+    slope: Array  # (n, 2, 3) its derivative by gain, delay and lag
+    bias: Array  # (2,) of roll and pitch [rad]
+    fall: Array  # a (2,) of (I.14) [m/s^2]
+
+
 class Segment:
     """A part of the record, and what is computed along it."""
 
@@ -69,33 +90,42 @@ class Segment:
         self.of, self.first, self.h = of, first, record.h
         self.at = np.arange(0, n + 1, every)
         rows = slice(first, first + n + 1)
-        self.place, self.attitude = record.place[rows][self.at], record.attitude[rows][self.at]
+        self.place = record.place[rows][self.at]
+        # the rod's direction Rx(roll) Ry(pitch) e3
+        x, y, z = quaternion.to_matrix(record.attitude[rows][self.at])[..., 2].T
+        self.roll, self.pitch = np.arctan2(-y, z), np.arctan2(x, np.hypot(y, z))
         self.S = np.zeros((n + 1, 11))
         start = record.place[first], record.attitude[first], record.velocity[first]
         self.S[0] = np.concatenate(start)
-        self.S[0, 10] = 0.0
-        self.Z, self.W = np.zeros((n + 1, 10, 10)), np.zeros((n + 1, 10, 11))
+        self.Z, self.W = np.zeros((n + 1, 10, 10)), np.zeros((n + 1, 10, PATH + FORCES))
         self.Z[0] = np.eye(10)
         self.J, self.G = np.zeros((10, 12)), np.zeros((10, 10))
+        self.slope = np.zeros((n, 2, FORCES))
+        self.slope[:, 0, 3] = self.slope[:, 1, 4] = -self.h * (np.arange(n) + 0.5)
 
-    def shoot(
-        self, system: System, options: Any, force: Array, slope: Array, bias: Array
-    ) -> Array:
-        """The residuals (samples, SEEN) in meters and radians; nan where a step fails. `bias` (2,)
-        [rad] is that of the encoders, (I.12).
-        """
+    def shoot(self, trial: Trial) -> Array:
+        """The residuals (samples, SEEN) in meters and radians; nan where a step fails."""
         n = len(self.S) - 1
+        steps, system = slice(self.first, self.first + n), trial.system
+        self.slope[..., :3] = trial.slope[steps]
+        force = (
+            trial.force[steps] + system.cart_damping * self.slope[:, (0, 1), (3, 4)] * trial.fall
+        )
+        settings = system, trial.options, self.h, trial.options.tolerance
         room = self.S, self.J, self.G, self.Z, self.W
-        steps = slice(self.first, self.first + n)
-        settings = system, options, self.h, options.tolerance
-        if _compiled()(*settings, force[steps], slope[steps], *room) < n:
+        if _compiled()(*settings, force, self.slope, *room) < n:
             return np.full((len(self.at), SEEN), np.nan)
-        attitude = self.attitude
-        if bias.any():
-            roll, pitch = (quaternion.exp(b * axis) for b, axis in zip(-bias, np.eye(3)))
-            attitude = quaternion.product(quaternion.product(roll, attitude), pitch)
-        turned = quaternion.product(quaternion.conjugate(self.S[self.at, 2:6]), attitude)
-        return np.hstack((self.place - self.S[self.at, :2], quaternion.log(turned)[:, :2]))
+        x, y, z = self._directions(trial.bias)[0].T
+        size = np.hypot(x, y)
+        factor = np.where(size > 0.0, np.arctan2(size, z) / np.where(size > 0.0, size, 1.0), 1.0)
+        place = self.place - self.S[self.at, :2] - self._shift() * trial.fall
+        return np.column_stack((place, -factor * y, factor * x))
+
+    def lines(self) -> Array:
+        """What straight lines leave of what is measured (samples, SEEN) [m, rad]."""
+        seen = np.column_stack((self.place, np.unwrap((self.roll, self.pitch)).T))
+        basis = np.linalg.qr(np.column_stack((np.ones(len(self.at)), self.at)))[0]
+        return seen - basis @ (basis.T @ seen)
 
     def move(self, xi: Array) -> None:
         """Change the state at the start by xi (10,)."""
@@ -104,40 +134,51 @@ class Segment:
         s[2:6] = quaternion.product(s[2:6], quaternion.exp(xi[2:5]))
         s[6:] += xi[5:]
 
-    def settle(
-        self,
-        system: System,
-        options: Any,
-        force: Array,
-        slope: Array,
-        scale: Array,
-        bias: Array,
-    ) -> Any:
+    def settle(self, trial: Trial, scale: Array) -> tuple[Array, Array]:
         """(residuals, J) of (I.3) for the best state at the start, both over `scale` (SEEN,); the
-        last two columns of J are those of the bias.
+        columns of J are those of `plant_numbers.combination`. nan where a step fails.
         """
-        residual = self.shoot(system, options, force, slope, bias) / scale
+        residual = self.shoot(trial) / scale
+        if not np.isfinite(residual).all():
+            nothing = np.zeros((residual.size, SEGMENT_COLUMNS))
+            return np.full(residual.size, np.nan), nothing
         for _ in range(STEPS):
             Q, R = self._basis(scale)
             xi = np.zeros(10)
             xi[FREE] = -np.linalg.solve(R, Q.T @ residual.ravel())
+            start = self.S[0].copy()
             self.move(xi)
-            before, residual = residual, self.shoot(system, options, force, slope, bias) / scale
+            before, residual = residual, self.shoot(trial) / scale
+            if not np.isfinite(residual).all():
+                self.S[0] = start
+                residual = self.shoot(trial) / scale
+                break
             if abs(np.sum(residual**2) - np.sum(before**2)) < 1e-6 * (1e-9 + np.sum(before**2)):
                 break
-        moved = np.concatenate((self.W[self.at, :SEEN], self._by_bias()), axis=2)
+        seen = np.zeros((len(self.at), SEEN, 4))  # of the fall and of the bias
+        seen[:, 0, 0] = seen[:, 1, 1] = self._shift()[:, 0]
+        for i, by_angle in enumerate(self._directions(trial.bias)[1:]):
+            seen[:, 2, 2 + i], seen[:, 3, 2 + i] = -by_angle[:, 1], by_angle[:, 0]
+        moved = np.concatenate((self.W[self.at, :SEEN], seen), axis=2)
         W = (-moved / scale[:, None]).reshape(-1, moved.shape[2])
         Q, _ = self._basis(scale)
         return residual.ravel(), W - Q @ (Q.T @ W)
 
-    def _by_bias(self) -> Array:
-        """What is seen of the bias (samples, SEEN, 2): R^T e1 of roll, e2 of pitch."""
-        w, x, y, z = self.S[self.at, 2:6].T
-        seen = np.zeros((len(self.at), SEEN, 2))
-        seen[:, 2, 0] = 1.0 - 2.0 * (y * y + z * z)
-        seen[:, 3, 0] = 2.0 * (x * y - w * z)
-        seen[:, 3, 1] = 1.0
-        return seen
+    def _shift(self) -> Array:
+        """t^2 / 2 (samples, 1) since the start."""
+        return 0.5 * (self.h * self.at[:, None]) ** 2
+
+    def _directions(self, bias: Array) -> tuple[Array, Array, Array]:
+        """The measured direction without the bias (samples, 3) in the axes of the body as it is
+        computed, and its derivatives by roll and pitch.
+        """
+        (sr, sp), (cr, cp) = (
+            f(np.stack((self.roll, self.pitch)) - bias[:, None]) for f in (np.sin, np.cos)
+        )
+        none, R = np.zeros_like(sr), quaternion.to_matrix(self.S[self.at, 2:6])
+        k = (sp, -sr * cp, cr * cp), (none, -cr * cp, -sr * cp), (cp, sr * sp, -cr * sp)
+        x, by_roll, by_pitch = (np.einsum("nij,in->nj", R, np.stack(each)) for each in k)
+        return x, by_roll, by_pitch
 
     def _basis(self, scale: Array) -> tuple[Array, Array]:
         """Q and R of the columns of the state at the start."""

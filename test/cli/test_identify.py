@@ -65,11 +65,91 @@ def test_without_velocities_it_takes_differences(run, tmp_path, capsys):
     assert "cart.mass                      2.5" in capsys.readouterr().out
 
 
-def spoil(name, value):
+def test_a_rod_that_spins_is_fitted_with_and_without_velocities(tmp_path, capsys):
+    out = tmp_path / "spin.csv"
+    words = ["--set", "initial.angular_velocity=[0.0,0.0,8.0]", "--duration", "12"]
+    inertia = "--set=rod.inertia=[0.5,0.5,0.05]"
+    assert (
+        main(["simulate", "--controller", "tracking", *words, *PLANT, inertia, "--out", str(out)])
+        == 0
+    )
+    fit = ["--fit", "cart.mass,rod.center_of_mass", *PLANT[1:2], inertia]
+    for columns in (("none",), ("vx", "vy", "wx", "wy", "wz")):
+        less = changed(out, tmp_path, lambda c: {n: v for n, v in c.items() if n not in columns})
+        assert main(["identify", str(less), *fit]) == 0
+        told = capsys.readouterr().out
+        assert "cart.mass                      2.5" in told
+        assert "rod.center_of_mass             1.1" in told
+
+
+def late(columns):
+    """The commands of a drive that follows 4 ms later: what acted, but earlier."""
+    for name in ("Fx", "Fy"):
+        columns[name] = np.append(columns[name][2:], columns[name][-2:])
+
+
+def test_a_delay_and_a_tilt_are_comments_in_the_file(run, tmp_path, capsys):
+    out = tmp_path / "plant.yaml"
+    words = ["--fit", "cart.mass,delay,tilt.roll,tilt.pitch", "--out", str(out), *PLANT[1:]]
+    assert main(["identify", str(changed(run, tmp_path, late)), *words]) == 0
+    said = capsys.readouterr()
+    assert "by how much the stamps of the sensors are late is part of it" in said.err
+    comments = [line for line in out.read_text().splitlines() if line.startswith("#")]
+    assert comments[2].startswith("#   delay: 0.00")
+    assert "# No parameters of the plant: delay, tilt.roll, tilt.pitch." in comments
+    assert offline_values([out])["cart.mass"] == pytest.approx(2.5, rel=1e-5)
+    told = {line.split()[0]: float(line.split()[1]) for line in said.out.splitlines()[1:5]}
+    assert told["delay"] == pytest.approx(0.004, abs=1e-6)
+    assert abs(told["tilt.roll"]) < 1e-6 and abs(told["tilt.pitch"]) < 1e-6
+
+
+def fall(columns):
+    """From t = 9 s on the rod leans further, to the floor."""
+    half = 0.5 * np.clip(columns["t"] - 9.0, 0.0, 1.6)
+    columns |= {"qw": np.cos(half), "qx": 0.0 * half, "qy": np.sin(half), "qz": 0.0 * half}
+    return {n: c for n, c in columns.items() if n not in ("vx", "vy", "wx", "wy", "wz")}
+
+
+def saturate(columns):
+    """As if 3 N were all that the drive can give."""
+    size = np.maximum(np.hypot(columns["Fx"], columns["Fy"]), 1e-9)
+    for name in ("Fx", "Fy"):
+        columns[name] = columns[name] * np.minimum(1.0, 3.0 / size)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (fall, "the rod fell at t = 10.4 s; the 1.6 s until it stands again, or to the end, are"),
+        (saturate, "its force has its largest size, 3 N, in "),
+    ],
+)
+def test_a_fall_and_a_force_at_its_limit_are_said(run, tmp_path, capsys, change, sentence):
+    words = ["--fit", "cart.mass", *PLANT[1:]]
+    main(["identify", str(changed(run, tmp_path, change)), *words])
+    assert sentence in capsys.readouterr().err
+
+
+def spoil(name, value, rows=slice(None)):
     def change(columns):
-        columns[name][:] = value
+        columns[name][rows] = value
 
     return change
+
+
+def scale(factor, *names):
+    def change(columns):
+        return columns | {name: factor * columns[name] for name in names}
+
+    return change
+
+
+def without_velocities(change):
+    def lose(columns):
+        columns = change(columns)
+        return {n: c for n, c in columns.items() if n not in ("vx", "vy", "wx", "wy", "wz")}
+
+    return lose
 
 
 @pytest.mark.parametrize(
@@ -79,13 +159,33 @@ def spoil(name, value):
         (lambda c: [spoil(n, 1.0)(c) for n in ("Fx", "Fy")] and c, "its force never changes"),
         (spoil("qw", 57.3), "they must be a unit quaternion"),
         (lambda c: c.update(t=c["t"][::-1]), "its time runs backwards"),
-        (spoil("x", np.nan), "rows whose time or pose is not finite"),
+        (spoil("t", 3.0, slice(2000, 2001)), "its time runs backwards; cut it where the clock"),
+        (spoil("x", np.nan, slice(70, 71)), "rows whose time or pose is not finite"),
+        (scale(1e3, "x", "y"), "m/s^2, as no cart does; x and y must be in m, not mm"),
+        (without_velocities(scale(1e3, "x", "y")), "m/s^2, as no cart does; x and y must be in m"),
+        (scale(1e3, "vx", "vy"), "its vx, vy are 1e+03 times the change of x, y over t"),
+        (scale(180.0 / np.pi, "wx", "wy"), "its wx, wy are 57.3 times the change of the attitude"),
+        (scale(1e3, "t"), "its rows are 2 s apart by its column t; it must be at most 0.05 s"),
         (lambda c: {n: v[:5] for n, v in c.items()}, "it has 5 rows; record a longer motion"),
     ],
 )
 def test_a_record_that_says_nothing_gets_a_sentence(run, tmp_path, capsys, change, sentence):
     assert main(["identify", str(changed(run, tmp_path, change))]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_forces_in_another_unit_are_not_fitted(run, tmp_path, capsys):
+    out = tmp_path / "plant.yaml"
+    other = changed(run, tmp_path, scale(0.1, "Fx", "Fy"))
+    assert main(["identify", str(other), "--out", str(out), *PLANT]) == 1
+    said = capsys.readouterr().err
+    assert "the record's units are not m, s, rad and N" in said and not out.exists()
+
+
+def test_a_number_that_runs_to_the_end_of_its_range_is_none(run, tmp_path, capsys):
+    words = ["--set", "cart.mass=0.1", "--fit", "cart.mass", *PLANT[1:]]
+    assert main(["identify", str(run), *words]) == 1
+    assert "cart.mass runs to 2, an end of the range from 0.005 to 2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from rbdyn_ros.faults import sensors
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.identification import plant_fit, records, segment
+from rbdyn_ros.identification import plant_fit, plant_numbers, records, segment
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.numerics.finite_difference import jacobian
@@ -14,10 +15,22 @@ H = 0.002
 FOUR = ("cart.mass", "cart.damping", "rod.center_of_mass", "rod.inertia")
 
 
-def simulated(params: Params, duration: float = 12.0, delay: int = 0, noise: float = 0.0):
-    """A record of a reference that moves, after `delay` periods; `noise` in lines of encoders."""
+def simulated(
+    params: Params,
+    duration: float = 12.0,
+    delay: int = 0,
+    noise: float = 0.0,
+    spin: float = 0.0,
+    lag: float = 0.0,
+    pushes: tuple = (),
+    added: np.ndarray | float = 0.0,
+):
+    """A record of a reference that moves, after `delay` periods and the `lag` [s] of the drive;
+    `noise` in lines of encoders, `spin` [rad/s] of the rod at the start; a force `added` (2,) [N]
+    to the commands that no record has.
+    """
     from rbdyn_ros.control.laws import lqr
-    from rbdyn_ros.faults.options import Faults
+    from rbdyn_ros.faults.options import Drive, Faults
     from rbdyn_ros.mechanics.integrators import select
 
     law = lqr.design(spherical_pendulum, Params(), lqr.Options())
@@ -26,15 +39,15 @@ def simulated(params: Params, duration: float = 12.0, delay: int = 0, noise: flo
     class Law:
         def command(self, t, state, reference):
             commands.append(law.command(t, state, reference))
-            return commands[-1]
+            return commands[-1] + added
 
     def reference(t):
         return 0.4 * np.array((np.sin(1.7 * t) + np.sin(4.1 * t), np.cos(2.3 * t) - 1.0))
 
-    conditions = closed_loop.Conditions(
-        reference=reference, step=H, faults=Faults(command_delay=delay * H)
-    )
+    faults = Faults(command_delay=delay * H, actuator=Drive(lag=lag))
+    conditions = closed_loop.Conditions(reference=reference, step=H, faults=faults, pushes=pushes)
     start = spherical_pendulum.upright(0.05)
+    start.v[4] = spin
     method = select.select("moser_veselov")
     run = closed_loop.run(params, method, Law(), start, duration, H, conditions)
     assert run.ok
@@ -51,18 +64,22 @@ def test_it_finds_the_plant_and_the_delay():
     record = simulated(params, delay=4)
     found = plant_fit.fit([record], spherical_pendulum.build(Params()))
     wanted = (2.5, 0.4, 1.1, true.inertia[0], 0.02, 4 * H)
-    assert found.names == plant_fit.DEFAULT
+    assert found.names == plant_numbers.DEFAULT
     assert found.values == pytest.approx(wanted, rel=1e-5)
     assert found.undetermined == () and max(found.residuals) < 1e-7
 
 
-def test_it_finds_the_bias_of_the_encoders():
+@pytest.mark.parametrize("spin", [0.0, 6.0])
+def test_it_finds_the_bias_of_the_encoders(spin):
     """Of roll and pitch as `faults.bias.angle` adds it, beside the numbers of the plant."""
     params, bias = Params(cart_mass=2.4, rod_center_of_mass=1.1), (0.02, -0.035)
-    record = simulated(params)
-    roll, pitch = (quaternion.exp(b * axis) for b, axis in zip(bias, np.eye(3)))
-    turned = quaternion.product(quaternion.product(roll, record.attitude), pitch)
-    names = ("cart.mass", "rod.center_of_mass", *plant_fit.BIAS)
+    record = simulated(params, spin=spin)
+    R = quaternion.to_matrix(record.attitude)
+    roll, pitch = np.arctan2(-R[:, 1, 2], R[:, 2, 2]), np.arcsin(R[:, 0, 2])
+    turn = np.arctan2(-R[:, 0, 1], R[:, 0, 0])
+    read = zip(roll + bias[0], pitch + bias[1], turn)
+    turned = np.array([sensors.turn.py_func(*angles) for angles in read])
+    names = ("cart.mass", "rod.center_of_mass", *plant_numbers.BIAS)
     biased = record._replace(attitude=turned)
     known = spherical_pendulum.build(Params())._replace(
         inertia=spherical_pendulum.build(params).inertia
@@ -71,6 +88,50 @@ def test_it_finds_the_bias_of_the_encoders():
     assert found.values == pytest.approx((2.4, 1.1, *bias), rel=1e-4)
     plain = plant_fit.fit([biased], known, names[:2])
     assert plain.residuals[0] > 100.0 * found.residuals[0]
+
+
+@pytest.mark.parametrize("I3", [2e-4, 0.3])
+def test_a_rod_that_spins_is_fitted(I3):
+    """Its spin couples the two directions through the inertia about the axis."""
+    params = Params(cart_mass=2.4, cart_damping=0.3, rod_inertia=(0.5, 0.5, I3))
+    record = simulated(params, spin=4.0)
+    known = spherical_pendulum.build(params._replace(cart_mass=2.0, cart_damping=0.0))
+    known = known._replace(center=1.0, inertia=(0.4, 0.4, I3))
+    found = plant_fit.fit([record], known, FOUR)
+    assert found.values == pytest.approx((2.4, 0.3, 1.2, 0.5), rel=1e-4)
+    without = record._replace(velocity=record.velocity * (1.0, 1.0, 1.0, 1.0, 0.0))
+    lost = plant_fit.fit([without], known, FOUR)
+    assert (lost.residuals[1] > 1e-4) == (I3 > 0.1)
+
+
+def test_the_inertia_about_the_axis_shows_in_a_rod_that_spins():
+    params = Params(rod_inertia=(0.5, 0.5, 0.1))
+    record = simulated(params, spin=6.0)
+    known = spherical_pendulum.build(params)._replace(inertia=(0.5, 0.5, 0.2))
+    found = plant_fit.fit([record], known, ("rod.inertia", "rod.inertia_3"))
+    assert found.values == pytest.approx((0.5, 0.1), rel=1e-3)
+
+
+def test_it_finds_the_lag_of_the_drive_beside_the_delay():
+    record = simulated(Params(cart_mass=2.4), delay=3, lag=0.03)
+    names = ("cart.mass", "delay", "lag")
+    found = plant_fit.fit([record], spherical_pendulum.build(Params()), names)
+    assert found.values == pytest.approx((2.4, 3 * H, 0.03), rel=2e-4)
+
+
+def test_it_finds_the_tilt_of_the_plane():
+    """Gravity in the plane is a force M a on the cart, and one m a at the rod's center."""
+    tilt, params = (0.02, -0.03), Params(cart_mass=2.4, cart_damping=0.3)
+    normal, a = plant_numbers.in_the_plane(dict(zip(plant_numbers.TILT, tilt)), 9.81)
+    assert a == pytest.approx(9.81 * np.array((np.cos(0.02) * np.sin(-0.03), -np.sin(0.02))))
+    assert np.hypot(normal, np.hypot(*a)) == pytest.approx(9.81)
+    wrench = (*a, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.2)  # of 1 kg, 1.2 m from the joint
+    pushes = (closed_loop.Push(0.0, 1e3, wrench),)
+    on_the_cart = params.cart_mass * a
+    record = simulated(params._replace(gravity=normal), pushes=pushes, added=on_the_cart)
+    names = ("cart.mass", "cart.damping", "rod.center_of_mass", *plant_numbers.TILT)
+    found = plant_fit.fit([record], spherical_pendulum.build(Params()), names)
+    assert found.values == pytest.approx((2.4, 0.3, 1.2, *tilt), rel=1e-3)
 
 
 def test_a_delay_is_found_between_two_periods():
@@ -98,12 +159,13 @@ def test_with_noise_the_truth_lies_within_the_intervals():
 def test_the_projected_jacobian_is_that_of_differences():
     params = Params(cart_damping=0.2, joint_damping=0.01)
     record = simulated(params, duration=4.0, noise=1.0)
-    names = (*FOUR, "rod.mass", "joint.damping", "gravity", "gain", "delay", *plant_fit.BIAS)
+    names = (*FOUR, "rod.mass", "joint.damping", "gravity", "gain", "delay", "lag")
+    names += plant_numbers.BIAS + plant_numbers.TILT
     system = spherical_pendulum.build(params)
     segments = [segment.Segment(record, 0, first, 500, 5) for first in (25, 525)]
     problem = plant_fit._Problem([record], system, names, segments, np.full(4, 1e-3))
-    at = np.array([plant_fit._start(system, name) for name in names])
-    sizes = np.array([plant_fit.size_of(name, value) for name, value in zip(names, at)])
+    at = np.array([plant_numbers.start_of(system, name) for name in names])
+    sizes = np.array([plant_numbers.size_of(name, value) for name, value in zip(names, at)])
 
     def residuals(change):
         problem.last = (b"", None)

@@ -1,0 +1,173 @@
+"""The numbers that a motion may tell: by name, in the plant, and as columns of a derivative.
+
+Beside those of the plant there are the gain and the delay of the force, the lag T of the drive
+(`faults.actuator`), the biases of the gimbal's encoders, and the tilt of the plane in which the
+cart slides, R = Rx(roll) Ry(pitch) from the plane to the horizontal: in the axes of the plane
+gravity has the parts
+
+    a_x = g cos(roll) sin(pitch),   a_y = -g sin(roll),   -g cos(roll) cos(pitch)            (I.13)
+
+along x, y and the normal. The attitude is that of the rod to the plane, as encoders on the cart
+measure it.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rbdyn_ros.types import Array, System
+
+GAIN, DELAY, LAG = "gain", "delay", "lag"
+BIAS = ("bias.roll", "bias.pitch")  # [rad]
+TILT = ("tilt.roll", "tilt.pitch")  # [rad]
+# What can be found, by the columns of `derivatives.PARAMETERS` that move together.
+COLUMNS = {
+    "cart.mass": (0,),
+    "cart.damping": (1,),
+    "rod.mass": (2,),
+    "rod.center_of_mass": (3,),
+    "rod.inertia": (4, 5),  # about the axes normal to the rod
+    "rod.inertia_3": (6,),
+    "joint.damping": (7,),
+    "gravity": (8,),
+    GAIN: (9,),
+}
+NAMES = (*COLUMNS, DELAY, LAG, *BIAS, *TILT)
+OUTSIDE = (GAIN, DELAY, LAG, *BIAS, *TILT)  # of which no parameter of the plant is one
+# The columns of a segment: those of the plant by `COLUMNS`, those of the force, and then
+(PATH, FALL, BIASED, SEGMENT_COLUMNS) = (9, 12, 16, 18)
+FROM = {  # where the fit begins, at least
+    "cart.damping": 0.1,
+    "joint.damping": 0.01,
+    DELAY: 0.005,
+    LAG: 0.005,
+}
+USUAL = FROM | dict.fromkeys((*BIAS, *TILT), 0.01)  # sizes of what may be zero
+LARGEST_ANGLE = 0.2  # [rad] of bias and tilt
+LARGEST_DELAY, LARGEST_LAG = 0.05, 0.2  # [s]
+RANGE = 0.05, 20.0  # times the known value, of what is not zero
+DEFAULT = (
+    "cart.mass",
+    "cart.damping",
+    "rod.center_of_mass",
+    "rod.inertia",
+    "joint.damping",
+    DELAY,
+)
+
+
+def numbers(system: System) -> dict[str, float]:
+    """The value of each of `NAMES`."""
+    return {
+        "cart.mass": system.cart_mass,
+        "cart.damping": system.cart_damping,
+        "rod.mass": system.rod_mass,
+        "rod.center_of_mass": system.center,
+        "rod.inertia": 0.5 * (system.inertia[0] + system.inertia[1]),
+        "rod.inertia_3": system.inertia[2],
+        "joint.damping": system.joint_damping,
+        "gravity": system.gravity,
+        **dict.fromkeys(OUTSIDE, 0.0),
+        GAIN: 1.0,
+    }
+
+
+def plant(system: System, given: Mapping[str, float]) -> System:
+    """The system with other numbers, by `NAMES`; those `OUTSIDE` are not its own."""
+    new = numbers(system) | dict(given)
+    I1, I2, _ = system.inertia
+    if "rod.inertia" in given:
+        I1 = I2 = new["rod.inertia"]
+    return system._replace(
+        cart_mass=new["cart.mass"],
+        cart_damping=new["cart.damping"],
+        rod_mass=new["rod.mass"],
+        center=new["rod.center_of_mass"],
+        inertia=(I1, I2, new["rod.inertia_3"]),
+        joint_damping=new["joint.damping"],
+        gravity=new["gravity"],
+    )
+
+
+def parameters(system: System) -> dict[str, Any]:
+    """The system as a tree of the parameters that every node takes."""
+    I1, I2, I3 = system.inertia
+    return {
+        "gravity": system.gravity,
+        "cart": {"mass": system.cart_mass, "damping": system.cart_damping},
+        "rod": {
+            "mass": system.rod_mass,
+            "center_of_mass": [system.center],
+            "inertia": [I1, I2, min(I3, I1 + I2)],  # no body has more about one axis
+        },
+        "joint": {"damping": system.joint_damping},
+    }
+
+
+def check(names: tuple[str, ...]) -> None:
+    """ValueError, in one sentence, for a name that is not one of `NAMES`, or none."""
+    unknown = [name for name in names if name not in NAMES]
+    if unknown or not names:
+        raise ValueError(
+            f"{', '.join(unknown) or 'nothing'} cannot be fitted; known are {', '.join(NAMES)}"
+        )
+
+
+def start_of(system: System, name: str) -> float:
+    """Where the fit of a number begins."""
+    return max(float(numbers(system)[name]), FROM.get(name, 0.0))
+
+
+def size_of(name: str, value: float) -> float:
+    """What a change of the number is compared with: itself, or what is usual."""
+    return max(abs(value), USUAL.get(name, 0.0))
+
+
+def bounds(name: str, start: float, largest_delay: float = LARGEST_DELAY) -> tuple[float, float]:
+    """Between which a number is sought."""
+    if name in (*BIAS, *TILT):
+        return -LARGEST_ANGLE, LARGEST_ANGLE
+    if name in (DELAY, LAG):
+        return 0.0, largest_delay if name == DELAY else LARGEST_LAG
+    return (0.0, math.inf) if name in FROM else (RANGE[0] * start, RANGE[1] * start)
+
+
+def in_the_plane(given: Mapping[str, float], gravity: float) -> tuple[float, Array]:
+    """(gravity along the normal of the plane, (a_x, a_y) in it) [m/s^2] by (I.13)."""
+    roll, pitch = (given.get(name, 0.0) for name in TILT)
+    along = math.cos(roll) * math.sin(pitch), -math.sin(roll)
+    return gravity * math.cos(roll) * math.cos(pitch), gravity * np.array(along)
+
+
+def combination(names: tuple[str, ...], given: Mapping[str, float], system: System) -> Array:
+    """M (SEGMENT_COLUMNS, p): the derivative by the names is that by the columns of a segment,
+    times M; `system` has the numbers `given`, and its gravity is that of the vertical.
+
+    The four columns from FALL on are the force and the shift of the cart, each along x and y, in
+    a frame that falls along the plane: `segment`.
+    """
+    roll, pitch = (given.get(name, 0.0) for name in TILT)
+    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+    g, fall = system.gravity, in_the_plane(given, system.gravity)[1]
+
+    def by(x: float, y: float, normal: float) -> dict[int, float]:
+        """Columns of a change of the three parts of (I.13)."""
+        b = system.cart_damping
+        return {FALL: b * x, FALL + 1: b * y, FALL + 2: x, FALL + 3: y, 8: normal}
+
+    special = {
+        "cart.damping": {1: 1.0, FALL: fall[0], FALL + 1: fall[1]},
+        "gravity": by(cr * sp, -sr, cr * cp),
+        "tilt.roll": by(-g * sr * sp, -g * cr, -g * sr * cp),
+        "tilt.pitch": by(g * cr * cp, 0.0, -g * cr * sp),
+    }
+    others = (GAIN, DELAY, LAG), BIAS
+    plain = COLUMNS | {n: (PATH + i,) for i, n in enumerate(others[0])}
+    plain |= {n: (BIASED + i,) for i, n in enumerate(others[1])}
+    M = np.zeros((SEGMENT_COLUMNS, len(names)))
+    for j, name in enumerate(names):
+        for row, part in special.get(name, dict.fromkeys(plain.get(name, ()), 1.0)).items():
+            M[row, j] = part
+    return M
