@@ -116,3 +116,31 @@ def test_ctrl_c_switches_the_excitation_off(nodes):
 def test_nobody_answers(capsys):
     assert main(["bode", "--over-ros", "--waiting", "0.5", "--namespace", "nobody"]) == 1
     assert "get_parameters does not answer within 0.5 s" in capsys.readouterr().err
+
+
+def test_a_node_that_knows_nothing_of_this_package_is_measured(tmp_path, monkeypatch):
+    """The newcomer's node of examples/, which has four gains, and 10 ms of delay."""
+    own = (
+        "faults.command.delay=0.01",
+        *(
+            f"pd.{name}_gain={gain}"
+            for name, gain in (
+                ("position", 20),
+                ("velocity", 31),
+                ("tilt", 234),
+                ("tilt_rate", 91),
+            )
+        ),
+    )
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
+    processes = NodeProcesses((*LOCKSTEP, "-p", "faults.command.delay:=0.01"), tmp_path)
+    processes.start("simulator", arguments=("-p", f"history.directory:={tmp_path}"))
+    node = subprocess.Popen([sys.executable, str(ROOT / "examples" / "balancer_node.py")])
+    try:
+        given = [f"--set={one}" for one in own]
+        agrees(tmp_path, "--over-ros", "--external", *WORDS, "--controller=pd", *given)
+    finally:
+        node.kill()  # how it ends is not ours
+        node.wait()
+        processes.end()
