@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rbdyn_ros.files import try_file
+from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import add_options, number, output_file, voice, write_files
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 from rbdyn_ros.schema import Parameter
@@ -24,13 +25,15 @@ EXAMPLES = f"""\
 {COMMAND} run.csv --out plant.yaml
 {COMMAND} demo/bag --params-file config/pendulum.yaml --set rod.mass=0.45 --out plant.yaml
 {COMMAND} --design excitation.yaml --controller lqr
+{COMMAND} --live run.npz --controller lqr --out plant.yaml   # excite the nodes that run
 {COMMAND} a.csv b.csv --fit cart.mass,rod.inertia,delay --json fit.json
 """
 _say = voice(COMMAND)
-DONE, NOT_FITTED, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
+DONE, NOT_FITTED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
+WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
 DURATION = Parameter("--duration", 60.0, "s", "of the record to come", low=1.0, high=1e5)
 BAND = "0.1,5"
-PAGES = (".html",)
+PAGES, TABLES = (".html",), (".npz",)
 SEGMENT = Parameter("--segment", 1.0, "s", "of a segment", low=0.1, high=60.0)
 
 
@@ -79,6 +82,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "RECORDING, of the known one, to this YAML file of the controller node.",
         ),
         (
+            "--live",
+            "FILE",
+            "Excite pendulum_controller, which runs over ROS, by such an excitation for "
+            "--duration, record the motion to FILE.npz, and fit it.",
+        ),
+        ("--namespace", "NS", "With --live: the namespace of the nodes.", ""),
+        (
+            "--waiting",
+            "S",
+            f"With --live: wait S seconds for the nodes (default: {WAITING.default:g}).",
+            str(WAITING.default),
+        ),
+        (
             "--controller",
             "NAME",
             "Design it for the loop of this law, by name or path/to/law.py (default: lqr).",
@@ -95,19 +111,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit; 0 done, 1 no motion of the plant comes near the record, 2 bad input, 4 a file cannot
-    be written where it should be.
+    """Fit; 0 done, 1 no motion of the plant comes near the record, or nobody answers, 2 bad
+    input, 3 there is no ROS 2, 4 a file cannot be written where it should be.
     """
     from rbdyn_ros.control import select
 
+    if arguments.live and (missing := no_ros("start it as ./testbed exec ...")):
+        return _say(missing, NO_ROS)
     try:
         for option in ("out", "json", "design"):
             if path := getattr(arguments, option):
                 try_file(path, f"--{option}")
         if arguments.report:
             output_file("--report", arguments.report, PAGES)
-        if not arguments.recordings and not arguments.design:
-            raise ValueError("it needs a RECORDING to fit, or --design FILE; see --help")
+        if arguments.live:
+            output_file("--live", arguments.live, TABLES)
+        if not (arguments.recordings or arguments.design or arguments.live):
+            raise ValueError("it needs a RECORDING to fit, --live or --design FILE; see --help")
         segment, duration = (
             number(SEGMENT, arguments.segment),
             number(DURATION, arguments.duration),
@@ -116,12 +136,17 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.params_file, [assignment(text) for text in arguments.set]
         )
         law = select.load(arguments.controller)
-        plan = _plan(arguments, law, duration) if arguments.design else None
+        number(WAITING, arguments.waiting)
+        plan = _plan(arguments, law, duration) if arguments.design or arguments.live else None
+        if arguments.live and plan:
+            arguments.recordings.append(_live(arguments, plan))
         pieces, notes = _records(arguments.recordings)
     except OSError as error:
         return _say(f"{error.filename}: {error.strerror}", BAD_INPUT)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
+    except RuntimeError as error:  # nobody answers, or the rod falls
+        return _say(str(error), NOT_FITTED)
     from rbdyn_ros.identification import plant_fit, plant_numbers
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters import plant_params
@@ -133,7 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
         system = spherical_pendulum.build(plant_params(values))
         found = _fit(pieces, system, names, segment, arguments.robust) if pieces else None
         writers = _writers(arguments, found, system, notes) if found else {}
-        if plan:
+        if plan and arguments.design:
             writers[arguments.design] = _design(plan, names, found, system)
     except plant_fit.NotFitted as error:
         return _say(str(error), NOT_FITTED)
@@ -192,6 +217,36 @@ def _design(
     print(excitation_file.table(plan, designed))
     text = excitation_file.yaml(plan, designed)
     return lambda draft: draft.write_text(text)
+
+
+def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
+    """Design, excite the loop that runs, and write the record. ValueError; RuntimeError; OSError;
+    KeyboardInterrupt, the excitation being off.
+    """
+    from rbdyn_ros.files import write_or_rescue
+    from rbdyn_ros.identification import excitation_file, plant_numbers
+    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+    from rbdyn_ros.parameters.controller import Excitation
+    from rbdyn_ros.progress import bar, notice
+    from rbdyn_ros.tools import live_record
+
+    names = tuple(arguments.fit.split(",")) if arguments.fit else plant_numbers.DEFAULT
+    with notice("designing: some runs of the loop ..."):
+        system = spherical_pendulum.build(plan.loop.params)
+        designed = excitation_file.follow(plan, names, None, system)
+    print(excitation_file.table(plan, designed))
+    given = Excitation(float(designed.sine.amplitude), *plan.band, "x", designed.seed)
+    reach = arguments.namespace, float(arguments.waiting)
+    with bar(plan.duration, "s") as show:
+        columns = live_record.record(given, plan.loop.period, plan.duration, reach, show)
+    path, elsewhere = write_or_rescue(
+        Path(arguments.live).expanduser(), lambda draft: live_record.write(draft, columns)
+    )
+    if elsewhere:
+        _say(elsewhere, CANNOT_WRITE)
+    else:
+        print(f"wrote {path}")
+    return path
 
 
 def _records(paths: list[Path]) -> tuple[list, list[str]]:

@@ -75,6 +75,7 @@ class RunningLoop:
         for name in (CONTROLLER, SIMULATOR):
             keep = partial(self._keep, name)
             self.node.create_subscription(String, f"{name}/status", keep, qos.LATCHED)
+        self.begun = 0  # [ns] stamp, since when it is excited
         self.forces: Rows = {}
         self.states: Rows = {}
         self._hear(*self.force, self.forces, _force)
@@ -109,7 +110,7 @@ class RunningLoop:
         try:
             self._begin(given)
             self._polled.empty()
-            begun = self._newest()
+            self.begun = begun = self._newest()
             # some instants more, as the first may not be there
             end = begun + round((duration + 10.0 * self.period) * SECOND)
 

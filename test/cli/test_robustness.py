@@ -132,7 +132,8 @@ def test_a_full_disk_is_found_before_the_work(folder, name, option):
     [
         (n, o)
         for n, o in options("outputs")
-        if COMMANDS[n].outputs[o][1] == FILE and COMMANDS[n].short
+        # --live writes what nodes do that are not here
+        if COMMANDS[n].outputs[o][1] == FILE and COMMANDS[n].short and o != "--live"
     ],
 )
 def test_a_disk_that_is_full_at_the_end_costs_no_result(folder, name, option):

@@ -113,6 +113,19 @@ def test_ctrl_c_switches_the_excitation_off(nodes):
     assert ask(CONTROLLER, "excitation.amplitude") == 0.0
 
 
+def test_identify_live_finds_the_plant_that_runs(nodes, tmp_path):
+    """The cart of the simulator is 1.1 times as heavy as what `identify` begins with."""
+    run, fit = tmp_path / "run.npz", tmp_path / "fit.json"
+    words = [f"--live={run}", f"--json={fit}", "--duration", "10", "--band", "0.5,5"]
+    known = ["--set", f"cart.mass={ask(SIMULATOR, 'cart.mass') / 1.1}", "--waiting", "120"]
+    assert main(["identify", *words, *known, "--out", str(tmp_path / "plant.yaml")]) == 0
+    assert ask(CONTROLLER, "excitation.amplitude") == 0.0
+    found = json.loads(fit.read_text())["parameters"]
+    assert found["cart.mass"]["value"] == pytest.approx(ask(SIMULATOR, "cart.mass"), rel=1e-3)
+    assert found["delay"]["value"] == pytest.approx(0.0, abs=1e-4)
+    assert f"{found['cart.mass']['value']:.6g}"[:4] in (tmp_path / "plant.yaml").read_text()
+
+
 def test_nobody_answers(capsys):
     assert main(["bode", "--over-ros", "--waiting", "0.5", "--namespace", "nobody"]) == 1
     assert "get_parameters does not answer within 0.5 s" in capsys.readouterr().err
