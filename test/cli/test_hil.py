@@ -128,7 +128,7 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
         figures = json.loads((tmp_path / f"{name}.json").read_text())
         assert figures["stood"]
         assert (
-            400 * SECONDS < figures["forces"] < figures["accepted"]
+            100 * SECONDS < figures["forces"] < figures["accepted"]
         )  # counted from soon after the start on: how soon depends on the machine
         assert figures["loss_percent"] < 1.0 and all(
             math.isfinite(figures[f"{what}_p99_ms"]) for what in ("age", "jitter", "delay")
