@@ -12,7 +12,7 @@ from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.measurement import AXES, Measurement
 from rbdyn_ros.types import Array
 
-MISSING = 0.05  # part of the instants of a record that may be missing
+MISSING = 0.25  # part of the instants of a record that may be missing
 
 
 class Series(NamedTuple):

@@ -88,8 +88,8 @@ def remarks(measured: Measured) -> list[str]:
         )
     if found.missing:
         said.append(
-            f"{found.missing} commands are missing: lost on the way, or never given; the force "
-            "before them was taken to be held"
+            f"{found.missing} commands are missing: lost on the way, or never given, as by a busy "
+            "machine in real time; the force before them was taken to be held"
         )
     coherence = found.response.coherence
     worst = coherence.min(axis=1).argmin()

@@ -4,6 +4,7 @@ Of each state the table has the force that was commanded last: that which answer
 missing.
 """
 
+import bisect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,9 @@ def record(
                 loop.excite(given, duration, progress)
         except Interrupted:
             raise KeyboardInterrupt from None
-    rows = []
-    stamps = np.array(sorted(loop.forces))
+    rows, stamps = [], sorted(loop.forces)
     for stamp, (x, y, *turn_and_rates) in loop.states.items():
-        newest = np.searchsorted(stamps, stamp, side="right") - 1
+        newest = bisect.bisect_right(stamps, stamp) - 1
         if stamp < loop.begun or newest < 0:
             continue
         q, v, w = (tuple(turn_and_rates[i:j]) for i, j in ((0, 4), (4, 7), (7, 10)))

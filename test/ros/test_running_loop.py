@@ -126,6 +126,14 @@ def test_identify_live_finds_the_plant_that_runs(nodes, tmp_path):
     assert f"{found['cart.mass']['value']:.6g}"[:4] in (tmp_path / "plant.yaml").read_text()
 
 
+def test_a_rod_that_falls_ends_it_with_the_excitation_off(nodes, capsys):
+    """The last test of these nodes: their rod lies."""
+    words = ["--amplitude", "200", "--band", "0.5,20", "--waiting", "60"]
+    assert main(["bode", "--over-ros", *words]) == 1
+    assert "degrees from upright" in capsys.readouterr().err
+    assert ask(CONTROLLER, "excitation.amplitude") == 0.0
+
+
 def test_nobody_answers(capsys):
     assert main(["bode", "--over-ros", "--waiting", "0.5", "--namespace", "nobody"]) == 1
     assert "get_parameters does not answer within 0.5 s" in capsys.readouterr().err
@@ -156,4 +164,29 @@ def test_a_node_that_knows_nothing_of_this_package_is_measured(tmp_path, monkeyp
     finally:
         node.kill()  # how it ends is not ours
         node.wait()
+        processes.end()
+
+
+def test_a_board_behind_the_bridge_is_measured(board, port, tmp_path, monkeypatch):
+    """In lockstep the link takes no time of the loop's."""
+    from rbdyn_ros.control.laws import lqr
+    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+    from rbdyn_ros.types import State
+
+    law = lqr.design(spherical_pendulum, spherical_pendulum.Params(), lqr.Options())
+
+    def answer(frame):
+        q, v = np.array(frame.numbers[:6]), np.array(frame.numbers[6:])
+        return tuple(law.command(0.0, State(0.0, q, v), np.zeros(2)))
+
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
+    words = (*LOCKSTEP, "-p", f"udp.port:={port}", "-p", "link_timeout:=10.0")
+    processes = NodeProcesses(words, tmp_path)
+    processes.start("simulator", arguments=("-p", f"history.directory:={tmp_path}"))
+    processes.start("hil_bridge")
+    board(port, answer)
+    try:
+        agrees(tmp_path, "--over-ros", "--external", *WORDS)
+    finally:
         processes.end()
