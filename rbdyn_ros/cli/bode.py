@@ -40,6 +40,28 @@ WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
 BAND = "0.1,20"
 SUFFIXES, PICTURES = (".csv", ".npz"), (".png", ".svg", ".pdf")
 
+OVER_ROS = (
+    (
+        "--over-ros",
+        None,
+        "Measure the nodes that run: excite pendulum_controller by its parameters, listen, "
+        "and stop exciting.",
+    ),
+    (
+        "--external",
+        None,
+        "With --over-ros: the controller is another node or a board, so excite the cart of "
+        "pendulum_simulator instead.",
+    ),
+    ("--namespace", "NS", "With --over-ros: the namespace of the nodes.", ""),
+    (
+        "--waiting",
+        "S",
+        f"With --over-ros: wait S seconds for the nodes (default: {WAITING.default:g}).",
+        str(WAITING.default),
+    ),
+)
+
 
 class Job(NamedTuple):
     """What is to be measured."""
@@ -68,25 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Measure the loop of this control law, by name or path/to/law.py (default: lqr); "
             "with RECORDING or --over-ros: the law whose theory is shown beside it.",
         ),
-        (
-            "--over-ros",
-            None,
-            "Measure the nodes that run: excite pendulum_controller by its parameters, listen, "
-            "and stop exciting.",
-        ),
-        (
-            "--external",
-            None,
-            "With --over-ros: the controller is another node or a board, so excite the cart of "
-            "pendulum_simulator instead.",
-        ),
-        ("--namespace", "NS", "With --over-ros: the namespace of the nodes.", ""),
-        (
-            "--waiting",
-            "S",
-            f"With --over-ros: wait S seconds for the nodes (default: {WAITING.default:g}).",
-            str(WAITING.default),
-        ),
+        *OVER_ROS,
         (
             "--params-file",
             "F ...",

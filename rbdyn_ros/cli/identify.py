@@ -36,6 +36,22 @@ BAND = "0.1,5"
 PAGES, TABLES = (".html",), (".npz",)
 SEGMENT = Parameter("--segment", 1.0, "s", "of a segment", low=0.1, high=60.0)
 
+LIVE = (
+    (
+        "--live",
+        "FILE",
+        "Excite pendulum_controller, which runs over ROS, by such an excitation for "
+        "--duration, record the motion to FILE.npz, and fit it.",
+    ),
+    ("--namespace", "NS", "With --live: the namespace of the nodes.", ""),
+    (
+        "--waiting",
+        "S",
+        f"With --live: wait S seconds for the nodes (default: {WAITING.default:g}).",
+        str(WAITING.default),
+    ),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
@@ -81,19 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Write an excitation for the next record, of the fitted plant or, without a "
             "RECORDING, of the known one, to this YAML file of the controller node.",
         ),
-        (
-            "--live",
-            "FILE",
-            "Excite pendulum_controller, which runs over ROS, by such an excitation for "
-            "--duration, record the motion to FILE.npz, and fit it.",
-        ),
-        ("--namespace", "NS", "With --live: the namespace of the nodes.", ""),
-        (
-            "--waiting",
-            "S",
-            f"With --live: wait S seconds for the nodes (default: {WAITING.default:g}).",
-            str(WAITING.default),
-        ),
+        *LIVE,
         (
             "--controller",
             "NAME",

@@ -22,6 +22,7 @@ class Series(NamedTuple):
     place: Array  # (k,) the instants as multiples of the period
     given: Array  # (k,) d of (F.2) along that axis [N]
     applied: Array  # (k, 2) u = u_c + d [N]
+    driven: Array  # (k, 2) what the drive gave [N], to which its limit applies
     outputs: Array  # (k, 4) x, y [m], th_x, th_y [rad]; nan where they were not seen
 
 
@@ -36,7 +37,8 @@ def of_commands(
     wave = sine.sample(h)
     place = np.rint(np.asarray(t) / h).astype(int)
     given = wave[place % len(wave)]
-    return Series(axis, place, given, np.asarray(force, float), np.asarray(outputs, float))
+    force = np.asarray(force, float)
+    return Series(axis, place, given, force, force, np.asarray(outputs, float))
 
 
 def measure(
@@ -68,10 +70,10 @@ def measure(
     signals, missing, wrong = [], 0, 0
     for one in chosen:
         instants = one.place.min() + settling * length + np.arange(count * length)
-        *filled, late = _filled(one, instants)
+        *filled, driven, late = _filled(one, instants)
         signals.append(filled)
         missing += late
-        wrong += np.count_nonzero(np.hypot(*filled[1].T) > limit * (1.0 - 1e-9))
+        wrong += np.count_nonzero(np.hypot(*driven.T) > limit * (1.0 - 1e-9))
     total = len(chosen) * count * length
     if missing > MISSING * total:
         raise ValueError(
@@ -92,8 +94,8 @@ def _span(one: Series) -> int:
     return int(np.ptp(one.place)) + 1 if len(one.place) else 0
 
 
-def _filled(one: Series, instants: Array) -> tuple[Array, Array, Array, int]:
-    """(u_c, u, outputs) at all `instants`, and how many were missing."""
+def _filled(one: Series, instants: Array) -> tuple[Array, Array, Array, Array, int]:
+    """(u_c, u, outputs, what the drive gave) at all `instants`, and how many were missing."""
     places, first = np.unique(one.place, return_index=True)
     newest = np.searchsorted(places, instants, side="right") - 1
     missing = np.count_nonzero(places[newest] != instants)
@@ -105,4 +107,4 @@ def _filled(one: Series, instants: Array) -> tuple[Array, Array, Array, int]:
     if seen.any():
         for i, values in enumerate(one.outputs[first][seen].T):
             outputs[:, i] = np.interp(instants, places[seen], values)
-    return command, applied, outputs, missing
+    return command, applied, outputs, one.driven[first][newest], int(missing)

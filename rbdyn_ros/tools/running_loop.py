@@ -75,6 +75,7 @@ class RunningLoop:
         for name in (CONTROLLER, SIMULATOR):
             keep = partial(self._keep, name)
             self.node.create_subscription(String, f"{name}/status", keep, qos.LATCHED)
+        self._is_ending = False
         self.begun = 0  # [ns] stamp, since when it is excited
         self.forces: Rows = {}
         self.states: Rows = {}
@@ -120,7 +121,9 @@ class RunningLoop:
 
             self._until(is_over)
         finally:
+            self._is_ending = True  # a signal, too, waits for it
             self._end()
+            self._is_ending = False
         return self._series(given, begun)
 
     def _connect(self) -> None:
@@ -222,8 +225,13 @@ class RunningLoop:
                 future = client.call_async(request)
             self._executor.spin_once(timeout_sec=0.005)
             self._polled.empty()
+            if self._stop.signal and not self._is_ending:
+                raise Interrupted
             if time.monotonic() > end:
-                raise RuntimeError(f"{client.srv_name} does not answer within {timeout:g} s")
+                raise RuntimeError(
+                    f"{client.srv_name} does not answer within {timeout:g} s; the node must be in "
+                    "the same ROS_DOMAIN_ID and --namespace"
+                )
         self.node.destroy_client(client)
         return future.result()
 
@@ -261,7 +269,7 @@ class OfController(RunningLoop):
 
     def _series(self, given: Excitation, begun: int) -> Series:
         stamps = np.array([stamp for stamp in self.forces if stamp > begun], np.int64)
-        force = np.array([self.forces[stamp] for stamp in stamps.tolist()])
+        force = np.array([self.forces[stamp] for stamp in stamps.tolist()]).reshape(-1, 2)
         sine, seen = excitation.of(given, self.period), self._seen(stamps)
         return excited_series.of_commands(
             sine, self.period, given.axis, 1e-9 * stamps, force, seen
@@ -308,12 +316,11 @@ class OfPlant(RunningLoop):
         ns = round(self.period * SECOND)
         # an effort is that of the tick before its stamp
         stamps = np.array([stamp - ns for stamp in self.forces if stamp > begun], np.int64)
-        force = np.array([self.forces[stamp + ns] for stamp in stamps.tolist()])
-        added = sine.held(1e-9 * (stamps - EPOCH_NS), self.period)
-        force[:, own] += added
-        return Series(
-            given.axis, np.rint(stamps / ns).astype(int), added, force, self._seen(stamps)
-        )
+        force = np.array([self.forces[stamp + ns] for stamp in stamps.tolist()]).reshape(-1, 2)
+        added, total = sine.held(1e-9 * (stamps - EPOCH_NS), self.period), force.copy()
+        total[:, own] += added
+        place = np.rint(stamps / ns).astype(int)
+        return Series(given.axis, place, added, total, force, self._seen(stamps))
 
 
 def _force(message: Any) -> tuple[float, float]:
