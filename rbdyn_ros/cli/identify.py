@@ -32,9 +32,9 @@ _say = voice(COMMAND)
 DONE, NOT_FITTED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
 DURATION = Parameter("--duration", 60.0, "s", "of the record to come", low=1.0, high=1e5)
-BAND = "0.1,5"
+BAND, AXES = "0.1,5", ("x", "y")
 PAGES, TABLES = (".html",), (".npz",)
-SEGMENT = Parameter("--segment", 1.0, "s", "of a segment", low=0.1, high=60.0)
+SEGMENT = Parameter("--segment", 1.0, "s", "of a segment", low=0.1, high=10.0)
 
 LIVE = (
     (
@@ -81,8 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (
             "--segment",
             "T",
-            f"Let the state begin anew every T seconds (default: {SEGMENT.default:g}).",
-            str(SEGMENT.default),
+            "Let the state begin anew every T seconds (default: 2, or 1 for less than 40 s).",
         ),
         ("--robust", None, "Let residuals of more than three deviations count less."),
         ("--json", "FILE", "Write the result with its intervals to FILE."),
@@ -104,6 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Design it for the loop of this law, by name or path/to/law.py (default: lqr).",
             "lqr",
         ),
+        ("--axis", "AXIS", "Excite along x or y (default: x).", "x"),
         ("--band", "LOW,HIGH", f"Excite these frequencies [Hz] (default: {BAND}).", BAND),
         (
             "--duration",
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not (arguments.recordings or arguments.design or arguments.live):
             raise ValueError("it needs a RECORDING to fit, --live or --design FILE; see --help")
         segment, duration = (
-            number(SEGMENT, arguments.segment),
+            number(SEGMENT, arguments.segment) if arguments.segment else None,
             number(DURATION, arguments.duration),
         )
         values = offline_values(
@@ -172,7 +172,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fit(
-    pieces: list, system: "System", names: tuple[str, ...], segment: float, robust: bool
+    pieces: list, system: "System", names: tuple[str, ...], segment: float | None, robust: bool
 ) -> "Fit":
     """Fit and print. ValueError."""
     from rbdyn_ros.identification import plant_fit, remarks
@@ -198,6 +198,8 @@ def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) ->
         raise ValueError(
             f"--band is {arguments.band}; it must be LOW,HIGH in hertz, such as {BAND}"
         ) from None
+    if arguments.axis not in AXES:
+        raise ValueError(f"--axis is {arguments.axis}; it must be x or y, one of them a record")
     name = arguments.controller
     values = offline_values(
         arguments.params_file,
@@ -206,7 +208,7 @@ def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) ->
         options.from_files(name, module, arguments.params_file),
     )
     loop = closed_loop_table.closed(name, module, values)
-    return Plan(loop, values, (low, high), duration)
+    return Plan(loop, values, (low, high), duration, arguments.axis)
 
 
 def _design(
@@ -239,7 +241,7 @@ def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
         system = spherical_pendulum.build(plan.loop.params)
         designed = excitation_file.follow(plan, names, None, system)
     print(excitation_file.table(plan, designed))
-    given = Excitation(float(designed.sine.amplitude), *plan.band, "x", designed.seed)
+    given = Excitation(float(designed.sine.amplitude), *plan.band, plan.axis, designed.seed)
     reach = arguments.namespace, float(arguments.waiting)
     with bar(plan.duration, "s") as show:
         columns = live_record.record(given, plan.loop.period, plan.duration, reach, show)

@@ -21,7 +21,7 @@ import numpy as np
 from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
 from rbdyn_ros.identification import excitation, plant_fit, plant_numbers
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.measurement import FALLEN, Excited
+from rbdyn_ros.identification.measurement import AXES, FALLEN, Excited
 from rbdyn_ros.identification.records import Record
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
@@ -58,9 +58,10 @@ def design(
     band: tuple[float, float] = BAND,
     duration: float = 60.0,
     errors: tuple[float, float] = ERRORS,
+    axis: str = "x",
 ) -> Design:
-    """The excitation of `loop` along x for a record of `duration` [s], by sensors with `errors`
-    of these deviations [m, rad]; the cart may go `travel` [m] from the origin.
+    """The excitation of `loop` along an axis for a record of `duration` [s], by sensors with
+    `errors` of these deviations [m, rad]; the cart may go `travel` [m] from the origin.
 
     ValueError where the set point leaves no room, the band is none, or the rod falls.
     """
@@ -74,7 +75,7 @@ def design(
     amplitude = BEGIN * min(loop.conditions.force_limit, 1e3)
     for trial in range(TRIALS):
         sine = excitation.build(*band, loop.period, amplitude, seed)
-        record, peaks = _run(loop, sine)
+        record, peaks = _run(loop, sine, AXES.index(axis))
         if record is None:
             amplitude *= 0.25
             continue
@@ -92,7 +93,8 @@ def design(
     plant_numbers.check(names)
     known = plant_numbers.numbers(system)
     size = np.array([plant_numbers.size_of(n, known[n]) for n in names])
-    J = plant_fit.sensitivity(record, system, names, np.repeat(errors, 2)) * size
+    length = plant_fit.usual_segment(duration)
+    J = plant_fit.sensitivity(record, system, names, np.repeat(errors, 2), length) * size
     repeated = NORMAL * size * _deviations(J)
     white = repeated * math.sqrt(min(1.0, sine.period / duration))
     return Design(sine, seed, *peaks, tuple(names), white, repeated)
@@ -102,11 +104,13 @@ def _crest(low: float, high: float, h: float, seed: int) -> float:
     return float(np.abs(excitation.build(low, high, h, 1.0, seed).sample(h)).max())
 
 
-def _run(loop: Loop, sine: Multisine) -> tuple[Record | None, tuple[float, float, float]]:
+def _run(
+    loop: Loop, sine: Multisine, axis: int
+) -> tuple[Record | None, tuple[float, float, float]]:
     """(the second of two periods, largest force, distance and tilt); None where the rod falls."""
     wave = sine.sample(loop.period)
     loop.law.reset()
-    law = Excited(loop.law, wave, 0)
+    law = Excited(loop.law, wave, axis)
 
     def stop(t: float, q: Array, v: Array) -> str:
         return "the rod fell" if math.hypot(*tilt(q, v)[:2]) > FALLEN else ""

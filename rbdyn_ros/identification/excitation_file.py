@@ -23,6 +23,7 @@ class Plan(NamedTuple):
     values: dict[str, Any]  # of its parameters
     band: tuple[float, float]  # [Hz]
     duration: float  # [s] of the record to come
+    axis: str = "x"
 
 
 def follow(plan: Plan, names: tuple[str, ...], found: Fit | None, system: System) -> Design:
@@ -40,7 +41,8 @@ def follow(plan: Plan, names: tuple[str, ...], found: Fit | None, system: System
             params=plant_params(plan.values | fitted),
             conditions=conditions._replace(faults=faults),
         )
-    return design.design(loop, plan.values["cart.travel"], names, plan.band, plan.duration)
+    travel = plan.values["cart.travel"]
+    return design.design(loop, travel, names, plan.band, plan.duration, axis=plan.axis)
 
 
 def _by_name(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -76,7 +78,7 @@ def _summary(plan: Plan, designed: Design) -> str:
     sine = designed.sine
     return (
         f"{len(sine.lines)} frequencies from {sine.frequencies[0]:g} to "
-        f"{sine.frequencies[-1]:g} Hz, amplitude {sine.amplitude:.3g} N, beside "
+        f"{sine.frequencies[-1]:g} Hz along {plan.axis}, amplitude {sine.amplitude:.3g} N, beside "
         f"{plan.loop.name}: force up to {designed.force:.3g} N, cart up to "
         f"{designed.travel:.2g} m, tilt up to {math.degrees(designed.tilt):.2g} degrees"
     )
@@ -88,7 +90,7 @@ def yaml(plan: Plan, designed: Design) -> str:
         "amplitude": float(f"{designed.sine.amplitude:.4g}"),
         "low": plan.band[0],
         "high": plan.band[1],
-        "axis": "x",
+        "axis": plan.axis,
         "seed": designed.seed,
     }
     text = pyyaml.safe_dump(

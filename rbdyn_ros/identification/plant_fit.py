@@ -31,6 +31,7 @@ Pereyra, Separable nonlinear least squares, Inverse Problems 19 (2003) R1.
 """
 
 import math
+import sys
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -60,6 +61,8 @@ from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.types import Array, Contacts, System
 
 WEAK = 1e-6  # relative singular value of J below which a direction is not determined
+SURE, LONG = 1.0, 2.0  # [s] of a segment: one from which a fit begins, and what tells more
+ENOUGH = 40.0  # [s] of records for LONG segments
 MEMORY = 0.2  # [s] after which a drive with a lag has forgotten the force before the record
 OTHERWISE = (
     "the plant is another than --params-file and --set say, or the record's units are not m, s, "
@@ -147,21 +150,25 @@ def fit(
     records: list[Record],
     system: System,
     names: tuple[str, ...] = DEFAULT,
-    segment: float = 1.0,
+    segment: float | None = None,
     held_back: float = 0.2,
     largest_delay: float = LARGEST_DELAY,
     robust: bool = False,
 ) -> Fit:
-    """Fit `names` of `NAMES`, from the numbers of `system` on, to segments of `segment` [s].
+    """Fit `names` of `NAMES`, from the numbers of `system` on, to segments of `segment` [s]; None
+    is the usual length.
 
     A sample each 10 ms counts; a segment of every 1 / `held_back` is not fitted but compared.
     `robust`: residuals of more than three deviations count less. ValueError for a name that is
     unknown and for records that are too short.
     """
     check(names)
+    segment = segment or usual_segment(duration(records))
     lead = largest_delay + (MEMORY if LAG in names else 0.0)
-    segments = _cut(records, segment, lead)
-    period = max(2, round(1.0 / held_back)) if held_back > 0.0 else len(segments) + 1
+    period = max(2, round(1.0 / held_back)) if held_back > 0.0 else sys.maxsize
+    first = _cut(records, min(segment, SURE), lead)
+    problem = _Problem(records, system, tuple(names), first, np.full(SEEN, 1e-3))
+    segments = first if segment <= SURE else _cut(records, segment, lead)
     fitted = [s for i, s in enumerate(segments) if (i + 1) % period]
     if len(fitted) <= len(names):
         raise ValueError(
@@ -170,38 +177,59 @@ def fit(
             "longer, or take a shorter --segment"
         )
     rest = [s for i, s in enumerate(segments) if not (i + 1) % period]
-    problem = _Problem(records, system, tuple(names), fitted, np.full(SEEN, 1e-3))
     start = np.array([start_of(problem.system, name) for name in names])
     low, high = np.array([bounds(name, v, largest_delay) for name, v in zip(names, start)]).T
-    sizes = np.array([size_of(name, v) for name, v in zip(names, start)])
     if not np.isfinite(problem.residuals(start)).all():
         raise NotFitted(FAR)
-    solution: Any = None
+    p = start
     for tolerance in (1e-3, 1e-7):  # the second time with the deviations that the first one found
-        solution = least_squares(
-            problem.residuals,
-            start,
-            problem.jacobian,
-            bounds=(low, high),
-            x_scale=sizes,
-            loss="soft_l1" if robust else "linear",
-            f_scale=3.0,
-            xtol=tolerance,
-            ftol=tolerance,
-            max_nfev=TRIALS,
-        )
-        start = np.clip(solution.x, low + 1e-6, high)
-        if not np.isfinite(solution.cost):
-            raise NotFitted(FAR)
-        left = _deviations(problem.residuals(solution.x), problem.scale)
-        _check_explained(left, fitted)
-        scale = np.maximum(left, 1e-12)
-        problem = _Problem(records, system, tuple(names), fitted, np.repeat(scale, 2))
+        p = _least(problem, p, (low, high), robust, tolerance)
+        left = _deviations(problem.residuals(p), problem.scale)
+        _check_explained(left, problem.segments)
+        if problem.segments is first:
+            _begin_like(segments, first)
+        scale = np.repeat(np.maximum(left, 1e-12), 2)
+        problem = _Problem(records, system, tuple(names), fitted, scale)
     others = _Problem(records, system, tuple(names), rest, problem.scale) if rest else None
-    curves = _curves(problem, solution.x, others, _cut(records, segment, lead))
-    found = _report(problem, solution.x, others, curves)
+    fresh = _cut(records, segment, lead)
+    _begin_like(fresh, segments)
+    found = _report(problem, p, others, _curves(problem, p, others, fresh))
     _check_range(found, low, high)
     return found
+
+
+def usual_segment(time: float) -> float:
+    """The length [s] of a segment of records of `time` [s]."""
+    return LONG if time >= ENOUGH else SURE
+
+
+def _least(
+    problem: _Problem, start: Array, limits: tuple[Array, Array], robust: bool, tolerance: float
+) -> Array:
+    """The numbers (p,) between the limits that make the squares least. NotFitted."""
+    low, high = limits
+    solution = least_squares(
+        problem.residuals,
+        np.clip(start, low + 1e-6, high),
+        problem.jacobian,
+        bounds=limits,
+        x_scale=np.array([size_of(name, v) for name, v in zip(problem.names, start)]),
+        loss="soft_l1" if robust else "linear",
+        f_scale=3.0,
+        xtol=tolerance,
+        ftol=tolerance,
+        max_nfev=TRIALS,
+    )
+    if not np.isfinite(solution.cost):
+        raise NotFitted(FAR)
+    return solution.x
+
+
+def _begin_like(segments: list[Segment], others: list[Segment]) -> None:
+    """Let segments start from the states that were found for those of the same first sample."""
+    found = {(segment.of, segment.first): segment.S[0] for segment in others}
+    for segment in segments:
+        segment.S[0] = found.get((segment.of, segment.first), segment.S[0])
 
 
 def _check_explained(left: tuple[float, float], segments: list[Segment]) -> None:

@@ -26,6 +26,7 @@ SEEN = 4  # components of xi that are compared: the place of the cart, the rod's
 FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: the spin is known
 FORCES = 5  # columns of W that are forces: gain, delay, lag, and (I.14) along x and y
 STEPS = 8  # of Gauss and Newton for the state of a segment
+SETTLED = 1e-10  # part of the squares that one more step would take away
 
 
 def _shoot(system, options, h, tolerance, force, slope, S, J, G, Z, W):
@@ -115,7 +116,7 @@ class Segment:
         room = self.S, self.J, self.G, self.Z, self.W
         if _compiled()(*settings, force, self.slope, *room) < n:
             return np.full((len(self.at), SEEN), np.nan)
-        x, y, z = self._directions(trial.bias)[0].T
+        x, y, z = self._direction(trial.bias)
         size = np.hypot(x, y)
         factor = np.where(size > 0.0, np.arctan2(size, z) / np.where(size > 0.0, size, 1.0), 1.0)
         place = self.place - self.S[self.at, :2] - self._shift() * trial.fall
@@ -142,43 +143,61 @@ class Segment:
         if not np.isfinite(residual).all():
             nothing = np.zeros((residual.size, SEGMENT_COLUMNS))
             return np.full(residual.size, np.nan), nothing
+        Q, R = self._basis(scale)
         for _ in range(STEPS):
-            Q, R = self._basis(scale)
-            xi = np.zeros(10)
-            xi[FREE] = -np.linalg.solve(R, Q.T @ residual.ravel())
+            less = Q.T @ residual.ravel()  # its square is what a move of the start takes away
+            if less @ less < SETTLED * (1e-9 + np.sum(residual**2)):
+                break
             start = self.S[0].copy()
+            xi = np.zeros(10)
+            xi[FREE] = -np.linalg.solve(R, less)
             self.move(xi)
-            before, residual = residual, self.shoot(trial) / scale
+            residual = self.shoot(trial) / scale
             if not np.isfinite(residual).all():
                 self.S[0] = start
                 residual = self.shoot(trial) / scale
+                Q, _ = self._basis(scale)
                 break
-            if abs(np.sum(residual**2) - np.sum(before**2)) < 1e-6 * (1e-9 + np.sum(before**2)):
-                break
+            Q, R = self._basis(scale)
         seen = np.zeros((len(self.at), SEEN, 4))  # of the fall and of the bias
         seen[:, 0, 0] = seen[:, 1, 1] = self._shift()[:, 0]
-        for i, by_angle in enumerate(self._directions(trial.bias)[1:]):
-            seen[:, 2, 2 + i], seen[:, 3, 2 + i] = -by_angle[:, 1], by_angle[:, 0]
+        seen[:, 2:, 2:] = self._by_bias(trial.bias)
         moved = np.concatenate((self.W[self.at, :SEEN], seen), axis=2)
         W = (-moved / scale[:, None]).reshape(-1, moved.shape[2])
-        Q, _ = self._basis(scale)
         return residual.ravel(), W - Q @ (Q.T @ W)
 
     def _shift(self) -> Array:
         """t^2 / 2 (samples, 1) since the start."""
         return 0.5 * (self.h * self.at[:, None]) ** 2
 
-    def _directions(self, bias: Array) -> tuple[Array, Array, Array]:
-        """The measured direction without the bias (samples, 3) in the axes of the body as it is
-        computed, and its derivatives by roll and pitch.
+    def _direction(self, bias: Array) -> tuple[Array, ...]:
+        """The measured direction without the bias, x, y, z (samples,) each in the axes of the body
+        as it is computed.
         """
-        (sr, sp), (cr, cp) = (
-            f(np.stack((self.roll, self.pitch)) - bias[:, None]) for f in (np.sin, np.cos)
+        sr, sp, cr, cp = self._angles(bias)
+        return self._in_body(sp, -sr * cp, cr * cp)
+
+    def _by_bias(self, bias: Array) -> Array:
+        """The derivative of (I.1) by the bias (samples, 2, 2), of which the sign is changed."""
+        sr, sp, cr, cp = self._angles(bias)
+        by_roll = self._in_body(np.zeros_like(sr), -cr * cp, -sr * cp)
+        by_pitch = self._in_body(cp, sr * sp, -cr * sp)
+        return np.array([[-by[1], by[0]] for by in (by_roll, by_pitch)]).transpose(2, 1, 0)
+
+    def _angles(self, bias: Array) -> tuple[Array, ...]:
+        """Sines, then cosines, of roll and pitch without the bias."""
+        roll, pitch = self.roll - bias[0], self.pitch - bias[1]
+        return np.sin(roll), np.sin(pitch), np.cos(roll), np.cos(pitch)
+
+    def _in_body(self, x: Array, y: Array, z: Array) -> tuple[Array, ...]:
+        """R(z)^T (x, y, z) at the samples: k - w t + u x t with t = 2 u x k of q = (w, u)."""
+        w, a, b, c = self.S[self.at, 2:6].T
+        tx, ty, tz = 2.0 * (b * z - c * y), 2.0 * (c * x - a * z), 2.0 * (a * y - b * x)
+        return (
+            x - w * tx + b * tz - c * ty,
+            y - w * ty + c * tx - a * tz,
+            z - w * tz + a * ty - b * tx,
         )
-        none, R = np.zeros_like(sr), quaternion.to_matrix(self.S[self.at, 2:6])
-        k = (sp, -sr * cp, cr * cp), (none, -cr * cp, -sr * cp), (cp, sr * sp, -cr * sp)
-        x, by_roll, by_pitch = (np.einsum("nij,in->nj", R, np.stack(each)) for each in k)
-        return x, by_roll, by_pitch
 
     def _basis(self, scale: Array) -> tuple[Array, Array]:
         """Q and R of the columns of the state at the start."""

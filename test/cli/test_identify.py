@@ -198,6 +198,7 @@ def test_a_number_that_runs_to_the_end_of_its_range_is_none(run, tmp_path, capsy
         (["--design", "x.yaml", "--band", "5"], "--band is 5; it must be LOW,HIGH"),
         (["--design", "x.yaml", "--band", "5,2"], "the band is 5 to 2 Hz"),
         (["--design", "x.yaml", "--controller", "none"], "none"),
+        (["--design", "x.yaml", "--axis", "z"], "--axis is z; it must be x or y"),
         (["--report", "fit.pdf"], "--report is fit.pdf; it must end in .html"),
     ],
 )
@@ -228,8 +229,9 @@ def test_the_excitation_is_one_of_the_controller_node(tmp_path, capsys):
     from rbdyn_ros.parameters.yaml_file import read_files
 
     out = tmp_path / "excitation.yaml"
-    assert main(["identify", "--design", str(out), "--band", "0.5,5"]) == 0
+    assert main(["identify", "--design", str(out), "--band", "0.5,5", "--axis", "y"]) == 0
     told = capsys.readouterr().out
+    assert "Hz along y, amplitude" in told
     assert "beside lqr: force up to" in told and f"wrote {out}" in told
     found = {
         name: value for name, (value, _) in read_files([out], ("pendulum_controller",)).items()
@@ -237,7 +239,7 @@ def test_the_excitation_is_one_of_the_controller_node(tmp_path, capsys):
     assert set(found) == {f"excitation.{n}" for n in ("amplitude", "low", "high", "axis", "seed")}
     low, high, seed = (found[f"excitation.{n}"] for n in ("low", "high", "seed"))
     sine = excitation.build(low, high, 0.002, found["excitation.amplitude"], seed)
-    assert (sine.period, found["excitation.axis"]) == (2.0, "x")
+    assert (sine.period, found["excitation.axis"]) == (2.0, "y")
 
 
 def test_a_design_for_numbers_that_are_none_gets_a_sentence(tmp_path, capsys):
@@ -248,4 +250,4 @@ def test_a_design_for_numbers_that_are_none_gets_a_sentence(tmp_path, capsys):
 
 def test_without_a_recording_and_a_design_nothing_is_to_be_done(capsys):
     assert main(["identify"]) == 2
-    assert "it needs a RECORDING to fit, or --design FILE" in capsys.readouterr().err
+    assert "it needs a RECORDING to fit, --live or --design FILE" in capsys.readouterr().err

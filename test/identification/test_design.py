@@ -41,6 +41,12 @@ def test_it_uses_what_the_limits_allow_and_no_more(designed):
     assert 0.8 < max(shares) < 1.12
 
 
+def test_along_y_it_is_the_mirror_image(designed):
+    found = design.design(*loop_of(), NAMES, BAND, DURATION, axis="y")
+    assert found[2:5] == pytest.approx(designed[2:5], rel=1e-3)
+    assert found.white == pytest.approx(designed.white, rel=0.01)
+
+
 def test_a_short_rail_makes_it_weaker(designed):
     found = design.design(*loop_of(**{"cart.travel": 0.1}), NAMES, BAND, DURATION)
     assert found.travel < 0.08

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.faults import sensors
+from rbdyn_ros.faults.options import Drive, Faults
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification import plant_fit, plant_numbers, records, segment
+from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.numerics.finite_difference import jacobian
@@ -29,10 +33,6 @@ def simulated(
     `noise` in lines of encoders, `spin` [rad/s] of the rod at the start; a force `added` (2,) [N]
     to the commands that no record has.
     """
-    from rbdyn_ros.control.laws import lqr
-    from rbdyn_ros.faults.options import Drive, Faults
-    from rbdyn_ros.mechanics.integrators import select
-
     law = lqr.design(spherical_pendulum, Params(), lqr.Options())
     commands = []
 
@@ -90,18 +90,16 @@ def test_it_finds_the_bias_of_the_encoders(spin):
     assert plain.residuals[0] > 100.0 * found.residuals[0]
 
 
-@pytest.mark.parametrize("I3", [2e-4, 0.3])
-def test_a_rod_that_spins_is_fitted(I3):
+def test_a_rod_that_spins_is_fitted():
     """Its spin couples the two directions through the inertia about the axis."""
-    params = Params(cart_mass=2.4, cart_damping=0.3, rod_inertia=(0.5, 0.5, I3))
+    params = Params(cart_mass=2.4, cart_damping=0.3, rod_inertia=(0.5, 0.5, 0.3))
     record = simulated(params, spin=4.0)
     known = spherical_pendulum.build(params._replace(cart_mass=2.0, cart_damping=0.0))
-    known = known._replace(center=1.0, inertia=(0.4, 0.4, I3))
+    known = known._replace(center=1.0, inertia=(0.4, 0.4, 0.3))
     found = plant_fit.fit([record], known, FOUR)
     assert found.values == pytest.approx((2.4, 0.3, 1.2, 0.5), rel=1e-4)
     without = record._replace(velocity=record.velocity * (1.0, 1.0, 1.0, 1.0, 0.0))
-    lost = plant_fit.fit([without], known, FOUR)
-    assert (lost.residuals[1] > 1e-4) == (I3 > 0.1)
+    assert plant_fit.fit([without], known, FOUR).residuals[1] > 1e-4
 
 
 def test_the_inertia_about_the_axis_shows_in_a_rod_that_spins():
@@ -226,3 +224,37 @@ def test_a_robust_fit_bears_outliers():
     )
     assert abs(robust.values[0] - 2.3) < 0.02
     assert abs(robust.values[0] - 2.3) < 0.5 * abs(plain.values[0] - 2.3)
+
+
+def released(declared: Params, actual: Params) -> tuple[float, ...]:
+    """(settling time [s], travel [m], peak force [N], effort [N^2 s]) of the actual plant, let go
+    at 5 degrees, under `lqr` of the declared one.
+    """
+    law = lqr.design(spherical_pendulum, declared, lqr.Options())
+    conditions = closed_loop.Conditions(force_limit=20.0, step=H)
+    start = spherical_pendulum.upright(np.radians(5.0))
+    method = select.select("moser_veselov")
+    run = closed_loop.run(actual, method, law, start, 6.0, H, conditions)
+    return (
+        metrics.settling_time(run),
+        metrics.distances(run).max(),
+        np.hypot(*run.force.T).max(),
+        metrics.effort(run),
+    )
+
+
+def test_a_law_of_the_fitted_plant_has_the_figures_of_one_of_the_true_plant():
+    """From a record of encoders, within 2 %; `lqr` of another plant has others."""
+    true = Params(cart_mass=2.6, cart_damping=0.3, rod_center_of_mass=0.9)
+    record = simulated(true, duration=12.0, noise=1.0)
+    found = plant_fit.fit([record], spherical_pendulum.build(Params()), FOUR)
+    mass, damping, center, inertia = found.values.tolist()
+    fitted = true._replace(
+        cart_mass=mass,
+        cart_damping=damping,
+        rod_center_of_mass=center,
+        rod_inertia=(inertia, inertia, 2e-4),
+    )
+    figures, ours, others = (released(declared, true) for declared in (true, fitted, Params()))
+    assert ours == pytest.approx(figures, rel=0.02)
+    assert others != pytest.approx(figures, rel=0.02)
