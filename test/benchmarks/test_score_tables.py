@@ -28,7 +28,7 @@ def test_every_table_stands_in_a_page():
     assert sorted(found[2] for found in tables.MARK.finditer(texts)) == sorted(tables.TABLES)
 
 
-@pytest.mark.parametrize("law", tables.LAWS)
+@pytest.mark.parametrize("law", tables.NAMES)
 def test_the_results_are_those_of_the_current_suite(law):
     """Otherwise measure what is named again, and `--take` it."""
     assert list(tables.stale(law)) == []
@@ -74,6 +74,46 @@ def test_another_number_makes_another_table(scores):
 
     changed(scores, better)
     assert "| 66.6° |" in tables.written(page)
+
+
+@pytest.mark.parametrize(
+    ("cell", "reference", "signs", "worse"),
+    (
+        ("3.29 s", "3.28 s", "-", True),
+        ("3.28 s", "3.28 s", "-", False),
+        ("21.3°; 15.0°", "21.2°; 15.1°", "++", True),
+        ("0.30 … 90", "0.31 … 86", "-+", False),
+        ("199 of 200; 3.00 s", "2000 of 2000; 6.79 s", "+-", True),
+        ("2000 of 2000; never", "100 of 100; 6.79 s", "+-", True),
+        ("15 of 17 (1 not measured)", "17 of 17", "+", True),
+        (tables.OPEN, "17 of 17", "+", False),
+    ),
+)
+def test_what_is_worse_is_found_number_by_number(cell, reference, signs, worse):
+    assert tables.is_worse(cell, reference, signs) is worse
+
+
+def test_the_table_says_where_a_law_is_worse_than_the_one_beside_it(scores):
+    def told(tilt: float) -> str:
+        def change(row):
+            next(case for case in row["cases"] if case["label"] == "20 N")["values"]["tilt"] = tilt
+
+        changed(scores, change, "lqg")
+        return tables.others()
+
+    assert f"| 0.5° {tables.WORSE} |" in told(0.5) and "| 80.0° |" in told(80.0)
+    words = [
+        text.partition("- `lqg` is worse than `lqr` in: ")[2] for text in map(told, (0.5, 80.0))
+    ]
+    assert ["S4, S6" in text.partition("- `")[0] for text in words] == [True, False]
+
+
+def test_results_for_other_kinds_than_the_laws_own_have_their_own_name():
+    found = {"law": "policy", "kinds": ["swing_up"]}
+    assert tables.name_of(found) == "policy_swing_up"
+    assert tables.name_of({**found, "kinds": ["balance"]}) == "policy"
+    rows = {case.row for case in tables.meant("policy_swing_up").values()}
+    assert "S14" in rows and "S3" not in rows
 
 
 def test_the_readme_ranks_the_entries_of_the_repository(tmp_path, monkeypatch):
