@@ -53,8 +53,8 @@ def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
             raise ValueError(f"its {names} are {ratio:.3g} times the change of {of}")
 
 
-def fallen(h: float, attitude: Array) -> tuple[Array, list[float]]:
-    """(where the rod lies (n,), the times [s] of its falls) by the attitudes (n, 4).
+def fallen(h: float, attitude: Array) -> tuple[Array, list[int]]:
+    """(where the rod lies (n,), the rows of its falls) by the attitudes (n, 4).
 
     It falls where it passes `FALLEN` after it stood for `STEADY`, and lies until it stands again;
     one that hangs from the start on does not fall.
@@ -68,15 +68,22 @@ def fallen(h: float, attitude: Array) -> tuple[Array, list[float]]:
             stood, down = True, False
         if stood and angle > FALLEN:
             stood, down = False, True
-            falls.append(k * h)
+            falls.append(k)
         lies[k] = down
     return lies, falls
 
 
-def at_limit(force: Array) -> tuple[float, float]:
-    """(the largest norm of the forces (n, 2), the part of them that has it)."""
+def limit_notes(force: Array) -> list[str]:
+    """A sentence where more than `AT_LIMIT` of the forces (n, 2) [N] have the largest norm."""
     size = np.hypot(*force.T)
-    return float(size.max()), float(np.mean(size >= (1.0 - 1e-6) * size.max()))
+    part = float(np.mean(size >= (1.0 - 1e-6) * size.max()))
+    if part <= AT_LIMIT:
+        return []
+    return [
+        f"its force has its largest size, {size.max():.4g} N, in {part:.0%} of its rows; if the "
+        "drive was at its limit there and gave less, the fit is of that force: stay below the "
+        "limit, or record what acted"
+    ]
 
 
 def _effective(values: Array) -> float:

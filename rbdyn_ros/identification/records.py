@@ -74,23 +74,17 @@ def read(path: Path) -> tuple[list[Record], list[str]]:
         )
     notes = []
     if gaps := np.count_nonzero(~even):
-        notes.append(f"{path}: cut at {gaps} gaps or repeated rows in its time")
+        notes.append(f"cut at {gaps} gaps or repeated rows in its time")
     if lost := np.count_nonzero(~known):
-        notes.append(f"{path}: {lost} rows without a force were left out")
+        notes.append(f"{lost} rows without a force were left out")
     if falls:
         notes.append(
-            f"{path}: the rod fell at t = {', '.join(f'{t[0] + at:.3g}' for at in falls)} s; the "
+            f"the rod fell at t = {', '.join(f'{t[row]:.3g}' for row in falls)} s; the "
             f"{h * np.count_nonzero(lies):.3g} s until it stands again, or to the end, are left "
             "out"
         )
-    largest, part = plausibility.at_limit(acting)
-    if part > plausibility.AT_LIMIT:
-        notes.append(
-            f"{path}: its force has its largest size, {largest:.4g} N, in {part:.0%} of its rows; "
-            "if the drive was at its limit there and gave less, the fit is of that force: stay "
-            "below the limit, or record what acted"
-        )
-    return pieces, notes
+    notes += plausibility.limit_notes(acting)
+    return pieces, [f"{path}: {note}" for note in notes]
 
 
 def _runs(good: Array) -> Iterator[slice]:
