@@ -15,8 +15,8 @@ from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
     from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
-    from rbdyn_ros.identification.measurement import Measurement
-    from rbdyn_ros.identification.response_report import Measured
+    from rbdyn_ros.identification.frequency.measurement import Measurement
+    from rbdyn_ros.identification.frequency.response_report import Measured
 
 COMMAND = "python -m rbdyn_ros bode"
 HELP = "Measure the frequency response and the margins of a loop."
@@ -217,7 +217,8 @@ def _band(text: str) -> tuple[float, float]:
 def _simulate(job: Job) -> "Measured":
     """The loop of the law around the simulated plant. _Failed."""
     from rbdyn_ros.evaluation.trial import closed_loop_table
-    from rbdyn_ros.identification import excitation, measurement
+    from rbdyn_ros.identification import excitation
+    from rbdyn_ros.identification.frequency import measurement
     from rbdyn_ros.progress import bar, notice
 
     loop, periods = job.loop, job.periods
@@ -240,7 +241,7 @@ def _simulate(job: Job) -> "Measured":
 
 def _read(job: Job, paths: list[Path]) -> "Measured":
     """What was recorded. ValueError."""
-    from rbdyn_ros.identification import excited_record
+    from rbdyn_ros.identification.frequency import excited_record
 
     h, limit = job.values["period"], job.values["cart.force_limit"]
     stretches = [one for path in paths for one in excited_record.read(path, job.given, h)]
@@ -250,7 +251,8 @@ def _read(job: Job, paths: list[Path]) -> "Measured":
 
 def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
     """The nodes that run; the signal that came, if one did. ValueError; RuntimeError."""
-    from rbdyn_ros.identification import excitation, excited_series
+    from rbdyn_ros.identification import excitation
+    from rbdyn_ros.identification.frequency import excited_series
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import bar
     from rbdyn_ros.tools.running_loop import Interrupted, OfController, OfPlant
@@ -282,8 +284,8 @@ def _measured(
     job: Job, name: str, period: float, limit: float, found: "Measurement"
 ) -> "Measured":
     """With the theory, where the law is named and linear."""
-    from rbdyn_ros.identification import measurement
-    from rbdyn_ros.identification.response_report import Measured
+    from rbdyn_ros.identification.frequency import measurement
+    from rbdyn_ros.identification.frequency.response_report import Measured
 
     theory = measurement.predict(job.loop, found.response.frequency) if job.loop else None
     return Measured(name, period, limit, found, theory)
@@ -291,7 +293,7 @@ def _measured(
 
 def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
     """Print, and write the files that were asked for."""
-    from rbdyn_ros.identification import picture, response_report
+    from rbdyn_ros.identification.frequency import picture, response_report
 
     figures = response_report.summary(measured)
     print(response_report.table(measured, figures))

@@ -21,7 +21,7 @@ import numpy as np
 from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
 from rbdyn_ros.identification import excitation, plant_fit, plant_numbers
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.measurement import AXES, FALLEN, Excited
+from rbdyn_ros.identification.frequency.measurement import AXES, FALLEN, Excited
 from rbdyn_ros.identification.records import Record
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.tilt import tilt

@@ -13,8 +13,8 @@ from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.feedback import regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
-from rbdyn_ros.identification import frequency_response
-from rbdyn_ros.identification.frequency_response import Margins
+from rbdyn_ros.identification.frequency import frequency_response
+from rbdyn_ros.identification.frequency.frequency_response import Margins
 from rbdyn_ros.types import Array, System
 
 LOWEST, POINTS = 0.02, 2000  # [Hz], frequencies up to half the rate of the loop

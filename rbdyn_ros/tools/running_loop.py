@@ -26,9 +26,10 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from rbdyn_ros.identification import excitation, excited_series
-from rbdyn_ros.identification.excited_series import Series
-from rbdyn_ros.identification.measurement import AXES, FALLEN
+from rbdyn_ros.identification import excitation
+from rbdyn_ros.identification.frequency import excited_series
+from rbdyn_ros.identification.frequency.excited_series import Series
+from rbdyn_ros.identification.frequency.measurement import AXES, FALLEN
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.parameters.controller import Excitation

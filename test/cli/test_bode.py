@@ -60,7 +60,8 @@ def recorded(tmp_path):
     """A table of 8 s of lqr under an excitation of 0.5 to 20 Hz along y, as a user may make it."""
     from rbdyn_ros.control import select
     from rbdyn_ros.evaluation.trial import closed_loop_table
-    from rbdyn_ros.identification import excitation, measurement
+    from rbdyn_ros.identification import excitation
+    from rbdyn_ros.identification.frequency import measurement
     from rbdyn_ros.parameters.yaml_file import offline_values
     from rbdyn_ros.simulation import closed_loop
 

@@ -10,7 +10,7 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.trial import closed_loop_table
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification import design, plant_fit, records
-from rbdyn_ros.identification.measurement import Excited
+from rbdyn_ros.identification.frequency.measurement import Excited
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.simulation import closed_loop

@@ -8,8 +8,9 @@ import pytest
 from rbdyn_ros.control import select, step_linearization
 from rbdyn_ros.control.laws import state_space
 from rbdyn_ros.evaluation.trial import closed_loop_table
-from rbdyn_ros.identification import excitation, frequency_response, measurement
-from rbdyn_ros.identification.frequency_response import margins
+from rbdyn_ros.identification import excitation
+from rbdyn_ros.identification.frequency import frequency_response, measurement
+from rbdyn_ros.identification.frequency.frequency_response import margins
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 

@@ -6,7 +6,8 @@ import pytest
 from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
-from rbdyn_ros.identification import excitation, excited_series, frequency_response
+from rbdyn_ros.identification import excitation
+from rbdyn_ros.identification.frequency import excited_series, frequency_response
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
 from rbdyn_ros.parameters import plant_params, tables

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.identification import excitation, excited_series
-from rbdyn_ros.identification.excited_series import Series
-from rbdyn_ros.identification.measurement import Measurement
+from rbdyn_ros.identification import excitation
+from rbdyn_ros.identification.frequency import excited_series
+from rbdyn_ros.identification.frequency.excited_series import Series
+from rbdyn_ros.identification.frequency.measurement import Measurement
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.types import Array

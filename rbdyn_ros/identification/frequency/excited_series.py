@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.identification import frequency_response
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.measurement import AXES, Measurement
+from rbdyn_ros.identification.frequency import frequency_response
+from rbdyn_ros.identification.frequency.measurement import AXES, Measurement
 from rbdyn_ros.types import Array
 
 MISSING = 0.25  # part of the instants of a record that may be missing

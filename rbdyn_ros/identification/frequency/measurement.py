@@ -13,9 +13,9 @@ from rbdyn_ros.control.linear_controller import LinearController, constant
 from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.identification import frequency_response
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.frequency_response import Response
+from rbdyn_ros.identification.frequency import frequency_response
+from rbdyn_ros.identification.frequency.frequency_response import Response
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.simulation import closed_loop

@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from rbdyn_ros.identification.frequency_response import Response, disk_margin, singular_values
+from rbdyn_ros.identification.frequency.frequency_response import (
+    Response,
+    disk_margin,
+    singular_values,
+)
 from rbdyn_ros.types import Array
 
 COLORS = {"x": "#1f6fb4", "y": "#d9732b"}

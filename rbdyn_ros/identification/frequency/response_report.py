@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.identification.frequency_response import disk_margin, margins
-from rbdyn_ros.identification.measurement import Measurement
+from rbdyn_ros.identification.frequency.frequency_response import disk_margin, margins
+from rbdyn_ros.identification.frequency.measurement import Measurement
 from rbdyn_ros.types import Array
 
 COHERENT = 0.9  # below, a frequency is remarked on

@@ -1,0 +1,1 @@
+"""The frequency response of a loop: its excitation, measurement, margins and pictures."""
