@@ -82,14 +82,14 @@ def _verify(arguments: argparse.Namespace) -> int:
     from rbdyn_ros.evaluation.leaderboard import board, entry, verify
 
     folder = Path(arguments.verify)
-    told = entry.read(folder)
+    recorded = entry.read(folder)
     rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
-    suite = board.suite_of_board(rows, told["quick"])
-    law = verify.controller(told, folder, suite)
-    before = entry.criteria(told)
+    suite = board.suite_of_board(rows, recorded["quick"])
+    law = verify.controller(recorded, folder, suite)
+    before = entry.criteria(recorded)
     cases = [case for row in suite.rows for case in row.cases if case.name in before]
     if not cases:
-        raise ValueError(f"--rows: {told['name']} has none of these rows")
+        raise ValueError(f"--rows: {recorded['name']} has none of these rows")
     now, signal = _measure(law, jobs, cases)
     differing = 0
     for case in cases:
@@ -100,8 +100,8 @@ def _verify(arguments: argparse.Namespace) -> int:
     if signal:
         return _say("interrupted: not every case was measured", SIGNAL + signal)
     if differing:
-        return _say(f"{told['name']}: {differing} of {len(cases)} cases differ", DIFFERS)
-    print(f"{told['name']}: all {len(cases)} cases are equal")
+        return _say(f"{recorded['name']}: {differing} of {len(cases)} cases differ", DIFFERS)
+    print(f"{recorded['name']}: all {len(cases)} cases are equal")
     return DONE
 
 

@@ -22,7 +22,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from rbdyn_ros.evaluation import measures, requirement, yaml_tree
+import yaml
+
+from rbdyn_ros.evaluation import measures, requirement
 from rbdyn_ros.evaluation.scenario import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.schema import check, flat
@@ -94,7 +96,7 @@ def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite
 
     ValueError, with file and key, for what is missing, unknown or out of range.
     """
-    content = yaml_tree.read(path)
+    content = _read_yaml(path)
     _check_keys(content, ("title", "plant", "rows"), str(path))
     rows = content.get("rows")
     if not isinstance(rows, dict) or not rows:
@@ -156,7 +158,7 @@ def _case(
     measure = _measure(whole, where)
     settings = {**_flat(row, "settings", where), **_flat(own, "settings", where)}
     if quick and isinstance(short, dict):
-        settings |= yaml_tree.flat(short)
+        settings |= _dotted(short)
     law = {**_flat(row, "law", where), **_flat(own, "law", where)}
     name = whole["measure"]
     required = _parse_requirements(whole.get("require"), tuple(measure.VALUES), where)
@@ -246,7 +248,7 @@ def _flat(case: dict, key: str, where: str) -> dict:
     value = case.get(key) or {}
     if not isinstance(value, dict):
         raise ValueError(f"{where}.{key} is {value!r}; it must be `name: value` lines")
-    return yaml_tree.flat(value)
+    return _dotted(value)
 
 
 def _check_keys(given: object, known: tuple[str, ...], where: str) -> dict[str, Any]:
@@ -277,3 +279,55 @@ def unit_of(case: Case, name: str) -> str:
         (p.unit for p in (*measures.load(case.measure).SETTINGS, *SCENARIO) if p.name == name),
         "",
     )
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe, and a key that is given twice is an error."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"{key.value} is given twice", problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    """The content of a YAML file. ValueError, with file and line: it cannot be read, is broken, or
+    is no mapping.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: is not a text file in UTF-8") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else path
+        raise ValueError(
+            f"{where}: broken YAML: "
+            f"{getattr(error, 'problem', None) or ' '.join(str(error).split())}"
+        ) from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # such as a date that does not exist, or nesting without end
+        raise ValueError(f"{path}: broken YAML: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: is not a mapping; it must have `title:` and `rows:`")
+    return content
+
+
+def _dotted(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested names as dotted ones: {"a": {"b": 1}} is {"a.b": 1}."""
+    names = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            names |= _dotted(value, f"{prefix}{key}.")
+        else:
+            names[f"{prefix}{key}"] = value
+    return names

@@ -11,7 +11,7 @@ import pytest
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
-from rbdyn_ros.evaluation import margins, metrics, starts
+from rbdyn_ros.evaluation import margins, metrics
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.measures import swing_up
@@ -92,6 +92,17 @@ def test_the_gain_margins_are_those_of_the_theory(measured):
     ).values
     assert values["gain_low"] == pytest.approx(values["theory_low"], rel=0.15)
     assert values["gain_high"] == pytest.approx(values["theory_high"], rel=0.15)
+
+
+def test_a_force_between_its_limits_does_not_decay():
+    """Whatever the tilt does meanwhile; round-off of the limit is no decay."""
+    tilts, force = np.linspace(2e-3, 1e-3, 100), np.full((99, 2), (20.0, 0.0))
+    force[:10, 0] += 4e-15
+    q = np.zeros((100, 6))
+    q[:, 2], q[:, 3] = np.cos(0.5 * tilts), np.sin(0.5 * tilts)
+    run = Rollout(np.arange(100.0), q, np.zeros((100, 5)), force)
+    assert not metrics.decays(run)
+    assert metrics.decays(run._replace(force=force * np.linspace(1.0, 0.9, 99)[:, None]))
 
 
 @pytest.mark.parametrize("way", ("sleeps", "computes"))
@@ -298,16 +309,16 @@ def test_the_region_of_attraction_of_both_forms(measured):
     assert 10.0 < together.values["fraction"] < 60.0
 
 
-@pytest.mark.parametrize("kind", starts.KINDS)
+@pytest.mark.parametrize("kind", swing_up.KINDS)
 def test_a_start_does_not_depend_on_how_many_there_are(kind):
-    many = starts.draw(kind, 3, range(20))
-    np.testing.assert_array_equal(starts.draw(kind, 3, (7, 11)), many[[7, 11]])
+    many = swing_up.draw(kind, 3, range(20))
+    np.testing.assert_array_equal(swing_up.draw(kind, 3, (7, 11)), many[[7, 11]])
     np.testing.assert_allclose(np.linalg.norm(many[:, 2:6], axis=1), 1.0)
     assert np.isfinite(many).all() and not many[:, [0, 1, 6, 7]].any()
 
 
 def test_the_starts_are_drawn_as_they_say():
-    drawn = starts.draw("anywhere", 0, range(2000))
+    drawn = swing_up.draw("anywhere", 0, range(2000))
     k, dk = zip(*(sphere_state.of_state(start[:6], start[6:])[:2] for start in drawn))
     rates = np.linalg.norm(dk, axis=1)
     assert rates.max() <= 3.0 and np.mean(rates < 1.5) == pytest.approx(0.25, abs=0.03)
@@ -316,7 +327,7 @@ def test_the_starts_are_drawn_as_they_say():
         np.arccos(
             [
                 sphere_state.of_state(s[:6], s[6:])[0][2]
-                for s in starts.draw("precessing", 0, range(500))
+                for s in swing_up.draw("precessing", 0, range(500))
             ]
         )
     )

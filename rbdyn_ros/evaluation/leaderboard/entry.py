@@ -136,8 +136,10 @@ def read(folder: Path) -> dict[str, Any]:
             raise ValueError(f"{path} is no entry: {key} is missing, or no {kind.__name__}")
     if not is_name(found["name"]):
         raise ValueError(f"{path} is no entry: its name is {found['name']!r}, not {NAMES}")
-    told = found["fingerprint"]
-    if told != fingerprint({key: value for key, value in found.items() if key != "fingerprint"}):
+    recorded = found["fingerprint"]
+    if recorded != fingerprint(
+        {key: value for key, value in found.items() if key != "fingerprint"}
+    ):
         raise ValueError(f"{path} was changed after it was made: its fingerprint does not fit")
     if found["path"] or any(str(v).startswith(f"{LAW}/") for v in found["parameters"].values()):
         check_files(found, filter(Path.is_file, (folder / LAW).glob("*")))
@@ -149,8 +151,8 @@ def check_files(entry: Mapping[str, Any], paths: Iterable[Path]) -> None:
     than was measured.
     """
     here = {path.name: hash_of(path.read_bytes()) for path in paths}
-    for file, told in entry["files"].items():
-        if here.get(file) != told:
+    for file, recorded in entry["files"].items():
+        if here.get(file) != recorded:
             state = "is not there" if file not in here else "is another one than was measured"
             raise ValueError(f"{entry['name']} has no rank: {file} of the law {state}")
 
@@ -175,11 +177,11 @@ def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
         return why
     if not (known := scores.disciplines(suite, entry["kinds"])):
         return f"{name} is for no discipline; --kind chooses among {', '.join(scores.DISCIPLINES)}"
-    told = {f"{c['row']} {c['label']}".strip(): c.get("asked") for c in entry["cases"]}
+    recorded = {f"{c['row']} {c['label']}".strip(): c.get("asked") for c in entry["cases"]}
     for case in (case for discipline in known for case in scores.cases_of(suite, discipline)):
         if case.name not in found:
             return f"{name} is not complete: {case.name} is not measured; --resume goes on with it"
-        if told[case.name] != asked(case):
+        if recorded[case.name] != asked(case):
             return f"{name} was measured by another suite: {case.name} is another case now"
         if found[case.name].verdict == BROKEN:
             return f"{name} failed at {case.name}: {found[case.name].note}"
