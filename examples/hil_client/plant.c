@@ -3,8 +3,21 @@
 #include <math.h>
 #include <string.h>
 
-/* The numbers of config/pendulum.yaml. */
-static const double CART = 2, ROD = 1, CENTER = 1.2, INERTIA = 0.4801, CART_DAMPING = 0.5, JOINT_DAMPING = 0.005, GRAVITY = 9.81;
+/* The numbers of config/pendulum.yaml; others by compiler options, such as -DPLANT_CART=2.3. */
+#ifndef PLANT_CART
+#define PLANT_CART 2 /* [kg] */
+#endif
+#ifndef PLANT_ROD
+#define PLANT_ROD 1 /* [kg] */
+#endif
+#ifndef PLANT_CENTER
+#define PLANT_CENTER 1.2 /* [m] from the joint to the center of mass */
+#endif
+#ifndef PLANT_INERTIA
+#define PLANT_INERTIA 0.4801 /* [kg m^2] about the center of mass, across the rod */
+#endif
+static const double CART = PLANT_CART, ROD = PLANT_ROD, CENTER = PLANT_CENTER, INERTIA = PLANT_INERTIA;
+static const double CART_DAMPING = 0.5, JOINT_DAMPING = 0.005, GRAVITY = 9.81;
 static const double FORCE_LIMIT = 20; /* [N], of the norm, which the drives can give */
 
 static double dot(const double *a, const double *b, int n)

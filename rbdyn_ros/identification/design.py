@@ -93,7 +93,7 @@ def design(
     plant_numbers.check(names)
     known = plant_numbers.numbers(system)
     size = np.array([plant_numbers.size_of(n, known[n]) for n in names])
-    length = plant_fit.usual_segment(duration)
+    length = min(plant_fit.usual_segment(duration), sine.period)  # the record is one period long
     J = plant_fit.sensitivity(record, system, names, np.repeat(errors, 2), length) * size
     repeated = NORMAL * size * _deviations(J)
     white = repeated * math.sqrt(min(1.0, sine.period / duration))

@@ -13,7 +13,8 @@ from rbdyn_ros.identification import plausibility
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import recording
 
-EVEN = 0.02  # part of the period by which a sample may be early or late
+# parts of the period by which a sample may be early or late: without a note, and at all
+EVEN, JITTER = 0.02, 0.25
 UNIT = 1e-3  # by which the length of a quaternion may differ from 1
 SHORTEST = 10  # samples of a piece
 
@@ -59,7 +60,11 @@ def read(path: Path) -> tuple[list[Record], list[str]]:
         raise ValueError(f"{path}: its force never changes, so it says nothing of the plant")
     try:
         plausibility.check_period(h)
-        even = np.abs(np.diff(t) - h) <= EVEN * h
+        steps = np.diff(t)
+        even = np.abs(steps - h) <= JITTER * h
+        jitter = float(np.abs(steps[even] / h - 1.0).max(initial=0.0))
+        if jitter > EVEN:
+            h = float(np.mean(steps[even]))
         lies, falls = plausibility.fallen(h, q)
         known = np.isfinite(force[:-1]).all(axis=1)
         pieces = []
@@ -73,6 +78,11 @@ def read(path: Path) -> tuple[list[Record], list[str]]:
             "needs a fixed period"
         )
     notes = []
+    if jitter > EVEN:
+        notes.append(
+            f"its rows are {h:g} s apart, and up to {100.0 * jitter:.0f} % of that early or late; "
+            "they are taken as evenly spaced"
+        )
     if gaps := np.count_nonzero(~even):
         notes.append(f"cut at {gaps} gaps or repeated rows in its time")
     if lost := np.count_nonzero(~known):

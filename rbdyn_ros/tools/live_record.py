@@ -30,6 +30,9 @@ def record(
     """The columns (n,) of `duration` [s] of a loop of the control period `period` [s], excited as
     `given`; `reach` is the namespace of the nodes, and how long to wait for them [s].
 
+    States are samples of that period: what a stamp is early or late by, less than half of it, is
+    the clock's.
+
     ValueError; RuntimeError where nobody answers; KeyboardInterrupt, the excitation being off.
     """
     namespace, waiting = reach
@@ -52,7 +55,10 @@ def record(
         q, v, w = (tuple(turn_and_rates[i:j]) for i, j in ((0, 4), (4, 7), (7, 10)))
         velocity, force = unit_quaternion.rotate(q, v)[:2], loop.forces[stamps[newest]]
         rows.append((1e-9 * (stamp - loop.begun), x, y, *q, *velocity, *w, *force))
-    return dict(zip(COLUMNS, np.array(rows).T))
+    columns = dict(zip(COLUMNS, np.array(rows).T))
+    steps = np.maximum(1.0, np.rint(np.diff(columns["t"]) / period))
+    columns["t"] = period * np.concatenate(([0.0], np.cumsum(steps)))
+    return columns
 
 
 def write(draft: Path, columns: dict[str, Array]) -> None:

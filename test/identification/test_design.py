@@ -82,6 +82,12 @@ def test_what_the_motion_cannot_tell_is_predicted():
     assert np.isinf(found.white).all()
 
 
+def test_a_band_whose_period_is_shorter_than_a_segment_is_predicted():
+    found = design.design(*loop_of(), ("cart.mass",), (1.0, 5.0), 60.0)
+    assert found.sine.period < plant_fit.usual_segment(60.0)
+    assert 0.0 < found.white[0] < found.repeated[0] < 0.1
+
+
 def test_a_set_point_beyond_the_rail_leaves_no_room():
     loop, _ = loop_of(reference=(1.5, 0.0))
     with pytest.raises(ValueError, match="there is no room for an excitation"):

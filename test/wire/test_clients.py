@@ -17,6 +17,8 @@ pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings
 
 from rbdyn_ros.cli.gains import design  # noqa: E402
 from rbdyn_ros.control.laws import policy  # noqa: E402
+from rbdyn_ros.identification import excitation, plant_fit  # noqa: E402
+from rbdyn_ros.identification.records import Record  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.parameters import plant_params  # noqa: E402
 from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
@@ -239,6 +241,35 @@ def test_the_plant_in_c_is_the_reduced_pendulum(c):
         k3 = rate(y + h / 2 * k2)
         y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(y + h * k3))
     assert np.concatenate([plant.x, plant.v, plant.k, plant.dk]) == pytest.approx(y, abs=1e-9)
+
+
+def test_a_plant_in_c_with_other_numbers_is_identified(tmp_path, law):
+    """By its states and forces as they are in frames, single precision; the law is that of
+    another plant.
+    """
+    truth = {"cart.mass": 2.3, "rod.center_of_mass": 1.1, "rod.inertia": 0.43}
+    options = [
+        f"-D{n}={v}"
+        for n, v in zip(("PLANT_CART", "PLANT_CENTER", "PLANT_INERTIA"), truth.values())
+    ]
+    other, plant, numbers = library(tmp_path, *options), PlantState(), (ctypes.c_float * 11)()
+    other.plant_lean(ctypes.byref(plant), 0.05)
+    h, sine, states, forces = 0.002, excitation.build(0.5, 5.0, 0.002, 6.0), [], []
+    wave = sine.sample(h)
+    for k in range(6000):
+        other.plant_measure(ctypes.byref(plant), numbers)
+        states.append(np.array(numbers, float))
+        state = State(k * h, states[-1][:6], states[-1][6:])
+        force = law[0].command(k * h, state, np.zeros(2)) + (wave[k % len(wave)], 0.0)
+        forces.append((ctypes.c_float * 2)(*force))
+        other.plant_step(ctypes.byref(plant), forces[-1], h)
+    run = np.array(states)
+    record = Record(h, run[:, :2], run[:, 2:6], run[:, 6:], np.array(forces[:-1], float))
+    fit = plant_fit.fit(
+        [record], spherical_pendulum.build(plant_params(offline_values(FILES[:1])))
+    )
+    for name, value in truth.items():
+        assert fit.values[fit.names.index(name)] == pytest.approx(value, rel=1e-3)
 
 
 def test_what_the_plant_in_c_measures_is_its_motion(c):
