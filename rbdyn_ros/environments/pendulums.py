@@ -129,7 +129,7 @@ class Pendulums:
         if self._pool:
             self._pool.shutdown()
 
-    def state(self, i: int) -> dict[str, Array]:
+    def state(self, i: int) -> dict[str, Any]:
         """Cart x (2,) [m], direction k (3,), rod length [m], set point (2,) [m] of one."""
         block, lane = i // LANES, i % LANES
         plant, rest = (

@@ -104,7 +104,8 @@ def plants(values: dict[str, Any], m: int) -> Array:
     )
     factors = Mismatch(*(1.0 + values[MISMATCH + name] for name in Mismatch._fields))
     actual = scale(declared, factors)
-    inertia, center = actual.rod_inertia, actual.rod_center_of_mass
+    inertia: Any = actual.rod_inertia
+    center: Any = actual.rod_center_of_mass
     numbers = (
         *(actual.cart_mass, actual.cart_damping, actual.rod_mass, center),
         *(inertia[0], inertia[2], actual.joint_damping, actual.gravity),

@@ -112,8 +112,7 @@ class ChangeDetector:
         self._blocks: list[_Block] = []
         self._sums: list[_Sums] = []
         self._cold, self._next = 1, 0.0
-        self._L: Array | None = None
-        self._root: Array | None = None  # S^-1/2
+        self._L = self._root = np.empty(0)  # of (I.7), and S^-1/2; empty: not known yet
         self._factor = 1.0  # by which S is larger than the covariance
         self._delta, self._P = np.zeros(len(NAMES)), np.diag(PRIOR**2)
         self.learned = 0.0
@@ -121,7 +120,7 @@ class ChangeDetector:
     @property
     def learning(self) -> bool:
         """Whether the noise is not known yet."""
-        return self._root is None
+        return not self._root.size
 
     @property
     def _past(self) -> Array:
@@ -161,7 +160,7 @@ class ChangeDetector:
         if inputs is None:
             self._memory = None
             return None
-        if self._L is None:
+        if not self._L.size:
             deviation = innovations.deviations(rows)
             h = float(np.median(np.diff(times)))
             self._L = innovations.gain(self.twin, h, self.settings.forget, deviation)
@@ -176,7 +175,7 @@ class ChangeDetector:
             return None
         self.learned += times[-1] - times[0]
         self._blocks.append(_Block(times[0], inputs, rows[0], *observed))
-        if self._root is None:
+        if self.learning:
             self._learn()
             return None
         self._sums.append(self._sum(*observed))
@@ -215,8 +214,8 @@ class ChangeDetector:
             values, vectors = np.linalg.eigh(covariance)
             self._root = (vectors / np.sqrt(values)) @ vectors.T
             sums = [self._sum(block.nu, block.W) for block in self._blocks]
-            total = sum(s.information for s in sums) + prior
-            delta = np.linalg.solve(total, sum(s.eta for s in sums))
+            total = np.sum([s.information for s in sums], axis=0) + prior
+            delta = np.linalg.solve(total, np.sum([s.eta for s in sums], axis=0))
         scores = np.array([s.eta - s.information @ delta for s in sums])
         known = np.array([s.information for s in sums])
         white = known - known @ np.linalg.inv(total) @ known
@@ -264,7 +263,7 @@ class ChangeDetector:
         """The verdict on an alarm: a change, or nothing that one number explains."""
         blocks = self._blocks[onset:]
         likely = [i for i in np.argsort(-T)[:5] if T[i] > 0.3 * T.max()]
-        fits = [fit for i in likely if (fit := self._fit(NAMES[i], delta[i], blocks))]
+        fits = [fit for i in likely if (fit := self._fit(NAMES[i], float(delta[i]), blocks))]
         fits.sort(key=lambda fit: fit.remains + fit.penalty())
         if not fits or not self._explains(fits[0], onset):
             self.unexplained += now - blocks[0].begin
@@ -299,8 +298,8 @@ class ChangeDetector:
             if found is None:
                 return None
             sums, memory = found
-            eta = sum(s.eta for s in sums)
-            information = sum(s.information for s in sums)
+            eta = np.sum([s.eta for s in sums], axis=0)
+            information = np.sum([s.information for s in sums], axis=0)
             G, known = _weigh(self._past, information)
             if iteration < ITERATIONS:
                 delta = max(LOWEST, delta + ratio * (G @ eta)[i] / known[i])
@@ -313,15 +312,16 @@ class ChangeDetector:
             or not deviation < VAGUEST * least
         ):
             return None
-        return _Fit(name, delta, twin, deviation, remains, count, memory)
+        return _Fit(name, delta, twin, float(deviation), float(remains), count, memory)
 
     def _replay(
         self, twin: Twin, later: float, blocks: list[_Block]
     ) -> tuple[list[_Sums], Memory] | None:
         """The sums of the blocks but the first `SETTLING`, around another plant and delta_0."""
-        memory, end, found = None, math.nan, []
+        memory, end = innovations.start(blocks[0].first), blocks[0].begin
+        found: list[_Sums] = []
         for block in blocks:
-            if memory is None or abs(block.begin - end) > 1e-6:
+            if abs(block.begin - end) > 1e-6:
                 memory = innovations.start(block.first)
             end, slope = (
                 block.begin + block.inputs.h.sum(),
@@ -346,7 +346,7 @@ class ChangeDetector:
             0.25 * (before - fit.remains), 6.0 * math.sqrt(2.0 * count) / self._factor
         ):
             return False
-        information = sum(s.information for s in sums)
+        information = np.sum([s.information for s in sums], axis=0)
         row = _weigh(self._past, information)[0][i]
         parts = np.array([row @ (s.eta - s.information @ d) for s in sums])
         if np.abs(parts).max() > SHARE * abs(parts.sum()):
@@ -359,9 +359,9 @@ class ChangeDetector:
 
     def _alone(self, sums: list[_Sums], i: int) -> tuple[float, float]:
         """The change of a number, and its deviation, from some of the blocks, by (I.10)."""
-        information = sum(s.information for s in sums)
+        information = np.sum([s.information for s in sums], axis=0)
         G, known = _weigh(self._past, information)
-        eta = sum(s.eta for s in sums) - information @ self._delta
+        eta = np.sum([s.eta for s in sums], axis=0) - information @ self._delta
         return (G @ eta)[i] / known[i], known[i] ** -0.5
 
     def _adopt(self, named: list["_Fit"]) -> None:

@@ -197,7 +197,8 @@ def _observe(system, options, tolerance, gain, L, T, rows, seen, M, S, W, J, G, 
 
 
 # kernels of `derivatives`, which `_compiled` puts in their places
-by_state = by_parameters = _observe
+by_state: Any = _observe
+by_parameters: Any = _observe
 
 
 @cache

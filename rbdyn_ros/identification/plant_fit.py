@@ -208,10 +208,11 @@ def _least(
 ) -> Array:
     """The numbers (p,) between the limits that make the squares least. NotFitted."""
     low, high = limits
+    jacobian: Any = problem.jacobian
     solution = least_squares(
         problem.residuals,
         np.clip(start, low + 1e-6, high),
-        problem.jacobian,
+        jacobian,
         bounds=limits,
         x_scale=np.array([size_of(name, v) for name, v in zip(problem.names, start)]),
         loss="soft_l1" if robust else "linear",

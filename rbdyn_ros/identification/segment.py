@@ -58,7 +58,8 @@ def _shoot(system, options, h, tolerance, force, slope, S, J, G, Z, W):
 
 
 # kernels of `derivatives`, which `_compiled` puts in their places
-by_state = by_parameters = _shoot
+by_state: Any = _shoot
+by_parameters: Any = _shoot
 
 
 @cache

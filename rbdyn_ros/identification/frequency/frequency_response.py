@@ -31,7 +31,7 @@ Seiler, A. Packard, P. Gahinet, An introduction to disk margins, IEEE Control Sy
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -144,7 +144,7 @@ def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:
     """Where a function changes its sign between the places of a grid."""
     values = [float(function(place)) for place in grid]
     return [
-        float(brentq(function, a, b))
+        float(cast(float, brentq(function, a, b)))
         for a, b, p, q in zip(grid, grid[1:], values, values[1:])
         if p * q < 0.0
     ]

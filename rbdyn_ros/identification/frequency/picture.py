@@ -29,7 +29,7 @@ def figure(title: str, response: Response, theory: Array | None):
         dots = {"color": color, "marker": ".", "markersize": 4 if i else 6, "linestyle": ""}
         size.loglog(f, abs(L), label=axis, **dots)
         phase.semilogx(f, np.degrees(_turn(L)), **dots)
-        nyquist.plot(L.real, L.imag, **dots)
+        nyquist.plot(np.real(L), np.imag(L), **dots)
         both.loglog(f, abs(S[:, i, i]), color=color, label=f"|S|, {axis}")
         both.loglog(f, abs(T[:, i, i]), color=color, linestyle=":", label=f"|T|, {axis}")
         load.loglog(f, abs(P * S[:, i, i]), color=color, label=axis)
@@ -38,7 +38,7 @@ def figure(title: str, response: Response, theory: Array | None):
         line = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
         size.loglog(f, abs(theory), label="theory", **line)
         phase.semilogx(f, np.degrees(_turn(theory)), **line)
-        nyquist.plot(theory.real, theory.imag, **line)
+        nyquist.plot(np.real(theory), np.imag(theory), **line)
     both.loglog(f, singular_values(S)[:, 0], color=GREY, linewidth=0.8, label="largest σ(S)")
     _frame_nyquist(nyquist, disk_margin(response))
     size.axhline(1.0, color=GREY, linewidth=0.8)
