@@ -71,9 +71,6 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"--impact-law is {law}; it must be one of {known}")
     planned = rows_of.plan(duration, every, step)
-    options = models.Options(impact_law=law, whole_steps=file.whole_steps)
-    with notice(COMPILING):
-        model = model_file.build(file, path, impacts=IMPACTS, options=options)
     composition = arguments.composition or "none"
     if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
         fit = (
@@ -95,6 +92,10 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
             f"{MOST_NUMBERS} numbers; "
             f"take an --every of at least {least:.1g} s"
         )
+    picture = _for_picture(arguments.picture)
+    options = models.Options(impact_law=law, whole_steps=file.whole_steps)
+    with notice(COMPILING):
+        model = model_file.build(file, path, impacts=IMPACTS, options=options)
     return Job(
         file,
         model,
@@ -104,7 +105,7 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
         duration,
         out,
         events,
-        _for_picture(arguments.picture),
+        picture,
     )
 
 
