@@ -50,8 +50,10 @@ def shown():
 
 @pytest.fixture(scope="module")
 def tab(browser, shown):
-    """The page in the browser."""
-    return opened(browser, shown[1].url)
+    """The page in the browser, which would draw on as long as it is open."""
+    made = opened(browser, shown[1].url)
+    yield made
+    made.close()
 
 
 @pytest.fixture
