@@ -55,7 +55,7 @@ def record(
         q, v, w = (tuple(turn_and_rates[i:j]) for i, j in ((0, 4), (4, 7), (7, 10)))
         velocity, force = unit_quaternion.rotate(q, v)[:2], loop.forces[stamps[newest]]
         rows.append((1e-9 * (stamp - loop.begun), x, y, *q, *velocity, *w, *force))
-    columns = dict(zip(COLUMNS, np.array(rows).T))
+    columns: dict[str, Array] = dict(zip(COLUMNS, np.array(rows).T))
     steps = np.maximum(1.0, np.rint(np.diff(columns["t"]) / period))
     columns["t"] = period * np.concatenate(([0.0], np.cumsum(steps)))
     return columns
