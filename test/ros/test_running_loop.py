@@ -1,7 +1,6 @@
 """`bode --over-ros` and `bode BAG` on nodes in processes of their own, in lockstep."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -66,12 +65,14 @@ def _complex(table, name: str):
 def nodes(tmp_path_factory):
     """Simulator and controller that run."""
     folder = tmp_path_factory.mktemp("loop")
-    os.environ.update(alone())  # nodes of other tests do not answer
-    processes = NodeProcesses(LOCKSTEP, folder)
-    processes.start("simulator", arguments=("-p", f"history.directory:={folder}"))
-    processes.start("controller")
-    yield processes
-    processes.end()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in alone().items():  # nodes of other tests do not answer
+            patch.setenv(name, value)
+        processes = NodeProcesses(LOCKSTEP, folder)
+        processes.start("simulator", arguments=("-p", f"history.directory:={folder}"))
+        processes.start("controller")
+        yield processes
+        processes.end()
 
 
 def test_the_loop_of_nodes_that_run_is_that_of_the_theory_and_so_is_its_bag(
