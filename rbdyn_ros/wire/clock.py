@@ -39,9 +39,9 @@ class ClockOffset:
     def restart(self) -> None:
         """Another clock may answer now."""
         self._best: deque[Sample] = deque(maxlen=KEPT)
-        self._line: tuple[int, float, float] | None = (
-            None  # (at [ns], offset there [ns], drift [-])
-        )
+        # (at [ns], offset there [ns], drift [-], uncertainty [ns]): one assignment, as other
+        # threads read it
+        self._line: tuple[int, float, float, float] | None = None
         self._last: Sample | None = None  # the newest sample
 
     def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
@@ -87,25 +87,28 @@ class ClockOffset:
     @property
     def drift(self) -> float:
         """How much faster its clock runs [-]; 0 before it is known."""
-        return self._line[2] if self._line else 0.0
+        line = self._line
+        return line[2] if line else 0.0
 
     @property
     def uncertainty(self) -> float:
-        """The offset's largest possible error [ns]."""
-        return min((sample.delay for sample in self._best), default=0) / 2
+        """The offset's largest possible error [ns]; 0 before the first round trip."""
+        line = self._line
+        return line[3] if line else 0.0
 
     def offset(self, now: int) -> float:
         """Its clock minus ours [ns] at our time `now`; 0 before the first round trip."""
-        if self._line is None:
+        line = self._line
+        if line is None:
             return 0.0
-        at, offset, drift = self._line
+        at, offset, drift, _ = line
         return offset + drift * (now - at)
 
     def ours(self, theirs: int, now: int) -> int:
         """An instant of its clock on our clock [ns]."""
         return round(theirs - self.offset(now))
 
-    def _fit(self) -> tuple[int, float, float]:
+    def _fit(self) -> tuple[int, float, float, float]:
         """Least squares through the samples that did not queue; a constant until they span a
         second.
         """
@@ -116,9 +119,9 @@ class ClockOffset:
         mean_t, mean = sum(t) / len(t), sum(sample.offset for sample in good) / len(good)
         spread = sum((x - mean_t) ** 2 for x in t)
         if t[-1] - t[0] < 4 * INTERVAL:
-            return at, min(good, key=lambda sample: sample.delay).offset, 0.0
+            return at, min(good, key=lambda sample: sample.delay).offset, 0.0, least / 2
         drift = sum((x - mean_t) * (sample.offset - mean) for x, sample in zip(t, good)) / spread
-        return at, mean - drift * mean_t, drift
+        return at, mean - drift * mean_t, drift, least / 2
 
 
 def _tolerance(newest: Sample, now: int) -> float:

@@ -2,6 +2,9 @@
 counted.
 """
 
+import sys
+import threading
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -173,6 +176,35 @@ def test_a_clock_that_leaps_without_silence_is_recognized_at_once(link, leap):
         and figures["jitter_max_ms"] < 1.0
         and figures["delay_max_ms"] < 3.0
     )
+
+
+@pytest.fixture
+def short_slices():
+    """Threads take turns as often as they can."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+def test_figures_are_read_while_frames_come(link, short_slices):
+    """As the bridge's timer does, in another thread than the one that receives."""
+    board, done = Link(100 * MS), threading.Event()
+
+    def receive() -> None:
+        for i in range(1, 3000):
+            exchange(link, board, 300 * MS * i, lambda t: THERE + t)
+        done.set()
+
+    thread = threading.Thread(target=receive)
+    thread.start()
+    read = 0
+    while not done.is_set() and thread.is_alive():
+        figures, read = link.figures(), read + 1
+        assert 0.0 <= figures["clock_uncertainty_ms"] <= 1.5
+    thread.join()
+    assert done.is_set() and read > 100
+    assert link.figures()["accepted"] == 2999
 
 
 # what is held back
