@@ -9,7 +9,9 @@ the kernels that are defined below it have been read.
 
 Numba numbers the files of compiled code 1, 2, …: two processes that compile at once, or before and
 after an edit, would write different machine code under one name, and one would run the other's.
-Here a name follows from what the file holds.
+Here a name follows from what the file holds. One process at a time compiles a kernel: others that
+want it, as the nodes of a first launch or the workers of a campaign do, wait and read what it has
+kept.
 
 Kernels of the running loop are `@hot`: compiled without Numba's runtime. Such a kernel cannot
 allocate (an error when it is compiled), and it does not count references to arrays: two atomic
@@ -19,11 +21,15 @@ array that was never acquired.
 """
 
 import dis
+import errno
+import fcntl
 import functools
 import hashlib
 import inspect
+import os
 import pickle
 import sys
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +38,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numba import types as nb
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
 from rbdyn_ros import kernel_parts
@@ -39,6 +46,11 @@ from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
 
 # Numba takes an option that is missing here from the kernel's first caller.
 _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)
+
+LONGEST_WAIT = (
+    300.0  # [s] for another process that compiles a kernel; then it is compiled here, too
+)
+_turns: list[tuple[int, int]] = []  # (file, byte) of the kernels that this process compiles
 
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
 _FLAGS = int(sys.version_info >= (3, 11))  # [bits] of its argument that are not the name's number
@@ -59,6 +71,7 @@ def kernel(function: Callable[..., Any] | None = None, **options) -> Callable[..
         file.__class__ = _stamped_by(dispatcher, type(file))
         file._load_index = _tolerant(file._load_index, dict)
         file.load = _tolerant(file.load, lambda: None)
+        _compile_in_turn(dispatcher)
     return dispatcher
 
 
@@ -206,6 +219,60 @@ def _save(file, key, data) -> None:
             and path.name not in overloads.values()
         ):
             path.unlink(missing_ok=True)
+
+
+def _compile_in_turn(dispatcher: Dispatcher) -> None:
+    """Let a kernel that the cache does not hold wait until no other process compiles it."""
+    cache, compile_now = dispatcher._cache, dispatcher.compile
+    load = cache.load_overload
+
+    def load_or_wait(signature, context):
+        found = load(signature, context)
+        if found is None and _take_turn(Path(cache._cache_file._index_path)):
+            found = load(signature, context)
+        return found
+
+    def compile_in_turn(signature):
+        with global_compiler_lock:
+            before = len(_turns)
+            try:
+                return compile_now(signature)
+            finally:
+                while len(_turns) > before:
+                    file, byte = _turns.pop()
+                    fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
+
+    cache.load_overload, dispatcher.compile = load_or_wait, compile_in_turn
+
+
+def _take_turn(index: Path) -> bool:
+    """Lock the byte that stands for a kernel in a file beside its cache; whether that was done.
+
+    The lock of a process that ends, however, ends with it.
+    """
+    byte = int(hashlib.sha1(index.name.encode()).hexdigest()[:15], 16)
+    end = time.monotonic() + LONGEST_WAIT
+    try:
+        file = _lock_file(index.parent)
+        while time.monotonic() < end:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+                _turns.append((file, byte))
+                return True
+            except OSError as error:
+                if error.errno not in (errno.EACCES, errno.EAGAIN):
+                    raise
+            time.sleep(0.02)
+    except OSError:  # a folder that cannot be written, or a file system without locks
+        pass
+    return False
+
+
+@functools.cache
+def _lock_file(folder: Path) -> int:
+    """Open the file of the locks, for good: a process that closes it would give up all of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return os.open(folder / "kernels.lock", os.O_RDWR | os.O_CREAT, 0o666)
 
 
 def _ignore(file, stamp) -> None:

@@ -7,11 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from rbdyn_ros.kernel import _globals_read, _hash_compiler, fingerprint, kernel
+from rbdyn_ros.kernel import _globals_read, _hash_compiler, _turns, fingerprint, kernel
 
 ROOT = Path(__file__).parent.parent
 
@@ -307,6 +308,44 @@ def test_two_processes_that_compile_at_once_never_read_the_code_of_the_other(
     ours._save_data(*late.pop())
     assert ours.load("int64") == b"theirs"
     assert ours.load("float64") in (None, b"ours")
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from rbdyn_ros.kernel import kernel
+@kernel
+def slow(x):
+    return {terms}
+if __name__ == "__main__":
+    Path(sys.argv[1]).touch()
+    while not all(Path(name).exists() for name in "ab"):
+        time.sleep(0.001)
+    slow(1.0)
+    print(slow.stats.cache_hits.total())
+"""
+
+
+def test_a_kernel_is_compiled_by_one_process_and_read_by_the_other(tmp_path):
+    """Both begin at once."""
+    terms = " + ".join(f"x ** {k}.5 * (x if x > {k} else -x)" for k in range(60))
+    (tmp_path / "slow.py").write_text(SLOW.format(terms=terms))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "c")}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    command = [sys.executable, "slow.py"]
+    options = dict(cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+    both = [subprocess.Popen([*command, name], **options) for name in "ab"]
+    assert sorted(int(one.communicate()[0]) for one in both) == [0, 1]
+
+
+@pytest.mark.parametrize("why", ("no folder", "no end"))
+def test_a_kernel_that_cannot_wait_is_compiled(cache_files, monkeypatch, why):
+    """Where no file can be locked, or the other process takes too long."""
+    if why == "no folder":
+        monkeypatch.setattr("rbdyn_ros.kernel._lock_file", Mock(side_effect=PermissionError))
+    else:
+        monkeypatch.setattr("rbdyn_ros.kernel.LONGEST_WAIT", 0.0)
+    assert sys.modules["alone"].f(2.0) == 4.0 and not _turns
 
 
 def test_code_of_the_past_is_removed(cache_files, monkeypatch):
