@@ -108,23 +108,19 @@ def ours(contacts: Contacts, start: State, split: bool = False) -> Callable:
     """A measurement of one step [ns] from `start`, after ten steps that let contacts close."""
     system = build(PARAMS._replace(contacts=contacts))
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
-    options, q, v, reaction = (
-        integrator.options(system),
-        start.q.copy(),
-        start.v.copy(),
-        np.zeros(3),
-    )
+    options, reaction = integrator.options(system), np.zeros(3)
 
-    def advance(q, v, n: int) -> None:
-        if integrator.advance(system, options, INPUT, STEP, n, 0.0, q, v, reaction)[0] < n:
+    def advance(state: State, n: int) -> None:
+        if integrator.advance(system, options, INPUT, STEP, n, state, reaction)[0] < n:
             raise ArithmeticError("a step did not converge")
 
-    advance(q, v, 10)
+    begun = State(0.0, start.q.copy(), start.v.copy())
+    advance(begun, 10)
 
     def measure() -> float:
-        a, b = q.copy(), v.copy()
+        state = State(0.0, begun.q.copy(), begun.v.copy())
         before = perf_counter_ns()
-        advance(a, b, BATCH)
+        advance(state, BATCH)
         return (perf_counter_ns() - before) / BATCH
 
     return measure

@@ -52,19 +52,16 @@ def row(stepper, other: Peer | None, rounds: int) -> dict:
         stepper.advance(state.q, state.v, STEP, STEPS)
 
     simple = stepper.name not in ("se3_variational", "tqdl")
-    settings = (
-        stepper.options,
-        rod_on_cart.load(INPUT),
-        (1.0,) if simple else np.ones(1),
-        None if simple else INPUT.sines,
-    )
+    stages = ((1.0,), None) if simple else (np.ones(1), INPUT.sines)
+    loop = derivatives.Loop(*stages, 1e-13, STEP, 0.0)
+    settings = stepper.options, rod_on_cart.load(INPUT), loop
     S, held = np.zeros((STEPS + 1, 11)), derivatives.carried_state(stepper.name)
     S[0, :6], S[0, 6:] = start().q, start().v
     J = {"state": np.zeros((10 * STEPS, 12)), "parameters": np.zeros((10 * STEPS, 10))}
 
     def differentiate(kind: str) -> None:
         kernel = derivatives.compile_steps(stepper.name, kind)
-        kernel(SYSTEM, *settings, 1e-13, STEP, STEPS, 0.0, S, held, J[kind])
+        kernel(SYSTEM, *settings, S, held, J[kind])
 
     differentiate("state")
     differentiate("parameters")

@@ -62,9 +62,8 @@ class Stepper(NamedTuple):
 
     def advance(self, q: Array, v: Array, h: float, n: int) -> bool:
         """n steps of h [s] in place; whether all of them converged."""
-        done, *_ = self.integrator.advance(
-            SYSTEM, self.options, INPUT, h, n, 0.0, q, v, np.zeros(3)
-        )
+        state = State(0.0, q, v)
+        done, *_ = self.integrator.advance(SYSTEM, self.options, INPUT, h, n, state, np.zeros(3))
         return done == n
 
 

@@ -14,7 +14,7 @@ from plants import FORCED, PENDULUM, PLANTS, spinning
 from rbdyn_ros.kernel import bind, hot, inlined, kernel, part
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
-from rbdyn_ros.types import Contacts
+from rbdyn_ros.types import Contacts, State
 
 ROOT = Path(__file__).parent.parent
 VARIATIONAL = ["moser_veselov", "quaternion_midpoint"]
@@ -22,17 +22,9 @@ NAMES = ["rk4", *VARIATIONAL]
 
 
 def arguments(name: str, plant: str, input=FORCED) -> tuple:
-    """(integrator, those of `advance` but for h, n, t)."""
-    integrator, state = select(name), spinning()
-    return (
-        integrator,
-        PLANTS[plant],
-        integrator.options(PLANTS[plant]),
-        input,
-        state.q,
-        state.v,
-        np.zeros(3),
-    )
+    """(integrator, those of `advance` but for h, n)."""
+    integrator, system = select(name), PLANTS[plant]
+    return integrator, system, integrator.options(system), input, spinning(), np.zeros(3)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -40,8 +32,8 @@ def test_every_plant_runs_the_same_compiled_step(name):
     counts = set()
     for plant in PLANTS:
         for input in (FORCED, no_input()):
-            integrator, system, options, input, q, v, reaction = arguments(name, plant, input)
-            integrator.advance(system, options, input, 0.01, 2, 0.0, q, v, reaction)
+            integrator, system, options, input, state, reaction = arguments(name, plant, input)
+            integrator.advance(system, options, input, 0.01, 2, state, reaction)
             counts.add(len(integrator.advance.signatures))
     assert len(counts) == 1
 
@@ -59,10 +51,10 @@ def allocations(advance, n: int) -> int:
 def test_steps_allocate_nothing(name):
     """As many allocations in a hundred thousand steps as in one."""
     _nrt_python.memsys_enable_stats()
-    integrator, system, options, input, q, v, reaction = arguments(name, "cart")
+    integrator, system, options, input, state, reaction = arguments(name, "cart")
     first, one, many = (
         allocations(
-            lambda n: integrator.advance(system, options, input, 1e-3, n, 0.0, q, v, reaction), n
+            lambda n: integrator.advance(system, options, input, 1e-3, n, state, reaction), n
         )
         for n in (1, 1, 100_000)
     )
@@ -82,9 +74,7 @@ def test_steps_with_a_tip_that_bounces_and_comes_to_rest_allocate_nothing(split)
     options = integrator.options(system)
     first, one, many = (
         allocations(
-            lambda n: integrator.advance(
-                system, options, no_input(), 1e-3, n, 0.0, state.q, state.v, np.zeros(3)
-            ),
+            lambda n: integrator.advance(system, options, no_input(), 1e-3, n, state, np.zeros(3)),
             n,
         )
         for n in (1, 1, 5000)
@@ -97,19 +87,19 @@ def test_a_bound_kernel_is_the_kernel(name):
     """The same machine code, so the same bits; nothing is compiled for it where the kernel has
     run.
     """
-    integrator, system, options, input, *start = arguments(name, "cart")
+    integrator, system, options, input, start, force = arguments(name, "cart")
 
     def taken(advance) -> tuple:
-        q, v, reaction = (array.copy() for array in start)
+        q, v, reaction = start.q.copy(), start.v.copy(), force.copy()
         return (
-            advance(system, options, input, 1e-3, 50, 0.0, q, v, reaction),
+            advance(system, options, input, 1e-3, 50, State(0.0, q, v), reaction),
             q.tobytes(),
             v.tobytes(),
             reaction.tobytes(),
         )
 
     found, compiled = taken(integrator.advance), len(integrator.advance.overloads)
-    assert taken(bind(integrator.advance, system, options, input, 0.0, 0, 0.0, *start)) == found
+    assert taken(bind(integrator.advance, system, options, input, 0.0, 0, start, force)) == found
     assert len(integrator.advance.overloads) == compiled
 
 

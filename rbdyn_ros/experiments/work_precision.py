@@ -13,6 +13,7 @@ from rbdyn_ros.experiments.outcome import Outcome, above, below, columns
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
+from rbdyn_ros.types import State
 
 QUESTION = (
     "A rod falls from 10 degrees on a cart of 2 kg and swings for 10 s. How much work does each "
@@ -75,9 +76,9 @@ def _cost(method: str, composition: str, h: float, end, repeats: int) -> Cost:
 
 def _seconds(integrator, system, start, h: float) -> float:
     """Processor time of the run without any rows [s]."""
-    q, v, options = start.q.copy(), start.v.copy(), integrator.options(system)
+    state, options = State(0.0, start.q.copy(), start.v.copy()), integrator.options(system)
     began = time.thread_time()
-    integrator.advance(system, options, no_input(), h, round(DURATION / h), 0.0, q, v, np.zeros(3))
+    integrator.advance(system, options, no_input(), h, round(DURATION / h), state, np.zeros(3))
     return time.thread_time() - began
 
 

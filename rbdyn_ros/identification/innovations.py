@@ -136,20 +136,22 @@ class Memory(NamedTuple):
     W: Array  # (10, p) of (I.8)
 
 
-def _observe(system, options, tolerance, gain, L, T, rows, seen, M, S, W, J, G, V, E, P):
+def _observe(system, options, gain, L, T, steps, room, found):
     """Take n steps; how many succeeded.
 
-    rows (n, 5): h, force and du/dtau; M (n, 11) measurements; S (2, 11) the state and room; W (10,
-    p), V (10, p), J (10, 12), G (10, 10) memory and room; E (n, 10) and P (n, 10, p) innovations
-    and their derivatives.
+    `steps` has rows (n, 5): h, force and du/dtau; `seen` (n,); M (n, 11) measurements. `room` has
+    S (2, 11), the state first; W (10, p) memory; J (10, 12), G (10, 10), V (10, p). `found` is E
+    (n, 10) and P (n, 10, p), innovations and their derivatives.
     """
+    (rows, seen, M), (S, W, J, G, V), (E, P) = steps, room, found
     p = W.shape[1]
     for k in range(len(rows)):
         h, force = rows[k, 0], (gain * rows[k, 1], gain * rows[k, 2])
         load = rod_on_cart.Load(force, ZERO, ZERO, ZERO)
-        if by_state(system, options, load, (1.0,), None, tolerance, h, 1, 0.0, S, None, J) < 1:
+        loop = derivatives.Loop((1.0,), None, options.tolerance, h, 0.0)
+        if by_state(system, options, load, loop, S, None, J) < 1:
             return k
-        by_parameters(system, options, load, (1.0,), None, tolerance, h, 1, 0.0, S, None, G)
+        by_parameters(system, options, load, loop, S, None, G)
         for i in range(10):
             for c in range(p):
                 V[i, c] = 0.0
@@ -222,10 +224,9 @@ def observe(twin: Twin, L: Array, inputs: Inputs, memory: Memory) -> tuple[Array
     rows = np.ascontiguousarray(np.column_stack((inputs.h, inputs.force, slope)))
     S, E, P = np.zeros((2, 11)), np.zeros((n, 10)), np.zeros((n, 10, p))
     S[0] = memory.state
-    room = S, memory.W, np.zeros((10, 12)), np.zeros((10, 10)), np.zeros((10, p)), E, P
-    T = columns(twin)
-    settings = system, options, options.tolerance, twin.gain, L, T
-    if _compiled()(*settings, rows, inputs.seen, inputs.measured, *room) < n:
+    room = S, memory.W, np.zeros((10, 12)), np.zeros((10, 10)), np.zeros((10, p))
+    settings = system, options, twin.gain, L, columns(twin)
+    if _compiled()(*settings, (rows, inputs.seen, inputs.measured), room, (E, P)) < n:
         return None
     memory.state[:] = S[0]
     at = np.flatnonzero(inputs.seen)

@@ -29,18 +29,20 @@ STEPS = 8  # of Gauss and Newton for the state of a segment
 SETTLED = 1e-10  # part of the squares that one more step would take away
 
 
-def _shoot(system, options, h, tolerance, force, slope, S, J, G, Z, W):
+def _shoot(system, options, h, force, slope, room):
     """Step through a segment; how many steps succeeded.
 
-    S (n + 1, 11) states, the first given; Z (n + 1, 10, 10) and W (n + 1, 10, 14) of (I.2), their
-    first given; J (10, 12) and G (10, 10) are room. `slope` (n, 2, 5) is du/dp of `FORCES`.
+    `room` has S (n + 1, 11) states, the first given; J (10, 12) and G (10, 10); Z (n + 1, 10, 10)
+    and W (n + 1, 10, 14) of (I.2), their first given. `slope` (n, 2, 5) is du/dp of `FORCES`.
     """
+    S, J, G, Z, W = room
+    loop = derivatives.Loop((1.0,), None, options.tolerance, h, 0.0)
     for k in range(len(force)):
         load = rod_on_cart.Load((force[k, 0], force[k, 1]), ZERO, ZERO, ZERO)
         pair = S[k : k + 2]
-        if by_state(system, options, load, (1.0,), None, tolerance, h, 1, 0.0, pair, None, J) < 1:
+        if by_state(system, options, load, loop, pair, None, J) < 1:
             return k
-        by_parameters(system, options, load, (1.0,), None, tolerance, h, 1, 0.0, pair, None, G)
+        by_parameters(system, options, load, loop, pair, None, G)
         for i in range(10):
             for j in range(10):
                 Z[k + 1, i, j] = 0.0
@@ -113,9 +115,8 @@ class Segment:
         force = (
             trial.force[steps] + system.cart_damping * self.slope[:, (0, 1), (3, 4)] * trial.fall
         )
-        settings = system, trial.options, self.h, trial.options.tolerance
         room = self.S, self.J, self.G, self.Z, self.W
-        if _compiled()(*settings, force, self.slope, *room) < n:
+        if _compiled()(system, trial.options, self.h, force, self.slope, room) < n:
             return np.full((len(self.at), SEEN), np.nan)
         x, y, z = self._direction(trial.bias)
         size = np.hypot(x, y)

@@ -19,7 +19,7 @@ from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.simulation.history import History
-from rbdyn_ros.types import Array, Input, System
+from rbdyn_ros.types import Array, Input, State, System
 
 # ROS reads the time zero as "not known yet", and a command's zero stamp as "age unknown": no state
 # may have it.
@@ -124,7 +124,7 @@ def _tick(system, options, input, config, drive, state, ring, command):
     t = config.start + steps[0] * config.h
     before = power(system, input, t, q, v)
     done, iterations, residual = advance(  # noqa: F821, by `specialize`
-        system, options, input, config.h, config.steps, t, q, v, state.reaction
+        system, options, input, config.h, config.steps, State(t, q, v), state.reaction
     )
     steps[0] += done
     after = power(system, input, config.start + steps[0] * config.h, q, v)

@@ -50,12 +50,13 @@ def closed_loop():
         rows = []
         for i in range(round(duration / (steps * STEP))):
             t = i * steps * STEP
-            input.force[:] = law.command(t, State(t, q, v), reference)
+            now = State(t, q, v)
+            input.force[:] = law.command(t, now, reference)
             tilt = 2.0 * math.asin(min(1.0, math.hypot(q[3], q[4])))
             rows.append((t, q[0], q[1], tilt, math.hypot(*input.force)))
             if tilt > math.pi / 2:
                 break
-            done, *_ = method.advance(system, options, input, STEP, steps, t, q, v, reaction)
+            done, *_ = method.advance(system, options, input, STEP, steps, now, reaction)
             assert done == steps
         return Run(rows)
 

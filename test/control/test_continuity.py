@@ -36,7 +36,7 @@ def test_a_rod_that_falls_through_from_upright_continues():
         noisy = q + np.concatenate((rng.normal(0.0, 0.002, 2), rng.normal(0.0, 0.003, 4)))
         noisy[2:] /= np.linalg.norm(noisy[2:])
         assert not detector.update(State(i * PERIOD, noisy, v))
-        method.advance(system, options, input, 0.001, 2, i * PERIOD, q, v, np.zeros(3))
+        method.advance(system, options, input, 0.001, 2, State(i * PERIOD, q, v), np.zeros(3))
 
 
 @pytest.mark.parametrize(

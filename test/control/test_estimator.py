@@ -12,6 +12,7 @@ from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.parameters.controller import ObserverOptions
+from rbdyn_ros.types import State
 
 SYSTEM = spherical_pendulum.build(spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005))
 U = (3.0, -2.0)
@@ -35,9 +36,8 @@ class Plant:
     def instant(self, h=0.0):
         """What is measured h [s] later."""
         for _ in range(round(h / 0.001)):
-            self.method.advance(
-                SYSTEM, self.options, self.input, 0.001, 1, self.t, self.q, self.v, np.zeros(3)
-            )
+            state = State(self.t, self.q, self.v)
+            self.method.advance(SYSTEM, self.options, self.input, 0.001, 1, state, np.zeros(3))
         self.t += h
         angles = self.joints.follow(unit_quaternion.matrix(tuple(self.q[2:].tolist())))
         felt = measurements.specific_force(SYSTEM, self.q, self.v, U, 0.3)

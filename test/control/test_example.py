@@ -34,8 +34,8 @@ def test_the_script_of_the_page_ends_upright(installed, capsys):
     )[1]
     names = {}
     exec(script, names)
-    assert abs(names["q"][3:]).max() < 0.01
-    assert abs(names["v"]).max() < 0.05
+    assert abs(names["state"].q[3:]).max() < 0.01
+    assert abs(names["state"].v).max() < 0.05
 
 
 def test_the_law_of_the_page_is_that_of_the_example():

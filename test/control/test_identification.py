@@ -61,7 +61,7 @@ def moved(plant, noise=0.0, delay=0, loss=1.0, duration=3.0, armed=0.0):
         forces.append(np.array((8.0 * math.cos(2.5 * t), 8.0 * math.sin(4.0 * t))))
         pushed += PERIOD * forces[-1]
         input.force[:] = loss * forces[-1 - delay] if t >= armed else 0.0
-        method.advance(system, options, input, 0.001, 2, t, q, v, np.zeros(3))
+        method.advance(system, options, input, 0.001, 2, State(t, q, v), np.zeros(3))
     return m
 
 
@@ -227,8 +227,9 @@ def swung_up(law, plant, start, duration):
     options, input = method.options(system), spherical_pendulum.no_input()
     (_, q, v), since, far = spherical_pendulum.upright(start, 0.3), 0.0, 0.0
     for i in range(round(duration / PERIOD)):
-        input.force[:] = law.command(PERIOD * i, State(PERIOD * i, q, v), np.zeros(2))
-        method.advance(system, options, input, 0.001, 2, PERIOD * i, q, v, np.zeros(3))
+        state = State(PERIOD * i, q, v)
+        input.force[:] = law.command(state.t, state, np.zeros(2))
+        method.advance(system, options, input, 0.001, 2, state, np.zeros(3))
         since = since if math.hypot(*tilt(q, v)[:2]) <= math.radians(2.0) else PERIOD * i
         far = max(far, math.hypot(*q[:2]))
     return since, far

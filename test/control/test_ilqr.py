@@ -41,7 +41,7 @@ def played(law, state, duration=7.0, push=None, system=SYSTEM):
         input.force[:] = law.command(t, State(t, q, v), np.zeros(2))
         phases.append(law.diagnostics()["phase"])
         force, far = max(force, math.hypot(*input.force)), max(far, math.hypot(*q[:2]))
-        done, *_ = method.advance(system, options, input, 0.001, 2, t, q, v, reaction)
+        done, *_ = method.advance(system, options, input, 0.001, 2, State(t, q, v), reaction)
         assert done == 2
         if math.hypot(*tilt(q, v)[:2]) > math.radians(2.0) or math.hypot(*q[:2]) > 0.05:
             since = t + 0.002

@@ -82,7 +82,7 @@ def run(law, start, duration, correct, guess=None, noise=Noise()):
         rows.append(
             (t, lean, math.hypot(*q[:2]), math.hypot(*input.force), away(q, observer.state.q), nis)
         )
-        done, *_ = method.advance(SYSTEM, options, input, 0.001, 2, t, q, v, reaction)
+        done, *_ = method.advance(SYSTEM, options, input, 0.001, 2, State(t, q, v), reaction)
         assert done == 2
     return np.array(rows).T, observer
 

@@ -50,7 +50,7 @@ def settled_on_the_full_rod(law, state, duration, integrator="quaternion_midpoin
         t = i * 0.002
         input.force[:] = law.command(t, State(t, q, v), ORIGIN)
         force, far = max(force, math.hypot(*input.force)), max(far, math.hypot(*q[:2]))
-        done, *_ = method.advance(system, options, input, 0.001, 2, t, q, v, reaction)
+        done, *_ = method.advance(system, options, input, 0.001, 2, State(t, q, v), reaction)
         assert done == 2
         if math.hypot(*tilt(q, v)[:2]) > math.radians(2.0) or math.hypot(*q[:2]) > 0.05:
             since = t + 0.002

@@ -16,6 +16,7 @@ from rbdyn_ros.geometry import unit_quaternion  # noqa: E402
 from rbdyn_ros.mechanics.integrators.select import select  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model  # noqa: E402
 from rbdyn_ros.parameters.plant import plant_params  # noqa: E402
+from rbdyn_ros.types import State  # noqa: E402
 
 START = {"start.tilt": 8.0, "start.azimuth": 30.0, "start.rate": 0.3, "start.precession": 0.2}
 
@@ -50,12 +51,13 @@ def simulate(actions, period, J=None) -> np.ndarray:
     q, v, reaction, seen = start[:6].copy(), start[6:].copy(), np.zeros(3), []
     if J:
         input.disturbance[:] = (J[0] * 1e6, J[1] * 1e6, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.4)
-        stepper.advance(system, numbers, input, 1e-7, 10, 0.0, q, v, reaction)
+        stepper.advance(system, numbers, input, 1e-7, 10, State(0.0, q, v), reaction)
         input.disturbance[:] = 0.0
     for i, action in enumerate(actions):
         force = 20.0 * np.asarray(action)
         input.force[:] = force * min(1.0, 20.0 / max(np.hypot(*force), 1e-300))
-        stepper.advance(system, numbers, input, period / 200, 200, i * period, q, v, reaction)
+        state = State(i * period, q, v)
+        stepper.advance(system, numbers, input, period / 200, 200, state, reaction)
         R = np.array(unit_quaternion.matrix(tuple(q[2:])))
         rate = R @ (v[2], v[3], 0.0)
         seen.append((*q[:2], *R[:, 2], *v[:2], *np.cross(rate, R[:, 2])))

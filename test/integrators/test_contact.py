@@ -313,9 +313,8 @@ def test_open_contacts_change_nothing():
     a, _, _ = fall(far, 1e-2, 5.0)
     system, state = build(Params()), upright(np.pi / 6)
     smooth = select("quaternion_midpoint")
-    smooth.advance(
-        system, smooth.options(system), no_input(), 1e-2, 500, 0.0, state.q, state.v, np.zeros(3)
-    )
+    options = smooth.options(system)
+    smooth.advance(system, options, no_input(), 1e-2, 500, state, np.zeros(3))
     np.testing.assert_allclose(a[-1], np.r_[state.q, state.v], atol=1e-11)
 
 
@@ -351,12 +350,8 @@ def test_the_mean_force_of_an_impact_balances_the_momentum(split):
     options, state, reaction = integrator.options(system), upright(np.pi / 6), np.zeros(3)
     while options.contact.recorded[0] == 0:
         q, v = state.q.copy(), state.v.copy()
-        assert (
-            integrator.advance(
-                system, options, no_input(), 1e-3, 1, 0.0, state.q, state.v, reaction
-            )[0]
-            == 1
-        )
+        done, *_ = integrator.advance(system, options, no_input(), 1e-3, 1, state, reaction)
+        assert done == 1
     momentum = [
         np.array(
             rod_on_cart.center_velocity(

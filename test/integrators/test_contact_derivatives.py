@@ -43,10 +43,10 @@ def before(case):
         "quaternion_midpoint", tolerance=1e-14, max_iterations=50, split_at_impact=split
     )
     start = TILTED if contacts.floor else spherical_pendulum.upright(0.3)
-    options, q, v = method.options(system), start.q.copy(), start.v.copy()
+    options, state = method.options(system), State(0.0, start.q.copy(), start.v.copy())
     input = Input(np.array(force), np.zeros((0, 4)), np.zeros(9))
-    assert method.advance(system, options, input, H, k, 0.0, q, v, np.zeros(3))[0] == k
-    return method, system, options, input, State(k * H, q, v)
+    assert method.advance(system, options, input, H, k, state, np.zeros(3))[0] == k
+    return method, system, options, input, state._replace(t=k * H)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -58,9 +58,8 @@ def test_derivatives_of_a_step_are_those_of_the_stepper(name):
     def flow(xi, system=system, gain=1.0):
         here, memory = moved(state, xi[:10]), options.contact.copy()
         forced = input._replace(force=gain * input.force + xi[10:])
-        arguments = (H, 1, state.t, here.q, here.v, np.zeros(3))
         own = options._replace(contact=memory)
-        assert method.advance(system, own, forced, *arguments)[0] == 1
+        assert method.advance(system, own, forced, H, 1, here, np.zeros(3))[0] == 1
         assert memory.recorded[0] - recorded == impacts
         assert memory.closed.sum() == closed
         return State(state.t + H, here.q, here.v)
@@ -109,17 +108,14 @@ def test_several_steps_through_landing_and_rest():
     exact = np.column_stack((A[:, 5], B[:, 0], C[:, chosen]))
 
     def flow(e):
-        own, q, v = (
-            options._replace(contact=options.contact.copy()),
-            state.q.copy(),
-            state.v.copy(),
-        )
-        v[0] += e[0]
+        own = options._replace(contact=options.contact.copy())
+        after = State(state.t, state.q.copy(), state.v.copy())
+        after.v[0] += e[0]
         contacts = FLOOR._replace(floor_friction=float(0.2 + e[2]), length=PLANT.rod_length)
         forced = input._replace(force=input.force + np.array((e[1], 0.0)))
         plant = system._replace(contacts=contacts)
-        assert method.advance(plant, own, forced, H, 8, state.t, q, v, np.zeros(3))[0] == 8
-        return State(state.t, q, v)
+        assert method.advance(plant, own, forced, H, 8, after, np.zeros(3))[0] == 8
+        return after
 
     numeric = jacobian(flow, np.zeros(3), minus=difference, step=1e-4).value
     np.testing.assert_allclose(exact, numeric, atol=1e-7 * np.abs(numeric).max())

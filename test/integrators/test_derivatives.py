@@ -49,10 +49,10 @@ def somewhere(name: str, fixed: bool) -> State:
 
 def flow(method, system, state, input, h, n, options):
     """The state n steps later, by the stepper itself, also outside of what its check admits."""
-    q, v = state.q.copy(), state.v.copy()
-    done, *_ = method.advance(system, options, input, h, n, state.t, q, v, np.zeros(3))
+    after = State(state.t, state.q.copy(), state.v.copy())
+    done, *_ = method.advance(system, options, input, h, n, after, np.zeros(3))
     assert done == n
-    return State(state.t + n * h, q, v)
+    return after._replace(t=state.t + n * h)
 
 
 def compare(name, composition, params, domain, h, n, state=None):

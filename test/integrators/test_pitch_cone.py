@@ -12,7 +12,9 @@ from rbdyn_ros.experiments import apparatus, pendulum_run
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators import pitch_cone
 from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
+from rbdyn_ros.types import State
 
 inside = st.tuples(
     st.floats(-1.4, 1.4), st.floats(-3.1, 3.1), st.floats(-5.0, 5.0), st.floats(-5.0, 5.0)
@@ -50,9 +52,7 @@ def test_accelerations_are_those_of_the_fixed_rod():
     ends = []
     for sign in (1.0, -1.0):
         q, v = np.array([0.0, 0.0, *Q]), np.array([0.0, 0.0, w[0], w[1], 0.0])
-        select("rk4").advance(
-            system, select("rk4").options(system), no_input(), sign * h, 1, 0.0, q, v, np.zeros(3)
-        )
+        _, q, v = step(select("rk4"), system, State(0.0, q, v), no_input(), sign * h).state
         ends.append(pitch_cone.from_state(tuple(q[2:]), tuple(v[2:])))
     measured = (np.array(ends[0])[2:] - np.array(ends[1])[2:]) / (2.0 * h)
     assert pitch_cone.accelerations(system, *y) == pytest.approx(measured, abs=1e-6)

@@ -42,7 +42,7 @@ def fallen(contacts, h, split, tilt, azimuth, v):
     energy, deepest, steps = [quantities(system, state.q, state.v)[0]], 0.0, round(SECONDS / h)
     for k in range(steps):
         done, _, residual = integrator.advance(
-            system, options, no_input(), h, 1, k * h, state.q, state.v, reaction
+            system, options, no_input(), h, 1, state._replace(t=k * h), reaction
         )
         assert done == 1, f"t = {k * h:.3f} s: {trouble(options.contact) or residual}"
         energy.append(quantities(system, state.q, state.v)[0])

@@ -81,9 +81,7 @@ def test_failure_says_when_and_what_to_do_and_keeps_the_rows_so_far(name):
 def test_failure_between_two_rows_tells_its_own_time():
     integrator, state, h = select("moser_veselov"), spinning(), 0.15
     options = integrator.options(PENDULUM)
-    steps, *_ = integrator.advance(
-        PENDULUM, options, no_input(), h, 1000, 0.0, state.q, state.v, np.zeros(3)
-    )
+    steps, *_ = integrator.advance(PENDULUM, options, no_input(), h, 1000, state, np.zeros(3))
     assert 0 < steps < 1000
     record = run(integrator, PENDULUM, spinning(), no_input(), h, 10, steps + 1)
     assert len(record.t) == 1

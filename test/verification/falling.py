@@ -17,10 +17,8 @@ def fall(
     options, rows, reaction = integrator.options(system), [], np.zeros(3)
     every = every or round(duration / h)
     for k in range(round(duration / h) // every):
-        arrays = state.q, state.v, reaction
-        done, _, residual = integrator.advance(
-            system, options, input, h, every, k * every * h, *arrays
-        )
+        now = state._replace(t=k * every * h)
+        done, _, residual = integrator.advance(system, options, input, h, every, now, reaction)
         assert done == every, (k, done, residual)
         rows.append(np.r_[state.q, state.v])
     return np.array(rows), options.contact, reaction

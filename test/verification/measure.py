@@ -30,11 +30,11 @@ def advanced(
     integrator: Integrator, system: System, state: State, input: Input, h: float, n: int
 ) -> tuple:
     """(q, v, reaction of the last step) n steps of h later; every step has converged."""
-    q, v, reaction = state.q.copy(), state.v.copy(), np.zeros(3)
+    after, reaction = State(state.t, state.q.copy(), state.v.copy()), np.zeros(3)
     options = integrator.options(system)
-    done, _, residual = integrator.advance(system, options, input, h, n, state.t, q, v, reaction)
+    done, _, residual = integrator.advance(system, options, input, h, n, after, reaction)
     assert done == n, f"stopped after {done} of {n} steps with residual {residual}"
-    return q, v, reaction
+    return after.q, after.v, reaction
 
 
 def slopes(steps, errors, floor: float) -> np.ndarray:

@@ -166,7 +166,7 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
     for k in range(round(seconds / fall.h)):
         q = state.q.copy()
         done = integrator.advance(
-            system, options, no_input(), fall.h, 1, k * fall.h, state.q, state.v, reaction
+            system, options, no_input(), fall.h, 1, state._replace(t=k * fall.h), reaction
         )[0]
         if done < 1:
             balance = abs(energy - start - memory.work[0])

@@ -26,7 +26,7 @@ import numpy as np
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.measurements import SIZE, Components, Reading, move
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.integrators.derivatives import compile_steps
+from rbdyn_ros.mechanics.integrators.derivatives import Loop, compile_steps
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.linear import solution
@@ -46,8 +46,8 @@ def predict(system, options, force, h, q, v, P, walk):
     """
     A, J, S, o = np.eye(SIZE), np.empty((_STATE, _STATE + 2)), np.empty((2, 11)), (0.0, 0.0, 0.0)
     S[0, :6], S[0, 6:] = q, v
-    load, tolerance = rod_on_cart.Load(force, o, o, o), options.tolerance
-    if _step(system, options, load, (1.0,), None, tolerance, h, 1, 0.0, S, None, J) != 1:
+    load, loop = rod_on_cart.Load(force, o, o, o), Loop((1.0,), None, options.tolerance, h, 0.0)
+    if _step(system, options, load, loop, S, None, J) != 1:
         return False
     A[:_STATE, :_STATE] = J[:, :_STATE]
     P[:] = A @ P @ A.T

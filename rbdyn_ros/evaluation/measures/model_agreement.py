@@ -69,7 +69,7 @@ def _one(system, method, h: float, settings: dict, rng) -> tuple:
     method.check(system, State(0.0, q, v), input)
     options, reaction, off, norm = method.options(system), np.zeros(3), 0.0, 0.0
     for i in range(steps):
-        done, *_ = method.advance(system, options, input, h, 1, i * h, q, v, reaction)
+        done, *_ = method.advance(system, options, input, h, 1, State(i * h, q, v), reaction)
         if done < 1:
             return math.inf, math.inf
         now = np.concatenate(sphere_state.of_state(q, v))

@@ -172,12 +172,23 @@ vary = stage = write = dual_stages.rk4_stage
 ANEW = 1  # 0 where the stepper remembers more than the state
 
 
-def _steps(system, options, load, weights, sines, tolerance, h, n, t, S, held, J):
-    """Take n steps of size h and write their derivatives; returns how many succeeded.
+class Loop(NamedTuple):
+    """How steps are taken, by any method."""
+
+    weights: Array | tuple[float]  # (s,) fractions of h; (1.0,) and None compile to a plain loop
+    sines: Array | None  # (n, 4) of the `Input`
+    tolerance: float  # relative residual
+    h: float  # [s]
+    t: float  # [s] at the start
+
+
+def _steps(system, options, load, loop, S, held, J):
+    """Take the steps of a loop and write their derivatives; returns how many succeeded.
 
     S (n + 1, 11) has the states q, v: the first is read, the others are written. J (10 n, 12 or
     10) has ten rows a step; where `ANEW` is 0, those of all steps so far.
     """
+    (weights, sines, tolerance, h, t), n = loop, len(S) - 1
     varied, force, state = vary(system, load, S[0])
     f1 = rod_on_cart.sines_at(sines, t)
     for i in range(n):
@@ -315,14 +326,12 @@ def _write(
     S, rows = np.zeros((n + 1, SIZE + 1)), n if _METHODS[name][2] == 1 else 1
     S[0] = np.concatenate(boundary.start(state))
     J = np.zeros((rows * SIZE, _OF_THE_PLANT if kind == _PARAMETERS else SIZE + 2))
-    settings = (options, rod_on_cart.load(input), weights, sines)
-    tolerance = getattr(options, "tolerance", np.inf)
-    t, held = float(state.t), carried_state(name)
-    done = compile_steps(name, kind)(system, *settings, tolerance, h, n, t, S, held, J)
+    loop = Loop(weights, sines, getattr(options, "tolerance", np.inf), h, float(state.t))
+    load, held = rod_on_cart.load(input), carried_state(name)
+    done = compile_steps(name, kind)(system, options, load, loop, S, held, J)
     if done < n:
-        raise ValueError(
-            f"{name} did not converge at t = {t + done * h:g} s; take a smaller h than {h:g} s"
-        )
+        t = loop.t + done * h
+        raise ValueError(f"{name} did not converge at t = {t:g} s; take a smaller h than {h:g} s")
     return S, J.reshape(rows, SIZE, -1)
 
 
@@ -336,9 +345,9 @@ def _by_differences(
     def flow(e: Array) -> Array:
         turn = quaternion.exp(e[2:5])
         q = np.concatenate((S[-1, :2] + e[:2], quaternion.product(S[-1, 2:6], turn)))
-        v, t = S[-1, 6:] + e[5:SIZE], state.t + h * len(J)
-        advance(system, options, input._replace(force=input.force + e[SIZE:]), h, 1, t, q, v, F)
-        return np.concatenate((q, v))
+        after = State(state.t + h * len(J), q, S[-1, 6:] + e[5:SIZE])
+        advance(system, options, input._replace(force=input.force + e[SIZE:]), h, 1, after, F)
+        return np.concatenate((q, after.v))
 
     def difference(a: Array, b: Array) -> Array:
         turn = quaternion.log(quaternion.product(quaternion.conjugate(b[2:6]), a[2:6]))

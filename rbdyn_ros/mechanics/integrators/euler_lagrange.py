@@ -111,13 +111,14 @@ def accelerations(system, load, f, q, w, u):
 
 
 @kernel
-def advance(system, options, input, h, n, t, q, v, reaction):
+def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; returns (steps done, iterations, largest relative
     residual).
 
     It stops where Newton does not converge and where the pitch comes within 4 degrees of the pole
     (residual inf).
     """
+    _, q, v = state
     x, Q, w, u = boundary.read(q, v)
     J, V = pitch_cone.constants(system)
     d, e, dd, de = pitch_cone.from_state(Q, w)

@@ -12,7 +12,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary, discrete_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.types import Array
+from rbdyn_ros.types import Array, Input
 
 ORDER = 2
 SYMMETRIC = True
@@ -60,28 +60,29 @@ def write(system, q, v, state):
 
 
 @kernel
-def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
+def steps(system, options, input, h, n, state, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
     compile to a plain loop.
     """
-    tolerance, max_iterations = options.tolerance, options.max_iterations
+    weights, tolerance, max_iterations = options
+    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     p, P = rod_on_cart.momenta(system, R, w, u)
     f = rod_on_cart.sines_at(sines, t)
-    state = (x, Q, R, p, P, rod_on_cart.torque(system, load, R), rod_on_cart.horizontal(load, f))
+    here = (x, Q, R, p, P, rod_on_cart.torque(system, load, R), rod_on_cart.horizontal(load, f))
     bend = bend_old = 0.125 * vec.dot(w, w)
     iterations, worst = 0, 0.0
     for i in range(n):
-        start, s = state, t + i * h
+        start, s = here, t + i * h
         for j in range(len(weights)):
             hj = h * weights[j]
             s += hj
             f = rod_on_cart.sines_at(sines, s)
             E = discrete_rod.equations(system, 0.0, hj)
             guess = 1.0 - hj * hj * (2.0 * bend - bend_old)
-            state, turn = stage(E, system, load, tolerance, max_iterations, f, state, guess)
+            here, turn = stage(E, system, load, tolerance, max_iterations, f, here, guess)
             bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
             iterations += turn.iterations
             if not turn.error <= tolerance:
@@ -92,19 +93,20 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
         if i == n - 1:
             w, u = rod_on_cart.velocities(system, start[2], start[3], start[4])
             Q0 = start[1]
-            w1, u1 = write(system, q, v, state)
+            w1, u1 = write(system, q, v, here)
             boundary.write_reaction(
-                reaction, rod_on_cart.joint_force(system, load, (Q0, w, u), (state[1], w1, u1), h)
+                reaction, rod_on_cart.joint_force(system, load, (Q0, w, u), (here[1], w1, u1), h)
             )
     return n, iterations, worst
 
 
 @kernel
-def advance(system, options, input, h, n, t, q, v, reaction):
+def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; returns (steps done, iterations, largest relative
     residual).
     """
-    load, weights, sines = rod_on_cart.load(input), options.weights, input.sines
-    if len(weights) == 1 and len(sines) == 0:
-        return steps(system, options, load, (weights[0],), None, h, n, t, q, v, reaction)
-    return steps(system, options, load, weights, sines, h, n, t, q, v, reaction)
+    if len(options.weights) == 1 and len(input.sines) == 0:
+        plain = Options((options.weights[0],), options.tolerance, options.max_iterations)
+        held = Input(input.force, None, input.disturbance)
+        return steps(system, plain, held, h, n, state, reaction)
+    return steps(system, options, input, h, n, state, reaction)

@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.mechanics.pendulum_contact import contact_loop
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
-from rbdyn_ros.types import Array
+from rbdyn_ros.types import Array, Input
 
 ORDER = 2
 SYMMETRIC = True
@@ -36,20 +36,22 @@ class Options(NamedTuple):
 
 
 @hot
-def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
+def steps(system, options, input, h, n, state, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
     compile to a plain loop.
     """
-    tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
+    weights, gamma = options.weights, options.gamma
+    tolerance, max_iterations = options.tolerance, options.max_iterations
+    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
-    state = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
+    here = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
     u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
     bend = bend_old = 0.125 * vec.dot(w, w)
     iterations, worst = 0, 0.0
     for i in range(n):
-        start, s = state, t + i * h
+        start, s = here, t + i * h
         total = (0.0, 0.0, 0.0)
         for j in range(len(weights)):
             hj = h * weights[j]
@@ -58,7 +60,7 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
             E = discrete_rod.equations(system, gamma, hj)
             inputs = maximal_rod.StepInputs(load, u0, u1, gamma, tolerance, max_iterations)
             guess = 1.0 - hj * hj * (2.0 * bend - bend_old)
-            state, turn, impulse = maximal_rod.stage(system, E, inputs, state, guess, None)
+            here, turn, impulse = maximal_rod.stage(system, E, inputs, here, guess, None)
             bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
             iterations += turn.iterations
             if not turn.error <= tolerance:
@@ -67,26 +69,29 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
             worst = max(worst, turn.error)
             total = vec.add(total, impulse)
         boundary.write_reaction(reaction, vec.scale(1.0 / h, total))
-    boundary.write(q, v, state[0], state[1], state[3], state[4])
+    boundary.write(q, v, here[0], here[1], here[3], here[4])
     return n, iterations, worst
 
 
 @hot
-def walk(system, options, contact, input, h, n, t, q, v, reaction):
+def walk(system, options, contact, input, h, n, state, reaction):
     """`advance` for a `contact` whose type tells whether there is anything to touch: None compiles
     the smooth loop alone.
     """
     if contact is not None:
-        return contact_loop.steps(system, options, input, h, n, t, q, v, reaction)
-    load, weights, sines = rod_on_cart.load(input), options.weights, input.sines
-    if len(weights) == 1 and len(sines) == 0:
-        return steps(system, options, load, (weights[0],), None, h, n, t, q, v, reaction)
-    return steps(system, options, load, weights, sines, h, n, t, q, v, reaction)
+        return contact_loop.steps(system, options, input, h, n, state, reaction)
+    o = options
+    if len(o.weights) == 1 and len(input.sines) == 0:
+        one = (o.weights[0],)
+        plain = Options(one, o.tolerance, o.max_iterations, o.gamma, contact, o.split)
+        held = Input(input.force, None, input.disturbance)
+        return steps(system, plain, held, h, n, state, reaction)
+    return steps(system, options, input, h, n, state, reaction)
 
 
 @hot
-def advance(system, options, input, h, n, t, q, v, reaction):
+def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; returns (steps done, iterations, largest relative
     residual).
     """
-    return walk(system, options, options.contact, input, h, n, t, q, v, reaction)
+    return walk(system, options, options.contact, input, h, n, state, reaction)

@@ -160,10 +160,12 @@ def write(system, q, v, x, Q, n, p_n, P):
 
 
 @kernel
-def steps(system, load, attitude, weights, sines, h, n, t, q, v, reaction):
+def steps(system, options, input, h, n, state, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
     compile to a plain loop.
     """
+    weights, attitude = options
+    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     d = (R[0][2], R[1][2], R[2][2])
@@ -204,12 +206,13 @@ def steps(system, load, attitude, weights, sines, h, n, t, q, v, reaction):
 
 
 @kernel
-def advance(system, options, input, h, n, t, q, v, reaction):
+def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
 
     A step so large that (5.2) has no solution stops it: residual nan.
     """
-    load, weights, sines = rod_on_cart.load(input), options.weights, input.sines
-    if len(weights) == 1 and len(sines) == 0:
-        return steps(system, load, options.attitude, (weights[0],), None, h, n, t, q, v, reaction)
-    return steps(system, load, options.attitude, weights, sines, h, n, t, q, v, reaction)
+    if len(options.weights) == 1 and len(input.sines) == 0:
+        plain = Options((options.weights[0],), options.attitude)
+        held = Input(input.force, None, input.disturbance)
+        return steps(system, plain, held, h, n, state, reaction)
+    return steps(system, options, input, h, n, state, reaction)

@@ -16,6 +16,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.types import Input
 
 ORDER = 4
 SYMMETRIC = False
@@ -66,46 +67,46 @@ def move(state, h, rate):
 
 
 @kernel
-def steps(system, load, sines, h, n, t, q, v, reaction):
+def steps(system, input, h, n, state, reaction):
     """`advance` for sines of a type that tells whether there are any: None compiles to a plain
     loop.
     """
+    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
     x, Q, w, u = boundary.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     for i in range(n):
-        state, s = (x, Q, w, u), t + i * h
+        here, s = (x, Q, w, u), t + i * h
         f0 = rod_on_cart.sines_at(sines, s)
         f1 = rod_on_cart.sines_at(sines, s + 0.5 * h)
         f2 = rod_on_cart.sines_at(sines, s + h)
         k1 = rates(system, load, f0, Q, w, u)
-        x1, Q1, w1, u1 = move(state, 0.5 * h, k1)
+        x1, Q1, w1, u1 = move(here, 0.5 * h, k1)
         k2 = rates(system, load, f1, Q1, w1, u1)
-        x2, Q2, w2, u2 = move(state, 0.5 * h, k2)
+        x2, Q2, w2, u2 = move(here, 0.5 * h, k2)
         k3 = rates(system, load, f1, Q2, w2, u2)
-        x3, Q3, w3, u3 = move(state, h, k3)
+        x3, Q3, w3, u3 = move(here, h, k3)
         k4 = rates(system, load, f2, Q3, w3, u3)
         x, Q, w, u = move(
-            move(move(move(state, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4
+            move(move(move(here, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4
         )
         Q = unit_quaternion.normalize(Q)
         if not boundary.finite(x, Q, w, u):
-            boundary.write(q, v, *state)
+            boundary.write(q, v, *here)
             return i, 0, np.inf
         if i == n - 1:
             boundary.write_reaction(
-                reaction, rod_on_cart.joint_force(system, load, state[1:], (Q, w, u), h)
+                reaction, rod_on_cart.joint_force(system, load, here[1:], (Q, w, u), h)
             )
     boundary.write(q, v, x, Q, w, u)
     return n, 0, 0.0
 
 
 @kernel
-def advance(system, options, input, h, n, t, q, v, reaction):
+def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
 
     Only an overflow stops it.
     """
-    load, sines = rod_on_cart.load(input), input.sines
-    if len(sines) == 0:
-        return steps(system, load, None, h, n, t, q, v, reaction)
-    return steps(system, load, sines, h, n, t, q, v, reaction)
+    if len(input.sines) == 0:
+        return steps(system, Input(input.force, None, input.disturbance), h, n, state, reaction)
+    return steps(system, input, h, n, state, reaction)

@@ -180,12 +180,13 @@ def stage(system, options, load, h, forces, state, guess, work):
 
 
 @kernel
-def advance(system, options, input, h, n, t, q, v, reaction):
+def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; returns (steps done, iterations, largest relative
     residual).
 
     A step that turns the rod by pi rad or more stops it: residual inf, and the state before it.
     """
+    t, q, v = state
     x, Q, w, u = boundary.read(q, v)
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
     work = np.empty((6, 6)), np.empty((11, 11)), np.empty(11)
@@ -195,17 +196,17 @@ def advance(system, options, input, h, n, t, q, v, reaction):
         Q, rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u)
     )
     guess = ((w, V), u, (0.0, 0.0, 0.5 * system.rod_mass * system.gravity))
-    state, iterations, worst = (x, Q, w, u), 0, 0.0
+    here, iterations, worst = (x, Q, w, u), 0, 0.0
     for i in range(n):
-        start, s = state, t + i * h
+        start, s = here, t + i * h
         for j in range(weights.shape[0]):
             hj = h * weights[j]
             s += hj
             u0 = u1
             if sines.shape[0] > 0:
                 u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s))
-            state, guess, count, error = stage(
-                system, options, load, hj, (u0, u1), state, guess, work
+            here, guess, count, error = stage(
+                system, options, load, hj, (u0, u1), here, guess, work
             )
             iterations += count
             if not abs(hj) * vec.size(guess[0][0]) < math.pi:
@@ -216,7 +217,7 @@ def advance(system, options, input, h, n, t, q, v, reaction):
             worst = max(worst, error)
         if i == n - 1:
             boundary.write_reaction(
-                reaction, rod_on_cart.joint_force(system, load, start[1:], state[1:], h)
+                reaction, rod_on_cart.joint_force(system, load, start[1:], here[1:], h)
             )
-    boundary.write(q, v, *state)
+    boundary.write(q, v, *here)
     return n, iterations, worst

@@ -18,8 +18,8 @@ _OVERLAP = 1e-6  # [m] a smaller one is closed, not overlapping
 
 
 class Integrator(NamedTuple):
-    """A stepper with its numbers: `advance(system, options(system), input, h, n, t, q, v,
-    reaction)`.
+    """A stepper with its numbers: `advance(system, options(system), input, h, n, state, reaction)`
+    takes n steps of h [s] from the time of the state, in place.
     """
 
     name: str

@@ -17,11 +17,11 @@ def step(integrator: Integrator, system: System, state: State, input: Input, h: 
     ValueError if an array has another shape than in `types`, or if the method does not apply.
     """
     input = boundary.accept(input)
-    (q, v), reaction = boundary.start(state), np.zeros(3)
+    after, reaction = State(float(state.t), *boundary.start(state)), np.zeros(3)
     integrator.check(system, state, input)
     options = integrator.options(system)
     done, iterations, residual = integrator.advance(
-        system, options, input, float(h), 1, float(state.t), q, v, reaction
+        system, options, input, float(h), 1, after, reaction
     )
     t = state.t + h if done == 1 else state.t
-    return Step(State(t, q, v), reaction, iterations, residual, done == 1)
+    return Step(after._replace(t=t), reaction, iterations, residual, done == 1)

@@ -103,12 +103,13 @@ def accelerations(system, load, f, q, w, u):
 
 
 @kernel
-def advance(system, options, input, h, n, t, q, v, reaction):
+def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
 
     The cart follows below the centre of mass, which this model keeps where it is. A step whose
     numbers grow beyond all bounds stops it: residual nan, and the state before that step.
     """
+    _, q, v = state
     x, Q, w, u = boundary.read(q, v)
     load, c = rod_on_cart.load(input), (0.0, 0.0, system.center)
     c_s = unit_quaternion.rotate(Q, c)

@@ -31,7 +31,7 @@ from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import STICK
 from rbdyn_ros.numerics.dual import load, store, value
-from rbdyn_ros.types import Array, Input, System
+from rbdyn_ros.types import Array, Input, State, System
 
 STUCK, SLIDING, SMOOTH, OPEN = range(4)  # what holds at a contact; SMOOTH: without friction
 # The inputs: xi 0 to 9, the force 10 11, the parameters 12 to 23, the length of the part 24, and
@@ -249,7 +249,7 @@ def step(
     """
     c, C = options.contact, system.contacts
     before, q, v = c.copy(), start[:6].copy(), start[6:].copy()
-    done, *_ = advance(system, options, input, h, 1, t, q, v, np.zeros(3))
+    done, *_ = advance(system, options, input, h, 1, State(t, q, v), np.zeros(3))
     if done < 1:
         raise ValueError(f"the step at t = {t:g} s failed; take a smaller h than {h:g} s")
     impacts = c.events[before.recorded[0] : c.recorded[0]]

@@ -40,7 +40,7 @@ _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0, 0.0, 0.0)
 
 
 @part
-def steps(system, options, input, h, n, t, q, v, reaction):
+def steps(system, options, input, h, n, state, reaction):
     """`advance` with contacts: what is far away costs a comparison, closed contacts join the step
     (`contact_step`).
 
@@ -49,11 +49,11 @@ def steps(system, options, input, h, n, t, q, v, reaction):
     """
     tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
     C, c, split = system.contacts, options.contact, options.split == 1
-    load, sines = rod_on_cart.load(input), input.sines
+    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
-    state = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
+    here = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
     u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
     E = discrete_rod.equations(system, gamma, h)
     bend = bend_old = 0.125 * vec.dot(w, w)
@@ -62,7 +62,7 @@ def steps(system, options, input, h, n, t, q, v, reaction):
     contact_state.record_failure(c, contact_state.NONE, 0)
     contact_state.begin(c, q, v, n * h)
     for i in range(n):
-        start, s = state, t + i * h
+        start, s = here, t + i * h
         now = s - c.since[0]
         recorded, done, free = c.recorded[0], c.work[0], clear.cart >= 0.0
         u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
@@ -75,12 +75,12 @@ def steps(system, options, input, h, n, t, q, v, reaction):
         count = 0
         if not free:
             remember(C, c)
-            count = contact_step.hold(C, c, h, now, state)
+            count = contact_step.hold(C, c, h, now, here)
         if count == 0:
-            new, turn, impulse = maximal_rod.stage(system, E, inputs, state, guess, None)
+            new, turn, impulse = maximal_rod.stage(system, E, inputs, here, guess, None)
             error = turn.error
         else:
-            new, turn, impulse, error = contact_step.solve(m, E, now, state, guess)
+            new, turn, impulse, error = contact_step.solve(m, E, now, here, guess)
         met = False
         if not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
             met = error <= tolerance and split_step.deepest_penetration(C, c, now + h, new) >= 0
@@ -90,19 +90,19 @@ def steps(system, options, input, h, n, t, q, v, reaction):
         if error <= tolerance and count > 0 and not (met and split):
             split_step.take(c, h)
             touched = True
-        state, fails = new, not error <= tolerance
+        here, fails = new, not error <= tolerance
         if met and not split:
-            state, impulse, ok = mend(m, E, now, new, impulse)
+            here, impulse, ok = mend(m, E, now, new, impulse)
             touched, fails = True, not ok
         if met and split or fails and (met or count > 0) and not split:
             if not split:
                 forget(C, c, recorded, done, free)
-            state, turn, impulse, error, touched = split_step.step(m, h, start, guess, now)
+            here, turn, impulse, error, touched = split_step.step(m, h, start, guess, now)
             fails = not error <= tolerance
             touched, clear = True, _UNKNOWN
         if fails and (met or count > 0):
             forget(C, c, recorded, done, free)
-            state, turn, impulse, error = step(m, E, start, guess, now)
+            here, turn, impulse, error = step(m, E, start, guess, now)
             touched, clear = True, _UNKNOWN
         bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
         iterations += turn.iterations
@@ -114,7 +114,7 @@ def steps(system, options, input, h, n, t, q, v, reaction):
             contact_state.account(C, c, h)
         worst = max(worst, error)
         boundary.write_reaction(reaction, vec.scale(1.0 / h, impulse))
-    boundary.write(q, v, state[0], state[1], state[3], state[4])
+    boundary.write(q, v, here[0], here[1], here[3], here[4])
     return n, iterations, worst
 
 
