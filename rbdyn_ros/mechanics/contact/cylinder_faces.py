@@ -114,11 +114,11 @@ def between(a, b, t):
 
 
 @part
-def offer_point(m, i, j, number, w, on_j, rho, limit, is_end):
-    """Write down point w of shape i, where that is rounded by rho, on the face of j; `on_j` =
-    (point, normal n). How many that is.
+def offer_point(m, i, j, number, on_i, on_j, limit, is_end):
+    """Write down the point of shape i and the radius rho of the shape there, `on_i` = (w, rho), on
+    the face of j, `on_j` = (point, normal n). How many that is.
     """
-    n = on_j[1]
+    (w, rho), n = on_i, on_j[1]
     gap = vec.dot(n, vec.sub(w, on_j[0]))
     if gap >= limit:
         return 0
@@ -142,17 +142,17 @@ def on_face(m, i, j, axis, n, limit, is_end):
     up = vec.dot(n, z)
     down = vec.axpy(up, z, vec.scale(-1.0, n))
     lean, on_j = vec.norm(down), (face_point(m, j, axis, n), n)
-    down = vec.unit(down, get(rows, i, c.AXES))
+    down, rho = vec.unit(down, get(rows, i, c.AXES)), r * lean
     if abs(up) < STANDS:
         rim = vec.axpy(r, down, center)
         a, b = vec.axpy(-h, z, rim), vec.axpy(h, z, rim)
         low, high = clip(m, j, axis, a, b)
         if low > high:
             return 0
-        found = offer_point(m, i, j, first, between(a, b, low), on_j, r * lean, limit, is_end)
+        found = offer_point(m, i, j, first, (between(a, b, low), rho), on_j, limit, is_end)
         if high > low:
             w = between(a, b, high)
-            found += offer_point(m, i, j, first + 1, w, on_j, r * lean, limit, is_end)
+            found += offer_point(m, i, j, first + 1, (w, rho), on_j, limit, is_end)
         return found
     found = 0
     if lean < FLAT:
@@ -170,7 +170,7 @@ def on_face(m, i, j, axis, n, limit, is_end):
                 x, y = vec.dot(down, get(rows, i, c.AXES)), vec.dot(down, get(rows, i, c.AXES + 3))
                 turned = 0.5 + 0.5 * atan2(y, x) / pi
                 number = first + LOWEST_AT_END + int(SECTORS * turned) % SECTORS
-            found += offer_point(m, i, j, number, w, on_j, r * lean, limit, is_end)
+            found += offer_point(m, i, j, number, (w, rho), on_j, limit, is_end)
     return found
 
 
@@ -224,8 +224,8 @@ def disk_and_rectangle(m, i, j, axis, n, limit, is_end):
             p = vec.axpy(r if corner % 2 == 0 else -r, side, end)
             low, high = clip(m, other, k, p, p)
             if low <= high:
-                w = onto(p, on_i, on_j)
-                found += offer_point(m, i, j, first + FIRST + corner, w, on_j, 0.0, limit, is_end)
+                number, w = first + FIRST + corner, onto(p, on_i, on_j)
+                found += offer_point(m, i, j, number, (w, 0.0), on_j, limit, is_end)
     if shapes[other, c.SHAPE] == c.PLANE_SHAPE:
         return found
     e, f = (k + 1) % 3, (k + 2) % 3
@@ -238,10 +238,10 @@ def disk_and_rectangle(m, i, j, axis, n, limit, is_end):
         if low <= high:
             number = first + CORNERS + 2 * edge
             w = onto(between(a, b, low), on_i, on_j)
-            found += offer_point(m, i, j, number, w, on_j, 0.0, limit, is_end)
+            found += offer_point(m, i, j, number, (w, 0.0), on_j, limit, is_end)
             if high < 1.0:  # else the next edge begins there
                 w = onto(between(a, b, high), on_i, on_j)
-                found += offer_point(m, i, j, number + 1, w, on_j, 0.0, limit, is_end)
+                found += offer_point(m, i, j, number + 1, (w, 0.0), on_j, limit, is_end)
         u, v = vec.scale(-1.0, v), u
     return found
 
@@ -272,7 +272,7 @@ def lens(m, i, j, axis, n, limit, is_end):
         x = low if corner == 0 else high if corner == 1 else at
         y = 0.0 if corner < 2 else side if corner == 2 else -side
         w = onto(vec.axpy(x, u, vec.axpy(y, v, on_j[0])), on_i, on_j)
-        found += offer_point(m, i, j, first + corner, w, on_j, 0.0, limit, is_end)
+        found += offer_point(m, i, j, first + corner, (w, 0.0), on_j, limit, is_end)
     return found
 
 
@@ -314,7 +314,7 @@ def lines(m, i, j, best, limit, is_end):
         for k in range(2 if low <= high else 0):
             w = vec.axpy(low if k == 0 else high, a, p)
             on_j = vec.axpy(vec.dot(vec.sub(w, q), b), b, q), n
-            found += offer_point(m, i, j, first + k, w, on_j, rho, limit, is_end)
+            found += offer_point(m, i, j, first + k, (w, rho), on_j, limit, is_end)
         return found
     s, t = nearest(cosine, vec.dot(a, r), vec.dot(b, r), half_a, half_b)
     w, on_j = vec.axpy(s, a, p), (vec.axpy(t, b, q), n)
@@ -323,4 +323,4 @@ def lines(m, i, j, best, limit, is_end):
     if apart > 0.0 and vec.size(off) > BESIDE:
         return 0
     number = first + (3 if is_end else 2)
-    return offer_point(m, i, j, number, w, on_j, rho, limit, is_end)
+    return offer_point(m, i, j, number, (w, rho), on_j, limit, is_end)

@@ -61,8 +61,8 @@ def shape_gap(m, k, x, R, before):
     A, B = pose(m, integers[k, c.A], x, R), pose(m, integers[k, c.B], x, R)
     p, n, size = get(pairs, k, c.CA), get(pairs, k, c.CB), pairs[k, c.SIZE]
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
-    kind = integers[k, c.KIND]
-    return cylinders.gap(arena.geoms(m), kind, i, j, feature, A, B, p, n, size, before)
+    pair = features.Candidate(integers[k, c.KIND], i, j, feature, p, n, size)
+    return cylinders.gap(arena.geoms(m), pair, A, B, before)
 
 
 @part

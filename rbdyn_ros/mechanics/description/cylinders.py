@@ -36,33 +36,34 @@ FOUND = 1e-9  # [rad]: the next iteration would turn by its square
 
 
 @part
-def gap(geoms, kind, i, j, feature, A, B, p, n, size, before):
+def gap(geoms, pair, A, B, before):
     """As `features.gap`, of candidates of all kinds."""
+    kind, i, j, feature, p, n, size = pair
     if kind < LATERAL:
-        return features.gap(geoms, kind, i, j, feature, A, B, p, n, size, before)
+        return features.gap(geoms, pair, A, B, before)
     if feature & SWAPPED:
-        g, N, point = from_cylinder(
-            geoms, kind, j, i, feature, B, A, size, vec.scale(-1.0, before)
-        )
+        swapped = features.Candidate(kind, j, i, feature, p, n, size)
+        g, N, point = from_cylinder(geoms, swapped, B, A, vec.scale(-1.0, before))
         return g, vec.scale(-1.0, N), point
-    return from_cylinder(geoms, kind, i, j, feature, A, B, size, before)
+    return from_cylinder(geoms, pair, A, B, before)
 
 
 @part
-def from_cylinder(geoms, kind, i, j, feature, A, B, size, before):
+def from_cylinder(geoms, pair, A, B, before):
     """(g, N out of b, the point that touches) of the features of cylinder i and of shape j."""
-    x, axes = features.placed(geoms, i, A)
-    y, others = features.placed(geoms, j, B)
+    kind, i, j, feature, _, _, size = pair
+    a, b = features.placed(geoms, i, A), features.placed(geoms, j, B)
+    (x, axes), (y, others) = a, b
     is_round, closed = feature & ROUND != 0, vec.size(before) > 0.0
     out = before if closed else vec.sub(x, y)
     if kind == LATERAL:
-        found = sides(geoms, i, j, feature, x, axes, y, others, out)
+        found = sides(geoms, i, j, feature, a, b, out)
     elif kind == RIM_FACE:
-        found = rim_on_face(geoms, i, j, feature, x, axes, y, others, out)
+        found = rim_on_face(geoms, i, j, feature, a, b, out)
     elif kind == RIM_LINE:
-        found = rim_and_line(geoms, i, j, feature, x, axes, y, others, out)
+        found = rim_and_line(geoms, i, j, feature, a, b, out)
     else:
-        found = rims(geoms, i, j, feature, x, axes, y, others, out)
+        found = rims(geoms, i, j, feature, a, b, out)
     p_a, p_b, N, depth, over = found
     g, point = depth - size, vec.axpy(geoms[j, RHO], N, p_b)
     if closed:
@@ -134,10 +135,11 @@ def line_of(geoms, j, is_round, x, axes, along, signs):
 
 
 @inlined
-def sides(geoms, i, j, feature, x, axes, y, others, out):
+def sides(geoms, i, j, feature, at_i, at_j, out):
     """Nearest points of the side of cylinder i and of the side of another or an edge (number:
-    twice its axis, and the bit of `features.edge`).
+    twice its axis, and the bit of `features.edge`); both are at (x, axes).
     """
+    (x, axes), (y, others) = at_i, at_j
     z, r, half, is_round = axes[2], geoms[i, HALF], geoms[i, HALF + 2], feature & ROUND != 0
     along = feature // 8
     b = features.axis(others, along)
@@ -159,8 +161,9 @@ def sides(geoms, i, j, feature, x, axes, y, others, out):
 
 
 @inlined
-def rim_on_face(geoms, i, j, feature, x, axes, y, others, out):
+def rim_on_face(geoms, i, j, feature, at_i, at_j, out):
     """The lowest point of a rim over a face (number: 3 end + axis of the face)."""
+    (x, axes), (y, others) = at_i, at_j
     face, top = feature // 4 % 3, 1.0 if feature // 12 == 1 else -1.0
     N = toward(features.axis(others, face), out)
     height, u = features.lowest(axes, geoms[i, HALF], N)
@@ -180,13 +183,14 @@ def rim_on_face(geoms, i, j, feature, x, axes, y, others, out):
 
 
 @inlined
-def rim_and_line(geoms, i, j, feature, x, axes, y, others, out):
+def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
     """Nearest points of a rim and an edge or the side of a cylinder (number: 12 (2 end + branch)
     + 4 axis of the edge + signs).
 
     Newton's method for the point p = c + r e of the rim, e' = tau:
     tau . D = 0, D = P (p - m), P = 1 - b b^T.
     """
+    (x, axes), (y, others) = at_i, at_j
     z, r, number = axes[2], geoms[i, HALF], feature // 4
     along, end, branch = number // 4 % 3, number // 24, number // 12 % 2
     is_round, b = feature & ROUND != 0, features.axis(others, along)
@@ -230,10 +234,11 @@ def rim_and_line(geoms, i, j, feature, x, axes, y, others, out):
 
 
 @inlined
-def rims(geoms, i, j, feature, x, axes, y, others, out):
+def rims(geoms, i, j, feature, at_i, at_j, out):
     """Nearest points of two rims (number: 4 end of i + 2 end of j + branch), by Newton's method:
     tau_1 . D = tau_2 . D = 0, D = p_1 - p_2.
     """
+    (x, axes), (y, others) = at_i, at_j
     number, z, r, f = feature // 4, axes[2], geoms[i, HALF], geoms[j, HALF]
     c = vec.axpy((1.0 if number & 4 else -1.0) * geoms[i, HALF + 2], z, x)
     d = vec.axpy((1.0 if number & 2 else -1.0) * geoms[j, HALF + 2], others[2], y)

@@ -24,11 +24,13 @@ is the rim to 2 f^2 r/w.
 """
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.types import Vector
 
 BALL_ON_BOX, BOX_ON_BALL, EDGES, RIM, BALL_ON_CYLINDER, CYLINDER_ON_BALL = (
     np.int64(i) for i in range(2, 8)
@@ -47,6 +49,18 @@ PARALLEL = 1e-12  # of sin^2 between edges
 SHALLOW = 1e-7
 SKEW = 0.05  # of sin^2 between edges
 CONE = 1e-6  # [rad] by which a normal may leave its cone
+
+
+class Candidate(NamedTuple):
+    """A feature of shape i of body a and one of shape j of body b, which may touch."""
+
+    kind: int
+    i: int  # rows of `geoms`
+    j: int
+    feature: int
+    p: Vector  # the corner in its body [m]
+    n: Vector  # the normal of a plane in b
+    size: float  # rho_a + rho_b, or n . s [m]
 
 
 @inlined
@@ -69,37 +83,37 @@ def placed(geoms, i, pose):
 
 
 @part
-def gap(geoms, kind, i, j, feature, A, B, p, n, size, before):
-    """(g, N out of b, the point that touches) of a candidate between shape i of a and j of b.
+def gap(geoms, pair, A, B, before):
+    """(g, N out of b, the point that touches) of a candidate.
 
-    A, B: (x, R) of the bodies; p: the corner in its body, n: normal of a plane in b, size:
-    rho_a + rho_b, or n . s. before: 0, or the normal at the start of a step in which the contact
-    is closed. It stays on that face, and edges cross each other, until the end of the step, also
-    where they leave each other's extent.
+    A, B: (x, R) of the bodies. before: 0, or the normal at the start of a step in which the
+    contact is closed. It stays on that face, and edges cross each other, until the end of the
+    step, also where they leave each other's extent.
     """
+    kind, i, j, feature, p, n, size = pair
     if kind == EDGES:
         return edges(geoms, i, j, feature, A, B, size, before)
     if kind == RIM:
         return rim(geoms, i, feature, A, B, n, size)
     if kind == BALL_ON_BOX or kind == BALL_ON_CYLINDER:
         center = vec.add(A[0], vec.matvec(A[1], p))
-        x, axes = placed(geoms, j, B)
-        ball = kind == BALL_ON_BOX
-        s, N = distance(geoms, ball, j, i, feature, x, axes, A[1], center, MARGIN, before)
+        ball, at = kind == BALL_ON_BOX, placed(geoms, j, B)
+        s, N = distance(geoms, ball, j, at, (i, feature, A[1]), center, MARGIN, before)
         return s - size, N, vec.axpy(-geoms[i, RHO], N, center)
     center = vec.add(B[0], vec.matvec(B[1], p))
-    x, axes = placed(geoms, i, A)
-    ball, back = kind == BOX_ON_BALL, vec.scale(-1.0, before)
-    s, N = distance(geoms, ball, i, j, feature, x, axes, B[1], center, -MARGIN, back)
+    ball, at, back = kind == BOX_ON_BALL, placed(geoms, i, A), vec.scale(-1.0, before)
+    s, N = distance(geoms, ball, i, at, (j, feature, B[1]), center, -MARGIN, back)
     N = vec.scale(-1.0, N)
     return s - size, N, vec.axpy(geoms[j, RHO], N, center)
 
 
 @inlined
-def distance(geoms, is_box, i, j, feature, x, axes, R, center, margin, before):
-    """(s, N) of a point from shape i at x with its axes; feature >= 0: it is that sharp corner of
-    shape j, whose body has R; of a cylinder only `TIP` is asked for.
+def distance(geoms, is_box, i, at, corner, center, margin, before):
+    """(s, N) of a point from shape i, which is at (x, axes); corner = (j, feature, R): where
+    feature >= 0 it is that sharp corner of shape j, whose body has R; of a cylinder only `TIP` is
+    asked for.
     """
+    (x, axes), (j, feature, R) = at, corner
     p, half = vec.matvec(axes, vec.sub(center, x)), three(geoms, i, HALF)
     if not is_box and feature == TIP and vec.size(before) > 0.0:
         s, N = side_distance(p, half, vec.matvec(axes, before))

@@ -54,15 +54,13 @@ class Touch(NamedTuple):
 def touch(pairs, i, q):
     """The Touch of candidate i at q (n, 7)."""
     A, B, p, n = place(q, pairs.a[i]), place(q, pairs.b[i]), vector(pairs.p, i), vector(pairs.n, i)
-    center = vec.add(A[0], body.turned(A[1], p))
-    if pairs.kind[i] > BALLS:
-        gap, N, point = cylinders.gap(
-            pairs.geoms, pairs.kind[i], pairs.shapes[i, 0], pairs.shapes[i, 1], pairs.shapes[i, 2],
-            (A[0], unit_quaternion.matrix(A[1])), (B[0], unit_quaternion.matrix(B[1])),
-            p, n, pairs.size[i], (0.0, 0.0, 0.0),
-        )  # fmt: skip
+    center, kind, shapes = vec.add(A[0], body.turned(A[1], p)), pairs.kind[i], pairs.shapes[i]
+    if kind > BALLS:
+        pair = features.Candidate(kind, shapes[0], shapes[1], shapes[2], p, n, pairs.size[i])
+        at_a, at_b = (A[0], unit_quaternion.matrix(A[1])), (B[0], unit_quaternion.matrix(B[1]))
+        gap, N, point = cylinders.gap(pairs.geoms, pair, at_a, at_b, (0.0, 0.0, 0.0))
         return _touch(gap, N, point, A, B)
-    if pairs.kind[i] == FACE:
+    if kind == FACE:
         N = body.turned(B[1], n)
         gap = vec.dot(N, vec.sub(center, B[0])) - pairs.size[i]
     else:
