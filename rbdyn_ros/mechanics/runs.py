@@ -175,7 +175,7 @@ def multiplier_run(
 
     def advance(t, q, v):
         done, _, error, more = multiplier_advance(
-            bodies, constraints.rows, forces, alpha, h, steps_per_row, q, v, reaction
+            bodies, constraints.rows, forces, alpha, h, steps_per_row, (q, v), reaction
         )
         work[0] += more
         if done == steps_per_row:
@@ -207,14 +207,15 @@ def normalize(q):
 
 
 @kernel
-def multiplier_advance(bodies, rows, forces, alpha, h, n, q, v, reaction):
-    """Take n steps of h in place; the multipliers at the start of the last go into reaction (m,).
-    Returns (done, rank, residual, work of load and dampers [J]).
+def multiplier_advance(bodies, rows, forces, alpha, h, n, state, reaction):
+    """Take n steps of h of the state (q, v) in place; the multipliers at the start of the last go
+    into reaction (m,). Returns (done, rank, residual, work of load and dampers [J]).
 
     It stops where the rows contradict each other (residual > INCONSISTENT) or a number is not
     finite: then done < n.
     """
-    rank, worst, work, wrench = 0, 0.0, 0.0, np.empty_like(v)
+    (q, v), rank, worst, work = state, 0, 0.0, 0.0
+    wrench = np.empty_like(v)
     for k in range(n):
         dq, dv, q_k, v_k = np.zeros_like(q), np.zeros_like(v), q, v
         for stage, weight in ((0.5, 1.0), (0.5, 2.0), (1.0, 2.0), (0.0, 1.0)):

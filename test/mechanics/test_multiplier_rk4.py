@@ -29,7 +29,7 @@ def advanced(plant, h, n, alpha=0.0):
     bodies, rows, q, v = plant
     q, v, reaction = q.copy(), v.copy(), np.zeros(len(rows.kind))
     done, rank, residual, _ = runs.multiplier_advance(
-        bodies, rows, runs.no_forces(1), alpha, h, n, q, v, reaction
+        bodies, rows, runs.no_forces(1), alpha, h, n, (q, v), reaction
     )
     assert done == n, residual
     return q, v, reaction, rank
@@ -93,7 +93,7 @@ def test_contradictory_rows_stop_the_run():
     nails = joints.anchor(0, (0, 0, 0.3), (0, 0, 0)), joints.anchor(0, (0, 0, 0.3), (1, 0, 0))
     rows = joints.assemble(1, *nails).rows
     done, rank, residual, _ = runs.multiplier_advance(
-        bodies, rows, runs.no_forces(1), 10.0, 0.01, 5, q, v, np.zeros(6)
+        bodies, rows, runs.no_forces(1), 10.0, 0.01, 5, (q, v), np.zeros(6)
     )
     assert done == 0 and rank == 3 and residual > 0.1
 
@@ -110,6 +110,6 @@ def test_numbers_that_are_not_finite_stop_the_run():
     """1e200 rad/s: the square overflows."""
     bodies, rows, q, v = door(rate=1e200)
     done, rank, residual, _ = runs.multiplier_advance(
-        bodies, rows, runs.no_forces(1), 10.0, 0.01, 5, q, v, np.zeros(5)
+        bodies, rows, runs.no_forces(1), 10.0, 0.01, 5, (q, v), np.zeros(5)
     )
     assert done == 0 and rank == 0 and np.isnan(residual)

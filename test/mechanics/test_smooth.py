@@ -43,7 +43,7 @@ def test_chain_has_order_two_against_the_multipliers():
     bodies, constraints, q, v = chain()
     exact, rate, reaction = q.copy(), v.copy(), np.zeros(9)
     runs.multiplier_advance(
-        bodies, constraints.rows, runs.no_forces(3), 0.0, 2.5e-4, 2000, exact, rate, reaction
+        bodies, constraints.rows, runs.no_forces(3), 0.0, 2.5e-4, 2000, (exact, rate), reaction
     )
     ends = [run(bodies, constraints, q, v, 0.5 / n, n)[:2] for n in (50, 100, 200)]
     for k, truth in enumerate((exact[:, :3], rate)):
@@ -217,7 +217,14 @@ def test_joints_between_moving_bodies_meet_the_multipliers(kind, freedoms):
     assert len(J) == 6 - freedoms
     exact, rate = q.copy(), v.copy()
     runs.multiplier_advance(
-        bodies, constraints.rows, runs.no_forces(2), 0.0, 1e-3, 300, exact, rate, np.zeros(len(J))
+        bodies,
+        constraints.rows,
+        runs.no_forces(2),
+        0.0,
+        1e-3,
+        300,
+        (exact, rate),
+        np.zeros(len(J)),
     )
     ends = [run(bodies, constraints, q, v, 0.3 / n, n)[:2] for n in (30, 60, 120)]
     errors = [np.abs(end[0] - exact).max() for end in ends]
@@ -246,7 +253,7 @@ def test_what_is_held_does_not_move_and_meets_the_multipliers():
     v = rigid_bodies.motion(bodies, (0.3, 0.1, 0.0))
     exact, rate = q.copy(), v.copy()
     runs.multiplier_advance(
-        bodies, constraints.rows, runs.no_forces(2), 0.0, 1e-3, 500, exact, rate, np.zeros(3)
+        bodies, constraints.rows, runs.no_forces(2), 0.0, 1e-3, 500, (exact, rate), np.zeros(3)
     )
     errors = [
         np.abs(run(bodies, constraints, q, v, 0.5 / n, n)[0] - exact).max() for n in (50, 100)
