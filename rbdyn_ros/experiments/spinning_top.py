@@ -150,7 +150,8 @@ def run(short: bool, progress) -> Outcome:
 def simulate(gamma: float, h: float) -> runs.Record:
     """The top for two seconds at steps of h [s]; RuntimeError if a step fails."""
     rows, every = round(DURATION / ROW), round(ROW / h)
-    record = runs.run(models.build(*build(TOP), gamma=gamma), h, rows, every)
+    model = models.build(*build(TOP), models.Options(gamma=gamma))
+    record = runs.run(model, h, rows, every)
     if not record.ok:
         raise RuntimeError(f"the top with gamma = {gamma:g} kg m^2, h = {h:g} s: {record.message}")
     return record

@@ -33,8 +33,17 @@ OVERLAP = 1e-6  # [m] by which bodies may overlap at the start
 STILL = 1e-9  # [m/s] or [rad/s] over the largest velocity: what a joint may move at the start
 
 
+class Names(NamedTuple):
+    """What sentences and tables call the parts of a model; joints have theirs in `constraints`."""
+
+    bodies: tuple = ()  # (n,) of str; (): body 0, body 1, ...
+    contacts: tuple = ()  # of str; (): contact 0, contact 1, ..., one for each pair
+    contact_of: tuple = ()  # (k,) the contact that each pair belongs to
+    colliders: tuple = ()  # of str; (): shape 0, shape 1, ...
+
+
 class Options(NamedTuple):
-    """Choices of a run."""
+    """Choices of a model and its runs."""
 
     max_impacts: int = 12  # within one step; the last one and all after it are without restitution
     # of restitution, one of `restitution.LAWS`: "bounded_newton" cuts Newton's restitution back
@@ -43,15 +52,13 @@ class Options(NamedTuple):
     impact_law: str = "bounded_newton"
     # impacts do not split steps: for heaps, of first order in time
     whole_steps: bool = False
-
-
-class Names(NamedTuple):
-    """What sentences and tables call the parts of a model; joints have theirs in `constraints`."""
-
-    bodies: tuple = ()  # (n,) of str; (): body 0, body 1, ...
-    contacts: tuple = ()  # of str; (): contact 0, contact 1, ..., one for each pair
-    contact_of: tuple = ()  # (k,) the contact that each pair belongs to
-    colliders: tuple = ()  # of str; (): shape 0, shape 1, ...
+    # [kg m^2], one or for each body: the free parameter of the kinetic energy of a turn
+    # (doc/nonsmooth.md, Q.14): 0 keeps the energy of a free body, 4/3 of an inertia turns about
+    # that axis with order 4
+    gamma: float | Array = 0.0
+    overlap: float = OVERLAP
+    impacts: int = 1000  # that are written down, at most
+    names: Names = Names()
 
 
 class Model(NamedTuple):
@@ -74,30 +81,22 @@ def build(
     v: Array,
     constraints: Constraints | None = None,
     pairs: Pairs | None = None,
-    gamma=0.0,
-    overlap: float = OVERLAP,
     options: Options = Options(),
-    impacts: int = 1000,
-    names: Names = Names(),
     springs: Springs | None = None,
     colliders: Colliders | None = None,
 ) -> Model:
-    """Build the model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts.
+    """Build the model that starts at q (n, 7), v (n, 6).
 
     In the directions in which a body is held it keeps the velocity of its start.
-
-    gamma [kg m^2], one or for each body, is the free parameter of the kinetic energy of a turn
-    (doc/nonsmooth.md, Q.14): 0 keeps the energy of a free body, 4/3 of an inertia turns about that
-    axis with order 4.
     """
     n = len(bodies.mass)
     constraints = joints.assemble(n) if constraints is None else constraints
     pairs = contacts.build(n) if pairs is None else pairs
     springs = of_springs.build(n) if springs is None else springs
     colliders = geoms.colliders(()) if colliders is None else colliders
-    names = _complete_names(names, n, pairs, len(colliders.geoms))
+    names = _complete_names(options.names, n, pairs, len(colliders.geoms))
     q, v = start(bodies, constraints, q, v, names.bodies)
-    gamma = np.broadcast_to(np.array(gamma, dtype=float), (n,))
+    gamma = np.broadcast_to(np.array(options.gamma, dtype=float), (n,))
     for i, value in enumerate(gamma):
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(
@@ -114,10 +113,10 @@ def build(
     numbers = options.max_impacts, law, options.whole_steps
     rows = joints.select_rows(constraints, kept)
     elements = packing.Elements(bodies, rows, pairs, springs, colliders)
-    arena, owners = packing.arena_of(elements, q, v, gamma, impacts, numbers)
+    arena, owners = packing.arena_of(elements, q, v, gamma, options.impacts, numbers)
     model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs, colliders)
     observe(model)
-    _require_apart(model, overlap)
+    _require_apart(model, options.overlap)
     add_node_reactions(model, -1.0)
     return model
 

@@ -21,6 +21,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import scene
+from rbdyn_ros.mechanics.model import Model, Options
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
 from rbdyn_ros.parameters.model_schema import (
     COLLIDERS,
@@ -139,10 +140,10 @@ def read(path: Path) -> ModelFile:
     )
 
 
-def build(file: ModelFile, path: Path, **options):
+def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:
     """The model of a file; ValueError, starting with the path, for what cannot be."""
     try:
-        return scene.build(file.scene, **options)
+        return scene.build(file.scene, options)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

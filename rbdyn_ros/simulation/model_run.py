@@ -93,9 +93,9 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
             f"take an --every of at least {least:.1g} s"
         )
     picture = _for_picture(arguments.picture)
-    options = models.Options(impact_law=law, whole_steps=file.whole_steps)
+    options = models.Options(impact_law=law, whole_steps=file.whole_steps, impacts=IMPACTS)
     with notice(COMPILING):
-        model = model_file.build(file, path, impacts=IMPACTS, options=options)
+        model = model_file.build(file, path, options)
     return Job(
         file,
         model,

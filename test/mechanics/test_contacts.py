@@ -29,7 +29,8 @@ class Run:
     ):
         pair_list = pairs.build(len(q), *candidates)
         self.model = models.build(
-            bodies, q, v, constraints, pair_list, gamma, overlap, models.Options(**options)
+            *(bodies, q, v, constraints, pair_list),
+            models.Options(gamma=gamma, overlap=overlap, **options),
         )
         self.q, self.v, self.t, self.steps = q.copy(), v.copy(), 0.0, 0
 

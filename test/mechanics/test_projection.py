@@ -10,6 +10,8 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean, projection
 from rbdyn_ros.mechanics.description import jacobian, joints, pairs, rigid_bodies
 
+DEEP = models.Options(overlap=1.0)
+
 
 def pinned_rod():
     a = np.radians(10.0)
@@ -88,7 +90,7 @@ def corner(position, tied):
     n = np.array([1.0, 1.0, 0.0]) / np.sqrt(2.0)
     line = joints.plane(0, (0.0, 0.0, 0.0), joints.WORLD, n, (0.25, 0.25, 0.0))
     link = joints.assemble(1, *([line] if tied else []))
-    return models.build(ball, q, np.zeros((1, 6)), link, pairs.build(1, *walls), overlap=1.0)
+    return models.build(ball, q, np.zeros((1, 6)), link, pairs.build(1, *walls), DEEP)
 
 
 def test_it_pushes_out_what_overlaps_while_joints_stay_closed():
@@ -111,7 +113,7 @@ def test_an_overlap_that_no_displacement_takes_back_is_told_and_the_model_stays(
     q = rigid_bodies.configuration(rod, (0.0, 0.0, 0.0))
     nailed = joints.assemble(1, joints.anchor(0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
     below = pairs.build(1, pairs.ball(0, 0.1, s=(0.0, 0.0, 0.0)))
-    model = models.build(rod, q, np.zeros((1, 6)), nailed, below, overlap=1.0)
+    model = models.build(rod, q, np.zeros((1, 6)), nailed, below, DEEP)
     found = projection.project(model)
     assert not found.ok and found.residual == pytest.approx(0.1)
     assert models.places(model) == pytest.approx(q, abs=0.0)

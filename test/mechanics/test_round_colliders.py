@@ -23,8 +23,8 @@ KINDS = "sphere", "capsule", "box", "cylinder"
 def pile(parts, shaped, friction=0.5, gravity=G, overlap=models.OVERLAP):
     bodies, q, v = shapes.assemble(parts, (0.0, 0.0, -gravity))
     colliders = geoms.colliders(shaped, friction)
-    options = models.Options(whole_steps=True)
-    return models.build(bodies, q, v, overlap=overlap, options=options, colliders=colliders)
+    options = models.Options(whole_steps=True, overlap=overlap)
+    return models.build(bodies, q, v, options=options, colliders=colliders)
 
 
 def take(model, n):

@@ -16,7 +16,7 @@ LENGTH = 0.5
 
 def run(bodies, constraints, q, v, h, n, gamma=0.0):
     """(q, v, model) after n steps that must all converge."""
-    model = models.build(bodies, q, v, constraints, gamma=gamma)
+    model = models.build(bodies, q, v, constraints, options=models.Options(gamma=gamma))
     assert models.advance(model, h, n) == n, models.failure(model)
     return *models.state(model), model
 
@@ -301,4 +301,4 @@ def test_a_step_that_is_too_large_leaves_the_model_where_it_was():
 def test_gamma_must_not_be_negative(gamma):
     bodies, constraints, q, v = chain(1)
     with pytest.raises(ValueError, match="gamma of body 0 is .* it must be >= 0"):
-        models.build(bodies, q, v, constraints, gamma=gamma)
+        models.build(bodies, q, v, constraints, options=models.Options(gamma=gamma))

@@ -150,8 +150,8 @@ SIZES = {  # what a geom's size is made of; that of a box are its three edges
 }
 
 
-def build(scene: Scene, **options) -> models.Model:
-    """The model of a scene; options are those of `model.build`.
+def build(scene: Scene, options: models.Options = models.Options()) -> models.Model:
+    """The model of a scene, whose names take the place of those of the options.
 
     ValueError with one sentence that names what cannot be: a name, a body, a joint, a contact.
     """
@@ -190,6 +190,7 @@ def build(scene: Scene, **options) -> models.Model:
     )
     found = pairs.build(len(q), *candidates)
     made = [_spring(*item, at, q) for item, at in zip(scene.springs.items(), ends)]
+    colliders = None
     if scene.colliders:
         shaped = [_shape(geom, numbers[geom.body]) for geom in scene.geoms.values()]
         names = names._replace(colliders=tuple(scene.geoms))
@@ -200,9 +201,9 @@ def build(scene: Scene, **options) -> models.Model:
             ]
             for word, common in zip(Colliders._fields, scene.colliders)
         )
-        options["colliders"] = touching.colliders(shaped, friction, restitution)
-    options |= {"names": names, "springs": springs.build(len(q), *made)}
-    return models.build(bodies, q, v, constraints, found, **options)
+        colliders = touching.colliders(shaped, friction, restitution)
+    options, held = options._replace(names=names), springs.build(len(q), *made)
+    return models.build(bodies, q, v, constraints, found, options, held, colliders)
 
 
 def opening(constraints: Constraints, q: Array) -> float:
