@@ -71,6 +71,15 @@ class Relation(NamedTuple):
     systems: tuple  # indices
 
 
+class Gradients(NamedTuple):
+    """Those of a relation, of (t, x, lambda); None is taken by finite differences."""
+
+    C: Callable | None = None  # dh/dx
+    D: Callable | None = None  # dh/dlambda
+    K: Callable | None = None  # dg/dx
+    B: Callable | None = None  # dg/dlambda
+
+
 def dynamics(
     n: int,
     f: Callable[[float, Array], Array],
@@ -89,16 +98,11 @@ def relation(
     m: int,
     h: Row,
     g: Row,
-    C=None,
-    D=None,
-    K=None,
-    B=None,
+    gradients: Gradients = Gradients(),
     law: Law = laws.Complementarity(),
     systems: tuple[int, ...] = (0,),
 ) -> Relation:
-    """y = h(t, x, lambda) (m,), r = g(t, x, lambda); gradients that are left out are finite
-    differences.
-    """
+    """y = h(t, x, lambda) (m,), r = g(t, x, lambda)."""
 
     def by_x(function):
         return lambda t, x, s: differentiate(lambda z: function(t, z, s), x, len(x))
@@ -107,17 +111,9 @@ def relation(
         return lambda t, x, s: differentiate(lambda z: function(t, x, z), s, m)
 
     _require_law(law)
-    return Relation(
-        h,
-        C or by_x(h),
-        D or by_multiplier(h),
-        g,
-        K or by_x(g),
-        B or by_multiplier(g),
-        m,
-        law,
-        tuple(systems),
-    )
+    C, D, K, B = gradients
+    by_h, by_g = (C or by_x(h), D or by_multiplier(h)), (K or by_x(g), B or by_multiplier(g))
+    return Relation(h, *by_h, g, *by_g, m, law, tuple(systems))
 
 
 def linear_dynamics(A, b: Callable[[float], Array] | None = None, M=None) -> Dynamics:
@@ -146,17 +142,9 @@ def linear_relation(
         np.zeros((n, n)),
     )
     e = e or (lambda t: np.zeros(m))
-    return relation(
-        m,
-        lambda t, x, s: C @ x + D @ s + e(t),
-        lambda t, x, s: B @ s,
-        lambda t, x, s: C,
-        lambda t, x, s: D,
-        lambda t, x, s: K,
-        lambda t, x, s: B,
-        law,
-        systems,
-    )
+    gradients = Gradients(*(lambda t, x, s, G=G: G for G in (C, D, K, B)))
+    h, g = lambda t, x, s: C @ x + D @ s + e(t), lambda t, x, s: B @ s
+    return relation(m, h, g, gradients, law, systems)
 
 
 def linear(

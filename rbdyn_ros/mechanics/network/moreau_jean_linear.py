@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING
+from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
 from rbdyn_ros.mechanics.network.second_order import solve_mass
 from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke
 from rbdyn_ros.mechanics.solvers.solution import Options as SolverOptions
@@ -42,12 +42,11 @@ class Linear(NamedTuple):
     G: Array  # H W^-1 H^T (m, m)
 
 
-def prepare(
-    M, C, K, H, b, restitution: float, h: float, theta: float = 0.5, gamma: float = 0.5
-) -> Linear:
-    """The matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; ValueError
-    names a wrong number.
+def prepare(M, C, K, H, b, restitution: float, h: float, options: Options = Options()) -> Linear:
+    """The matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; of the
+    options theta and gamma count. ValueError names a wrong number.
     """
+    theta, gamma = options.theta, options.gamma
     M = matrix(M, "M")
     n = len(M)
     C, K, H = matrix(C, "C", n), matrix(K, "K", n), np.atleast_2d(np.asarray(H, float))
