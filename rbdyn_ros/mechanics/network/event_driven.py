@@ -358,12 +358,9 @@ class EventDrivenRun:
 
     def settle(self, touched: list[int]) -> None:
         """Which touching contacts stay: those that press at rest or before too short a flight."""
-        near = [
-            k
-            for k in self.contacts
-            if k in self.closed or k in touched or self.gap(k) <= _TOUCHING
-        ]
-        resting = [k for k in near if self.rests(k)]
+        near = {*self.closed, *touched}
+        near |= {k for k in self.contacts if k not in near and self.gap(k) <= _TOUCHING}
+        resting = [k for k in self.contacts if k in near and self.rests(k)]
         if any(abs(self.speed(k)[0]) > 1e-12 for k in resting):
             some = sorted({*self.equalities, *resting})
             before, (self.v, P) = self.v, self.impact(some, rebound=False)
@@ -372,19 +369,15 @@ class EventDrivenRun:
         if resting:
             want = self.solve_laws(self.t, self.q, self.v)
             resting = [k for k in resting if phases.stays(want, k)]
-            self.sliding = {
-                k: tau
-                for k, tau in {**self.sliding, **phases.find_starting_slips(want)}.items()
-                if k in resting
-            }
+            slips = self.sliding | phases.find_starting_slips(want)
+            self.sliding = {k: tau for k, tau in slips.items() if k in resting}
         self.closed = sorted({*self.equalities, *resting})
 
     def sliders(self, some: list[int]) -> dict[int, Array]:
         """Those of the contacts `some` that slide, with their directions."""
         speeds = {k: self.speed(k)[1:] for k in some if phases.has_tangents(self.system, k)}
-        return {
-            k: u / np.linalg.norm(u) for k, u in speeds.items() if np.linalg.norm(u) > phases.SLOW
-        }
+        sizes = {k: np.linalg.norm(u) for k, u in speeds.items()}
+        return {k: speeds[k] / size for k, size in sizes.items() if size > phases.SLOW}
 
     def change(self) -> None:
         """A phase ends: what is slow stops, and the law says who slides, sticks or parts."""
