@@ -157,13 +157,13 @@ def _finish(Y, D, after, system, R, state):
 
 
 @hot
-def part(system, options, wrench, forces, bias, closed, X, E, s, Y, D, after):
+def part(whole, closed, X, E, s, Y, D, after):
     """A part of a step from s (11,) with the closed contacts, at the unknowns of X: writes xi_1
     and the residuals, Y (28,), their derivatives, D (28, 32), and the state after it; returns the
     relative residual of the equations of motion.
-
-    `bias` [1/s] is the rate at which an overlap is given back, `forces` those of the sines.
     """
+    system, options, wrench, forces, length = whole
+    bias = system.contacts.bias / length  # [1/s] at which an overlap is given back
     varied, force, state = _read_inputs(system, X, E, s)
     h, more = load(32, X[LENGTH], E, LENGTH), load(32, X[PARAMETERS + 10], E, PARAMETERS + 10)
     x, Q, w, u = state
@@ -316,10 +316,9 @@ def _take_part(
     E, the last of them by the length where `own` is 1.
     """
     E[LENGTH, 12] = own
-    bias = whole.system.contacts.bias / whole.h
 
     def run(X: Array, Y: Array, D: Array, after: Array) -> None:
-        error = part(*whole[:4], bias, closed, X, E, s, Y, D, after)
+        error = part(whole, closed, X, E, s, Y, D, after)
         if not error <= whole.options.tolerance:
             raise ValueError(f"a part of {length:g} s of a step did not converge")
 
