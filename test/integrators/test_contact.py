@@ -198,85 +198,6 @@ def test_eight_seconds_on_the_floor_gain_no_energy(h, off_impacts, e, split):
         ), mu
 
 
-@pytest.mark.parametrize(
-    "h, mu, tilt, azimuth, v, wide",
-    [
-        (
-            2e-2,
-            1.5,
-            0.173,
-            -0.822,
-            (-1.1, 0.5, 0.94, -3.79, 0.0),
-            0.5,
-        ),  # the tip sticks, the cart leans on one rail end
-        (
-            2e-2,
-            0.3,
-            0.331,
-            -0.39,
-            (0.97, 2.45, 0.0, 0.0, 0.0),
-            0.5,
-        ),  # it sticks, the cart in the corner of two: one row too many
-        (1e-3, 1.5, 1.054, -1.22, (1.04, 1.68, -2.22, 2.26, 0.0), 0.5),
-        (1e-3, 0.3, 0.351, -0.37, (-1.26, -2.77, 0.0, 0.0, 23.48), 0.5),
-    ],
-)
-def test_floor_and_rail_ends_agree_however_strongly_they_are_coupled(
-    h, mu, tilt, azimuth, v, wide
-):
-    contacts = FLOOR._replace(
-        floor_restitution=0.0, floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide)
-    )
-    start = upright(tilt, azimuth)
-    start.v[:] = v
-    rows, memory, _ = fall(contacts, h, 3.0, start=start, every=round(0.1 / h))
-    assert {world.FLOOR} < set(events(memory)["contact"])
-    gaps = [
-        min(world.gaps(contacts._replace(length=2.4), State(0.0, row[:6], row[6:])).values())
-        for row in rows
-    ]
-    assert min(gaps[len(gaps) // 2 :]) > -1e-6
-
-
-@pytest.mark.parametrize(
-    "h, mu, tilt, azimuth, v, wide",
-    [
-        (
-            *(2e-2, 1.5, 1.1531281218058005, 0.8443581516628464),
-            (
-                -0.5558429627022446,
-                0.24094226560255916,
-                -0.5283661614955831,
-                -4.566374711422198,
-                0.0,
-            ),
-            0.7972231306742394,
-        ),
-        (
-            2e-2,
-            0.0,
-            1.1611504458998392,
-            -1.532733340695616,
-            (-1.0418135686460432, 1.6243090652815322, 0.0, 0.0, 0.0),
-            0.6532433702394949,
-        ),
-    ],
-)
-def test_a_contact_that_parts_into_its_obstacle_is_held_not_met_without_end(
-    h, mu, tilt, azimuth, v, wide
-):
-    """It rises, yet would be inside at the end with no flight between: "met more than 200 times in
-    one step".
-    """
-    walls = FLOOR._replace(
-        floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide), stop_restitution=0.5
-    )
-    start = upright(tilt, azimuth)
-    start.v[:] = v
-    rows, _, _ = fall(walls, h, 4.0, True, start=start, every=1)
-    assert np.abs(rows[-1, :2]).max() < wide + 1e-6
-
-
 def test_a_half_space_below_is_a_floor():
     plane = Contacts(
         obstacle=world.HALF_SPACE, obstacle_point=(0.0, 0.0, -0.1), obstacle_restitution=0.5
@@ -390,20 +311,3 @@ def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
     # an instant is known to 1e-15 L / |u_n|, the speed there to g times that: 2e-9 m/s at the last
     # bounces of 1e-5 m/s
     np.testing.assert_allclose(memory.events, other.events, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    "h, mu, tilt, azimuth, v",
-    [
-        (2e-2, 0.3, 0.331, -0.39, (0.97, 2.45, 0.0, 0.0, 0.0)),
-        (2e-3, 1.5, 0.331, -0.39, (0.97, 2.45, 0.0, 0.0, 0.0)),
-    ],
-)
-def test_a_tip_on_a_rough_floor_with_the_cart_in_a_corner_is_at_rest(h, mu, tilt, azimuth, v):
-    """Its velocity does not oscillate from step to step, either, where the rows are dependent."""
-    ends = {"stop_low": (-0.5, -0.5), "stop_high": (0.5, 0.5)}
-    contacts = FLOOR._replace(floor_restitution=0.0, floor_friction=mu, **ends)
-    start = upright(tilt, azimuth)
-    start.v[:] = v
-    rows, _, _ = fall(contacts, h, 6.0, start=start, every=1)
-    assert np.abs(rows[-50:, 6:]).max() < 1e-12 and np.ptp(rows[-50:, :6], axis=0).max() < 1e-12
