@@ -1,18 +1,17 @@
 """The tables about the laws are made from results, and these are of the current suite."""
 
-import importlib.util
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location(
-    "score_tables", ROOT / "benchmarks" / "score_tables.py"
-)
-tables = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(tables)
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import score_results as scored  # noqa: E402
+import score_tables as tables  # noqa: E402
 
 
 @pytest.mark.parametrize("page", tables.PAGES)
@@ -34,9 +33,9 @@ def test_the_results_are_those_of_the_current_suite(law):
     assert list(tables.stale(law)) == []
 
 
-@pytest.mark.parametrize("law", [path.stem for path in sorted(tables.SCORES.glob("*.json"))])
+@pytest.mark.parametrize("law", [path.stem for path in sorted(scored.SCORES.glob("*.json"))])
 def test_the_results_say_where_they_come_from(law):
-    found = tables.results(law)
+    found = scored.results(law)
     sittings = found["provenance"]["sittings"]
     assert all(
         sitting["date"] and sitting["machine"]["processors"] and not sitting["quick"]
@@ -53,15 +52,15 @@ def test_the_results_say_where_they_come_from(law):
 @pytest.fixture
 def scores(tmp_path, monkeypatch):
     """A copy of the results that may be changed."""
-    for path in tables.SCORES.glob("*.json"):
+    for path in scored.SCORES.glob("*.json"):
         (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
-    monkeypatch.setattr(tables, "SCORES", tmp_path)
+    monkeypatch.setattr(scored, "SCORES", tmp_path)
     return tmp_path
 
 
 def changed(scores, change, law="lqr") -> None:
     """The results of a law after `change(row S4)`."""
-    found = tables.results(law)
+    found = scored.results(law)
     change(next(row for row in found["rows"] if row["row"] == "S4"))
     (scores / f"{law}.json").write_text(json.dumps(found), encoding="utf-8")
 
@@ -110,9 +109,9 @@ def test_the_table_says_where_a_law_is_worse_than_the_one_beside_it(scores):
 
 def test_results_for_other_kinds_than_the_laws_own_have_their_own_name():
     found = {"law": "policy", "kinds": ["swing_up"]}
-    assert tables.name_of(found) == "policy_swing_up"
-    assert tables.name_of({**found, "kinds": ["balance"]}) == "policy"
-    rows = {case.row for case in tables.meant("policy_swing_up").values()}
+    assert scored.name_of(found) == "policy_swing_up"
+    assert scored.name_of({**found, "kinds": ["balance"]}) == "policy"
+    rows = {case.row for case in scored.meant("policy_swing_up").values()}
     assert "S14" in rows and "S3" not in rows
 
 
@@ -159,7 +158,7 @@ def test_a_row_that_is_measured_in_part_does_not_hold_yet(scores):
 
 def test_new_results_take_the_place_of_the_old_ones(scores):
     """Those of one row: the others stay, each case with its own sitting."""
-    new = tables.results("lqr")
+    new = scored.results("lqr")
     (row,) = [row for row in new["rows"] if row["row"] == "S3"]
     row["cases"][0]["values"]["settling_time"] = 9.9
     row["verdict"] = row["cases"][0]["verdict"] = "misses"
@@ -172,7 +171,7 @@ def test_new_results_take_the_place_of_the_old_ones(scores):
     }
     before = tables.Cases("lqr").summary()
     tables.take(taken)
-    after = tables.results("lqr")
+    after = scored.results("lqr")
     assert (
         len(after["rows"]) == len(new["rows"])
         and len(after["provenance"]["sittings"]) == sittings + 1
