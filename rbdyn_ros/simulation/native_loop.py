@@ -217,13 +217,14 @@ def _write_xyzw(words, at, first, Q):
     words[at[first + 3]] = Q[0]
 
 
-def _ticks(clock, asked, commands, sent, config, buffers, models, signals, result):
+def _ticks(clock, asked, rings, config, buffers, models, signals, result):
     """Up to config.ticks ticks; why they ended. `tick` is the integrator's.
 
-    `asked` (1,): somebody waits; `models`: what the tick takes before the command, and what the
-    IMU takes of contacts and place; `signals`: `simulation.signals.SignalState`.
+    `asked` (1,): somebody waits; `rings`: commands that came, measurements that were sent;
+    `models`: what the tick takes before the command, and what the IMU takes of contacts and place;
+    `signals`: `simulation.signals.SignalState`.
     """
-    plant, sensor = models
+    (commands, sent), (plant, sensor) = rings, models
     system, _, input, timing, _, state, _ = plant
     contacts, work, position = sensor
     q, v, truth = state.q, state.v, buffers.truth
@@ -351,7 +352,7 @@ class NativeLoop:
     ) -> int:
         plant, ring = signals.plant, signals.commands.ring
         given = (
-            *(self._clock, self.asked, ring, statistics.sent, config, buffers),
+            *(self._clock, self.asked, (ring, statistics.sent), config, buffers),
             *((plant.ticker.arguments, plant.imu_arguments), signals.state, self._result),
         )
         if plant.setup is not self._setup:
