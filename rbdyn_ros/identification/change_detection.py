@@ -214,8 +214,9 @@ class ChangeDetector:
             values, vectors = np.linalg.eigh(covariance)
             self._root = (vectors / np.sqrt(values)) @ vectors.T
             sums = [self._sum(block.nu, block.W) for block in self._blocks]
-            total = np.sum([s.information for s in sums], axis=0) + prior
-            delta = np.linalg.solve(total, np.sum([s.eta for s in sums], axis=0))
+            eta, information = _total(sums)
+            total = information + prior
+            delta = np.linalg.solve(total, eta)
         scores = np.array([s.eta - s.information @ delta for s in sums])
         known = np.array([s.information for s in sums])
         white = known - known @ np.linalg.inv(total) @ known
@@ -264,25 +265,20 @@ class ChangeDetector:
         blocks = self._blocks[onset:]
         likely = [i for i in np.argsort(-T)[:5] if T[i] > 0.3 * T.max()]
         fits = [fit for i in likely if (fit := self._fit(NAMES[i], float(delta[i]), blocks))]
-        fits.sort(key=lambda fit: fit.remains + fit.penalty())
+        fits.sort(key=_Fit.cost)
         if not fits or not self._explains(fits[0], onset):
             self.unexplained += now - blocks[0].begin
             self._blocks.clear()
             self._sums.clear()
             self._memory = None
             return None
-        least = fits[0].remains + fits[0].penalty() + MARGIN
-        named = [fit for fit in fits if fit.remains + fit.penalty() < least]
+        named = [fit for fit in fits if fit.cost() < fits[0].cost() + MARGIN]
         if len(named) > 1 and now < blocks[0].begin + LATEST:
             return None
+        value, unit = self.twin.value, self.twin.unit
         estimates = tuple(
-            Estimate(
-                fit.name,
-                self.twin.value(fit.name),
-                fit.twin.value(fit.name),
-                fit.deviation * self.twin.unit(fit.name),
-            )
-            for fit in named
+            Estimate(f.name, value(f.name), f.twin.value(f.name), f.deviation * unit(f.name))
+            for f in named
         )
         self._adopt(named)
         self.changes.append(Change(blocks[0].begin, now, estimates))
@@ -298,19 +294,14 @@ class ChangeDetector:
             if found is None:
                 return None
             sums, memory = found
-            eta = np.sum([s.eta for s in sums], axis=0)
-            information = np.sum([s.information for s in sums], axis=0)
+            eta, information = _total(sums)
             G, known = _weigh(self._past, information)
             if iteration < ITERATIONS:
                 delta = max(LOWEST, delta + ratio * (G @ eta)[i] / known[i])
         remains = sum(s.square for s in sums) - eta @ self._past @ G @ eta
         deviation, count = ratio * known[i] ** -0.5, sum(s.count for s in sums)
-        least = LEAST[i]
-        if (
-            not np.isfinite(remains)
-            or not least < abs(delta) < MOST * least
-            or not deviation < VAGUEST * least
-        ):
+        sharp = LEAST[i] < abs(delta) < MOST * LEAST[i] and deviation < VAGUEST * LEAST[i]
+        if not (np.isfinite(remains) and sharp):
             return None
         return _Fit(name, delta, twin, float(deviation), float(remains), count, memory)
 
@@ -323,12 +314,10 @@ class ChangeDetector:
         for block in blocks:
             if abs(block.begin - end) > 1e-6:
                 memory = innovations.start(block.first)
-            end, slope = (
-                block.begin + block.inputs.h.sum(),
-                block.inputs.later - block.inputs.force,
-            )
-            force = block.inputs.force + later * slope
-            inputs = block.inputs._replace(force=force, later=force + slope)
+            given = block.inputs
+            end, slope = block.begin + given.h.sum(), given.later - given.force
+            force = given.force + later * slope
+            inputs = given._replace(force=force, later=force + slope)
             observed = innovations.observe(twin, self._L, inputs, memory)
             if observed is None:
                 return None
@@ -346,8 +335,7 @@ class ChangeDetector:
             0.25 * (before - fit.remains), 6.0 * math.sqrt(2.0 * count) / self._factor
         ):
             return False
-        information = np.sum([s.information for s in sums], axis=0)
-        row = _weigh(self._past, information)[0][i]
+        row = _weigh(self._past, _total(sums)[1])[0][i]
         parts = np.array([row @ (s.eta - s.information @ d) for s in sums])
         if np.abs(parts).max() > SHARE * abs(parts.sum()):
             return False
@@ -359,10 +347,9 @@ class ChangeDetector:
 
     def _alone(self, sums: list[_Sums], i: int) -> tuple[float, float]:
         """The change of a number, and its deviation, from some of the blocks, by (I.10)."""
-        information = np.sum([s.information for s in sums], axis=0)
+        eta, information = _total(sums)
         G, known = _weigh(self._past, information)
-        eta = np.sum([s.eta for s in sums], axis=0) - information @ self._delta
-        return (G @ eta)[i] / known[i], known[i] ** -0.5
+        return (G @ (eta - information @ self._delta))[i] / known[i], known[i] ** -0.5
 
     def _adopt(self, named: list["_Fit"]) -> None:
         """Go on with the likeliest plant, as uncertain as it is."""
@@ -377,6 +364,11 @@ class ChangeDetector:
             self._P = self._P + np.outer(step, step)
         self._blocks.clear()
         self._sums.clear()
+
+
+def _total(sums: list[_Sums]) -> tuple[Array, Array]:
+    """(eta, Lambda) of several blocks."""
+    return np.sum([s.eta for s in sums], axis=0), np.sum([s.information for s in sums], axis=0)
 
 
 def _weigh(P: Array, information: Array) -> tuple[Array, Array]:
@@ -399,7 +391,7 @@ class _Fit(NamedTuple):
     count: int  # measurements
     memory: Memory  # of the observer at the end
 
-    def penalty(self) -> float:
-        """What a change that is unusually large adds to Q."""
+    def cost(self) -> float:
+        """Q, and what a change that is unusually large adds to it."""
         usual = USUAL * LEAST[NAMES.index(self.name)] / LEAST[0]
-        return (self.delta / usual) ** 2
+        return self.remains + (self.delta / usual) ** 2

@@ -35,53 +35,61 @@ def read(path: Path) -> tuple[list[Record], list[str]]:
     ValueError, in one sentence, for what is no record of a motion under known forces.
     """
     table = recording.read(path)
+    try:
+        pieces, notes = _cut(table, *_columns(table))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return pieces, [f"{path}: {note}" for note in notes]
+
+
+def _columns(table: recording.Table) -> tuple[Array, Array, Array]:
+    """t (n,), attitude (n, 4) and force (n, 2). ValueError for what is no record of a motion."""
     names = "Fx", "Fy"
     if missing := [name for name in names if not np.isfinite(table[name]).any()]:
         raise ValueError(
-            f"{path}: it has no column {' and '.join(missing)}, the force on the cart [N] from "
+            f"it has no column {' and '.join(missing)}, the force on the cart [N] from "
             "each row on; a bag needs wrench/cart"
         )
     t, q = table["t"], np.column_stack([table[name] for name in ("qw", "qx", "qy", "qz")])
     if len(t) < SHORTEST:
-        raise ValueError(f"{path}: it has {len(t)} rows; record a longer motion")
+        raise ValueError(f"it has {len(t)} rows; record a longer motion")
     length = np.linalg.norm(q, axis=1)
     if np.abs(length - 1.0).max() > UNIT:
         row = int(np.abs(length - 1.0).argmax())
         raise ValueError(
-            f"{path}: at t = {t[row]:g} s qw, qx, qy, qz have the length {length[row]:.4g}; they "
+            f"at t = {t[row]:g} s qw, qx, qy, qz have the length {length[row]:.4g}; they "
             "must be a unit quaternion"
         )
+    return t, q, np.column_stack([table[name] for name in names])
+
+
+def _cut(
+    table: recording.Table, t: Array, q: Array, force: Array
+) -> tuple[list[Record], list[str]]:
+    """The pieces without a gap, and sentences on what was left out. ValueError."""
     h = float(np.median(np.diff(t)))
     if not h > 0.0:
-        raise ValueError(f"{path}: most of its rows have the time of the row before")
-    force = np.column_stack([table[name] for name in names])
+        raise ValueError("most of its rows have the time of the row before")
     acting = force[np.isfinite(force).all(axis=1)]
     if not np.ptp(acting, axis=0).any():
-        raise ValueError(f"{path}: its force never changes, so it says nothing of the plant")
-    try:
-        plausibility.check_period(h)
-        steps = np.diff(t)
-        even = np.abs(steps - h) <= JITTER * h
-        jitter = float(np.abs(steps[even] / h - 1.0).max(initial=0.0))
-        if jitter > EVEN:
-            h = float(np.mean(steps[even]))
-        lies, falls = plausibility.fallen(h, q)
-        known = np.isfinite(force[:-1]).all(axis=1)
-        pieces = []
-        for rows in _runs(even & known & ~lies[:-1]):
-            pieces.append(_piece(table, q, force, h, rows))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    if not pieces:
-        raise ValueError(
-            f"{path}: its rows are not evenly spaced in time (most are {h:g} s apart); a fit "
-            "needs a fixed period"
-        )
-    notes = []
+        raise ValueError("its force never changes, so it says nothing of the plant")
+    plausibility.check_period(h)
+    steps, notes = np.diff(t), []
+    even = np.abs(steps - h) <= JITTER * h
+    jitter = float(np.abs(steps[even] / h - 1.0).max(initial=0.0))
     if jitter > EVEN:
+        h = float(np.mean(steps[even]))
         notes.append(
             f"its rows are {h:g} s apart, and up to {100.0 * jitter:.0f} % of that early or late; "
             "they are taken as evenly spaced"
+        )
+    lies, falls = plausibility.fallen(h, q)
+    known = np.isfinite(force[:-1]).all(axis=1)
+    pieces = [_piece(table, q, force, h, rows) for rows in _runs(even & known & ~lies[:-1])]
+    if not pieces:
+        raise ValueError(
+            f"its rows are not evenly spaced in time (most are {h:g} s apart); a fit "
+            "needs a fixed period"
         )
     if gaps := np.count_nonzero(~even):
         notes.append(f"cut at {gaps} gaps or repeated rows in its time")
@@ -93,8 +101,7 @@ def read(path: Path) -> tuple[list[Record], list[str]]:
             f"{h * np.count_nonzero(lies):.3g} s until it stands again, or to the end, are left "
             "out"
         )
-    notes += plausibility.limit_notes(acting)
-    return pieces, [f"{path}: {note}" for note in notes]
+    return pieces, notes + plausibility.limit_notes(acting)
 
 
 def _runs(good: Array) -> Iterator[slice]:
