@@ -33,8 +33,12 @@ Interrupt it whenever you like: the next command goes on from there.
 """
 
 # Every test, a file at a time in each process. One process more than there are processors, since
-# tests of nodes mostly wait; more than four would only compile the same kernels at once.
-EVERY_TEST = ["--numprocesses=%d" % min((os.cpu_count() or 1) + 1, 4), "--dist=loadfile"]
+# tests of nodes mostly wait; in the order of test/conftest.py.
+EVERY_TEST = [
+    "--numprocesses=%d" % min((os.cpu_count() or 1) + 1, 4),
+    "--dist=loadfile",
+    "--no-loadscope-reorder",
+]
 
 
 def main(arguments):

@@ -15,21 +15,25 @@ settings.register_profile("kernels", deadline=None, derandomize=True)
 settings.load_profile("kernels")
 
 FOLDER = Path(__file__).parent
-REAL_TIME = (
-    "cli",
-    "launch",
-    "ros",
-    "view",
-    "wire",
-)  # folders of tests that start nodes and other processes
+# folders of tests that start nodes, other processes and threads in real time
+REAL_TIME = ("cli", "launch", "ros", "simulation", "view", "wire")
+# files of few tests that take minutes: they begin first, lest one runs alone at the end
+LONG = (
+    "test_form.py",
+    "ros/test_viewer_page.py",
+    "ros/test_running_loop.py",
+    "wire/test_emulated_board.py",
+    "test_kernel_cache.py",
+)
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    """Try a test of real processes up to twice more if it fails: another job may have left one of
-    them without a processor.
+    """Order the files; try a test of real processes up to twice more if it fails: another job may
+    have left one of them without a processor.
 
     A further try is counted in the last line and named in the summary ("RERUN").
     """
+    items.sort(key=lambda item: item.path.relative_to(FOLDER).as_posix() not in LONG)
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in items:
             if item.path.relative_to(FOLDER).parts[0] in REAL_TIME:
