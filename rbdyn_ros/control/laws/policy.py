@@ -22,7 +22,7 @@ import numpy as np
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.files import read_arrays
-from rbdyn_ros.kernel import kernel, part
+from rbdyn_ros.kernel import bind, kernel, part
 from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.parameters.shipped import config
@@ -83,6 +83,8 @@ class Policy:
         self._catch = catch or Catch(network, NEVER)
         self.force_limit = force_limit  # [N]
         self._work, self._force = np.zeros((3, WIDEST)), np.zeros(2)
+        state = np.zeros(6), np.zeros(5), np.zeros(2)
+        self._kernel = bind(_command, *state, network, self._catch, self._work, force_limit)
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
@@ -93,7 +95,7 @@ class Policy:
         q, v, r = admit(state, reference)
         if not self._since <= t < self._since + self.hold - _ROUNDING:
             self._since = t
-            self._force[:] = _command(
+            self._force[:] = self._kernel(
                 q, v, r, self.network, self._catch, self._work, self.force_limit
             )
         return self._force.copy()
