@@ -110,7 +110,7 @@ def test_a_sample_of_random_falls_lands():
     `random_falls.py` runs more of them.
     """
     rng = np.random.default_rng(5)
-    for k in range(200):
+    for k in range(100):
         fall = random_falls.with_law(random_falls.draw(rng), float(k % len(LAWS)))
         outcome = random_falls.run(fall)
         assert not outcome.reason, (k, outcome)
