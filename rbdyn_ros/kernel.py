@@ -100,9 +100,7 @@ def _part(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
     return link_as_part(dispatcher) if isinstance(dispatcher, Dispatcher) else dispatcher
 
 
-def specialize(
-    template: Callable[..., Any], name: str, **scope: Callable[..., Any]
-) -> Callable[..., Any]:
+def specialize(template: Callable[..., Any], name: str, **scope: Any) -> Callable[..., Any]:
     """Compile a hot kernel of a plain function whose globals are its own and those of `scope`.
 
     `scope` holds the other kernels that it calls; the machine code is kept under `name`. (A kernel

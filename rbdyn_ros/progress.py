@@ -29,7 +29,11 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
     with tqdm(
         total=total, delay=_DELAY, mininterval=pace, bar_format=form, file=sys.stderr
     ) as drawn:
-        yield lambda done: drawn.update(done - drawn.n) and None
+
+        def show(done: float) -> None:
+            drawn.update(done - drawn.n)
+
+        yield show
 
 
 def estimate(simulated: float, duration: float, seconds: float) -> str:

@@ -13,12 +13,16 @@ functions read and write the contacts of the impact, `solver` is `friction` or `
 `slow` is the velocity of parting below which a contact stays closed.
 """
 
+from typing import Any
+
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.contact import restitution, sweeps
 from rbdyn_ros.mechanics.contact.binding import bind
 from rbdyn_ros.mechanics.solvers import fc3d
 
-contacts = solver = sweep = None  # to which `of` binds the templates
+contacts: Any = None  # to which `of` binds the templates, with `solver` and `sweep`
+solver: Any = None
+sweep: Any = None
 
 APPROACHING = 1e-9  # [m/s] a normal velocity that counts as an impact
 LAW_FAILED, MEET_FAILED = 6, 7  # why there are no impulses by Stronge's law
@@ -171,4 +175,4 @@ def of(contacts, solver):
     """
     scope = bind((rebound, rebounds, impulses, least, restore), contacts, solver=solver)
     scope["sweep"] = sweeps.of(contacts, solver, scope["restore"], "_restore")
-    return bind((expand, work, collide_each, exchange), contacts, **scope)["exchange"]
+    return bind((expand, work, collide_each, exchange), contacts, "", **scope)["exchange"]

@@ -6,10 +6,14 @@ knows what their impulses do: `velocity_of` is that of a contact at the present 
 from its velocity u at its impulse `old`; `how` is handed on to it.
 """
 
+from typing import Any
+
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.contact.binding import bind
 
-contacts = solver = solve_one = None  # to which `of` binds the template
+contacts: Any = None  # to which `of` binds the template, with `solver` and `solve_one`
+solver: Any = None
+solve_one: Any = None
 
 
 def sweep(m, is_back, h, how):

@@ -52,11 +52,14 @@ def resultant(touches: tuple[ContactForce, ...]) -> tuple[Vector, Vector, Vector
     alone has no torque. (0, 0, 0) if nothing touches.
     """
     if not touches:
-        return (0.0,) * 3, (0.0,) * 3, (0.0,) * 3
+        zero: Vector = (0.0, 0.0, 0.0)
+        return zero, zero, zero
     points, forces = (
         np.array([getattr(touch, name) for touch in touches]) for name in ("point", "force")
     )
     sizes = np.linalg.norm(forces, axis=1)
     point = points[0] if len(touches) == 1 else sizes @ points / sizes.sum()
     torque = np.cross(points - point, forces).sum(axis=0)
-    return tuple(point.tolist()), tuple(forces.sum(axis=0).tolist()), tuple(torque.tolist())
+    (px, py, pz), (tx, ty, tz) = point.tolist(), torque.tolist()
+    fx, fy, fz = forces.sum(axis=0).tolist()
+    return (px, py, pz), (fx, fy, fz), (tx, ty, tz)

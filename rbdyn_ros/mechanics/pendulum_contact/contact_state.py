@@ -1,6 +1,6 @@
 """What the contacts of the rod and the cart remember from step to step, and where a step works."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,14 +94,14 @@ def create(names: tuple[str, ...] = world.NAMES, events: int = 1000) -> ContactS
         ("z", np.float64, (3 * n,)),
     ]
     kinds = [*_ONCE, *rows, *matrices, ("events", np.float64, (events, 8))]
-    made = np.zeros((), kinds).view(np.recarray)[()]
+    made: Any = np.zeros((), kinds).view(np.recarray)[()]
     made.name[: len(names)] = np.array(names, f"U{_LONGEST}").view(np.int32).reshape(-1, _LONGEST)
     return made
 
 
 def forget(state: ContactState, now: float = 0.0) -> None:
     """Nothing touches, nothing happened yet; `now` [s] the obstacles are at their places."""
-    for name in state.dtype.names:
+    for name in state.dtype.names or ():
         if name != "name":
             state[name][...] = 0
     state.since[0] = now
