@@ -12,7 +12,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary, discrete_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.types import Array, Input
+from rbdyn_ros.types import Array
 
 ORDER = 2
 SYMMETRIC = True
@@ -21,7 +21,7 @@ SYMMETRIC = True
 class Options(NamedTuple):
     """What the solve needs; `weights` are the stages of a symmetric composition, ones sum."""
 
-    weights: Array  # (s,) fractions of h
+    weights: Array | tuple[float]  # (s,) fractions of h
     tolerance: float  # relative residual of the discrete equations
     max_iterations: int
 
@@ -60,12 +60,12 @@ def write(system, q, v, state):
 
 
 @kernel
-def steps(system, options, input, h, n, state, reaction):
+def steps(system, options, input, sines, h, n, state, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
     compile to a plain loop.
     """
     weights, tolerance, max_iterations = options
-    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
+    load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
@@ -107,6 +107,5 @@ def advance(system, options, input, h, n, state, reaction):
     """
     if len(options.weights) == 1 and len(input.sines) == 0:
         plain = Options((options.weights[0],), options.tolerance, options.max_iterations)
-        held = Input(input.force, None, input.disturbance)
-        return steps(system, plain, held, h, n, state, reaction)
-    return steps(system, options, input, h, n, state, reaction)
+        return steps(system, plain, input, None, h, n, state, reaction)
+    return steps(system, options, input, input.sines, h, n, state, reaction)

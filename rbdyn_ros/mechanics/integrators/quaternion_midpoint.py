@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.mechanics.pendulum_contact import contact_loop
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
-from rbdyn_ros.types import Array, Input
+from rbdyn_ros.types import Array
 
 ORDER = 2
 SYMMETRIC = True
@@ -23,7 +23,7 @@ SYMMETRIC = True
 class Options(NamedTuple):
     """What the solve needs; `weights` are the stages of a symmetric composition, ones sum."""
 
-    weights: Array  # (s,) fractions of h
+    weights: Array | tuple[float]  # (s,) fractions of h
     tolerance: float  # relative residual of the discrete equations
     max_iterations: int
     gamma: float  # [kg m^2] kinetic-energy parameter; 4/3 I_3 turns a spinning rod with order 4
@@ -36,13 +36,13 @@ class Options(NamedTuple):
 
 
 @hot
-def steps(system, options, input, h, n, state, reaction):
+def steps(system, options, input, sines, h, n, state, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
     compile to a plain loop.
     """
     weights, gamma = options.weights, options.gamma
     tolerance, max_iterations = options.tolerance, options.max_iterations
-    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
+    load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
@@ -84,9 +84,8 @@ def walk(system, options, contact, input, h, n, state, reaction):
     if len(o.weights) == 1 and len(input.sines) == 0:
         one = (o.weights[0],)
         plain = Options(one, o.tolerance, o.max_iterations, o.gamma, contact, o.split)
-        held = Input(input.force, None, input.disturbance)
-        return steps(system, plain, held, h, n, state, reaction)
-    return steps(system, options, input, h, n, state, reaction)
+        return steps(system, plain, input, None, h, n, state, reaction)
+    return steps(system, options, input, input.sines, h, n, state, reaction)
 
 
 @hot

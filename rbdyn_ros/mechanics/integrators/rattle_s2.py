@@ -39,7 +39,7 @@ SYMMETRIC = True
 class Options(NamedTuple):
     """`weights` are the stages of a symmetric composition; nothing is iterated."""
 
-    weights: Array  # (s,) fractions of h
+    weights: Array | tuple[float]  # (s,) fractions of h
     # 1 carries R along without spin, 0 only the direction n (then R is the shortest turn over the
     # call)
     attitude: int
@@ -160,12 +160,12 @@ def write(system, q, v, x, Q, n, p_n, P):
 
 
 @kernel
-def steps(system, options, input, h, n, state, reaction):
+def steps(system, options, input, sines, h, n, state, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
     compile to a plain loop.
     """
     weights, attitude = options
-    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
+    load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     d = (R[0][2], R[1][2], R[2][2])
@@ -213,6 +213,5 @@ def advance(system, options, input, h, n, state, reaction):
     """
     if len(options.weights) == 1 and len(input.sines) == 0:
         plain = Options((options.weights[0],), options.attitude)
-        held = Input(input.force, None, input.disturbance)
-        return steps(system, plain, held, h, n, state, reaction)
-    return steps(system, options, input, h, n, state, reaction)
+        return steps(system, plain, input, None, h, n, state, reaction)
+    return steps(system, options, input, input.sines, h, n, state, reaction)

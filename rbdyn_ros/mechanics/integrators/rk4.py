@@ -16,7 +16,6 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.types import Input
 
 ORDER = 4
 SYMMETRIC = False
@@ -67,11 +66,11 @@ def move(state, h, rate):
 
 
 @kernel
-def steps(system, input, h, n, state, reaction):
+def steps(system, input, sines, h, n, state, reaction):
     """`advance` for sines of a type that tells whether there are any: None compiles to a plain
     loop.
     """
-    load, sines, (t, q, v) = rod_on_cart.load(input), input.sines, state
+    load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     for i in range(n):
@@ -108,5 +107,5 @@ def advance(system, options, input, h, n, state, reaction):
     Only an overflow stops it.
     """
     if len(input.sines) == 0:
-        return steps(system, Input(input.force, None, input.disturbance), h, n, state, reaction)
-    return steps(system, input, h, n, state, reaction)
+        return steps(system, input, None, h, n, state, reaction)
+    return steps(system, input, input.sines, h, n, state, reaction)

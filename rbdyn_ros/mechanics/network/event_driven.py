@@ -359,8 +359,9 @@ class EventDrivenRun:
     def settle(self, touched: list[int]) -> None:
         """Which touching contacts stay: those that press at rest or before too short a flight."""
         near = {*self.closed, *touched}
-        near |= {k for k in self.contacts if k not in near and self.gap(k) <= _TOUCHING}
-        resting = [k for k in self.contacts if k in near and self.rests(k)]
+        resting = [
+            k for k in self.contacts if (k in near or self.gap(k) <= _TOUCHING) and self.rests(k)
+        ]
         if any(abs(self.speed(k)[0]) > 1e-12 for k in resting):
             some = sorted({*self.equalities, *resting})
             before, (self.v, P) = self.v, self.impact(some, rebound=False)
