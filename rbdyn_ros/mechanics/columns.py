@@ -125,7 +125,8 @@ POLYGON = np.int64(5)
 
 # Springs. Points [m] or axes in a and in b, attitude of a in b from which the angle counts,
 # stiffness, length or angle at rest, damping; length or angle at the node, unit force or torque
-# on a [world], energy that the damper has taken, and that it takes ahead of the node [J].
+# on a [world]; energy that the damper has taken, less what driven bodies have done through the
+# spring and the damper, and that of the damper ahead of the node [J].
 (
     S_A,
     S_B,

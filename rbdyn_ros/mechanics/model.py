@@ -238,17 +238,24 @@ def spring_energy(model: Model) -> float:
 
 
 def damped(model: Model) -> float:
-    """What dampers have taken so far [J]."""
+    """What dampers have taken so far [J], less what bodies with a prescribed velocity have done
+    through springs and dampers.
+    """
     return float(part(model, "springs")[:, c.LOSS].sum())
 
 
-def work_of_drives(model: Model, impulses: Array, reactions: Array) -> float:
-    """What bodies with a prescribed velocity have done [J] by the impulses (k, 4) of the pairs and
-    (joints, 2, 6) of the joints.
+def work_of_drives(
+    model: Model, impulses: Array, reactions: Array, touched: tuple[Array, Array]
+) -> float:
+    """What bodies with a prescribed velocity have done [J] by the impulses (k, 4) of the pairs,
+    (joints, 2, 6) of the joints and of the colliders, `touched` (`colliding.impulses`).
     """
     drive = np.zeros((len(model.bodies.mass) + 1, 3))  # the last one is the world
     drive[:-1] = part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3]
     work = np.sum(impulses[:, 1:] * (drive[model.pairs.b] - drive[model.pairs.a]))
+    of_colliders = np.array([geom.body for geom in model.colliders.geoms], np.int64)
+    on, by = of_colliders[touched[0]].T
+    work += np.sum(touched[1][:, 1:] * (drive[by] - drive[on]))
     for joint, sides in enumerate(reactions):
         row = model.constraints.joint.index(joint)
         ends = model.constraints.rows.a[row], model.constraints.rows.b[row]

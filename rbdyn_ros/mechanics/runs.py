@@ -115,7 +115,7 @@ def run(
         np.add.at(sums, list(model.names.contact_of), of_pairs)
         touched.append(colliding.impulses(model))
         impulses = models.reactions(model, since[0])
-        done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses)
+        done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses, touched[-1])
         means = impulses / (done * h) if done else np.zeros_like(impulses)
         work = done_by_drives[0] - models.damped(model)
         return means, sums, models.spring_energy(model), work
@@ -150,7 +150,8 @@ def multiplier_run(
     from where the model stands; it does not move, and ValueError where it has contacts.
 
     Springs and dampers act as forces; `load` (bodies, 6) acts beside the weight, a force [N,
-    world] and a torque [N m, body] for each body. `work` is what the load has done, less what
+    world] and a torque [N m, body] for each body. In directions in which a body is held it keeps
+    the velocity of its start (M.29). `work` is what load and driven bodies have done, less what
     dampers have taken. Reactions are those at the row; redundant rows share their load.
     """
     positive(h, "the step", " s")
@@ -163,8 +164,6 @@ def multiplier_run(
             f"the model has {len(model.pairs.kind)} contact pairs; its multipliers know joints "
             "only"
         )
-    if models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
-        raise ValueError("the model has moving walls; its multipliers know none")
     bodies, constraints, (q, v) = model.bodies, model.constraints, models.state(model)
     near = models.part(model, "springs")[:, c.EXTENSION].copy()
     constant = np.zeros_like(v) if load is None else np.array(load, dtype=float, order="C")
@@ -209,7 +208,7 @@ def normalize(q):
 @kernel
 def multiplier_advance(bodies, rows, forces, alpha, h, n, state, reaction):
     """Take n steps of h of the state (q, v) in place; the multipliers at the start of the last go
-    into reaction (m,). Returns (done, rank, residual, work of load and dampers [J]).
+    into reaction (m,). Returns (done, rank, residual, work of drives, load and dampers [J]).
 
     It stops where the rows contradict each other (residual > INCONSISTENT) or a number is not
     finite: then done < n.
@@ -224,7 +223,7 @@ def multiplier_advance(bodies, rows, forces, alpha, h, n, state, reaction):
             found = multipliers.forward(bodies, rows, wrench, alpha, q_k, v_k)
             if not found.residual <= INCONSISTENT:
                 return k, found.rank, found.residual, work
-            work += h / 6.0 * weight * (power + (forces.load * v_k).sum())
+            work += h / 6.0 * weight * (power + found.drive + (forces.load * v_k).sum())
             if weight == 1.0 and stage == 0.5:
                 reaction[:] = found.multipliers
             rank, worst = found.rank, max(worst, found.residual)

@@ -87,6 +87,7 @@ def update(m, h):
         put(bodies, i, c.TAU, (0.0, 0.0, 0.0))
     for k in range(len(rows)):
         a, b = integers[k, 1], integers[k, 2]
+        rows[k, c.LOSS] += 0.5 * h * force_of(rows, k) * drive_rate(m, k)
         if integers[k, 0] == LINEAR:
             d = vec.sub(
                 point(bodies, a, get(rows, k, c.S_A)), point(bodies, b, get(rows, k, c.S_B))
@@ -99,8 +100,8 @@ def update(m, h):
         else:
             put(rows, k, c.ALONG, world_axis(bodies, b, get(rows, k, c.S_B)))
             rows[k, c.EXTENSION] = angle(bodies, rows, k, a, b)
-        force = -rows[k, c.STIFFNESS] * (rows[k, c.EXTENSION] - rows[k, c.REST_AT])
-        apply(m, k, force, c.F, c.TAU)
+        rows[k, c.LOSS] += 0.5 * h * force_of(rows, k) * drive_rate(m, k)
+        apply(m, k, force_of(rows, k), c.F, c.TAU)
     for i in range(len(bodies)):
         arena.add(bodies, i, c.P, vec.scale(0.5 * h, get(bodies, i, c.F)))
         arena.add(bodies, i, c.L, vec.scale(0.5 * h, get(bodies, i, c.TAU)))
@@ -138,8 +139,26 @@ def damp(m, h, on_x, on_w):
         w, half = rate_of(m, k), 0.5 * h * rows[k, c.DAMPING]
         r = -half * rate / (1.0 + 0.5 * half * w)
         apply(m, k, r, on_x, on_w)
-        loss = -r * (rate + 0.5 * w * r)
+        loss = -r * (rate + 0.5 * w * r - drive_rate(m, k))
         rows[k, c.LOSS if arrived else c.LOSS_AHEAD] = loss + (rows[k, c.LOSS] if arrived else 0.0)
+
+
+@inlined
+def force_of(rows, k):
+    """The force, or the torque, of spring k along ALONG at its present length or angle."""
+    return -rows[k, c.STIFFNESS] * (rows[k, c.EXTENSION] - rows[k, c.REST_AT])
+
+
+@inlined
+def drive_rate(m, k):
+    """The part of the rate of spring k that is prescribed: drives do not turn."""
+    bodies, integers = arena.bodies(m), arena.spring_integers(m)
+    V, b = get(bodies, integers[k, 1], c.DRIVE), integers[k, 2]
+    if integers[k, 0] != LINEAR:
+        return 0.0
+    if b != c.WORLD:
+        V = vec.sub(V, get(bodies, b, c.DRIVE))
+    return vec.dot(get(arena.springs(m), k, c.ALONG), V)
 
 
 @inlined

@@ -28,6 +28,8 @@ class Forward(NamedTuple):
     # |W lambda - b| / (1 + |b|); above round-off the rows contradict each other, nan: a number is
     # not finite
     residual: float
+    # [W] of bodies with a prescribed velocity: against joints and the wrench on them (M.30)
+    drive: float
 
 
 @kernel
@@ -53,7 +55,8 @@ def forward(bodies, rows, wrench, alpha, q, v):
     """
     a = free_acceleration(bodies, wrench, v)
     if len(rows.kind) == 0:
-        return Forward(a, np.zeros(0), np.int64(0), 0.0)
+        drive = -(bodies.held * v * wrench).sum()
+        return Forward(a, np.zeros(0), np.int64(0), 0.0, drive)
     J, flat = jacobian.jacobian(rows, q), v.copy().reshape(-1)
     inverse = np.empty_like(v)
     for i in range(len(v)):
@@ -67,10 +70,12 @@ def forward(bodies, rows, wrench, alpha, q, v):
     if not (
         np.isfinite(W).all() and np.isfinite(b).all()
     ):  # which lstsq would answer with an exception
-        return Forward(a, np.full(len(b), np.nan), np.int64(0), np.nan)
+        return Forward(a, np.full(len(b), np.nan), np.int64(0), np.nan, np.nan)
     multipliers, _, rank, _ = np.linalg.lstsq(W, b, _RANK)
     residual = np.linalg.norm(W @ multipliers - b) / (1.0 + np.linalg.norm(b))
-    return Forward(a + (K.T @ multipliers).reshape(v.shape), multipliers, np.int64(rank), residual)
+    a += (K.T @ multipliers).reshape(v.shape)
+    drive = -(bodies.held * v * (wrench + (J.T @ multipliers).reshape(v.shape))).sum()
+    return Forward(a, multipliers, np.int64(rank), residual, drive)
 
 
 @kernel
