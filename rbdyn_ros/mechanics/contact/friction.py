@@ -19,6 +19,7 @@ from rbdyn_ros.mechanics.contact import active_pairs, sweeps
 from rbdyn_ros.mechanics.contact.lagrangian import (
     FAILED,
     ROUND_OFF,
+    refine,
     restart,
     solve_lagrangian,
     unlawful,
@@ -197,6 +198,8 @@ def solve_slow(m, tolerance, h):
         return False
     restart(m)
     if solve_lagrangian(m, 0.3 * tolerance):
+        if skyline.is_narrow(m):
+            refine(m)
         count[c.LAST_REST] = 0 if h > 0.0 else count[c.LAST_REST]
         return True
     restart(m)

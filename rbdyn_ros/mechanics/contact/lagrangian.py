@@ -26,6 +26,8 @@ EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to whil
 NOISE = 3e-16  # of x, where r = x + sigma z cancels: what a residual falls to
 NEAR = 1e-4  # of the impulses: residuals below may be round-off
 SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
+# of `refine`: in a tower of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
+STIFF_SIGMA, FINE, FEW_OUTER = 1e7, 1e-13, 5
 OUTER, INNER, SLOW = 60, 12, 0.3
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
 # of the impulses, relative: a change of alternating directions that is taken where Newton's method
@@ -178,6 +180,16 @@ def solve_lagrangian(m, tolerance):
 
 
 @part
+def refine(m):
+    """The impulses LA, which are found to a tolerance, to FINE [m/s], if Newton's method gets
+    there.
+    """
+    keep_alternation(m, True)
+    if not newton(m, FINE, STIFF_SIGMA):
+        keep_alternation(m, False)
+
+
+@part
 def keep_alternation(m, to_kept):
     """Put what the alternation has found by, or take it back."""
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
@@ -229,9 +241,9 @@ def newton(m, tolerance, scale):
     whether they were found.
     """
     bodies, count, y = arena.bodies(m), arena.counters(m), arena.right_side(m)
-    last, is_start = FAILED, scale == SIGMA
-    fresh = is_start and count[c.FRESH] == count[c.ACTIVE]
-    for outer in range(OUTER):
+    last, is_start = FAILED, scale >= SIGMA
+    fresh = scale == SIGMA and count[c.FRESH] == count[c.ACTIVE]
+    for outer in range(OUTER if scale <= LARGEST_SIGMA else FEW_OUTER):
         before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
         for _ in range(INNER):
             size, left = newton_system(m, scale, PROJECTED_AGAIN)
@@ -264,12 +276,12 @@ def newton(m, tolerance, scale):
         if found and is_settled and not is_coarse:
             count[c.FRESH] = count[c.ACTIVE] if fresh and scale == SIGMA else 0
             return True
-        if not found and outer >= 3:
+        if not found and (outer >= 3 or scale > LARGEST_SIGMA):
             break
         if is_coarse:
             scale, fresh = 0.1 * scale, False
         elif not is_noise and (moved > SLOW * last or not is_start):
-            scale, fresh = min(GROWTH * scale, LARGEST_SIGMA), False
+            scale, fresh = max(scale, min(GROWTH * scale, LARGEST_SIGMA)), False
         last = moved
     count[c.FRESH] = 0
     return False
