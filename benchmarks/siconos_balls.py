@@ -42,7 +42,7 @@ def main() -> None:
     friction = kernel.FrictionContact(3, numerics.SICONOS_FRICTION_3D_NSGS)
     friction.numericsSolverOptions().dparam[0] = 1e-13
     simulation = kernel.TimeStepping(
-        model, kernel.TimeDiscretization(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), friction
+        model, kernel.TimeDiscretisation(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), friction
     )
     march(simulation, balls, given["steps"])
 

@@ -34,7 +34,7 @@ def main() -> None:
         model.link(kept[-1][1], *touching)
     problem = kernel.MLCP()
     simulation = kernel.TimeStepping(
-        model, kernel.TimeDiscretization(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), problem
+        model, kernel.TimeDiscretisation(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), problem
     )
     simulation.setNewtonTolerance(1e-16)
     simulation.setNewtonMaxIteration(8)

@@ -29,7 +29,7 @@ def main() -> None:
     model.insertDynamicalSystem(ball)
     model.link(contact, ball)
     simulation = kernel.TimeStepping(
-        model, kernel.TimeDiscretization(0.0, h), kernel.MoreauJeanOSI(0.5), kernel.LCP()
+        model, kernel.TimeDiscretisation(0.0, h), kernel.MoreauJeanOSI(0.5), kernel.LCP()
     )
     rows, spent = [], 0.0
     for before, after in zip(forces, forces[1:]):
