@@ -6,8 +6,8 @@ integrator class.
 MuJoCo runs Euler with elliptic cones and Newton's method. Each measurement of ours is followed by
 one of mj_step, both from the same state; the ratio is the median over such pairs. Beside the
 times: energy error of conservative scenes, opening of the joints and the deepest penetration of
-both, over the steps that were timed. With --peers Drake runs the scenes that it can run, each of
-its measurements after one of ours, too.
+both, over the steps that were timed. With --peers Drake and Siconos run the scenes that they can
+run: Drake's measurements each after one of ours, Siconos once.
 """
 
 import json
@@ -18,6 +18,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+import peer_siconos_bodies as siconos
 from bodies_scenes import SCENES, Scene
 from command_line import read
 from peer import MISSING, mujoco
@@ -32,8 +33,9 @@ from rbdyn_ros.mechanics.description import jacobian, pairs, rigid_bodies
 _ROWS = """write rows {scene, step [s], ns, mj_ns, ratio_to_mj_step, energy_error,
 mj_energy_error [J], opening [m], penetration, mj_penetration [m]}; the ratio is mj_step's time
 over ours, more is faster; null: MuJoCo is not installed, or it does not apply; with --peers also
-drake_ns, ratio_to_drake, drake_energy_error [J] and drake_penetration [m]"""
-_PEERS = "run the scenes in Drake, too, where it is installed"
+drake_ns, ratio_to_drake, drake_energy_error [J] and drake_penetration [m], and the same of
+siconos"""
+_PEERS = "run the scenes in Drake and Siconos, too, where they are installed"
 
 
 def main() -> int:
@@ -43,22 +45,28 @@ def main() -> int:
     with_drake = arguments.peers and Simulator is not None
     if arguments.peers and not with_drake:
         print(MISSING_DRAKE, file=sys.stderr)
+    with_siconos = arguments.peers and siconos.is_installed(arguments.siconos_python)
+    if arguments.peers and not with_siconos:
+        print(siconos.MISSING, file=sys.stderr)
+    peers = ["drake"] * with_drake + ["siconos"] * with_siconos
     rows = []
     print(
         f"{'scene':>16} {'ns':>9} {'mj_step':>9} {'ratio':>6}   energy error, mj [J]"
         "   opening [m]   penetration, mj [m]"
-        + "     Drake  ratio   energy error [J]   penetration [m]"
-        * with_drake
+        + "     Drake  ratio   energy error [J]   penetration [m]" * with_drake
+        + "   Siconos  ratio   energy error [J]   penetration [m]" * with_siconos
     )
     for name, make in SCENES.items():
         scene = make()
         drake = Drake(scene) if with_drake and name not in LEFT_OUT else None
         rows.append(row(name, scene, 3 if arguments.quick else 15, drake))
-        print(line(rows[-1]), flush=True)
+        if with_siconos and name not in siconos.LEFT_OUT:
+            rows[-1] |= siconos.columns(scene, arguments.siconos_python, rows[-1]["ns"])
+        print(line(rows[-1], peers), flush=True)
     print(*growth(rows), sep="\n")
-    if with_drake:
-        for name, why in LEFT_OUT.items():
-            print(f"Drake does not run {name}: {why}.")
+    for peer, reasons in (("Drake", LEFT_OUT), ("Siconos", siconos.LEFT_OUT)):
+        for name, why in reasons.items() if arguments.peers else ():
+            print(f"{peer} does not run {name}: {why}.")
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 0
@@ -237,8 +245,8 @@ class Peer:
         )
 
 
-def line(found: dict) -> str:
-    """A row for people."""
+def line(found: dict, peers: list[str]) -> str:
+    """A row for people, with the columns of these peers."""
     show: Callable = lambda x, form: "-" if x is None else format(x, form)  # noqa: E731
     return (
         f"{found['scene']:>16} {found['ns']:9.0f} {show(found['mj_ns'], '9.0f'):>9}"
@@ -246,12 +254,12 @@ def line(found: dict) -> str:
         f"   {show(found['energy_error'], '.1e'):>8}, {show(found['mj_energy_error'], '.1e'):>8}"
         f"    {show(found['opening'], '.0e'):>8}"
         f"      {show(found['penetration'], '.1e'):>8}, {show(found['mj_penetration'], '.1e'):>8}"
-    ) + (
-        f" {found['drake_ns']:9.0f} {found['ratio_to_drake']:6.1f}"
-        f"   {show(found['drake_energy_error'], '.1e'):>16}"
-        f"   {show(found['drake_penetration'], '.1e'):>15}"
-        if "drake_ns" in found
-        else ""
+    ) + "".join(
+        f" {show(found.get(f'{peer}_ns'), '9.0f'):>9}"
+        f" {show(found.get(f'ratio_to_{peer}'), '6.1f'):>6}"
+        f"   {show(found.get(f'{peer}_energy_error'), '.1e'):>16}"
+        f"   {show(found.get(f'{peer}_penetration'), '.1e'):>15}"
+        for peer in peers
     )
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 def read(
     description: str, rows: str, quick: str, peers: str = "", parts: Sequence[str] = ()
 ) -> argparse.Namespace:
-    """The checked --json FILE, --quick and, if there are any, --peers and --only (of `parts`; all
-    without it); the strings say in --help what they mean.
+    """The checked --json FILE, --quick and, if there are any, --peers (with --siconos-python) and
+    --only (of `parts`; all without it); the strings say in --help what they mean.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -20,6 +20,10 @@ def read(
     parser.add_argument("--quick", action="store_true", help=quick)
     if peers:
         parser.add_argument("--peers", action="store_true", help=peers)
+        siconos = "the Python that has Siconos"
+        parser.add_argument(
+            "--siconos-python", default="/usr/bin/python3", metavar="PATH", help=siconos
+        )
     if parts:
         parser.add_argument(
             "--only",

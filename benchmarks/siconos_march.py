@@ -1,5 +1,5 @@
-"""The steps of one of Siconos' simulations, as siconos_balls.py and siconos_chain.py report
-them.
+"""The steps of one of Siconos' simulations, as siconos_balls.py, siconos_bodies.py and
+siconos_chain.py report them.
 """
 
 import json
@@ -7,15 +7,15 @@ import sys
 import time
 
 
-def march(simulation, bodies: list, steps: int) -> None:
+def march(simulation, bodies: list, steps: int, settle: int = 0) -> None:
     """Take the steps; writes {"q", "v", "seconds"} to stdout, a row for each step with a part for
-    each body.
+    each body, and the time of those after the first `settle`.
     """
     q, v, spent = [], [], 0.0
-    for _ in range(steps):
+    for k in range(steps):
         start = time.perf_counter()
         simulation.computeOneStep()
-        spent += time.perf_counter() - start
+        spent += time.perf_counter() - start if k >= settle else 0.0
         q.append([body.q().tolist() for body in bodies])
         v.append([body.twist().tolist() for body in bodies])
         simulation.nextStep()
