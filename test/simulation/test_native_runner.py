@@ -72,11 +72,10 @@ def test_a_push_acts_and_ends_in_machine_code(played):
     runner, press = played
     wrench = np.zeros(9)
     wrench[0] = 2.0
-    before = runner.plant.stamp
-    runner.push(wrench, before + 10**12)
+    runner.push(wrench, runner.plant.stamp + 10**12)
     wait(lambda: runner.plant.input.disturbance[0] == 2.0)
-    plain = runner.statistics.plain
-    wait(lambda: runner.plant.stamp > before + 100 * runner.plant.tick_ns)
+    plain, begin = runner.statistics.plain, runner.plant.stamp
+    wait(lambda: runner.plant.stamp > begin + 100 * runner.plant.tick_ns)
     runner.pause()
     assert runner.statistics.plain > plain + 50
     runner.push(wrench, runner.plant.stamp + 1)
