@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,13 @@ pytest.importorskip(
 from domain import alone  # noqa: E402
 from matplotlib.image import imread  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
+from waiting import wait  # noqa: E402
 
 from rbdyn_ros.__main__ import main  # noqa: E402
 from rbdyn_ros.tools.demo_run import demo_plan  # noqa: E402
 
 TIMEOUT = 120.0  # [s] a loaded machine may compile first
+wait_for = partial(wait, limit=TIMEOUT, every=0.05)
 TICK = 2_000_000  # [ns] of the state topics
 
 
@@ -87,14 +90,6 @@ def heard(bag: Path) -> dict:
 def stamp(message) -> int:
     """[ns]"""
     return message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-
-
-def wait_for(condition) -> None:
-    """Until it holds."""
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def playing(folder: Path) -> bool:

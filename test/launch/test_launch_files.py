@@ -10,10 +10,12 @@ import sys
 import time
 import urllib.request
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 from domain import alone
+from waiting import wait
 
 pytest.importorskip(
     "launch_ros",
@@ -36,6 +38,7 @@ service.include_launch_description(
 sys.exit(service.run())
 """  # what `ros2 launch` does with a path
 TIMEOUT = 120.0  # [s] a loaded machine may compile first
+wait_for = partial(wait, limit=TIMEOUT, every=0.05)
 
 
 @pytest.fixture
@@ -66,14 +69,6 @@ def launch(tmp_path):
 
 def said(folder: Path) -> str:
     return (folder / "said").read_text()
-
-
-def wait_for(condition) -> None:
-    """Until it holds."""
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def test_simulation_with_a_duration_ends_with_the_verdict_and_a_bag(launch, tmp_path):

@@ -1,25 +1,20 @@
-"""Lines that remember what they are told, and cables, for tests."""
+"""Lines that keep what they hear, and cables, for tests."""
 
 import os
-import time
+from functools import partial
+
+from waiting import wait
 
 from rbdyn_ros.wire.line import Line
 from rbdyn_ros.wire.link import Link
 
 DEADLINE = 20.0  # [s] of a loaded machine
 TIMEOUT = 150_000_000  # [ns]
-
-
-def wait_for(condition) -> None:
-    """Until it holds."""
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
+wait_for = partial(wait, limit=DEADLINE, every=0.005)
 
 
 class End:
-    """A line that remembers what it was told."""
+    """A line that keeps its frames and its statuses."""
 
     def __init__(
         self, open_port, heartbeat: float = 0.02, timeout: int = TIMEOUT, retry: float = 0.05

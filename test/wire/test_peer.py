@@ -13,17 +13,9 @@ from rbdyn_ros.wire.link import Link  # noqa: E402
 from rbdyn_ros.wire.ports import Udp  # noqa: E402
 from rbdyn_ros.wire.session import Session  # noqa: E402
 
+from .lines import DEADLINE, TIMEOUT, wait_for  # noqa: E402
+
 KEY = bytes(range(32))
-DEADLINE = 20.0  # [s] of a loaded machine
-TIMEOUT = 150_000_000  # [ns]
-
-
-def wait_for(condition) -> None:
-    """Until it holds."""
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
 
 
 @pytest.fixture

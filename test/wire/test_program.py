@@ -17,8 +17,7 @@ from rbdyn_ros.wire.frame import FORCE, STATE  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 
 from .clients import CHECKED, program  # noqa: E402
-
-TIMEOUT = 20.0  # [s] of a loaded machine
+from .lines import DEADLINE, wait_for  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +45,6 @@ def start(client):
         process.communicate()
 
 
-def wait_for(condition) -> None:
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
-
-
 @pytest.mark.parametrize(
     "words, sentence",
     [
@@ -77,13 +69,13 @@ def wait_for(condition) -> None:
 )
 def test_words_that_make_no_sense_are_one_sentence(start, words, sentence):
     process = start("controller", *words)
-    said = process.communicate(timeout=TIMEOUT)[1]
+    said = process.communicate(timeout=DEADLINE)[1]
     assert process.returncode == 2 and sentence in said and said.count("\n") == 1
 
 
 def test_it_ends_after_a_fraction_of_a_second(start):
     process = start("plant", "--udp", "127.0.0.1", "9", "--seconds", "0.2")
-    assert '"accepted": 0' in process.communicate(timeout=TIMEOUT)[0] and process.returncode == 0
+    assert '"accepted": 0' in process.communicate(timeout=DEADLINE)[0] and process.returncode == 0
 
 
 # the link to its pseudo-terminal
@@ -103,7 +95,7 @@ def test_a_link_that_a_killed_client_left_is_replaced(start, tmp_path):
     process = start("controller", "--pty", str(link))
     wait_for(link.exists)
     process.terminate()
-    assert process.wait(TIMEOUT) == 0 and not link.is_symlink()
+    assert process.wait(DEADLINE) == 0 and not link.is_symlink()
 
 
 def test_a_link_to_a_terminal_that_lives_and_a_file_are_kept(start, tmp_path):
@@ -116,7 +108,7 @@ def test_a_link_to_a_terminal_that_lives_and_a_file_are_kept(start, tmp_path):
         (file, "File exists"),
     ):
         process = start("controller", "--pty", str(path))
-        said = process.communicate(timeout=TIMEOUT)[1]
+        said = process.communicate(timeout=DEADLINE)[1]
         assert process.returncode == 2 and sentence in said and said.count("\n") == 1
     assert os.readlink(link) == os.ttyname(slave) and file.read_text() == "precious"
     os.close(master)
@@ -135,7 +127,7 @@ class Bridge:
             Link(3_000_000_000),
         )
         self.socket.bind(("127.0.0.1", 0))
-        self.socket.settimeout(TIMEOUT)
+        self.socket.settimeout(DEADLINE)
         self.port = self.socket.getsockname()[1]
 
     def states(self, count: int) -> list:
@@ -155,7 +147,7 @@ class Bridge:
 
     def until_moved(self, numbers: tuple):
         """The first state that differs."""
-        end = time.monotonic() + TIMEOUT
+        end = time.monotonic() + DEADLINE
         while (state := self.states(1)[0]).numbers == numbers:
             assert time.monotonic() < end, "it does not move"
         return state
@@ -203,7 +195,7 @@ def test_the_python_client_refuses_a_port_that_is_none():
             [sys.executable, str(client), "127.0.0.1", word],
             capture_output=True,
             text=True,
-            timeout=TIMEOUT,
+            timeout=DEADLINE,
         )
         assert (
             done.returncode == 1
