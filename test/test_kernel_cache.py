@@ -139,22 +139,26 @@ def answer(folder: Path, factor: str) -> list:
     return printed(folder)
 
 
+def environment(folder: Path) -> dict:
+    """Of a process that finds modules and the cache of its kernels in the folder."""
+    variables = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+        "NUMBA_CACHE_DIR": str(folder / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    variables.pop("NUMBA_DISABLE_JIT", None)
+    return variables
+
+
 def printed(folder: Path) -> list:
     """The words that main.py in the folder prints, in a process of its own with a cache of its
     own.
     """
-    paths = os.pathsep.join([str(folder), str(ROOT)])
-    environment = {
-        **os.environ,
-        "PYTHONPATH": paths,
-        "NUMBA_CACHE_DIR": str(folder / "cache"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    environment.pop("NUMBA_DISABLE_JIT", None)
     result = subprocess.run(
         [sys.executable, "main.py"],
         cwd=folder,
-        env=environment,
+        env=environment(folder),
         capture_output=True,
         text=True,
         check=True,
@@ -330,10 +334,8 @@ def test_a_kernel_is_compiled_by_one_process_and_read_by_the_other(tmp_path):
     """Both begin at once."""
     terms = " + ".join(f"x ** {k}.5 * (x if x > {k} else -x)" for k in range(60))
     (tmp_path / "slow.py").write_text(SLOW.format(terms=terms))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "c")}
-    environment.pop("NUMBA_DISABLE_JIT", None)
     command = [sys.executable, "slow.py"]
-    options = dict(cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+    options = dict(cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE)
     both = [subprocess.Popen([*command, name], **options) for name in "ab"]
     assert sorted(int(one.communicate()[0]) for one in both) == [0, 1]
 
