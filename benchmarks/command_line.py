@@ -7,6 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
+def add_siconos_python(parser: argparse.ArgumentParser) -> None:
+    """The option that names the Python which has Siconos."""
+    parser.add_argument(
+        "--siconos-python",
+        default="/usr/bin/python3",
+        metavar="PATH",
+        help="the Python that has Siconos",
+    )
+
+
 def read(
     description: str, rows: str, quick: str, peers: str = "", parts: Sequence[str] = ()
 ) -> argparse.Namespace:
@@ -20,10 +30,7 @@ def read(
     parser.add_argument("--quick", action="store_true", help=quick)
     if peers:
         parser.add_argument("--peers", action="store_true", help=peers)
-        siconos = "the Python that has Siconos"
-        parser.add_argument(
-            "--siconos-python", default="/usr/bin/python3", metavar="PATH", help=siconos
-        )
+        add_siconos_python(parser)
     if parts:
         parser.add_argument(
             "--only",

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import newton_euler_runs  # noqa: E402
 import numpy as np  # noqa: E402
+from command_line import add_siconos_python  # noqa: E402
 
 from rbdyn_ros.experiments.nonsmooth_runs import march_linear  # noqa: E402
 from rbdyn_ros.mechanics.network import (  # noqa: E402
@@ -38,12 +39,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     p.add_argument("--json", metavar="FILE", help="write the rows there")
-    p.add_argument(
-        "--siconos-python",
-        default="/usr/bin/python3",
-        metavar="PATH",
-        help="the Python that has Siconos",
-    )
+    add_siconos_python(p)
     arguments = p.parse_args()
     print(
         f"{'case':>16} {'steps':>7} {'dq [m]':>9} {'dv [m/s]':>9} {'dP [N s]':>9} "

@@ -65,14 +65,14 @@ def take(new: dict) -> Path:
         cases = [{**case, "sitting": len(sittings) - 1} for case in row["cases"]]
         rows |= {row["row"]: {**row, "cases": cases}} if cases else {}
     order = sorted(rows.values(), key=lambda row: int(row["row"].removeprefix("S")))
-    told = {
+    merged = {
         **new,
         "summary": counted(order),
         "provenance": {**new["provenance"], "sittings": sittings},
         "rows": order,
     }
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(merged, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 
 
