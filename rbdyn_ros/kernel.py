@@ -47,9 +47,7 @@ from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
 # Numba takes an option that is missing here from the kernel's first caller.
 _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)
 
-LONGEST_WAIT = (
-    300.0  # [s] for another process that compiles a kernel; then it is compiled here, too
-)
+LONGEST_WAIT = 300.0  # [s] for a process that compiles the same kernel
 _turns: list[tuple[int, int]] = []  # (file, byte) of the kernels that this process compiles
 
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
@@ -246,7 +244,7 @@ def _compile_in_turn(dispatcher: Dispatcher) -> None:
 def _take_turn(index: Path) -> bool:
     """Lock the byte that stands for a kernel in a file beside its cache; whether that was done.
 
-    The lock of a process that ends, however, ends with it.
+    The lock ends with the process, however that ends.
     """
     byte = int(hashlib.sha1(index.name.encode()).hexdigest()[:15], 16)
     end = time.monotonic() + LONGEST_WAIT
