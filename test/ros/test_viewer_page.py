@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -78,7 +79,16 @@ def seconds(message) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-def test_two_browsers_before_nodes_that_are_killed(graph, browser):
+@pytest.fixture
+def pages(browser):
+    """Open the page of a port in as many tabs as wanted."""
+    with ExitStack() as stack:
+        yield lambda port, count: [
+            stack.enter_context(opened(browser, f"http://127.0.0.1:{port}")) for _ in range(count)
+        ]
+
+
+def test_two_browsers_before_nodes_that_are_killed(graph, pages):
     """A drag is a wrench; a viewer that is killed says so and comes back, and the loop does not
     notice; then the death of each node is said.
     """
@@ -89,7 +99,7 @@ def test_two_browsers_before_nodes_that_are_killed(graph, browser):
     states, commands = graph.listen(Odometry, "odometry"), graph.listen(WrenchStamped, COMMAND)
     viewer = serve(graph, port)
     graph.until(lambda: statuses and states and commands)
-    tabs = [opened(browser, f"http://127.0.0.1:{port}") for _ in range(2)]
+    tabs = pages(port, 2)
     for tab in tabs:
         tab.wait_for_selector("text=playing")
         tab.wait_for_selector("text=Connected")
@@ -125,4 +135,3 @@ def test_two_browsers_before_nodes_that_are_killed(graph, browser):
     assert said_after_death(controller, "pendulum_controller does not answer", tabs[0]) < soon()
     assert said_after_death(simulator, "its last state is", tabs[0]) < soon()
     assert until(lambda: "look at its log" in tabs[0].content())
-    tabs[0].close()

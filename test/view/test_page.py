@@ -50,10 +50,9 @@ def shown():
 
 @pytest.fixture(scope="module")
 def tab(browser, shown):
-    """The page in the browser, which would draw on as long as it is open."""
-    made = opened(browser, shown[1].url)
-    yield made
-    made.close()
+    """The page in the browser."""
+    with opened(browser, shown[1].url) as made:
+        yield made
 
 
 @pytest.fixture
@@ -257,8 +256,7 @@ def test_pause_step_and_reset(tab, loop):
 
 
 def test_two_browsers_show_the_same(browser, tab, loop, shown):
-    second = opened(browser, shown[1].url)
-    try:
+    with opened(browser, shown[1].url) as second:
         assert shown[1].browsers == 2
         press(second, "Pause")
         tab.get_by_role("button", name="Play", exact=True).wait_for()
@@ -266,8 +264,6 @@ def test_two_browsers_show_the_same(browser, tab, loop, shown):
         loop._log.add(now(loop).time, REFUSED, "refused when nobody waited for it")
         for each in (tab, second):
             each.get_by_text("refused when nobody waited").first.wait_for()
-    finally:
-        second.close()
     assert until(lambda: shown[1].browsers == 1)
 
 
@@ -279,15 +275,14 @@ def test_a_recording_is_played_to_its_end_and_a_page_that_ends_says_so(browser, 
     source.pause()
     page = Page(source, {"port": free_port(), **LIGHT})
     page.begin()
-    tab = opened(browser, page.url)
     try:
-        press(tab, "Play")
-        tab.get_by_text("the end of the recording").wait_for()
-        assert source.latest().cart == (1.0, 0.0)
-        page.close()
-        tab.get_by_text("The live view has ended").wait_for()
+        with opened(browser, page.url) as tab:
+            press(tab, "Play")
+            tab.get_by_text("the end of the recording").wait_for()
+            assert source.latest().cart == (1.0, 0.0)
+            page.close()
+            tab.get_by_text("The live view has ended").wait_for()
     finally:
-        tab.close()
         page.close()
 
 
