@@ -28,7 +28,7 @@ FILE, FOLDER, FRESH = (
 # kinds of inputs
 YAML, LAW, BAG, RUN, KEY = "parameters.yaml", "law.py", "bag", "run.csv", "board.key"
 ENTRY = "entry"
-MOMENTS = 10
+MOMENTS = 6
 BEFORE = "what was there before\n"
 LIMIT = 400.0  # [s] for a process on a loaded machine
 

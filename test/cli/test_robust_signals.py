@@ -129,8 +129,8 @@ def begin(folder: Path, name: str, moment: int) -> Trial:
         words[words.index("--udp") + 1] = str(free_port())
     output, before = list(deaf_outputs().values())[moment % 4]
     process = started(words, folder, stdout=output, preexec_fn=before)
-    share = (moment + random.Random(f"{name} {moment}").random()) / MOMENTS
-    delay = share * command.lasts if moment > 1 else 0.0
+    share = (moment - 2 + random.Random(f"{name} {moment}").random()) / (MOMENTS - 2)
+    delay = max(share, 0.0) * command.lasts  # the first two come at once
     number = (signal.SIGINT, signal.SIGTERM)[moment % 2]
     return Trial(folder, place and folder / place, kind, number, delay, process)
 
