@@ -13,9 +13,9 @@ as its part is done:
     beside_the_loop  period of the simulator and round trip with and without the view, alternating
                      (as `loop.py` measures them), with no browser
 
-The browser renders without a graphics card here, so it is the browser that keeps a small machine
-busy: `load` tells how much. `--quick` shows within two minutes that each part works; its figures
-are of too few events to be compared.
+The browser renders without a graphics card here, which would keep a small machine busy: it draws
+five pictures per second. `load` tells how much else there is. `--quick` shows within two minutes
+that each part works; its figures are of too few events to be compared.
 """
 
 import json
@@ -166,7 +166,8 @@ def with_browser(effort: Effort, parts: Sequence[str]) -> dict[str, float]:
                 tab.close()
 
                 def come_and_go() -> None:
-                    opened(browser, f"http://127.0.0.1:{PORT}").close()
+                    with opened(browser, f"http://127.0.0.1:{PORT}"):
+                        pass
 
                 renewed = growth(viewer, effort, come_and_go)
                 found |= show({"rss_returns_kib_per_minute": renewed})
@@ -240,11 +241,14 @@ def answers(port: int) -> bool:
 
 
 def opened_early(browser):
-    """The page before there is a plant."""
+    """The page before there is a plant, as soon as it has drawn its empty scene."""
+    from view_browser import FEWER_FRAMES
+
     tab = browser.new_page(viewport={"width": 760, "height": 520})
-    tab.add_init_script(STAMPS)
+    tab.add_init_script(STAMPS + FEWER_FRAMES)
     tab.goto(f"http://127.0.0.1:{PORT}")
     tab.wait_for_selector("canvas")
+    tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return tab
 
 

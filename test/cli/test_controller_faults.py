@@ -194,7 +194,7 @@ def test_demo_reports_the_law(mine, tmp_path, case):
     mistakes, sentence = CASES[case]
     file, environment, went_wrong = mine(mistakes)
     said, reported, code = watched(
-        ["demo", "--no-view", "--controller", "mine", "--duration", "1000", "--out", str(tmp_path / "out")],
+        f"demo --no-view --controller mine --duration 1000 --out {tmp_path / 'out'}".split(),
         environment,
         "ends early: ",
     )
