@@ -87,11 +87,15 @@ def orange(tab) -> np.ndarray:
 
 
 def cart(tab) -> tuple[float, float]:
-    """A pixel of the cart's near side, the darkest thing below the rod."""
-    pixels, dark = rod(tab), colors(tab).max(axis=0) < 100
-    x, low = int(pixels[:, 0].mean()), int(pixels[:, 1].max())
-    below = np.flatnonzero(dark[low + 20 : low + 80, x])
-    return float(x), low + 20.0 + float(np.median(below))
+    """A pixel of the cart's near side, the darkest thing below the rod, once it is drawn."""
+
+    def find() -> tuple[float, float] | None:
+        pixels, dark = rod(tab), colors(tab).max(axis=0) < 100
+        x, low = int(pixels[:, 0].mean()), int(pixels[:, 1].max())
+        below = np.flatnonzero(dark[low + 20 : low + 80, x])
+        return (float(x), low + 20.0 + float(np.median(below))) if len(below) else None
+
+    return until(find)
 
 
 def rod(tab) -> np.ndarray:
