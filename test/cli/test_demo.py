@@ -26,7 +26,7 @@ from waiting import wait  # noqa: E402
 from rbdyn_ros.__main__ import main  # noqa: E402
 from rbdyn_ros.tools.demo_run import demo_plan  # noqa: E402
 
-TIMEOUT = 120.0  # [s] a loaded machine may compile first
+TIMEOUT = 400.0  # [s] of a command; a loaded machine may compile first
 wait_for = partial(wait, limit=TIMEOUT, every=0.05)
 TICK = 2_000_000  # [ns] of the state topics
 

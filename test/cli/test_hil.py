@@ -28,7 +28,7 @@ from rbdyn_ros.wire.emulated_board import missing_tools  # noqa: E402
 from ..wire.clients import program  # noqa: E402
 
 SECONDS = 8
-TIMEOUT = 200.0  # [s] a loaded machine may compile first
+TIMEOUT = 400.0  # [s] of a command; a loaded machine may compile first
 PARAMETERS = """
 /**:
   ros__parameters:

@@ -37,7 +37,7 @@ service.include_launch_description(
     LaunchDescription([IncludeLaunchDescription(path, launch_arguments=pairs)]))
 sys.exit(service.run())
 """  # what `ros2 launch` does with a path
-TIMEOUT = 120.0  # [s] a loaded machine may compile first
+TIMEOUT = 300.0  # [s] a loaded machine may compile first
 wait_for = partial(wait, limit=TIMEOUT, every=0.05)
 
 
