@@ -14,7 +14,7 @@ as its part is done:
                      (as `loop.py` measures them), with no browser
 
 The browser renders without a graphics card here, which would keep a small machine busy: it draws
-five pictures per second. `load` tells how much else there is. `--quick` shows within two minutes
+five pictures per second. `load` is that of the whole machine. `--quick` shows within two minutes
 that each part works; its figures are of too few events to be compared.
 """
 
@@ -242,9 +242,9 @@ def answers(port: int) -> bool:
 
 def opened_early(browser):
     """The page before there is a plant, as soon as it has drawn its empty scene."""
-    from view_browser import FEWER_FRAMES
+    from view_browser import FEWER_FRAMES, SIZE
 
-    tab = browser.new_page(viewport={"width": 760, "height": 520})
+    tab = browser.new_page(viewport=SIZE, reduced_motion="reduce")
     tab.add_init_script(STAMPS + FEWER_FRAMES)
     tab.goto(f"http://127.0.0.1:{PORT}")
     tab.wait_for_selector("canvas")

@@ -30,7 +30,7 @@ YAML, LAW, BAG, RUN, KEY = "parameters.yaml", "law.py", "bag", "run.csv", "board
 ENTRY = "entry"
 MOMENTS = 6
 BEFORE = "what was there before\n"
-LIMIT = 400.0  # [s] for a process on a loaded machine
+LIMIT = 400.0  # [s] for a process on a loaded machine, which may compile first
 
 
 class Command(NamedTuple):

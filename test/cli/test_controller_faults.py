@@ -23,11 +23,11 @@ pytest.importorskip(
 )
 
 from ..wire.clients import FOLDER  # noqa: E402
+from .command_table import LIMIT  # noqa: E402
 
 # [s] between fault and report: far above the 5 s that are promised, far below the 180 s that it
 # took
 LONGEST = 120.0
-TIMEOUT = 400.0  # [s] of a command; a loaded machine may compile first
 # The watching process does not step back for the nodes: a busy machine would leave it nothing.
 PROGRAM = """
 import sys
@@ -171,7 +171,7 @@ def watched(words: list, environment: dict, mark: str) -> tuple:
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    killer = threading.Timer(TIMEOUT, process.kill)
+    killer = threading.Timer(LIMIT, process.kill)
     killer.start()
     said, marked = [], 0.0
     for line in process.stdout:
@@ -236,7 +236,7 @@ def test_demo_reports_a_wrong_option(mine, tmp_path, option, sentence):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=LIMIT,
     )
     assert done.returncode in (1, 2) and re.search(sentence, done.stdout + done.stderr), (
         done.stdout + done.stderr
@@ -288,7 +288,7 @@ def test_evaluate_over_ros_reports_the_law(mine, tmp_path, mistakes, sentence):
         env={**environment, "EVALUATE": "0"},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=LIMIT,
     )
     ended = time.time()
     assert done.returncode in (1, 2) and "Traceback" not in done.stderr, done.stdout + done.stderr

@@ -26,8 +26,9 @@ from waiting import wait  # noqa: E402
 from rbdyn_ros.__main__ import main  # noqa: E402
 from rbdyn_ros.tools.demo_run import demo_plan  # noqa: E402
 
-TIMEOUT = 400.0  # [s] of a command; a loaded machine may compile first
-wait_for = partial(wait, limit=TIMEOUT, every=0.05)
+from .command_table import LIMIT  # noqa: E402
+
+wait_for = partial(wait, limit=LIMIT, every=0.05)
 TICK = 2_000_000  # [ns] of the state topics
 
 
@@ -102,7 +103,7 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
     played = demo(
         "--duration", "3", "--seed", "3", "--processes", processes, program=("-c", STEPS_NOT_BACK)
     )
-    said, _ = played.communicate(timeout=TIMEOUT)
+    said, _ = played.communicate(timeout=LIMIT)
     assert played.returncode == 0, said
     for part in (
         "the rod stood",
@@ -179,7 +180,7 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
     Its middleware does not: what DDS makes of a process that is stopped is its own affair.
     """
     said, _ = (played := demo("--duration", "4", program=("-c", STANDS_STILL))).communicate(
-        timeout=TIMEOUT
+        timeout=LIMIT
     )
     assert (
         played.returncode == 1
@@ -191,7 +192,7 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
 def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
     """The scenario names the law; twelve seconds are enough, the two pushes included."""
     swings = demo("--scenario", "swing_up", "--duration", "12", program=("-c", STEPS_NOT_BACK))
-    said, _ = swings.communicate(timeout=TIMEOUT)
+    said, _ = swings.communicate(timeout=LIMIT)
     assert swings.returncode == 0 and "the rod stood" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
 
@@ -203,22 +204,22 @@ def test_the_live_view_is_served_where_the_demo_says(demo, tmp_path):
     log = tmp_path / "out" / "view.log"
     wait_for(lambda: log.exists() and "the live view is at" in log.read_text())
     assert f"the live view is at {url.strip()}" in log.read_text()
-    with urllib.request.urlopen(url.strip(), timeout=TIMEOUT) as page:
+    with urllib.request.urlopen(url.strip(), timeout=LIMIT) as page:
         assert page.status == 200 and b"<html" in page.read()
     played.send_signal(signal.SIGINT)
-    said, _ = played.communicate(timeout=TIMEOUT)
+    said, _ = played.communicate(timeout=LIMIT)
     assert played.returncode == 0, said
 
 
 def test_without_a_view_none_is_started(demo, tmp_path):
-    said, _ = (played := demo("--duration", "1", "--no-view")).communicate(timeout=TIMEOUT)
+    said, _ = (played := demo("--duration", "1", "--no-view")).communicate(timeout=LIMIT)
     assert played.returncode in (0, 1) and "live view" not in said, said
     assert not (tmp_path / "out" / "view.log").exists()
 
 
 def test_the_process_that_watches_imports_no_compiler():
     program = "import sys, rbdyn_ros.tools.demo_run; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], timeout=TIMEOUT).returncode == 0
+    assert subprocess.run([sys.executable, "-c", program], timeout=LIMIT).returncode == 0
 
 
 def test_equal_seeds_give_equal_falls():
@@ -227,7 +228,7 @@ def test_equal_seeds_give_equal_falls():
 
 def test_a_rod_that_nobody_catches_is_exit_code_1(demo):
     said, _ = (played := demo("--duration", "2", "--controller", "rest")).communicate(
-        timeout=TIMEOUT
+        timeout=LIMIT
     )
     assert played.returncode == 1 and "FAILED: the rod did not stand" in said, said
 
@@ -240,7 +241,7 @@ def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(
     wait_for(lambda: playing(tmp_path) or played.poll() is not None)
     time.sleep(3.0)
     played.send_signal(number)
-    said, _ = played.communicate(timeout=TIMEOUT)
+    said, _ = played.communicate(timeout=LIMIT)
     assert played.returncode == 0 and "interrupted after" in said and "Traceback" not in said, said
     topics = heard(tmp_path / "out" / "bag")
     force = topics["/cart/command"][-1].wrench.force
@@ -273,7 +274,7 @@ def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
         "/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n"
     )
     said, _ = (played := demo("--params-file", str(tmp_path / "law.yaml"))).communicate(
-        timeout=TIMEOUT
+        timeout=LIMIT
     )
     assert played.returncode == 1 and "Traceback" not in said, said
     assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said

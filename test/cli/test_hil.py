@@ -26,9 +26,9 @@ from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
 from rbdyn_ros.wire.emulated_board import missing_tools  # noqa: E402
 
 from ..wire.clients import program  # noqa: E402
+from .command_table import LIMIT  # noqa: E402
 
 SECONDS = 8
-TIMEOUT = 400.0  # [s] of a command; a loaded machine may compile first
 PARAMETERS = """
 /**:
   ros__parameters:
@@ -120,7 +120,7 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
             env={**os.environ, **alone()},
         )
     for name, trial in trials.items():
-        said = trial.communicate(timeout=TIMEOUT)[0]
+        said = trial.communicate(timeout=LIMIT)[0]
         assert trial.returncode == 0, said
         print(f"{name}:\n{said}")
         boards[name].send_signal(signal.SIGTERM)
@@ -153,7 +153,7 @@ def test_the_trial_names_the_number_of_the_plant_that_changes(started, tmp_path)
     weakener = started([sys.executable, "-c", weaken], env=environment)
     options = ["--udp", port, "--duration", "34", "--params-file", params, "--json", file]
     trial = started([sys.executable, "-m", "rbdyn_ros", "hil", *options], env=environment)
-    said = trial.communicate(timeout=TIMEOUT)[0]
+    said = trial.communicate(timeout=LIMIT)[0]
     assert trial.returncode == 0, said
     before, after = map(float, weakener.communicate(timeout=10.0)[0].split())
     watched = json.loads(file.read_text())["plant"]
@@ -174,7 +174,7 @@ def test_an_emulated_board_balances(started, tmp_path):
     trial = started(
         [sys.executable, "-m", "rbdyn_ros", "hil", *options], env={**os.environ, **alone()}
     )
-    said = trial.communicate(timeout=TIMEOUT)[0]
+    said = trial.communicate(timeout=LIMIT)[0]
     assert trial.returncode == 0, said
     print(said)
     figures = json.loads(file.read_text())
@@ -213,5 +213,5 @@ def test_a_port_that_is_taken_ends_the_trial(started, tmp_path):
         taken.bind(("127.0.0.1", 0))
         command = [sys.executable, "-m", "rbdyn_ros", "hil", "--udp", str(taken.getsockname()[1])]
         trial = started(command, env={**os.environ, **alone()})
-        said = trial.communicate(timeout=TIMEOUT)[0]
+        said = trial.communicate(timeout=LIMIT)[0]
     assert trial.returncode == 1 and "another program uses it" in said and "Traceback" not in said
