@@ -31,7 +31,6 @@ from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import UPRIGHT, ZERO, Load, Planar, Quaternion, SceneState, Shape
 
 FRESH = 0.5  # [s] for which a message counts after its arrival
-FORCES_PERIOD = 0.03  # [s] at which forces are read: in every other picture
 FACTOR_WINDOW = 1.0  # [s] over which the real-time factor is measured
 SYSTEM_TIME = 10**8 * SECOND  # [ns] a stamp beyond it is no simulated time
 RECENT = qos.QoSProfile(depth=10, reliability=qos.ReliabilityPolicy.BEST_EFFORT)
@@ -67,7 +66,6 @@ class Observation:
         self._of_plant, self._of_nodes, self._frame_tree = Polled(node), Polled(node), Polled(node)
         self._chosen: dict[str, Polled] = {}  # the topics of the pose and of the applied force
         self._pose: Pose | None = None
-        self._forces_taken = -math.inf  # [s, steady]
         self._origin: int | None = None  # [ns] the stamp that is shown as time 0
         self._paced = (0.0, 0)  # [s, steady] and stamp [ns] at the beginning of the window
         self.real_time_factor = math.nan
@@ -132,12 +130,8 @@ class Observation:
 
     def poll(self) -> None:
         """Take in the state and the forces that have arrived."""
-        for polled in self._chosen.values():
+        for polled in (self._polled, self._of_plant, *self._chosen.values()):
             polled.empty()
-        if (now := time.monotonic()) - self._forces_taken > FORCES_PERIOD:
-            self._forces_taken = now
-            self._polled.empty()
-            self._of_plant.empty()
         loads = (self._recent("wrench/contact"), self._recent("wrench/disturbance"))
         if any(_is_loaded(load) for load in loads) or min(map(self.age, POSES)) > FRESH:
             self._frame_tree.empty()  # where they act
