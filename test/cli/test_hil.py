@@ -170,7 +170,7 @@ def test_an_emulated_board_balances(started, tmp_path):
     if sentence := missing_tools():
         pytest.skip(sentence)
     file = tmp_path / "trial.json"
-    options = ["--emulate", "--lockstep", "--duration", "2.2", "--json", str(file)]
+    options = ["--emulate", "--lockstep", "--duration", "4", "--json", str(file)]
     trial = started(
         [sys.executable, "-m", "rbdyn_ros", "hil", *options], env={**os.environ, **alone()}
     )
