@@ -7,7 +7,8 @@ page (`playwright` and Chromium must be installed). Each figure is printed besid
 as its part is done:
 
     first_picture    time from the first state to the first picture
-    cost             processor time of the viewer while a browser looks on
+    cost             processor time of the viewer while a browser looks on and the cart is sent to
+                     and fro, so that no picture is like the last
     drag             time from a drag event of the page to the wrench on `wrench/disturbance`
     memory           growth of the viewer with a browser that stays, and with one that comes back
     beside_the_loop  period of the simulator and round trip with and without the view, alternating
@@ -157,7 +158,7 @@ def with_browser(effort: Effort, parts: Sequence[str]) -> dict[str, float]:
                 toast.click(no_wait_after=True)  # they lie over the picture
             time.sleep(3.0)
             if "cost" in parts:
-                found |= show(cost(viewer, effort.cost))
+                found |= show(cost(viewer, effort.cost, probe))
             if "drag" in parts:
                 found |= show(drags(tab, probe, effort.drags))
             if "memory" in parts:
@@ -183,7 +184,7 @@ class Probe:
 
     def __init__(self):
         import rclpy
-        from geometry_msgs.msg import WrenchStamped
+        from geometry_msgs.msg import PoseStamped, WrenchStamped
         from nav_msgs.msg import Odometry
         from rclpy.executors import SingleThreadedExecutor
 
@@ -191,6 +192,10 @@ class Probe:
         self.first_state = 0.0  # [s, steady]
         self.felt = 0.0  # [s, as the browser's clock] the first wrench since `arm`
         self._node = rclpy.create_node("view_benchmark")
+        self._goal = PoseStamped()
+        self._goal.header.frame_id = "world"
+        self._goal.pose.orientation.w = 1.0
+        self._goals = self._node.create_publisher(PoseStamped, "goal_pose", 10)
         self._node.create_subscription(Odometry, "odometry", self._state, 1)
         self._node.create_subscription(WrenchStamped, "wrench/disturbance", self._wrench, 10)
         self._executor = SingleThreadedExecutor()
@@ -202,6 +207,11 @@ class Probe:
     def arm(self) -> None:
         """Wait for the next wrench that is not zero."""
         self.felt = 0.0
+
+    def send_cart(self, x: float) -> None:
+        """Set the point (x, 0) [m] that the cart is to go to."""
+        self._goal.pose.position.x = x
+        self._goals.publish(self._goal)
 
     def end(self) -> None:
         """Stop listening."""
@@ -252,11 +262,13 @@ def opened_early(browser):
     return tab
 
 
-def cost(viewer: subprocess.Popen, seconds: float) -> dict[str, float]:
-    """Processor time of the viewer's process."""
+def cost(viewer: subprocess.Popen, seconds: float, probe: "Probe") -> dict[str, float]:
+    """Processor time of the viewer's process, while the set point jumps every two seconds."""
     process = psutil.Process(viewer.pid)
     begin, before = time.monotonic(), sum(process.cpu_times()[:2])
-    time.sleep(seconds)
+    while (elapsed := time.monotonic() - begin) < seconds:
+        probe.send_cart(0.5 if elapsed % 4.0 < 2.0 else -0.5)
+        time.sleep(min(2.0, seconds - elapsed))
     used = sum(process.cpu_times()[:2]) - before
     return {"viewer_percent": 100.0 * used / (time.monotonic() - begin)}
 

@@ -9,7 +9,7 @@ import numpy as np
 import viser
 
 from rbdyn_ros.types import Array, Vector
-from rbdyn_ros.view.scene import CART, Load, SceneState, Shape, Solid
+from rbdyn_ros.view.scene import CART, ZERO, Load, SceneState, Shape, Solid
 
 Color = tuple[int, int, int]
 ORANGE, GREY, STEEL, PALE = (224, 122, 46), (120, 130, 140), (88, 98, 110), (214, 220, 226)
@@ -32,6 +32,8 @@ TRAIL_RATE, TRAIL_POINTS = 20.0, 200  # [Hz]; most points
 PLANE = 8.0  # [m] edge of a drawn plane
 _CORNERS = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)], float)
 _THINNEST = 0.03  # [m] the radius of a rod that can be grabbed with a finger
+_UNSEEN = 1e-4  # [m], and of a quaternion: a change that is a small part of a pixel
+_AT_THE_CART = ("applied", "commanded", "joint")  # arrows that are drawn in the cart's frame
 
 
 class Look(NamedTuple):
@@ -51,21 +53,27 @@ class Spring(NamedTuple):
 
 
 class Drawing:
-    """The nodes of one page. A node is written only where its value has changed."""
+    """The nodes of one page. A node is written only where its value has changed visibly.
+
+    What moves with the cart is in its frame, so that a picture takes two messages, its place and
+    the rod's attitude, where the forces stay as they are.
+    """
 
     def __init__(self, scene: viser.SceneApi):
         self._scene = scene
         self._written: dict[tuple[int, str], Any] = {}  # by the node's id and its attribute
         scene.set_up_direction("+z")
         self._ground()
-        self._pendulum = scene.add_frame("/pendulum", show_axes=False)
-        self.cart = scene.add_box("/cart", STEEL, CART)
-        self._joint = scene.add_icosphere("/pendulum/joint", 0.05, GREY)
+        self._cart = scene.add_frame("/cart", show_axes=False)
+        self._pendulum = scene.add_frame("/cart/pendulum", show_axes=False)
+        middle = (0.0, 0.0, -0.5 * CART[2])
+        self.cart = scene.add_box("/cart/body", STEEL, CART, position=middle)
+        self._joint = scene.add_icosphere("/cart/pendulum/joint", 0.05, GREY)
         self.rod: Any = None
         self._target = scene.add_cylinder("/set_point", 0.09, 0.004, GREEN, visible=False)
         self._arrows = {
             name: scene.add_arrows(
-                f"/forces/{name}",
+                f"/cart/{name}" if name in _AT_THE_CART else f"/forces/{name}",
                 np.zeros((1, 2, 3)),
                 color,
                 shaft_radius=0.04 if name == "joint" else 0.016,  # which lies in the rod
@@ -101,10 +109,8 @@ class Drawing:
         """Write what has changed since the last call."""
         if state.shape is not self._shape and state.shape != self._shape:
             self._build(state.shape)
-        x, y = state.cart
-        self._write(self._pendulum, "position", (x, y, 0.0))
+        self._write(self._cart, "position", (*state.cart, 0.0))
         self._write(self._pendulum, "wxyz", state.attitude)
-        self._write(self.cart, "position", (x, y, -0.5 * CART[2]))
         self._draw_target(state)
         self._draw_forces(state, look)
         self._draw_trail(state, look)
@@ -138,9 +144,9 @@ class Drawing:
         if before is None or before[:2] != shape[:2]:
             if self.rod is not None:
                 self._remove(self.rod)
-            self.rod = self._rod("/pendulum/rod", shape, None)
+            self.rod = self._rod("/cart/pendulum/rod", shape, None)
             tip = scene.add_icosphere(
-                "/pendulum/tip",
+                "/cart/pendulum/tip",
                 1.6 * max(shape.rod_radius, _THINNEST),
                 ORANGE,
                 position=(0, 0, shape.rod_length),
@@ -149,7 +155,7 @@ class Drawing:
                 self.on_rod(part)
         if before is None or before.rod_center != shape.rod_center:
             center = (0.0, 0.0, shape.rod_center)
-            scene.add_icosphere("/pendulum/center_of_mass", 0.045, GREY, position=center)
+            scene.add_icosphere("/cart/pendulum/center_of_mass", 0.045, GREY, position=center)
         if before is None or before.travel != shape.travel:
             self._rails(shape.travel)
         moved = (
@@ -211,13 +217,12 @@ class Drawing:
             self._write(self._target, "position", (*at, -CART[2] + 0.004))
 
     def _draw_forces(self, state: SceneState, look: Look) -> None:
-        joint = (*state.cart, 0.0)
         # beside the joint, where cart and rod hide neither
         loads: dict[str, list[Load]] = {
-            "applied": [Load(joint, (*state.applied, 0.0))],
-            "commanded": [Load((*state.cart, -CART[2]), (*state.commanded, 0.0))],
+            "applied": [Load(ZERO, (*state.applied, 0.0))],
+            "commanded": [Load((0.0, 0.0, -CART[2]), (*state.commanded, 0.0))],
             "disturbance": [state.disturbance] if state.disturbance else [],
-            "joint": [Load(joint, state.joint)] if state.joint else [],
+            "joint": [Load(ZERO, state.joint)] if state.joint else [],
             "contact": list(state.contacts),
         }
         for name, node in self._arrows.items():
@@ -271,14 +276,21 @@ class Drawing:
         node.remove()
 
     def _write(self, node: Any, name: str, value: Any) -> None:
-        """Set an attribute of a node where it differs from the last value written."""
+        """Set an attribute of a node where it differs visibly from the last value written."""
         key = id(node), name
         before = self._written.get(key)
-        is_array = isinstance(value, np.ndarray)
-        if before is not None and (np.array_equal(before, value) if is_array else before == value):
-            return
-        self._written[key] = value
-        setattr(node, name, value)
+        if before is None or _differ(before, value):
+            self._written[key] = value
+            setattr(node, name, value)
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether two values of an attribute differ so that it can be seen."""
+    if isinstance(a, np.ndarray):
+        return a.shape != b.shape or not np.abs(a - b).max() <= _UNSEEN
+    if isinstance(a, tuple):
+        return any(not abs(x - y) <= _UNSEEN for x, y in zip(a, b))
+    return a != b
 
 
 def _middle(solid: Solid) -> Vector:

@@ -1,12 +1,13 @@
 """The live view: one page in the browser that shows what a source gives and takes what a person
 does.
 
-A thread of its own asks the source for the newest state, at most `rate` times a second, and has it
-drawn while a browser looks, so frames are dropped and never queued; what writes to viser is done
-in the thread of its event loop (`Writer`). viser keeps the newest value of each property only, so
-a browser that stops reading costs nothing.
+A task of viser's event loop asks the source for the newest state, at most `rate` times a second,
+and draws it while a browser looks, so frames are dropped and never queued: no thread has to wake
+another one for a picture, and each is one message to the browser. viser keeps the newest value of
+each property only, so a browser that stops reading costs nothing.
 """
 
+import asyncio
 import io
 import math
 import os
@@ -16,7 +17,7 @@ import time
 import traceback
 import webbrowser
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, TimeoutError
 from contextlib import redirect_stdout, suppress
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -83,20 +84,19 @@ class Page:
         self._drawn: SceneState | None = None
         self._next_event = 0
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="view page", daemon=True)
+        self._task: Future[None] | None = None
         self.frames = 0  # drawn so far
         self._lay_out()
         self._parts = (
             Part(PLOT_PERIOD, lambda state: self._draw_plots()),
             Part(WORD_PERIOD, self._toolbar.draw),
+            Part(PANEL_PERIOD, lambda state: self._panel.refresh()),
         )
-        self._panel_part = Part(PANEL_PERIOD, lambda state: self._panel.refresh())
-        self._last_frame: Future[None] = Future()
-        self._last_frame.set_result(None)
 
     def begin(self) -> None:
         """Draw from now on."""
-        self._thread.start()
+        loop = self._server.get_event_loop()
+        self._task = asyncio.run_coroutine_threadsafe(self._run(), loop)
 
     def close(self) -> None:
         """End the page; the source is its owner's to close."""
@@ -104,8 +104,9 @@ class Page:
         with suppress(RuntimeError, TimeoutError):  # it has stopped already
             self._write(self._say_farewell)
             time.sleep(FAREWELL_TIME if self.browsers else 0.0)
-        if self._thread.is_alive():
-            self._thread.join(timeout=2.0)
+        if self._task is not None:
+            with suppress(TimeoutError):
+                self._task.result(timeout=2.0)
         self._panel.close()
         with redirect_stdout(io.StringIO()):
             self._server.stop()
@@ -215,9 +216,9 @@ class Page:
             say = partial(client.add_notification, auto_close_seconds=6.0, color="red")
             self._write(say, what, refusal)
 
-    # the thread
+    # the task
 
-    def _run(self) -> None:
+    async def _run(self) -> None:
         """Draw until the end. A defect is said once and costs frames, not the page."""
         period, due, said = 1.0 / self.options["rate"], time.monotonic(), ""
         while not self._ended.is_set():
@@ -228,27 +229,23 @@ class Page:
                     traceback.print_exc()
                 is_watched, said = False, str(error)
             due = max(due + period, time.monotonic())
-            self._ended.wait(due - time.monotonic() if is_watched else UNWATCHED)
+            await asyncio.sleep(due - time.monotonic() if is_watched else UNWATCHED)
 
     def _frame(self) -> bool:
-        """Draw the newest state, if somebody looks; whether somebody does."""
+        """Draw the newest state, and what is written less often when it is due, if somebody looks;
+        whether somebody does.
+        """
         state = self.source.latest()
         if state is not None:
             self._plots.sample(state)
         if not self._server.get_clients():
             return False
-        if self._last_frame.done():  # else this one is dropped
-            self._last_frame.result()
-            self._last_frame = self._write.begin(self._draw_due, state)
-        self._panel_part.write_if_due(state)
+        with self._server.atomic():
+            if state is not None:
+                self._draw(state)
+            for part in self._parts:
+                part.write_if_due(state)
         return True
-
-    def _draw_due(self, state: SceneState | None) -> None:
-        """Draw a state, and what is written less often when it is due."""
-        if state is not None:
-            self._draw(state)
-        for part in self._parts:
-            part.write_if_due(state)
 
     def _draw(self, state: SceneState) -> None:
         grab, spring = self._grab, None

@@ -41,6 +41,7 @@ from rbdyn_ros.view.scene import (
 
 ANSWER_TIMEOUT = 2.0  # [s] real time within which a service answers a person
 POLLED_AFTER = 0.002  # [s] between two looks at the topics
+GRAPH_PERIOD = 1.0  # [s] from one look at who is there to the next; each takes milliseconds
 LEASE = 25.0  # [s] after which the middleware forgets a participant that was killed
 NEW = 3.0  # [s] for which a node's status is waited for
 DIAGNOSED = 3.0  # [s] for which a line of /diagnostics counts
@@ -70,6 +71,8 @@ class TopicSource(Source):
         self._services: dict[str, Client] = {}
         self._capabilities = EVERYTHING
         self._doubled: dict[tuple[str, ...], float] = {}  # topics -> since when [s, steady]
+        self._next_look = 0.0  # [s, steady] at the graph
+        self._publishers_of = (0, 0)  # the state, commands: how many nodes publish them
         self._disturbance = None
         self._wrench, self._goal = WrenchStamped(), PoseStamped()
         self._wrench.header.frame_id, self._goal.header.frame_id = frames.cart, frames.world
@@ -224,11 +227,10 @@ class TopicSource(Source):
             self._observation.poll_seldom()
             self._changes.empty()
             self._poll()
-            self._observation.choose()
-            self._find_nodes()
+            if time.monotonic() >= self._next_look or self.is_incomplete:
+                self._look_at_graph()
             for remote in self._parameters:
                 remote.keep_up()
-            self._find_out()
             self._problems = problems(self._facts())
             if self._scene is None and self._problems:
                 self._scene = SceneState(time=0.0)
@@ -244,6 +246,14 @@ class TopicSource(Source):
             self._scene = scene
             nodes = self._plant, self._controller
             self._notes.note(scene, self._observation, nodes, self._lines())
+
+    def _look_at_graph(self) -> None:
+        """Look who publishes, and who takes pushes and set points."""
+        self._next_look = time.monotonic() + GRAPH_PERIOD
+        self._observation.choose()
+        self._find_nodes()
+        self._find_out()
+        self._publishers_of = self._count(*POSES), self._count(*commands.KINDS)
 
     def _find_nodes(self) -> None:
         plant, controller = self._named
@@ -318,9 +328,9 @@ class TopicSource(Source):
             controller=self._controller,
             waited=time.monotonic() - self._began,
             state_age=observation.state_age,
-            state_publishers=self._count(*POSES),
+            state_publishers=self._publishers_of[0],
             command_age=command,
-            command_publishers=self._count(*commands.KINDS),
+            command_publishers=self._publishers_of[1],
             status=observation.text("status"),
             controller_status=observation.text("controller_status"),
             complaints=tuple(
