@@ -24,6 +24,7 @@ from rbdyn_ros.mechanics.turn import product
 ROUND_OFF = 1e-12  # of the impulses, relative
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
 NOISE = 3e-16  # of x, where r = x + sigma z cancels: what a residual falls to
+STAGNANT = 300.0  # times the noise: a residual that falls no more is round-off of the matrix
 NEAR = 1e-4  # of the impulses: residuals below may be round-off
 SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
 # of `refine`: in a tower of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
@@ -251,7 +252,7 @@ def newton(m, tolerance, scale):
             found = left <= 0.1 * tolerance + small
             if not found and left <= NEAR * size and (outer > 0 or left > 0.1 * before_last):
                 noise = round_off(m, scale)
-                is_noise = left <= noise or 0.3 * before_last < left <= 30.0 * noise
+                is_noise = left <= noise or 0.3 * before_last < left <= STAGNANT * noise
             if found or is_noise:
                 found = True
                 break

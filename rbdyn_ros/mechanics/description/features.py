@@ -41,7 +41,7 @@ TIP = np.int64(8)  # as the number of a corner: a point, whose normal may be any
 PLACE, TURN, HALF, RHO, GEOM = (np.int64(i) for i in (0, 3, 12, 15, 16))
 MARGIN = 1e-8  # [m]
 OUTSIDE = 1e-6  # [m]
-# [m] by which edges lie deeper than corners, so that they take over without an impact
+# [m] by which open edges lie deeper than corners, so that they take over without an impact
 DEEPER = 1e-11
 FLAT = 1e-5  # [rad]
 PARALLEL = 1e-12  # of sin^2 between edges
@@ -289,7 +289,7 @@ def edges(geoms, i, j, feature, A, B, size, before):
         outside = min(over, OUTSIDE)
         if over == 0.0:
             point = vec.axpy(t, b, m_b)
-            return depth - size + DEEPER, N, vec.axpy(geoms[j, RHO], N, point)
+            return depth - size + (0.0 if closed else DEEPER), N, vec.axpy(geoms[j, RHO], N, point)
     s, t = nearest(c, ra, rb, half_a, half_b)
     away = vec.add(r, vec.sub(vec.scale(s, a), vec.scale(t, b)))
     length = vec.norm(away)
