@@ -24,6 +24,7 @@ EXAMPLES = f"""\
 {COMMAND} --controller lqr --picture lqr.png
 {COMMAND} --controller mpc --set faults.command.delay=0.01 --json margins.json
 {COMMAND} --controller path/to/law.py --band 0.2,50 --amplitude 0.1 --out response.csv
+{COMMAND} --at measurement --controller lqg         # one sensor at a time
 {COMMAND} --over-ros --controller lqr               # the nodes that run, beside the theory
 {COMMAND} --over-ros --external                     # around the simulator, whoever controls it
 {COMMAND} demo/bag --params-file excitation.yaml    # what was recorded under excitation.*
@@ -33,6 +34,10 @@ DONE, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
 AMPLITUDE = Parameter(
     "--amplitude", 0.2, "N", "the excitation, times sqrt 2 its effective value", low=0.0,
     low_open=True,
+)  # fmt: skip
+ERROR = Parameter(
+    "--amplitude", 0.0002, "m or rad", "the error, times sqrt 2 its effective value", low=0.0,
+    high=0.05, low_open=True,
 )  # fmt: skip
 PERIODS = Parameter("--periods", 2, "", "periods that count", kind="int", low=1, high=1000)
 SEED = Parameter("--seed", 0, "", "of the phases", kind="int", low=0)
@@ -70,6 +75,7 @@ class Job(NamedTuple):
     given: Excitation
     periods: int | None  # None: all that were recorded
     values: dict[str, Any]  # of the parameters
+    at: str  # where the excitation is added
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +87,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="Read the response from bags, or .csv or .npz tables (t, x, y, qw..qz, Fx, Fy), that "
         "were recorded under excitation.*, instead of a simulation.",
+    )
+    parser.add_argument(
+        "--at",
+        choices=("command", "measurement"),
+        default="command",
+        help="Add the excitation to the force of the law, or to the measured place of the cart "
+        "and to the measured tilt, one at a time (default: command).",
     )
     add_options(
         parser,
@@ -111,8 +124,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (
             "--periods",
             "N",
-            f"Average N periods of 1/LOW seconds, after one to settle (default: "
-            f"{PERIODS.default}; of a RECORDING all).",
+            "Average N periods of 1/LOW seconds, after one to settle, in a simulation at least "
+            f"10 s (default: {PERIODS.default}; of a RECORDING all).",
         ),
         ("--seed", "N", "Choose the phases by this seed (default: that of excitation.*, 0)."),
         ("--out", "FILE", "Write the response to FILE.csv or FILE.npz."),
@@ -158,6 +171,11 @@ def _job(arguments: argparse.Namespace) -> Job:
 
     if arguments.recordings and arguments.over_ros:
         raise ValueError("--over-ros measures nodes that run, a RECORDING has been: give one")
+    if arguments.at == "measurement" and (arguments.recordings or arguments.over_ros):
+        raise ValueError(
+            "--at measurement is for a law that is simulated here; a RECORDING and --over-ros are "
+            "excited at the command"
+        )
     if arguments.external and not arguments.over_ros:
         raise ValueError("--external is for a controller of somebody else; add --over-ros")
     given = _excitation(arguments)
@@ -182,13 +200,12 @@ def _job(arguments: argparse.Namespace) -> Job:
         closed_loop_table.closed(name, module, values) if is_here or arguments.controller else None
     )
     if not arguments.recordings:
-        given = given._replace(amplitude=given.amplitude or AMPLITUDE.default)
         try:
             excitation.of(given, values["period"])
         except ValueError as error:
             raise ValueError(f"--band {given.low:g},{given.high:g}: {error}") from None
         periods = periods or PERIODS.default
-    return Job(loop, given, periods, values)
+    return Job(loop, given, periods, values, arguments.at)
 
 
 def _excitation(arguments: argparse.Namespace) -> Excitation:
@@ -199,8 +216,12 @@ def _excitation(arguments: argparse.Namespace) -> Excitation:
     if arguments.band:
         low, high = _band(arguments.band)
         given = given._replace(low=low, high=high)
-    if arguments.amplitude:
+    if arguments.at == "measurement":  # excitation.amplitude is a force
+        given = given._replace(amplitude=number(ERROR, arguments.amplitude or str(ERROR.default)))
+    elif arguments.amplitude:
         given = given._replace(amplitude=number(AMPLITUDE, arguments.amplitude))
+    elif not arguments.recordings:
+        given = given._replace(amplitude=given.amplitude or AMPLITUDE.default)
     return given._replace(seed=number(SEED, arguments.seed)) if arguments.seed else given
 
 
@@ -228,11 +249,12 @@ def _simulate(job: Job) -> "Measured":
     if failure:
         raise _Failed(failure)
     sine = excitation.of(job.given, loop.period)
-    total = 2.0 * (1 + periods) * sine.period
+    each = (measurement.settling_periods(sine) + periods) * sine.period
+    total = len(measurement.EXCITED[job.at]) * each
     with bar(total, "s") as show:
         try:
             found = measurement.measure(
-                loop, sine, periods, progress=lambda part: show(part * total)
+                loop, sine, periods, progress=lambda part: show(part * total), at=job.at
             )
         except ValueError as error:
             raise _Failed(str(error)) from None
@@ -287,8 +309,10 @@ def _measured(
     from rbdyn_ros.identification.frequency import measurement
     from rbdyn_ros.identification.frequency.response_report import Measured
 
-    theory = measurement.predict(job.loop, found.response.frequency) if job.loop else None
-    return Measured(name, period, limit, found, theory)
+    f = found.response.frequency
+    theory = measurement.predict(job.loop, f) if job.loop else None
+    of_outputs = measurement.predict_outputs(job.loop, f) if job.loop and found.outputs else None
+    return Measured(name, period, limit, found, theory, of_outputs)
 
 
 def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
@@ -303,14 +327,13 @@ def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
     if arguments.out:
         writers[arguments.out] = lambda draft: response_report.write_response(draft, measured)
     if arguments.json:
-        found = {"controller": measured.name, "period": measured.period}
+        found = {"controller": measured.name, "period": measured.period, "at": arguments.at}
         found["margins"] = response_report.finite(figures)
         writers[arguments.json] = lambda draft: draft.write_text(
             json.dumps(found, indent=1) + "\n"
         )
     if arguments.picture:
-        title = f"{measured.name}: the loop at the cart"
-        drawn = picture.figure(title, measured.found.response, measured.theory)
+        drawn = picture.draw(measured)
         form = Path(arguments.picture).suffix[1:].lower()
         writers[arguments.picture] = lambda draft: drawn.savefig(draft, format=form)
     return write_files(writers, _say, CANNOT_WRITE)

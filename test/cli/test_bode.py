@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from simulated_loop import loop_of
 
 from rbdyn_ros.__main__ import main
 
@@ -32,12 +33,42 @@ def test_npz_has_the_columns_of_csv(tmp_path):
         assert {"f", "Lxx.re", "Px_x.im", "theory.im", "coherence.y"} <= set(arrays)
 
 
+def test_it_measures_the_loop_of_each_measurement(tmp_path, capsys):
+    files = [tmp_path / name for name in ("r.csv", "m.json", "p.png")]
+    words = [f"--{o}={f}" for o, f in zip(("out", "json", "picture"), files)]
+    assert main(["bode", "--at", "measurement", "--band", "0.5,20", *words]) == 0
+    said = capsys.readouterr().out.splitlines()
+    heads = "one measurement cart x cart y theory tilt x tilt y theory"
+    assert said[1].split() == heads.split() and said[11].startswith("the force, L = C P ")
+    assert max(map(len, said[:-3])) <= 99
+    with open(files[0]) as file:
+        first = next(csv.DictReader(file))
+    assert float(first["Lxx.re"]) == pytest.approx(float(first["theory.re"]), rel=0.01)
+    found, theory = (
+        complex(*(float(first[f"{name}.{part}"]) for part in ("re", "im")))
+        for name in ("Sthx_thx", "tilt_theory")
+    )
+    assert found == pytest.approx(1.0 / (1.0 + theory), rel=0.01)
+    assert {"Cx_thx.re", "Cy_x.im", "cart_theory.im", "Pthx_x.re"} <= set(first)
+    found = json.loads(files[1].read_text())
+    assert found["at"] == "measurement"
+    for name in ("cart", "tilt"):
+        measured, theory = (found["margins"][f"{name}_{of}"] for of in ("y", "theory"))
+        assert measured["disk"] == pytest.approx(theory["disk"], rel=0.01)
+    assert found["margins"]["tilt_y"]["delay"] == pytest.approx(0.042, abs=0.001)
+    assert found["margins"]["x"]["delay"] == pytest.approx(0.100, abs=0.001)
+    assert files[2].read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     "words, code, sentence",
     [
         (["--band", "20,1"], 2, "--band 20,1: the band is 20 to 1 Hz; it must rise"),
         (["--band", "low"], 2, "--band is low; it must be LOW,HIGH in hertz"),
         (["--amplitude", "0"], 2, "--amplitude is 0 N; it must be a finite number > 0"),
+        (["--at", "measurement", "--amplitude", "0.1"], 2, "--amplitude is 0.1 m or rad; it must"),
+        (["--at", "measurement", "--over-ros"], 2, "--at measurement is for a law that is simul"),
+        (["--at", "measurement", "run.csv"], 2, "--at measurement is for a law that is simulated"),
         (["--periods", "0"], 2, "--periods is 0"),
         (["--out", "r.txt"], 2, "--out is r.txt; it must end in .csv or .npz"),
         (["--controller", "lqq"], 2, "known are"),
@@ -58,16 +89,11 @@ def test_a_force_at_its_limit_is_remarked_on(capsys):
 @pytest.fixture
 def recorded(tmp_path):
     """A table of 8 s of lqr under an excitation of 0.5 to 20 Hz along y, as a user may make it."""
-    from rbdyn_ros.control import select
-    from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import measurement
-    from rbdyn_ros.parameters.yaml_file import offline_values
     from rbdyn_ros.simulation import closed_loop
 
-    module = select.load("lqr")
-    values = offline_values([], [], closed_loop_table.parameters_of("lqr", module))
-    loop = closed_loop_table.closed("lqr", module, values)
+    loop = loop_of("lqr")
     wave = excitation.build(0.5, 20.0, loop.period, 0.3, 7).sample(loop.period)
     law = measurement.Excited(loop.law, wave, 1)
     run = closed_loop.run(

@@ -4,26 +4,18 @@ import math
 
 import numpy as np
 import pytest
+from simulated_loop import loop_of
 
-from rbdyn_ros.control import select, step_linearization
+from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.laws import state_space
 from rbdyn_ros.evaluation.trial import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import frequency_response, measurement
 from rbdyn_ros.identification.frequency.frequency_response import margins
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 
 F = np.geomspace(0.01, 100.0, 200)
 S = 2j * math.pi * F
-
-
-def loop_of(name: str, *settings: str):
-    """The loop that the command measures."""
-    module = select.load(name)
-    table = closed_loop_table.parameters_of(name, module)
-    values = offline_values([], [assignment(text) for text in settings], table, {})
-    return closed_loop_table.closed(name, module, values)
 
 
 def measured(name: str, *settings: str, **more):
@@ -175,7 +167,7 @@ def test_the_disk_margin_of_both_axes_is_the_smaller_where_they_do_not_meet():
     loop = np.zeros((len(F), 2, 2), complex)
     loop[:, 0, 0], loop[:, 1, 1] = one, two
     response = frequency_response.Response(F, loop, np.zeros((0, 4, 2)), np.ones((0, 2)))
-    assert frequency_response.disk_margin(response) == pytest.approx(
+    assert frequency_response.disk_margin(response.sensitivity) == pytest.approx(
         min(margins(F, one).disk, margins(F, two).disk), rel=1e-3
     )
     assert frequency_response.singular_values(loop)[0] == pytest.approx(

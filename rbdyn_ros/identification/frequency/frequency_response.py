@@ -150,10 +150,10 @@ def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:
     ]
 
 
-def disk_margin(response: Response) -> float:
-    """alpha of (F.6) for all axes at once."""
-    half = 0.5 * np.eye(len(response.axes))
-    return float(1.0 / np.linalg.norm(response.sensitivity - half, 2, axis=(1, 2)).max())
+def disk_margin(S: Array) -> float:
+    """alpha of (F.6) for all m axes at once, S (n, m, m)."""
+    half = 0.5 * np.eye(S.shape[-1])
+    return float(1.0 / np.linalg.norm(S - half, 2, axis=(1, 2)).max())
 
 
 def singular_values(matrices: Array) -> Array:

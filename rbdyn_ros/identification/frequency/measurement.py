@@ -14,79 +14,109 @@ from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.frequency import frequency_response
+from rbdyn_ros.identification.frequency import frequency_response, output_response
 from rbdyn_ros.identification.frequency.frequency_response import Response
+from rbdyn_ros.identification.frequency.output_response import OutputResponse
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.mechanics.pendulum.tilt import shift, tilt
 from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array, State
 
 FALLEN = math.radians(60.0)  # from upright
 AXES = "xy"
+SETTLING = 10.0  # [s] in which the loops of the package come to rest, to 10^-3
+COMMAND, MEASUREMENT = "command", "measurement"  # where the excitation is added
+EXCITED = {
+    COMMAND: ["excited along x", "excited along y"],
+    MEASUREMENT: [f"excited at the measured {name}" for name in ("x", "y", "tilt x", "tilt y")]
+    + ["not excited"],
+}
 
 
 class Measurement(NamedTuple):
     """What was measured."""
 
-    response: Response
+    response: Response  # of the loop at the force
     largest_tilt: float  # [rad] in the periods that count
     limited: float  # part of the instants at which the force met the plant's limit
     missing: int = 0  # instants of which a record says nothing
+    outputs: OutputResponse | None = None  # where the measurements were excited
 
 
 def measure(
     loop: Loop,
     sine: Multisine,
     periods: int = 2,
-    settling: int = 1,
+    settling: int = 0,
     progress: Callable[[float], Any] = lambda part: None,
+    at: str = COMMAND,
 ) -> Measurement:
-    """The response of `loop` from upright at its set point, along x and along y: `settling`
-    periods of the excitation that are left out, then `periods` that count.
+    """The response of `loop` from upright at its set point: `settling` periods of the excitation
+    that are left out (0: as many as last `SETTLING`), then `periods` that count.
+
+    It is added `at` the command, along x and along y, or at the measurement, to each of the
+    `OUTPUTS` and, in a last run, to none.
 
     ValueError, in one sentence, where the rod falls or the law does what no law may.
     """
-    wave = sine.sample(loop.period)
+    wave, rate = output_response.errors(sine, loop.period)
+    settling = settling or settling_periods(sine)
     duration = (settling + periods) * sine.period
-    start = spherical_pendulum.upright(0.0)
-    start.q[:2] = loop.reference
+    places, law = EXCITED[at], loop.law
+    if at == COMMAND:
+        laws = [Excited(law, wave, axis) for axis in (0, 1)]
+    else:
+        laws = [Misled(law, wave, rate, i) for i in range(4)] + [
+            Misled(law, 0 * wave, 0 * rate, 0)
+        ]
     signals = []
-    for axis in (0, 1):
-        loop.law.reset()
-        law = Excited(loop.law, wave, axis)
-
-        def stop(t: float, q: Array, v: Array, axis: int = axis) -> str:
-            progress(0.5 * (axis + t / duration))
-            lean = math.hypot(*tilt(q, v)[:2])
-            return f"the rod fell at t = {t:.2f} s" if lean > FALLEN else ""
-
-        run = closed_loop.run(
-            loop.params,
-            loop.integrator,
-            law,
-            State(0.0, start.q.copy(), start.v.copy()),
-            duration,
-            loop.period,
-            loop.conditions._replace(stop=stop),
-        )
+    for i, (place, excited) in enumerate(zip(places, laws)):
+        law.reset()
+        run = _run(loop, excited, duration, lambda part, i=i: progress((i + part) / len(places)))
         if not run.ok:
             raise ValueError(
-                f"{run.message} while it was excited along {AXES[axis]}: the loop is not stable, "
-                "or the excitation too strong for it (--amplitude)"
+                f"{run.message} while it was {place}: the loop is not stable, or the excitation "
+                "too strong for it (--amplitude)"
             )
         angles = np.array([tilt(q, v)[:2] for q, v in zip(run.q[:-1], run.v[:-1])])
-        outputs = np.hstack((run.q[:-1, :2], angles))
-        signals.append((np.array(law.commands), np.array(law.sums), outputs))
-    shape = 2, settling + periods, len(wave), -1
-    command, applied, outputs = (
+        signals.append((*map(np.array, excited.signals()), np.hstack((run.q[:-1, :2], angles))))
+    shape = len(places), settling + periods, len(wave), -1
+    first, second, outputs = (
         np.stack(each).reshape(shape)[:, settling:] for each in zip(*signals)
     )
-    limit = loop.conditions.force_limit
-    return Measurement(
-        frequency_response.estimate(sine, command, applied, outputs),
-        float(np.hypot(outputs[..., 2], outputs[..., 3]).max()),
-        float(np.mean(np.hypot(applied[..., 0], applied[..., 1]) > limit)),
+    lean = float(np.hypot(outputs[..., 2], outputs[..., 3]).max())
+    if at == COMMAND:
+        response = frequency_response.estimate(sine, first, second, outputs)
+        return Measurement(response, lean, _limited(loop, second))
+    found = output_response.estimate(sine, loop.period, first, second)
+    return Measurement(found.at_force(), lean, _limited(loop, first), outputs=found)
+
+
+def settling_periods(sine: Multisine) -> int:
+    """The periods that last `SETTLING`."""
+    return math.ceil(SETTLING / sine.period - 1e-9)
+
+
+def _run(loop: Loop, law: Any, duration: float, progress: Callable[[float], Any]) -> Rollout:
+    """A law in place of the loop's own, from upright at the set point, until the rod falls."""
+    start = spherical_pendulum.upright(0.0)
+    start.q[:2] = loop.reference
+
+    def stop(t: float, q: Array, v: Array) -> str:
+        progress(t / duration)
+        lean = math.hypot(*tilt(q, v)[:2])
+        return f"the rod fell at t = {t:.2f} s" if lean > FALLEN else ""
+
+    conditions = loop.conditions._replace(stop=stop)
+    return closed_loop.run(
+        loop.params, loop.integrator, law, start, duration, loop.period, conditions
     )
+
+
+def _limited(loop: Loop, force: Array) -> float:
+    """The part of the forces (..., 2) [N] that are beyond the plant's limit."""
+    return float(np.mean(np.hypot(force[..., 0], force[..., 1]) > loop.conditions.force_limit))
 
 
 class Excited:
@@ -106,6 +136,45 @@ class Excited:
         self.sums.append(total)
         return total
 
+    def signals(self) -> tuple[list[Array], list[Array]]:
+        """u_c and u."""
+        return self.commands, self.sums
+
+
+class Misled:
+    """A law that is told a wrong place of the cart, or a wrong tilt, with the rate of the error
+    (F.9).
+    """
+
+    def __init__(self, law: Any, error: Array, rate: Array, output: int):
+        self._law, self._errors, self._output = law, (error, rate), output
+        self.forces: list[Array] = []  # u of (F.10)
+        self.outputs: list[Array] = []  # y
+
+    def command(self, t: float, state: State, reference: Array) -> Array:
+        """The law's force (2,) [N] for the state with the error."""
+        self.outputs.append(np.array((*state.q[:2], *tilt(state.q, state.v)[:2])))
+        i = len(self.forces)
+        n, rate = (float(each[i % len(each)]) for each in self._errors)
+        told = add_error(state, self._output, n, rate)
+        self.forces.append(closed_loop.command_force(self._law, t, told, reference))
+        return self.forces[-1]
+
+    def signals(self) -> tuple[list[Array], list[Array]]:
+        """u and y."""
+        return self.forces, self.outputs
+
+
+def add_error(state: State, output: int, n: float, rate: float) -> State:
+    """The state with n [m or rad] added to one of the `OUTPUTS`, and `rate` to its rate."""
+    q, v, axis = state.q.copy(), state.v.copy(), output % 2
+    if output < 2:
+        q[axis] += n
+        v[axis] += rate
+    else:
+        q[2:], v[2:] = shift(q, v, *((e, 0.0) if axis == 0 else (0.0, e) for e in (n, rate)))
+    return State(state.t, q, v)
+
 
 def predict(loop: Loop, frequency: Array) -> Array | None:
     """L (n,) of one axis by (F.7), where the law is u = -K(z) e and all that lies between it and
@@ -113,6 +182,27 @@ def predict(loop: Loop, frequency: Array) -> Array | None:
 
     The plant is the linearization of the step itself, with the mismatch of the faults.
     """
+    found = _linear_loop(loop)
+    if found is None:
+        return None
+    A, B, controller, late = found
+    L = frequency_response.predict(A, B, controller, loop.period, frequency)
+    return L * np.exp(-2j * math.pi * frequency * loop.period * late)
+
+
+def predict_outputs(loop: Loop, frequency: Array) -> Array | None:
+    """l (n, 2) of the cart's place and of the tilt, of one axis, by (F.13), where `predict` knows
+    L; None elsewhere.
+    """
+    found = _linear_loop(loop)
+    if found is None:
+        return None
+    A, B, controller, late = found
+    return output_response.predict(A, B, controller, loop.period, frequency, late)
+
+
+def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | None:
+    """A, B of the plant, the law, and the periods of delay between the two."""
     controller, faults = _linear(loop.law), loop.conditions.faults
     known = Faults(
         command_delay=faults.command_delay,
@@ -125,8 +215,7 @@ def predict(loop: Loop, frequency: Array) -> Array | None:
     system = spherical_pendulum.build(actual(loop.params, faults))
     A, B = step_linearization.upright(system, loop.period, loop.conditions.step)
     late = sum(round(d / loop.period) for d in (faults.command_delay, faults.state_delay))
-    L = frequency_response.predict(A, B, controller, loop.period, frequency)
-    return L * np.exp(-2j * math.pi * frequency * loop.period * late)
+    return A, B, controller, late
 
 
 def _linear(law: Any) -> LinearController | None:
