@@ -40,6 +40,7 @@ from numba import njit
 from numba import types as nb
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 
 from rbdyn_ros import kernel_parts
 from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
@@ -220,9 +221,12 @@ def _save(file, key, data) -> None:
 def _compile_in_turn(dispatcher: Dispatcher) -> None:
     """Let a kernel that the cache does not hold wait until no other process compiles it."""
     cache, compile_now = dispatcher._cache, dispatcher.compile
-    load = cache.load_overload
+    load = cache._load_overload
 
     def load_or_wait(signature, context):
+        # Numba's own load first registers all that it can compile and imports scipy.linalg for
+        # that: 0.6 s. A compilation does so by itself; to run takes the runtime alone.
+        rtsys.initialize(context)
         found = load(signature, context)
         if found is None and _take_turn(Path(cache._cache_file._index_path)):
             found = load(signature, context)

@@ -9,6 +9,7 @@ This is Numba's own way for what it implements by compiled Python (`Flags.no_com
 kernels; its names are private.
 """
 
+from functools import cache, partial
 from typing import Any
 
 from numba.core import compiler, types
@@ -155,22 +156,22 @@ def link_as_part(dispatcher: CPUDispatcher) -> CPUDispatcher:
     to compile that without the counts.
     """
     counts = dispatcher.targetoptions["_nrt"]
-    plain, counting = PartDispatcher(dispatcher, False), PartDispatcher(dispatcher, True)
+    part = cache(partial(PartDispatcher, dispatcher))  # made when a caller is compiled
     need_counts = set()
 
     def get_call_template(args, kws):
         if args not in need_counts and not (counts and ConfigStack().top().nrt):
             try:
-                return plain.get_call_template(args, kws)
+                return part(counts=False).get_call_template(args, kws)
             except TypingError:
                 if not counts:
                     raise
                 need_counts.add(args)
-        return counting.get_call_template(args, kws)
+        return part(counts=True).get_call_template(args, kws)
 
     def get_overload(sig):
-        is_plain = not (counts and ConfigStack().top().nrt)
-        return (plain if is_plain and plain.has(sig) else counting).get_overload(sig)
+        is_plain = not (counts and ConfigStack().top().nrt) and part(counts=False).has(sig)
+        return part(counts=not is_plain).get_overload(sig)
 
     dispatcher.get_call_template, dispatcher.get_overload = get_call_template, get_overload
     return dispatcher
