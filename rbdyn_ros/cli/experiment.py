@@ -31,10 +31,7 @@ RENAMED = {"bad_worlds": "degraded_conditions"}  # former names, which still run
 
 def names() -> tuple[str, ...]:
     """The known experiments, alphabetically."""
-    from rbdyn_ros import experiments
-
-    found = (module.name for module in pkgutil.iter_modules(experiments.__path__))
-    return tuple(sorted(name for name in found if hasattr(_load(name), "QUESTION")))
+    return tuple(filter(_is_experiment, _modules()))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name is None:
         return _list()
     name = RENAMED.get(arguments.name, arguments.name)
-    if name not in names():
+    if name not in _modules() or not _is_experiment(name):  # loads no other
         advice = f"{nearest(arguments.name, names())}known are {', '.join(names())}"
         return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
     try:
@@ -133,9 +130,11 @@ def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
 
 
 def _require_film(name: str, experiment, kind: str | None) -> None:
+    if not kind:
+        return
     from matplotlib.animation import FFMpegWriter
 
-    if kind and not hasattr(experiment, "animate"):
+    if not hasattr(experiment, "animate"):
         filmed = ", ".join(known for known in names() if hasattr(_load(known), "animate"))
         raise ValueError(f"{name} has no film; leave --animate out, or take one of {filmed}")
     if kind == "mp4" and not FFMpegWriter.isAvailable():
@@ -178,6 +177,16 @@ def _film(experiment, outcome, path: Path, kind: str) -> None:
         moving.save(
             path, writer=writer, dpi=80, progress_callback=lambda frame, _: show(frame + 1.0)
         )
+
+
+def _modules() -> list[str]:
+    from rbdyn_ros import experiments
+
+    return sorted(module.name for module in pkgutil.iter_modules(experiments.__path__))
+
+
+def _is_experiment(module: str) -> bool:
+    return hasattr(_load(module), "QUESTION")
 
 
 def _load(name: str):

@@ -6,7 +6,6 @@ The cam follower by time-stepping: its state once per revolution, and its impact
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import ks_2samp
 
 from rbdyn_ros.experiments import cam_orbits, figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT
@@ -152,6 +151,8 @@ def _general(turns: int) -> float:
 
 
 def _tables(params: Params, orbit, runs: list) -> dict:
+    from scipy.stats import ks_2samp  # takes a second
+
     name, stepped = f"{params.rpm:g}", next(r for r in runs if abs(r.h - STEP) < 0.1 * STEP)
     late = orbit.impacts[orbit.impacts[:, 0] > SKIPPED * revolution(params)]
     strobes = stepped.strobes[SKIPPED : len(orbit.strobes)]

@@ -22,7 +22,7 @@ McCaffrey, Survey Methodology 28 (2002) 169.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, t
+from scipy.special import chdtrc, stdtrit  # scipy.stats takes a second to import
 
 from rbdyn_ros.types import Array
 
@@ -64,7 +64,7 @@ def spread(J: Array, residual: Array, clusters: Array, least: float) -> Spread:
     deviations[(np.abs(V[weak]) > 0.05 * np.abs(V[weak]).max(axis=1, keepdims=True)).any(0)] = (
         np.inf
     )
-    width = float(t.ppf(0.5 + 0.5 * LEVEL, max(1, count - 1)))
+    width = float(stdtrit(max(1, count - 1), 0.5 + 0.5 * LEVEL))
     return Spread(deviations, width * deviations, V[weak])
 
 
@@ -114,5 +114,5 @@ def whiteness(residual: Array) -> float:
             continue
         rho = np.array([r[k:] @ r[:-k] for k in range(1, LAGS + 1)]) / power
         Q = n * (n + 2) * np.sum(rho**2 / (n - np.arange(1, LAGS + 1)))
-        worst = min(worst, float(chi2.sf(Q, LAGS)))
+        worst = min(worst, float(chdtrc(LAGS, Q)))
     return min(1.0, worst * channels)

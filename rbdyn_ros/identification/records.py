@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import lfilter
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification import plausibility
@@ -160,6 +159,8 @@ def lagged(force: Array, T: float, h: float) -> tuple[Array, Array]:
     if T <= 0.0:
         before = np.vstack((force[:1], force[:-1]))
         return force, (before - force) / h
+    from scipy.signal import lfilter  # takes a second
+
     e = math.exp(-h / T)
     L, by_e, by_L = T / h * (1.0 - e), e * h / T**2, (1.0 - e) / h - e / T
 
