@@ -179,9 +179,9 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
 
     Its middleware does not: what DDS makes of a process that is stopped is its own affair.
     """
-    said, _ = (played := demo("--duration", "4", program=("-c", STANDS_STILL))).communicate(
-        timeout=LIMIT
-    )
+    said, _ = (
+        played := demo("--duration", "4", "--no-view", program=("-c", STANDS_STILL))
+    ).communicate(timeout=LIMIT)
     assert (
         played.returncode == 1
         and "FAILED: nobody saw whether the rod stood: no state in view for 1.0 s" in said
@@ -191,7 +191,9 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
 
 def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
     """The scenario names the law; twelve seconds are enough, the two pushes included."""
-    swings = demo("--scenario", "swing_up", "--duration", "12", program=("-c", STEPS_NOT_BACK))
+    swings = demo(
+        "--scenario", "swing_up", "--duration", "12", "--no-view", program=("-c", STEPS_NOT_BACK)
+    )
     said, _ = swings.communicate(timeout=LIMIT)
     assert swings.returncode == 0 and "the rod stood" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
@@ -227,7 +229,7 @@ def test_equal_seeds_give_equal_falls():
 
 
 def test_a_rod_that_nobody_catches_is_exit_code_1(demo):
-    said, _ = (played := demo("--duration", "2", "--controller", "rest")).communicate(
+    said, _ = (played := demo("--duration", "2", "--controller", "rest", "--no-view")).communicate(
         timeout=LIMIT
     )
     assert played.returncode == 1 and "FAILED: the rod did not stand" in said, said
