@@ -9,7 +9,7 @@ pendulum meets the world).
 from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import hot
+from rbdyn_ros.kernel import hot, part
 from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.mechanics.pendulum_contact import contact_loop
@@ -35,7 +35,7 @@ class Options(NamedTuple):
     )
 
 
-@hot
+@part
 def steps(system, options, input, sines, h, n, state, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
     compile to a plain loop.
@@ -73,7 +73,7 @@ def steps(system, options, input, sines, h, n, state, reaction):
     return n, iterations, worst
 
 
-@hot
+@part
 def walk(system, options, contact, input, h, n, state, reaction):
     """`advance` for a `contact` whose type tells whether there is anything to touch: None compiles
     the smooth loop alone.
