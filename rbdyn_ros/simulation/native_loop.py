@@ -1,24 +1,27 @@
 """A compiled loop of ticks: tick, sleep to the deadline, publish; and nobody needs the
 interpreter.
 
+In lockstep it waits before each tick for the command that answers the state: `Runner.command`,
+which another thread calls, enters it in the ring and wakes the loop.
+
 A tick in Python takes 0.2 ms of a processor that has slept since the last one and has to load all
 of it into its caches again; here it takes what the sleep and the middleware take. Whatever else
 there is to do ends the loop, and Python takes over:
 
     DONE             all ticks are published
     INTERRUPTED      somebody wants something between two ticks, or draws for commands are used up
-    UNPUBLISHED      the last tick is late, it failed, or the cart is beyond its travel
+    UNANSWERED       in lockstep: no command has answered the state, and it is due again
+    UNPUBLISHED      the last tick is too late, it failed, or the cart is beyond its travel
     PUBLISH_FAILED   the middleware did not take a message of the last tick
 """
 
-import ctypes
-import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import config
 
 from rbdyn_ros.faults.channel import ARRIVED, BLOCK
 from rbdyn_ros.faults.covariance import rotation_covariances, variances
@@ -37,22 +40,14 @@ from rbdyn_ros.simulation.signals import (
     commanded_force,
     measure,
     receive_commands,
+    wait_for_answer,
 )
 from rbdyn_ros.simulation.statistics import Statistics
+from rbdyn_ros.simulation.steady_clock import Clock, now, sleep, waker
 from rbdyn_ros.simulation.tick import EPOCH_NS, tick_kernel
 from rbdyn_ros.types import Array
 
-DONE, INTERRUPTED, UNPUBLISHED, PUBLISH_FAILED = range(4)
-_MONOTONIC, _AT = 1, 1  # CLOCK_MONOTONIC, TIMER_ABSTIME of Linux
-
-
-class Clock(NamedTuple):
-    """The steady clock of the system, as `time.monotonic` reads it."""
-
-    read: int  # address of clock_gettime
-    sleep: int  # of clock_nanosleep
-    time: Array  # (2,) [s, ns] where they read and write
-    place: int  # its address
+DONE, INTERRUPTED, UNANSWERED, UNPUBLISHED, PUBLISH_FAILED = range(5)
 
 
 class MessageBuffers(NamedTuple):
@@ -74,6 +69,14 @@ class MessageBuffers(NamedTuple):
     angles: Array  # (3,) roll, pitch, spin [rad] of the last tick
 
 
+class Unacknowledged(NamedTuple):
+    """How many messages each publisher has sent since all of them were acknowledged."""
+
+    ask: int  # address of int f(publisher, 0), 0 where they are now
+    counts: Array  # (m,)
+    limit: int  # with so many the loop ends; 0: they are not counted
+
+
 class PublishBuffers(NamedTuple):
     """The messages of the truth and of the measurement, and who sends them."""
 
@@ -81,6 +84,7 @@ class PublishBuffers(NamedTuple):
     publishers: Array  # (m,) addresses
     messages: Array  # (m,) addresses of what each of them sends
     measured: Array  # (m,) 1 where that is sent only when a measurement has arrived
+    unacknowledged: Unacknowledged
     truth: MessageBuffers
     measurement: MessageBuffers
 
@@ -89,13 +93,16 @@ class LoopConfig(NamedTuple):
     """How many ticks there may be, when they are due, which command counts, what is measured."""
 
     ticks: int
-    period: float  # [s] real
+    period: float  # [s] real; 0 is as fast as it goes
+    latest: float  # [s] by which a tick may be late
     base: float  # [s, steady] deadline k is base + k period
     deadlines: int  # that are past
     travel: float  # [m]
     watchdog: tuple[float, float]  # `command.Watchdog.numbers`
     slowdown: float  # real seconds for one of the watchdog
     oldest: float  # [s] how old the state may be that a delayed command answers
+    lockstep: int  # 1 where a state waits for the command that answers it
+    idle_period: float  # [s] after which it is due again
     measures: int  # 0 where the sensors tell the truth at once
     variances: tuple[float, ...]  # `covariance.variances` of the sensors
 
@@ -103,27 +110,12 @@ class LoopConfig(NamedTuple):
 class LoopResult(NamedTuple):
     """What came of it."""
 
-    ticks: Array  # (2,) published, limited
+    ticks: Array  # (3,) published, limited, late
     times: Array  # (2,) [s] of computing a step: in the last tick, the longest
 
 
 tick: Callable  # of the integrator for which the code below is specialized
 specific_force: Callable
-
-
-@inlined
-def _now(clock):
-    called(clock.read, _MONOTONIC, clock.place, 0, 0)
-    return clock.time[0] + 1e-9 * clock.time[1]
-
-
-@inlined
-def _sleep(clock, instant):
-    """Until an instant [s, steady]; a signal does not wake it."""
-    while _now(clock) < instant:
-        clock.time[0] = int(instant)
-        clock.time[1] = int(1e9 * (instant - int(instant)))
-        called(clock.sleep, _MONOTONIC, _AT, clock.place, 0)
 
 
 @inlined
@@ -217,12 +209,30 @@ def _write_xyzw(words, at, first, Q):
     words[at[first + 3]] = Q[0]
 
 
+@inlined
+def _publish(buffers, is_new):
+    """Send the messages; (whether all were taken, whether a publisher may send no more)."""
+    unacknowledged, full = buffers.unacknowledged, False
+    counts, limit = unacknowledged.counts, unacknowledged.limit
+    for i in range(len(buffers.publishers)):
+        if buffers.measured[i] and not is_new:
+            continue
+        if limit:
+            if not called(unacknowledged.ask, buffers.publishers[i], 0, 0, 0):
+                counts[i] = 0
+            counts[i] += 1
+            full |= counts[i] >= limit
+        if called(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
+            return False, full
+    return True, full
+
+
 def _ticks(clock, asked, rings, config, buffers, models, signals, result):
     """Up to config.ticks ticks; why they ended. `tick` is the integrator's.
 
-    `asked` (1,): somebody waits; `rings`: commands that came, measurements that were sent;
-    `models`: what the tick takes before the command, and what the IMU takes of contacts and place;
-    `signals`: `simulation.signals.SignalState`.
+    `asked` (1,): how many wait for its end; `rings`: commands that came, measurements that were
+    sent; `models`: what the tick takes before the command, and what the IMU takes of contacts and
+    place; `signals`: `simulation.signals.SignalState`.
     """
     (commands, sent), (plant, sensor) = rings, models
     system, _, input, timing, _, state, _ = plant
@@ -231,14 +241,18 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
     for k in range(config.ticks):
         if asked[0]:
             return INTERRUPTED
-        now, number = _now(clock), state.steps[0] // timing.steps
-        before, instants = EPOCH_NS + state.steps[0] * timing.step_ns, (now, now)
-        if not receive_commands(signals, commands, number, before, instants, config.oldest):
+        number, before = state.steps[0] // timing.steps, EPOCH_NS + state.steps[0] * timing.step_ns
+        if config.lockstep and signals.numbers[IS_NEW] == 1:
+            wait = clock, asked, config.idle_period
+            if not wait_for_answer(signals, commands, before, *wait):
+                return INTERRUPTED if asked[0] else UNANSWERED
+        begun = now(clock)
+        if not receive_commands(signals, commands, number, before, (begun, begun), config.oldest):
             return INTERRUPTED
-        start = _now(clock)
-        command = commanded_force(signals, config.watchdog, config.slowdown, now)
+        start = now(clock)
+        command = commanded_force(signals, config.watchdog, config.slowdown, begun)
         result.ticks[1] += tick(*plant, command)  # noqa: F821, by `specialize`
-        result.times[0] = (_now(clock) - start) / timing.steps
+        result.times[0] = (now(clock) - start) / timing.steps
         stamp = EPOCH_NS + state.steps[0] * timing.step_ns
         t = timing.start + state.steps[0] * timing.h
         felt, measured, is_new = (0.0, 0.0, 0.0), stamp, True
@@ -249,12 +263,10 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
             measure(signals, (q, v, state.reaction), forces, t, stamp, number)
             is_new = signals.numbers[IS_NEW] == 1
         deadline = config.base + (config.deadlines + k + 1) * config.period
-        if (
-            state.solved[0] < timing.steps
-            or max(abs(q[0]), abs(q[1])) > config.travel
-            or _now(clock) > deadline
-        ):
+        late, beyond = now(clock) - deadline, max(abs(q[0]), abs(q[1])) > config.travel
+        if state.solved[0] < timing.steps or beyond or late > config.latest:
             return UNPUBLISHED
+        result.ticks[2] += late > 0.0
         result.times[1] = max(result.times[1], result.times[0])
         write_state_messages(truth, stamp, q, v, input.force)
         if len(truth.ball_joint):
@@ -264,17 +276,17 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
         if config.measures and is_new:
             damping, of_states = system.joint_damping, signals.states
             measured = write_measurement(buffers.measurement, of_states, damping, config.variances)
-        _sleep(clock, deadline)
+        sleep(clock, deadline)
         if is_new:
             place = sent.count[0] % len(sent.stamps)
-            sent.stamps[place], sent.instants[place] = measured, _now(clock)
+            sent.stamps[place], sent.instants[place] = measured, now(clock)
             sent.count[0] += 1  # before it leaves: its answer may come before the last topic left
         result.ticks[0] += 1
-        for i in range(len(buffers.publishers)):
-            if buffers.measured[i] and not is_new:
-                continue
-            if called(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
-                return PUBLISH_FAILED
+        taken, full = _publish(buffers, is_new)
+        if not taken:
+            return PUBLISH_FAILED
+        if full:
+            break
     return DONE
 
 
@@ -284,25 +296,13 @@ def _kernel(name: str, advance: Callable, accelerations: Callable) -> Callable:
     return specialize(_ticks, name, tick=tick_kernel(name, advance), specific_force=felt)
 
 
-def steady() -> Clock | None:
-    """The system's clock; None where the system is not a 64-bit Linux, or kernels are not
-    compiled.
-    """
-    if sys.platform != "linux" or ctypes.sizeof(ctypes.c_long) != 8 or config.DISABLE_JIT:
-        return None
-    c, time = ctypes.CDLL(None), np.zeros(2, np.int64)
-    read, sleep = (
-        ctypes.cast(f, ctypes.c_void_p).value for f in (c.clock_gettime, c.clock_nanosleep)
-    )
-    return Clock(read, sleep, time, time.ctypes.data)
-
-
 class NativeLoop:
-    """Runs the compiled loop. `asked[0] = 1` ends it after its tick."""
+    """Runs the compiled loop. While `asked[0]` is not 0 it ends after its tick."""
 
     def __init__(self, clock: Clock | None):
-        self.asked = np.zeros(1, np.int64)
-        self._result = LoopResult(np.zeros(2, np.int64), np.zeros(2))
+        self.asked, self._asking = np.zeros(1, np.int64), threading.Lock()
+        self.wake = waker(clock) if clock else lambda: None
+        self._result = LoopResult(np.zeros(3, np.int64), np.zeros(2))
         self._clock, self._setup, self._ticks = clock, None, None
 
     @property
@@ -310,14 +310,30 @@ class NativeLoop:
         """Whether there is a clock."""
         return self._clock is not None
 
+    @contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """It ends after its tick or, in lockstep, where it waits, and does not begin meanwhile."""
+        self._ask(1)
+        try:
+            yield
+        finally:
+            self._ask(-1)
+
+    def _ask(self, more: int) -> None:
+        with self._asking:
+            self.asked[0] += more
+        self.wake()
+
     def warm_up(self, plant: Plant) -> None:
         """Have the code for a plant, where it can run."""
         if self.possible:
             none = np.zeros(0, np.int64)
             nothing = MessageBuffers(np.zeros(0), *(none,) * 5, np.zeros(3))
-            nowhere = PublishBuffers(0, none, none, none, nothing, nothing)
+            unacknowledged = Unacknowledged(0, none, 0)
+            nowhere = PublishBuffers(0, none, none, none, unacknowledged, nothing, nothing)
+            watchdog, lockstep = (0.0, 0.0), (0, 1.0)
             config = LoopConfig(
-                *(0, 1.0, 0.0, 0, 1.0, (0.0, 0.0), 1.0, 1.0, 0), variances(Faults())
+                *(0, 1.0, 0.0, 0.0, 0, 1.0, watchdog, 1.0, 1.0, *lockstep, 0), variances(Faults())
             )
             signals = PlantSignals(plant, FaultPipeline(Faults(), 0, 1.0), CommandQueue())
             self._pass(signals, Statistics(), config, nowhere)
@@ -334,11 +350,11 @@ class NativeLoop:
         signals.prepare_block()
         config = _loop_config(runner, period, min(n, BLOCK))
         how = self._pass(signals, runner.statistics, config, buffers)
-        published, limited = result.ticks.tolist()
+        published, limited, late = result.ticks.tolist()
         signals.count(runner.pace, runner.statistics)
         if published or how == UNPUBLISHED:
             plant.step_time, longest = result.times.tolist()
-            runner.pacer.passed(published)
+            runner.pacer.passed(published, late if period else 0)
             runner.statistics.passed(published, limited, longest)
             return how, plant.fault()
         return how, ""
@@ -364,8 +380,10 @@ class NativeLoop:
 def _loop_config(runner, period: float, n: int) -> LoopConfig:
     pace, faults = runner.pace, runner.signals.faults
     travel = float(runner.plant.setup.travel)
+    latest = runner.pacer.latest(period, pace.overrun)
     return LoopConfig(
-        *(n, period, *runner.pacer.beat(period), travel, pace.watchdog.numbers),
-        *(float(pace.slowdown), float(pace.oldest_stamp), int(not faults.sees_truth)),
+        *(n, period, latest, *runner.pacer.beat(period), travel, pace.counting_watchdog),
+        *(float(pace.slowdown), float(pace.oldest_stamp), int(pace.lockstep)),
+        *(float(pace.idle_period), int(not faults.sees_truth)),
         variances(faults.options),
     )

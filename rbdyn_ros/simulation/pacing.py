@@ -3,6 +3,7 @@ never comes back in a burst.
 """
 
 import ctypes
+import math
 import time
 from collections.abc import Callable
 
@@ -66,9 +67,17 @@ class Pacer:
         """
         return (self._base, self._ticks) if period == self._period else None
 
-    def passed(self, deadlines: int) -> None:
-        """Somebody else waited for so many deadlines."""
+    def passed(self, deadlines: int, overruns: int = 0) -> None:
+        """Somebody else waited for so many deadlines; so many ticks had overrun, none by more than
+        `latest`.
+        """
         self._ticks += deadlines
+        self.overruns += overruns
+
+    @staticmethod
+    def latest(period: float, policy: str) -> float:
+        """How late [s] a tick may be and leave the beat as it is."""
+        return (0.0 if policy == "slip" else period) if period else math.inf
 
     def halfway(self, period: float, stopped: Callable[[], bool]) -> None:
         """Sleep until the middle between the last deadline and the next, where they are known."""
@@ -88,6 +97,15 @@ class Pacer:
             skipped = int(late / period)
             self.missed += skipped
             self._base += skipped * period
+
+
+def overrun_sentence(late: float, period: float) -> str:
+    """Why an overrun [s] of more than a period [s] stops the simulation."""
+    return (
+        f"a tick ended {1e3 * late:.3g} ms after its deadline, which is more than its period of "
+        f"{1e3 * period:.3g} ms; "
+        "set overrun to skip or slip, or lower real_time_factor, and call ~/reset"
+    )
 
 
 LOOK = 0.5  # [s] that the time from one look to the next counts for at most

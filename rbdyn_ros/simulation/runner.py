@@ -17,17 +17,18 @@ from rbdyn_ros.simulation.native_loop import (
     DONE,
     INTERRUPTED,
     PUBLISH_FAILED,
+    UNANSWERED,
     UNPUBLISHED,
     NativeLoop,
     PublishBuffers,
-    steady,
 )
-from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps
+from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps, overrun_sentence
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.simulation.signals import PlantSignals
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING, STOPPED
+from rbdyn_ros.simulation.steady_clock import steady
 from rbdyn_ros.types import Array, State
 
 COMMAND = "first command"  # a condition of the start
@@ -83,8 +84,7 @@ class Runner:
     @contextmanager
     def _asking(self) -> Iterator[None]:
         """Between two ticks: the compiled loop ends for it."""
-        self._native_loop.asked[0] = 1
-        with self._between_ticks:
+        with self._native_loop.interrupted(), self._between_ticks:
             yield
 
     @property
@@ -110,11 +110,11 @@ class Runner:
     def end(self) -> None:
         """Stop the thread, at once also where it sleeps or waits."""
         self._ending = True
-        self._native_loop.asked[0] = 1
-        self.command_queue.wake()
-        if self._thread:
-            self._thread.join()
-            self._thread = None
+        with self._native_loop.interrupted():
+            self.command_queue.wake()
+            if self._thread:
+                self._thread.join()
+                self._thread = None
         self._set_status(STOPPED)
 
     def command(self, command: Command) -> None:
@@ -128,6 +128,8 @@ class Runner:
             return
         self.statistics.answered(command.stamp, command.received)
         self.command_queue.put(command)
+        if self.pace.lockstep:
+            self._native_loop.wake()
         if COMMAND in self._held:
             self.release(COMMAND)
 
@@ -253,13 +255,13 @@ class Runner:
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
         how = self._compiled_ticks(period)
         if how in (DONE, INTERRUPTED, PUBLISH_FAILED) or (
-            how is None and not self._stepped(period)
+            how != UNPUBLISHED and not self._stepped(period, how == UNANSWERED)
         ):
             return
         late = self.pacer.wait(period, self._resting, self.pace.overrun)
         with self._between_ticks:
             if late > period and self.pace.overrun == "stop" and not self._resting():
-                self._set_status(f"{FAULT}{_overran(late, period)}")
+                self._set_status(f"{FAULT}{overrun_sentence(late, period)}")
             elif self._ready:  # and nothing newer was published meanwhile
                 self._ready()
                 self._ready = None
@@ -269,8 +271,7 @@ class Runner:
         with self._between_ticks:
             native = self._native_publisher
             if native is None or self._native_loop.asked[0] or not self._is_native(period):
-                self._native_loop.asked[0] = 0  # whoever asks gets the lock while Python sleeps
-                return None
+                return None  # whoever asks gets the lock while Python sleeps
             buffers = native.begin(self)
             if buffers is None:
                 return None
@@ -286,13 +287,16 @@ class Runner:
             return how
 
     def _is_native(self, period: float) -> bool:
-        """Whether the compiled loop can take the next tick."""
-        paced = 0.0 < period <= SLICE and self.pacer.beat(period) is not None
-        return (
-            self._native_loop.possible and paced and not self.pace.lockstep and not self._resting()
-        )
+        """Whether the compiled loop can take the next tick.
 
-    def _stepped(self, period: float) -> bool:
+        Where neither a deadline nor a command paces time, Python has it: the loop would leave its
+        readers behind.
+        """
+        paced = self.command_queue.accepted > 0 if self.pace.lockstep else period > 0.0
+        known = period <= SLICE and self.pacer.beat(period) is not None
+        return self._native_loop.possible and paced and known and not self._resting()
+
+    def _stepped(self, period: float, waited: bool) -> bool:
         """Sleep, and step with what has been commanded before; whether there is something to
         publish.
 
@@ -300,7 +304,7 @@ class Runner:
         deadline takes from the period what the step's time varies. Where a step takes long it is
         left out.
         """
-        in_time, begun = self._answer_arrived(), time.monotonic()
+        in_time, begun = self._answer_arrived(self.pace.idle_period * waited), time.monotonic()
         if self._work < LIGHT * period and not self.pace.lockstep:
             self.pacer.halfway(period, self._resting)
         with self._between_ticks:
@@ -346,9 +350,9 @@ class Runner:
         self._set_status(status)
         time.sleep(self.pace.idle_period)
 
-    def _answer_arrived(self) -> bool:
-        """In lockstep, wait for the answer to the state sent; free-wheel until the first command
-        ever.
+    def _answer_arrived(self, waited: float) -> bool:
+        """In lockstep, wait for the answer to the state sent, for which the compiled loop has
+        `waited` [s]; free-wheel until the first command ever.
 
         The state is sent again while it waits: a reader may have lost it, and asks for the best
         effort only.
@@ -362,8 +366,9 @@ class Runner:
                 newest is not None and newest.stamp == self.signals.expected_stamp
             )
 
-        deadline = time.monotonic() + self.pace.lockstep_timeout
-        while not self.command_queue.wait(is_answered, self.pace.idle_period):
+        deadline = time.monotonic() + self.pace.lockstep_timeout - waited
+        while not self.command_queue.wait(is_answered, self.pace.idle_period - waited):
+            waited = 0.0
             if time.monotonic() > deadline:
                 self.statistics.lockstep_timeouts += 1
                 return False
@@ -387,11 +392,3 @@ class Runner:
         self.command_queue.wake()
         if changed:
             self._on_status(status)
-
-
-def _overran(late: float, period: float) -> str:
-    return (
-        f"a tick ended {1e3 * late:.3g} ms after its deadline, which is more than its period of "
-        f"{1e3 * period:.3g} ms; "
-        "set overrun to skip or slip, or lower real_time_factor, and call ~/reset"
-    )

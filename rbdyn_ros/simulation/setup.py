@@ -31,6 +31,11 @@ class RunConfig(NamedTuple):
     seed: int  # of what the faults draw
 
     @property
+    def counting_watchdog(self) -> tuple[float, float]:
+        """`Watchdog.numbers` of the watchdog, which is off in lockstep."""
+        return (0.0, 0.0) if self.lockstep else self.watchdog.numbers
+
+    @property
     def slowdown(self) -> float:
         """Real seconds per simulated second where that is more than one: commands may take so much
         longer.

@@ -13,7 +13,7 @@ from rbdyn_ros.faults.channel import ARRIVED, LEAVES, USED, ChannelState, receiv
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.faults.sensors import SensorState, measure_inertial, measure_state
-from rbdyn_ros.kernel import bind, kernel
+from rbdyn_ros.kernel import bind, inlined, kernel
 from rbdyn_ros.simulation.command import (
     Command,
     CommandQueue,
@@ -24,6 +24,7 @@ from rbdyn_ros.simulation.command import (
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.simulation.statistics import Statistics
+from rbdyn_ros.simulation.steady_clock import now, wait
 from rbdyn_ros.types import Array
 
 # the numbers of `SignalState`: commands taken from their ring; whether one has arrived, its stamp;
@@ -91,6 +92,20 @@ def receive_commands(s, ring, tick, stamp, instants, oldest):
     s.active[0], s.active[1] = c.items[ARRIVED, 0], c.items[ARRIVED, 1]
     s.active[2] = received
     k[HAS_COMMAND], k[COMMAND_STAMP] = 1, answered
+    return True
+
+
+@inlined
+def wait_for_answer(s, ring, stamp, clock, asked, patience):
+    """Whether the newest command of a ring answers the state that its readers know, before
+    `patience` [s] are over and before somebody asks; `stamp` [ns] is that of the plant.
+    """
+    until = now(clock) + patience
+    expected = s.states.ring[ARRIVED, 2] if s.numbers[HAS_MEASUREMENT] else stamp
+    while ring.count[0] == 0 or ring.stamps[(ring.count[0] - 1) % len(ring.stamps)] != expected:
+        if asked[0] or now(clock) >= until:
+            return False
+        wait(clock, until)
     return True
 
 
@@ -230,8 +245,7 @@ class PlantSignals:
         arguments = self.tick, self.plant.stamp, (now, now), float(pace.oldest_stamp)
         while not self._receive(self.state, self.commands.ring, *arguments):
             self.faults.commands.refill()
-        watchdog = (0.0, 0.0) if pace.lockstep else pace.watchdog.numbers
-        force = self._force(self.state, watchdog, float(pace.slowdown), now)
+        force = self._force(self.state, pace.counting_watchdog, float(pace.slowdown), now)
         self.count(pace, statistics)
         return force
 

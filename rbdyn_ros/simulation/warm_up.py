@@ -6,9 +6,10 @@ from rbdyn_ros.faults.covariance import covariances
 from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.simulation.command import CommandQueue
-from rbdyn_ros.simulation.native_loop import NativeLoop, steady
+from rbdyn_ros.simulation.native_loop import NativeLoop
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.signals import PlantSignals
+from rbdyn_ros.simulation.steady_clock import steady
 
 _NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
 _AXES = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

@@ -22,11 +22,11 @@ from rbdyn_ros.ros.messages.messages import (
     frames,  # noqa: E402
     nanoseconds,  # noqa: E402
 )
-from rbdyn_ros.simulation import native_loop  # noqa: E402
+from rbdyn_ros.simulation import native_loop, steady_clock  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 from rbdyn_ros.simulation.tick import TickState  # noqa: E402
 
-if native_loop.steady() is None or not native_publisher.publish_address():
+if steady_clock.steady() is None or not native_publisher.rcl_address():
     pytest.skip(
         "stretches need a 64-bit Linux, compiled kernels and rcl's function",
         allow_module_level=True,
@@ -151,6 +151,19 @@ def test_measurements_with_faults_are_published_without_python(graph, counted):
     assert np.std(errors) == pytest.approx(0.005, rel=0.3)  # half the angle
 
 
+def test_lockstep_passes_without_python_and_a_reader_loses_nothing(graph, counted):
+    fast = dict(lockstep__enabled=True, lockstep__timeout=30.0, real_time_factor=0.0)
+    simulator, states = graph.simulator(**fast), graph.listen(Odometry, "odometry")
+    graph.controller()
+    graph.until(lambda: simulator.runner.plant.stamp > 2_000_000_000)
+    simulator.runner.end()
+    counts, tick = simulator.runner.statistics, simulator.runner.plant.tick_ns
+    graph.until(lambda: nanoseconds(states[-1].header.stamp) == simulator.runner.plant.stamp)
+    stamps = [nanoseconds(message.header.stamp) for message in states]
+    assert set(np.diff(stamps)) <= {0, tick} and tick in np.diff(stamps)
+    assert counts.plain == sum(counted) > 0.8 * counts.ticks and counts.lockstep_timeouts == 0
+
+
 def test_what_is_due_more_rarely_comes_between_stretches(graph, counted):
     graph.simulator(**START, rates__wrench=50.0)
     pressed, states = (
@@ -171,7 +184,7 @@ def test_what_is_due_more_rarely_comes_between_stretches(graph, counted):
 
 
 def test_without_rcls_function_python_does_it(graph, counted, monkeypatch, capfd):
-    monkeypatch.setattr(native_publisher, "publish_address", lambda: 0)
+    monkeypatch.setattr(native_publisher, "rcl_address", lambda *_: 0)
     simulator = graph.simulator(**START)
     assert "every tick runs in Python" in capfd.readouterr().err
     states = graph.listen(Odometry, "odometry")

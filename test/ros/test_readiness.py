@@ -232,6 +232,28 @@ def test_no_message_is_overwritten_before_it_was_acknowledged():
     assert publisher.sent == 10 * qos.KEPT and publisher.most == qos.KEPT and not warnings
 
 
+def test_what_the_compiled_loop_has_sent_is_waited_for():
+    publisher, control = Publisher(polls=3), FlowControl(print)
+    assert control.limit == qos.KEPT and control.counts([publisher]) == [0]
+    for _ in range(qos.KEPT):
+        publisher.publish(None)
+    control.sent([publisher], [qos.KEPT - 1])
+    assert publisher.kept == qos.KEPT and control.counts([publisher]) == [qos.KEPT - 1]
+    control.sent([publisher], [qos.KEPT])
+    assert publisher.kept == 0 and control.counts([publisher]) == [0]
+
+
+def test_where_nothing_is_acknowledged_nothing_is_counted(monkeypatch):
+    def refuse(*_) -> bool:
+        raise RuntimeError("not supported")
+
+    warnings, publisher = [], Publisher(polls=3)
+    monkeypatch.setattr(publisher, "wait_for_all_acked", refuse)
+    control = FlowControl(warnings.append)
+    control.publish([((publisher,), None)])
+    assert control.limit == 0 and "does not report what was acknowledged" in warnings[0]
+
+
 def test_a_reader_that_never_acknowledges_is_a_warning_and_no_standstill(monkeypatch):
     monkeypatch.setattr(telemetry, "LIMIT", 0.01)
     warnings, publisher = [], Publisher(polls=10**9)

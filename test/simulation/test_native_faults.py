@@ -9,8 +9,9 @@ from compiled_loop import EVERY_FAULT, SAME, TICK, Press, commanded
 from rbdyn_ros.faults.covariance import covariances
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.simulation.command import Command
-from rbdyn_ros.simulation.native_loop import DONE, INTERRUPTED, steady
+from rbdyn_ros.simulation.native_loop import DONE, INTERRUPTED
 from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.steady_clock import steady
 
 pytestmark = pytest.mark.skipif(
     steady() is None, reason="stretches need a 64-bit Linux and compiled kernels"

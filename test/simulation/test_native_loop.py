@@ -19,9 +19,9 @@ from rbdyn_ros.simulation.native_loop import (
     PUBLISH_FAILED,
     UNPUBLISHED,
     NativeLoop,
-    steady,
 )
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
+from rbdyn_ros.simulation.steady_clock import steady
 
 pytestmark = pytest.mark.skipif(
     steady() is None, reason="stretches need a 64-bit Linux and compiled kernels"
@@ -209,6 +209,18 @@ def test_a_tick_that_is_late_is_left_to_python(resting, passed, virtual):
         runner.plant.steps == runner.plant.setup.tick_steps and len(runner.history.read()[0]) == 1
     )
     assert not press.issues and runner.statistics.ticks == 0
+
+
+@pytest.mark.parametrize("overrun, ticks", [("skip", 5), ("stop", 5), ("slip", 0)])
+def test_a_tick_that_is_late_by_less_than_a_period_overruns(
+    resting, passed, virtual, overrun, ticks
+):
+    """It is published at once, and the beat stays, except where the beat is to slip."""
+    runner, (base, past) = resting(overrun=overrun), (virtual.now, 1)
+    virtual.now += 2.5 * TICK
+    assert passed(runner, 5) == ((DONE if ticks else UNPUBLISHED), "")
+    assert runner.statistics.plain == ticks and runner.pacer.overruns == (1 if ticks else 0)
+    assert runner.pacer.beat(TICK) == (pytest.approx(base, abs=1e-5), past + ticks)
 
 
 @pytest.mark.parametrize(

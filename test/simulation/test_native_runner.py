@@ -8,8 +8,8 @@ import pytest
 from compiled_loop import EVERY_FAULT, Press, commanded
 from waiting import wait
 
-from rbdyn_ros.simulation.native_loop import steady
 from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING
+from rbdyn_ros.simulation.steady_clock import steady
 
 pytestmark = pytest.mark.skipif(
     steady() is None, reason="stretches need a 64-bit Linux and compiled kernels"
@@ -109,14 +109,7 @@ def test_every_fault_passes_in_machine_code(made):
         assert counts["sensors_disturbed"] > 100 and counts["state_delayed"] > 100
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"lockstep__enabled": True, "lockstep__timeout": 0.01},
-        {"real_time_factor": 0.0},
-    ],
-)
-def test_what_waits_for_commands_or_knows_no_deadline_is_pythons(made, changes):
-    with playing(made, **changes) as (runner, press):
+def test_where_nothing_paces_time_python_does(made):
+    with playing(made, real_time_factor=0.0) as (runner, press):
         wait(lambda: runner.plant.steps > 20 * runner.plant.setup.tick_steps)
         assert press.stretches == 0 and not press.issues

@@ -9,13 +9,14 @@ import pytest
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.native_loop import (
-    Clock,
     MessageBuffers,
     NativeLoop,
     PublishBuffers,
+    Unacknowledged,
 )
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.steady_clock import Clock
 
 FUNCTION = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
@@ -41,8 +42,9 @@ class Virtual:
     """
 
     def __init__(self):
-        self.now, self._time = 1000.0, np.zeros(2, np.int64)
-        self._functions = FUNCTION(self._read), FUNCTION(self._sleep)
+        self.now, self._time = 1000.0, np.zeros(6, np.int64)
+        self.waits, self.on_wait = 0, lambda: None  # what happens in a wait, which ends then
+        self._functions = tuple(map(FUNCTION, (self._read, self._sleep, self._wait)))
         self.clock = Clock(
             *(ctypes.cast(f, ctypes.c_void_p).value for f in self._functions),
             self._time,
@@ -52,11 +54,18 @@ class Virtual:
 
     def _read(self, *_) -> int:
         self.now += 1e-6
-        self._time[:] = int(self.now), round(1e9 * (self.now % 1.0))
+        self._time[:2] = int(self.now), round(1e9 * (self.now % 1.0))
         return 0
 
     def _sleep(self, *_) -> int:
         self.now = max(self.now, self._time[0] + 1e-9 * (self._time[1] + 1))
+        return 0
+
+    def _wait(self, *_) -> int:
+        """Until the instant, where nothing happens before it."""
+        self.waits += 1
+        if not self.on_wait():
+            self._sleep()
         return 0
 
 
@@ -64,16 +73,19 @@ class Press:
     """PublishBuffers of two publishers of the truth and one of measurements.
 
     What was published: (publisher, message, stamp, 78 numbers); covariances stand from word 90 on.
+    With a `limit` none publishes more messages that are not acknowledged.
     """
 
-    def __init__(self, refuses=lambda count: False, measured: bool = False):
-        self.issues, self._refuses = [], refuses
-        self._function = FUNCTION(self._publish)
+    def __init__(self, refuses=lambda count: False, measured: bool = False, limit: int = 0):
+        self.issues, self._refuses, self.on_publish = [], refuses, lambda: None
+        self.is_acknowledged = lambda publisher: False
+        self._functions = FUNCTION(self._publish), FUNCTION(self._ask)
+        publish, ask = (ctypes.cast(f, ctypes.c_void_p).value for f in self._functions)
         self.truth, self.measurement = np.zeros(180), np.zeros(180)
         publishers = np.array([7, 8, 9] if measured else [7, 8])
         self.buffers = PublishBuffers(
-            *(ctypes.cast(self._function, ctypes.c_void_p).value, publishers, 10 * publishers),
-            np.array([0, 0, 1])[: len(publishers)],
+            *(publish, publishers, 10 * publishers, np.array([0, 0, 1])[: len(publishers)]),
+            Unacknowledged(ask, np.zeros(len(publishers), np.int64), limit),
             *(_messages(words) for words in (self.truth, self.measurement)),
         )
         self.stretches, self.longest = 0, 10
@@ -85,7 +97,11 @@ class Press:
         if publisher == 9:
             told = np.concatenate((told, words[90:162]))
         self.issues.append((publisher, message, seconds * 10**9 + fraction, told))
+        self.on_publish()
         return int(self._refuses(len(self.issues)))
+
+    def _ask(self, publisher: int, *_) -> int:
+        return 0 if self.is_acknowledged(publisher) else 2
 
     def begin(self, runner: Runner) -> tuple:
         """As an `NativePublisher`."""

@@ -4,7 +4,8 @@ The messages lie as bytes in one block of memory. rclpy's publishers call
 `rcl_publish_serialized_message` for messages that are bytes; `simulation.native_loop` calls the
 same function by its address, with the addresses of publishers and messages.
 
-Private interfaces: the address of that function in librcl.so, the layout of
+Private interfaces: the address of that function in librcl.so, and of the one that asks whether all
+messages have been acknowledged, the layout of
 rcl_serialized_message_t, and `Publisher.handle.pointer` of rclpy.
 Tested with rclpy 7.1.6 (Jazzy), on 64-bit Linux.
 Fallback: where librcl.so or the function is not found, or a message has another layout than
@@ -20,7 +21,7 @@ from rosgraph_msgs.msg import Clock
 
 from rbdyn_ros.ros.messages.cdr import HEAD
 from rbdyn_ros.ros.messages.template import Template
-from rbdyn_ros.simulation.native_loop import MessageBuffers, PublishBuffers
+from rbdyn_ros.simulation.native_loop import MessageBuffers, PublishBuffers, Unacknowledged
 
 _WORD = 8  # bytes
 _NOT_SENT = np.zeros(0, np.int64)
@@ -37,15 +38,10 @@ class _Serialized(ctypes.Structure):
     ]
 
 
-def publish_address() -> int:
-    """The address of rcl's function; 0 if the library or the function is not found."""
+def rcl_address(name: str = "rcl_publish_serialized_message") -> int:
+    """The address of a function of rcl; 0 if the library or the function is not found."""
     try:
-        return (
-            ctypes.cast(
-                ctypes.CDLL("librcl.so").rcl_publish_serialized_message, ctypes.c_void_p
-            ).value
-            or 0
-        )
+        return ctypes.cast(ctypes.CDLL("librcl.so")[name], ctypes.c_void_p).value or 0
     except (OSError, AttributeError):
         return 0
 
@@ -86,17 +82,19 @@ class NativePublisher:
 
     def __init__(self, telemetry, joints, pose, ball_joint, inertial):
         """`telemetry` and the sources of its state topics."""
-        self._telemetry, self._publish = telemetry, publish_address()
+        self._telemetry, self._publish = telemetry, rcl_address()
+        self._ask = rcl_address("rcl_publisher_wait_for_all_acked")
         sources = (joints, pose, ball_joint, inertial)
         images = [clock_image(), *(source.image for source in sources)]
         known = [image for image in images if image]
         # of the truth, of what is measured
-        possible = self._publish and len(known) == len(images)
+        possible = self._publish and self._ask and len(known) == len(images)
         self._images = [Images(known), Images(known)] if possible else []
         self._places = {source.packed: i for i, source in enumerate(sources, 1)}
         self._gimbals = (telemetry.gimbal, telemetry.measured_gimbal)
         self._angles = np.zeros(3), np.zeros(3)
-        self._bound: tuple[Any, bool] = (None, False)  # topics, and whether they are measured
+        # topics, whether they are measured, how many messages may be unacknowledged
+        self._bound: tuple[Any, bool, int] = (None, False, 0)
         self._publishers: tuple[Any, ...] = ()
         self._buffers: PublishBuffers | None = None
         self._held = ExitStack()
@@ -114,9 +112,12 @@ class NativePublisher:
         for angles, gimbal in zip(self._angles, self._gimbals):
             angles[:] = gimbal.angles
         topics, measures = self._telemetry.subscribed, not runner.signals.faults.sees_truth
-        buffers = self._buffers
-        if buffers is None or self._bound[0] is not topics or self._bound[1] != measures:
-            buffers = self._bind(topics, self._telemetry.time_publishers, measures)
+        flow, buffers = self._telemetry.flow, self._buffers
+        how = measures, flow.limit if flow else 0
+        if buffers is None or self._bound[0] is not topics or self._bound[1:] != how:
+            buffers = self._bind(topics, self._telemetry.time_publishers, *how)
+        if flow:
+            buffers.unacknowledged.counts[:] = flow.counts(self._publishers)
         for publisher in self._publishers:
             self._held.enter_context(publisher.handle)  # it cannot be destroyed meanwhile
         return buffers, n
@@ -124,11 +125,14 @@ class NativePublisher:
     def end(self) -> None:
         """See `simulation.runner.NativePublisher`."""
         self._held.close()
+        if self._telemetry.flow and self._buffers:
+            counts = self._buffers.unacknowledged.counts.tolist()
+            self._telemetry.flow.sent(self._publishers, counts)
         for angles, gimbal in zip(self._angles, self._gimbals):
             gimbal.angles = tuple(angles.tolist())
 
     def _bind(
-        self, groups: list[Any], time_publishers: tuple[Any, ...], measures: bool
+        self, groups: list[Any], time_publishers: tuple[Any, ...], measures: bool, limit: int
     ) -> PublishBuffers:
         """Bind the publishers with subscribers; all publish the truth if nothing is measured."""
         sent = [(publisher, 0, 0) for publisher in time_publishers]
@@ -140,13 +144,14 @@ class NativePublisher:
             for is_measured, publishers in ((True, measured), (False, true))
             for p in publishers
         ]
-        self._bound, self._publishers = (groups, measures), tuple(p for p, _, _ in sent)
+        self._bound, self._publishers = (groups, measures, limit), tuple(p for p, _, _ in sent)
         addresses = [self._images[of].addresses[image] for _, image, of in sent]
         self._buffers = buffers = PublishBuffers(
             self._publish,
             np.array([publisher.handle.pointer for publisher, _, _ in sent], np.int64),
             np.array(addresses, np.int64),
             np.array([of for _, _, of in sent], np.int64),
+            Unacknowledged(self._ask, np.zeros(len(sent), np.int64), limit),
             *(self._messages(of, {i for _, i, o in sent if o == of}) for of in (0, 1)),
         )
         return buffers

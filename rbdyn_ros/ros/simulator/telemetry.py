@@ -13,7 +13,7 @@ import array
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from time import monotonic
 from typing import Any
 
@@ -70,6 +70,21 @@ class FlowControl:
                 if self._counts[publisher] >= qos.KEPT:
                     full.append(publisher)
         self._wait(full)
+
+    @property
+    def limit(self) -> int:
+        """How many messages may be unacknowledged; 0 where the middleware does not report it."""
+        return qos.KEPT if self._supported else 0
+
+    def counts(self, publishers: Iterable[Publisher]) -> list[int]:
+        """The count of each publisher."""
+        return [self._counts[publisher] for publisher in publishers]
+
+    def sent(self, publishers: Iterable[Publisher], counts: Iterable[int]) -> None:
+        """The compiled loop has published and counted; return when the next one may follow."""
+        for publisher, count in zip(publishers, counts):
+            self._counts[publisher] = count
+        self._wait([publisher for publisher in publishers if self._counts[publisher] >= qos.KEPT])
 
     def _wait(self, full: list[Publisher]) -> None:
         behind, end = self._behind(full), time.monotonic() + LIMIT
@@ -134,7 +149,7 @@ class Telemetry:
 
     def __init__(self, node: LifecycleNode, frames: Frames, values: dict[str, Any]):
         self._node, self._frames = node, frames
-        self._flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
+        self.flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
         self.gimbal, self.measured_gimbal = GimbalJoints(), GimbalJoints()
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
         self._time = Clock()
@@ -194,8 +209,8 @@ class Telemetry:
 
         def publish() -> None:
             runner.mark_published()
-            if self._flow:
-                self._flow.publish(ready)
+            if self.flow:
+                self.flow.publish(ready)
                 return
             for publishers, message in ready:
                 for publisher in publishers:
@@ -263,7 +278,7 @@ class Telemetry:
         self._next_check = 0.0
 
     def _publisher(self, kind: type, topic: str, profile: QoSProfile = qos.OFFERED) -> Publisher:
-        kept = qos.keeping(qos.KEPT, profile) if self._flow else profile
+        kept = qos.keeping(qos.KEPT, profile) if self.flow else profile
         return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.publishing())
 
     def _make_groups(self, values: dict[str, Any]) -> list[Group]:

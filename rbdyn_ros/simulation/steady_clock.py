@@ -1,0 +1,80 @@
+"""The system's steady clock, for kernels: they read it, sleep until an instant, and wait until
+somebody wakes them.
+"""
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numba import config
+
+from rbdyn_ros.kernel import inlined
+from rbdyn_ros.numerics.foreign import called
+from rbdyn_ros.types import Array
+
+_MONOTONIC, _AT = 1, 1  # CLOCK_MONOTONIC, TIMER_ABSTIME of Linux
+_SEMAPHORE = 16  # bytes before it
+
+
+class Clock(NamedTuple):
+    """The steady clock of the system, as `time.monotonic` reads it, and a semaphore."""
+
+    read: int  # address of clock_gettime
+    sleep: int  # of clock_nanosleep
+    wait: int  # of sem_clockwait
+    memory: Array  # (6,) [s, ns] where they read and write; a sem_t
+    place: int  # its address
+
+
+def steady() -> Clock | None:
+    """The system's clock; None where the system is not a 64-bit Linux with glibc 2.30 or later,
+    or kernels are not compiled.
+    """
+    if sys.platform != "linux" or ctypes.sizeof(ctypes.c_long) != 8 or config.DISABLE_JIT:
+        return None
+    c, memory = ctypes.CDLL(None), np.zeros(6, np.int64)
+    if not hasattr(c, "sem_clockwait"):
+        return None
+    functions = c.clock_gettime, c.clock_nanosleep, c.sem_clockwait
+    place = memory.ctypes.data
+    c.sem_init(ctypes.c_void_p(place + _SEMAPHORE), 0, 0)
+    return Clock(*(ctypes.cast(f, ctypes.c_void_p).value for f in functions), memory, place)
+
+
+def waker(clock: Clock) -> Callable[[], object]:
+    """Return what ends the wait of a kernel; where none waits, the next one.
+
+    It does not block, so it keeps the interpreter.
+    """
+    return partial(ctypes.PyDLL(None).sem_post, ctypes.c_void_p(clock.place + _SEMAPHORE))
+
+
+@inlined
+def now(clock):
+    """The instant [s, steady]."""
+    called(clock.read, _MONOTONIC, clock.place, 0, 0)
+    return clock.memory[0] + 1e-9 * clock.memory[1]
+
+
+@inlined
+def sleep(clock, instant):
+    """Sleep until an instant [s, steady]; a signal does not wake it."""
+    while now(clock) < instant:
+        _write(clock, instant)
+        called(clock.sleep, _MONOTONIC, _AT, clock.place, 0)
+
+
+@inlined
+def wait(clock, instant):
+    """Sleep until an instant [s, steady], or until a `waker` or a signal ends it."""
+    _write(clock, instant)
+    called(clock.wait, clock.place + _SEMAPHORE, _MONOTONIC, clock.place, 0)
+
+
+@inlined
+def _write(clock, instant):
+    clock.memory[0] = int(instant)
+    clock.memory[1] = int(1e9 * (instant - int(instant)))
