@@ -2,6 +2,9 @@
 prints figures as JSON.
 
 python benchmarks/loop_probe.py PROCESSES WARM_UP SECONDS [name:=value ...]
+
+With `lockstep.enabled:=true` it measures ticks that wait for their commands, and with
+`real_time_factor:=0.0` besides, how many of them pass in a second.
 """
 
 import gc
@@ -102,7 +105,7 @@ class Probe:
         )
         gc.collect()
         runner.reset_statistics()
-        runner.statistics = self._kept = Kept(round(4e3 * self._seconds))
+        runner.statistics = self._kept = Kept(round(2e4 * self._seconds))
         self._step, self._all = time.clock_gettime(self._clock), time.process_time()
         self._start = time.monotonic()
 
@@ -115,6 +118,10 @@ class Probe:
         ).T  # rings and caches have filled by then
         return {
             "ticks": kept.ticks,
+            "machine_code_percent": 100.0 * kept.plain / kept.ticks,
+            "ticks_per_second": kept.ticks / elapsed,
+            "step_thread_us_per_tick": 1e6 * step / kept.ticks,
+            "simulator_us_per_tick": 1e6 * whole / kept.ticks,
             **figures(
                 kept.sent.instants[: kept.sent.count[0]],
                 kept.round_trips.all(),
