@@ -96,6 +96,8 @@ def lookup(name: str, source: str, node: str | None = None) -> Parameter:
     if group:
         raise ValueError(f"{source}: {name} is a group of parameters, not one: {', '.join(group)}")
     alike = nearest(name, [*parameters, *obstacles.parameters_like(name)])
+    if not alike and is_of_a_law(name, "pendulum_controller"):
+        alike = "an option of a control law stands under /**/pendulum_controller; "
     raise ValueError(f"{source}: {name} is not a known parameter; {alike}{_LIST_THEM}")
 
 

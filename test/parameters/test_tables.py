@@ -40,6 +40,13 @@ def test_an_unknown_name_gets_the_nearest_known_one():
         tables.lookup("rod.mas", "here")
 
 
+def test_an_option_of_a_law_is_sent_to_its_section():
+    with pytest.raises(
+        ValueError, match=r"policy\.file is not a known parameter; an option of a control law "
+    ):
+        tables.lookup("policy.file", "here")
+
+
 def test_a_name_of_another_node_is_unknown_to_this_one():
     assert tables.lookup("armed", "here").name == "armed"
     with pytest.raises(ValueError, match="armed is not a known parameter"):
