@@ -3,7 +3,9 @@ writes.
 """
 
 import asyncio
+import ctypes
 import io
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -49,6 +51,11 @@ def start(host: str, port: int) -> viser.ViserServer:
             server = viser.ViserServer(host, port, verbose=False)
         finally:
             websockets.asyncio.server.serve = serve
+
+    @server.on_client_disconnect
+    async def _(client: viser.ClientHandle) -> None:
+        give_memory_back()
+
     if not is_checked.is_set():
         warnings.warn(
             f"viser {viser.__version__} opens its port in a way of its own: pages of other "
@@ -57,6 +64,12 @@ def start(host: str, port: int) -> viser.ViserServer:
             stacklevel=2,
         )
     return server
+
+
+def give_memory_back() -> None:
+    """Give the system what a browser took: glibc would keep it, some 10 KiB more each time."""
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)
 
 
 def _refusal(headers: Any, host: str) -> str:

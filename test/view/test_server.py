@@ -1,12 +1,14 @@
 """Who may connect to the live view, and which thread writes to it."""
 
 import threading
+from unittest.mock import MagicMock
 
 import pytest
-from view_browser import free_port
+from view_browser import free_port, until
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
 
+import msgspec  # noqa: E402
 import viser  # noqa: E402
 import websockets.asyncio.server  # noqa: E402
 from websockets.exceptions import InvalidStatus  # noqa: E402
@@ -43,6 +45,18 @@ def test_a_program_that_is_no_browser_connects(server):
         assert socket.recv(timeout=60.0)
 
 
+def test_memory_is_given_back_when_a_browser_leaves(server, monkeypatch):
+    is_given = threading.Event()
+    monkeypatch.setattr(view_server, "give_memory_back", is_given.set)
+    camera = {"wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0,) * 3, "look_at": (0.0,) * 3}
+    camera |= {"fov": 1.0, "near": 0.1, "far": 9.0, "image_height": 480, "image_width": 640}
+    camera |= {"type": "ViewerCameraMessage", "up_direction": (0.0, 0.0, 1.0)}
+    with connected(server, None) as socket:
+        socket.send(msgspec.msgpack.encode(camera))
+        assert until(server.get_clients) and not is_given.is_set()
+    assert is_given.wait(10.0)
+
+
 @pytest.mark.parametrize("origin", ["https://example.org", "null", "http://127.0.0.1:1"])
 def test_a_page_of_another_origin_does_not_connect(server, origin):
     with pytest.warns(RuntimeWarning, match="refuses the page of"):
@@ -71,7 +85,7 @@ def test_an_origin_is_the_pages_own_if_it_is_what_was_asked(origin, asked, host,
 
 
 def test_a_viser_that_opens_its_port_otherwise_is_warned_of(monkeypatch):
-    monkeypatch.setattr(viser, "ViserServer", lambda *words, **more: None)
+    monkeypatch.setattr(viser, "ViserServer", MagicMock())
     before = websockets.asyncio.server.serve
     with pytest.warns(RuntimeWarning, match="pages of other origins are not refused"):
         view_server.start("127.0.0.1", free_port())
