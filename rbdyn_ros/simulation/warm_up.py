@@ -23,6 +23,7 @@ def warm_up(setup: Setup) -> str:
     copy.to_world(
         copy.point((0.0, 0.0, 0.0))
     )  # as a push in the rod's axes, or a click, asks for it
+    copy.check(setup)  # as a change of parameters does
     failure = copy.tick((0.0, 0.0))
     PlantSignals(copy, FaultPipeline(_NOISY, 0, 1.0), CommandQueue())
     covariances(_NOISY, (0.0, 0.0, 0.0), _AXES, (0.0, 0.0, 0.0))

@@ -37,7 +37,10 @@ USED = {
     "rbdyn_ros/interrupts.py": {"multiprocessing.resource_tracker"},
     "rbdyn_ros/ros/process.py": {"rclpy.experimental"},
     "rbdyn_ros/ros/messages/polled.py": {"take_message"},
-    "rbdyn_ros/ros/messages/native_publisher.py": {"rcl_publish_serialized_message"},
+    "rbdyn_ros/ros/messages/native_publisher.py": {
+        "rcl_publish_serialized_message",
+        "rcl_publisher_wait_for_all_acked",
+    },
     "rbdyn_ros/ros/parameters.py": {"_parameter_overrides"},
     "rbdyn_ros/ros/recording/recorder.py": {"close_chunk"},
 }
@@ -66,10 +69,8 @@ def used(file: Path) -> set:
             is_private = node.attr.startswith("_") and not node.attr.startswith("__")
             if node.attr in NAMES or is_private and not of_self:
                 found |= {node.attr} - PUBLIC - OWN
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr":
-            found |= (
-                {node.args[1].value} & NAMES if isinstance(node.args[1], ast.Constant) else set()
-            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= {node.value} & NAMES
     return found
 
 

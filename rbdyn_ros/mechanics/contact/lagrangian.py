@@ -23,16 +23,15 @@ from rbdyn_ros.mechanics.turn import product
 
 ROUND_OFF = 1e-12  # of the impulses, relative
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
-NOISE = 3e-16  # of x, where r = x + sigma z cancels: what a residual falls to
-STAGNANT = 300.0  # times the noise: a residual that falls no more is round-off of the matrix
+# what a residual falls to: so much of x, where r = x + sigma z cancels; by the matrix, so often
+NOISE, STAGNANT = 3e-16, 300.0
 NEAR = 1e-4  # of the impulses: residuals below may be round-off
 SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
 # of `refine`: in a tower of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
 STIFF_SIGMA, FINE, FEW_OUTER = 1e7, 1e-13, 5
 OUTER, INNER, SLOW = 60, 12, 0.3
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
-# of the impulses, relative: a change of alternating directions that is taken where Newton's method
-# does not end
+# of the impulses, relative: a change that is taken where Newton's method does not end
 SETTLED = 1e-10
 # [m/s]: a change that falls no more and is taken. Where more contacts stick than there are
 # motions, the curvature of a step contradicts them, and inner stress would grow without an end.
