@@ -157,7 +157,7 @@ def others() -> str:
     words = []
     for name, against in OTHERS.items():
         heads = [line[1] for line, is_bad in zip(LINES, bad[name]) if is_bad]
-        rows = re.findall(r"S\d+", " ".join(heads))
+        rows = dict.fromkeys(re.findall(r"S\d+", " ".join(heads)))
         laws = " or ".join(f"`{law}`" for law in against)
         line = f"- `{name}` is worse than {laws} in: {', '.join(rows) or 'nothing'}"
         words.append(textwrap.fill(line, **FILLED))
