@@ -96,11 +96,11 @@ def receive_commands(s, ring, tick, stamp, instants, oldest):
 
 
 @inlined
-def wait_for_answer(s, ring, stamp, clock, asked, patience):
+def wait_for_answer(s, ring, stamp, clock, asked, timeout):
     """Whether the newest command of a ring answers the state that its readers know, before
-    `patience` [s] are over and before somebody asks; `stamp` [ns] is that of the plant.
+    `timeout` [s] is over and before somebody asks; `stamp` [ns] is that of the plant.
     """
-    until = now(clock) + patience
+    until = now(clock) + timeout
     expected = s.states.ring[ARRIVED, 2] if s.numbers[HAS_MEASUREMENT] else stamp
     while ring.count[0] == 0 or ring.stamps[(ring.count[0] - 1) % len(ring.stamps)] != expected:
         if asked[0] or now(clock) >= until:

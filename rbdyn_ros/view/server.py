@@ -106,10 +106,6 @@ class Writer:
         """
         if _running_loop() is self._loop:
             return act(*arguments)
-        return self.begin(act, *arguments).result(PATIENCE)
-
-    def begin(self, act: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Begin `act(*arguments)` and do not wait; RuntimeError once the server has stopped."""
         done: Future[T] = Future()
 
         def run() -> None:
@@ -119,7 +115,7 @@ class Writer:
                 done.set_exception(error)
 
         self._loop.call_soon_threadsafe(run)
-        return done
+        return done.result(PATIENCE)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from simulated_loop import loop_of
+from simulated_loop import LINEAR, loop_of, settings_of
 
 from rbdyn_ros.control import step_linearization
-from rbdyn_ros.control.laws import state_space
 from rbdyn_ros.evaluation.trial import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import frequency_response, measurement
@@ -76,14 +75,10 @@ def test_margins_of_an_unstable_plant():
     assert found.disk == pytest.approx(2.0 * (k - 1.0) / (k + 1.0), rel=1e-3)
 
 
-@pytest.mark.parametrize("name", ["lqr", "pd", "lqg", "h_infinity", "state_space"])
+@pytest.mark.parametrize("name", LINEAR)
 def test_a_measured_loop_is_that_of_the_theory(name, tmp_path):
     """From 0.1 to 20 Hz, for all laws that are linear."""
-    settings = []
-    if name == "state_space":
-        state_space.write(tmp_path / "mine.npz", loop_of("pd").law.gains)
-        settings.append(f"state_space.file={tmp_path / 'mine.npz'}")
-    loop, found = measured(name, *settings)
+    loop, found = measured(name, *settings_of(name, tmp_path))
     response, theory = found.response, measurement.predict(loop, found.response.frequency)
     for axis in (0, 1):
         assert np.abs(response.loop[:, axis, axis] / theory - 1.0).max() < 1e-5

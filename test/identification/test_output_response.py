@@ -7,9 +7,8 @@ import math
 
 import numpy as np
 import pytest
-from simulated_loop import loop_of
+from simulated_loop import LINEAR, loop_of, settings_of
 
-from rbdyn_ros.control.laws import state_space
 from rbdyn_ros.evaluation.trial import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import measurement, output_response, response_report
@@ -33,14 +32,10 @@ def assert_near(found, theory):
     assert np.degrees(np.abs(np.angle(found / theory))).max() < 0.05
 
 
-@pytest.mark.parametrize("name", ["lqr", "pd", "lqg", "h_infinity", "state_space"])
+@pytest.mark.parametrize("name", LINEAR)
 def test_the_loops_of_single_measurements_are_those_of_the_theory(name, tmp_path):
     """From 0.1 to 20 Hz, for all laws that are linear; and C P is the loop at the force."""
-    settings = []
-    if name == "state_space":
-        state_space.write(tmp_path / "mine.npz", loop_of("pd").law.gains)
-        settings.append(f"state_space.file={tmp_path / 'mine.npz'}")
-    loop, found = measured(name, *settings)
+    loop, found = measured(name, *settings_of(name, tmp_path))
     outputs, theory = found.outputs, measurement.predict_outputs(loop, found.response.frequency)
     for output in range(4):
         assert_near(outputs.loops[:, output], theory[:, output // 2])
@@ -79,8 +74,8 @@ class Miscalibrated:
 
     def command(self, t, state, reference):
         self._seen.append(self.measure(state))
-        told = self._seen[max(0, len(self._seen) - 1 - self._late)]
-        error = (self._gain * each - now for each, now in zip(told, self.measure(state)))
+        seen = self._seen[max(0, len(self._seen) - 1 - self._late)]
+        error = (self._gain * each - now for each, now in zip(seen, self.measure(state)))
         changed = measurement.add_error(state, self._output, *error)
         return self._law.command(t, changed, reference)
 
@@ -166,13 +161,13 @@ def test_an_error_of_the_tilt_is_what_it_says():
         state = spherical_pendulum.upright(rng.uniform(0.0, 1.2), rng.uniform(-3.0, 3.0))
         state.v[:] = rng.normal(size=5)
         for axis in (0, 1):
-            told = measurement.add_error(state, TILT + axis, 0.2, -0.7)
-            before, after = (np.array(measurement.tilt(s.q, s.v)) for s in (state, told))
+            shifted = measurement.add_error(state, TILT + axis, 0.2, -0.7)
+            before, after = (np.array(measurement.tilt(s.q, s.v)) for s in (state, shifted))
             change = after - before
             assert change[[axis, 2 + axis]] == pytest.approx((0.2, -0.7), abs=1e-9)
             assert change[[1 - axis, 3 - axis]] == pytest.approx(0.0, abs=1e-9)
-            assert np.linalg.norm(told.q[2:]) == pytest.approx(1.0, abs=1e-12)
-            assert told.v[4] == state.v[4] and np.array_equal(told.q[:2], state.q[:2])
+            assert np.linalg.norm(shifted.q[2:]) == pytest.approx(1.0, abs=1e-12)
+            assert shifted.v[4] == state.v[4] and np.array_equal(shifted.q[:2], state.q[:2])
 
 
 def test_the_rate_of_an_error_is_that_of_a_held_acceleration():

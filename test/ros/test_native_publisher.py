@@ -26,7 +26,8 @@ from rbdyn_ros.simulation import native_loop, steady_clock  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 from rbdyn_ros.simulation.tick import TickState  # noqa: E402
 
-if steady_clock.steady() is None or not native_publisher.rcl_address():
+PUBLISH = "rcl_publish_serialized_message"
+if steady_clock.steady() is None or not native_publisher.rcl_address(PUBLISH):
     pytest.skip(
         "stretches need a 64-bit Linux, compiled kernels and rcl's function",
         allow_module_level=True,

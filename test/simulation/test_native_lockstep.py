@@ -38,15 +38,15 @@ def forces(runner) -> list[float]:
 
 
 def test_each_tick_waits_for_the_answer_to_the_state_before(resting, passed, virtual):
-    runner, press, told = resting(**LOCKSTEP), Press(), []
+    runner, press, published = resting(**LOCKSTEP), Press(), []
 
     def on_wait() -> bool:
-        told.append(len(press.issues))
-        return answer(runner, virtual.now, (float(len(told)), 0.0))
+        published.append(len(press.issues))
+        return answer(runner, virtual.now, (float(len(published)), 0.0))
 
     virtual.on_wait = on_wait
     assert passed(runner, 5, press) == (DONE, "")
-    assert forces(runner) == [1.0, 2.0, 3.0, 4.0, 5.0] and told == [0, 2, 4, 6, 8]
+    assert forces(runner) == [1.0, 2.0, 3.0, 4.0, 5.0] and published == [0, 2, 4, 6, 8]
     assert len(runner.statistics.round_trips) == 4  # the state at rest was not sent
     assert runner.command_queue.late == 1  # the one of `resting`, without a stamp
 

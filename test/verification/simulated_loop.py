@@ -1,9 +1,14 @@
 """The loop of a law by name, as the commands simulate it."""
 
+from pathlib import Path
+
 from rbdyn_ros.control import select
+from rbdyn_ros.control.laws import state_space
 from rbdyn_ros.evaluation.trial import closed_loop_table
 from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
+
+LINEAR = ("lqr", "pd", "lqg", "h_infinity", "state_space")  # laws whose theory is known
 
 
 def loop_of(name: str, *settings: str) -> Loop:
@@ -12,3 +17,11 @@ def loop_of(name: str, *settings: str) -> Loop:
     table = closed_loop_table.parameters_of(name, module)
     values = offline_values([], [assignment(text) for text in settings], table, {})
     return closed_loop_table.closed(name, module, values)
+
+
+def settings_of(name: str, folder: Path) -> list[str]:
+    """What a law of `LINEAR` needs: `state_space` a file, of the gains of `pd`; others nothing."""
+    if name != "state_space":
+        return []
+    state_space.write(folder / "mine.npz", loop_of("pd").law.gains)
+    return [f"state_space.file={folder / 'mine.npz'}"]

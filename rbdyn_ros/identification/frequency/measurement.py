@@ -64,12 +64,12 @@ def measure(
     settling = settling or settling_periods(sine)
     duration = (settling + periods) * sine.period
     places, law = EXCITED[at], loop.law
+    laws: list[Any]
     if at == COMMAND:
         laws = [Excited(law, wave, axis) for axis in (0, 1)]
     else:
-        laws = [Misled(law, wave, rate, i) for i in range(4)] + [
-            Misled(law, 0 * wave, 0 * rate, 0)
-        ]
+        laws = [ExcitedMeasurement(law, wave, rate, i) for i in range(4)]
+        laws.append(ExcitedMeasurement(law, 0.0 * wave, 0.0 * rate, 0))
     signals = []
     for i, (place, excited) in enumerate(zip(places, laws)):
         law.reset()
@@ -141,8 +141,8 @@ class Excited:
         return self.commands, self.sums
 
 
-class Misled:
-    """A law that is told a wrong place of the cart, or a wrong tilt, with the rate of the error
+class ExcitedMeasurement:
+    """A law with a known error, and its rate, in the place of the cart or the tilt that it gets
     (F.9).
     """
 
@@ -156,8 +156,8 @@ class Misled:
         self.outputs.append(np.array((*state.q[:2], *tilt(state.q, state.v)[:2])))
         i = len(self.forces)
         n, rate = (float(each[i % len(each)]) for each in self._errors)
-        told = add_error(state, self._output, n, rate)
-        self.forces.append(closed_loop.command_force(self._law, t, told, reference))
+        measured = add_error(state, self._output, n, rate)
+        self.forces.append(closed_loop.command_force(self._law, t, measured, reference))
         return self.forces[-1]
 
     def signals(self) -> tuple[list[Array], list[Array]]:

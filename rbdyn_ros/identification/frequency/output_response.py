@@ -1,8 +1,9 @@
-"""The frequency response of a loop that is broken where the law is told what was measured, and of
-the loop at the force that follows from it.
+"""The frequency response of a loop that is broken at the measurements, and of the loop at the
+force that follows from it.
 
-An error n of one output y_j, a place of the cart or a tilt, is added to what the law is told; its
-rate is added to the rate of that output, as if the sensor itself were moved by held forces:
+An error n of one output y_j, a place of the cart or a tilt, is added to the measurement that the
+law gets; its rate is added to the rate of that output, as if the sensor itself were moved by held
+forces:
 
     y_j + n,   y'_j + n',   n' = D n,   D(z) = (2 / h) (z - 1) / (z + 1)                   (F.9)
 
@@ -17,7 +18,7 @@ fifth run without an error, but with the same noise, is subtracted:
     S_o = 1 + Y / N,   C = -(U / N) S_o^-1,   P = Y U^H (U U^H)^-1,   L = C P.             (F.11)
 
 What moves without the excitation, noise or a drift, is in neither as far as the loop is linear. P
-follows from four columns for two unknown ones, so Y - P U tells how far that is. L is the loop at
+follows from four columns for two unknown ones, so Y - P U shows how far that is. L is the loop at
 the force, which (F.3) measures another way. L_o has the rank 2, and its singular
 values depend on the units of y; the loop of one output alone, all others closed, does not:
 

@@ -16,6 +16,7 @@ from rbdyn_ros.types import Array
 COLORS = {"x": "#1f6fb4", "y": "#d9732b"}
 OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), "#2a8f5b", "#8e5bb0")))
 GREY = "#555555"
+_DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
 
 
 def draw(measured: Measured):
@@ -89,9 +90,6 @@ def _draw_loop_at_force(axes, response: Response, theory: Array | None) -> None:
     axes.axhline(1.0, color=GREY, linewidth=0.8)
     _label(axes, "loop at the force, |L| = |C P|", "")
     axes.legend(fontsize=8)
-
-
-_DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
 
 
 def _dots(color: str, is_small: bool) -> dict:

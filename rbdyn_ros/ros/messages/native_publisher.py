@@ -38,7 +38,7 @@ class _Serialized(ctypes.Structure):
     ]
 
 
-def rcl_address(name: str = "rcl_publish_serialized_message") -> int:
+def rcl_address(name: str) -> int:
     """The address of a function of rcl; 0 if the library or the function is not found."""
     try:
         return ctypes.cast(ctypes.CDLL("librcl.so")[name], ctypes.c_void_p).value or 0
@@ -82,7 +82,8 @@ class NativePublisher:
 
     def __init__(self, telemetry, joints, pose, ball_joint, inertial):
         """`telemetry` and the sources of its state topics."""
-        self._telemetry, self._publish = telemetry, rcl_address()
+        self._telemetry = telemetry
+        self._publish = rcl_address("rcl_publish_serialized_message")
         self._ask = rcl_address("rcl_publisher_wait_for_all_acked")
         sources = (joints, pose, ball_joint, inertial)
         images = [clock_image(), *(source.image for source in sources)]
