@@ -53,6 +53,11 @@ def load(name: str) -> ModuleType:
     return import_module(f"{laws.__name__}.{name}") if own else _foreign(foreign[0])
 
 
+def is_own(name: str) -> bool:
+    """Whether the law is one of this package, and of no other."""
+    return name in _own() and not any(point.name == name for point in entry_points(group=GROUP))
+
+
 def is_path(name: str) -> bool:
     """Whether the name of a law is the path of its file: it ends in .py, or has a separator of
     folders.

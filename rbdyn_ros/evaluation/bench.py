@@ -56,10 +56,12 @@ class ControllerUnderTest(NamedTuple):
         }
 
 
-def load(name: str) -> ModuleType:
-    """The module of a law, within its time and memory. ValueError, in a sentence."""
+def load(name: str, seconds: float | None = None) -> ModuleType:
+    """The module of a law, within `seconds` (None: `limits.LONGEST`) and its memory. ValueError,
+    in a sentence.
+    """
     try:
-        with limit_memory(), limit_time(f"controller '{name}' does not load: it"):
+        with limit_memory(), limit_time(f"controller '{name}' does not load: it", seconds):
             return select.load(name)
     except TimeoutError as error:
         raise ValueError(str(error)) from None

@@ -7,6 +7,7 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
 from rbdyn_ros.evaluation.bench import ControllerUnderTest, load
 from rbdyn_ros.evaluation.suite import KINDS
+from rbdyn_ros.evaluation.workers import try_to_load
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import lookup, nearest
 from rbdyn_ros.parameters.yaml_file import read_files
@@ -30,6 +31,8 @@ def local_controller(
 
     ValueError: an unknown law, kind or parameter, a value out of range, a law that does not load.
     """
+    if not select.is_own(name):
+        try_to_load(name)
     module, files = load(name), tuple(files)
     name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
     kinds_given = kinds is not None or hasattr(module, "KINDS")

@@ -12,16 +12,17 @@ LONGEST = 120.0  # [s] for loading, designing or resetting a law, which may comp
 
 
 @contextmanager
-def limit_time(what: str) -> Iterator[None]:
-    """End the block between one and two times `LONGEST`. TimeoutError, in a sentence that begins
-    with `what`.
+def limit_time(what: str, seconds: float | None = None) -> Iterator[None]:
+    """End the block between one and two times `seconds` (None: `LONGEST`). TimeoutError, in a
+    sentence that begins with `what`.
     """
-    with CallTimeout(LONGEST) as calls:
+    seconds = LONGEST if seconds is None else seconds
+    with CallTimeout(seconds) as calls:
         calls.edges += 1
         try:
             yield
         except CallTimedOut:
-            raise TimeoutError(f"{what} took longer than {LONGEST:g} s") from None
+            raise TimeoutError(f"{what} took longer than {seconds:g} s") from None
         finally:
             calls.edges += 1
 

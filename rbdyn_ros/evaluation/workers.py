@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-from rbdyn_ros.evaluation.bench import ControllerUnderTest
-from rbdyn_ros.evaluation.limits import limit_memory
+from rbdyn_ros.evaluation import limits
+from rbdyn_ros.evaluation.bench import load
 from rbdyn_ros.interrupts import CallTimeout, block
 
-LAST_RESORT = 30.0  # [s]
+LAST_RESORT = 30.0  # [s] that compiled code may take beyond the time of a call
 
 
 class Ended(NamedTuple):
@@ -27,9 +27,9 @@ class Workers:
     process, the function from a task to its answer.
     """
 
-    def __init__(self, n: int, under_test: ControllerUnderTest, serve: Callable):
+    def __init__(self, n: int, under_test: Any, serve: Callable, does: str = "measured it"):
         self._context = multiprocessing.get_context("spawn")
-        self._prepared = (under_test, serve)
+        self._prepared, self._does = (under_test, serve), does
         self._idle, self._busy = [], {}  # workers; connection -> (process, task)
         self._limit = n
 
@@ -61,7 +61,9 @@ class Workers:
 
     def _start(self) -> tuple[Any, Any]:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_work, args=(theirs, *self._prepared), daemon=False)
+        process = self._context.Process(
+            target=_work, args=(theirs, LAST_RESORT, *self._prepared), daemon=False
+        )
         with block():  # Ctrl-C is for the parent, which ends its workers
             process.start()
         theirs.close()
@@ -73,15 +75,40 @@ class Workers:
             answer = connection.recv()
         except (EOFError, OSError):
             process.join()
-            return task, Ended(f"the process that measured it ended {_how(process.exitcode)}")
+            return task, Ended(f"the process that {self._does} ended {_how(process.exitcode)}")
         self._idle.append((process, connection))
         return task, answer
 
 
-def _work(connection: Connection, under_test: ControllerUnderTest, serve: Callable) -> None:
+def try_to_load(name: str) -> None:
+    """Load the law `name` in a process of its own first, which ends where the law crashes it or
+    hangs in compiled code, as no other process could then. ValueError, in a sentence.
+    """
+    with Workers(1, (name, limits.LONGEST), _loader, "loaded it") as workers:
+        for task, answer in workers.answers(deque(["load"])):
+            if isinstance(answer, Ended):
+                raise ValueError(f"controller '{name}' does not load: {answer.sentence}")
+            if task and answer:
+                raise ValueError(answer)
+
+
+def _loader(asked: tuple[str, float]) -> Callable[[str], str]:
+    """What answers why a law does not load; "": it does."""
+
+    def answer(_task: str) -> str:
+        try:
+            load(*asked)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    return answer
+
+
+def _work(connection: Connection, last_resort: float, under_test: Any, serve: Callable) -> None:
     """The life of a worker, which ends with a law that hangs in compiled code."""
-    CallTimeout.last_resort = LAST_RESORT
-    with limit_memory():
+    CallTimeout.last_resort = last_resort
+    with limits.limit_memory():
         answer = serve(under_test)
         while True:
             try:
@@ -94,5 +121,5 @@ def _work(connection: Connection, under_test: ControllerUnderTest, serve: Callab
 def _how(code: int) -> str:
     if code < 0:
         return f"by signal {signal.Signals(-code).name}"
-    hang = f", as after a command that lasts {LAST_RESORT:g} s in compiled code"
+    hang = f", as after a call that lasts {LAST_RESORT:g} s too long in compiled code"
     return f"with exit code {code}{hang if code == 1 else ''}"

@@ -11,7 +11,7 @@ import pytest
 
 from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.control import select
-from rbdyn_ros.evaluation import limits
+from rbdyn_ros.evaluation import limits, workers
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.controller_under_test import local_controller
 from rbdyn_ros.evaluation.leaderboard import board, entry, page, scores, verify
@@ -220,6 +220,36 @@ def test_a_law_that_hangs_before_its_first_command_gets_one_sentence(tmp_path, m
     mine = Bench(local_controller(law, (), None, SUITE.plant, 2.0))
     with pytest.raises(LawFailed, match=f"the law bad: {what} it took longer than 0.2 s"):
         mine.law(Scenario())
+
+
+SPIN = """from numba import njit
+@njit
+def spin(n):
+    while n >= 0:
+        n = (n + 1) % 7
+spin(1)
+"""
+
+
+def test_a_law_that_hangs_in_compiled_code_while_it_loads_gets_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "LONGEST", 1.0)
+    monkeypatch.setattr(workers, "LAST_RESORT", 1.0)
+    law = str(bad_law(tmp_path, first=SPIN))
+    with pytest.raises(ValueError) as error:
+        local_controller(law, (), None, SUITE.plant, 2.0)
+    assert str(error.value) == (
+        f"controller '{law}' does not load: the process that loaded it ended with exit code 1, "
+        "as after a call that lasts 1 s too long in compiled code"
+    )
+    found = {"name": "mine", "law": "bad", "path": "bad.py", "kinds": [], "parameters": {}}
+    with pytest.raises(ValueError, match="does not load: the process that loaded it ended"):
+        verify.controller(found, tmp_path, SUITE)
+
+
+def test_a_law_that_ends_the_process_that_loads_it_gets_one_sentence(tmp_path):
+    law = str(bad_law(tmp_path, first="import os; os._exit(3)"))
+    with pytest.raises(ValueError, match="the process that loaded it ended with exit code 3"):
+        local_controller(law, (), None, SUITE.plant, 2.0)
 
 
 def test_a_law_that_allocates_while_it_loads_gets_one_sentence(tmp_path):
