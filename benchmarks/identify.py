@@ -93,8 +93,7 @@ def fit(seed: int, kind: str) -> Trial:
         np.repeat((CART, LINE), 2) / math.sqrt(12.0),
         plant_fit.LONG,
     )
-    told = 1.0 if kind == WHITE else 1.0 / (BAND[0] * DURATION)  # part of the record
-    predicted = NORMAL * np.sqrt(np.diag(np.linalg.inv(J.T @ J)) / told) / size
+    predicted = NORMAL * np.sqrt(np.diag(np.linalg.inv(J.T @ J))) / size
     fitted = plant_numbers.plant(known, dict(zip(NAMES, found.values.tolist())))
     ours, best = (np.array(released(each, params)) for each in (fitted, true))
     return Trial(
@@ -178,7 +177,8 @@ def plant(draw: np.random.Generator, kind: str) -> tuple[Params, float, records.
     delay = int(draw.integers(0, LONGEST + 1))
     law = lqr.design(spherical_pendulum, usual, lqr.Options())
     waves = [
-        excitation.build(*BAND, H, FORCE, int(draw.integers(1 << 30))).sample(H) for _ in "xy"
+        excitation.build(*BAND, H, FORCE, int(draw.integers(1 << 30)), DURATION).sample(H)
+        for _ in "xy"
     ]
     commands: list[np.ndarray] = []
 

@@ -241,7 +241,10 @@ def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
         system = spherical_pendulum.build(plan.loop.params)
         designed = excitation_file.follow(plan, names, None, system)
     print(excitation_file.table(plan, designed))
-    given = Excitation(float(designed.sine.amplitude), *plan.band, plan.axis, designed.seed)
+    given = Excitation(
+        *(float(designed.sine.amplitude), *plan.band, plan.axis, designed.seed),
+        period=designed.sine.period,
+    )
     reach = arguments.namespace, float(arguments.waiting)
     with bar(plan.duration, "s") as show:
         columns = live_record.record(given, plan.loop.period, plan.duration, reach, show)

@@ -1,9 +1,10 @@
 """Design the excitation of a loop for `identify`, and predict the intervals that it gives.
 
 A multisine of the loop's band, of which the phases are those of the least crest among `SEEDS`, is
-added to the force of the law around the simulated plant. Its amplitude is the largest with which
-force, travel and tilt stay within their shares over a period and the one in which it settles.
-Errors e of deviation sigma give numbers of covariance
+added to the force of the law around the simulated plant. It does not repeat within the record, or
+within `LONGEST`: the errors of encoders that round repeat with the motion, and tell once only. Its
+amplitude is the largest with which force, travel and tilt stay within their shares over a period
+and the seconds in which it settles. Errors e of deviation sigma give numbers of covariance
 
     F^-1,   F = J^T J,                                                                        (I.6)
 
@@ -29,6 +30,7 @@ from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import Array
 
 BAND = (0.1, 5.0)  # [Hz]
+LONGEST, SETTLING = 60.0, 10.0  # [s] period of an excitation; time before the motion repeats
 SEEDS = 32
 SHARE = 0.7  # of the limits of force and travel
 LEAN = math.radians(15.0)  # largest tilt
@@ -71,10 +73,11 @@ def design(
             f"the set point {loop.reference} is {-room:g} m beyond cart.travel, {travel:g} m: "
             "there is no room for an excitation"
         )
-    seed = min(range(SEEDS), key=lambda seed: _crest(*band, loop.period, seed))
+    period = max(min(duration, LONGEST), 1.0 / band[0]) if band[0] > 0.0 else 0.0
+    seed = min(range(SEEDS), key=lambda seed: _crest(*band, loop.period, seed, period))
     amplitude = BEGIN * min(loop.conditions.force_limit, 1e3)
     for trial in range(TRIALS):
-        sine = excitation.build(*band, loop.period, amplitude, seed)
+        sine = excitation.build(*band, loop.period, amplitude, seed, period)
         record, peaks = _run(loop, sine, AXES.index(axis))
         if record is None:
             amplitude *= 0.25
@@ -93,21 +96,23 @@ def design(
     plant_numbers.check(names)
     known = plant_numbers.numbers(system)
     size = np.array([plant_numbers.size_of(n, known[n]) for n in names])
-    length = min(plant_fit.usual_segment(duration), sine.period)  # the record is one period long
+    length = plant_fit.usual_segment(duration)
     J = plant_fit.sensitivity(record, system, names, np.repeat(errors, 2), length) * size
     repeated = NORMAL * size * _deviations(J)
     white = repeated * math.sqrt(min(1.0, sine.period / duration))
     return Design(sine, seed, *peaks, tuple(names), white, repeated)
 
 
-def _crest(low: float, high: float, h: float, seed: int) -> float:
-    return float(np.abs(excitation.build(low, high, h, 1.0, seed).sample(h)).max())
+def _crest(low: float, high: float, h: float, seed: int, period: float) -> float:
+    return float(np.abs(excitation.build(low, high, h, 1.0, seed, period).sample(h)).max())
 
 
 def _run(
     loop: Loop, sine: Multisine, axis: int
 ) -> tuple[Record | None, tuple[float, float, float]]:
-    """(the second of two periods, largest force, distance and tilt); None where the rod falls."""
+    """(a period after the motion has settled, largest force, distance and tilt); None where the
+    rod falls.
+    """
     wave = sine.sample(loop.period)
     loop.law.reset()
     law = Excited(loop.law, wave, axis)
@@ -122,7 +127,7 @@ def _run(
         loop.integrator,
         law,
         start,
-        2.0 * sine.period,
+        sine.period + min(sine.period, SETTLING),
         loop.period,
         loop.conditions._replace(stop=stop),
     )

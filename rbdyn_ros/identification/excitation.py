@@ -50,12 +50,14 @@ class Multisine(NamedTuple):
         return self.amplitude / np.sqrt(len(f)) * waves.sum(axis=1)
 
 
-def build(low: float, high: float, h: float, amplitude: float, seed: int = 0) -> Multisine:
+def build(
+    low: float, high: float, h: float, amplitude: float, seed: int = 0, period: float = 0.0
+) -> Multisine:
     """A multisine with frequencies from `low` to `high` [Hz], equally many in every decade, for a
     loop of the control period `h` [s].
 
-    The period T is 1 / low, made a multiple of h. ValueError where the band is empty or goes
-    beyond half the rate of the loop.
+    The period T is `period` [s], or 1 / low where that is 0, made a multiple of h. ValueError
+    where the band is empty or goes beyond half the rate of the loop, or the period is below 1 / low.
     """
     limit = 0.5 / h
     if not 0.0 < low < high < limit:
@@ -65,13 +67,19 @@ def build(low: float, high: float, h: float, amplitude: float, seed: int = 0) ->
         )
     if not 0.0 < amplitude < np.inf:
         raise ValueError(f"the amplitude is {amplitude:g} N; it must be a finite number > 0")
-    period = h * round(1.0 / (low * h))
+    if period and not 1.0 / low <= period * (1.0 + 1e-9) < np.inf:
+        raise ValueError(
+            f"the period is {period:g} s; it must be 0 or at least that of the lowest frequency, "
+            f"{1.0 / low:g} s"
+        )
+    period = h * round((period or 1.0 / low) / h)
     count = 1 + int(np.ceil(PER_DECADE * np.log10(high / low)))
-    lines = np.unique(np.rint(np.geomspace(1.0, high * period, count)).astype(int))
+    first, last = max(1.0, low * period), high * period
+    lines = np.unique(np.rint(np.geomspace(first, last, count)).astype(int))
     phases = np.random.default_rng(seed).uniform(-np.pi, np.pi, len(lines))
     return Multisine(period, lines, amplitude, phases)
 
 
 def of(given: Excitation, h: float) -> Multisine:
     """The multisine of the parameters `excitation.*`. ValueError as `build`."""
-    return build(given.low, given.high, h, given.amplitude, given.seed)
+    return build(given.low, given.high, h, given.amplitude, given.seed, given.period)

@@ -59,18 +59,20 @@ def _by_name(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def table(plan: Plan, designed: Design) -> str:
     """The excitation and the predicted intervals, for a terminal."""
     sine, lines = designed.sine, [_summary(plan, designed)]
-    once = f"{sine.period:g} s"
-    lines.append(f"{'interval of 95 %, +-':22}{'white':>12}{'repeated':>12}")
-    for name, white, repeated in zip(designed.names, designed.white, designed.repeated):
+    columns = {"white": designed.white}
+    if repeats := sine.period < plan.duration - plan.loop.period:
+        columns["repeated"] = designed.repeated
+    lines.append(f"{'interval of 95 %, +-':22}" + "".join(f"{head:>12}" for head in columns))
+    for name, *values in zip(designed.names, *columns.values()):
         unit = f" [{remarks.UNITS[name]}]" if remarks.UNITS[name] else ""
-        cells = "".join(
-            f"{'unknown' if math.isinf(v) else f'{v:.2g}':>12}" for v in (white, repeated)
-        )
+        cells = "".join(f"{'unknown' if math.isinf(v) else f'{v:.2g}':>12}" for v in values)
         lines.append(f"{name:22}{cells}{unit}")
-    lines.append(
-        f"white: errors without memory, over {plan.duration:g} s; repeated: errors that come "
-        f"again with the motion every {once}, as of encoders that round"
-    )
+    lines.append(f"white: errors without memory, over {plan.duration:g} s")
+    if repeats:
+        lines[-1] += (
+            f"; repeated: errors that come again with the motion every {sine.period:g} s, as of "
+            "encoders that round"
+        )
     return "\n".join(lines)
 
 
@@ -92,6 +94,7 @@ def yaml(plan: Plan, designed: Design) -> str:
         "high": plan.band[1],
         "axis": plan.axis,
         "seed": designed.seed,
+        "period": designed.sine.period,
     }
     text = pyyaml.safe_dump(
         {NODE: {"ros__parameters": {"excitation": excitation}}}, sort_keys=False

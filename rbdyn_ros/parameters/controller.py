@@ -23,13 +23,22 @@ class Excitation(NamedTuple):
     ] = 0.0
     low: Annotated[
         float,
-        spec("Sets the lowest frequency of the excitation, whose period it is.", "Hz", above=0.0),
+        spec("Sets the lowest frequency of the excitation.", "Hz", above=0.0),
     ] = 0.1
     high: Annotated[
         float, spec("Sets the highest frequency of the excitation.", "Hz", above=0.0)
     ] = 20.0
     axis: Annotated[str, spec("Chooses the axis of the excitation.", choices=("x", "y"))] = "x"
     seed: Annotated[int, spec("Chooses the phases of the excitation.", low=0)] = 0
+    period: Annotated[
+        float,
+        spec(
+            "Sets the time after which the excitation repeats; 0 takes that of its lowest "
+            "frequency.",
+            "s",
+            low=0.0,
+        ),
+    ] = 0.0
 
 
 def _deviation(of: str, unit: str, name: str = "") -> Parameter:

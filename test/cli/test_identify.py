@@ -241,6 +241,7 @@ def test_the_report_tells_numbers_experiments_and_margins(run, tmp_path, capsys)
 
 def test_the_excitation_is_one_of_the_controller_node(tmp_path, capsys):
     from rbdyn_ros.identification import excitation
+    from rbdyn_ros.parameters.controller import Excitation
     from rbdyn_ros.parameters.yaml_file import read_files
 
     out = tmp_path / "excitation.yaml"
@@ -251,10 +252,12 @@ def test_the_excitation_is_one_of_the_controller_node(tmp_path, capsys):
     found = {
         name: value for name, (value, _) in read_files([out], ("pendulum_controller",)).items()
     }
-    assert set(found) == {f"excitation.{n}" for n in ("amplitude", "low", "high", "axis", "seed")}
-    low, high, seed = (found[f"excitation.{n}"] for n in ("low", "high", "seed"))
-    sine = excitation.build(low, high, 0.002, found["excitation.amplitude"], seed)
-    assert (sine.period, found["excitation.axis"]) == (2.0, "y")
+    assert set(found) == {f"excitation.{name}" for name in Excitation._fields}
+    given = Excitation(**{name: found[f"excitation.{name}"] for name in Excitation._fields})
+    sine = excitation.of(given, 0.002)
+    assert (sine.period, given.axis) == (60.0, "y")  # the record's: it does not repeat
+    assert sine.frequencies[0] == pytest.approx(0.5)
+    assert "repeated" not in told
 
 
 def test_a_design_for_numbers_that_are_none_gets_a_sentence(tmp_path, capsys):

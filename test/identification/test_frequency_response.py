@@ -36,6 +36,19 @@ def test_a_multisine_has_its_lines_alone_and_its_amplitude():
     assert not np.array_equal(wave, excitation.build(0.1, 20.0, 0.002, 3.0, seed=2).sample(0.002))
 
 
+def test_a_multisine_of_a_longer_period_keeps_to_its_band():
+    sine = excitation.build(0.1, 5.0, 0.002, 3.0, period=60.0)
+    short = excitation.build(0.1, 5.0, 0.002, 3.0)
+    assert (sine.period, short.period) == (60.0, 10.0)
+    assert sine.frequencies[[0, -1]] == pytest.approx((0.1, 5.0))
+    assert len(sine.lines) > len(short.lines)  # fewer fall together
+    wave = sine.sample(0.002)
+    assert np.sqrt(np.mean(wave**2)) == pytest.approx(3.0 / math.sqrt(2.0))
+    for period in (9.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match="it must be 0 or at least that of the lowest"):
+            excitation.build(0.1, 5.0, 0.002, 3.0, period=period)
+
+
 @pytest.mark.parametrize(
     "low, high, amplitude, word",
     [(1.0, 0.5, 1.0, "rise"), (0.1, 250.0, 1.0, "250 Hz"), (0.0, 1.0, 1.0, "rise")]

@@ -74,7 +74,7 @@ def test_without_an_amplitude_nothing_is_added_and_the_limit_holds():
 
 
 def test_a_band_beyond_the_rate_is_refused():
-    with pytest.raises(ValueError, match="excitation.high: the band is 0.5 to 300"):
+    with pytest.raises(ValueError, match="excitation.low, high or period: the band is 0.5 to 300"):
         ControllerSupervisor(values(amplitude=1.0, high=300.0))
 
 

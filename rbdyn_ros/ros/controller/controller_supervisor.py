@@ -14,6 +14,7 @@ from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
+from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.types import State
 
 ZERO = (0.0, 0.0)
@@ -187,15 +188,14 @@ def _excitation(values: dict[str, Any], period: float) -> list | None:
 
     ValueError where the band is empty or beyond half the rate of the loop.
     """
-    amplitude = values["excitation.amplitude"]
-    if amplitude == 0.0:
+    given = Excitation(*(values[f"excitation.{name}"] for name in Excitation._fields))
+    if given.amplitude == 0.0:
         return None
-    low, high, seed = (values[f"excitation.{name}"] for name in ("low", "high", "seed"))
     try:
-        wave = excitation.build(low, high, period, amplitude, seed).sample(period)
+        wave = excitation.of(given, period).sample(period)
     except ValueError as error:
-        raise ValueError(f"excitation.low, excitation.high: {error}") from None
-    both = (wave, 0.0 * wave) if values["excitation.axis"] == "x" else (0.0 * wave, wave)
+        raise ValueError(f"excitation.low, high or period: {error}") from None
+    both = (wave, 0.0 * wave) if given.axis == "x" else (0.0 * wave, wave)
     return np.column_stack(both).tolist()
 
 
