@@ -236,13 +236,27 @@ def _compile_in_turn(dispatcher: Dispatcher) -> None:
         with global_compiler_lock:
             before = len(_turns)
             try:
-                return compile_now(signature)
+                return _with_room(compile_now, signature)
             finally:
                 while len(_turns) > before:
                     file, byte = _turns.pop()
                     fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
 
     cache.load_overload, dispatcher.compile = load_or_wait, compile_in_turn
+
+
+def _with_room(function: Callable[..., Any], argument: Any) -> Any:
+    """Call with so large a frame that all frames of the calls below it are in one chunk of memory.
+
+    From 3.11 on Python has its frames in chunks, usually of 16 KiB, and gives one back as soon as
+    no frame is in it. Where the many small calls of a compilation go to and fro across the end of
+    one, each costs two system calls: a sixth of the time.
+    """
+    return function(argument)
+
+
+# [words] of a chunk of 1 MiB, of which the other 0.4 MiB is for the frames below
+_with_room.__code__ = _with_room.__code__.replace(co_stacksize=80_000)
 
 
 def _take_turn(index: Path) -> bool:
