@@ -57,7 +57,8 @@ def build(
     loop of the control period `h` [s].
 
     The period T is `period` [s], or 1 / low where that is 0, made a multiple of h. ValueError
-    where the band is empty or goes beyond half the rate of the loop, or the period is below 1 / low.
+    where the band is empty or goes beyond half the rate of the loop, or the period is below
+    1 / low.
     """
     limit = 0.5 / h
     if not 0.0 < low < high < limit:
