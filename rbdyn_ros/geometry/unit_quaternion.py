@@ -2,6 +2,8 @@
 steppers.
 """
 
+from math import sqrt
+
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined
 
@@ -20,7 +22,7 @@ def product(a, b):
 @inlined
 def normalize(q):
     """q / |q|."""
-    s = 1.0 / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) ** 0.5
+    s = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
 

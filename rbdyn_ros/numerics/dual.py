@@ -341,6 +341,19 @@ def value(typingctx, number):
 
 
 @_by_type
+def with_value(typingctx, number, value):
+    """The derivatives of a dual number with another value; a float has none, and is that value."""
+
+    def lower(context, builder, sig, args):
+        slope = _parts(context, builder, sig.args[0], args[0])[1]
+        real = context.cast(builder, args[1], sig.args[1], types.float64)
+        return real if slope is None else _made(context, builder, number, real, slope)
+
+    kind = number if isinstance(number, DualType) else types.float64
+    return kind(types.unliteral(number), types.unliteral(value)), lower
+
+
+@_by_type
 def store(typingctx, array, row, column, number, first, count):
     """array[row, column : column + count] := `count` derivatives of a dual number, from the
     `first` one on (both are literals). The array is C-contiguous; its bounds are not checked.

@@ -14,7 +14,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.integrators import dual_attitude, rk4
 from rbdyn_ros.mechanics.integrators.derivatives import along_ten
 from rbdyn_ros.mechanics.pendulum import imu, rod_on_cart
 from rbdyn_ros.numerics.dual import store
@@ -131,11 +131,11 @@ def _differentiate(system, q, v, u, position, H):
     """H (3, 13) := d specific_force / d xi; the position of the cart is not felt."""
     s = np.concatenate((q, v))
     _, load, (_, Q, w, x) = along_ten(system, _held(u), s)
-    f = _felt(system, load, Q, w, x, position)
+    f = _felt(system, load, dual_attitude.quaternion(Q), w, x, position)
     for j in range(3):
-        store(H, j, 2, f[j], 5, 3)
+        store(H, j, 4, f[j], 0, 6)
+        store(H, j, 2, f[j], 1, 2)
         store(H, j, 5, f[j], 8, 2)
-        store(H, j, 7, f[j], 0, 3)
 
 
 @inlined

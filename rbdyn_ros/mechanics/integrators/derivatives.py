@@ -28,7 +28,7 @@ from numba import config
 from rbdyn_ros.geometry import quaternion, unit_quaternion
 from rbdyn_ros.kernel import inlined, specialize
 from rbdyn_ros.mechanics.integrators import boundary, dual_stages
-from rbdyn_ros.mechanics.integrators.dual_stages import real, real_attitude
+from rbdyn_ros.mechanics.integrators.dual_attitude import real
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_derivatives
@@ -68,15 +68,15 @@ class Derivatives(NamedTuple):
 @inlined
 def attitude(s, a, b, c):
     """The attitude of a state s (11,), turned by (a, b, c) of the value 0."""
-    return unit_quaternion.product((s[2], s[3], s[4], s[5]), (1.0, 0.5 * a, 0.5 * b, 0.5 * c))
+    return (s[2], s[3], s[4], s[5]), (a, b, c)
 
 
 @inlined
 def along_eight(system, load, s):
     """The system, the load and the state with the derivatives by w, u and theta."""
-    force = variable(8, load.force[0], 3), variable(8, load.force[1], 4)
-    Q = attitude(s, variable(8, 0.0, 5), variable(8, 0.0, 6), variable(8, 0.0, 7))
-    w, f = (variable(8, s[8], 0), variable(8, s[9], 1), variable(8, s[10], 2)), system.cart_free
+    force = variable(8, load.force[0], 6), variable(8, load.force[1], 7)
+    Q = attitude(s, variable(8, 0.0, 1), variable(8, 0.0, 2), variable(8, 0.0, 0))
+    w, f = (variable(8, s[8], 3), variable(8, s[9], 4), variable(8, s[10], 5)), system.cart_free
     x, u = (
         (variable(8, s[0], 8), variable(8, s[1], 8)),
         (variable(8, s[6], 8), variable(8, s[7], 8)),
@@ -88,9 +88,9 @@ def along_eight(system, load, s):
 @inlined
 def along_ten(system, load, s):
     """The system, the load and the state with the derivatives by w, u, theta and x'."""
-    force = variable(16, load.force[0], 3), variable(16, load.force[1], 4)
-    Q = attitude(s, variable(16, 0.0, 5), variable(16, 0.0, 6), variable(16, 0.0, 7))
-    w, f = (variable(16, s[8], 0), variable(16, s[9], 1), variable(16, s[10], 2)), system.cart_free
+    force = variable(16, load.force[0], 6), variable(16, load.force[1], 7)
+    Q = attitude(s, variable(16, 0.0, 1), variable(16, 0.0, 2), variable(16, 0.0, 0))
+    w, f = (variable(16, s[8], 3), variable(16, s[9], 4), variable(16, s[10], 5)), system.cart_free
     x = (variable(16, s[0], 16), variable(16, s[1], 16))
     u = (f * variable(16, s[6], 8), f * variable(16, s[7], 9))
     return system, rod_on_cart.Load(force, load.F, load.T, load.r), (x, Q, w, u)
@@ -122,18 +122,17 @@ def along_parameters(system, load, s):
 @inlined
 def components(state):
     """The ten components of xi at a state, of which those of dtheta have the value 0."""
-    x, Q, w, u = state
-    s = real_attitude(Q)
-    turn = unit_quaternion.product((s[0], -s[1], -s[2], -s[3]), Q)
-    turn = 2.0 * turn[1], 2.0 * turn[2], 2.0 * turn[3]
-    return x[0], x[1], turn[0], turn[1], turn[2], u[0], u[1], w[0], w[1], w[2]
+    x, (_, theta), w, u = state
+    return x[0], x[1], theta[0], theta[1], theta[2], u[0], u[1], w[0], w[1], w[2]
 
 
 @inlined
 def store_columns(J, row, x):
-    """The columns of dtheta, dx' and dw in a row of J: the first eight derivatives of x."""
-    store(J, row, 7, x, 0, 5)
-    store(J, row, 2, x, 5, 3)
+    """The columns of dtheta, dw and du in a row of J: the first eight derivatives of x. Those of
+    dx', between dtheta and dw, are overwritten.
+    """
+    store(J, row, 4, x, 0, 8)
+    store(J, row, 2, x, 1, 2)
 
 
 @inlined
@@ -146,6 +145,16 @@ def write_state(J, i, system, h, state):
         for k in range(2):
             moved = 1.0 * (r == 5 + k) + h * (r == k) - system.cart_damping * J[row, 10 + k]
             J[row, k], J[row, 5 + k] = 1.0 * (r == k), system.cart_free * moved
+
+
+@inlined
+def write_turning(J, i, system, h, state):
+    """Rows 10 i to 10 i + 9 of J := d xi_1/d(dx, dtheta, dx', dw, du), where x' does not count."""
+    xi = components(state)
+    for r in range(10):
+        row = 10 * i + r
+        store_columns(J, row, xi[r])
+        J[row, 0], J[row, 1], J[row, 5], J[row, 6] = 1.0 * (r == 0), 1.0 * (r == 1), 0.0, 0.0
 
 
 @inlined
@@ -203,10 +212,11 @@ def _steps(system, options, load, loop, S, held, J):
             state, held, error = stage(varied, options, force, (f0, f, f1), hj, state, held)
             if not error <= tolerance:
                 return i
-        write(J, ANEW * i, system, h, state)
-        x, Q, w, u = state
+        if ANEW == 1 or i == n - 1:
+            write(J, ANEW * i, system, h, state)
+        x, (Q, _), w, u = state
         q, v = S[i + 1, :6], S[i + 1, 6:]
-        speed, attitude = (value(u[0]), value(u[1])), unit_quaternion.renormalize(real_attitude(Q))
+        speed, attitude = (value(u[0]), value(u[1])), unit_quaternion.renormalize(Q)
         boundary.write(q, v, (value(x[0]), value(x[1])), attitude, real(w), speed)
     return n
 
@@ -220,7 +230,7 @@ _METHODS = {
     "rattle_s2": _FRAME,
     "rk4": _FRAME,
     "se3_variational": _TEN,
-    "tqdl": (along_ten, write_ten, 0),
+    "tqdl": (along_eight, write_turning, 0),
     "euler_lagrange": _TEN,
 }
 

@@ -190,13 +190,13 @@ def solve(E, R, Ph, b, w, tolerance, max_iterations):
 
 
 @inlined
-def transport_momentum(E, turn, k, R, Ph):
-    """p+ of (2.11), k before and R after the turn.
+def transport_momentum(E, turn, ke, R, Ph):
+    """p+ of (2.11), k.e of before and R of after the turn.
 
     It takes along what is left of r, for the momenta' sake.
     """
     v, w = turn.v, turn.w
-    Av, P_b, c = vec.times(E.A, v), cart_momentum(E, R, Ph), E.s * vec.dot(k, turn.e)
+    Av, P_b, c = vec.times(E.A, v), cart_momentum(E, R, Ph), E.s * ke
     p = vec.sub(vec.axpy(w, Av, vec.scale(E.gamma - E.damping, v)), vec.cross(v, Av))
     p = vec.sub(p, turn.r)
     return (p[0] + (P_b[0] - c * R[2][1]), p[1] + (P_b[1] + c * R[2][0]), p[2])

@@ -2,7 +2,8 @@
 
 Each function takes a stage of h [s] from the state (x, Q, w, u) to (state, held, relative
 residual). Explicit steps are computed as they are; where equations are solved, the values are
-solved for first and the derivatives follow by (V.1) of `derivatives`. `forces` are those of the
+solved for first and the derivatives follow by (V.1) of `derivatives`. The attitude of a state is
+that of `dual_attitude`. `forces` are those of the
 sines at the start, the middle and the end, and `held` is what a method carries along.
 """
 
@@ -13,6 +14,7 @@ from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.integrators import (
     discrete_rod,
     discrete_twist,
+    dual_attitude,
     euler_lagrange,
     pitch_cone,
     rattle_s2,
@@ -20,23 +22,13 @@ from rbdyn_ros.mechanics.integrators import (
     se3_variational,
     tqdl,
 )
+from rbdyn_ros.mechanics.integrators.dual_attitude import real, with_values
+from rbdyn_ros.mechanics.integrators.maximal_rod import column
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.numerics.dual import load as loaded
-from rbdyn_ros.numerics.dual import store, value
+from rbdyn_ros.numerics.dual import store, value, with_value
 from rbdyn_ros.types import System
-
-
-@inlined
-def real(a):
-    """The values of a vector."""
-    return value(a[0]), value(a[1]), value(a[2])
-
-
-@inlined
-def real_attitude(Q):
-    """The values of a quaternion."""
-    return value(Q[0]), value(Q[1]), value(Q[2]), value(Q[3])
 
 
 @inlined
@@ -75,38 +67,37 @@ def real_equations(E):
 @inlined
 def discrete_rod_stage(system, options, gamma, load, forces, h, state, push):
     """A step of (2.10), (2.11): (state, relative residual). `push` as in `maximal_rod.stage`."""
-    x, Q, w, u = state
-    E, half, R = discrete_rod.equations(system, gamma, h), 0.5 * h, unit_quaternion.matrix(Q)
-    k, U = R[2], rod_on_cart.horizontal(load, forces[0])
+    x, attitude, w, u = state
+    E, half, R = discrete_rod.equations(system, gamma, h), 0.5 * h, dual_attitude.matrix(attitude)
+    k, U, known = R[2], rod_on_cart.horizontal(load, forces[0]), real_equations(E)
+    R0, k0 = (real(R[0]), real(R[1]), real(k)), real(k)
     p, P = rod_on_cart.momenta(system, R, w, u)
     b = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
     b, Ph = add_push(R, b, (P[0] + half * U[0], P[1] + half * U[1]), push)
     P_b = discrete_rod.cart_momentum(E, R, Ph)
-    turn = discrete_rod.solve(
-        real_equations(E),
-        (real(R[0]), real(R[1]), real(k)),
-        (value(Ph[0]), value(Ph[1])),
-        real(b),
-        1.0 - 0.125 * value(h) * value(h) * vec.dot(real(w), real(w)),
-        options.tolerance,
-        options.max_iterations,
-    )
-    s, Av, e = discrete_rod.terms(E, turn.v)
-    r = discrete_rod.residual(E, k, turn.v, s, Av, e, (b[0] - P_b[0], b[1] - P_b[1], b[2]))
-    v = vec.sub(turn.v, vec.solve(discrete_rod.jacobian(E, real(k), turn.v, s, Av), r))
-    s, _, e = discrete_rod.terms(E, v)
+    guess = 1.0 - 0.125 * known.h * known.h * vec.dot(real(w), real(w))
+    Ph0, most = (value(Ph[0]), value(Ph[1])), options.max_iterations
+    turn = discrete_rod.solve(known, R0, Ph0, real(b), guess, options.tolerance, most)
+    v0, s0, Av = turn.v, turn.w, vec.times(E.A, turn.v)
+    r = discrete_rod.residual(E, k, v0, s0, Av, turn.e, (b[0] - P_b[0], b[1] - P_b[1], b[2]))
+    dv = vec.solve(discrete_rod.jacobian(known, k0, v0, s0, real(Av)), r)
+    v = with_values(vec.scale(-1.0, dv), v0)
+    s = with_value((1.0 / s0) * vec.dot(v0, dv), s0)
+    own, q = dual_attitude.own_turn(s, v), (s0, v0[0], v0[1], v0[2])
+    attitude = dual_attitude.compose(attitude, q, own)
+    R1 = dual_attitude.matrix(attitude)
+    e = vec.sub(column(R1, 2), column(R, 2))  # R e, whose values would cancel
+    e = with_values(e, vec.matvec(R0, turn.e))
     ml = E.mu * E.l
-    D = (E.X * Ph[0] - ml * vec.dot(R[0], e), E.X * Ph[1] - ml * vec.dot(R[1], e))
-    Q = unit_quaternion.product(Q, (s, v[0], v[1], v[2]))
-    R, U = unit_quaternion.matrix(Q), rod_on_cart.horizontal(load, forces[2])
-    solved = discrete_rod.Turn(v, s, e, (0.0, 0.0, 0.0), 1, 0.0)
-    p = discrete_rod.transport_momentum(E, solved, k, R, Ph)
-    p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
-    b = E.cart_damping
+    D = (E.X * Ph[0] - ml * e[0], E.X * Ph[1] - ml * e[1])
+    solved = discrete_rod.Turn(v, s, turn.e, turn.r, 1, 0.0)
+    p = discrete_rod.transport_momentum(E, solved, e[2], R1, Ph)
+    p = vec.axpy(half, rod_on_cart.torque(system, load, R1), p)
+    U, b = rod_on_cart.horizontal(load, forces[2]), E.cart_damping
     P = (Ph[0] - b * D[0] + half * U[0], Ph[1] - b * D[1] + half * U[1])
-    p, P = add_push(R, p, P, push)
-    w, u = velocities(system, R, p, P)
-    return ((x[0] + D[0], x[1] + D[1]), Q, w, u), turn.error
+    p, P = add_push(R1, p, P, push)
+    w, u = velocities(system, R1, p, P)
+    return ((x[0] + D[0], x[1] + D[1]), attitude, w, u), turn.error
 
 
 @inlined
@@ -125,12 +116,12 @@ def velocities(system, R, p, P):
     """(w, x') of momenta as `rod_on_cart.velocities`, whose derivative takes the mass matrix of
     the values: (V.1) for M(R) v = p.
     """
-    R0 = (real(R[0]), real(R[1]), real(R[2]))
-    w, u = rod_on_cart.velocities(system, R0, real(p), (value(P[0]), value(P[1])))
+    known, R0 = real_system(system), (real(R[0]), real(R[1]), real(R[2]))
+    w, u = rod_on_cart.velocities(known, R0, real(p), (value(P[0]), value(P[1])))
     p0, P0 = rod_on_cart.momenta(system, R, w, u)
     rest = (P[0] - P0[0], P[1] - P0[1])
-    dw, du = rod_on_cart.velocities(system, R0, vec.sub(p, p0), rest)
-    return vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+    dw, du = rod_on_cart.velocities(known, R0, vec.sub(p, p0), rest)
+    return with_values(dw, w), (with_value(du[0], u[0]), with_value(du[1], u[1]))
 
 
 @inlined
@@ -150,7 +141,9 @@ def quaternion_midpoint_stage(system, options, load, forces, h, state, held):
 @inlined
 def rk4_stage(system, options, load, forces, h, state, held):
     """A step of `rk4`."""
-    _, Q, w, u = state
+    x, attitude, w, u = state
+    Q = dual_attitude.quaternion(attitude)
+    state = x, Q, w, u
     k1 = rk4.rates(system, load, forces[0], Q, w, u)
     _, Q, w, u = rk4.move(state, 0.5 * h, k1)
     k2 = rk4.rates(system, load, forces[1], Q, w, u)
@@ -160,29 +153,42 @@ def rk4_stage(system, options, load, forces, h, state, held):
     k4 = rk4.rates(system, load, forces[2], Q, w, u)
     ends = rk4.move(rk4.move(state, h / 6.0, k1), h / 6.0, k4)
     x, Q, w, u = rk4.move(rk4.move(ends, h / 3.0, k2), h / 3.0, k3)
-    return (x, unit_quaternion.normalize(Q), w, u), held, 0.0
+    Q = dual_attitude.from_quaternion(unit_quaternion.normalize(Q))
+    return (x, Q, w, u), held, 0.0
 
 
 @inlined
 def rattle_s2_stage(system, options, load, forces, h, state, held):
-    """A step of `rattle_s2`."""
-    x, Q, w, u = state
-    R, weight = unit_quaternion.matrix(Q), system.rod_mass * system.gravity * system.center
-    n = (R[0][2], R[1][2], R[2][2])
-    p, P = rattle_s2.momenta(system, vec.matvec(R, (w[1], -w[0], 0.0 * w[2])), u)
+    """A step of `rattle_s2`; what its shortest turn adds to the spin is seen from n to n':
+
+    theta'_3 = theta_3 - (n x n').(dn + dn') / (1 + n.n'),   R'^T dn' = theta' x e3.
+    """
+    x, attitude, w, u = state
+    (Q, theta), weight = attitude, system.rod_mass * system.gravity * system.center
+    R, n = unit_quaternion.matrix(Q), column(dual_attitude.matrix(attitude), 2)
+    dn = (w[1], -w[0], 0.0)
+    dn = vec.matvec(R, with_values(vec.sub(dn, vec.cross(real(dn), theta)), real(dn)))
+    p, P = rattle_s2.momenta(system, dn, u)
     f_n = vec.axpy(load.r[2], load.F, (0.0, 0.0, -weight))
     U0, U1 = rod_on_cart.horizontal(load, forces[0]), rod_on_cart.horizontal(load, forces[2])
     x, n1, p, P = rattle_s2.stage(rattle_s2.equations(system, h), f_n, U0, U1, x, n, p, P)
-    Q = unit_quaternion.product(rattle_s2.turn(n, n1), Q)
+    before, after = real(n), real(n1)
+    Q = unit_quaternion.product(rattle_s2.turn(before, after), Q)
+    R, both, axis = unit_quaternion.matrix(Q), vec.add(n, n1), vec.cross(before, after)
+    moved, scale = vec.transposed_matvec(R, n1), 1.0 / (1.0 + vec.dot(before, after))
+    theta = (-moved[1], moved[0], theta[2] - scale * vec.dot(axis, both))
+    theta = with_values(theta, (0.0, 0.0, 0.0))
     dn, u = rattle_s2.velocities(system, n1, p, P)
-    return (x, Q, rattle_s2.body_rate(Q, n1, dn), u), held, value(0.0 * n1[0])
+    dn = vec.transposed_matvec(R, dn)
+    dn = with_values(vec.add(dn, vec.cross(real(dn), theta)), real(dn))
+    return (x, (Q, theta), (-dn[1], dn[0], 0.0), u), held, value(0.0 * n1[0])
 
 
 @inlined
 def tqdl_stage(system, options, load, forces, h, state, held):
     """A step of `tqdl`; `held` is the lever of the step before."""
     x, Q, w, u = state
-    c = (0.0, 0.0, system.center)
+    Q, c = dual_attitude.quaternion(Q), (0.0, 0.0, system.center)
     c0 = unit_quaternion.rotate(Q, c)
     if options.coupling == tqdl.COUPLED:
         Q, w = tqdl.runge_kutta(system, load.T, Q, w, None, h)
@@ -193,7 +199,7 @@ def tqdl_stage(system, options, load, forces, h, state, held):
     c1 = unit_quaternion.rotate(Q, c)
     dc = unit_quaternion.rotate(Q, vec.cross(w, c))
     x = (x[0] + c0[0] - c1[0], x[1] + c0[1] - c1[1])
-    return (x, Q, w, (-dc[0], -dc[1])), c0, 0.0
+    return (x, dual_attitude.from_quaternion(Q), w, (-dc[0], -dc[1])), c0, 0.0
 
 
 @inlined
@@ -201,7 +207,7 @@ def euler_lagrange_stage(system, options, load, forces, h, state, held):
     """A step of `euler_lagrange`."""
     x, Q, w, u = state
     J, V = pitch_cone.constants(system)
-    d, e, dd, de = pitch_cone.from_state(Q, w)
+    d, e, dd, de = pitch_cone.from_state(dual_attitude.quaternion(Q), w)
     c, half = cos(d), 0.5 * h
     p = (J * dd, J * c * c * de)
     place = value(d), value(e), (value(dd), value(de))
@@ -217,13 +223,14 @@ def euler_lagrange_stage(system, options, load, forces, h, state, held):
     d, e = d + h * D[0], e + h * D[1]
     c = cos(d)
     Q, w = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
-    return (x, Q, w, u), held, error
+    return (x, dual_attitude.from_quaternion(Q), w, u), held, error
 
 
 @inlined
 def se3_variational_stage(system, options, load, forces, h, state, held):
     """A step of `se3_variational`; `held` is its work arrays and room for (11, 16) numbers."""
     (x, Q, w, u), (work, Z) = state, held
+    Q = dual_attitude.quaternion(Q)
     m, half, d, M = system.rod_mass, 0.5 * h, system.joint_damping, system.cart_mass
     u0, u1 = rod_on_cart.cart_force(load, forces[0]), rod_on_cart.cart_force(load, forces[2])
     V = rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u)
@@ -231,7 +238,7 @@ def se3_variational_stage(system, options, load, forces, h, state, held):
     mu = discrete_twist.metric(system.inertia, m, V)
     push = discrete_twist.scale(half, se3_variational.wrench(system, load, Q))
     left, pi = discrete_twist.sum(mu, push), (M * u[0] + half * u0[0], M * u[1] + half * u0[1])
-    known, Q0 = real_system(system), real_attitude(Q)
+    known, Q0 = real_system(system), state[1][0]
     guess = (
         (real(V[0]), real(V[1])),
         (value(u[0]), value(u[1])),
@@ -260,7 +267,7 @@ def se3_variational_stage(system, options, load, forces, h, state, held):
     f, Mb = vec.matvec(R, mu[1]), M - half * system.cart_damping
     P = (Mb * c[0] + half * u1[0] + f[0], Mb * c[1] + half * u1[1] + f[1])
     w, u = rod_on_cart.velocities(system, R, vec.axpy(-half * d, V[0], p), P)
-    return (x, Q, w, u), held, error
+    return (x, dual_attitude.from_quaternion(Q), w, u), held, error
 
 
 @inlined

@@ -40,13 +40,13 @@ def stage(E, system, load, tolerance, max_iterations, f, state, guess):
     turn = discrete_rod.solve(E, R, Ph, b, guess, tolerance, max_iterations)
     e, ml = turn.e, E.mu * E.l
     D = (E.X * Ph[0] - ml * vec.dot(R[0], e), E.X * Ph[1] - ml * vec.dot(R[1], e))
-    k = R[2]
+    ke = vec.dot(R[2], e)
     Q = unit_quaternion.product(Q, (turn.w, turn.v[0], turn.v[1], turn.v[2]))
     R = unit_quaternion.matrix(Q)
     Q = unit_quaternion.renormalize(Q)
     tau = rod_on_cart.torque(system, load, R)
     U = rod_on_cart.horizontal(load, f)
-    p = vec.axpy(half, tau, discrete_rod.transport_momentum(E, turn, k, R, Ph))
+    p = vec.axpy(half, tau, discrete_rod.transport_momentum(E, turn, ke, R, Ph))
     P = (Ph[0] - E.cart_damping * D[0] + half * U[0], Ph[1] - E.cart_damping * D[1] + half * U[1])
     return ((x[0] + D[0], x[1] + D[1]), Q, R, p, P, tau, U), turn
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import hot, inlined
-from rbdyn_ros.mechanics.integrators import boundary, dual_stages
-from rbdyn_ros.mechanics.integrators.dual_stages import real, real_attitude
+from rbdyn_ros.mechanics.integrators import boundary, dual_attitude, dual_stages
+from rbdyn_ros.mechanics.integrators.dual_attitude import real
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
@@ -94,8 +94,8 @@ def _read_inputs(system, X, E, s):
     )
     gain = load(32, X[m + 9], E, m + 9)
     force = (gain * load(32, X[10], E, 10), gain * load(32, X[11], E, 11))
-    half = (0.5 * load(32, 0.0, E, 2), 0.5 * load(32, 0.0, E, 3), 0.5 * load(32, 0.0, E, 4))
-    Q = unit_quaternion.product((s[2], s[3], s[4], s[5]), (1.0, half[0], half[1], half[2]))
+    theta = (load(32, 0.0, E, 2), load(32, 0.0, E, 3), load(32, 0.0, E, 4))
+    Q = (s[2], s[3], s[4], s[5]), theta
     x, u = (
         (load(32, s[0], E, 0), load(32, s[1], E, 1)),
         (load(32, s[6], E, 5), load(32, s[7], E, 6)),
@@ -146,12 +146,9 @@ def _write(Y, D, first, numbers):
 @inlined
 def _finish(Y, D, after, system, R, state):
     """Write xi_1 and its derivatives, and the state (11,) after the step."""
-    x, Q, w, u = state
-    s = unit_quaternion.renormalize(real_attitude(Q))
-    turn = unit_quaternion.product((s[0], -s[1], -s[2], -s[3]), Q)
-    turn = (2.0 * turn[1], 2.0 * turn[2], 2.0 * turn[3])
-    _write(Y, D, 0, (x[0], x[1], turn[0], turn[1], turn[2], u[0], u[1], w[0], w[1], w[2]))
-    q, v = after[:6], after[6:]
+    x, (Q, theta), w, u = state
+    _write(Y, D, 0, (x[0], x[1], theta[0], theta[1], theta[2], u[0], u[1], w[0], w[1], w[2]))
+    q, v, s = after[:6], after[6:], unit_quaternion.renormalize(Q)
     speed = value(u[0]), value(u[1])
     boundary.write(q, v, (value(x[0]), value(x[1])), s, real(w), speed)
 
@@ -167,7 +164,7 @@ def part(whole, closed, X, E, s, Y, D, after):
     varied, force, state = _read_inputs(system, X, E, s)
     h, more = load(32, X[LENGTH], E, LENGTH), load(32, X[PARAMETERS + 10], E, PARAMETERS + 10)
     x, Q, w, u = state
-    R = unit_quaternion.matrix(Q)
+    R = dual_attitude.matrix(Q)
     zero = 0.0 * h
     f, g, cart = (zero, zero, zero), (zero, zero, zero), (zero, zero)
     for i in range(len(closed.kind)):
@@ -181,7 +178,7 @@ def part(whole, closed, X, E, s, Y, D, after):
         varied, options, options.gamma, given, forces, h, state, (f, g, cart)
     )
     x1, Q1, w1, u1 = state
-    R1 = unit_quaternion.matrix(Q1)
+    R1 = dual_attitude.matrix(Q1)
     for i in range(len(closed.kind)):
         F = vec.transposed_matvec(_frame(closed, i), _unknown(X, E, i, 1))
         w1, u1 = touching.push(varied, R1, w1, u1, F, closed.height[i])
@@ -207,7 +204,7 @@ def part(whole, closed, X, E, s, Y, D, after):
 def jump(system, closed, X, E, s, Y, D, after):
     """An impact of one contact at s (11,), at the impulse in X: writes as `part`."""
     varied, _, (x, Q, w, u) = _read_inputs(system, X, E, s)
-    R, T, height = unit_quaternion.matrix(Q), _frame(closed, 0), closed.height[0]
+    R, T, height = dual_attitude.matrix(Q), _frame(closed, 0), closed.height[0]
     P, V, m = _unknown(X, E, 0, 0), _row(closed.moving, 0), PARAMETERS
     before = vec.sub(vec.matvec(T, touching.point_velocity(R, w, u, height)), V)
     w1, u1 = touching.push(varied, R, w, u, vec.transposed_matvec(T, P), height)
