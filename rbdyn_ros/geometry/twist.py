@@ -16,9 +16,15 @@ from rbdyn_ros.kernel import kernel
 def exp(V):
     """(exp(w), Gamma(w) v)."""
     w, v = V
+    return rotation(w), gamma(w, v)
+
+
+@kernel
+def rotation(w):
+    """exp(w), a unit quaternion."""
     half = 0.25 * vec.dot(w, w)
     s = 0.5 * coefficients.A(half)
-    return (math.cos(math.sqrt(half)), s * w[0], s * w[1], s * w[2]), gamma(w, v)
+    return math.cos(math.sqrt(half)), s * w[0], s * w[1], s * w[2]
 
 
 @kernel

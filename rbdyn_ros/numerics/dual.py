@@ -349,8 +349,8 @@ def with_value(typingctx, number, value):
         real = context.cast(builder, args[1], sig.args[1], types.float64)
         return real if slope is None else _made(context, builder, number, real, slope)
 
-    kind = number if isinstance(number, DualType) else types.float64
-    return kind(types.unliteral(number), types.unliteral(value)), lower
+    number = number if isinstance(number, DualType) else types.float64
+    return number(number, types.unliteral(value)), lower
 
 
 @_by_type
@@ -387,9 +387,8 @@ def load(typingctx, width, number, array, row):
         start = _address(context, builder, kinds, (args[2], args[3], column))
         vector = ir.VectorType(ir.DoubleType(), kind.width)
         slope = builder.load(builder.bitcast(start, vector.as_pointer()), align=8)
-        return _made(
-            context, builder, kind, _parts(context, builder, sig.args[1], args[1])[0], slope
-        )
+        real = _parts(context, builder, sig.args[1], args[1])[0]
+        return _made(context, builder, kind, real, slope)
 
     return kind(width, types.unliteral(number), array, types.unliteral(row)), lower
 

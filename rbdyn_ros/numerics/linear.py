@@ -117,23 +117,3 @@ def inverse(A):
         return np.linalg.inv(A)
     except Exception:
         return np.full_like(A, np.nan)
-
-
-@kernel
-def solve_rows(A, B):
-    """B := A^-1 B for A (n, n), B (n, m), both overwritten, as `solve_in_place`."""
-    n = A.shape[0]
-    for k in range(n):
-        pivot = swap_pivot(A, k)
-        for j in range(B.shape[1]):
-            B[k, j], B[pivot, j] = B[pivot, j], B[k, j]
-        for i in range(n):
-            if i != k:
-                f = A[i, k] / A[k, k]
-                for j in range(k + 1, n):
-                    A[i, j] -= f * A[k, j]
-                for j in range(B.shape[1]):
-                    B[i, j] -= f * B[k, j]
-    for i in range(n):
-        for j in range(B.shape[1]):
-            B[i, j] /= A[i, i]

@@ -1,4 +1,4 @@
-"""CGDVIE3, honest: joint, momenta and energy over 1000 s, its saddle matrix, its order, and the
+"""CGDVIE3, honest: joint, momenta and energy over 1000 s, Newton's step, its order, and the
 spin that its logarithm loses.
 """
 
@@ -8,14 +8,15 @@ from measure import advanced, attitude_angle
 from plants import FORCED, PLANTS, PUSHED, REFERENCE, THICK, start
 
 from rbdyn_ros.experiments import pendulum_run
-from rbdyn_ros.geometry import increments
-from rbdyn_ros.mechanics.integrators import se3_variational
+from rbdyn_ros.geometry import increments, twist, unit_quaternion, vec
+from rbdyn_ros.mechanics.integrators import discrete_twist, se3_variational
 from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build, no_input, upright
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import State
 
-CART = PLANTS["cart"]
+NAME, CART = "se3_variational", PLANTS["cart"]
 
 
 def at_origin(system) -> State:
@@ -37,9 +38,7 @@ def at_origin(system) -> State:
 def test_energy_is_bounded_and_momenta_exact_over_a_thousand_seconds(plant, h, energy):
     system = PLANTS[plant]
     every = 10 if h == 0.01 else 3
-    record = pendulum_run.simulate(
-        select("se3_variational"), system, at_origin(system), h, 999.99, every * h
-    )
+    record = pendulum_run.simulate(select(NAME), system, at_origin(system), h, 999.99, every * h)
     kept = pendulum_run.conservation(record, system, every)
     assert record.ok and kept.energy == pytest.approx(energy, rel=0.2)
     assert kept.trend < 6e-8 and kept.vertical_momentum < 1.1e-10
@@ -48,27 +47,46 @@ def test_energy_is_bounded_and_momenta_exact_over_a_thousand_seconds(plant, h, e
 
 
 @pytest.mark.parametrize("plant", PLANTS)
-def test_saddle_matrix_is_the_derivative_of_the_equations(plant):
+def test_newton_step_is_that_of_the_equations(plant):
     system, h = PLANTS[plant], 0.05
     rng = np.random.default_rng(7)
-    Q = tuple((lambda a: a / np.linalg.norm(a))(rng.normal(size=4)).tolist())
-    z0 = rng.normal(size=11)
-    left, pi = ((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), (0.7, 0.8)
+    a, z0 = rng.normal(size=4), rng.normal(size=5)
+    R = unit_quaternion.matrix(tuple((a / np.linalg.norm(a)).tolist()))
+    p, P = (0.1, 0.2, 0.3), (0.7, 0.8)
 
-    def split(z):
+    def residual(z):
         z = np.asarray(z, float).tolist()
-        return (tuple(z[:3]), tuple(z[3:6])), tuple(z[6:8]), tuple(z[8:])
+        return se3_variational.residual(system, h, R, tuple(z[:3]), tuple(z[3:]), p, P)
 
-    def equations(z):
-        V, w, lam = split(z)
-        r1, r2, r3, _ = se3_variational.residual(system, h, V, w, lam, Q, left, pi)
-        return np.array([*r1[0], *r1[1], *(w if system.cart_free == 0.0 else r2), *r3])
+    q1, q2, place, _ = residual(z0)
+    J = se3_variational.jacobian(system, h, R, place)
+    dw, dc = se3_variational.newton_step(system, h, R, J, q1, q2)
+    by_z = jacobian(lambda z: np.concatenate(residual(z)[:2]), z0).value
+    assert by_z @ (*dw, *dc) == pytest.approx((*q1, *q2), abs=1e-8)
+    momentum = jacobian(lambda z: np.array(residual(z)[3][1]), z0).value
+    assert np.array(J.f_w) == pytest.approx(momentum[:, :3], abs=1e-8)
+    assert np.array(J.f_c).T == pytest.approx(momentum[:, 3:], abs=1e-8)
 
-    V, w, lam = split(z0)
-    F = se3_variational.residual(system, h, V, w, lam, Q, left, pi)[3][0]
-    S, K = np.empty((11, 11)), np.empty((6, 6))
-    se3_variational.saddle(system, h, V, Q, F, K, S)
-    assert S == pytest.approx(jacobian(equations, z0).value, abs=1e-8)
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_the_joint_holds_and_what_it_takes_is_missing_in_the_momenta(plant):
+    """(8.5), with the joint's force as a multiplier, at a solution of (8.7)."""
+    system, h = PLANTS[plant], 0.05
+    R, options = unit_quaternion.matrix((0.5, -0.5, 0.5, 0.5)), select(NAME).options(system)
+    guess = (1.1, -0.7, 0.5), (system.cart_free * 0.5, system.cart_free * -0.8)
+    p, P = rod_on_cart.momenta(system, R, *guess)
+    w, c, n, f, _, error = se3_variational.solve(system, options, h, R, p, P, guess)
+    assert error < 1e-13 and vec.size(w) > 1.0
+    V = se3_variational.residual(system, h, R, w, c, p, P)[2][1]
+    arm = (0.0, 0.0, system.center)
+    turn, moved = twist.exp(discrete_twist.scale(h, V))
+    joint = np.array(vec.sub(vec.add(moved, arm), unit_quaternion.rotate(turn, arm)))
+    assert joint == pytest.approx(h * np.array(n), abs=1e-14)
+    GV = discrete_twist.metric(system.inertia, system.rod_mass, V)
+    mu, linear = twist.dlog_transposed(discrete_twist.scale(h, V), GV)
+    assert linear == pytest.approx(f, abs=1e-14)
+    d = 0.5 * h * system.joint_damping
+    assert vec.axpy(d, w, vec.add(mu, vec.cross(arm, linear))) == pytest.approx(p, abs=1e-13)
 
 
 @pytest.mark.parametrize("plant", PLANTS)
@@ -77,7 +95,7 @@ def test_joint_force_is_the_multiplier(plant):
     equal as h -> 0.
     """
     system, state, h = PLANTS[plant], start(PLANTS[plant]), 1e-4
-    _, _, reaction = advanced(select("se3_variational"), system, state, PUSHED, h, 1)
+    _, _, reaction = advanced(select(NAME), system, state, PUSHED, h, 1)
     _, _, theirs = advanced(select("rk4"), system, state, PUSHED, h, 1)
     assert reaction == pytest.approx(theirs, abs=2e-4 * (1.0 + np.abs(theirs).max()))
 
@@ -93,7 +111,7 @@ def test_order_2_on_a_stout_rod_with_forces_and_friction(input, damping):
     q_end, v_end, _ = advanced(select("rk4"), system, start(system), input, 1e-4, 10_000)
     errors = []
     for n in (50, 100, 200):
-        q, v, _ = advanced(select("se3_variational"), system, start(system), input, 1.0 / n, n)
+        q, v, _ = advanced(select(NAME), system, start(system), input, 1.0 / n, n)
         errors.append(
             np.linalg.norm(q[:2] - q_end[:2])
             + attitude_angle(q[2:], q_end[2:])
@@ -111,7 +129,7 @@ def test_the_logarithm_adds_an_axial_inertia(h):
     system = PLANTS["fixed pivot"]
     state = start(system)
     state.v[2:5] = 4.0, -3.0, 5.0
-    q, _, _ = advanced(select("se3_variational"), system, state, no_input(), h, 1)
+    q, _, _ = advanced(select(NAME), system, state, no_input(), h, 1)
     turn = increments.angular_velocity(state.q[2:], q[2:], h)
     across, axial = system.inertia[0] + system.rod_mass * system.center**2, system.inertia[2]
     expected = (
@@ -136,7 +154,7 @@ def test_a_rod_without_spin_follows_moser_veselov_to_second_order():
 
 def test_momenta_are_exact_whatever_the_tolerance():
     record = pendulum_run.simulate(
-        select("se3_variational", tolerance=1e-8), CART, at_origin(CART), 0.01, 100.0, 1.0
+        select(NAME, tolerance=1e-8), CART, at_origin(CART), 0.01, 100.0, 1.0
     )
     kept = pendulum_run.conservation(record, CART, 100)
     assert kept.horizontal_momentum < 1e-11
@@ -145,7 +163,7 @@ def test_momenta_are_exact_whatever_the_tolerance():
 def test_a_step_too_large_is_reported_and_keeps_the_last_state():
     state = start(CART)
     state.v[2:4] = 40.0, 20.0
-    integrator = select("se3_variational")
+    integrator = select(NAME)
     done, iterations, residual = integrator.advance(
         CART, integrator.options(CART), no_input(), 0.3, 3, state, np.zeros(3)
     )

@@ -12,9 +12,10 @@ under the force b c more: with F = d xi_1/du the columns of x and x' of one step
 
     d xi_1/dx = e_x,   d xi_1/dx' = e_x' + h e_x - b F.                                       (V.2)
 
-So eight directions are enough: w, u and theta, one vector register of 512 bits. The logarithm of
-SE(3) and the fixed chart are no such frames; there all ten are computed. Steps that touch are
-taken apart in `pendulum_contact.contact_derivatives` (doc/derivatives.md).
+So eight directions are enough: w, u and theta, one vector register of 512 bits; for `tqdl`, too,
+to which x' does not matter. The logarithm of SE(3) and the fixed chart are no such frames; there
+all ten are computed. Steps that touch are taken apart in `pendulum_contact.contact_derivatives`
+(doc/derivatives.md).
 """
 
 from collections.abc import Callable
@@ -66,30 +67,24 @@ class Derivatives(NamedTuple):
 
 
 @inlined
-def attitude(s, a, b, c):
-    """The attitude of a state s (11,), turned by (a, b, c) of the value 0."""
-    return (s[2], s[3], s[4], s[5]), (a, b, c)
-
-
-@inlined
 def along_eight(system, load, s):
     """The system, the load and the state with the derivatives by w, u and theta."""
     force = variable(8, load.force[0], 6), variable(8, load.force[1], 7)
-    Q = attitude(s, variable(8, 0.0, 1), variable(8, 0.0, 2), variable(8, 0.0, 0))
+    Q = (s[2], s[3], s[4], s[5]), (variable(8, 0.0, 1), variable(8, 0.0, 2), variable(8, 0.0, 0))
     w, f = (variable(8, s[8], 3), variable(8, s[9], 4), variable(8, s[10], 5)), system.cart_free
-    x, u = (
-        (variable(8, s[0], 8), variable(8, s[1], 8)),
-        (variable(8, s[6], 8), variable(8, s[7], 8)),
-    )
-    load = rod_on_cart.Load(force, load.F, load.T, load.r)
-    return system, load, (x, Q, w, (f * u[0], f * u[1]))
+    x = (variable(8, s[0], 8), variable(8, s[1], 8))
+    u = (f * variable(8, s[6], 8), f * variable(8, s[7], 8))
+    return system, rod_on_cart.Load(force, load.F, load.T, load.r), (x, Q, w, u)
 
 
 @inlined
 def along_ten(system, load, s):
     """The system, the load and the state with the derivatives by w, u, theta and x'."""
     force = variable(16, load.force[0], 6), variable(16, load.force[1], 7)
-    Q = attitude(s, variable(16, 0.0, 1), variable(16, 0.0, 2), variable(16, 0.0, 0))
+    Q = (
+        (s[2], s[3], s[4], s[5]),
+        (variable(16, 0.0, 1), variable(16, 0.0, 2), variable(16, 0.0, 0)),
+    )
     w, f = (variable(16, s[8], 3), variable(16, s[9], 4), variable(16, s[10], 5)), system.cart_free
     x = (variable(16, s[0], 16), variable(16, s[1], 16))
     u = (f * variable(16, s[6], 8), f * variable(16, s[7], 9))
@@ -113,7 +108,7 @@ def along_parameters(system, load, s):
         m.contacts,
     )
     force, zero = (gain * load.force[0], gain * load.force[1]), variable(16, 0.0, 16)
-    Q = attitude(s, zero, zero, zero)
+    Q = (s[2], s[3], s[4], s[5]), (zero, zero, zero)
     x, w = (zero + s[0], zero + s[1]), (zero + s[8], zero + s[9], zero + s[10])
     u = (f * (zero + s[6]), f * (zero + s[7]))
     return varied, rod_on_cart.Load(force, load.F, load.T, load.r), (x, Q, w, u)
@@ -250,9 +245,7 @@ def compile_steps(name: str, kind: str) -> Callable[..., int]:
 
 
 def carried_state(name: str) -> Any:
-    """What a method carries along besides the state: room, or the lever of a step before."""
-    if name == "se3_variational":
-        return (np.empty((6, 6)), np.empty((11, 11)), np.empty(11)), np.empty((11, 16))
+    """What a method carries along besides the state: the lever of a step before."""
     return (np.nan, np.nan, np.nan) if name == "tqdl" else None
 
 

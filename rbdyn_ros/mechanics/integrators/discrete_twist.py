@@ -13,7 +13,7 @@ h/2 at each end:
     mu_{k+1} = dlog_{-xi}^T G V + (h/2)(F - T*dP)(T_{k+1})                                    (8.3)
 """
 
-from rbdyn_ros.geometry import coefficients, twist, vec
+from rbdyn_ros.geometry import coefficients, vec
 from rbdyn_ros.kernel import inlined, kernel
 
 
@@ -35,58 +35,80 @@ def scale(s, F):
     return vec.scale(s, F[0]), vec.scale(s, F[1])
 
 
-@kernel
-def momentum_slope(xi, y, z):
-    """d(dlog_xi^T y) along the change z of xi, for y = (a, b), xi = (f, g):
-
-    the angular part of dlog_xi^T y is  a + f x a/2 + D f x (f x a) + g x b/2
-    + D (f x (g x b) + g x (f x b)) + 2 D' (f.g) f x (f x b),  the linear one
-    b + f x b/2 + D f x (f x b),  D a function of s = |f|^2.
+@inlined
+def momentum(I, m, xi, V, D, D1):
+    """dlog_xi^T G V for xi = (f, g) along V, D and D1 = dD/ds of s = |f|^2: with G V = (a, b) its angular
+    part is  a + f x a/2 + D f x (f x a) + g x b/2 + D (f x (g x b) + g x (f x b))
+    + 2 D' (f.g) f x (f x b),  the linear one  b + f x b/2 + D f x (f x b).
     """
-    (f, g), (a, b), (df, dg) = xi, y, z
-    s = vec.dot(f, f)
-    D, D1, D2 = coefficients.D(s), coefficients.dD(s), coefficients.ddD(s)
-    ds, fg = 2.0 * vec.dot(f, df), vec.dot(f, g)
-    dfg = vec.dot(df, g) + vec.dot(f, dg)
+    (f, g), (a, b) = xi, metric(I, m, V)
     fa, fb, gb = vec.cross(f, a), vec.cross(f, b), vec.cross(g, b)
     ffb = vec.cross(f, fb)
-    mixed = vec.add(vec.cross(f, gb), vec.cross(g, fb))
-    d_ffa, d_ffb = double(f, a, df), double(f, b, df)
-    d_mixed = vec.add(
-        vec.add(vec.cross(df, gb), vec.cross(f, vec.cross(dg, b))),
-        vec.add(vec.cross(dg, fb), vec.cross(g, vec.cross(df, b))),
-    )
-    angular = vec.scale(0.5, vec.add(vec.cross(df, a), vec.cross(dg, b)))
-    angular = vec.axpy(D, vec.add(d_ffa, d_mixed), angular)
-    angular = vec.axpy(D1 * ds, vec.add(vec.cross(f, fa), mixed), angular)
-    angular = vec.axpy(
-        2.0 * (D2 * ds * fg + D1 * dfg), ffb, vec.axpy(2.0 * D1 * fg, d_ffb, angular)
-    )
-    linear = vec.axpy(D, d_ffb, vec.axpy(D1 * ds, ffb, vec.scale(0.5, vec.cross(df, b))))
-    return angular, linear
+    twice = vec.add(vec.cross(f, vec.add(fa, gb)), vec.cross(g, fb))
+    angular = vec.axpy(0.5, vec.add(fa, gb), vec.axpy(D, twice, a))
+    angular = vec.axpy(2.0 * D1 * vec.dot(f, g), ffb, angular)
+    return angular, vec.axpy(0.5, fb, vec.axpy(D, ffb, b))
 
 
 @inlined
-def double(f, a, df):
-    """The change of f x (f x a)."""
-    return vec.add(vec.cross(df, vec.cross(f, a)), vec.cross(f, vec.cross(df, a)))
+def blocks(I, m, h, V, D, D1):
+    """d(dlog_{hV}^T G V)/dV = dlog^T G + h d(dlog_xi^T y)/dxi at y = G V: the rows of its blocks,
+    ((angular by w, by v), (linear by w, by v)); D and D1 = dD/ds are those of s = |h w|^2.
+
+    By f x (f x a) = f (f.a) - a |f|^2 and its like all are outer products and a part
+    s 1 + w^.
+    """
+    (f, g), (a, b) = scale(h, V), metric(I, m, V)
+    s, fg = vec.dot(f, f), vec.dot(f, g)
+    D2 = coefficients.ddD(s)
+    fa, fb, gb = vec.cross(f, a), vec.cross(f, b), vec.cross(g, b)
+    ffb = vec.cross(f, fb)
+    twice = vec.add(vec.cross(f, vec.add(fa, gb)), vec.cross(g, fb))
+    # dlog^T, whose two diagonal blocks are equal
+    N = outer(with_spin(1.0 - D * s, vec.scale(0.5, f)), vec.scale(D, f), f)
+    O = with_spin(-2.0 * fg * (D + D1 * s), vec.scale(0.5, g))
+    O = outer(outer(O, vec.axpy(2.0 * D1 * fg, f, vec.scale(D, g)), f), vec.scale(D, f), g)
+    # d(dlog_xi^T y) by f; the angular part by g is the linear one by f
+    p, x = vec.axpy(2.0 * D1 * fg, b, vec.scale(D, a)), vec.scale(2.0 * D1, ffb)
+    q, r = vec.scale(D, b), vec.axpy(-2.0 * D, b, x)
+    t = vec.axpy(-2.0, p, vec.axpy(2.0 * D1, twice, vec.scale(4.0 * D2 * fg, ffb)))
+    A = with_spin(vec.dot(f, p) + vec.dot(g, q), vec.scale(-0.5, a))
+    A = outer(outer(outer(outer(A, f, p), t, f), g, q), r, g)
+    L = outer(outer(with_spin(vec.dot(f, q), vec.scale(-0.5, b)), f, q), r, f)
+    by_w = (
+        vec.axpy(h, A[0], vec.times(N[0], I)),
+        vec.axpy(h, A[1], vec.times(N[1], I)),
+        vec.axpy(h, A[2], vec.times(N[2], I)),
+    )
+    L, N = scale_rows(h, L), scale_rows(m, N)
+    by_v = vec.axpy(m, O[0], L[0]), vec.axpy(m, O[1], L[1]), vec.axpy(m, O[2], L[2])
+    return (by_w, by_v), (L, N)
+
+
+@inlined
+def with_spin(s, w):
+    """s 1 + w^, three rows."""
+    return (s, -w[2], w[1]), (w[2], s, -w[0]), (-w[1], w[0], s)
+
+
+@inlined
+def outer(A, u, v):
+    """A + u v^T."""
+    return vec.axpy(u[0], v, A[0]), vec.axpy(u[1], v, A[1]), vec.axpy(u[2], v, A[2])
+
+
+@inlined
+def scale_rows(s, A):
+    """s A."""
+    return vec.scale(s, A[0]), vec.scale(s, A[1]), vec.scale(s, A[2])
 
 
 @kernel
 def momentum_jacobian(I, m, h, V, K):
-    """K (6, 6) := d(dlog_{hV}^T G V)/dV = dlog^T G + h d(dlog_xi^T y)/dxi at y = G V."""
-    xi, y = scale(h, V), metric(I, m, V)
-    for j in range(6):
-        z = basis(j)
-        c = sum(twist.dlog_transposed(xi, metric(I, m, z)), scale(h, momentum_slope(xi, y, z)))
-        K[0, j], K[1, j], K[2, j] = c[0]
-        K[3, j], K[4, j], K[5, j] = c[1]
-
-
-@inlined
-def basis(j):
-    """The j-th unit twist."""
-    return (
-        (1.0 * (j == 0), 1.0 * (j == 1), 1.0 * (j == 2)),
-        (1.0 * (j == 3), 1.0 * (j == 4), 1.0 * (j == 5)),
-    )
+    """K (6, 6) := `blocks`."""
+    s = h * h * vec.dot(V[0], V[0])
+    (A, B), (C, D) = blocks(I, m, h, V, coefficients.D(s), coefficients.dD(s))
+    for i in range(3):
+        for j in range(3):
+            K[i, j], K[i, 3 + j] = A[i][j], B[i][j]
+            K[3 + i, j], K[3 + i, 3 + j] = C[i][j], D[i][j]

@@ -13,7 +13,6 @@ from rbdyn_ros.geometry import twist, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.integrators import (
     discrete_rod,
-    discrete_twist,
     dual_attitude,
     euler_lagrange,
     pitch_cone,
@@ -25,9 +24,7 @@ from rbdyn_ros.mechanics.integrators import (
 from rbdyn_ros.mechanics.integrators.dual_attitude import real, with_values
 from rbdyn_ros.mechanics.integrators.maximal_rod import column
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.numerics import linear
-from rbdyn_ros.numerics.dual import load as loaded
-from rbdyn_ros.numerics.dual import store, value, with_value
+from rbdyn_ros.numerics.dual import value, with_value
 from rbdyn_ros.types import System
 
 
@@ -228,50 +225,37 @@ def euler_lagrange_stage(system, options, load, forces, h, state, held):
 
 @inlined
 def se3_variational_stage(system, options, load, forces, h, state, held):
-    """A step of `se3_variational`; `held` is its work arrays and room for (11, 16) numbers."""
-    (x, Q, w, u), (work, Z) = state, held
-    Q = dual_attitude.quaternion(Q)
-    m, half, d, M = system.rod_mass, 0.5 * h, system.joint_damping, system.cart_mass
-    u0, u1 = rod_on_cart.cart_force(load, forces[0]), rod_on_cart.cart_force(load, forces[2])
-    V = rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u)
-    V = (w, unit_quaternion.inverse_rotate(Q, V))
-    mu = discrete_twist.metric(system.inertia, m, V)
-    push = discrete_twist.scale(half, se3_variational.wrench(system, load, Q))
-    left, pi = discrete_twist.sum(mu, push), (M * u[0] + half * u0[0], M * u[1] + half * u0[1])
-    known, Q0 = real_system(system), state[1][0]
-    guess = (
-        (real(V[0]), real(V[1])),
-        (value(u[0]), value(u[1])),
-        (0.0, 0.0, 0.5 * known.rod_mass * known.gravity),
+    """A step of `se3_variational`."""
+    x, attitude, w, u = state
+    half, known, R = 0.5 * h, real_system(system), dual_attitude.matrix(attitude)
+    R0, U = (real(R[0]), real(R[1]), real(R[2])), rod_on_cart.horizontal(load, forces[0])
+    p, P = rod_on_cart.momenta(system, R, w, u)
+    p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
+    P = (P[0] + half * U[0], P[1] + half * U[1])
+    guess, P0 = (real(w), (value(u[0]), value(u[1]))), (value(P[0]), value(P[1]))
+    w0, c0, _, _, _, error = se3_variational.solve(known, options, h, R0, real(p), P0, guess)
+    q1, q2, (n, V, D, D1), (_, f) = se3_variational.residual(system, h, R, w0, c0, p, P)
+    place = real(n), (w0, real(V[1])), D, D1
+    J = se3_variational.jacobian(known, h, R0, place)
+    dw, dc = se3_variational.newton_step(known, h, R0, J, q1, q2)
+    w, c = vec.scale(-1.0, dw), (-dc[0], -dc[1])  # their values are those of w0, c0
+    rest = vec.axpy(c[0], J.f_c[0], vec.axpy(c[1], J.f_c[1], vec.matvec(J.f_w, w)))
+    f = with_values(vec.add(f, rest), real(f))
+    n = with_values(vec.add(n, vec.axpy(c[0], R0[0], vec.scale(c[1], R0[1]))), real(n))
+    turn = vec.scale(h, w0)
+    own = vec.scale(h, twist.gamma(vec.scale(-1.0, turn), w))
+    turn, w = twist.rotation(turn), with_values(w, w0)
+    c = (with_value(c[0], c0[0]), with_value(c[1], c0[1]))
+    attitude = dual_attitude.compose(attitude, turn, own)
+    R = dual_attitude.matrix(attitude)
+    p = unit_quaternion.inverse_rotate(turn, vec.axpy(-h, vec.cross(n, f), p))
+    p = with_values(vec.add(p, vec.cross(real(p), own)), real(p))
+    p = vec.axpy(-h * system.joint_damping, w, p)
+    p, U = (
+        vec.axpy(half, rod_on_cart.torque(system, load, R), p),
+        rod_on_cart.horizontal(load, forces[2]),
     )
-    numbers = (real(left[0]), real(left[1])), (value(pi[0]), value(pi[1]))
-    (V, c, lam), step, _, _, error = se3_variational.solve(
-        known, options, h, Q0, numbers[0], numbers[1], guess, work
-    )
-    r1, r2, r3, _ = se3_variational.residual(system, h, V, c, lam, Q, left, pi)
-    free = known.cart_free
-    rows = (*r1[0], *r1[1], free * r2[0], free * r2[1], *r3)
-    for i in range(11):
-        store(Z, i, 0, rows[i], 0, 16)
-    se3_variational.saddle(known, h, V, Q0, step[0], work[0], work[1])
-    linear.solve_rows(work[1], Z)
-    V = (correct(Z, 0, V[0]), correct(Z, 3, V[1]))
-    c = (c[0] - loaded(16, 0.0, Z, 6), c[1] - loaded(16, 0.0, Z, 7))
-    x, step = (x[0] + h * c[0], x[1] + h * c[1]), twist.exp(discrete_twist.scale(h, V))
-    Q = unit_quaternion.renormalize(unit_quaternion.product(Q, step[0]))
-    G = discrete_twist.metric(system.inertia, m, V)
-    mu = twist.dlog_transposed(discrete_twist.scale(-h, V), G)
-    push = discrete_twist.scale(half, se3_variational.wrench(system, load, Q))
-    mu, R = discrete_twist.sum(mu, push), unit_quaternion.matrix(Q)
-    p = vec.add(mu[0], vec.cross((0.0, 0.0, system.center), mu[1]))
-    f, Mb = vec.matvec(R, mu[1]), M - half * system.cart_damping
-    P = (Mb * c[0] + half * u1[0] + f[0], Mb * c[1] + half * u1[1] + f[1])
-    w, u = rod_on_cart.velocities(system, R, vec.axpy(-half * d, V[0], p), P)
-    return (x, dual_attitude.from_quaternion(Q), w, u), held, error
-
-
-@inlined
-def correct(Z, row, v):
-    """v less the derivatives in three rows of Z, (V.1)."""
-    d = loaded(16, 0.0, Z, row), loaded(16, 0.0, Z, row + 1), loaded(16, 0.0, Z, row + 2)
-    return vec.sub(v, d)
+    b = h * system.cart_damping
+    P = (P[0] - b * c[0] + half * U[0], P[1] - b * c[1] + half * U[1])
+    w, u = velocities(system, R, p, P)
+    return ((x[0] + h * c[0], x[1] + h * c[1]), attitude, w, u), held, error

@@ -1,30 +1,32 @@
-"""CGDVIE3 as it was meant: variational steps on SE(3) in the logarithm, the joint held by a
-multiplier.
+"""CGDVIE3 as it was meant: variational steps on SE(3) in the logarithm, the joint eliminated.
 
-The rod's pose T = (R, r) at its center of mass and the cart x, joined by phi = r - R c - (x, 0) =
-0. With A_T = [R c^, R] (its left-trivialized derivative) a step solves for V (6), the cart's mean
-velocity w (2) and lam (3)
+The rod's pose T = (R, r) at its center of mass moves by T_{k+1} = T_k exp(hV), V = (w, v), the
+cart by h c, joined by r = R l e3 + (x, 0): with n = R_k^T (c, 0) the joint holds at k+1 if
 
-    r1 = dlog_{hV}^T G V + (d/2) h w - mu_k - (h/2) F_k - h A_T(T_k)^T lam                    (8.5)
-    r2 = (M + b h/2) w - pi_k - (h/2) u_k + h lam_xy
-    r3 = phi(T_k exp(hV), x_k + h w) / h
+    v = w x l e3 + dexp_{hw}^-1 n,   dexp_f^-1 n = n - f x n/2 + D f x (f x n).               (8.6)
 
-by Newton on the 11 x 11 matrix; lam is the joint's force on the rod. The momenta at k+1 are freed
-of their part along the joint by the velocities that they belong to. Order 2, exact momenta,
-bounded energy. For a thin rod it is a poor choice: the logarithm adds the axial inertia h^2/12
-(I_t + m l^2 - I_a) |w_perp|^2, and the spin lags (use moser_veselov).
+The joint's force drops out of the momenta about the joint and of rod and cart together. With
+(mu, f) = dlog_{hV}^T G V, and p, P those at k with their half-step impulses, a step solves
+
+    q1 = mu + l e3 x f + (d/2) h w - p,   q2 = (M + b h/2) c + (R_k f)_xy - P                 (8.7)
+
+for w and c by Newton's method, and then, F = exp(hw),
+
+    p_{k+1} = F^T (p - h n x f) - d h w + (h/2) tau_{k+1},
+    P_{k+1} = P - b h c + (h/2) U_{k+1}.                                                      (8.8)
+
+Order 2, exact momenta, bounded energy. For a thin rod it is a poor choice: the logarithm adds the
+axial inertia h^2/12 (I_t + m l^2 - I_a) |w_perp|^2, and the spin lags (use moser_veselov).
 """
 
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from rbdyn_ros.geometry import twist, unit_quaternion, vec
+from rbdyn_ros.geometry import coefficients, twist, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary, discrete_twist
+from rbdyn_ros.mechanics.integrators.discrete_twist import outer, with_spin
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.numerics import linear
 from rbdyn_ros.types import Array
 
 ORDER = 2
@@ -40,141 +42,142 @@ class Options(NamedTuple):
 
 
 @inlined
-def wrench(system, load, Q):
-    """F - T*dP at the centre of mass [body]: (R^T T + (r - c) x R^T F, R^T (F - m g e3))."""
-    F = unit_quaternion.inverse_rotate(Q, load.F)
-    arm = vec.sub(load.r, (0.0, 0.0, system.center))
-    f = unit_quaternion.inverse_rotate(
-        Q, (load.F[0], load.F[1], load.F[2] - system.rod_mass * system.gravity)
-    )
-    return vec.add(unit_quaternion.inverse_rotate(Q, load.T), vec.cross(arm, F)), f
+def residual(system, h, R, w, c, p, P):
+    """(q1, q2, (n, V, D, dD/ds), (mu, f)) of (8.7), R the rows of R_k; for a fixed cart q2 = c."""
+    l, n, turn = system.center, vec.axpy(c[0], R[0], vec.scale(c[1], R[1])), vec.scale(h, w)
+    s, across = vec.dot(turn, turn), vec.cross(turn, n)
+    D, D1 = coefficients.D(s), coefficients.dD(s)
+    v = vec.axpy(D, vec.cross(turn, across), vec.axpy(-0.5, across, n))
+    V = w, (v[0] + l * w[1], v[1] - l * w[0], v[2])
+    xi = turn, vec.scale(h, V[1])
+    mu, f = discrete_twist.momentum(system.inertia, system.rod_mass, xi, V, D, D1)
+    d, Mb = 0.5 * h * system.joint_damping, system.cart_mass + 0.5 * h * system.cart_damping
+    q1 = vec.sub(vec.axpy(d, w, about_joint(l, mu, f)), p)
+    q2 = (Mb * c[0] + vec.dot(R[0], f) - P[0], Mb * c[1] + vec.dot(R[1], f) - P[1])
+    free, fixed = system.cart_free, 1.0 - system.cart_free
+    q2 = (free * q2[0] + fixed * c[0], free * q2[1] + fixed * c[1])
+    return q1, q2, (n, V, D, D1), (mu, f)
 
 
 @inlined
-def joint_wrench(system, Q, lam):
-    """A_T^T lam = (R^T lam x c, R^T lam) [body]: the joint's force at -c from the centre of
-    mass.
-    """
-    f = unit_quaternion.inverse_rotate(Q, lam)
-    l = system.center
-    return (l * f[1], -l * f[0], 0.0), f
+def about_joint(l, mu, f):
+    """mu + l e3 x f."""
+    return (mu[0] - l * f[1], mu[1] + l * f[0], mu[2])
 
 
-@kernel
-def residual(system, h, V, w, lam, Q, left, pi):
-    """(r1, r2, r3, exp(hV)) of (8.5); left = mu_k + (h/2) F_k, pi = pi_k + (h/2) u_k.
+class Jacobian(NamedTuple):
+    """The derivatives of q1 and f of (8.7) by w (three rows) and by c (two columns)."""
 
-    The state at k satisfies the joint.
-    """
-    I, m, l = system.inertia, system.rod_mass, system.center
-    xi = discrete_twist.scale(h, V)
-    mu = twist.dlog_transposed(xi, discrete_twist.metric(I, m, V))
-    J = joint_wrench(system, Q, vec.scale(h, lam))
-    damping = vec.scale(0.5 * h * system.joint_damping, V[0])
-    r1 = (
-        vec.add(damping, vec.sub(vec.sub(mu[0], left[0]), J[0])),
-        vec.sub(vec.sub(mu[1], left[1]), J[1]),
+    q_w: tuple
+    q_c: tuple
+    f_w: tuple
+    f_c: tuple
+
+
+@inlined
+def jacobian(system, h, R, place):
+    """The `Jacobian` at the place (n, V, D, dD/ds) of a `residual`."""
+    (n, V, D, D1), l, m = place, system.center, system.rod_mass
+    turn = vec.scale(h, V[0])
+    s, second = vec.dot(turn, turn), vec.cross(turn, vec.cross(turn, n))
+    (A, B), (C, N) = discrete_twist.blocks(system.inertia, m, h, V, D, D1)
+    # W: v by w, from (8.6); G = dexp_{hw}^-1
+    hD = h * D
+    W = with_spin(hD * vec.dot(turn, n), vec.axpy(0.5 * h, n, (0.0, 0.0, -l)))
+    W = outer(W, vec.scale(hD, turn), n)
+    W = outer(W, vec.axpy(-2.0 * hD, n, vec.scale(2.0 * h * D1, second)), turn)
+    G = outer(with_spin(1.0 - D * s, vec.scale(-0.5, turn)), vec.scale(D, turn), turn)
+    g = vec.matvec(G, R[0]), vec.matvec(G, R[1])
+    f_c = vec.matvec(N, g[0]), vec.matvec(N, g[1])
+    q_c = (
+        about_joint(l, vec.matvec(B, g[0]), f_c[0]),
+        about_joint(l, vec.matvec(B, g[1]), f_c[1]),
     )
-    Mb = system.cart_mass + 0.5 * h * system.cart_damping
-    r2 = (Mb * w[0] - pi[0] + h * lam[0], Mb * w[1] - pi[1] + h * lam[1])
-    F, Dr = twist.exp(xi)
-    moved = vec.sub(vec.add(Dr, (0.0, 0.0, l)), unit_quaternion.rotate(F, (0.0, 0.0, l)))
-    gap = vec.sub(unit_quaternion.rotate(Q, moved), (h * w[0], h * w[1], 0.0))
-    return r1, r2, vec.scale(1.0 / h, gap), (F, Dr)
+    f_w, A = add_product(C, N, W), add_product(A, B, W)
+    d = 0.5 * h * system.joint_damping
+    q_w = (
+        vec.add(vec.axpy(-l, f_w[1], A[0]), (d, 0.0, 0.0)),
+        vec.add(vec.axpy(l, f_w[0], A[1]), (0.0, d, 0.0)),
+        vec.add(A[2], (0.0, 0.0, d)),
+    )
+    return Jacobian(q_w, q_c, f_w, f_c)
 
 
-@kernel
-def saddle(system, h, V, Q, F, K, S):
-    """S (11, 11) := the Jacobian of (8.5) in (V, w, lam); K (6, 6) is scratch."""
-    l = system.center
-    discrete_twist.momentum_jacobian(system.inertia, system.rod_mass, h, V, K)
-    S[:] = 0.0
-    S[:6, :6] = K
-    for i in range(3):
-        S[i, i] += 0.5 * h * system.joint_damping
-    R0 = unit_quaternion.matrix(Q)
-    R1 = unit_quaternion.matrix(unit_quaternion.product(Q, F))
-    back = discrete_twist.scale(-h, V)
-    for i in range(3):
-        # - h A_T(T_k)^T: column i is minus h times the joint wrench of e_i
-        f = R0[i]
-        S[0, 8 + i], S[1, 8 + i] = -h * l * f[1], h * l * f[0]
-        S[3, 8 + i], S[4, 8 + i], S[5, 8 + i] = -h * f[0], -h * f[1], -h * f[2]
-    for j in range(6):
-        # A_T(T_{k+1}) dexp_{-hV}: dphi = R (b + c x a) for the body variation (a, b)
-        a, b = twist.dexp(back, discrete_twist.basis(j))
-        d = vec.matvec(R1, vec.add(b, (-l * a[1], l * a[0], 0.0)))
-        S[8, j], S[9, j], S[10, j] = d
-    Mb = system.cart_mass + 0.5 * h * system.cart_damping
-    for i in range(2):
-        S[6 + i, 6 + i] = Mb
-        S[6 + i, 8 + i] = h
-        S[8 + i, 6 + i] = -1.0
-        if system.cart_free == 0.0:
-            S[6 + i, :] = 0.0
-            S[6 + i, 6 + i] = 1.0
+@inlined
+def add_product(A, B, C):
+    """A + B C, three rows each."""
+    return (
+        vec.add(A[0], vec.transposed_matvec(C, B[0])),
+        vec.add(A[1], vec.transposed_matvec(C, B[1])),
+        vec.add(A[2], vec.transposed_matvec(C, B[2])),
+    )
 
 
-@kernel
-def solve(system, options, h, Q, left, pi, guess, work):
-    """Solve (8.5) by Newton's method from the guess (V, w, lam): ((V, w, lam), exp(hV), (r1, r2),
-    iterations, relative residual).
-
-    The joint's gap is measured against the rod's length, the momenta against their own size. work
-    is room for matrices (6, 6), (11, 11) and a right-hand side (11,).
+@inlined
+def newton_step(system, h, R, J, q1, q2):
+    """The changes (dw, dc) that J makes of (q1, q2): c is eliminated, whose 2x2 block is near (M +
+    m) 1.
     """
-    (V, w, lam), (K, S, z), iterations = guess, work, 0
-    i_scale = 1.0 / (vec.size(left[0]) + vec.size(left[1]) + abs(pi[0]) + abs(pi[1]) + 1e-300)
+    free, Mb = system.cart_free, system.cart_mass + 0.5 * h * system.cart_damping
+    fixed = 1.0 - free
+    k0, k1 = J.f_c
+    a, b = free * (Mb + vec.dot(R[0], k0)) + fixed, free * vec.dot(R[0], k1)
+    c, d = free * vec.dot(R[1], k0), free * (Mb + vec.dot(R[1], k1)) + fixed
+    i = 1.0 / (a * d - b * c)
+    a, b, c, d = i * a, i * b, i * c, i * d
+    r0 = vec.scale(free, vec.transposed_matvec(J.f_w, R[0]))
+    r1 = vec.scale(free, vec.transposed_matvec(J.f_w, R[1]))
+    x, y = d * q2[0] - b * q2[1], a * q2[1] - c * q2[0]
+    e0, e1 = vec.axpy(d, r0, vec.scale(-b, r1)), vec.axpy(a, r1, vec.scale(-c, r0))
+    S = outer(J.q_w, vec.scale(-1.0, J.q_c[0]), e0)
+    S = outer(S, vec.scale(-1.0, J.q_c[1]), e1)
+    rest = vec.sub(q1, vec.add(vec.scale(x, J.q_c[0]), vec.scale(y, J.q_c[1])))
+    dw = vec.solve(S, rest)
+    return dw, (x - vec.dot(e0, dw), y - vec.dot(e1, dw))
+
+
+@inlined
+def solve(system, options, h, R, p, P, guess):
+    """Solve (8.7) by Newton's method from the guess (w, c): (w, c, n, f, iterations, relative
+    residual).
+
+    The residual is measured against the size of the momenta in it.
+    """
+    (w, c), iterations = guess, 0
     while True:
-        r1, r2, r3, step = residual(system, h, V, w, lam, Q, left, pi)
-        if system.cart_free == 0.0:
-            r2 = w
-        gap = abs(h) * vec.size(r3) / (system.center + abs(h) * vec.size(V[1]) + 1e-300)
-        error = max((vec.size(r1[0]) + vec.size(r1[1]) + abs(r2[0]) + abs(r2[1])) * i_scale, gap)
+        q1, q2, place, (mu, f) = residual(system, h, R, w, c, p, P)
+        scale = vec.size(mu) + vec.size(f) + abs(P[0]) + abs(P[1]) + 1e-300
+        error = (vec.size(q1) + abs(q2[0]) + abs(q2[1])) / scale
         if not error > options.tolerance or iterations == options.max_iterations:
-            return (V, w, lam), step, (r1, r2), iterations, error
-        saddle(system, h, V, Q, step[0], K, S)
-        z[0], z[1], z[2] = r1[0]
-        z[3], z[4], z[5] = r1[1]
-        z[6], z[7] = r2
-        z[8], z[9], z[10] = r3
-        linear.solve_in_place(S, z)
-        V = (vec.sub(V[0], (z[0], z[1], z[2])), vec.sub(V[1], (z[3], z[4], z[5])))
-        w = (w[0] - z[6], w[1] - z[7])
-        lam = vec.sub(lam, (z[8], z[9], z[10]))
+            return w, c, place[0], f, iterations, error
+        dw, dc = newton_step(system, h, R, jacobian(system, h, R, place), q1, q2)
+        w, c = vec.sub(w, dw), (c[0] - dc[0], c[1] - dc[1])
         iterations += 1
 
 
 @inlined
-def stage(system, options, load, h, forces, state, guess, work):
-    """Take one step of (8.5) from the state (x, Q, w, u) under the cart's forces at its two ends:
-    (state, (V, w, lam), iterations, error).
+def stage(system, options, load, h, forces, state, guess):
+    """Take one step from the state (x, Q, w, u) under the sines' forces at its two ends: (state,
+    (w, c), iterations, error).
 
-    What Newton leaves of r1 and r2 is handed on to the momenta at k+1: they are exact whatever the
+    What Newton leaves of (8.7) does not enter the momenta at k+1: they are exact whatever the
     tolerance.
     """
-    (x, Q, w, u), (u0, u1) = state, forces
-    m, half, d = system.rod_mass, 0.5 * h, system.joint_damping
-    R = unit_quaternion.matrix(Q)
-    Vc = unit_quaternion.inverse_rotate(Q, rod_on_cart.center_velocity(system, R, w, u))
-    mu = discrete_twist.metric(system.inertia, m, (w, Vc))
-    left = discrete_twist.sum(mu, discrete_twist.scale(half, wrench(system, load, Q)))
-    pi = (system.cart_mass * u[0] + half * u0[0], system.cart_mass * u[1] + half * u0[1])
-    guess, step, (r1, r2), iterations, error = solve(system, options, h, Q, left, pi, guess, work)
-    V, c, _ = guess
+    (x, Q, w, u), half = state, 0.5 * h
+    R, U = unit_quaternion.matrix(Q), rod_on_cart.horizontal(load, forces[0])
+    p, P = rod_on_cart.momenta(system, R, w, u)
+    p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
+    P = (P[0] + half * U[0], P[1] + half * U[1])
+    w, c, n, f, iterations, error = solve(system, options, h, R, p, P, guess)
+    turn = twist.rotation(vec.scale(h, w))
     x = (x[0] + h * c[0], x[1] + h * c[1])
-    Q = unit_quaternion.renormalize(unit_quaternion.product(Q, step[0]))
-    R = unit_quaternion.matrix(Q)
-    mu = twist.dlog_transposed(
-        discrete_twist.scale(-h, V), discrete_twist.metric(system.inertia, m, V)
-    )
-    mu = discrete_twist.sum(mu, discrete_twist.scale(half, wrench(system, load, Q)))
-    mu = discrete_twist.sum(mu, discrete_twist.scale(-1.0, twist.Ad_transposed(step, r1)))
-    p = vec.axpy(-half * d, V[0], vec.add(mu[0], vec.cross((0.0, 0.0, system.center), mu[1])))
-    f = vec.matvec(R, mu[1])
-    b = half * system.cart_damping
-    Mb = system.cart_mass - b
-    P = (Mb * c[0] + half * u1[0] + f[0] - r2[0], Mb * c[1] + half * u1[1] + f[1] - r2[1])
+    Q = unit_quaternion.renormalize(unit_quaternion.product(Q, turn))
+    R, U = unit_quaternion.matrix(Q), rod_on_cart.horizontal(load, forces[1])
+    p = unit_quaternion.inverse_rotate(turn, vec.axpy(-h, vec.cross(n, f), p))
+    p = vec.axpy(-h * system.joint_damping, w, p)
+    p, b = vec.axpy(half, rod_on_cart.torque(system, load, R), p), h * system.cart_damping
+    P = (P[0] - b * c[0] + half * U[0], P[1] - b * c[1] + half * U[1])
+    guess = w, c
     w, u = rod_on_cart.velocities(system, R, p, P)
     return (x, Q, w, u), guess, iterations, error
 
@@ -189,27 +192,18 @@ def advance(system, options, input, h, n, state, reaction):
     t, q, v = state
     x, Q, w, u = boundary.read(q, v)
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
-    work = np.empty((6, 6)), np.empty((11, 11)), np.empty(11)
     u = (system.cart_free * u[0], system.cart_free * u[1])
-    u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
-    V = unit_quaternion.inverse_rotate(
-        Q, rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u)
-    )
-    guess = ((w, V), u, (0.0, 0.0, 0.5 * system.rod_mass * system.gravity))
+    f1, guess = rod_on_cart.sines_at(sines, t), (w, u)
     here, iterations, worst = (x, Q, w, u), 0, 0.0
     for i in range(n):
         start, s = here, t + i * h
         for j in range(weights.shape[0]):
             hj = h * weights[j]
             s += hj
-            u0 = u1
-            if sines.shape[0] > 0:
-                u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s))
-            here, guess, count, error = stage(
-                system, options, load, hj, (u0, u1), here, guess, work
-            )
+            f0, f1 = f1, rod_on_cart.sines_at(sines, s)
+            here, guess, count, error = stage(system, options, load, hj, (f0, f1), here, guess)
             iterations += count
-            if not abs(hj) * vec.size(guess[0][0]) < math.pi:
+            if not abs(hj) * vec.size(guess[0]) < math.pi:
                 error = math.inf  # the logarithm of such a turn is that of a shorter one
             if not error <= options.tolerance:
                 boundary.write(q, v, *start)
