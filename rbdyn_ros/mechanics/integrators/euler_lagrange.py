@@ -13,26 +13,18 @@ hoped for.
 """
 
 from math import cos, degrees, isfinite, sin
-from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import boundary, pitch_cone
+from rbdyn_ros.mechanics.integrators import boundary, composition, pitch_cone
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.types import Array, Input, State, System
 
 ORDER = 2
 SYMMETRIC = True
+Options = composition.Options
 _EDGE = 0.0698  # cos 86 deg: nearer to the pole one step turns the cone angle by radians
-
-
-class Options(NamedTuple):
-    """What the solve needs; `weights` are the stages of a symmetric composition."""
-
-    weights: Array  # (s,) fractions of h
-    tolerance: float  # relative residual of (6.3)
-    max_iterations: int
 
 
 def check(system: System, state: State, input: Input) -> None:

@@ -6,24 +6,14 @@ and doc/mathematics.md, section 2. Moser, Veselov, Comm. Math. Phys. 139 (1991);
 McClamroch (2005).
 """
 
-from typing import NamedTuple
-
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import boundary, discrete_rod
+from rbdyn_ros.mechanics.integrators import boundary, composition, discrete_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.types import Array
 
 ORDER = 2
 SYMMETRIC = True
-
-
-class Options(NamedTuple):
-    """What the solve needs; `weights` are the stages of a symmetric composition, ones sum."""
-
-    weights: Array | tuple[float]  # (s,) fractions of h
-    tolerance: float  # relative residual of the discrete equations
-    max_iterations: int
+Options = composition.Options
 
 
 @inlined

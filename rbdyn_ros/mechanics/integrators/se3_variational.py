@@ -24,21 +24,13 @@ from typing import NamedTuple
 
 from rbdyn_ros.geometry import coefficients, twist, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import boundary, discrete_twist
+from rbdyn_ros.mechanics.integrators import boundary, composition, discrete_twist
 from rbdyn_ros.mechanics.integrators.discrete_twist import outer, with_spin
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.types import Array
 
 ORDER = 2
 SYMMETRIC = True
-
-
-class Options(NamedTuple):
-    """What the solve needs; `weights` are the stages of a symmetric composition, ones sum."""
-
-    weights: Array  # (s,) fractions of h
-    tolerance: float  # relative residual of the discrete equations
-    max_iterations: int
+Options = composition.Options
 
 
 @inlined
