@@ -122,45 +122,43 @@ def components(state):
 
 
 @inlined
-def store_columns(J, row, x):
-    """The columns of dtheta, dw and du in a row of J: the first eight derivatives of x. Those of
-    dx', between dtheta and dw, are overwritten.
+def write_columns(J, i, xi):
+    """Rows 10 i to 10 i + 9 of J := d xi/d(dx, dtheta, dx', dw, du) but for the columns of dx',
+    which lie between and are overwritten.
     """
-    store(J, row, 4, x, 0, 8)
-    store(J, row, 2, x, 1, 2)
+    for r in range(10):
+        row = 10 * i + r
+        store(J, row, 4, xi[r], 0, 8)
+        store(J, row, 2, xi[r], 1, 2)
+        J[row, 0], J[row, 1] = 1.0 * (r == 0), 1.0 * (r == 1)
 
 
 @inlined
 def write_state(J, i, system, h, state):
     """Rows 10 i to 10 i + 9 of J := d xi_1/d(dx, dtheta, dx', dw, du), by (V.2)."""
-    xi = components(state)
+    xi, free = components(state), system.cart_free
+    write_columns(J, i, xi)
     for r in range(10):
-        row = 10 * i + r
-        store_columns(J, row, xi[r])
-        for k in range(2):
-            moved = 1.0 * (r == 5 + k) + h * (r == k) - system.cart_damping * J[row, 10 + k]
-            J[row, k], J[row, 5 + k] = 1.0 * (r == k), system.cart_free * moved
+        store(J, 10 * i + r, 5, -free * system.cart_damping * xi[r], 6, 2)
+    for k in range(2):
+        J[10 * i + k, 5 + k] += free * h
+        J[10 * i + 5 + k, 5 + k] += free
 
 
 @inlined
 def write_turning(J, i, system, h, state):
-    """Rows 10 i to 10 i + 9 of J := d xi_1/d(dx, dtheta, dx', dw, du), where x' does not count."""
-    xi = components(state)
-    for r in range(10):
-        row = 10 * i + r
-        store_columns(J, row, xi[r])
-        J[row, 0], J[row, 1], J[row, 5], J[row, 6] = 1.0 * (r == 0), 1.0 * (r == 1), 0.0, 0.0
+    """`write_state` where x' does not count."""
+    write_columns(J, i, components(state))
+    J[10 * i : 10 * i + 10, 5:7] = 0.0
 
 
 @inlined
 def write_ten(J, i, system, h, state):
-    """Rows 10 i to 10 i + 9 of J := d xi_1/d(dx, dtheta, dx', dw, du)."""
+    """`write_state` of ten directions."""
     xi = components(state)
+    write_columns(J, i, xi)
     for r in range(10):
-        row = 10 * i + r
-        store_columns(J, row, xi[r])
-        store(J, row, 5, xi[r], 8, 2)
-        J[row, 0], J[row, 1] = 1.0 * (r == 0), 1.0 * (r == 1)
+        store(J, 10 * i + r, 5, xi[r], 8, 2)
 
 
 @inlined
@@ -245,8 +243,9 @@ def compile_steps(name: str, kind: str) -> Callable[..., int]:
 
 
 def carried_state(name: str) -> Any:
-    """What a method carries along besides the state: the lever of a step before."""
-    return (np.nan, np.nan, np.nan) if name == "tqdl" else None
+    """What a method carries besides the state, nan at the start: a lever, or n and its rate."""
+    unknown = (np.nan, np.nan, np.nan)
+    return {"tqdl": unknown, "rattle_s2": (unknown, unknown)}.get(name)
 
 
 def along(

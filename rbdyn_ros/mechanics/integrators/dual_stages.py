@@ -156,15 +156,18 @@ def rk4_stage(system, options, load, forces, h, state, held):
 
 @inlined
 def rattle_s2_stage(system, options, load, forces, h, state, held):
-    """A step of `rattle_s2`; what its shortest turn adds to the spin is seen from n to n':
+    """A step of `rattle_s2`; `held` are the values of n and its rate where the step before ended.
+    The attitude after the shortest turn from n to n1 has, with n1 = R1 e3,
 
-    theta'_3 = theta_3 - (n x n').(dn + dn') / (1 + n.n'),   R'^T dn' = theta' x e3.
+    R1^T dn1 = theta1 x e3,   theta1_3 = theta_3 - (n x n1).(dn + dn1) / (1 + n.n1).
     """
     x, attitude, w, u = state
     (Q, theta), weight = attitude, system.rod_mass * system.gravity * system.center
     R, n = unit_quaternion.matrix(Q), column(dual_attitude.matrix(attitude), 2)
     dn = (w[1], -w[0], 0.0)
     dn = vec.matvec(R, with_values(vec.sub(dn, vec.cross(real(dn), theta)), real(dn)))
+    if held[0][0] == held[0][0]:  # this step need not wait for the attitude
+        n, dn = with_values(n, held[0]), with_values(dn, held[1])
     p, P = rattle_s2.momenta(system, dn, u)
     f_n = vec.axpy(load.r[2], load.F, (0.0, 0.0, -weight))
     U0, U1 = rod_on_cart.horizontal(load, forces[0]), rod_on_cart.horizontal(load, forces[2])
@@ -176,6 +179,7 @@ def rattle_s2_stage(system, options, load, forces, h, state, held):
     theta = (-moved[1], moved[0], theta[2] - scale * vec.dot(axis, both))
     theta = with_values(theta, (0.0, 0.0, 0.0))
     dn, u = rattle_s2.velocities(system, n1, p, P)
+    held = after, real(dn)
     dn = vec.transposed_matvec(R, dn)
     dn = with_values(vec.add(dn, vec.cross(real(dn), theta)), real(dn))
     return (x, (Q, theta), (-dn[1], dn[0], 0.0), u), held, value(0.0 * n1[0])
