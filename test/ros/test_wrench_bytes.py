@@ -15,10 +15,10 @@ pytest.importorskip(
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 
+from rbdyn_ros.ros.messages import cdr  # noqa: E402
+from rbdyn_ros.ros.messages.cdr import WrenchBytes  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
 from rbdyn_ros.ros.messages.template import ForceCommand  # noqa: E402
-from rbdyn_ros.ros.simulator import command_subscribers  # noqa: E402
-from rbdyn_ros.ros.simulator.command_subscribers import WrenchBytes  # noqa: E402
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 NUMBERS = st.floats(width=64)
@@ -62,7 +62,7 @@ def test_the_other_order_of_bytes_is_read():
 
 def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
     monkeypatch.setattr(
-        command_subscribers,
+        cdr,
         "deserialize_message",
         lambda data, kind: message("f", 7, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
     )

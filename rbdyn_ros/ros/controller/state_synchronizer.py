@@ -11,56 +11,15 @@ from typing import Any, Protocol
 import numpy as np
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from rbdyn_ros.control.observer.continuity import JumpDetector
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import Line
-from rbdyn_ros.ros.messages.cdr import JointBytes, Layout, Places, Walk, columns
+from rbdyn_ros.ros.messages.cdr import JointBytes, OdometryBytes, columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.types import State
-
-# doubles, in the message's order
-_POSITION, _ORIENTATION, _COVARIANCE, _LINEAR, _ANGULAR = 3, 4, 36, 3, 3
-
-
-class OdometryBytes:
-    """Reads the rod of serialized messages."""
-
-    def __init__(self):
-        self._layout = Layout(_find)
-
-    def rod(
-        self, data: bytes
-    ) -> tuple[int, tuple[float, float, float, float], tuple[float, float, float]]:
-        """(stamp [ns], orientation wxyz (4,), angular velocity (3,)).
-
-        ValueError if the message is cut off.
-        """
-        found = self._layout.read(data)
-        if found is None:
-            message = deserialize_message(data, Odometry)
-            return (
-                nanoseconds(message.header.stamp),
-                wxyz(message.pose.pose.orientation),
-                xyz(message.twist.twist.angular),
-            )
-        stamp, (x, y, z, w, *angular) = found
-        return stamp, (w, x, y, z), (angular[0], angular[1], angular[2])
-
-
-def _find(walk: Walk) -> Places:
-    start = walk.at
-    for _ in ("frame_id", "child_frame_id"):
-        walk.skip(walk.length())
-    end = walk.at
-    walk.doubles(_POSITION)
-    orientation = walk.doubles(_ORIENTATION)
-    walk.doubles(_COVARIANCE + _LINEAR)
-    return [slice(start, end)], [(orientation, _ORIENTATION), (walk.doubles(_ANGULAR), _ANGULAR)]
-
 
 CART = JOINTS[:2]
 
@@ -143,8 +102,8 @@ class StateSynchronizer:
 
     def odometry_bytes(self, data: bytes) -> None:
         """Take the rod from a serialized message. ValueError if it is cut off."""
-        self._rod_stamp, *rod = self._odometry_bytes.rod(data)
-        self._rod = (rod[0], rod[1])
+        motion = self._odometry_bytes.motion(data)
+        self._rod, self._rod_stamp = (motion.orientation, motion.angular), motion.stamp
 
     def state(self) -> tuple[int, State] | None:
         """(stamp [ns], State) once both are of the same instant."""

@@ -7,11 +7,15 @@ stamp and their numbers only, whose places are found once.
 
 import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
-from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds
+from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
+from rbdyn_ros.types import Vector
 
 HEAD = 4  # bytes; alignment counts from behind them
 _ORDERS = {b"\0\0": ">", b"\0\1": "<"}  # plain CDR
@@ -164,3 +168,76 @@ class JointBytes:
         if any(blocks[field][1] <= i for field in self._fields for i in wanted):
             raise _without(self._joints, self._fields, names)
         return same, [(blocks[field][0] + 8 * i, 1) for field in self._fields for i in wanted]
+
+
+class Motion(NamedTuple):
+    """What an Odometry says."""
+
+    stamp: int  # [ns]
+    position: Vector  # [m]
+    orientation: tuple[float, float, float, float]  # wxyz
+    linear: Vector  # [m/s, child frame]
+    angular: Vector  # [rad/s, child frame]
+
+
+class OdometryBytes:
+    """Reads serialized Odometry messages, their covariances left out."""
+
+    def __init__(self):
+        self._layout = Layout(self._look)
+
+    def motion(self, data: bytes) -> Motion:
+        """Return the motion. ValueError if the message is cut off."""
+        found = self._layout.read(data)
+        if found is None:
+            message = deserialize_message(data, Odometry)
+            pose, twist = message.pose.pose, message.twist.twist
+            return Motion(
+                nanoseconds(message.header.stamp),
+                xyz(pose.position),
+                wxyz(pose.orientation),
+                xyz(twist.linear),
+                xyz(twist.angular),
+            )
+        stamp, (px, py, pz, x, y, z, w, u, v, t, p, q, r) = found
+        return Motion(stamp, (px, py, pz), (w, x, y, z), (u, v, t), (p, q, r))
+
+    def _look(self, walk: Walk) -> Places:
+        start = walk.at
+        for _ in ("frame_id", "child_frame_id"):
+            walk.skip(walk.length())
+        end, pose = walk.at, walk.doubles(7)
+        walk.doubles(36)  # a covariance
+        return [slice(start, end)], [(pose, 7), (walk.doubles(6), 6)]
+
+
+class Wrench(NamedTuple):
+    """What a WrenchStamped says."""
+
+    stamp: int  # [ns]
+    frame: str
+    force: Vector  # [N]
+    torque: Vector  # [N m]
+
+
+class WrenchBytes:
+    """Reads serialized WrenchStamped messages."""
+
+    def __init__(self):
+        self._layout, self._frame = Layout(self._look), ""
+
+    def wrench(self, data: bytes) -> Wrench:
+        """Return the wrench. ValueError if the message is cut off."""
+        found = self._layout.read(data)
+        if found is None:
+            message = deserialize_message(data, WrenchStamped)
+            force, torque = xyz(message.wrench.force), xyz(message.wrench.torque)
+            header = message.header
+            return Wrench(nanoseconds(header.stamp), header.frame_id, force, torque)
+        stamp, (fx, fy, fz, tx, ty, tz) = found
+        return Wrench(stamp, self._frame, (fx, fy, fz), (tx, ty, tz))
+
+    def _look(self, walk: Walk) -> Places:
+        start = walk.at
+        self._frame = walk.text()
+        return [slice(start, walk.at)], [(walk.doubles(6), 6)]

@@ -4,7 +4,6 @@ The messages are read, and the numbers estimated, in a thread of their own: who 
 not wait for that. Its queue is bounded; what it cannot take is lost, and counted as a gap.
 """
 
-import math
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -12,9 +11,6 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import WrenchStamped
-from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message
 
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
@@ -23,8 +19,7 @@ from rbdyn_ros.identification.innovations import NAMES, Twin
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.ros import diagnostics
-from rbdyn_ros.ros.messages.cdr import Layout, Places, Walk
-from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
+from rbdyn_ros.ros.messages.cdr import OdometryBytes, WrenchBytes
 
 PAUSE = 0.05  # [s] between two looks at the queue
 ROOM = 20000  # messages
@@ -54,7 +49,7 @@ class PlantWatch:
         self.detector = ChangeDetector(twin, self.settings)
         self.origin: int | None = None  # [ns] stamp of the first state: t = 0
         self._queue: deque[tuple[bytes, bool]] = deque()
-        self._states, self._commands = Layout(_find_odometry), Layout(_find_wrench)
+        self._states, self._commands = OdometryBytes(), WrenchBytes()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -90,37 +85,18 @@ class PlantWatch:
             self.trouble = f"the plant cannot be estimated: {error}"
 
     def _take(self, data: bytes, is_state: bool) -> None:
-        stamp, numbers = self._state(data) if is_state else self._force(data)
-        if is_state and self.origin is None:
-            self.origin = stamp
-        if self.origin is None:
-            return
-        t = 1e-9 * (stamp - self.origin)
         if not is_state:
-            self.detector.command(t, (numbers[0], numbers[1]))
+            command = self._commands.wrench(data)
+            if self.origin is not None:
+                self.detector.command(1e-9 * (command.stamp - self.origin), command.force[:2])
             return
-        x, y, _, qx, qy, qz, qw, *v = numbers
-        if not all(map(math.isfinite, numbers)):
-            return
-        velocity = unit_quaternion.rotate((qw, qx, qy, qz), tuple(v[:3]))
-        row = (x, y, qw, qx, qy, qz, velocity[0], velocity[1], *v[3:])
-        self.detector.state(t, np.array(row))
-
-    def _state(self, data: bytes) -> tuple[int, tuple[float, ...]]:
-        """(stamp [ns], position, quaternion xyzw, linear and angular velocity in the body)."""
-        if found := self._states.read(data):
-            return found
-        message = deserialize_message(data, Odometry)
-        pose, twist = message.pose.pose, message.twist.twist
-        w, x, y, z = wxyz(pose.orientation)
-        numbers = (*xyz(pose.position), x, y, z, w, *xyz(twist.linear), *xyz(twist.angular))
-        return nanoseconds(message.header.stamp), numbers
-
-    def _force(self, data: bytes) -> tuple[int, tuple[float, ...]]:
-        if found := self._commands.read(data):
-            return found
-        message = deserialize_message(data, WrenchStamped)
-        return nanoseconds(message.header.stamp), xyz(message.wrench.force)
+        motion = self._states.motion(data)
+        if self.origin is None:
+            self.origin = motion.stamp
+        velocity = unit_quaternion.rotate(motion.orientation, motion.linear)
+        row = np.array((*motion.position[:2], *motion.orientation, *velocity[:2], *motion.angular))
+        if np.isfinite(row).all():
+            self.detector.state(1e-9 * (motion.stamp - self.origin), row)
 
     def close(self) -> None:
         """Take in what is left."""
@@ -181,19 +157,3 @@ class PlantWatch:
             "unexplained": self.detector.unexplained,
             "lost": self.lost,
         }
-
-
-def _find_odometry(walk: Walk) -> Places:
-    start = walk.at
-    for _ in ("frame_id", "child_frame_id"):
-        walk.skip(walk.length())
-    end, pose = walk.at, walk.doubles(7)
-    walk.doubles(36)
-    return [slice(start, end)], [(pose, 7), (walk.doubles(6), 6)]
-
-
-def _find_wrench(walk: Walk) -> Places:
-    start = walk.at
-    walk.skip(walk.length())
-    end = walk.at
-    return [slice(start, end)], [(walk.doubles(3), 3)]

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PointStamped, WrenchStamped
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages import joint_commands
-from rbdyn_ros.ros.messages.cdr import Layout, Places, Walk
+from rbdyn_ros.ros.messages.cdr import WrenchBytes
 from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, xyz
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.simulation.command import (
@@ -30,34 +29,6 @@ from rbdyn_ros.simulation.command import (
 )
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.types import Array
-
-
-class WrenchBytes:
-    """Reads serialized messages."""
-
-    def __init__(self):
-        self._layout, self._frame = Layout(self._look), ""
-
-    def wrench(
-        self, data: bytes
-    ) -> tuple[int, str, tuple[float, float, float], tuple[float, float, float]]:
-        """(stamp [ns], frame, force (3,), torque (3,)). ValueError if the message is cut off."""
-        found = self._layout.read(data)
-        if found is None:
-            message = deserialize_message(data, WrenchStamped)
-            return (
-                nanoseconds(message.header.stamp),
-                message.header.frame_id,
-                xyz(message.wrench.force),
-                xyz(message.wrench.torque),
-            )
-        stamp, (fx, fy, fz, tx, ty, tz) = found
-        return stamp, self._frame, (fx, fy, fz), (tx, ty, tz)
-
-    def _look(self, walk: Walk) -> Places:
-        start = walk.at
-        self._frame = walk.text()
-        return [slice(start, walk.at)], [(walk.doubles(6), 6)]
 
 
 class CommandSubscribers:
