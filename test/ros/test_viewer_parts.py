@@ -11,13 +11,14 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from rbdyn_ros.parameters.tables import NODES  # noqa: E402
 from rbdyn_ros.ros import description  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
+from rbdyn_ros.ros.messages.cdr import OdometryBytes, Wrench  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
@@ -49,13 +50,16 @@ def taken(made: Setup) -> sample.Sample:
 def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
     from rclpy.node import Node
 
+    def pose_of_bytes(data: bytes) -> observation.Pose:
+        return observation.pose_of_odometry(OdometryBytes().motion(data))
+
     instant, names = taken(plant()), frames("lab/")
     node = Node("looking_on")
     try:
         seen = observation.Observation(node, names)
         seen._transform(state_topics.Moving(names).fill(instant))
         poses = (
-            observation.pose_of_odometry(state_topics.Pose(names).fill(instant)),
+            pose_of_bytes(serialize_message(state_topics.Pose(names).fill(instant))),
             observation.pose_of_joints(state_topics.Joints(names).fill(instant)),
             seen._of_transforms(),
         )
@@ -71,8 +75,8 @@ def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
 
 
 def test_the_commanded_force_is_that_of_any_topic():
-    cart, efforts = WrenchStamped(), Float64MultiArray(data=[3.0, 4.0])
-    cart.wrench.force.x, cart.wrench.force.y = 1.0, 2.0
+    cart = Wrench(0, "", (1.0, 2.0, 0.0), (0.0, 0.0, 0.0))
+    efforts = Float64MultiArray(data=[3.0, 4.0])
     joints = state_topics.JointState(name=["cart_y_joint", "cart_x_joint"], effort=[6.0, 5.0])
     stamped = SimpleNamespace(
         interface_name="effort", joint_names=["cart_y_joint"], values=[7.0]

@@ -13,6 +13,7 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
 from rbdyn_ros.types import Vector
@@ -68,23 +69,23 @@ class Layout:
     A message of another layout is searched from the beginning.
     """
 
-    def __init__(self, look: Callable[[Walk], Places]):
-        """`look(walk)`, from behind the stamp, -> (same, doubles).
+    def __init__(self, look: Callable[[Walk], Places], is_stamped: bool = True):
+        """`look(walk)`, from behind the stamp if the message begins with one, -> (same, doubles).
 
         The slices by which the layout is known, and the place and the number of each block of
         doubles to be read. ValueError where it misses something.
         """
-        self._look, self._size = look, -1
+        self._look, self._size, self._is_stamped = look, -1, is_stamped
         self._same: list[tuple[slice, bytes]] = []
 
     def read(self, data: bytes) -> tuple[int, tuple[float, ...]] | None:
-        """(stamp [ns], numbers); None if only the middleware knows the encoding.
+        """(stamp [ns] or 0, numbers); None if only the middleware knows the encoding.
 
         ValueError of `look`, and for a message that is cut off.
         """
         if not self._is_known(data) and not self._learn(data):
             return None
-        seconds, fraction = self._stamp.unpack_from(data, HEAD)
+        seconds, fraction = self._stamp.unpack_from(data, HEAD) if self._is_stamped else (0, 0)
         numbers: tuple[float, ...] = ()
         for block, place in self._doubles:
             numbers += block.unpack_from(data, place)
@@ -103,7 +104,7 @@ class Layout:
         if order is None:
             return False
         self._size, walk = -1, Walk(data, order)
-        walk.skip(_STAMP)
+        walk.skip(_STAMP if self._is_stamped else 0)
         same, doubles = self._look(walk)
         self._stamp = struct.Struct(f"{order}iI")
         self._doubles = [(struct.Struct(f"{order}{count}d"), place) for place, count in doubles]
@@ -241,3 +242,30 @@ class WrenchBytes:
         start = walk.at
         self._frame = walk.text()
         return [slice(start, walk.at)], [(walk.doubles(6), 6)]
+
+
+class LabeledBytes:
+    """Reads serialized Float64MultiArray messages whose numbers are named in `layout.dim`."""
+
+    def __init__(self):
+        self._layout, self._labels = Layout(self._look, is_stamped=False), list[str]()
+
+    def numbers(self, data: bytes) -> dict[str, float]:
+        """Return the numbers by label. ValueError if the message is cut off."""
+        found = self._layout.read(data)
+        if found is None:
+            message = deserialize_message(data, Float64MultiArray)
+            labels = [dimension.label for dimension in message.layout.dim]
+            return dict(zip(labels, message.data))
+        return dict(zip(self._labels, found[1]))
+
+    def _look(self, walk: Walk) -> Places:
+        start, self._labels = walk.at, []
+        for _ in range(walk.length()):
+            self._labels.append(walk.text())
+            walk.align(4)
+            walk.skip(2 * 4)  # size, stride
+        walk.align(4)
+        walk.skip(4)  # data_offset
+        count = walk.length()
+        return [slice(start, walk.at)], [(walk.doubles(count), count)]

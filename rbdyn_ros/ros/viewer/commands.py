@@ -23,10 +23,12 @@ if _kind := joint_commands.stamped_type():
 
 
 def read_force(topic: str, message: Any) -> Planar:
-    """Return the force [N] of a message of the topic; NaN where the plant rejects it."""
+    """Return the force [N] of a message of the topic, of `STAMPED` a `cdr.Wrench`; NaN where the
+    plant rejects it.
+    """
     try:
         if topic == STAMPED:
-            return message.wrench.force.x, message.wrench.force.y
+            return message.force[:2]
         if topic == EFFORTS:
             return force_of(message.data, topic)
         if topic == joint_commands.TOPIC:

@@ -3,7 +3,8 @@ together.
 
 Whatever publishes these topics can be shown: nothing is known of the node behind them but its
 name. Subscriptions ask for the newest message only and are emptied when a picture is due, so a
-publisher never waits for the view.
+publisher never waits for the view. What comes often is read from its bytes: to make the messages
+of each picture would take more time than to draw it.
 """
 
 import math
@@ -22,6 +23,7 @@ from visualization_msgs.msg import MarkerArray
 
 from rbdyn_ros.geometry import conversion, unit_quaternion, vec
 from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages.cdr import LabeledBytes, Motion, OdometryBytes, Wrench, WrenchBytes
 from rbdyn_ros.ros.messages.messages import SECOND, Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.messages.state_topics import JOINTS
@@ -39,6 +41,16 @@ NOTHING = (math.nan, math.nan)
 TRUTH, MEASURED, JOINT_STATES, TF = "ground_truth/odometry", "odometry", "joint_states", "/tf"
 POSES, APPLIED = (TRUTH, MEASURED, JOINT_STATES), "wrench/cart"  # the best first
 KINDS = {TRUTH: Odometry, MEASURED: Odometry, JOINT_STATES: JointState, APPLIED: WrenchStamped}
+JOINT, CONTACT, DISTURBANCE = "wrench/joint", "wrench/contact", "wrench/disturbance"
+BALANCE = "integrator"
+# from the bytes of a topic's messages to what is kept of them; a reader for each topic
+READERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
+    **dict.fromkeys((TRUTH, MEASURED), lambda: OdometryBytes().motion),
+    **dict.fromkeys(
+        (APPLIED, JOINT, CONTACT, DISTURBANCE, commands.STAMPED), lambda: WrenchBytes().wrench
+    ),
+    BALANCE: lambda: LabeledBytes().numbers,
+}
 
 
 class Pose(NamedTuple):
@@ -58,7 +70,6 @@ class Observation:
         self._node, self._frames = node, frames
         self.newest: dict[str, Any] = {}  # by the topic's relative name
         self.arrived: dict[str, float] = {}  # [s, steady]
-        self.received: dict[str, int] = {}  # how many messages of each were taken
         self.diagnostics: dict[str, Any] = {}  # name of a line -> diagnostic_msgs/DiagnosticStatus
         self.shape, self.set_point = Shape(), None
         self._transforms: dict[str, Any] = {}  # child frame -> TransformStamped
@@ -69,13 +80,10 @@ class Observation:
         self._origin: int | None = None  # [ns] the stamp that is shown as time 0
         self._paced = (0.0, 0)  # [s, steady] and stamp [ns] at the beginning of the window
         self.real_time_factor = math.nan
-        pose_of_odometry(Odometry())  # its machine code is read now, not when a state waits for it
-        for kind, topic in (
-            (WrenchStamped, "wrench/joint"),
-            (WrenchStamped, "wrench/contact"),
-            (WrenchStamped, "wrench/disturbance"),
-            *((kind, topic) for topic, kind in commands.KINDS.items()),
-        ):
+        # its machine code is read now, not when a state waits for it
+        pose_of_odometry(Motion(0, ZERO, UPRIGHT, ZERO, ZERO))
+        loads = dict.fromkeys((JOINT, CONTACT, DISTURBANCE), WrenchStamped)
+        for topic, kind in {**loads, **commands.KINDS}.items():
             self._listen(self._polled, kind, topic, qos.NEWEST)
         self._listen(self._seldom, DiagnosticArray, "/diagnostics", qos.OFFERED, self._diagnose)
         self._listen(self._frame_tree, TFMessage, TF, RECENT, self._transform)
@@ -87,15 +95,14 @@ class Observation:
         """Listen to what nodes of these full names publish under `~`; "" for none."""
         self._of_nodes.destroy()
         self._of_plant.destroy()
-        for name in ("status", "integrator", "controller_status"):
+        for name in ("status", BALANCE, "controller_status"):
             self.newest.pop(name, None)
             self.arrived.pop(name, None)
         polled = self._of_nodes
         if plant:
             self._listen(polled, String, f"{plant}/status", qos.LATCHED, key="status")
-            kind = Float64MultiArray
-            topic = f"{plant}/integrator"
-            self._listen(self._of_plant, kind, topic, qos.NEWEST, key="integrator")
+            kind, topic = Float64MultiArray, f"{plant}/{BALANCE}"
+            self._listen(self._of_plant, kind, topic, qos.NEWEST, key=BALANCE)
         if controller:
             topic, key = f"{controller}/status", "controller_status"
             self._listen(polled, String, topic, qos.LATCHED, key=key)
@@ -132,7 +139,7 @@ class Observation:
         """Take in the state and the forces that have arrived."""
         for polled in (self._polled, self._of_plant, *self._chosen.values()):
             polled.empty()
-        loads = (self._recent("wrench/contact"), self._recent("wrench/disturbance"))
+        loads = (self._recent(CONTACT), self._recent(DISTURBANCE))
         if any(_is_loaded(load) for load in loads) or min(map(self.age, POSES)) > FRESH:
             self._frame_tree.empty()  # where they act
         self._pose = self._find_pose()
@@ -184,7 +191,7 @@ class Observation:
             commanded=self._commanded(),
             applied=self._applied(),
             disturbance=self._disturbance(pose, R),
-            joint=self._force("wrench/joint", R),
+            joint=self._force(JOINT, R),
             contacts=self._contacts(),
             energy=self._labeled("energy"),
             balance=self._labeled("energy_drift"),
@@ -225,7 +232,7 @@ class Observation:
     def _applied(self) -> Planar:
         message = self._recent(APPLIED)
         if message is not None:
-            return message.wrench.force.x, message.wrench.force.y
+            return message.force[:2]
         message = self._recent(JOINT_STATES)
         if message is None or len(message.effort) < 2:
             return NOTHING
@@ -234,14 +241,14 @@ class Observation:
     def _force(self, topic: str, R: Rotation) -> Vector | None:
         """The force of a wrench that is given in the rod's axes [N, world]."""
         message = self._recent(topic)
-        return None if message is None else vec.matvec(R, xyz(message.wrench.force))
+        return None if message is None else vec.matvec(R, message.force)
 
     def _disturbance(self, pose: Pose, R: Rotation) -> Load | None:
         """The push on the rod, at the point of its axis where the force alone has its torque."""
-        message = self._recent("wrench/disturbance")
+        message = self._recent(DISTURBANCE)
         if message is None:
             return None
-        force, torque = xyz(message.wrench.force), xyz(message.wrench.torque)
+        _, _, force, torque = message
         if not any(force) and not any(torque):
             return None
         edge = self._transforms.get(self._frames.disturbance)
@@ -257,31 +264,24 @@ class Observation:
 
     def _contacts(self) -> tuple[Load, ...]:
         """What presses on the pendulum, all contacts together."""
-        message = self._recent("wrench/contact")
+        message = self._recent(CONTACT)
         edge = self._transforms.get(self._frames.contact)
         if message is None or edge is None:
             return ()
-        load = Load(
-            xyz(edge.transform.translation),
-            xyz(message.wrench.force),
-            xyz(message.wrench.torque),
-        )
+        load = Load(xyz(edge.transform.translation), message.force, message.torque)
         return (load,) if any(load.force) or any(load.torque) else ()
 
     def _command_age(self, stamp: int) -> float:
         message = self.newest.get(commands.STAMPED)
-        answered = nanoseconds(message.header.stamp) if message else 0
+        answered = message.stamp if message else 0
         if answered:
             return max(0, stamp - answered) * 1e-9
         age = min(map(self.age, commands.KINDS))
         return age if math.isfinite(age) else math.nan
 
     def _labeled(self, label: str) -> float:
-        message = self._recent("integrator")
-        if message is None:
-            return math.nan
-        places = [k for k, dimension in enumerate(message.layout.dim) if dimension.label == label]
-        return message.data[places[0]] if places else math.nan
+        numbers = self._recent(BALANCE)
+        return math.nan if numbers is None else numbers.get(label, math.nan)
 
     def _measure_pace(self) -> None:
         pose = self._pose if self.state_age < FRESH else None
@@ -330,14 +330,15 @@ class Observation:
         key: str = "",
     ) -> None:
         name = key or topic
+        read = READERS[name]() if name in READERS else None
 
         def arrive(taken: Taken) -> None:
-            self.newest[name], self.arrived[name] = taken.message, time.monotonic()
-            self.received[name] = self.received.get(name, 0) + 1
+            self.newest[name] = read(taken.message) if read else taken.message
+            self.arrived[name] = time.monotonic()
             if take:
-                take(taken.message)
+                take(self.newest[name])
 
-        polled.listen(kind, topic, arrive, profile)
+        polled.listen(kind, topic, arrive, profile, raw=read is not None)
 
     def _diagnose(self, message: DiagnosticArray) -> None:
         self.diagnostics |= {status.name: status for status in message.status}
@@ -361,23 +362,15 @@ class Observation:
         self.shape = self.shape._replace(solids=surroundings.solids(message.markers))
 
 
-def _is_loaded(message: WrenchStamped | None) -> bool:
-    wrench = message.wrench if message else None
-    return wrench is not None and any((*xyz(wrench.force), *xyz(wrench.torque)))
+def _is_loaded(wrench: Wrench | None) -> bool:
+    return wrench is not None and any((*wrench.force, *wrench.torque))
 
 
-def pose_of_odometry(message: Odometry) -> Pose:
+def pose_of_odometry(motion: Motion) -> Pose:
     """The pose of the rod; the twist is in the child frame."""
-    position, twist = message.pose.pose.position, message.twist.twist
-    attitude = wxyz(message.pose.pose.orientation)
-    velocity = unit_quaternion.rotate(attitude, xyz(twist.linear))
-    return Pose(
-        nanoseconds(message.header.stamp),
-        (position.x, position.y),
-        attitude,
-        (velocity[0], velocity[1]),
-        xyz(twist.angular),
-    )
+    stamp, (x, y, _), attitude, linear, angular = motion
+    velocity = unit_quaternion.rotate(attitude, linear)
+    return Pose(stamp, (x, y), attitude, (velocity[0], velocity[1]), angular)
 
 
 def pose_of_joints(message: JointState) -> Pose | None:
