@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import viser
 
-from rbdyn_ros.types import Array, Vector
+from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import CART, ZERO, Load, SceneState, Shape, Solid
 
 Color = tuple[int, int, int]
@@ -226,10 +226,10 @@ class Drawing:
             "contact": list(state.contacts),
         }
         for name, node in self._arrows.items():
-            points = _arrows(loads[name], look.arrow_scale) if name in look.shows else ()
-            self._write(node, "visible", len(points) > 0)
-            if len(points):
-                self._write(node, "points", points)
+            arrows = _arrows(loads[name], look.arrow_scale) if name in look.shows else ()
+            self._write(node, "visible", len(arrows) > 0)
+            if arrows:
+                self._write(node, "points", arrows)
 
     def _draw_trail(self, state: SceneState, look: Look) -> None:
         tips, t = self._tips, state.time
@@ -286,10 +286,12 @@ class Drawing:
 
 def _differ(a: Any, b: Any) -> bool:
     """Whether two values of an attribute differ so that it can be seen."""
+    if isinstance(a, float):
+        return not abs(a - b) <= _UNSEEN
+    if isinstance(a, tuple):
+        return len(a) != len(b) or any(map(_differ, a, b))
     if isinstance(a, np.ndarray):
         return a.shape != b.shape or not np.abs(a - b).max() <= _UNSEEN
-    if isinstance(a, tuple):
-        return any(not abs(x - y) <= _UNSEEN for x, y in zip(a, b))
     return a != b
 
 
@@ -303,12 +305,11 @@ def _middle(solid: Solid) -> Vector:
     return a, b, c
 
 
-def _arrows(loads: list[Load], scale: float) -> Array:
-    """The arrows (n, 2, 3) of those forces that are finite and long enough to be seen."""
+def _arrows(loads: list[Load], scale: float) -> tuple[tuple[Vector, Vector], ...]:
+    """The beginning and the end of those arrows that are finite and long enough to be seen."""
     pairs = []
-    for load in loads:
-        length = scale * math.hypot(*load.force)
+    for (x, y, z), (fx, fy, fz), _ in loads:
+        length = scale * math.hypot(fx, fy, fz)
         if math.isfinite(length) and length > 0.02:
-            start = np.array(load.point)
-            pairs.append((start, start + scale * np.array(load.force)))
-    return np.array(pairs).reshape(-1, 2, 3)
+            pairs.append(((x, y, z), (x + scale * fx, y + scale * fy, z + scale * fz)))
+    return tuple(pairs)

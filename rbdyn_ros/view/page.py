@@ -245,6 +245,7 @@ class Page:
                 self._draw(state)
             for part in self._parts:
                 part.write_if_due(state)
+        self._server.flush()  # viser would wait for a sixtieth of a second, and skip pictures
         return True
 
     def _draw(self, state: SceneState) -> None:

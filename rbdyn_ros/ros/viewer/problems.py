@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from rbdyn_ros.ros.viewer.observation import Observation
@@ -166,13 +166,9 @@ class ChangeNotes:
         self._log = log
         self._seen: dict[str, Any] = {}  # the last values
 
-    def note(self, scene: SceneState, observation: Observation, nodes: tuple[str, str], lines):
-        """Log the changes of the plant and the controller of these names.
-
-        `lines` are theirs of /diagnostics.
-        """
+    def note(self, scene: SceneState, observation: Observation, nodes: tuple[str, str]) -> None:
+        """Log the changes of the plant and the controller of these names."""
         impacts, status = observation.impacts, observation.text("controller_status")
-        counts = {pair.key: pair.value for line in lines for pair in line.values}
         (plant, controller), push = nodes, scene.disturbance
         if scene.status and self._differs("status", scene.status):
             self._log.add(scene.time, STATUS, f"{plant}: {scene.status}")
@@ -181,14 +177,19 @@ class ChangeNotes:
             self._log.add(scene.time, STATUS, f"{controller}: {status}")
         if self._grows("impacts", impacts):
             self._log.add(scene.time, IMPACT, "An impact.")
-        if self._grows("trips", _number(counts.get("watchdog_trips"))):
-            self._log.add(scene.time, WATCHDOG, "The watchdog tripped: the command was too old.")
-        if self._grows("rejected", _number(counts.get(REJECTED))):
-            sentence = f"{controller} rejected the set point; see its log."
-            self._log.add(scene.time, STATUS, sentence)
         if self._differs("pushed", push is not None) and push is not None:
             force = math.hypot(*push.force)
             self._log.add(scene.time, PUSH, f"A push begins with {force:.1f} N.")
+
+    def note_counts(self, time: float, lines: Iterable[Any], controller: str) -> None:
+        """Log what has grown in lines of /diagnostics: trips of the watchdog, and set points that
+        the controller of this name has rejected.
+        """
+        counts = {pair.key: pair.value for line in lines for pair in line.values}
+        if self._grows("trips", _number(counts.get("watchdog_trips"))):
+            self._log.add(time, WATCHDOG, "The watchdog tripped: the command was too old.")
+        if self._grows("rejected", _number(counts.get(REJECTED))):
+            self._log.add(time, STATUS, f"{controller} rejected the set point; see its log.")
 
     def _differs(self, name: str, value: Any) -> bool:
         """Whether a value is another one than at the last look; the first is none."""

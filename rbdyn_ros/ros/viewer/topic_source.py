@@ -236,6 +236,7 @@ class TopicSource(Source):
                 self._scene = SceneState(time=0.0)
             if self._scene:
                 self._scene.problems = self._problems
+                self._notes.note_counts(self._scene.time, self._lines(), self._controller)
 
     def _poll(self) -> None:
         self._observation.poll()
@@ -244,8 +245,7 @@ class TopicSource(Source):
         if scene:
             scene.problems, scene.faults = self._problems, self._faults
             self._scene = scene
-            nodes = self._plant, self._controller
-            self._notes.note(scene, self._observation, nodes, self._lines())
+            self._notes.note(scene, self._observation, (self._plant, self._controller))
 
     def _look_at_graph(self) -> None:
         """Look who publishes, and who takes pushes and set points."""
