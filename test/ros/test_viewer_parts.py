@@ -23,6 +23,7 @@ from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
 from rbdyn_ros.ros.viewer import commands, observation, surroundings  # noqa: E402
+from rbdyn_ros.ros.viewer.pose import Pose, pose_of_joints, pose_of_odometry  # noqa: E402
 from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems  # noqa: E402
 from rbdyn_ros.ros.viewer.remote_parameters import describe  # noqa: E402
 from rbdyn_ros.simulation import setup  # noqa: E402
@@ -50,8 +51,8 @@ def taken(made: Setup) -> sample.Sample:
 def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
     from rclpy.node import Node
 
-    def pose_of_bytes(data: bytes) -> observation.Pose:
-        return observation.pose_of_odometry(OdometryBytes().motion(data))
+    def pose_of_bytes(data: bytes) -> Pose:
+        return pose_of_odometry(OdometryBytes().motion(data))
 
     instant, names = taken(plant()), frames("lab/")
     node = Node("looking_on")
@@ -60,7 +61,7 @@ def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
         seen._transform(state_topics.Moving(names).fill(instant))
         poses = (
             pose_of_bytes(serialize_message(state_topics.Pose(names).fill(instant))),
-            observation.pose_of_joints(state_topics.Joints(names).fill(instant)),
+            pose_of_joints(state_topics.Joints(names).fill(instant)),
             seen._of_transforms(),
         )
     finally:
@@ -94,7 +95,7 @@ def test_the_commanded_force_is_that_of_any_topic():
 
 def test_joints_of_another_robot_tell_nothing():
     message = state_topics.JointState(name=["elbow"], position=[1.0])
-    assert observation.pose_of_joints(message) is None
+    assert pose_of_joints(message) is None
 
 
 def test_the_shape_of_the_urdf_is_that_of_the_parameters():

@@ -21,13 +21,13 @@ from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-from rbdyn_ros.geometry import conversion, unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.cdr import LabeledBytes, Motion, OdometryBytes, Wrench, WrenchBytes
 from rbdyn_ros.ros.messages.messages import SECOND, Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
-from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.viewer import commands, surroundings
+from rbdyn_ros.ros.viewer.pose import NOTHING, Pose, pose_of_joints, pose_of_odometry
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import UPRIGHT, ZERO, Load, Planar, Quaternion, SceneState, Shape
@@ -37,7 +37,6 @@ FACTOR_WINDOW = 1.0  # [s] over which the real-time factor is measured
 SYSTEM_TIME = 10**8 * SECOND  # [ns] a stamp beyond it is no simulated time
 RECENT = qos.QoSProfile(depth=10, reliability=qos.ReliabilityPolicy.BEST_EFFORT)
 Rotation = tuple[Vector, Vector, Vector]  # rows of a matrix, body to world
-NOTHING = (math.nan, math.nan)
 TRUTH, MEASURED, JOINT_STATES, TF = "ground_truth/odometry", "odometry", "joint_states", "/tf"
 POSES, APPLIED = (TRUTH, MEASURED, JOINT_STATES), "wrench/cart"  # the best first
 KINDS = {TRUTH: Odometry, MEASURED: Odometry, JOINT_STATES: JointState, APPLIED: WrenchStamped}
@@ -51,16 +50,6 @@ READERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
     ),
     BALANCE: lambda: LabeledBytes().numbers,
 }
-
-
-class Pose(NamedTuple):
-    """Where the pendulum is."""
-
-    stamp: int  # [ns]
-    cart: Planar  # [m]
-    attitude: Quaternion  # wxyz
-    cart_velocity: Planar = NOTHING  # [m/s, world]
-    angular_velocity: Vector = (math.nan, math.nan, math.nan)  # [rad/s, body]
 
 
 class Observation:
@@ -364,22 +353,3 @@ class Observation:
 
 def _is_loaded(wrench: Wrench | None) -> bool:
     return wrench is not None and any((*wrench.force, *wrench.torque))
-
-
-def pose_of_odometry(motion: Motion) -> Pose:
-    """The pose of the rod; the twist is in the child frame."""
-    stamp, (x, y, _), attitude, linear, angular = motion
-    velocity = unit_quaternion.rotate(attitude, linear)
-    return Pose(stamp, (x, y), attitude, (velocity[0], velocity[1]), angular)
-
-
-def pose_of_joints(message: JointState) -> Pose | None:
-    """The pose from the five joints of the URDF; None where one is missing."""
-    places = dict(zip(message.name, message.position))
-    if not all(joint in places for joint in JOINTS):
-        return None
-    x, y, *angles = (places[joint] for joint in JOINTS)
-    speeds = dict(zip(message.name, message.velocity))
-    attitude = tuple(conversion.xyz_to_quaternion(angles).tolist())
-    velocity = (speeds.get(JOINTS[0], math.nan), speeds.get(JOINTS[1], math.nan))
-    return Pose(nanoseconds(message.header.stamp), (x, y), attitude, velocity)
