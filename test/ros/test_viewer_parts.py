@@ -11,6 +11,8 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
@@ -19,7 +21,7 @@ from rbdyn_ros.parameters.tables import NODES  # noqa: E402
 from rbdyn_ros.ros import description  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
 from rbdyn_ros.ros.messages.cdr import OdometryBytes, Wrench  # noqa: E402
-from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
+from rbdyn_ros.ros.messages.messages import frames, set_stamp  # noqa: E402
 from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
 from rbdyn_ros.ros.viewer import commands, observation, surroundings  # noqa: E402
@@ -73,6 +75,45 @@ def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
     for pose in poses[:2]:
         assert pose.cart_velocity == pytest.approx(V[:2])
     assert poses[0].angular_velocity == pytest.approx(V[2:])
+
+
+def test_the_pose_is_taken_at_each_look_and_the_forces_when_they_are_due(graph, monkeypatch):
+    """Age and force of a command stay those of one instant between two looks at the forces."""
+    monkeypatch.setattr(observation, "FORCE_PERIOD", math.inf)
+    seen = observation.Observation(graph.probe, frames())
+    states = graph.publisher(Odometry, observation.MEASURED)
+    orders = graph.publisher(WrenchStamped, commands.STAMPED)
+    graph.until(lambda: states.get_subscription_count() and orders.get_subscription_count())
+
+    def publish(stamp: int, force: float) -> None:
+        """A state, and the answer to the one of a millisecond before."""
+        state, order = Odometry(), WrenchStamped()
+        set_stamp(state.header.stamp, stamp)
+        set_stamp(order.header.stamp, stamp - 10**6)
+        order.wrench.force.x = force
+        orders.publish(order)
+        states.publish(state)
+
+    def looked(stamp: int) -> bool:
+        seen.poll()
+        return seen.stamp == stamp and seen.scene() is not None
+
+    def look_until_command(stamp: int, force: float) -> None:
+        publish(stamp, force)
+
+        def is_taken() -> bool:
+            seen._forces_due = 0.0
+            return looked(stamp) and seen.scene().commanded == (force, 0.0)
+
+        graph.until(is_taken)
+
+    look_until_command(10**9, 1.0)
+    publish(2 * 10**9, 2.0)
+    graph.until(lambda: looked(2 * 10**9))
+    assert seen.scene().commanded == (1.0, 0.0)
+    assert seen.scene().command_age == pytest.approx(1e-3)
+    look_until_command(3 * 10**9, 3.0)
+    assert seen.scene().command_age == pytest.approx(1e-3)
 
 
 def test_the_commanded_force_is_that_of_any_topic():

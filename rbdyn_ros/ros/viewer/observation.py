@@ -2,9 +2,9 @@
 together.
 
 Whatever publishes these topics can be shown: nothing is known of the node behind them but its
-name. Subscriptions ask for the newest message only and are emptied when a picture is due, so a
-publisher never waits for the view. What comes often is read from its bytes: to make the messages
-of each picture would take more time than to draw it.
+name. Subscriptions ask for the newest message only and are emptied when a picture is due (those of
+forces at every other one), so a publisher never waits for the view. What comes often is read from
+its bytes: to make the messages of each picture would take more time than to draw it.
 """
 
 import math
@@ -32,6 +32,7 @@ from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import UPRIGHT, ZERO, Load, Planar, Quaternion, SceneState, Shape
 
+FORCE_PERIOD = 0.03  # [s] between two looks at the forces: at every other picture of 60 per second
 FRESH = 0.5  # [s] for which a message counts after its arrival
 FACTOR_WINDOW = 1.0  # [s] over which the real-time factor is measured
 SYSTEM_TIME = 10**8 * SECOND  # [ns] a stamp beyond it is no simulated time
@@ -52,6 +53,17 @@ READERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
 }
 
 
+class Forces(NamedTuple):
+    """What acts, as it was looked at last, and what follows from it."""
+
+    commanded: Planar  # [N, world]
+    applied: Planar  # [N, world]
+    joint: Vector | None  # [N, world]
+    command_age: float  # [s]
+    energy: float  # [J]
+    balance: float  # [J]
+
+
 class Observation:
     """The newest of each topic. `poll` takes in what has arrived; all else only looks."""
 
@@ -66,6 +78,8 @@ class Observation:
         self._of_plant, self._of_nodes, self._frame_tree = Polled(node), Polled(node), Polled(node)
         self._chosen: dict[str, Polled] = {}  # the topics of the pose and of the applied force
         self._pose: Pose | None = None
+        self._forces: Forces | None = None  # None: they are to be made of what was taken
+        self._forces_due = 0.0  # [s, steady]
         self._origin: int | None = None  # [ns] the stamp that is shown as time 0
         self._paced = (0.0, 0)  # [s, steady] and stamp [ns] at the beginning of the window
         self.real_time_factor = math.nan
@@ -125,8 +139,14 @@ class Observation:
             self._listen(self._markers, MarkerArray, topic, qos.NEWEST, self._solids, "markers")
 
     def poll(self) -> None:
-        """Take in the state and the forces that have arrived."""
-        for polled in (self._polled, self._of_plant, *self._chosen.values()):
+        """Take in the pose that has arrived and, when it is time, the forces."""
+        now, chosen = time.monotonic(), self._chosen
+        due = [chosen[topic] for topic in POSES if topic in chosen]
+        if now >= self._forces_due:
+            self._forces_due, self._forces = now + FORCE_PERIOD, None
+            applied = [chosen[APPLIED]] if APPLIED in chosen else []
+            due = [self._polled, self._of_plant, *applied, *due]
+        for polled in due:
             polled.empty()
         loads = (self._recent(CONTACT), self._recent(DISTURBANCE))
         if any(_is_loaded(load) for load in loads) or min(map(self.age, POSES)) > FRESH:
@@ -169,6 +189,7 @@ class Observation:
         if pose is None:
             return None
         R = unit_quaternion.matrix(pose.attitude)
+        forces = self._forces = self._forces or self._make_forces(pose, R)
         return SceneState(
             time=self._seconds(pose.stamp),
             cart=pose.cart,
@@ -177,14 +198,14 @@ class Observation:
             angular_velocity=pose.angular_velocity,
             shape=self.shape,
             set_point=self.set_point,
-            commanded=self._commanded(),
-            applied=self._applied(),
+            commanded=forces.commanded,
+            applied=forces.applied,
             disturbance=self._disturbance(pose, R),
-            joint=self._force(JOINT, R),
+            joint=forces.joint,
             contacts=self._contacts(),
-            energy=self._labeled("energy"),
-            balance=self._labeled("energy_drift"),
-            command_age=self._command_age(pose.stamp),
+            energy=forces.energy,
+            balance=forces.balance,
+            command_age=forces.command_age,
             real_time_factor=self.real_time_factor,
             status=self.text("status"),
         )
@@ -208,6 +229,16 @@ class Observation:
         if self._origin is None or stamp < self._origin:
             self._origin = stamp if stamp > SYSTEM_TIME else min(stamp, EPOCH_NS)
         return (stamp - self._origin) * 1e-9
+
+    def _make_forces(self, pose: Pose, R: Rotation) -> Forces:
+        return Forces(
+            commanded=self._commanded(),
+            applied=self._applied(),
+            joint=self._force(JOINT, R),
+            command_age=self._command_age(pose.stamp),
+            energy=self._labeled("energy"),
+            balance=self._labeled("energy_drift"),
+        )
 
     def _recent(self, topic: str) -> Any:
         """The newest message of a topic; None where it does not come any more."""
