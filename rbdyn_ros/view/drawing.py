@@ -9,6 +9,7 @@ import numpy as np
 import viser
 
 from rbdyn_ros.types import Vector
+from rbdyn_ros.view.node_pose import pose_writer
 from rbdyn_ros.view.scene import CART, ZERO, Load, SceneState, Shape, Solid
 
 Color = tuple[int, int, int]
@@ -60,7 +61,7 @@ class Drawing:
     """
 
     def __init__(self, scene: viser.SceneApi):
-        self._scene = scene
+        self._scene, self._write_pose = scene, pose_writer(scene)
         self._written: dict[tuple[int, str], Any] = {}  # by the node's id and its attribute
         scene.set_up_direction("+z")
         self._ground()
@@ -96,6 +97,7 @@ class Drawing:
         )
         self._force = scene.add_label("/spring_force", "", visible=False, anchor="bottom-left")
         self._shape: Shape | None = None
+        self._acting: tuple[Any, ...] = ()  # the forces that were drawn last, and how
         self._solids: list[Any] = []
         self._ghost: list[Any] = []
         self._tips: deque[tuple[float, Vector]] = deque(maxlen=TRAIL_POINTS)
@@ -217,6 +219,10 @@ class Drawing:
             self._write(self._target, "position", (*at, -CART[2] + 0.004))
 
     def _draw_forces(self, state: SceneState, look: Look) -> None:
+        acting = state.applied, state.commanded, state.disturbance, state.joint, state.contacts
+        if (*acting, look) == self._acting:
+            return
+        self._acting = *acting, look
         # beside the joint, where cart and rod hide neither
         loads: dict[str, list[Load]] = {
             "applied": [Load(ZERO, (*state.applied, 0.0))],
@@ -281,7 +287,8 @@ class Drawing:
         before = self._written.get(key)
         if before is None or _differ(before, value):
             self._written[key] = value
-            setattr(node, name, value)
+            write = self._write_pose if name in ("position", "wxyz") else setattr
+            write(node, name, value)
 
 
 def _differ(a: Any, b: Any) -> bool:
