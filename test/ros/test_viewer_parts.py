@@ -85,34 +85,26 @@ def test_the_pose_is_taken_at_each_look_and_the_forces_when_they_are_due(graph, 
     orders = graph.publisher(WrenchStamped, commands.STAMPED)
     graph.until(lambda: states.get_subscription_count() and orders.get_subscription_count())
 
-    def publish(stamp: int, force: float) -> None:
-        """A state, and the answer to the one of a millisecond before."""
+    def look(stamp: int, force: float) -> bool:
+        """Whether a state is seen that is published with the answer to the one before it."""
         state, order = Odometry(), WrenchStamped()
         set_stamp(state.header.stamp, stamp)
         set_stamp(order.header.stamp, stamp - 10**6)
         order.wrench.force.x = force
         orders.publish(order)
         states.publish(state)
-
-    def looked(stamp: int) -> bool:
         seen.poll()
         return seen.stamp == stamp and seen.scene() is not None
 
-    def look_until_command(stamp: int, force: float) -> None:
-        publish(stamp, force)
+    def look_at_all(stamp: int, force: float) -> bool:
+        seen._forces_due = 0.0
+        return look(stamp, force) and seen.scene().commanded == (force, 0.0)
 
-        def is_taken() -> bool:
-            seen._forces_due = 0.0
-            return looked(stamp) and seen.scene().commanded == (force, 0.0)
-
-        graph.until(is_taken)
-
-    look_until_command(10**9, 1.0)
-    publish(2 * 10**9, 2.0)
-    graph.until(lambda: looked(2 * 10**9))
+    graph.until(lambda: look_at_all(10**9, 1.0))
+    graph.until(lambda: look(2 * 10**9, 2.0))
     assert seen.scene().commanded == (1.0, 0.0)
     assert seen.scene().command_age == pytest.approx(1e-3)
-    look_until_command(3 * 10**9, 3.0)
+    graph.until(lambda: look_at_all(3 * 10**9, 3.0))
     assert seen.scene().command_age == pytest.approx(1e-3)
 
 
