@@ -10,7 +10,8 @@ as its part is done:
     cost             processor time of the viewer while a browser looks on and the cart is sent to
                      and fro, so that no picture is like the last
     drag             time from a drag event of the page to the wrench on `wrench/disturbance`
-    memory           growth of the viewer with a browser that stays, and with one that comes back
+    memory           growth of the viewer with a browser that stays
+    reconnect        the same with one that comes back every 10 s
     beside_the_loop  period of the simulator and round trip with and without the view, alternating
                      (as `loop.py` measures them), with no browser
 
@@ -39,7 +40,7 @@ from command_line import read
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "verification"))
 PORT = 8179
 STARTED = 120.0  # [s] within which the nodes come up
-PARTS = ("first_picture", "cost", "drag", "memory", "beside_the_loop")
+PARTS = ("first_picture", "cost", "drag", "memory", "reconnect", "beside_the_loop")
 
 
 class Effort(NamedTuple):
@@ -164,6 +165,7 @@ def with_browser(effort: Effort, parts: Sequence[str]) -> dict[str, float]:
             if "memory" in parts:
                 kept = growth(viewer, effort, lambda: None)
                 found |= show({"rss_stays_kib_per_minute": kept})
+            if "reconnect" in parts:
                 tab.close()
 
                 def come_and_go() -> None:
