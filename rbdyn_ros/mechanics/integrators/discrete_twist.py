@@ -37,8 +37,8 @@ def scale(s, F):
 
 @inlined
 def momentum(I, m, xi, V, D, D1):
-    """dlog_xi^T G V for xi = (f, g) along V, D and D1 = dD/ds of s = |f|^2: with G V = (a, b) its angular
-    part is  a + f x a/2 + D f x (f x a) + g x b/2 + D (f x (g x b) + g x (f x b))
+    """dlog_xi^T G V for xi = (f, g) along V, D and D1 = dD/ds of s = |f|^2: with G V = (a, b) its
+    angular part is  a + f x a/2 + D f x (f x a) + g x b/2 + D (f x (g x b) + g x (f x b))
     + 2 D' (f.g) f x (f x b),  the linear one  b + f x b/2 + D f x (f x b).
     """
     (f, g), (a, b) = xi, metric(I, m, V)
