@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import dual_attitude, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import dual_attitude, rk4
+from rbdyn_ros.mechanics.integrators import rk4
 from rbdyn_ros.mechanics.integrators.derivatives import along_ten
 from rbdyn_ros.mechanics.pendulum import imu, rod_on_cart
 from rbdyn_ros.numerics.dual import store

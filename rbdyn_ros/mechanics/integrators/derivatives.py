@@ -27,9 +27,9 @@ import numpy as np
 from numba import config
 
 from rbdyn_ros.geometry import quaternion, unit_quaternion
+from rbdyn_ros.geometry.dual_attitude import real
 from rbdyn_ros.kernel import inlined, specialize
 from rbdyn_ros.mechanics.integrators import boundary, dual_stages
-from rbdyn_ros.mechanics.integrators.dual_attitude import real
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_derivatives

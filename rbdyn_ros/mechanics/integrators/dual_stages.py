@@ -9,11 +9,11 @@ sines at the start, the middle and the end, and `held` is what a method carries 
 
 from math import cos
 
-from rbdyn_ros.geometry import twist, unit_quaternion, vec
+from rbdyn_ros.geometry import dual_attitude, twist, unit_quaternion, vec
+from rbdyn_ros.geometry.dual_attitude import real, with_values
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.integrators import (
     discrete_rod,
-    dual_attitude,
     euler_lagrange,
     pitch_cone,
     rattle_s2,
@@ -21,7 +21,6 @@ from rbdyn_ros.mechanics.integrators import (
     se3_variational,
     tqdl,
 )
-from rbdyn_ros.mechanics.integrators.dual_attitude import real, with_values
 from rbdyn_ros.mechanics.integrators.maximal_rod import column
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.dual import value, with_value

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import dual_attitude, unit_quaternion, vec
+from rbdyn_ros.geometry.dual_attitude import real
 from rbdyn_ros.kernel import hot, inlined
-from rbdyn_ros.mechanics.integrators import boundary, dual_attitude, dual_stages
-from rbdyn_ros.mechanics.integrators.dual_attitude import real
+from rbdyn_ros.mechanics.integrators import boundary, dual_stages
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState

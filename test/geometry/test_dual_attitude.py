@@ -5,9 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.geometry import dual_attitude, unit_quaternion
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.integrators import dual_attitude
 from rbdyn_ros.numerics.dual import store, value, variable
 
 pytestmark = pytest.mark.skipif(
