@@ -9,7 +9,6 @@ import numpy as np
 import viser
 
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.node_pose import pose_writer
 from rbdyn_ros.view.scene import CART, ZERO, Load, SceneState, Shape, Solid
 
 Color = tuple[int, int, int]
@@ -61,7 +60,7 @@ class Drawing:
     """
 
     def __init__(self, scene: viser.SceneApi):
-        self._scene, self._write_pose = scene, pose_writer(scene)
+        self._scene = scene
         self._written: dict[tuple[int, str], Any] = {}  # by the node's id and its attribute
         scene.set_up_direction("+z")
         self._ground()
@@ -287,8 +286,7 @@ class Drawing:
         before = self._written.get(key)
         if before is None or _differ(before, value):
             self._written[key] = value
-            write = self._write_pose if name in ("position", "wxyz") else setattr
-            write(node, name, value)
+            setattr(node, name, value)
 
 
 def _differ(a: Any, b: Any) -> bool:

@@ -43,7 +43,6 @@ USED = {
     },
     "rbdyn_ros/ros/parameters.py": {"_parameter_overrides"},
     "rbdyn_ros/ros/recording/recorder.py": {"close_chunk"},
-    "rbdyn_ros/view/node_pose.py": {"viser._messages", "_queue_scene_message"},
 }
 MODULES = (
     "numba.core",

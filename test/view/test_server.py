@@ -14,7 +14,6 @@ import websockets.asyncio.server  # noqa: E402
 from websockets.exceptions import InvalidStatus  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
-from rbdyn_ros.view import node_pose  # noqa: E402
 from rbdyn_ros.view import server as view_server  # noqa: E402
 from rbdyn_ros.view.drawing import Drawing, Look  # noqa: E402
 from rbdyn_ros.view.scene import SceneState, Shape, Solid  # noqa: E402
@@ -117,23 +116,3 @@ def test_an_obstacle_that_is_made_anew_is_drawn_where_it_is(server):
         assert place(high, high) == [high, high]
         assert place(low) == [low]
         assert place(high) == [high]
-
-
-@pytest.mark.parametrize("is_private", [True, False])
-def test_a_node_is_moved_as_by_its_attributes(server, monkeypatch, is_private):
-    sent, frame = [], server.scene.add_frame("/moved")
-    monkeypatch.setattr(server.scene, "_queue_scene_message", sent.append)
-    if not is_private:
-        monkeypatch.setattr(node_pose, "_MESSAGES", {"position": "NoSuchMessage"})
-    write = node_pose.pose_writer(server.scene)
-    assert (write is setattr) != is_private
-    write(frame, "position", (1, 2.0, 3.0))
-    write(frame, "wxyz", (0.6, 0.8, 0.0, 0.0))
-    written, sent[:] = list(sent), []
-    assert frame.position.tolist() == [1.0, 2.0, 3.0]
-    assert frame.wxyz.tolist() == [0.6, 0.8, 0.0, 0.0]
-    frame.position, frame.wxyz = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-    sent.clear()
-    frame.position, frame.wxyz = (1, 2.0, 3.0), (0.6, 0.8, 0.0, 0.0)
-    assert [repr(message) for message in written] == [repr(message) for message in sent]
-    assert len(written) == 2
