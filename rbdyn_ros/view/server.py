@@ -23,6 +23,7 @@ from rbdyn_ros.parameters.viewer import LOOPBACK
 PATIENCE = 10.0  # [s] for the server's thread to write
 T = TypeVar("T")
 _STARTING = threading.Lock()
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 
 
 def start(host: str, port: int) -> viser.ViserServer:
@@ -32,6 +33,7 @@ def start(host: str, port: int) -> viser.ViserServer:
     viser 1.1 leaves the origin unchecked and passes no hook on to `websockets`, so the check is
     given to the call of `websockets.asyncio.server.serve` by which it opens its port.
     """
+    give_back_large_blocks()
     serve, is_checked = websockets.asyncio.server.serve, threading.Event()
 
     def checking_serve(*arguments: Any, process_request: Any, **options: Any) -> Any:
@@ -64,6 +66,17 @@ def start(host: str, port: int) -> viser.ViserServer:
             stacklevel=2,
         )
     return server
+
+
+def give_back_large_blocks() -> None:
+    """Let glibc give each block of 64 KiB or more back as soon as it is free, and use two arenas.
+
+    What a browser takes comes and goes; else glibc raises that size to that of the largest block,
+    and keeps 30 KiB a connection in pieces between others.
+    """
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        libc.mallopt(_M_MMAP_THRESHOLD, 65536)
+        libc.mallopt(_M_ARENA_MAX, 2)
 
 
 def give_memory_back() -> None:
