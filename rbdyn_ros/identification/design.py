@@ -2,7 +2,7 @@
 
 A multisine of the loop's band, of which the phases are those of the least crest among `SEEDS`, is
 added to the force of the law around the simulated plant. It does not repeat within the record, or
-within `LONGEST`: the errors of encoders that round repeat with the motion, and tell once only. Its
+within `LONGEST`: the errors of encoders that round repeat with the motion, and count once. Its
 amplitude is the largest with which force, travel and tilt stay within their shares over a period
 and the seconds in which it settles. Errors e of deviation sigma give numbers of covariance
 
