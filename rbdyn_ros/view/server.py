@@ -74,15 +74,19 @@ def give_back_large_blocks() -> None:
     What a browser takes comes and goes; else glibc raises that size to that of the largest block,
     and keeps 30 KiB a connection in pieces between others.
     """
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        libc.mallopt(_M_MMAP_THRESHOLD, 65536)
-        libc.mallopt(_M_ARENA_MAX, 2)
+    _call_glibc("mallopt", _M_MMAP_THRESHOLD, 65536)
+    _call_glibc("mallopt", _M_ARENA_MAX, 2)
 
 
 def give_memory_back() -> None:
     """Give the system what a browser took: glibc would keep it, some 10 KiB more each time."""
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
-        libc.malloc_trim(0)
+    _call_glibc("malloc_trim", 0)
+
+
+def _call_glibc(name: str, *numbers: int) -> None:
+    """Call a function of glibc, where that is the C library."""
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), name):
+        libc[name](*numbers)
 
 
 def _refusal(headers: Any, host: str) -> str:

@@ -186,7 +186,8 @@ class ControllerSupervisor:
 def _excitation(values: dict[str, Any], period: float) -> list | None:
     """The force of `excitation.*` at the instants 0, h, ... of its period; None if there is none.
 
-    ValueError where the band is empty or beyond half the rate of the loop.
+    ValueError where the band is empty or beyond half the rate of the loop, or for a
+    period that is too short.
     """
     given = Excitation(*(values[f"excitation.{name}"] for name in Excitation._fields))
     if given.amplitude == 0.0:
