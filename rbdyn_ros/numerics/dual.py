@@ -34,7 +34,7 @@ from numba.extending import (
     register_model,
 )
 
-# Part of the name of the type: code that was compiled with other rules is not found in the cache.
+# Part of the type's name: code that was compiled with other rules is not found in the cache.
 _VERSION = hashlib.sha1(inspect.getsource(sys.modules[__name__]).encode()).hexdigest()[:8]
 
 
@@ -306,7 +306,8 @@ def _from_real(context, builder, fromty, toty, val):
 def _by_type(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function for kernels, whose code depends on the types of its arguments."""
     if vars(config)["DISABLE_JIT"]:
-        return _refuse
+        plain = {"value": float, "with_value": lambda number, value: value}
+        return plain.get(function.__name__, _refuse)
     made = intrinsic(prefer_literal=True)(function)  # pyright: ignore[reportOptionalCall]
     vars(made)["fingerprint"] = _VERSION  # which `rbdyn_ros.kernel` reads
     return made

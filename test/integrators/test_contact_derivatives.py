@@ -2,14 +2,19 @@
 the contacts do the same at all points of a difference.
 """
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from tangent import changed, difference, moved
 
-from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.geometry import quaternion, unit_quaternion
 from rbdyn_ros.mechanics.integrators import derivatives
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.obstacles import candidates
+from rbdyn_ros.mechanics.pendulum.params import Obstacle
+from rbdyn_ros.mechanics.solvers.fc3d_one_contact import STICK
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import Contacts, Input, State
 
@@ -53,50 +58,86 @@ def before(case):
 def test_derivatives_of_a_step_are_those_of_the_stepper(name):
     *_, impacts, closed = CASES[name]
     method, system, options, input, state = before(CASES[name])
-    was_closed, recorded = options.contact.closed.copy(), options.contact.recorded[0]
+    was_closed, memory = options.contact.closed.any(), options.contact.copy()
+    found = compare(method, system, options, input, state, H, 1e-4, 1e-8, was_closed)
+    method.advance(system, options, input, H, 1, state, np.zeros(3))
+    assert options.contact.recorded[0] - memory.recorded[0] == impacts
+    assert options.contact.closed.sum() == closed
+    np.testing.assert_allclose(found.states[1], (*state.q, *state.v), atol=1e-10)
 
-    def flow(xi, system=system, gain=1.0):
-        here, memory = moved(state, xi[:10]), options.contact.copy()
-        forced = input._replace(force=gain * input.force + xi[10:])
-        own = options._replace(contact=memory)
-        assert method.advance(system, own, forced, H, 1, here, np.zeros(3))[0] == 1
-        assert memory.recorded[0] - recorded == impacts
-        assert memory.closed.sum() == closed
-        return State(state.t + H, here.q, here.v)
 
-    def with_parameters(e):
-        plant = changed(system, e[:9])
-        numbers = {
-            name: float(getattr(plant.contacts, name) + change)
-            for name, change in (
-                ("floor_friction", e[10]),
-                ("floor_restitution", e[11]),
-                ("stop_restitution", e[11]),
-            )
-            if getattr(plant.contacts, name) > 0.0
-        }
-        contacts = plant.contacts._replace(**numbers)
-        return flow(np.zeros(12), plant._replace(contacts=contacts), 1.0 + e[9])
-
+def compare(method, system, options, input, state, h, step, tolerance, is_one_sided=False):
+    """The derivatives of a step by `derivatives`, after they were compared with differences of the
+    stepper, whose contacts do the same at all points.
+    """
+    flow = Flow(method, system, options, input, state, h)
     found = derivatives.along(
-        method, system, state, input, H, by_parameters=True, contact=options.contact
+        method, system, state, input, h, by_parameters=True, contact=options.contact
     )
     # a closed contact's gap has derivatives of one side: the bias brings back what overlaps
-    basis = np.eye(12)[:, 2:] if was_closed.any() else np.eye(12)
-    if was_closed.any():
+    basis = np.eye(12)[:, 2:] if is_one_sided else np.eye(12)
+    if is_one_sided:
         R = np.array(unit_quaternion.matrix(tuple(state.q[2:])))
         lifts = np.zeros(12)
         lifts[2:5] = np.cross((0.0, 0.0, 1.0), R[2])
         basis = basis - np.outer(lifts, lifts @ basis) / (lifts @ lifts)
     numeric = jacobian(
-        lambda e: flow(basis @ e), np.zeros(basis.shape[1]), minus=difference, step=1e-4
+        lambda e: flow(basis @ e), np.zeros(basis.shape[1]), minus=difference, step=step
     ).value
     exact = np.hstack((found.A[0], found.B[0])) @ basis
-    np.testing.assert_allclose(exact, numeric, rtol=0, atol=1e-8 * np.abs(numeric).max())
-    numeric = jacobian(with_parameters, np.zeros(12), minus=difference, step=1e-4).value
-    np.testing.assert_allclose(found.C[0], numeric, rtol=0, atol=1e-8)
-    end = flow(np.zeros(12))
-    np.testing.assert_allclose(found.states[1], (*end.q, *end.v), atol=1e-10)
+    np.testing.assert_allclose(exact, numeric, rtol=0, atol=tolerance * np.abs(numeric).max())
+    numeric = jacobian(flow.with_parameters, np.zeros(12), minus=difference, step=step).value
+    atol = tolerance * max(1.0, np.abs(numeric).max())
+    np.testing.assert_allclose(found.C[0], numeric, rtol=0, atol=atol)
+    return found
+
+
+class Changed(Exception):
+    """The contacts do something else in a step nearby."""
+
+
+class Flow:
+    """A step from states, forces and parameters that differ by a little."""
+
+    def __init__(self, method, system, options, input, state, h):
+        self.all = method, system, options, input, state, h
+        self.events = None
+        self.events = self.run(state, system, input)[1]
+
+    def run(self, state, system, input):
+        method, _, options, _, _, h = self.all
+        here, memory = State(state.t, state.q.copy(), state.v.copy()), options.contact.copy()
+        own = options._replace(contact=memory)
+        assert method.advance(system, own, input, h, 1, here, np.zeros(3))[0] == 1
+        return State(state.t + h, here.q, here.v), shape(memory)
+
+    def __call__(self, xi, system=None, gain=1.0):
+        _, plant, _, input, state, _ = self.all
+        forced = input._replace(force=gain * input.force + xi[10:])
+        end, events = self.run(moved(state, xi[:10]), system or plant, forced)
+        if events != self.events:
+            raise Changed
+        return end
+
+    def with_parameters(self, e):
+        plant = changed(self.all[1], e[:9])
+        C, obstacles = plant.contacts, plant.contacts.obstacles.copy()
+        for name, change in (("friction", e[10]), ("restitution", e[11])):
+            obstacles[name] += change * (obstacles[name] > 0.0)
+        numbers = {
+            name: float(getattr(C, name) + e[10 + name.endswith("restitution")])
+            for name in C._fields
+            if name.endswith(("friction", "restitution")) and getattr(C, name) > 0.0
+        }
+        plant = plant._replace(contacts=C._replace(**numbers, obstacles=obstacles))
+        return self(np.zeros(12), plant, 1.0 + e[9])
+
+
+def shape(memory):
+    """What the last step met, one after the other, and what is closed after it."""
+    rows = memory.journal[: memory.noted[0]]
+    pieces = [(*row[:2], row[3], row[1] == 0.0 and row[4], row[5] > 0.0) for row in rows.tolist()]
+    return pieces, memory.closed.tolist()
 
 
 def test_several_steps_through_landing_and_rest():
@@ -121,15 +162,107 @@ def test_several_steps_through_landing_and_rest():
     np.testing.assert_allclose(exact, numeric, atol=1e-7 * np.abs(numeric).max())
 
 
+FLOORED = Contacts(bias=0.0, floor=1.0, floor_height=-0.1)  # no bias: no derivatives of one side
+RAILS = {"stop_low": (-0.05, -0.05), "stop_high": (0.05, 0.05), "stop_restitution": 0.5}
+BALL = {"obstacle": 1.0, "obstacle_point": (0.6, 0.1, 0.1), "obstacle_radius": 0.3}
+LEANING, LYING = (
+    (tuple(quaternion.exp(np.array(v)).tolist())) for v in ((0, -0.3, 0), (1.4, 0, 0))
+)
+BOX = Obstacle("box", "box", (0.8, 0.0, 0.2), LEANING, (0.5, 3.0, 0.6), velocity=(-0.1, 0.1, 0.2))
+DRUM = Obstacle("drum", "cylinder", (0.8, 0.0, 0.2), LYING, (0.3, 3.0), velocity=(-0.1, 0.0, 0.0))
+WALL = Obstacle("wall", "wall", (0.9, 0.0, 0.0), normal=(-0.96, 0.0, 0.28), velocity=(-0.2, 0, 0))
+SCENES = {  # the contacts, whether the cart is fixed, what has to happen in one of the steps
+    "floor": (
+        FLOORED,
+        False,
+        {"two impacts", "a rebound within its cone", "a rebound at the edge of its cone"},
+    ),
+    "floor and rails": (FLOORED._replace(**RAILS), False, {"an impact beside a contact"}),
+    "sphere": (FLOORED._replace(floor=0.0, **BALL), False, {"a rebound at the edge of its cone"}),
+    "all": (FLOORED._replace(**RAILS, **BALL), False, {"an impact beside a contact"}),
+    "fixed cart": (FLOORED, True, {"a rebound within its cone", "a sticking contact"}),
+    "box": (FLOORED._replace(floor=0.0, obstacles=candidates((BOX,))), False, set()),
+    "cylinder": (FLOORED._replace(floor=0.0, obstacles=candidates((DRUM,))), False, set()),
+    "wall": (FLOORED._replace(obstacles=candidates((WALL,))), False, {"two impacts"}),
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_derivatives_in_scenes(name):
+    """By every law of impacts, with sticking and sliding, one after the other in a fall."""
+    contacts, is_fixed, wanted = SCENES[name]
+    rng, seen, compared = np.random.default_rng(len(name)), set(), 0
+    for law in range(4):
+        for _ in range(2):
+            mu, e = rng.choice((0.1, 0.5, 1.0)), rng.choice((0.0, 0.4, 0.8))
+            C = contacts._replace(
+                impact_law=float(law),
+                floor_friction=mu,
+                floor_restitution=e,
+                obstacle_friction=mu,
+                obstacle_restitution=e,
+                obstacles=contacts.obstacles.copy(),
+            )
+            C.obstacles["friction"], C.obstacles["restitution"] = mu, e
+            happened, count = compare_in_fall(C, is_fixed, rng)
+            seen, compared = seen | happened, compared + count
+    assert compared >= 16
+    assert wanted <= seen
+
+
+def compare_in_fall(contacts, is_fixed, rng):
+    """Compare the derivatives of some steps that touch of a random fall; (what happened in them,
+    how many there were). Steps next to which the contacts do something else are left out.
+    """
+    system = spherical_pendulum.build(PLANT._replace(contacts=contacts))
+    if is_fixed:
+        system = system._replace(cart_free=0.0)
+    method = select(
+        "quaternion_midpoint", tolerance=1e-14, max_iterations=50, split_at_impact=True
+    )
+    options, q = method.options(system), np.zeros(6)
+    side = 0.4 * rng.normal()
+    q[2:] = quaternion.exp(0.5 * np.array((-np.sin(side), np.cos(side), 0.0)))
+    v = rng.normal(size=5) * (0.2, 0.2, 0.7, 0.7, 0.4)
+    v[:2] *= system.cart_free
+    state, input = State(0.0, q, v), Input(rng.normal(size=2), np.zeros((0, 4)), np.zeros(9))
+    happened, shapes = set(), Counter()
+    for k in range(150):
+        memory, start = options.contact.copy(), State(k * H, state.q.copy(), state.v.copy())
+        if method.advance(system, options, input, H, 1, state, np.zeros(3))[0] != 1:
+            break
+        rows = options.contact.journal[: options.contact.noted[0]]
+        what = str(shape(options.contact))
+        if not (rows[:, 3] >= 0.0).any() or shapes[what] > 2 or shapes.total() > 15:
+            continue
+        try:
+            own = options._replace(contact=memory)
+            compare(method, system, own, input, start, H, 1e-5, 3e-6)
+        except Changed:
+            continue
+        shapes[what] += 1
+        happened |= describe(rows, contacts.floor_friction)
+    return happened, shapes.total()
+
+
+def describe(rows, mu):
+    """What happened in a step, in words."""
+    impacts = rows[(rows[:, 1] == 1.0) & (rows[:, 5] > 0.0)]
+    edge = np.hypot(*impacts[:, 6:8].T) / (mu * impacts[:, 5])
+    back = impacts[:, 11] < 0.0
+    found = {
+        "two impacts": len(set(impacts[:, 0])) > 1,
+        "an impact beside a contact": impacts[:, 12].any(),
+        "a rebound at the edge of its cone": (back & (edge > 1.0 - 1e-9)).any(),
+        "a rebound within its cone": (back & (edge < 1.0 - 1e-9)).any(),
+        "a sticking contact": (rows[rows[:, 1] == 0.0, 4] == STICK).any(),
+    }
+    return {name for name, is_so in found.items() if is_so}
+
+
 def test_steps_without_a_derivative_are_refused():
     *case, _, _ = CASES["the tip lands"]
     whole = (case[0], False, *case[2:], 0, 0)
     method, system, options, input, state = before(whole)
-    with pytest.raises(ValueError, match="at t = 0.73 s: it needs integrator.split_at_impact"):
+    with pytest.raises(ValueError, match="at t = 0.73 s: it meets something at its end"):
         derivatives.along(method, system, state, input, H, contact=options.contact)
-    ball = Contacts(obstacle=1.0, obstacle_point=(1.2, 0.0, 0.1), obstacle_radius=0.3)
-    method, system, options, input, state = before(
-        (ball._replace(floor=1.0), True, (0.0, 0.0), 0, 0, 0)
-    )
-    with pytest.raises(ValueError, match="it touches what is curved|more than one contact"):
-        derivatives.along(method, system, state, input, H, 150)

@@ -13,8 +13,10 @@ nothing is integrated.
 from math import sqrt
 
 from rbdyn_ros.geometry import vec
+from rbdyn_ros.geometry.dual_attitude import real
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, contact
+from rbdyn_ros.numerics.dual import value, with_value
 from rbdyn_ros.types import IMPACT_LAWS
 
 BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
@@ -84,6 +86,46 @@ def stride(W, u, mu, ds):
 
 
 @part
+def end_stride(W, u, how, ended, ds):
+    """(impulse, work) of the part of a step until its work is given back, or else u_N changes its
+    sign; `how` is mu, e and the work taken and given before. Its length has the derivatives of
+    where it ends.
+    """
+    mu, e, taken, given = how
+    low, high, middle = 0.0, ds, ds
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        step, work = stride(W, u, mu, middle)
+        after = u[0] + vec.dot(W[0], step)
+        beyond = given + work >= e * e * taken if ended else u[0] * after < 0.0
+        low, high = (low, middle) if beyond else (middle, high)
+    step, work = stride(W, u, mu, middle)
+    at = vec.add(u, vec.matvec(W, step))
+    d = slope(at, mu)
+    rest = given + work - e * e * taken if ended else at[0]
+    rate = d[0] * at[0] if ended else vec.dot(W[0], d)
+    return stride(W, u, mu, with_value((-1.0 / value(rate)) * rest, middle))
+
+
+@part
+def differentiate_direction(W, mu, d, sticks):
+    """The direction d = (1, x, y) of the impulse after sliding has stopped, with the derivatives
+    of W_T d = 0, or of W_T d parallel to (x, y) and |(x, y)| = mu.
+    """
+    x, y = value(d[1]), value(d[2])
+    a, b = vec.dot(W[1], (1.0, x, y)), vec.dot(W[2], (1.0, x, y))
+    if sticks:
+        j = value(W[1][1]), value(W[1][2]), value(W[2][1]), value(W[2][2])
+        r, s = a, b
+    else:
+        A, B, w = value(a), value(b), (value(W[1][1]), value(W[2][2]), value(W[1][2]))
+        j = w[0] * y - value(W[2][1]) * x - B, w[2] * y + A - w[1] * x, 2.0 * x, 2.0 * y
+        r, s = a * y - b * x, x * x + y * y - mu * mu + 0.0 * a
+    i = -1.0 / (j[0] * j[3] - j[1] * j[2])
+    return 1.0, with_value(i * (j[3] * r - j[1] * s), x), with_value(i * (j[0] * s - j[2] * r), y)
+
+
+@part
 def straight(u, du, most, e, taken, given):
     """(normal impulse, work taken, work given, whether the collision ends) while u changes by du
     for a unit of the normal impulse, of which there is `most`.
@@ -111,7 +153,7 @@ def collide(W, u_0, mu, e):
     """
     P, u, taken, given = (0.0, 0.0, 0.0), u_0, 0.0, 0.0
     size = vec.size(u_0)
-    ds = STRIDE / ((1.0 + mu) * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])))
+    ds = STRIDE / value((1.0 + mu) * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])))
     for _ in range(STRIDES if mu > 0.0 else 0):
         s = sqrt(u[1] * u[1] + u[2] * u[2])
         if s <= STOPPED * size:
@@ -135,13 +177,7 @@ def collide(W, u_0, mu, e):
             crosses = u[0] * after < 0.0
             ended = not is_taking and given + work >= e * e * taken
             if crosses or ended:  # the part of the step until then
-                low, high = 0.0, ds
-                for _ in range(HALVINGS):
-                    middle = 0.5 * (low + high)
-                    step, work = stride(W, u, mu, middle)
-                    after = u[0] + vec.dot(W[0], step)
-                    beyond = given + work >= e * e * taken if ended else u[0] * after < 0.0
-                    low, high = (low, middle) if beyond else (middle, high)
+                step, work = end_stride(W, u, (mu, e, taken, given), ended, ds)
             taken, given = (taken - work, given) if is_taking else (taken, given + work)
             P = vec.add(P, step)
             u = vec.add(u_0, vec.matvec(W, P))
@@ -154,13 +190,15 @@ def collide(W, u_0, mu, e):
     if mu > 0.0:
         if sqrt(u[1] * u[1] + u[2] * u[2]) > STOPPED * size:
             return P, False
-        x, y = limited(W, W[1][0], W[2][0], mu)
-        d = (1.0, x, y)
-        if x * x + y * y >= mu * mu * (1.0 - 1e-15):  # it goes on sliding, in its own direction
-            found = contact(W, (-1.0, 0.0, 0.0), mu, (0.0, 0.0, 0.0))
+        A, m = (real(W[0]), real(W[1]), real(W[2])), value(mu)
+        x, y = limited(A, A[1][0], A[2][0], m)
+        sticks, stopped = x * x + y * y < m * m * (1.0 - 1e-12), (1.0, x, y)
+        if not sticks:  # it goes on sliding, in its own direction
+            found = contact(A, (-1.0, 0.0, 0.0), m, (0.0, 0.0, 0.0))
             if found.kind == NONE:
                 return P, False
-            d = vec.scale(1.0 / found.r[0], found.r)
+            stopped = vec.scale(1.0 / found.r[0], found.r)
+        d = differentiate_direction(W, mu, stopped, sticks)
     du = vec.matvec(W, d)
     for _ in range(3):
         p, taken, given, ended = straight(u, du, 1e150, e, taken, given)

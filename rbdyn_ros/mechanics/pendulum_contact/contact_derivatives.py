@@ -1,16 +1,17 @@
 """The derivatives of a step of `quaternion_midpoint` that touches: with closed contacts, or split
-at an impact.
+at impacts.
 
-Which contacts are closed, stick and slide is that of the step itself; the equations that hold
-then are differentiated in dual numbers, with their unknowns y, and the implicit function theorem
-eliminates these:
+What closed, stuck, slid and jumped is what the step itself has written into its journal; the
+equations that held then are differentiated in dual numbers, with their unknowns y, and the
+implicit function theorem eliminates these:
 
     z_1 = f(z, y),  r(y; z) = 0:   dz_1 = (f_z - f_y r_y^-1 r_z) dz.                          (V.5)
 
 In a part of a step y are the half-step impulses P and those of the projection of the velocities
-(doc/nonsmooth.md, P.1, P.2), in an impact its impulse (P.4), and at the instant s of an impact
+(doc/nonsmooth.md, P.1, P.2), in an impact its impulses (P.4), by the law that gave them, and at
+the instant s of an impact
 
-    g(z_1(z, s)) = 0:   ds = -(g_z dz) / g_s,                                                 (V.6)
+    g(z_1(z, s), s) = 0:   ds = -(g_z dz) / g_s,                                              (V.6)
 
 by which the part before it becomes longer and the one after it shorter (the saltation of the
 discrete flow). Where a contact is about to stick, to slide or to open, the derivatives are those
@@ -22,200 +23,51 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import dual_attitude, unit_quaternion, vec
-from rbdyn_ros.geometry.dual_attitude import real
-from rbdyn_ros.kernel import hot, inlined
-from rbdyn_ros.mechanics.integrators import boundary, dual_stages
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
+from rbdyn_ros.mechanics.pendulum_contact import contact_law, contact_state, dual_contacts
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
+    CONTACT,
+    DURATION,
+    IMPULSE,
+    KEPT,
+    KIND,
+    PIECE,
+    REBOUND,
+    STATUS,
+    WAS_CLOSED,
+)
+from rbdyn_ros.mechanics.pendulum_contact.dual_contacts import (
+    OPEN,
+    SHARE,
+    SLIDING,
+    SMOOTH,
+    START,
+    STUCK,
+    STUCK_DEEP,
+    STUCK_EDGE,
+    STUCK_ROD,
+    UNKNOWN,
+    WIDTH,
+    Members,
+    list_members,
+)
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import STICK
-from rbdyn_ros.numerics.dual import load, store, value
 from rbdyn_ros.types import Array, Input, State, System
 
-STUCK, SLIDING, SMOOTH, OPEN = range(4)  # what holds at a contact; SMOOTH: without friction
-# The inputs: xi 0 to 9, the force 10 11, the parameters 12 to 23, the length of the part 24, and
-# for each contact its half-step impulse and that of the projection, three numbers each.
-FORCE, PARAMETERS, LENGTH, UNKNOWN = 10, 12, 24, 25
-MOST = 3  # contacts at once, for 32 directions: 12 of the caller, the length, 18 unknowns
-
-
+COLUMNS = 24  # what is differentiated by: xi, the force, the parameters
 _SAME = 1e-9  # of the state: how far these equations may be from the step itself
-_LANDED = 1e-9  # [m/s] a smaller velocity after an impact is none
+_STILL = 1e-9  # of the velocities of an impact: what has stopped
+_NOTHING = 1e-12  # of the impulses of an impact: one that is none
+_RANK = 1e-11  # of the largest singular value: a direction along which nothing is determined
+ROUNDS = 30  # of Newton's method
+_CONTRADICTS = 1e-7  # of the right side: what dependent equations may leave of it
 
 
-class Closed(NamedTuple):
-    """The contacts that are closed, whose normals do not turn."""
-
-    axes: Array  # (k, 3, 3) frames, rows n t1 t2
-    height: Array  # (k,) rho, or `world.ON_CART`
-    moving: Array  # (k, 3) velocity of the obstacle [m/s, frame]
-    gap: Array  # (k,) at the start [m]
-    friction: Array  # (k,) mu
-    restitution: Array  # (k,) e of an impact
-    kind: Array  # (k,)
-    impulse: Array  # (k, 3) P of the step itself, where the solution is looked for
-
-
-@inlined
-def _point(x, R, height):
-    """The contact point [m, world]."""
-    if height == world.ON_CART:
-        return x[0], x[1], 0.0 * x[0]
-    d = touching.axis(R)
-    return x[0] + height * d[0], x[1] + height * d[1], height * d[2]
-
-
-@inlined
-def _row(a, i):
-    return a[i, 0], a[i, 1], a[i, 2]
-
-
-@inlined
-def _frame(closed, i):
-    T = closed.axes[i]
-    return _row(T, 0), _row(T, 1), _row(T, 2)
-
-
-@inlined
-def _read_inputs(system, X, E, s):
-    """(system, force (2,), state (x, Q, w, u)) of the inputs X with the derivatives E."""
-    m, f = PARAMETERS, system.cart_free
-    varied = System(
-        load(32, X[m], E, m),
-        f,
-        load(32, X[m + 1], E, m + 1),
-        load(32, X[m + 2], E, m + 2),
-        load(32, X[m + 3], E, m + 3),
-        (load(32, X[m + 4], E, m + 4), load(32, X[m + 5], E, m + 5), load(32, X[m + 6], E, m + 6)),
-        load(32, X[m + 7], E, m + 7),
-        load(32, X[m + 8], E, m + 8),
-        system.contacts,
-    )
-    gain = load(32, X[m + 9], E, m + 9)
-    force = (gain * load(32, X[10], E, 10), gain * load(32, X[11], E, 11))
-    theta = (load(32, 0.0, E, 2), load(32, 0.0, E, 3), load(32, 0.0, E, 4))
-    Q = (s[2], s[3], s[4], s[5]), theta
-    x, u = (
-        (load(32, s[0], E, 0), load(32, s[1], E, 1)),
-        (load(32, s[6], E, 5), load(32, s[7], E, 6)),
-    )
-    w = (load(32, s[8], E, 7), load(32, s[9], E, 8), load(32, s[10], E, 9))
-    return varied, force, (x, Q, w, (f * u[0], f * u[1]))
-
-
-@inlined
-def _unknown(X, E, i, second):
-    """The impulse of contact i in its frame, the first or the second unknown."""
-    j = UNKNOWN + 6 * i + 3 * second
-    return load(32, X[j], E, j), load(32, X[j + 1], E, j + 1), load(32, X[j + 2], E, j + 2)
-
-
-@inlined
-def _residual(kind, mu, P, u, lift):
-    """What is zero at a contact with the velocity u, which shall be -lift along the normal."""
-    if kind == OPEN:
-        return P
-    if kind == STUCK:
-        return u[0] + lift, u[1], u[2]
-    if kind == SMOOTH:
-        return u[0] + lift, P[1], P[2]
-    along = mu * P[0] / (u[1] * u[1] + u[2] * u[2]) ** 0.5
-    return u[0] + lift, P[1] + along * u[1], P[2] + along * u[2]
-
-
-@inlined
-def _along(kind, P, z, v):
-    """What is zero of the projection's impulse z at a contact whose velocity after it is v."""
-    if kind == OPEN:
-        return z
-    if kind == STUCK:
-        return v
-    if kind == SMOOTH:
-        return v[0], z[1], z[2]
-    return v[0], z[1] * P[0] - P[1] * z[0], z[2] * P[0] - P[2] * z[0]
-
-
-@inlined
-def _write(Y, D, first, numbers):
-    for k in range(len(numbers)):
-        Y[first + k] = value(numbers[k])
-        store(D, first + k, 0, numbers[k], 0, 32)
-
-
-@inlined
-def _finish(Y, D, after, system, R, state):
-    """Write xi_1 and its derivatives, and the state (11,) after the step."""
-    x, (Q, theta), w, u = state
-    _write(Y, D, 0, (x[0], x[1], theta[0], theta[1], theta[2], u[0], u[1], w[0], w[1], w[2]))
-    q, v, s = after[:6], after[6:], unit_quaternion.renormalize(Q)
-    speed = value(u[0]), value(u[1])
-    boundary.write(q, v, (value(x[0]), value(x[1])), s, real(w), speed)
-
-
-@hot
-def part(whole, closed, X, E, s, Y, D, after):
-    """A part of a step from s (11,) with the closed contacts, at the unknowns of X: writes xi_1
-    and the residuals, Y (28,), their derivatives, D (28, 32), and the state after it; returns the
-    relative residual of the equations of motion.
-    """
-    system, options, wrench, forces, length = whole
-    bias = system.contacts.bias / length  # [1/s] at which an overlap is given back
-    varied, force, state = _read_inputs(system, X, E, s)
-    h, more = load(32, X[LENGTH], E, LENGTH), load(32, X[PARAMETERS + 10], E, PARAMETERS + 10)
-    x, Q, w, u = state
-    R = dual_attitude.matrix(Q)
-    zero = 0.0 * h
-    f, g, cart = (zero, zero, zero), (zero, zero, zero), (zero, zero)
-    for i in range(len(closed.kind)):
-        F = vec.transposed_matvec(_frame(closed, i), _unknown(X, E, i, 0))
-        if closed.height[i] == world.ON_CART:
-            cart = (cart[0] + F[0], cart[1] + F[1])
-        else:
-            f, g = vec.add(f, F), vec.axpy(closed.height[i], F, g)
-    given = rod_on_cart.Load(force, wrench.F, wrench.T, wrench.r)
-    state, error = dual_stages.discrete_rod_stage(
-        varied, options, options.gamma, given, forces, h, state, (f, g, cart)
-    )
-    x1, Q1, w1, u1 = state
-    R1 = dual_attitude.matrix(Q1)
-    for i in range(len(closed.kind)):
-        F = vec.transposed_matvec(_frame(closed, i), _unknown(X, E, i, 1))
-        w1, u1 = touching.push(varied, R1, w1, u1, F, closed.height[i])
-    for i in range(len(closed.kind)):
-        T, height, kind = _frame(closed, i), closed.height[i], closed.kind[i]
-        P, z, V = _unknown(X, E, i, 0), _unknown(X, E, i, 1), _row(closed.moving, i)
-        start, end = _point(x, R, height), _point(x1, R1, height)
-        moved = vec.matvec(T, vec.sub(end, start))
-        u_i = vec.sub((moved[0] / h, moved[1] / h, moved[2] / h), V)
-        lift = zero
-        if closed.gap[i] < 0.0:
-            apart = vec.dot(T[0], vec.sub(start, real(start)))
-            lift = bias * (closed.gap[i] + apart)
-        mu = closed.friction[i] + more
-        _write(Y, D, 10 + 6 * i, _residual(kind, mu, P, u_i, lift))
-        v = vec.sub(vec.matvec(T, touching.point_velocity(R1, w1, u1, height)), V)
-        _write(Y, D, 13 + 6 * i, _along(kind, P, z, v))
-    _finish(Y, D, after, varied, R1, (x1, Q1, w1, u1))
-    return error
-
-
-@hot
-def jump(system, closed, X, E, s, Y, D, after):
-    """An impact of one contact at s (11,), at the impulse in X: writes as `part`."""
-    varied, _, (x, Q, w, u) = _read_inputs(system, X, E, s)
-    R, T, height = dual_attitude.matrix(Q), _frame(closed, 0), closed.height[0]
-    P, V, m = _unknown(X, E, 0, 0), _row(closed.moving, 0), PARAMETERS
-    before = vec.sub(vec.matvec(T, touching.point_velocity(R, w, u, height)), V)
-    w1, u1 = touching.push(varied, R, w, u, vec.transposed_matvec(T, P), height)
-    v = vec.sub(vec.matvec(T, touching.point_velocity(R, w1, u1, height)), V)
-    mu = closed.friction[0] + load(32, X[m + 10], E, m + 10)
-    e = closed.restitution[0]
-    if e > 0.0:  # one that lands does not rebound
-        e = e + load(32, X[m + 11], E, m + 11)
-    _write(Y, D, 10, _residual(closed.kind[0], mu, P, v, e * before[0]))
-    _finish(Y, D, after, varied, R, (x, Q, w1, u1))
-    return 0.0
+_UNKNOWN = "no derivatives are known of the step at t = {:g} s: it {}"
+_CHANGES = "is at a change of what sticks, slides or touches"
+_NOT_ONE = "is held by more contacts than it has motions, whose impulses are not unique"
 
 
 class _Step(NamedTuple):
@@ -241,140 +93,309 @@ def step(
     of a step of h [s] from `start` (11,) at t; `options.contact` goes on.
 
     ValueError where a step fails, or where none are known: impacts at the end of a whole step,
-    more than one impact, one beside closed contacts or that gives back less than e_n, normals
-    that turn, more than three contacts.
+    and steps at a change of what sticks, slides or touches.
     """
-    c, C = options.contact, system.contacts
-    before, q, v = c.copy(), start[:6].copy(), start[6:].copy()
+    c, q, v = options.contact, start[:6].copy(), start[6:].copy()
     done, *_ = advance(system, options, input, h, 1, State(t, q, v), np.zeros(3))
     if done < 1:
         raise ValueError(f"the step at t = {t:g} s failed; take a smaller h than {h:g} s")
-    impacts = c.events[before.recorded[0] : c.recorded[0]]
-    held = [i for i in range(world.count(C)) if before.closed[i] == 1.0]
+    rows = c.journal[: c.noted[0]]
+    _require(c.noted[0] <= len(c.journal), t, f"has {c.noted[1]} parts and impacts")
+    _require(
+        not (rows[:, KIND] == contact_state.MENDED).any(),
+        t,
+        "meets something at its end; it needs integrator.split_at_impact",
+    )
     f = rod_on_cart.sines_at(input.sines, t), rod_on_cart.sines_at(input.sines, t + h)
     whole = _Step(system, options, rod_on_cart.load(input), (f[0], f[0], f[1]), h)
-    _require(len(impacts) == 0 or options.split == 1, t, "needs integrator.split_at_impact")
-    _require(len(impacts) < 2 and not (len(impacts) and held), t, "meets more than one contact")
-    by_all = []
-    for given in (0, PARAMETERS):
-        E = np.zeros((UNKNOWN + 6 * MOST, 32))
-        if given == 0:
-            E[:12, :12] = np.eye(12)
-        else:
-            E[given : given + 12, :12] = np.eye(12)
-        if len(impacts) == 0:
-            end, J = _take_part(
-                whole, E, _closed_contacts(whole, held, start, t, c), start, h, 1.0
-            )
-        else:
-            end, J = _through(whole, E, impacts[0], start, t)
-        by_all.append(J[:, :12])
+    pieces = [rows[rows[:, PIECE] == k] for k in range(int(c.noted[1]))]
+    end, J = _Pieces(whole, start, t - c.since[0], t).follow(pieces)
     is_same = np.abs(end - np.concatenate((q, v))).max() < _SAME * max(1.0, np.abs(end).max())
-    _require(is_same, t, "is at a change of what sticks or slides")
-    return by_all[0], by_all[1], end
+    _require(is_same, t, _CHANGES)
+    return J[:, :12], J[:, 12:], np.concatenate((q, v))
 
 
 def _require(good: Any, t: float, why: str) -> None:
     if not good:
-        raise ValueError(f"no derivatives are known of the step at t = {t:g} s: it {why}")
+        raise ValueError(_UNKNOWN.format(t, why))
 
 
-def _closed_contacts(
-    whole: _Step, members: list[int], s: Array, t: float, c: ContactState
-) -> Closed:
-    """The contacts `members` at s, which behave as they did in the step."""
-    C, k, kinds = whole.system.contacts, len(members), []
-    x, R = tuple(s[:2]), unit_quaternion.matrix(tuple(s[2:6]))
-    found = [world.touch(C, i, x, touching.axis(R), t - c.since[0]) for i in members]
-    _require(k <= MOST, t, f"touches {k} things at once, of at most {MOST}")
-    _require(not any(world.turns(C, i) for i in members), t, "touches what is curved")
-    frames = np.array([vec.frame(n) for _, n, _ in found], float).reshape(k, 3, 3)
-    for i in members:
-        mu, how = world.law(C, i)[0], STUCK if c.status[i] == STICK else SLIDING
-        kinds.append(OPEN if not c.P[i, 0] > 0.0 else how if mu > 0.0 else SMOOTH)
-    V = np.array([world.velocity(C, i) for i in members]).reshape(k, 3)
-    mu, e = np.array([world.law(C, i) for i in members], float).reshape(k, 2).T.copy()
-    return Closed(
-        frames,
-        np.array([rho for *_, rho in found], float),
-        np.einsum("kij,kj->ki", frames, V),
-        np.array([g for g, *_ in found], float),
-        mu,
-        e,
-        np.array(kinds, np.int64),
-        np.array([c.P[i] for i in members], float).reshape(k, 3),
-    )
+class _Pieces:
+    """The parts and impacts of a step, one after the other, and the derivatives so far."""
 
+    def __init__(self, whole: _Step, start: Array, now: float, t: float):
+        self.whole, self.state, self.t = whole, start.copy(), t
+        self.now = now  # [s] since the obstacles were at their places
+        self.J = np.eye(10, COLUMNS)
+        self.later = np.zeros(COLUMNS)  # the derivatives of the instant
+        self.by_duration = np.zeros(10)  # d xi by the end of the last part
+        self.rank = 0  # of the equations that were solved last
+        self.work = np.zeros((5, 8))
 
-def _take_part(
-    whole: _Step, E: Array, closed: Closed, s: Array, length: float, own: float
-) -> tuple[Array, Array]:
-    """The state (11,) after a part of the step and its derivatives (10, 13) by the directions of
-    E, the last of them by the length where `own` is 1.
-    """
-    E[LENGTH, 12] = own
+    def follow(self, pieces: list[Array]) -> tuple[Array, Array]:
+        """(the state after the step (11,), its derivatives (10, 24))."""
+        if not pieces:
+            empty = np.zeros((1, contact_state.NOTED))
+            empty[0, CONTACT], empty[0, DURATION] = -1.0, self.whole.h
+            pieces = [empty]
+        for k, rows in enumerate(pieces):
+            if rows[0, KIND] == contact_state.PART:
+                is_last = k + 1 == len(pieces)
+                self.take_part(rows[rows[:, CONTACT] >= 0.0], rows[0, DURATION], is_last)
+                if not is_last:
+                    self.end_at_impact(pieces[k + 1])
+            else:
+                self.jump(rows)
+        return self.state, self.J
 
-    def run(X: Array, Y: Array, D: Array, after: Array) -> None:
-        error = part(whole, closed, X, E, s, Y, D, after)
-        if not error <= whole.options.tolerance:
-            raise ValueError(f"a part of {length:g} s of a step did not converge")
+    def take_part(self, rows: Array, duration: float, is_last: bool) -> None:
+        """A part of the step with the contacts of the rows; the last one ends when the step
+        does.
+        """
+        kinds = [self.kind_in_part(row) for row in rows]
+        P = rows[:, IMPULSE : IMPULSE + 3]
+        X, E = self.inputs(np.hstack((P, np.zeros_like(P))))
+        X[dual_contacts.DURATION] = duration
+        E[dual_contacts.DURATION, COLUMNS] = 1.0
+        if is_last:
+            E[dual_contacts.DURATION, :COLUMNS] = -self.later
+        n = len(rows)
 
-    guess = np.hstack((closed.impulse, np.zeros_like(closed.impulse)))
-    return _solve(run, whole, E, guess.size, guess, length)
+        def run(members: Members) -> Callable[..., None]:
+            def kernel(X: Array, E: Array, Y: Array, D: Array, after: Array) -> None:
+                error = dual_contacts.part(
+                    self.whole, members, X, E, self.state, Y, D, after, self.work
+                )
+                if not error <= self.whole.options.tolerance:
+                    raise ValueError(f"a part of {duration:g} s of a step did not converge")
 
+            return kernel
 
-def _solve(
-    run, whole: _Step, E: Array, m: int, guess: Array, length: float
-) -> tuple[Array, Array]:
-    """Newton's method for the m unknowns, and (V.5)."""
-    X, D, after = np.zeros(len(E)), np.zeros((10 + 6 * MOST, 32)), np.zeros(11)
-    Y, S = np.zeros(len(D)), whole.system
-    X[10:12], X[LENGTH] = whole.load.force, length
-    X[12:21] = (S.cart_mass, *S[2:5], *S.inertia, *S[6:8])
-    X[21] = 1.0
-    E[UNKNOWN : UNKNOWN + m, 13 : 13 + m] = np.eye(m)
-    X[UNKNOWN : UNKNOWN + m] = guess.ravel()[:m]
-    for _ in range(30):
-        run(X, Y, D, after)
-        K, r = D[10 : 10 + m, 13 : 13 + m], Y[10 : 10 + m]
-        if m == 0:
-            break
-        change = np.linalg.solve(K, r)
-        X[UNKNOWN : UNKNOWN + m] -= change
-        if np.abs(change).max() <= 1e-14 * np.abs(X[UNKNOWN : UNKNOWN + m]).max():
-            break
-    J = D[:10, :13]
-    if m:
-        J = J - D[:10, 13 : 13 + m] @ np.linalg.solve(K, D[10 : 10 + m, :13])
-    E[UNKNOWN:] = 0.0
-    return after.copy(), J.copy()
+        unknown, before = np.arange(UNKNOWN, UNKNOWN + 6 * n), (self.state, self.J)
+        self.solve(run(list_members(rows, kinds)), X, E, 11 + 6 * n, unknown)
+        z = X[UNKNOWN:].reshape(n, 2, 3)[:, 1]
+        shares = [self.share_of_projection(*each) for each in zip(rows, kinds, z)]
+        if min(shares, default=1.0) < 1.0:  # a cone ends before the velocities are projected
+            self.state, self.J = before
+            bound = np.arange(n) == np.argmin(shares)
+            X[SHARE] = min(shares)
+            members = list_members(rows, kinds, bound=bound)
+            self.solve(run(members), X, E, 11 + 6 * n, np.append(unknown, SHARE))
+        self.now += duration
 
+    def share_of_projection(self, row: Array, kind: int, z: Array) -> float:
+        """How much of the impulse z of the projection the cone of a contact allows."""
+        C, i, P = self.whole.system.contacts, int(row[CONTACT]), row[IMPULSE : IMPULSE + 3]
+        if kind == OPEN:
+            return 1.0
+        if kind == SLIDING or kind == SMOOTH:  # along P, without round-off
+            z = z[0] / P[0] * P
+        half = tuple(((1.0 if world.turns(C, i) else 0.5) * z).tolist())
+        return float(contact_law.reach(world.law(C, i)[0], tuple(P.tolist()), half))
 
-def _through(whole: _Step, E: Array, impact: Array, start: Array, t: float) -> tuple[Array, Array]:
-    """The state and the derivatives after a step with one impact: (V.6)."""
-    system, c, C = whole.system, whole.options.contact, whole.system.contacts
-    i, u0, u1, length = int(impact[1]), impact[5], impact[6], impact[0] - t
-    s, J = _take_part(whole, E, _closed_contacts(whole, [], start, t, c), start, length, 1.0)
-    x, R = tuple(s[:2]), unit_quaternion.matrix(tuple(s[2:6]))
-    _, n, rho = world.touch(C, i, x, touching.axis(R), impact[0] - c.since[0])
-    G = np.zeros(10)
-    G[:2] = n[:2]
-    if rho != world.ON_CART:
-        G[2:5] = rho * np.cross((0.0, 0.0, 1.0), np.transpose(R) @ n)
-    closing = G @ J[:, 12] - np.dot(n, world.velocity(C, i))
-    ds = -(G @ J[:, :12]) / closing
-    E[:10, :12], E[LENGTH] = J[:, :12] + np.outer(J[:, 12], ds), 0.0
-    mu, e = world.law(C, i)
-    lands = abs(u1) < _LANDED
-    _require(lands or abs(u1 + e * u0) < 1e-9 * abs(u0), t, "has an impact that loses energy")
-    kind = SMOOTH if mu == 0.0 else STUCK if impact[7] == STICK else SLIDING
-    one = _closed_contacts(whole, [i], s, impact[0], c)
-    one = one._replace(kind=np.array([kind]), restitution=np.array([0.0 if lands else e]))
+    def end_at_impact(self, rows: Array) -> None:
+        """The part ends where the first of the contacts that were open is met: (V.6)."""
+        system, gaps = self.whole.system, []
+        for row in rows[rows[:, WAS_CLOSED] == 0.0]:
+            X, E = self.inputs()
+            E[:10, COLUMNS], E[START, COLUMNS] = self.by_duration, 1.0
 
-    def run(X: Array, Y: Array, D: Array, after: Array) -> None:
-        jump(system, one, X, E, s, Y, D, after)
+            def run(X, E, Y, D, after, i=int(row[CONTACT])) -> None:
+                dual_contacts.close(system, i, X, E, self.state, Y, D, self.work)
 
-    s, J = _solve(run, whole, E, 3, impact[2:5], 0.0)
-    E[:10, :12], E[LENGTH, :12] = J[:, :12], -ds
-    rest = _closed_contacts(whole, [i] if lands else [], s, impact[0], c)
-    return _take_part(whole, E, rest, s, whole.h - length, 0.0)
+            Y, D = self.evaluate(run, X, E, 1)
+            gaps.append((abs(Y[0]), D[0, :COLUMNS], D[0, COLUMNS]))
+        _require(gaps, self.t, "ends a part without an impact")
+        _, by_state, rate = min(gaps, key=lambda gap: (gap[0] > 1e-9, gap[2]))
+        _require(rate < 0.0, self.t, "only grazes what it meets")
+        ds = -by_state / rate
+        self.J = self.J + np.outer(self.by_duration, ds)
+        self.later = self.later + ds
+
+    def jump(self, rows: Array) -> None:
+        """The impact of the contacts of the rows, by the law that gave their impulses."""
+        rebounds, P = rows[:, REBOUND] < 0.0, rows[:, IMPULSE : IMPULSE + 3]
+        kept, law = rows[:, KEPT : KEPT + 3], self.whole.system.contacts.impact_law
+        has_phases = law == restitution.POISSON or law == restitution.ENERGETIC
+        if rebounds.any() and law == restitution.ENERGETIC and not kept.any():
+            by_law = self.collide(rows)
+            self.exchange(rows, P, np.zeros_like(P), rebounds, 0, by_law)
+        elif rebounds.any() and has_phases:
+            before = self.state, self.J
+            by_law = self.exchange(rows, kept, np.zeros_like(P), np.zeros_like(rebounds), 0)
+            _require(self.rank == by_law.shape[0], self.t, _NOT_ONE)
+            self.state, self.J = before
+            self.exchange(rows, P, kept, rebounds, 1, by_law)
+        else:
+            self.exchange(rows, P, np.zeros_like(P), rebounds, 0)
+
+    def collide(self, rows: Array) -> Array:
+        """The derivatives (3 k, 24) of the impulses by Stronge's law."""
+        system, found = self.whole.system, np.zeros((3 * len(rows), COLUMNS))
+        for k, row in enumerate(rows):
+            if row[IMPULSE] > 0.0:
+
+                def run(X, E, Y, D, after, i=int(row[CONTACT])) -> None:
+                    is_found = dual_contacts.collision(
+                        system, i, X, E, self.state, Y, D, self.work
+                    )
+                    _require(is_found, self.t, "has a collision that is not followed to its end")
+
+                P, D = self.evaluate(run, *self.inputs(), 3)
+                far = np.abs(P - row[IMPULSE : IMPULSE + 3]).max()
+                _require(far <= 1e-6 * np.abs(P).max(), self.t, _CHANGES)
+                found[3 * k : 3 * k + 3] = D[:, :COLUMNS]
+        return found
+
+    def exchange(
+        self,
+        rows: Array,
+        P: Array,
+        kept: Array,
+        rebounds: Array,
+        has_phases: int,
+        by_law: Array | None = None,
+    ) -> Array:
+        """An impact of the impulses P (k, 3), of which `kept` are the compression's; returns their
+        derivatives (3 k, 24). Those in `by_law` are of P where there are no phases, else of
+        `kept`.
+        """
+        n, system = len(rows), self.whole.system
+        X, E = self.inputs(np.hstack((P, kept)))
+        V, size = np.zeros((n, 6)), 10 + 3 * n + 1
+
+        def run(members: Members) -> Callable[..., None]:
+            return lambda X, E, Y, D, after: dual_contacts.jump(
+                system, members, X, E, self.state, Y, D, after, self.work, V
+            )
+
+        own = np.arange(n)[:, None] * 6 + UNKNOWN + np.arange(3)
+        if by_law is not None:
+            E[(own + 3 * has_phases).ravel(), :COLUMNS] = by_law
+        unknown = [] if by_law is not None and not has_phases else list(own.ravel())
+        members = list_members(rows, [STUCK] * n, rebounds, np.zeros(n), has_phases)
+        self.evaluate(run(members), X, E, size)
+        if not unknown:
+            self.solve(run(members), X, E, size, np.zeros(0, int))
+            return E[own.ravel(), :COLUMNS]
+        scale = max(np.abs(V).max(), 1e-300)
+        e = np.array([world.law(system.contacts, int(row[CONTACT]))[1] for row in rows])
+        least = _NOTHING * np.abs(P).max(), _STILL * scale
+        bound = rebounds & (V[:, 3] > least[1]) if has_phases else np.zeros_like(rebounds)
+        kinds = [
+            self.kind_in_impact(row, P[k] - kept[k], V[k], least, not rebounds[k])
+            for k, row in enumerate(rows)
+        ]
+        members = list_members(rows, kinds, rebounds, bound, has_phases)
+        share = 1.0
+        for k in np.flatnonzero(rebounds & (P[:, 0] > 0.0)):
+            if has_phases and bound[k]:
+                share = (P[k, 0] - kept[k, 0]) / (e[k] * kept[k, 0])
+            elif not has_phases and kinds[k] != OPEN:
+                share = -V[k, 3] / (e[k] * V[k, 0])
+        if abs(share - 1.0) > _STILL:
+            X[SHARE] = share
+            unknown.append(SHARE)
+        return self.solve(run(members), X, E, size, np.array(unknown))[: 3 * n]
+
+    def kind_in_part(self, row: Array) -> int:
+        """What held at a contact in a part of the step."""
+        if not row[IMPULSE] > 0.0:
+            return OPEN
+        i = int(row[CONTACT])
+        if world.law(self.whole.system.contacts, i)[0] == 0.0:
+            return SMOOTH
+        return self.stuck(row, row[IMPULSE : IMPULSE + 3]) if row[STATUS] == STICK else SLIDING
+
+    def kind_in_impact(
+        self, row: Array, P: Array, V: Array, least: tuple[float, float], is_held: bool
+    ) -> int:
+        """What held at a contact in an impact with the velocities V, before and after; `least` are
+        an impulse and a velocity that are none.
+        """
+        if not P[0] > least[0]:
+            return OPEN
+        if world.law(self.whole.system.contacts, int(row[CONTACT]))[0] == 0.0:
+            return SMOOTH
+        if np.hypot(V[4], V[5]) > least[1]:
+            return SLIDING
+        return self.stuck(row, P) if is_held else STUCK
+
+    def stuck(self, row: Array, P: Array) -> int:
+        """How a contact sticks: on a fixed cart the impulse along the rod is chosen."""
+        i, C = int(row[CONTACT]), self.whole.system.contacts
+        Q, x = tuple(self.state[2:6].tolist()), tuple(self.state[:2].tolist())
+        R = np.array(unit_quaternion.matrix(Q))
+        _, n, rho = world.touch(C, i, x, tuple(R[:, 2].tolist()), self.now)
+        if self.whole.system.cart_free != 0.0 or rho == world.ON_CART:
+            return STUCK
+        axis, mu = np.array(vec.frame(n)) @ R[:, 2], world.law(C, i)[0]
+        least = _STILL * np.abs(P).max()
+        for kind, rest in (
+            (STUCK_ROD, axis @ P),
+            (STUCK_EDGE, np.hypot(P[1], P[2]) - mu * P[0]),
+            (STUCK_DEEP, P[1:] @ axis[1:] - mu * axis[0] * np.hypot(P[1], P[2])),
+        ):
+            if abs(rest) <= least:
+                return kind
+        raise ValueError(_UNKNOWN.format(self.t, _NOT_ONE))
+
+    def inputs(self, impulses: Array | None = None) -> tuple[Array, Array]:
+        """X and E with impulses (k, 6); the last column of E is for the duration."""
+        values = np.zeros(0) if impulses is None else impulses.ravel()
+        X, E = np.zeros(UNKNOWN + values.size), np.zeros((UNKNOWN + values.size, COLUMNS + 1))
+        S = self.whole.system
+        X[10:12] = self.whole.load.force
+        X[12:21] = (S.cart_mass, *S[2:5], *S.inertia, *S[6:8])
+        X[21] = X[SHARE] = 1.0
+        X[START] = self.now
+        X[UNKNOWN:] = values
+        E[:10, :COLUMNS] = self.J
+        E[np.arange(10, COLUMNS), np.arange(10, COLUMNS)] = 1.0
+        E[START, :COLUMNS] = self.later
+        return X, E
+
+    def evaluate(
+        self, run: Callable[..., Any], X: Array, E: Array, rows: int
+    ) -> tuple[Array, Array]:
+        """(Y, D) of a kernel, `WIDTH` columns of E at once; the state after it goes to `after`."""
+        Y, D = np.zeros(rows), np.zeros((rows, E.shape[1]))
+        self.after = np.zeros(11)
+        for first in range(0, E.shape[1], WIDTH):
+            chosen = np.zeros((len(E), WIDTH))
+            columns = E[:, first : first + WIDTH]
+            chosen[:, : columns.shape[1]] = columns
+            found = np.zeros((rows, WIDTH))
+            run(X, chosen, Y, found, self.after)
+            D[:, first : first + WIDTH] = found[:, : columns.shape[1]]
+        return Y, D
+
+    def solve(
+        self, run: Callable[..., Any], X: Array, E: Array, rows: int, unknown: Array
+    ) -> Array:
+        """Newton's method for the unknown inputs, as many as Y has rows of what is zero behind
+        xi_1, and (V.5); the state goes on. Returns the derivatives of the unknowns (m, 24).
+        """
+        m, first = len(unknown), COLUMNS + 1
+        E = np.hstack((E, np.zeros((len(E), m))))
+        E[unknown, first + np.arange(m)] = 1.0
+        for _ in range(ROUNDS):
+            Y, D = self.evaluate(run, X, E, rows)
+            K, r = D[10 : 10 + m, first:], Y[10 : 10 + m]
+            change = self.solve_consistent(K, r[:, None])[:, 0]
+            X[unknown] -= change
+            if m == 0 or np.abs(change).max() <= 1e-13 * np.abs(X[unknown]).max():
+                break
+        by_unknown = -self.solve_consistent(K, D[10 : 10 + m, :first])
+        J = D[:10, :first] + D[:10, first:] @ by_unknown
+        self.state, self.J, self.by_duration = self.after.copy(), J[:, :COLUMNS], J[:, COLUMNS]
+        return by_unknown[:, :COLUMNS]
+
+    def solve_consistent(self, K: Array, b: Array) -> Array:
+        """The smallest x with K x = b, of equations that may depend on each other."""
+        if K.size == 0:
+            return np.zeros(b.shape)
+        x, _, self.rank, _ = np.linalg.lstsq(K, b, _RANK)
+        left = np.abs(K @ x - b).max()
+        _require(left <= _CONTRADICTS * max(np.abs(b).max(), 1e-6), self.t, _NOT_ONE)
+        return x

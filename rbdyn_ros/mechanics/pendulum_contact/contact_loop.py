@@ -69,6 +69,7 @@ def steps(system, options, input, h, n, state, reaction):
         inputs = maximal_rod.StepInputs(load, u0, u1, gamma, tolerance, max_iterations)
         m = contact_state.Workspace(system, c, inputs)
         guess = 1.0 - h * h * (2.0 * bend - bend_old)
+        contact_state.forget_notes(c)
         if touched:
             c.force[:] = 0.0
             touched = False
@@ -88,7 +89,7 @@ def steps(system, options, input, h, n, state, reaction):
             if not met and count == 0:
                 clear = world.clear(C, new[0], touching.axis(new[2]), now + h)
         if error <= tolerance and count > 0 and not (met and split):
-            split_step.take(c, h)
+            split_step.take(c, h, h)
             touched = True
         here, fails = new, not error <= tolerance
         if met and not split:
@@ -248,6 +249,8 @@ def mend(m, E, t, start, impulse):
     system, C, c = m.system, m.system.contacts, m.c
     before, end = body.energy(system, R, w, u), t + E.h
     c.depth[:] = 0.0
+    contact_state.forget_notes(c)
+    contact_state.note(c, contact_state.MENDED, E.h, c.P)
     x, Q, R, left = project_position(m, x, Q, R, end)
     deepest = 0.0
     if not left <= _CLOSED * C.length:

@@ -25,6 +25,12 @@ _WHY = {
 }
 
 
+# Rows of `journal`: what the parts and the impacts of the last step have found, for derivatives.
+PIECE, KIND, DURATION, CONTACT, STATUS, IMPULSE, KEPT, REBOUND, WAS_CLOSED, NOTED = (
+    np.int64(i) for i in (0, 1, 2, 3, 4, 5, 8, 11, 12, 13)
+)
+PART, IMPACT, MENDED = range(3)
+_NOTES = 128  # rows of it
 _ROOM = 16, 64, 256, 1024  # candidates; for another room the kernels are compiled once more
 _ONCE = [
     # of the contacts on the pendulum [J]: since the start; in the step that was solved last
@@ -34,6 +40,7 @@ _ONCE = [
     ("recorded_before", np.int64, (1,)),  # impacts before the last call of `advance`
     ("start", np.float64, (11,)),  # q (6), v (5) at its start
     ("interval", np.float64, (1,)),  # [s] that it advanced
+    ("noted", np.int64, (2,)),  # rows of `journal`, and pieces, of the last step
     ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
     ("fixed", np.int64, (1,)),  # 1 the cart is: each block of W has rank 2
     ("count", np.int64, (1,)),  # of the active contacts
@@ -54,7 +61,7 @@ _ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
     ("law", np.float64, (2,)),  # mu, w
     ("rebound", np.float64, ()),  # e_n u_N^- of an impact, w but for what the energy allows
     ("depth", np.float64, ()),  # [m] how far an impact is found below the surface
-    ("before", np.float64, (3,)),  # u^-
+    ("before", np.float64, (3,)),  # u^- of an impact; P of a part before the projection
     ("compressed", np.float64, (3,)),  # P of an impact without its restitution
     ("closed_before", np.float64, ()),  # `closed` at the start of the step
     ("gap", np.float64, ()),  # [m] at the start of the step
@@ -68,7 +75,7 @@ _ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
     ("name", np.int32, (_LONGEST,)),  # characters; Numba knows no arrays of strings in a record
 ]
 # The fields above and `events` (m, 8): t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s],
-# status.
+# status. `journal` (n, NOTED): a row for each contact of each piece of the last step.
 ContactState = np.record
 
 
@@ -94,6 +101,7 @@ def create(names: tuple[str, ...] = world.NAMES, events: int = 1000) -> ContactS
         ("z", np.float64, (3 * n,)),
     ]
     kinds = [*_ONCE, *rows, *matrices, ("events", np.float64, (events, 8))]
+    kinds.append(("journal", np.float64, (_NOTES, NOTED)))
     made: Any = np.zeros((), kinds).view(np.recarray)[()]
     made.name[: len(names)] = np.array(names, f"U{_LONGEST}").view(np.int32).reshape(-1, _LONGEST)
     return made
@@ -207,3 +215,28 @@ def account(C, c, h):
     """Add the impulses of a step of h, whose mean forces are known."""
     for i in range(world.count(C)):
         c.impulse[i] += h * vec.dot(vector(c.axes[i], 0), vector(c.force, i))
+
+
+@part
+def note(c, kind, duration, P):
+    """Write a piece of the step into the journal, a row for each of its contacts with its impulse
+    in P, or one without; what has no room is counted only.
+    """
+    for a in range(max(c.count[0], 1)):
+        k, i = c.noted[0], c.active[a] if c.count[0] > 0 else -1
+        if k < len(c.journal):
+            c.journal[k, PIECE], c.journal[k, KIND] = c.noted[1], kind
+            c.journal[k, DURATION], c.journal[k, CONTACT] = duration, i
+        if k < len(c.journal) and i >= 0:
+            c.journal[k, STATUS], c.journal[k, REBOUND] = c.status[i], c.rebound[i]
+            c.journal[k, WAS_CLOSED] = c.closed[i]
+            for j in range(3):
+                c.journal[k, IMPULSE + j], c.journal[k, KEPT + j] = P[i, j], c.compressed[i, j]
+        c.noted[0] = k + 1
+    c.noted[1] += 1
+
+
+@inlined
+def forget_notes(c):
+    """The journal of a new step is empty."""
+    c.noted[0] = c.noted[1] = 0

@@ -40,7 +40,7 @@ from rbdyn_ros.numerics import linear
 
 ROUNDS = 50
 # cosine of the angle by which a normal turns in a step: beyond it is another side
-_SAME_SIDE = 0.5
+SAME_SIDE = 0.5
 _REGULAR = 1e-6  # of a trace cubed: a smaller determinant may be round-off
 _CALM = 8  # rounds with one W
 # [rad/s, m/s] a projection that takes more than the swing of smooth motion: friction that locks
@@ -161,6 +161,8 @@ def project_velocity(system, c, R, w, u):
 
     Only that part of it is taken which the cones allow: none pulls, none rubs more than it may.
     """
+    for a in range(c.count[0]):
+        put(c.before, c.active[a], vector(c.P, c.active[a]))
     n = contact_law.couple_rows(system, c, R)
     if n == 0:
         return w, u
@@ -275,7 +277,7 @@ def turn_frames(system, c, t, start, new):
     for a in range(c.count[0]):
         i = c.active[a]
         g, n, rho = world.touch(system.contacts, i, x, touching.axis(R), t)
-        if c.turns[i] == 1.0 and vec.dot(vector(c.axes[i], 0), n) > _SAME_SIDE:
+        if c.turns[i] == 1.0 and vec.dot(vector(c.axes[i], 0), n) > SAME_SIDE:
             w, u = touching.push(system, R, w, u, vec.scale(-1.0, on_world(c, i)), c.rho[i])
             transport(c, i, n)
             c.rho[i] = rho

@@ -15,7 +15,12 @@ from rbdyn_ros.mechanics.contact import exchange
 from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum import world
-from rbdyn_ros.mechanics.pendulum_contact import active_contacts, contact_law, contact_step
+from rbdyn_ros.mechanics.pendulum_contact import (
+    active_contacts,
+    contact_law,
+    contact_state,
+    contact_step,
+)
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, event, on_world, put, vector
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 
@@ -56,6 +61,7 @@ def jump(m, h, t, state, landed, spent):
         before = contact_step.relative_velocity(c, i, R, w, u)
         mu, e = world.law(C, i)
         put(c.before, i, before)
+        put(c.compressed, i, (0.0, 0.0, 0.0))
         c.law[i, 0], c.law[i, 1], c.rebound[i] = mu, 0.0, -e
     c.count[0], c.impact_law[0] = count, C.impact_law
     contact_law.couple(system, c, R)
@@ -65,6 +71,7 @@ def jump(m, h, t, state, landed, spent):
         c.rebound[i] = 0.0 if landed or c.closed[i] == 1.0 or e * speed < slow else -e * speed
     if not find_impulses(c, 0.0, spent, 0.0):
         return state, False
+    contact_state.note(c, contact_state.IMPACT, 0.0, c.P)
     for a in range(count):
         i = c.active[a]
         w, u = touching.push(system, R, w, u, on_world(c, i), c.rho[i])

@@ -91,8 +91,27 @@ def instant(m, whole, t, h, state, guess, i, g1):
 
 
 @part
-def take(c, h):
+def first_instant(m, whole, t, h, state, guess, i, new):
+    """(s, i, the part that ends there) of the first gap that closes within h after t; `new` ends
+    the part of h, and i is penetrated deepest there. Another one may have closed before.
+    """
+    C, c, s = m.system.contacts, m.c, h
+    for _ in range(world.count(C)):
+        s = instant(m, whole, t, s, state, guess, i, gap(C, i, new[0], t + s))
+        if s == 0.0:
+            break
+        new = advance_part(m, whole, t, s, state, guess)
+        j = deepest_penetration(C, c, t + s, new[0])
+        if j < 0:
+            break
+        i = j
+    return s, i, new
+
+
+@part
+def take(c, h, duration):
     """Account for a part of the step of h that is kept, and open what carries nothing."""
+    contact_state.note(c, contact_state.PART, duration, c.before)
     for a in range(c.count[0]):
         i = c.active[a]
         if c.P[i, 0] > 0.0:
@@ -109,31 +128,32 @@ def step(m, h, state, guess, t):
     """
     system, C, c = m.system, m.system.contacts, m.c
     left, total, touched = h, (0.0, 0.0, 0.0), False
-    new, turn, impulse, error = advance_part(m, h, t, h, state, guess)
+    contact_state.forget_notes(c)
+    ended = advance_part(m, h, t, h, state, guess)
     for k in range(_SPLITS + 1):
+        new, turn, impulse, error = ended
         if not error <= m.inputs.tolerance:
             return state, turn, total, error, touched
         i = deepest_penetration(C, c, t + h, new)
         if i < 0:
-            take(c, h)
+            take(c, h, left)
             touched = touched or contact_step.closed_count(C, c) > 0
             return new, turn, vec.add(total, impulse), error, touched
         touched = True
         now = t + h - left
-        g = gap(C, i, new, t + h)
-        s = instant(m, h, now, left, state, guess, i, g)
+        s, i, first = first_instant(m, h, now, left, state, guess, i, ended)
         if s == 0.0 and opening(C, i, state, now) >= 0.0:
             # it parts and comes back without a flight in between; the law lets go what need not be
             # held
             c.closed[i] = 1.0
-            new, turn, impulse, error = advance_part(m, h, now, left, state, guess)
+            ended = advance_part(m, h, now, left, state, guess)
             continue
         if s > 0.0:
-            state, turn, impulse, error = advance_part(m, h, now, s, state, guess)
+            state, turn, impulse, error = first
             if not error <= m.inputs.tolerance:
                 return state, turn, total, error, touched
             total = vec.add(total, impulse)
-            take(c, h)
+            take(c, h, s)
         left -= s
         V = state[5]
         c.depth[:] = 0.0
@@ -145,6 +165,6 @@ def step(m, h, state, guess, t):
         f = impact.on_rod(C, c)
         total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
         now = t + h - left
-        new, turn, impulse, error = advance_part(m, h, now, left, state, guess)
+        ended = advance_part(m, h, now, left, state, guess)
     contact_state.record_failure(c, contact_state.NO_SPLITS, c.active[0])
     return state, turn, total, np.inf, touched
