@@ -169,10 +169,12 @@ def _tilt(arguments: argparse.Namespace, has_start: bool) -> float | None:
 def _page(source: "Source", options: dict) -> "Page":
     """The page, drawn from now on. OSError where no port is free."""
     from rbdyn_ros.view.page import Page
+    from rbdyn_ros.view.server import keep_for_good
 
     sys.setswitchinterval(0.0005)  # [s] a tick waits no longer for the page
     page = Page(source, options)
     page.begin()
+    keep_for_good()
     return page
 
 

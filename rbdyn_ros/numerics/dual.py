@@ -306,8 +306,7 @@ def _from_real(context, builder, fromty, toty, val):
 def _by_type(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function for kernels, whose code depends on the types of its arguments."""
     if vars(config)["DISABLE_JIT"]:
-        plain = {"value": float, "with_value": lambda number, value: value}
-        return plain.get(function.__name__, _refuse)
+        return {"value": float, "with_value": lambda a, b: b}.get(function.__name__, _refuse)
     made = intrinsic(prefer_literal=True)(function)  # pyright: ignore[reportOptionalCall]
     vars(made)["fingerprint"] = _VERSION  # which `rbdyn_ros.kernel` reads
     return made

@@ -106,3 +106,21 @@ def test_a_tip_on_a_rough_floor_with_the_cart_in_a_corner_is_at_rest(h, mu, tilt
     start.v[:] = v
     rows, _, _ = fall(contacts, h, 6.0, start=start, every=1)
     assert np.abs(rows[-50:, 6:]).max() < 1e-12 and np.ptp(rows[-50:, :6], axis=0).max() < 1e-12
+
+
+def test_a_step_ends_at_the_first_of_two_gaps_that_close():
+    """The cart reaches the end of its rails 7 ms before the tip, which is deeper in the floor at
+    the end of the step, reaches that.
+    """
+    contacts = FLOOR._replace(
+        floor_friction=0.1, stop_low=(-0.05, -0.05), stop_high=(0.05, 0.05), stop_restitution=0.5
+    )
+    attitude = (0.698971728908468, -0.030101742621211, 0.712313498225316, 0.056052542527768)
+    q = np.array((-0.030408557, 0.049936510, *attitude))
+    v = np.array((0.27445909, 0.17793574, -0.0777452, 3.33890677, 0.08456283))
+    rows, memory, _ = fall(contacts, 0.01, 0.01, split=True, start=State(0.0, q, v))
+    found = events(memory)
+    assert list(found["contact"]) == [world.STOP_Y, world.FLOOR]
+    assert found["t"][0] == pytest.approx(0.0000635 / 0.178, rel=0.05)
+    gaps = world.gaps(contacts._replace(length=2.4), State(0.0, rows[-1][:6], rows[-1][6:]))
+    assert gaps["stops.y"] > -1e-9

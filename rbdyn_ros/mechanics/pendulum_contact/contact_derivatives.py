@@ -51,6 +51,7 @@ from rbdyn_ros.mechanics.pendulum_contact.dual_contacts import (
     UNKNOWN,
     WIDTH,
     Members,
+    Output,
     list_members,
 )
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import STICK
@@ -162,10 +163,8 @@ class _Pieces:
         n = len(rows)
 
         def run(members: Members) -> Callable[..., None]:
-            def kernel(X: Array, E: Array, Y: Array, D: Array, after: Array) -> None:
-                error = dual_contacts.part(
-                    self.whole, members, X, E, self.state, Y, D, after, self.work
-                )
+            def kernel(X: Array, E: Array, out: Output) -> None:
+                error = dual_contacts.part(self.whole, members, X, E, self.state, out)
                 if not error <= self.whole.options.tolerance:
                     raise ValueError(f"a part of {duration:g} s of a step did not converge")
 
@@ -200,8 +199,8 @@ class _Pieces:
             X, E = self.inputs()
             E[:10, COLUMNS], E[START, COLUMNS] = self.by_duration, 1.0
 
-            def run(X, E, Y, D, after, i=int(row[CONTACT])) -> None:
-                dual_contacts.close(system, i, X, E, self.state, Y, D, self.work)
+            def run(X, E, out, i=int(row[CONTACT])) -> None:
+                dual_contacts.close(system, i, X, E, self.state, out)
 
             Y, D = self.evaluate(run, X, E, 1)
             gaps.append((abs(Y[0]), D[0, :COLUMNS], D[0, COLUMNS]))
@@ -235,10 +234,8 @@ class _Pieces:
         for k, row in enumerate(rows):
             if row[IMPULSE] > 0.0:
 
-                def run(X, E, Y, D, after, i=int(row[CONTACT])) -> None:
-                    is_found = dual_contacts.collision(
-                        system, i, X, E, self.state, Y, D, self.work
-                    )
+                def run(X, E, out, i=int(row[CONTACT])) -> None:
+                    is_found = dual_contacts.collision(system, i, X, E, self.state, out)
                     _require(is_found, self.t, "has a collision that is not followed to its end")
 
                 P, D = self.evaluate(run, *self.inputs(), 3)
@@ -265,9 +262,7 @@ class _Pieces:
         V, size = np.zeros((n, 6)), 10 + 3 * n + 1
 
         def run(members: Members) -> Callable[..., None]:
-            return lambda X, E, Y, D, after: dual_contacts.jump(
-                system, members, X, E, self.state, Y, D, after, self.work, V
-            )
+            return lambda X, E, out: dual_contacts.jump(system, members, X, E, self.state, out, V)
 
         own = np.arange(n)[:, None] * 6 + UNKNOWN + np.arange(3)
         if by_law is not None:
@@ -295,7 +290,7 @@ class _Pieces:
                 share = -V[k, 3] / (e[k] * V[k, 0])
         if abs(share - 1.0) > _STILL:
             X[SHARE] = share
-            unknown.append(SHARE)
+            unknown = [*unknown, SHARE]
         return self.solve(run(members), X, E, size, np.array(unknown))[: 3 * n]
 
     def kind_in_part(self, row: Array) -> int:
@@ -366,7 +361,7 @@ class _Pieces:
             columns = E[:, first : first + WIDTH]
             chosen[:, : columns.shape[1]] = columns
             found = np.zeros((rows, WIDTH))
-            run(X, chosen, Y, found, self.after)
+            run(X, chosen, Output(Y, found, self.after, self.work))
             D[:, first : first + WIDTH] = found[:, : columns.shape[1]]
         return Y, D
 

@@ -46,6 +46,15 @@ class Members(NamedTuple):
     has_phases: int  # 1 the impulses of the compression come first
 
 
+class Output(NamedTuple):
+    """Where a kernel writes."""
+
+    Y: Array  # xi_1, and what is zero
+    D: Array  # (n, 32) its derivatives
+    after: Array  # (11,) the state after
+    G: Array  # (5, 8) work of `touch`
+
+
 def list_members(
     rows: Array,
     kinds: list[int],
@@ -209,25 +218,25 @@ def transport(T, n):
 
 
 @inlined
-def write(Y, D, first, numbers):
+def write(out, first, numbers):
     """Write numbers and their derivatives from a row on."""
     for k in range(len(numbers)):
-        Y[first + k] = value(numbers[k])
-        store(D, first + k, 0, numbers[k], 0, 32)
+        out.Y[first + k] = value(numbers[k])
+        store(out.D, first + k, 0, numbers[k], 0, 32)
 
 
 @inlined
-def finish(Y, D, after, state):
+def finish(out, state):
     """Write xi_1 and its derivatives, and the state (11,) after the step."""
     x, (Q, theta), w, u = state
-    write(Y, D, 0, (x[0], x[1], theta[0], theta[1], theta[2], u[0], u[1], w[0], w[1], w[2]))
-    q, v, s = after[:6], after[6:], unit_quaternion.renormalize(Q)
+    write(out, 0, (x[0], x[1], theta[0], theta[1], theta[2], u[0], u[1], w[0], w[1], w[2]))
+    q, v, s = out.after[:6], out.after[6:], unit_quaternion.renormalize(Q)
     speed = value(u[0]), value(u[1])
     boundary.write(q, v, (value(x[0]), value(x[1])), s, real(w), speed)
 
 
 @hot
-def part(whole, members, X, E, s, Y, D, after, G):
+def part(whole, members, X, E, s, out):
     """A part of a step from s (11,) with closed contacts, at the unknowns of X: writes xi_1 and
     what is zero, six numbers a contact and one for the share of the projection, and the state
     after it; returns the relative residual of the equations of motion.
@@ -241,7 +250,7 @@ def part(whole, members, X, E, s, Y, D, after, G):
     zero = 0.0 * h
     f, g, cart = (zero, zero, zero), (zero, zero, zero), (zero, zero)
     for k in range(len(members.kind)):
-        _, n, rho = touch(C, members.contact[k], x, Q, t, G)
+        _, n, rho = touch(C, members.contact[k], x, Q, t, out.G)
         F = vec.transposed_matvec(vec.frame(n), three(X, E, UNKNOWN + 6 * k))
         if value(rho) == world.ON_CART:
             cart = (cart[0] + F[0], cart[1] + F[1])
@@ -256,7 +265,7 @@ def part(whole, members, X, E, s, Y, D, after, G):
     dw, du = still
     for k in range(len(members.kind)):
         P, z = three(X, E, UNKNOWN + 6 * k), three(X, E, UNKNOWN + 6 * k + 3)
-        T, T1, rho, rho1, _, _ = both_ends(C, members.contact[k], (x, Q), (x1, Q1), t, h, G)
+        T, T1, rho, rho1, _, _ = both_ends(C, members.contact[k], (x, Q), (x1, Q1), t, h, out.G)
         F = vec.transposed_matvec(T, P)
         w1, u1 = push(varied, R1, w1, u1, vec.scale(-1.0, F), rho)
         w1, u1 = push(varied, R1, w1, u1, vec.transposed_matvec(T1, P), rho1)
@@ -266,7 +275,7 @@ def part(whole, members, X, E, s, Y, D, after, G):
     for k in range(len(members.kind)):
         i, kind = members.contact[k], members.kind[k]
         P, z = three(X, E, UNKNOWN + 6 * k), three(X, E, UNKNOWN + 6 * k + 3)
-        T, T1, rho, rho1, g0, g1 = both_ends(C, i, (x, Q), (x1, Q1), t, h, G)
+        T, T1, rho, rho1, g0, g1 = both_ends(C, i, (x, Q), (x1, Q1), t, h, out.G)
         V, turns = world.velocity(C, i), world.turns(C, i)
         height = 0.5 * (rho + rho1) if value(rho) != world.ON_CART else zero
         D_i = vec.axpy(height, vec.sub(touching.axis(R1), touching.axis(R)), (zero, zero, zero))
@@ -275,16 +284,16 @@ def part(whole, members, X, E, s, Y, D, after, G):
         u_N = (g1 - g0) / h if turns else u_i[0]
         lift = bias * g0 if value(g0) < 0.0 else zero
         mu, axis = world.law(C, i)[0] + more, vec.matvec(T, touching.axis(R))
-        write(Y, D, 10 + 6 * k, law(kind, mu, P, (u_N + lift, u_i[1], u_i[2]), axis))
+        write(out, 10 + 6 * k, law(kind, mu, P, (u_N + lift, u_i[1], u_i[2]), axis))
         v = vec.matvec(T1, vec.sub(point_velocity(R1, w_all, u_all, rho1), V))
-        write(Y, D, 13 + 6 * k, along_rows(kind, P, z, v))
+        write(out, 13 + 6 * k, along_rows(kind, P, z, v))
         if members.bound[k] == 1:
             half = vec.axpy(share * (1.0 if turns else 0.5), z, P)
             at_apex = kind != STUCK or value(half[0]) <= AT_APEX * value(P[0])
             edge = half[0] if at_apex else edge_of_cone(mu, half)
-    write(Y, D, 10 + 6 * len(members.kind), (edge,))
+    write(out, 10 + 6 * len(members.kind), (edge,))
     u1 = (u1[0] + share * du[0], u1[1] + share * du[1])
-    finish(Y, D, after, (x1, Q1, vec.axpy(share, dw, w1), u1))
+    finish(out, (x1, Q1, vec.axpy(share, dw, w1), u1))
     return error
 
 
@@ -302,7 +311,7 @@ def both_ends(C, i, start, end, t, h, G):
 
 
 @hot
-def jump(system, members, X, E, s, Y, D, after, G, V):
+def jump(system, members, X, E, s, out, V):
     """An impact at s (11,), at the impulses in X: writes xi_1 and what is zero, three numbers a
     contact and then the energy that it gives, the state after it, and V (k, 6): the velocities of
     the contacts before and after it.
@@ -312,13 +321,13 @@ def jump(system, members, X, E, s, Y, D, after, G, V):
     t, share = read(X, E, START), read(X, E, SHARE)
     w1, u1 = w, u
     for k in range(count):
-        _, n, rho = touch(C, members.contact[k], x, Q, t, G)
+        _, n, rho = touch(C, members.contact[k], x, Q, t, out.G)
         F = vec.transposed_matvec(vec.frame(n), three(X, E, UNKNOWN + 6 * k))
         w1, u1 = push(varied, R, w1, u1, F, rho)
     energy = 0.0 * t
     for k in range(count):
         i, kind = members.contact[k], members.kind[k]
-        _, n, rho = touch(C, i, x, Q, t, G)
+        _, n, rho = touch(C, i, x, Q, t, out.G)
         T, W = vec.frame(n), world.velocity(C, i)
         P, kept = three(X, E, UNKNOWN + 6 * k), three(X, E, UNKNOWN + 6 * k + 3)
         before = vec.matvec(T, vec.sub(point_velocity(R, w, u, rho), W))
@@ -333,18 +342,18 @@ def jump(system, members, X, E, s, Y, D, after, G, V):
         zero = law(kind, mu, part_of_it, (after_it[0] + back, after_it[1], after_it[2]), axis)
         if members.bound[k] == 1:
             zero = (part_of_it[0] - e * kept[0], zero[1], zero[2])
-        write(Y, D, 10 + 3 * k, zero)
+        write(out, 10 + 3 * k, zero)
         energy = energy + 0.5 * vec.dot(P, vec.add(before, after_it))
-    write(Y, D, 10 + 3 * count, (energy,))
-    finish(Y, D, after, (x, Q, w1, u1))
+    write(out, 10 + 3 * count, (energy,))
+    finish(out, (x, Q, w1, u1))
     return 0.0
 
 
 @hot
-def close(system, i, X, E, s, Y, D, G):
+def close(system, i, X, E, s, out):
     """The gap of contact i at s (11,) and the rate of its normal: Y[0] and its derivatives."""
     _, _, (x, Q, _, _) = read_inputs(system, X, E, s)
-    write(Y, D, 0, (touch(system.contacts, i, x, Q, read(X, E, START), G)[0],))
+    write(out, 0, (touch(system.contacts, i, x, Q, read(X, E, START), out.G)[0],))
     return 0.0
 
 
@@ -360,13 +369,13 @@ collide = specialize(
 
 
 @hot
-def collision(system, i, X, E, s, Y, D, G):
+def collision(system, i, X, E, s, out):
     """The impulse of contact i by Stronge's law in an impact at s (11,): Y[:3] and its
     derivatives; whether there is one.
     """
     varied, _, (x, Q, w, u) = read_inputs(system, X, E, s)
     C, R, m = system.contacts, dual_attitude.matrix(Q), PARAMETERS
-    _, n, rho = touch(C, i, x, Q, read(X, E, START), G)
+    _, n, rho = touch(C, i, x, Q, read(X, E, START), out.G)
     T, zero = vec.frame(n), 0.0 * u[0]
     still, rest = (zero, zero, zero), (zero, zero)
     a = push(varied, R, still, rest, T[0], rho)
@@ -382,5 +391,5 @@ def collision(system, i, X, E, s, Y, D, G):
     mu, e = world.law(C, i)
     mu = mu + read(X, E, m + 10) if mu > 0.0 else zero
     P, found = collide(W, before, mu, e + read(X, E, m + 11))
-    write(Y, D, 0, vec.add(P, (zero, zero, zero)))
+    write(out, 0, vec.add(P, (zero, zero, zero)))
     return found

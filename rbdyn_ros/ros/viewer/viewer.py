@@ -49,6 +49,7 @@ class Viewer(Node):
         self._timer = self.create_timer(EAGER, self._watch, clock=steady)
         library("viser", "view", "the live view")
         from rbdyn_ros.view.page import Page
+        from rbdyn_ros.view.server import keep_for_good
 
         try:
             self.page = Page(self.source, values)
@@ -64,6 +65,7 @@ class Viewer(Node):
             )
         if values["open_browser"]:
             self.page.open_browser()
+        keep_for_good()
 
     def close(self) -> None:
         """End the page."""
