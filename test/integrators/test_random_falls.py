@@ -116,6 +116,7 @@ def test_a_sample_of_random_falls_lands():
         assert not outcome.reason, (k, outcome)
         assert outcome.gain < 50.0 * fall.h**2, (k, outcome)
         assert outcome.excess < 1e-3 and outcome.pull < 1e-9, (k, outcome)
+        assert outcome.overlap < 1e-9, (k, outcome)
 
 
 @pytest.mark.parametrize("number", [28, 89])

@@ -10,7 +10,7 @@ slowly.
 mu from 0 to 1.5, e_n from 0 to 1, steps of 1 to 20 ms, whole and split; a cart in five is fixed.
 Printed are the faults with their reasons, the largest gain of energy in a step, how far a contact
 force lies outside of its cones at both ends of a step (steps in which a curved obstacle is met are
-left out), and how far one pulls.
+left out), how far one pulls, and how deep something overlaps at the end of a step that splits.
 `test/integrators/test_random_falls.py` runs a small sample of the same.
 """
 
@@ -33,7 +33,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     upright,
 )
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import trouble
-from rbdyn_ros.types import Contacts
+from rbdyn_ros.types import Contacts, State
 
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)  # [s]
 
@@ -58,6 +58,7 @@ class Outcome(NamedTuple):
     excess: float  # [N] how far a mean contact force lies outside of the cones of both ends
     pull: float  # [N] largest pulling force of a contact, seen from both ends
     balance: float  # [J] energy at the end, less that at the start and the work of the contacts
+    overlap: float  # [m] deepest overlap at the end of a step that splits
 
 
 def draw(rng, fixed_share: float = 0.2) -> Fall:
@@ -161,7 +162,7 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
     state.v[:] = fall.v
     state.v[:2] *= system.cart_free
     start = energy = quantities(system, state.q, state.v)[0]
-    gain, excess, pull = 0.0, 0.0, 0.0
+    gain, excess, pull, overlap = 0.0, 0.0, 0.0, 0.0
     memory = options.contact
     for k in range(round(seconds / fall.h)):
         q = state.q.copy()
@@ -170,8 +171,12 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
         )[0]
         if done < 1:
             balance = abs(energy - start - memory.work[0])
-            return Outcome(trouble(memory) or "no reason", k * fall.h, gain, excess, pull, balance)
+            why = trouble(memory) or "no reason"
+            return Outcome(why, k * fall.h, gain, excess, pull, balance, overlap)
         before, energy = energy, quantities(system, state.q, state.v)[0]
+        if fall.split:
+            now = State(0.0, state.q, state.v)
+            overlap = max(overlap, -min(world.gaps(contacts, now, (k + 1) * fall.h).values()))
         velocities = [world.velocity(contacts, i) for i in range(world.count(contacts))]
         moving = sum(force @ velocity for force, velocity in zip(memory.force, velocities))
         if contacts.impact_law != NEWTON:
@@ -186,7 +191,8 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
                 rubs = 0.0  # the frame of an impact within the step is not known
             excess = max(excess, rubs)
             pull = max(pull, min(-axes[0] @ memory.force[i] for axes in frames))
-    return Outcome("", seconds, gain, excess, pull, abs(energy - start - memory.work[0]))
+    balance = abs(energy - start - memory.work[0])
+    return Outcome("", seconds, gain, excess, pull, balance, overlap)
 
 
 def main() -> None:
@@ -224,7 +230,7 @@ def main() -> None:
             f"  {1e3 * h:g} ms, {kind}: {len(values)} falls, largest gain in a step "
             f"{max(values):.1e} J"
         )
-    for name in ("gain", "excess", "pull", "balance"):
+    for name in ("gain", "excess", "pull", "balance", "overlap"):
         values = np.sort([getattr(o, name) for o in outcomes])
         print(
             f"{name}: largest {values[-1]:.3g}, second {values[-2]:.3g}, median "
