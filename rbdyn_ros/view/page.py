@@ -31,10 +31,11 @@ from rbdyn_ros.view.drawing import Drawing, Look, Spring
 from rbdyn_ros.view.panel import Panel
 from rbdyn_ros.view.plots import Plots
 from rbdyn_ros.view.scene import REFUSED, ZERO, Control, SceneState, Source
-from rbdyn_ros.view.server import Writer, start
+from rbdyn_ros.view.server import Writer, give_memory_back, start
 from rbdyn_ros.view.toolbar import Toolbar
 
 PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next
+MEMORY_PERIOD = 60.0  # [s]
 FAREWELL_TIME = 0.3  # [s] once viser is stopped it sends no more
 FAREWELL = "Start it again as before; this page then connects by itself."
 CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
@@ -54,10 +55,14 @@ class Grab(NamedTuple):
 
 
 class Part:
-    """What is written less often than the scene: at most once in `period` [s]."""
+    """What is done less often than the scene is drawn: at most once in `period` [s], `first`
+    [s] from now on.
+    """
 
-    def __init__(self, period: float, write: Callable[[SceneState | None], None]):
-        self._period, self._write, self._due = period, write, 0.0
+    def __init__(
+        self, period: float, write: Callable[[SceneState | None], Any], first: float = 0.0
+    ):
+        self._period, self._write, self._due = period, write, time.monotonic() + first
 
     def write_if_due(self, state: SceneState | None) -> None:
         """Write, if the time has come."""
@@ -91,6 +96,7 @@ class Page:
             Part(PLOT_PERIOD, lambda state: self._draw_plots()),
             Part(WORD_PERIOD, self._toolbar.draw),
             Part(PANEL_PERIOD, lambda state: self._panel.refresh()),
+            Part(MEMORY_PERIOD, lambda state: give_memory_back(), MEMORY_PERIOD),
         )
 
     def begin(self) -> None:
