@@ -3,11 +3,13 @@ survive a place that fails.
 """
 
 import errno
+import json
 import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,24 +50,32 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def write_or_rescue(path: str | Path, write: Callable[[Path], object]) -> tuple[Path, str]:
-    """Let `write(draft)` make the file `path`; (where it is, "" or a sentence that says why it is
-    elsewhere).
+def json_text(content: object, indent: int = 1) -> str:
+    """The text of a JSON file."""
+    return json.dumps(content, indent=indent) + "\n"
+
+
+def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> tuple[Path, str]:
+    """Let `write(draft)` make the file `path`, or write a text as UTF-8; (where it is, "" or a
+    sentence that says why it is elsewhere).
 
     Elsewhere is a new folder below the system's folder for temporary files. OSError, that of
     `path`, if that fails too.
     """
     path = Path(path)
+    make = (
+        partial(Path.write_text, data=write, encoding="utf-8") if isinstance(write, str) else write
+    )
     try:
         with replacing(path) as draft:
-            write(draft)
+            make(draft)
         return path, ""
     except OSError as error:
         first = error
     try:
         rescued = Path(tempfile.mkdtemp(prefix="rbdyn_ros_")) / (path.name or "result")
         with replacing(rescued) as draft:
-            write(draft)
+            make(draft)
     except OSError:
         raise first from None
     return rescued, f"cannot write {path}: {first.strerror}; it is in {rescued}"

@@ -1,5 +1,6 @@
 """Libraries that only some jobs want, and that an installation from ROS 2 packages alone lacks."""
 
+import os
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -22,6 +23,15 @@ def library(name: str, extra: str, job: str):
             f"{job} needs {error.name}, which is not installed: run ./testbed setup, "
             f"or without it pip install 'rbdyn_ros[{extra}]'"
         ) from None
+
+
+def stay_local(own_domain: bool = False) -> None:
+    """Keep the nodes of this machine apart from those of others, and, in a domain of its own, from
+    all others; what the user has set stays.
+    """
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    if own_domain:
+        os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
 
 
 def no_ros(way_out: str) -> str:

@@ -57,6 +57,15 @@ def spec(
     return Parameter(name, None, unit, description, **bound, **more)
 
 
+def setting(
+    name: str, default: Any, unit: str = "", description: str = "", **more: Any
+) -> Parameter:
+    """Return a parameter that is no field of a record: a setting of a measure, an option of a
+    command. Its kind follows from the default; `more` is as of `spec`.
+    """
+    return _declare(type(default), spec(description, unit, name, **more), default)
+
+
 def table(record: type, prefix: str = "") -> tuple[Parameter, ...]:
     """Return the parameters of a record's annotated fields; a field's name follows `prefix` where
     it has no other.

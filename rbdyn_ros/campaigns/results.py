@@ -2,7 +2,6 @@
 sample; a summary in words.
 """
 
-import json
 import math
 from collections import Counter
 from pathlib import Path
@@ -14,6 +13,7 @@ from rbdyn_ros.campaigns.plan import Plan
 from rbdyn_ros.campaigns.samples import numbers
 from rbdyn_ros.campaigns.store import Store
 from rbdyn_ros.campaigns.trial import FAILED, WORDS
+from rbdyn_ros.files import json_text
 from rbdyn_ros.types import Array
 
 ENDS = (*WORDS.values(), FAILED)  # how a sample ends
@@ -99,7 +99,7 @@ def write(results: Results, path: Path, provenance: dict[str, Any] | None = None
         "reasons": dict(results.reasons.most_common(20)),
         "provenance": provenance or {},
     }
-    path.write_text(json.dumps(told, indent=1) + "\n")
+    path.write_text(json_text(told))
 
 
 def _laws(plan: Plan) -> dict:

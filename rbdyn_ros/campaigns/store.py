@@ -18,7 +18,7 @@ import numpy as np
 from rbdyn_ros.campaigns.plan import Plan
 from rbdyn_ros.control import select
 from rbdyn_ros.control.provenance import differences, identity
-from rbdyn_ros.files import make_folder, write_whole
+from rbdyn_ros.files import json_text, make_folder, write_whole
 from rbdyn_ros.optional import library
 from rbdyn_ros.types import Array
 
@@ -115,7 +115,7 @@ class Store:
         make_folder(self.folder)
         (self.folder / PARTS).mkdir(exist_ok=True)
         told = {**self.heading, LAWS: self.laws, SITTINGS: self.sittings}
-        write_whole(heading, json.dumps(told, indent=1).encode() + b"\n")
+        write_whole(heading, json_text(told))
         return anew
 
     def missing(self) -> tuple[list[int], list[str]]:

@@ -1,17 +1,28 @@
 """The frequency response of a loop as it is, and its margins."""
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rbdyn_ros.files import try_file
+from rbdyn_ros.files import json_text, try_file
 from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import add_options, number, output_file, voice, write_files
+from rbdyn_ros.parameters.command_line import (
+    FILES,
+    SEED,
+    SET,
+    WAITING,
+    add_options,
+    band,
+    number,
+    output_file,
+    overrides,
+    voice,
+    write_files,
+)
 from rbdyn_ros.parameters.controller import Excitation
-from rbdyn_ros.parameters.yaml_file import assignment, offline_values, read_files
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.parameters.yaml_file import read_files
+from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
     from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
@@ -31,17 +42,10 @@ EXAMPLES = f"""\
 """
 _say = voice(COMMAND)
 DONE, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
-AMPLITUDE = Parameter(
-    "--amplitude", 0.2, "N", "the excitation, times sqrt 2 its effective value", low=0.0,
-    low_open=True,
-)  # fmt: skip
-ERROR = Parameter(
-    "--amplitude", 0.0002, "m or rad", "the error, times sqrt 2 its effective value", low=0.0,
-    high=0.05, low_open=True,
-)  # fmt: skip
-PERIODS = Parameter("--periods", 2, "", "periods that count", kind="int", low=1, high=1000)
-SEED = Parameter("--seed", 0, "", "of the phases", kind="int", low=0)
-WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
+# of the excitation or of the error, times sqrt 2 its effective value
+AMPLITUDE = setting("--amplitude", 0.2, "N", above=0.0)
+ERROR = setting("--amplitude", 0.0002, "m or rad", above=0.0, high=0.05)
+PERIODS = setting("--periods", 2, low=1, high=1000)
 BAND = "0.1,20"
 SUFFIXES, PICTURES = (".csv", ".npz"), (".png", ".svg", ".pdf")
 
@@ -104,12 +108,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "with RECORDING or --over-ros: the law whose theory is shown beside it.",
         ),
         *OVER_ROS,
-        (
-            "--params-file",
-            "F ...",
-            "Read parameters from this ROS YAML file; may be repeated, later files take effect.",
-        ),
-        ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated."),
+        FILES,
+        SET,
         (
             "--band",
             "LOW,HIGH",
@@ -165,7 +165,7 @@ class _Failed(Exception):
 
 def _job(arguments: argparse.Namespace) -> Job:
     """What is asked for. ValueError; OSError."""
-    from rbdyn_ros.control import options, select
+    from rbdyn_ros.control import select
     from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.identification import excitation
 
@@ -189,12 +189,7 @@ def _job(arguments: argparse.Namespace) -> Job:
         output_file("--picture", arguments.picture, PICTURES)
     name = arguments.controller or "lqr"
     module = select.load(name)
-    values = offline_values(
-        arguments.params_file,
-        [assignment(text) for text in arguments.set],
-        closed_loop_table.parameters_of(name, module),
-        options.from_files(name, module, arguments.params_file),
-    )
+    values = closed_loop_table.values(name, module, arguments.params_file, overrides(arguments))
     is_here = not arguments.recordings and not arguments.over_ros
     loop = (
         closed_loop_table.closed(name, module, values) if is_here or arguments.controller else None
@@ -214,7 +209,7 @@ def _excitation(arguments: argparse.Namespace) -> Excitation:
     names = {f"excitation.{name}": name for name in Excitation._fields}
     given = Excitation(**{names[name]: found[name][0] for name in found if name in names})
     if arguments.band:
-        low, high = _band(arguments.band)
+        low, high = band(arguments.band, BAND)
         given = given._replace(low=low, high=high)
     if arguments.at == "measurement":  # excitation.amplitude is a force
         given = given._replace(amplitude=number(ERROR, arguments.amplitude or str(ERROR.default)))
@@ -223,16 +218,6 @@ def _excitation(arguments: argparse.Namespace) -> Excitation:
     elif not arguments.recordings:
         given = given._replace(amplitude=given.amplitude or AMPLITUDE.default)
     return given._replace(seed=number(SEED, arguments.seed)) if arguments.seed else given
-
-
-def _band(text: str) -> tuple[float, float]:
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        raise ValueError(
-            f"--band is {text}; it must be LOW,HIGH in hertz, such as {BAND}"
-        ) from None
-    return low, high
 
 
 def _simulate(job: Job) -> "Measured":
@@ -329,9 +314,7 @@ def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
     if arguments.json:
         found = {"controller": measured.name, "period": measured.period, "at": arguments.at}
         found["margins"] = response_report.finite(figures)
-        writers[arguments.json] = lambda draft: draft.write_text(
-            json.dumps(found, indent=1) + "\n"
-        )
+        writers[arguments.json] = json_text(found)
     if arguments.picture:
         drawn = picture.draw(measured)
         form = Path(arguments.picture).suffix[1:].lower()

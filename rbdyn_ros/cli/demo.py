@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import os
 import socket
 import sys
 from collections.abc import Iterable
@@ -11,9 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros.files import make_folder, write_or_rescue
-from rbdyn_ros.optional import no_ros
+from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.command_line import (
+    SEED,
+    TILT,
+    add_options,
+    cannot_write,
     fresh_folder,
     number,
     parameter_files,
@@ -21,7 +24,7 @@ from rbdyn_ros.parameters.command_line import (
     voice,
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:
     from rbdyn_ros.tools.node_processes import NodeProcesses
@@ -37,11 +40,9 @@ EXAMPLES = f"""\
 """
 _say = voice(COMMAND)
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
-DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
-TILT = Parameter("--tilt", 10.0, "degrees", "", low=0.0, high=180.0)
-SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
+DURATION = setting("--duration", 20.0, "s", above=0.0)
 HOST, VIEW_PORT, VIEW_PORTS = "127.0.0.1", 8080, 100  # the first port that is tried, and how many
-FACTOR = Parameter("--real-time-factor", 1.0, "", "", low=0.0)
+FACTOR = setting("--real-time-factor", 1.0, low=0.0)
 
 
 class Plan(NamedTuple):
@@ -80,61 +81,62 @@ class Plan(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `plan`."""
-    option = parser.add_argument
-    option("--duration", metavar="T", default="20", help="Simulate T seconds (default: 20).")
-    option(
-        "--tilt",
-        metavar="DEGREES",
-        help="Release the rod at this tilt (default: 10, or that of the scenario).",
+    add_options(
+        parser,
+        ("--duration", "T", "Simulate T seconds (default: 20).", "20"),
+        (
+            "--tilt",
+            "DEGREES",
+            "Release the rod at this tilt (default: 10, or that of the scenario).",
+        ),
     )
-    option(
+    parser.add_argument(
         "--processes",
         type=int,
         choices=(1, 2),
         default=1,
         help="Run simulator and controller in one process or in two (default: 1).",
     )
-    option(
-        "--seed",
-        metavar="N",
-        default="0",
-        help="Choose the direction of the fall, the pushes and the random numbers "
-        "of faults by this seed (default: 0).",
+    add_options(
+        parser,
+        (
+            "--seed",
+            "N",
+            "Choose the direction of the fall, the pushes and the random numbers "
+            "of faults by this seed (default: 0).",
+            "0",
+        ),
+        (
+            "--real-time-factor",
+            "F",
+            "Simulate F seconds per second; 0 runs as fast as possible, in lockstep.",
+        ),
+        (
+            "--controller",
+            "NAME",
+            "Use this control law, by name or path/to/law.py (default: lqr, or "
+            "that of the scenario); rest applies no force.",
+        ),
+        ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
     )
-    option(
-        "--real-time-factor",
-        metavar="F",
-        help="Simulate F seconds per second; 0 runs as fast as possible, in lockstep.",
-    )
-    option(
-        "--controller",
-        metavar="NAME",
-        help="Use this control law, by name or path/to/law.py (default: lqr, or "
-        "that of the scenario); rest applies no force.",
-    )
-    option(
-        "--scenario",
-        metavar="NAME",
-        help="Start as in this file of config/scenarios, named without .yaml.",
-    )
-    option(
+    parser.add_argument(
         "--no-view",
         dest="view",
         action="store_false",
         help="Serve no live view in the browser.",
     )
-    option(
-        "--params-file",
-        metavar="F",
-        action="append",
-        default=[],
-        help="Override all these parameters by this ROS YAML file; may be repeated.",
-    )
-    option(
-        "--out",
-        metavar="DIR",
-        help="Write the results to this folder, which must be new or empty "
-        "(default: demo_<time>).",
+    add_options(
+        parser,
+        (
+            "--params-file",
+            "F ...",
+            "Override all these parameters by this ROS YAML file; may be repeated.",
+        ),
+        (
+            "--out",
+            "DIR",
+            "Write the results to this folder, which must be new or empty (default: demo_<time>).",
+        ),
     )
 
 
@@ -145,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     if missing := no_ros("start it as ./testbed demo"):
         return _say(missing, NO_ROS)
     # two demos in one network do not meet
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    stay_local()
     try:
         planned = plan(arguments)
     except ValueError as error:
@@ -154,11 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
         make_folder(planned.out)
         return _run_with_display(planned)
     except OSError as error:
-        return _say(
-            f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or "
-            "choose another --out",
-            CANNOT_WRITE,
-        )
+        return _say(cannot_write(error, planned.out), CANNOT_WRITE)
 
 
 def plan(arguments: argparse.Namespace) -> Plan:

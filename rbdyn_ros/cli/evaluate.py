@@ -1,7 +1,6 @@
 """How good a control law is: the suite of rows, a table, JSON and an HTML report."""
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -9,9 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import add_options, number, parameter_files, voice
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.optional import no_ros, stay_local
+from rbdyn_ros.parameters.command_line import (
+    WAITING,
+    add_options,
+    cannot_write,
+    count_jobs,
+    number,
+    parameter_files,
+    voice,
+)
+from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:
     from rbdyn_ros.evaluation.bench import ControllerUnderTest
@@ -28,9 +35,7 @@ EXAMPLES = f"""\
 """
 _say = voice(COMMAND)
 HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
-JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
-COMMAND_TIMEOUT = Parameter("--patience", 2.0, "s", "", low=0.0, low_open=True)
-WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
+COMMAND_TIMEOUT = setting("--patience", 2.0, "s", above=0.0)
 
 
 class Plan(NamedTuple):
@@ -128,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         if missing := no_ros("start it as ./testbed exec ..."):
             return _say(missing, NO_ROS)
         # two evaluations in one network do not meet
-        os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        stay_local()
     from rbdyn_ros.evaluation.metric import CannotGoOn
 
     try:
@@ -138,19 +143,16 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
         advice = "make room, or choose another --out; --resume goes on with what has been measured"
-        return _say(
-            f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}",
-            CANNOT_WRITE,
-        )
+        return _say(cannot_write(error, arguments.out, advice), CANNOT_WRITE)
 
 
 def plan(arguments: argparse.Namespace) -> Plan:
     """The evaluation that the arguments ask for; ValueError with one sentence for what does not
     fit.
     """
-    jobs, call_timeout, waiting = (
-        number(p, getattr(arguments, p.name[2:])) for p in (JOBS, COMMAND_TIMEOUT, WAITING)
-    )
+    jobs = count_jobs(arguments.jobs)
+    call_timeout = number(COMMAND_TIMEOUT, arguments.patience)
+    waiting = number(WAITING, arguments.waiting)
     parameter_files(arguments.params_file)
     from rbdyn_ros.evaluation.controller_under_test import external_controller, local_controller
     from rbdyn_ros.evaluation.suite import read
@@ -183,7 +185,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
         else None
     )
     return Plan(
-        *(suite, law, jobs or os.cpu_count() or 1, out),
+        *(suite, law, jobs, out),
         *(arguments.resume, arguments.quick, rows, ros, entry),
     )
 

@@ -11,7 +11,7 @@ from textwrap import shorten
 
 from rbdyn_ros import console
 from rbdyn_ros.files import make_folder, write_or_rescue
-from rbdyn_ros.parameters.command_line import add_options, voice
+from rbdyn_ros.parameters.command_line import add_options, cannot_write, voice
 from rbdyn_ros.parameters.tables import nearest
 
 COMMAND = "python -m rbdyn_ros experiment"
@@ -84,11 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise KeyboardInterrupt from error
         return _say(str(error), BAD_INPUT)
     except OSError as error:
-        return _say(
-            f"cannot write {error.filename or arguments.out}: {error.strerror}; make room, or "
-            "choose another --out",
-            BAD_INPUT,
-        )
+        return _say(cannot_write(error, arguments.out), BAD_INPUT)
 
 
 def _list() -> int:

@@ -1,16 +1,14 @@
 """Malformed frames at the wire, and at a bridge that runs."""
 
 import argparse
-import json
-import os
 import sys
 import tempfile
 from pathlib import Path
 
-from rbdyn_ros.files import try_file, write_or_rescue
-from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import add_options, number, voice
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.files import json_text, try_file, write_or_rescue
+from rbdyn_ros.optional import no_ros, stay_local
+from rbdyn_ros.parameters.command_line import SEED, add_options, number, voice
+from rbdyn_ros.schema import setting
 
 COMMAND = "python -m rbdyn_ros fuzz"
 HELP = "Send malformed frames to the wire code and to a bridge."
@@ -21,9 +19,8 @@ EXAMPLES = f"""\
 """
 _say = voice(COMMAND)
 PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
-FRAMES = Parameter("--frames", 100_000, "", "", kind="int", low=0)
-BRIDGE = Parameter("--bridge", 20_000, "", "", kind="int", low=0)
-SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
+FRAMES = setting("--frames", 100_000, low=0)
+BRIDGE = setting("--bridge", 20_000, low=0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,8 +72,8 @@ def _fuzz(frames: int, bridge: int, seed: int, file: Path | None) -> int:
     passed = all(part["passed"] for part in found.values())
     print("passed" if passed else "FAILED", flush=True)
     if file:
-        text = json.dumps({"passed": passed, "seed": seed, **found}, indent=1) + "\n"
-        _, elsewhere = write_or_rescue(file, lambda draft: draft.write_text(text))
+        text = json_text({"passed": passed, "seed": seed, **found})
+        _, elsewhere = write_or_rescue(file, text)
         if elsewhere:
             return _say(elsewhere, CANNOT_WRITE)
     return PASSED if passed else FAILED
@@ -99,8 +96,7 @@ def _at_a_bridge(number: int, seed: int) -> dict:
     from rbdyn_ros.tools.fuzz import FuzzedBridge
     from rbdyn_ros.tools.soak_watch import Over
 
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))  # not where others are
+    stay_local(own_domain=True)
     with tempfile.TemporaryDirectory() as folder:
         bridge = FuzzedBridge(Path(folder))
         try:

@@ -3,12 +3,11 @@ JSON.
 """
 
 import argparse
-import json
 from types import ModuleType
 from typing import Any
 
-from rbdyn_ros.files import try_file, write_or_rescue
-from rbdyn_ros.parameters.command_line import voice
+from rbdyn_ros.files import json_text, try_file, write_or_rescue
+from rbdyn_ros.parameters.command_line import add_options, voice
 
 COMMAND = "python -m rbdyn_ros gains"
 HELP = "Design a linear control law; write its gains, also as C code."
@@ -39,13 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="lqr",
         help="Design this law: lqr, pd or policy (default: lqr).",
     )
-    parser.add_argument(
-        "--params-file",
-        metavar="F",
-        action="append",
-        default=[],
-        help="Read plant and weights from this ROS YAML file; may be repeated, the "
-        "last one takes effect.",
+    add_options(
+        parser,
+        (
+            "--params-file",
+            "F ...",
+            "Read plant and weights from this ROS YAML file; may be repeated, the "
+            "last one takes effect.",
+        ),
     )
     parser.add_argument(
         "--format",
@@ -53,9 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="Write this format (default: text).",
     )
-    parser.add_argument(
-        "--out", metavar="FILE", help="Write to this file instead of the terminal."
-    )
+    add_options(parser, ("--out", "FILE", "Write to this file instead of the terminal."))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -75,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.out:
             print(text, end="")
             return DONE
-        _, elsewhere = write_or_rescue(arguments.out, lambda draft: draft.write_text(text))
+        _, elsewhere = write_or_rescue(arguments.out, text)
     except OSError as error:
         return _say(f"{error.filename or arguments.out}: {error.strerror}", BAD_INPUT)
     except ValueError as error:
@@ -125,18 +123,13 @@ def _text(name: str, options, gains: list) -> str:
 
 
 def _json(name: str, options, gains: list) -> str:
-    return (
-        json.dumps(
-            {
-                "law": name,
-                "gains": gains,
-                "force_limit": options.force_limit,
-                "period": options.period,
-            },
-            indent=2,
-        )
-        + "\n"
-    )
+    found = {
+        "law": name,
+        "gains": gains,
+        "force_limit": options.force_limit,
+        "period": options.period,
+    }
+    return json_text(found, 2)
 
 
 def _header(name: str, options, gains: list) -> str:
@@ -179,7 +172,7 @@ def _policy_json(name: str, options, network) -> str:
         "force": network.force,
         "force_limit": options.force_limit,
     }
-    return json.dumps(found, indent=2) + "\n"
+    return json_text(found, 2)
 
 
 def _policy_header(name: str, options, network) -> str:

@@ -1,9 +1,7 @@
 """Test a controller board against the simulator in real time."""
 
 import argparse
-import json
 import math
-import os
 import shutil
 import sys
 import tempfile
@@ -11,13 +9,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from rbdyn_ros.files import try_file, write_or_rescue
-from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import add_options, number, parameter_files, scenario, voice
+from rbdyn_ros.files import json_text, try_file, write_or_rescue
+from rbdyn_ros.optional import no_ros, stay_local
+from rbdyn_ros.parameters.command_line import (
+    add_options,
+    cannot_write,
+    number,
+    parameter_files,
+    scenario,
+    voice,
+)
 from rbdyn_ros.parameters.nodes import HIL
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.parameters.yaml_file import read_files
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
 from rbdyn_ros.wire.session import read_key
 
@@ -46,7 +51,7 @@ firmware and not of a busy machine.
 _say = voice(COMMAND)
 STOOD, FELL, BAD_INPUT, MISSING, CANNOT_WRITE = 0, 1, 2, 3, 4
 CORES = ("m4f", "m7")
-DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
+DURATION = setting("--duration", 20.0, "s", above=0.0)
 ROWS = (
     (
         "frames from the board",
@@ -124,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     if missing := no_ros("start it in `./testbed exec bash`"):
         return _say(missing, MISSING)
     # two trials in one network do not meet
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    stay_local()
     try:
         duration, files = number(DURATION, arguments.duration), _files(arguments)
         words, declared = _words(arguments, files), _declared(files)
@@ -137,9 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
     except CannotEmulate as error:
         return _say(str(error), MISSING)
     except OSError as error:
-        return _say(
-            f"cannot write {error.filename or arguments.json}: {error.strerror}", CANNOT_WRITE
-        )
+        return _say(cannot_write(error, arguments.json, ""), CANNOT_WRITE)
 
 
 def _files(arguments: argparse.Namespace) -> list[Path]:
@@ -223,15 +226,9 @@ def _run_trial(
     print(f"{'the plant':22} {trial.plant.summary()}")
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
     if arguments.json:
-        text = (
-            json.dumps(
-                {"stood": judged.stood, "verdict": judged.sentence, "plant": trial.plant.report()}
-                | _finite(trial.figures),
-                indent=2,
-            )
-            + "\n"
-        )
-        _, elsewhere = write_or_rescue(arguments.json, lambda draft: draft.write_text(text))
+        found = {"stood": judged.stood, "verdict": judged.sentence, "plant": trial.plant.report()}
+        text = json_text(found | _finite(trial.figures), 2)
+        _, elsewhere = write_or_rescue(arguments.json, text)
         if elsewhere:
             return _say(elsewhere, CANNOT_WRITE)
     return STOOD if judged.stood else FELL

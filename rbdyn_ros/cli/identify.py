@@ -1,18 +1,26 @@
 """From recorded motions to the parameters of the plant."""
 
 import argparse
-import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from rbdyn_ros.files import try_file
+from rbdyn_ros.files import json_text, try_file
 from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import add_options, number, output_file, voice, write_files
-from rbdyn_ros.parameters.yaml_file import assignment, offline_values
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.parameters.command_line import (
+    SET,
+    WAITING,
+    add_options,
+    band,
+    number,
+    output_file,
+    overrides,
+    voice,
+    write_files,
+)
+from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
     from rbdyn_ros.identification.excitation_file import Plan
@@ -30,11 +38,10 @@ EXAMPLES = f"""\
 """
 _say = voice(COMMAND)
 DONE, NOT_FITTED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
-WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
-DURATION = Parameter("--duration", 60.0, "s", "of the record to come", low=1.0, high=1e5)
+DURATION = setting("--duration", 60.0, "s", low=1.0, high=1e5)  # of the record to come
 BAND, AXES = "0.1,5", ("x", "y")
 PAGES, TABLES = (".html",), (".npz",)
-SEGMENT = Parameter("--segment", 1.0, "s", "of a segment", low=0.1, high=10.0)
+SEGMENT = setting("--segment", 1.0, "s", low=0.1, high=10.0)
 
 LIVE = (
     (
@@ -70,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "F ...",
             "Read what is known, and where to begin, from this ROS YAML file; may be repeated.",
         ),
-        ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated."),
+        SET,
         (
             "--fit",
             "NAMES",
@@ -136,9 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
             number(SEGMENT, arguments.segment) if arguments.segment else None,
             number(DURATION, arguments.duration),
         )
-        values = offline_values(
-            arguments.params_file, [assignment(text) for text in arguments.set]
-        )
+        values = offline_values(arguments.params_file, overrides(arguments))
         law = select.load(arguments.controller)
         number(WAITING, arguments.waiting)
         plan = _plan(arguments, law, duration) if arguments.design or arguments.live else None
@@ -161,14 +166,14 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         system = spherical_pendulum.build(plant_params(values))
         found = _fit(pieces, system, names, segment, arguments.robust) if pieces else None
-        writers = _writers(arguments, found, system, notes) if found else {}
+        texts = _texts(arguments, found, system, notes) if found else {}
         if plan and arguments.design:
-            writers[arguments.design] = _design(plan, names, found, system)
+            texts[arguments.design] = _design(plan, names, found, system)
     except plant_fit.NotFitted as error:
         return _say(str(error), NOT_FITTED)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
-    return write_files(writers, _say, CANNOT_WRITE)
+    return write_files(texts, _say, CANNOT_WRITE)
 
 
 def _fit(
@@ -188,41 +193,27 @@ def _fit(
 
 def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) -> "Plan":
     """What is to be designed, for the loop of the law `module`. ValueError; OSError."""
-    from rbdyn_ros.control import options
     from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.identification.excitation_file import Plan
 
-    try:
-        low, high = map(float, arguments.band.split(","))
-    except ValueError:
-        raise ValueError(
-            f"--band is {arguments.band}; it must be LOW,HIGH in hertz, such as {BAND}"
-        ) from None
+    excited = band(arguments.band, BAND)
     if arguments.axis not in AXES:
         raise ValueError(f"--axis is {arguments.axis}; it must be x or y, one of them a record")
     name = arguments.controller
-    values = offline_values(
-        arguments.params_file,
-        [assignment(text) for text in arguments.set],
-        closed_loop_table.parameters_of(name, module),
-        options.from_files(name, module, arguments.params_file),
-    )
+    values = closed_loop_table.values(name, module, arguments.params_file, overrides(arguments))
     loop = closed_loop_table.closed(name, module, values)
-    return Plan(loop, values, (low, high), duration, arguments.axis)
+    return Plan(loop, values, excited, duration, arguments.axis)
 
 
-def _design(
-    plan: "Plan", names: tuple[str, ...], found: "Fit | None", system: "System"
-) -> Callable[[Path], object]:
-    """Design, print, and return what writes the file. ValueError."""
+def _design(plan: "Plan", names: tuple[str, ...], found: "Fit | None", system: "System") -> str:
+    """Design, print, and return the text of the file. ValueError."""
     from rbdyn_ros.identification import excitation_file
     from rbdyn_ros.progress import notice
 
     with notice("designing: some runs of the loop ..."):
         designed = excitation_file.follow(plan, names, found, system)
     print(excitation_file.table(plan, designed))
-    text = excitation_file.yaml(plan, designed)
-    return lambda draft: draft.write_text(text)
+    return excitation_file.yaml(plan, designed)
 
 
 def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
@@ -286,21 +277,18 @@ def _table(found: "Fit") -> str:
     return "\n".join(lines)
 
 
-def _writers(
+def _texts(
     arguments: argparse.Namespace, found: "Fit", system: "System", notes: list[str]
-) -> dict[str, Callable[[Path], object]]:
-    """What writes the files that were asked for, by their names."""
-    writers: dict[str, Callable[[Path], object]] = {}
+) -> dict[str, str]:
+    """The texts of the files that were asked for, by their names."""
+    texts = {}
     if arguments.out:
-        text = _yaml(found, system)
-        writers[arguments.out] = lambda draft: draft.write_text(text)
+        texts[arguments.out] = _yaml(found, system)
     if arguments.json:
-        result = json.dumps(_figures(found), indent=1) + "\n"
-        writers[arguments.json] = lambda draft: draft.write_text(result)
+        texts[arguments.json] = json_text(_figures(found))
     if arguments.report:
-        page = _page(arguments.recordings, found, system, notes)
-        writers[arguments.report] = lambda draft: draft.write_text(page, encoding="utf-8")
-    return writers
+        texts[arguments.report] = _page(arguments.recordings, found, system, notes)
+    return texts
 
 
 def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[str]) -> str:

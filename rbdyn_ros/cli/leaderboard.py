@@ -1,13 +1,17 @@
 """The ranking of entries as a page, and entries that are measured anew."""
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
 from rbdyn_ros.files import make_folder
-from rbdyn_ros.parameters.command_line import add_options, fresh_folder, number, voice
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.parameters.command_line import (
+    add_options,
+    cannot_write,
+    count_jobs,
+    fresh_folder,
+    voice,
+)
 
 COMMAND = "python -m rbdyn_ros leaderboard"
 HELP = "Rank entries of `evaluate --entry`: a page; verify one."
@@ -19,7 +23,6 @@ python -m rbdyn_ros evaluate --controller mine.py --entry mine   # makes the ent
 """
 _say = voice(COMMAND)
 DONE, DIFFERS, BAD_INPUT, CANNOT_WRITE, SIGNAL = 0, 1, 2, 4, 128
-JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,9 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
-        return _say(
-            f"cannot write {error.filename or arguments.out}: {error.strerror}", CANNOT_WRITE
-        )
+        return _say(cannot_write(error, arguments.out, ""), CANNOT_WRITE)
 
 
 def _rank(arguments: argparse.Namespace) -> int:
@@ -78,7 +79,7 @@ def _rank(arguments: argparse.Namespace) -> int:
 def _verify(arguments: argparse.Namespace) -> int:
     if arguments.entries or arguments.out:
         raise ValueError("--verify takes one entry, and neither other entries nor --out")
-    jobs = number(JOBS, arguments.jobs) or os.cpu_count() or 1
+    jobs = count_jobs(arguments.jobs)
     from rbdyn_ros.evaluation.leaderboard import board, entry, verify
 
     folder = Path(arguments.verify)

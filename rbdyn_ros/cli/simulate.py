@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import parameters
 from rbdyn_ros.files import write_or_rescue
-from rbdyn_ros.parameters.command_line import add_options, number, output_file, voice
-from rbdyn_ros.parameters.yaml_file import Override, assignment, offline_values
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.parameters.command_line import (
+    FILES,
+    SET,
+    add_options,
+    cannot_write,
+    number,
+    output_file,
+    overrides,
+    voice,
+)
+from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
     from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
@@ -37,8 +46,8 @@ EXAMPLES = f"""\
 {COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
 """
 _say = voice(COMMAND)
-DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0)
-EVERY = Parameter("--every", None, "s", "simulated time from row to row", low=0.0, low_open=True)
+DURATION = setting("--duration", 10.0, "s", low=0.0)
+EVERY = setting("--every", 1e-3, "s", above=0.0)  # from row to row; by default the step
 SHORT = {
     "integrator": "integrator.name",
     "composition": "integrator.composition",
@@ -96,15 +105,7 @@ OPTIONS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `job`, as those of the files are."""
     option = parser.add_argument
-    add_options(
-        parser,
-        (
-            "--params-file",
-            "F ...",
-            "Read parameters from this ROS YAML file; may be repeated, later files take effect.",
-        ),
-        ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated."),
-    )
+    add_options(parser, FILES, SET)
     for word, name in SHORT.items():
         of_model = ", or the step of a model [s] (default: 0.001)" if word == "step" else ""
         option(f"--{word}", metavar="VALUE", help=f"Set {name}{of_model}.")
@@ -207,13 +208,7 @@ def job(arguments: argparse.Namespace) -> Job:
     if arguments.impact_law:
         advice = "of the pendulum set contact.impact_law"
         raise ValueError(f"--impact-law is given without --model; {advice}")
-    short = [
-        Override(name, getattr(arguments, word), f"--{word}")
-        for word, name in SHORT.items()
-        if getattr(arguments, word) is not None
-    ]
-    overrides = [*map(assignment, arguments.set), *short]
-    values, make_loop = _values(arguments, overrides)
+    values, make_loop = _values(arguments)
     step, duration = values["integrator.step"], number(DURATION, arguments.duration or "10")
     shortest = values["period"] if arguments.controller else step
     every = shortest if arguments.every is None else number(EVERY, arguments.every)
@@ -243,25 +238,23 @@ def job(arguments: argparse.Namespace) -> Job:
     return planned
 
 
-def _values(arguments: argparse.Namespace, overrides: list) -> tuple:
+def _values(arguments: argparse.Namespace) -> tuple:
     """(the values of the parameters by name, what makes the closed loop of them, or None).
 
     ValueError.
     """
+    given = overrides(arguments, SHORT)
     if arguments.controller is None:
-        return offline_values(arguments.params_file, overrides), lambda: None
+        return offline_values(arguments.params_file, given), lambda: None
     if arguments.events:
         raise ValueError("--events is for a run without a law; leave out --events or --controller")
 
-    from rbdyn_ros.control import options, select
+    from rbdyn_ros.control import select
     from rbdyn_ros.evaluation.trial import closed_loop_table
 
     name = arguments.controller
     module = select.load(name)
-    given = options.from_files(name, module, arguments.params_file)
-    values = offline_values(
-        arguments.params_file, overrides, closed_loop_table.parameters_of(name, module), given
-    )
+    values = closed_loop_table.values(name, module, arguments.params_file, given)
     return values, lambda: closed_loop_table.closed(name, module, values)
 
 
@@ -349,11 +342,7 @@ def _simulate_and_write(job: Job, interruption: "Interruption") -> int:
         if job.events:
             elsewhere = "; ".join(filter(None, (elsewhere, _write_events(job.events, run))))
     except OSError as error:
-        return _say(
-            f"cannot write {error.filename or job.out}: {error.strerror}; make room, or choose "
-            "another --out",
-            CANNOT_WRITE,
-        )
+        return _say(cannot_write(error, job.out), CANNOT_WRITE)
     summary = _law_summary(job.loop, run, seconds) if job.loop else _summary(job, run, seconds)
     print(f"{out}: {len(table['t'])} rows; {summary}")
     if elsewhere:

@@ -3,15 +3,20 @@ picture.
 """
 
 import argparse
-import json
-import os
 from pathlib import Path
 
 from rbdyn_ros.console import SIGNAL, received_signal
-from rbdyn_ros.files import make_folder, write_or_rescue
-from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import add_options, fresh_folder, number, voice
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.files import json_text, make_folder, write_or_rescue
+from rbdyn_ros.optional import no_ros, stay_local
+from rbdyn_ros.parameters.command_line import (
+    SEED,
+    add_options,
+    cannot_write,
+    fresh_folder,
+    number,
+    voice,
+)
+from rbdyn_ros.schema import setting
 
 COMMAND = "python -m rbdyn_ros soak"
 HELP = "Run the nodes for long, kill and disturb them; give a verdict."
@@ -22,9 +27,8 @@ EXAMPLES = f"""\
 """
 _say = voice(COMMAND)
 PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
-MINUTES = Parameter("--minutes", 10.0, "min", "", low=0.0, low_open=True)
-KILLS = Parameter("--kills", 50, "", "", kind="int", low=1)
-SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
+MINUTES = setting("--minutes", 10.0, "min", above=0.0)
+KILLS = setting("--kills", 50, low=1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if missing := no_ros("start it as ./testbed soak"):
         return _say(missing, NO_ROS)
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))  # not where others are
+    stay_local(own_domain=True)
     try:
         seed, tests = number(SEED, arguments.seed), _tests(arguments)
         out = fresh_folder(arguments.out, "soak")
@@ -70,11 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             SIGNAL + (stop.args[0] if stop.args else received_signal()),
         )
     except OSError as error:
-        return _say(
-            f"cannot write {error.filename or out}: {error.strerror}; make room, or choose "
-            "another --out",
-            CANNOT_WRITE,
-        )
+        return _say(cannot_write(error, out), CANNOT_WRITE)
 
 
 def _tests(arguments: argparse.Namespace) -> dict:
@@ -103,18 +102,9 @@ def _report(tests: dict, seed: int, out: Path, with_view: bool) -> int:
             print(f"  FAIL {results[name].failure}")
     passed = all(result.passed for result in results.values())
     print("passed" if passed else "FAILED", flush=True)
-    text = (
-        json.dumps(
-            {
-                "passed": passed,
-                "seed": seed,
-                **{name: result.written() for name, result in results.items()},
-            },
-            indent=1,
-        )
-        + "\n"
-    )
-    _, elsewhere = write_or_rescue(out / "soak.json", lambda draft: draft.write_text(text))
+    found = {name: result.written() for name, result in results.items()}
+    text = json_text({"passed": passed, "seed": seed, **found})
+    _, elsewhere = write_or_rescue(out / "soak.json", text)
     print(f"wrote {out}")
     if elsewhere:
         return _say(elsewhere, CANNOT_WRITE)

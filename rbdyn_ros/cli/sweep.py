@@ -4,7 +4,6 @@ interruption.
 
 import argparse
 import errno
-import os
 import signal
 import time
 from functools import partial
@@ -13,9 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import console
 from rbdyn_ros.files import write_or_rescue
-from rbdyn_ros.parameters.command_line import add_options, number, voice
-from rbdyn_ros.parameters.yaml_file import Override, assignment
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.parameters.command_line import (
+    add_options,
+    cannot_write,
+    count_jobs,
+    overrides,
+    voice,
+)
 
 if TYPE_CHECKING:
     from rbdyn_ros.campaigns.plan import Plan
@@ -32,7 +35,6 @@ EXAMPLES = f"""\
 """
 _say = voice(COMMAND)
 DONE, CANNOT_WRITE, BAD_INPUT, WORKERS_DIED = 0, 1, 2, 3
-JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
 RETRIES = 3  # new sets of workers, where some died
 
 
@@ -123,10 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
             if error.errno == errno.ENOSPC
             else "choose another --out"
         )
-        return _say(
-            f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}",
-            CANNOT_WRITE,
-        )
+        return _say(cannot_write(error, arguments.out, advice), CANNOT_WRITE)
 
 
 def job(arguments: argparse.Namespace) -> Job:
@@ -134,15 +133,12 @@ def job(arguments: argparse.Namespace) -> Job:
     fit.
     """
     path = _file(arguments)
-    jobs = number(JOBS, arguments.jobs) or os.cpu_count() or 1
-    overrides = [*map(assignment, arguments.set)]
-    if arguments.controller is not None:
-        overrides.append(Override("controller", arguments.controller, "--controller"))
+    jobs, given = count_jobs(arguments.jobs), overrides(arguments, {"controller": "controller"})
 
     from rbdyn_ros.campaigns import plan, store, trial
     from rbdyn_ros.control import provenance, select
 
-    planned = plan.read(path, overrides)
+    planned = plan.read(path, given)
     compiled = trial.is_compiled(planned)
     sitting = provenance.sitting(*map(select.load, planned.laws))
     kept = store.Store(

@@ -9,10 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbdyn_ros.optional import library
-from rbdyn_ros.parameters.command_line import add_options, number, parameter_files, voice
+from rbdyn_ros.parameters.command_line import (
+    TILT,
+    add_options,
+    number,
+    overrides,
+    parameter_files,
+    voice,
+)
 from rbdyn_ros.parameters.viewer import VIEWER
-from rbdyn_ros.parameters.yaml_file import Override, assignment
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.parameters.yaml_file import Override
 
 if TYPE_CHECKING:  # Numba and viser wait until there is something to show
     from rbdyn_ros.view.page import Page
@@ -29,7 +35,6 @@ EXAMPLES = f"""\
 """
 _say = voice(COMMAND)
 DONE, NO_PORT, BAD_INPUT, SIGNAL = 0, 1, 2, 128
-TILT = Parameter("--tilt", 10.0, "degrees", "", low=0.0, high=180.0)
 _SHORT = {"integrator": "integrator.name", "step": "integrator.step"}
 _PAGE = {p.name: p for p in VIEWER}
 
@@ -129,7 +134,7 @@ def _recording(arguments: argparse.Namespace) -> "Source":
     from rbdyn_ros.view.shapes import shape
 
     files = parameter_files(arguments.params_file)
-    values = offline_values(files, [*map(assignment, arguments.set)])
+    values = offline_values(files, overrides(arguments))
     shown = shape(actual_plant(values), values["cart.travel"], values["cart.force_limit"])
     return Recording([*map(Path, arguments.runs)], shown)
 
@@ -140,21 +145,16 @@ def _loop(arguments: argparse.Namespace) -> "Source":
     from rbdyn_ros.view import selection
     from rbdyn_ros.view.offline import OfflineLoop
 
-    short = [
-        Override(name, getattr(arguments, word), f"--{word}")
-        for word, name in _SHORT.items()
-        if getattr(arguments, word) is not None
-    ]
     files = tuple(parameter_files(arguments.params_file))
-    overrides = (*map(assignment, arguments.set), *short)
+    given = tuple(overrides(arguments, _SHORT))
     start = arguments.scenario or selection.NONE
-    chosen = selection.Selection(files, overrides, arguments.controller or "", start)
+    chosen = selection.Selection(files, given, arguments.controller or "", start)
     tilt = _tilt(arguments, selection.names_a_start(chosen))
     if tilt is not None:
         half = 0.5 * math.radians(tilt)
         lean = f"[{math.cos(half)!r}, 0.0, {math.sin(half)!r}, 0.0]"
         first = Override("initial.orientation", lean, "--tilt")
-        chosen = chosen._replace(overrides=(first, *overrides))
+        chosen = chosen._replace(overrides=(first, *given))
     with notice("compiling, once on this machine: less than a minute ..."):
         return OfflineLoop(chosen)
 

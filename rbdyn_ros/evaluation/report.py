@@ -1,6 +1,5 @@
 """The report: evaluation.json for programs, report.html, with everything in it, for people."""
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from rbdyn_ros.evaluation import criterion, measures, metrics, pictures, table
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
 from rbdyn_ros.evaluation.criterion import NOT_APPLICABLE, Criterion
 from rbdyn_ros.evaluation.suite import KINDS, Case, Row, Suite
+from rbdyn_ros.files import json_text
 from rbdyn_ros.schema import flat
 
 JSON, PAGE = "evaluation.json", "report.html"
@@ -40,9 +40,7 @@ def write(
     was measured. OSError.
     """
     path = folder / JSON
-    path.write_text(
-        json.dumps(content(suite, under_test, cases, sittings), indent=1) + "\n", encoding="utf-8"
-    )
+    path.write_text(json_text(content(suite, under_test, cases, sittings)), encoding="utf-8")
     yield path
     path = folder / PAGE
     path.write_text(page(suite, under_test, cases, sittings), encoding="utf-8")

@@ -2,17 +2,29 @@
 voice.
 """
 
+import os
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from rbdyn_ros.files import try_file, write_or_rescue
-from rbdyn_ros.parameters.yaml_file import value_of
-from rbdyn_ros.schema import Parameter, check
+from rbdyn_ros.parameters.yaml_file import Override, assignment, value_of
+from rbdyn_ros.schema import Parameter, check, setting
 
 _SOURCE = "command line"
+JOBS = setting("--jobs", 0, low=0, high=1024)
+SEED = setting("--seed", 0, low=0)
+TILT = setting("--tilt", 10.0, "degrees", low=0.0, high=180.0)
+WAITING = setting("--waiting", 20.0, "s", above=0.0)
+# rows of `add_options`
+SET = ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated.")
+FILES = (
+    "--params-file",
+    "F ...",
+    "Read parameters from this ROS YAML file; may be repeated, later files take effect.",
+)
 
 
 def add_options(parser: ArgumentParser, *rows: tuple[str | None, ...]) -> None:
@@ -34,6 +46,29 @@ def add_options(parser: ArgumentParser, *rows: tuple[str | None, ...]) -> None:
 def number(parameter: Parameter, text: str):
     """The value that was typed for an option, which its `parameter` describes."""
     return check(parameter, value_of(text, _SOURCE), _SOURCE)
+
+
+def count_jobs(text: str) -> int:
+    """The number of --jobs; 0 is one for each processor."""
+    return number(JOBS, text) or os.cpu_count() or 1
+
+
+def band(text: str, example: str) -> tuple[float, float]:
+    """The frequencies [Hz] of --band."""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"--band is {text}; it must be LOW,HIGH in hertz, such as {example}"
+        ) from None
+    return low, high
+
+
+def overrides(arguments: Namespace, short: Mapping[str, str] = {}) -> list[Override]:
+    """What --set and the `short` options (word -> name of its parameter) say."""
+    given = {word: getattr(arguments, word) for word in short}
+    said = [Override(short[w], text, f"--{w}") for w, text in given.items() if text is not None]
+    return [*map(assignment, arguments.set), *said]
 
 
 def parameter_files(names: Iterable[str]) -> list[Path]:
@@ -77,11 +112,21 @@ def output_file(option: str, name: str | Path, suffixes: tuple[str, ...]) -> Pat
     return try_file(path, option)
 
 
+def cannot_write(
+    error: OSError, place: object, advice: str = "make room, or choose another --out"
+) -> str:
+    """The sentence on a file, or the `place`, that cannot be written."""
+    sentence = f"cannot write {error.filename or place}: {error.strerror}"
+    return f"{sentence}; {advice}" if advice else sentence
+
+
 def write_files(
-    writers: Mapping[str, Callable[[Path], object]], say: Callable[[str, int], int], failed: int
+    writers: Mapping[str, str | Callable[[Path], object]],
+    say: Callable[[str, int], int],
+    failed: int,
 ) -> int:
-    """Let each `write(draft)` make its file, and say where it is: 0, or `failed` where one could
-    not be written where it should be.
+    """Write each text, or let `write(draft)` make its file, and say where it is: 0, or `failed`
+    where one could not be written where it should be.
     """
     code = 0
     for path, write in writers.items():

@@ -18,16 +18,16 @@ from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import model_file
-from rbdyn_ros.parameters.command_line import number, output_file
+from rbdyn_ros.parameters.command_line import cannot_write, number, output_file
 from rbdyn_ros.progress import bar, notice
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation import rows as rows_of
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.types import Array
 
-STEP = Parameter("--step", 1e-3, "s", "step", low=0.0, low_open=True)
-DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0, low_open=True)
-EVERY = Parameter("--every", None, "s", "simulated time from row to row", low=0.0, low_open=True)
+STEP = setting("--step", 1e-3, "s", above=0.0)
+DURATION = setting("--duration", 10.0, "s", above=0.0)
+EVERY = setting("--every", 1e-3, "s", above=0.0)  # from row to row; by default the step
 IMPACTS = 20_000  # impacts that are kept
 MOST_NUMBERS = 100_000_000  # of a table: 0.8 GB
 COMPILING = "compiling, once on this machine: about a minute ..."
@@ -249,11 +249,8 @@ def _write_and_report(planned: Job, record: runs.Record, seconds: float, signal:
             drawn = model_figure.figure(planned.file, model, record)
             say(f"{keep(planned.picture, drawn.savefig)}: the motion and its energy", DONE)
     except OSError as error:
-        place = error.filename or planned.out
-        return say(
-            f"cannot write {place}: {error.strerror}; make room, or choose another place",
-            CANNOT_WRITE,
-        )
+        sentence = cannot_write(error, planned.out, "make room, or choose another place")
+        return say(sentence, CANNOT_WRITE)
     print(_summary(planned, places[0], record, seconds))
     for sentence in elsewhere:
         say(sentence, CANNOT_WRITE)

@@ -6,7 +6,6 @@ The pictures of a monitor's page: how long things take, and how that goes over t
 The page of a monitor: one HTML file without a link to anything else.
 """
 
-import json
 import math
 from importlib import import_module
 from io import StringIO
@@ -17,6 +16,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation.latency import latency_limits
 from rbdyn_ros.evaluation.latency.latency import Figure, Latency
+from rbdyn_ros.files import json_text
 
 _TEMPLATE = """\
 <!DOCTYPE html>
@@ -268,6 +268,6 @@ def write(folder: Path, made: dict[str, Any], latency: Latency) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     numbers, shown = folder / "monitor.json", folder / "monitor.html"
-    numbers.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    numbers.write_text(json_text(made), encoding="utf-8")
     shown.write_text(page(made, svg(latency, made["limits"])), encoding="utf-8")
     return [numbers, shown]

@@ -6,6 +6,7 @@ The values are those of a run without nodes and, besides, the controller node's 
 """
 
 import math
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from rbdyn_ros.faults.options import FAULTS, SEED, faults
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.controller import CONTROLLER
+from rbdyn_ros.parameters.yaml_file import Override, offline_values
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.record import COLUMNS
@@ -51,6 +53,14 @@ def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
         parameter for parameter in CONTROLLER if parameter.name in ("period", "reference")
     )
     return (*node, SEED, *FAULTS, *options.table(name, module))
+
+
+def values(
+    name: str, module: ModuleType, files: Iterable[str], overrides: Iterable[Override]
+) -> dict[str, Any]:
+    """The checked values, by name, of a closed loop of the law `module`. ValueError."""
+    given = options.from_files(name, module, files)
+    return offline_values(files, overrides, parameters_of(name, module), given)
 
 
 def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
