@@ -3,13 +3,15 @@ travel, the end of a run.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.evaluation.trial import trial
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.simulation.rollout import Rollout
-from rbdyn_ros.types import Array
+from rbdyn_ros.types import Array, State
 
 SETTLED, FALLEN = "settled", "fallen"  # what a `SettlingDetector` says
 _INSTANT = 1e-9  # [s]
@@ -36,6 +38,17 @@ TRIAL = Tolerance(math.radians(1.0), math.inf)  # of a rod that came to rest in 
 REST = Tolerance(
     0.1 * BALANCE.tilt, 0.1 * BALANCE.distance, 0.5, 0.4 * BALANCE.distance, 0.4 * BALANCE.tilt
 )
+
+
+def start_state(settings: Mapping[str, Any]) -> State:
+    """The rod at rest, at the tilt and azimuth [deg] of a measure's settings."""
+    tilt, azimuth = math.radians(settings["tilt"]), math.radians(settings["azimuth"])
+    return spherical_pendulum.upright(tilt, azimuth)
+
+
+def ending(run: Rollout) -> str:
+    """What a reader should know of the run's end: why it broke off, "" where it had settled."""
+    return "" if run.ended == SETTLED else run.ended
 
 
 def tilts(run: Rollout) -> Array:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.controller_under_test import local_controller
 from rbdyn_ros.evaluation.leaderboard import board, task
@@ -93,7 +94,7 @@ def test_noise_of_the_force_reaches_the_cart():
     settings = defaults(robustness, vary="force_noise", largest=5.0, variations=1)
     _, asked, more = robustness.vary(Scenario(), settings, 0, 2.4)
     law = bench("rest")
-    run = law.run(asked, task.start_state(defaults(robustness, tilt=0.0)), 4.0, **more)
+    run = law.run(asked, metrics.start_state(defaults(robustness, tilt=0.0)), 4.0, **more)
     assert run.force.std(axis=0) == pytest.approx((5.0, 5.0), rel=0.05)
     assert abs(run.force.mean()) < 0.3
 

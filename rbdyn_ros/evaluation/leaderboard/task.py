@@ -1,4 +1,4 @@
-"""What the measures of the leaderboard share: the start, what upright means, random pushes.
+"""What the measures of the leaderboard share: what upright means, random pushes.
 
 Source of the criteria: RealAIGym, the leaderboards of underactuated double pendulums (Wiebe et
 al., "Open source dual-purpose acrobot and pendubot platform: benchmarking control algorithms for
@@ -7,30 +7,16 @@ scores). Its torque is our force on the cart.
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation.closed_loop import Push
 from rbdyn_ros.simulation.rollout import Rollout
-from rbdyn_ros.types import Array, State
+from rbdyn_ros.types import Array
 
 LASTING = 0.05  # [s] of a push
 HEIGHT = 0.9  # of the rod's length: its tip is above that where the rod is upright
-START = (
-    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
-    Parameter("azimuth", 23.0, "deg", "Sets the azimuth of the tilt, from x towards y."),
-)
-
-
-def start_state(settings: Mapping[str, Any]) -> State:
-    """The rod at rest, at the tilt and azimuth of the settings."""
-    tilt, azimuth = math.radians(settings["tilt"]), math.radians(settings["azimuth"])
-    return spherical_pendulum.upright(tilt, azimuth)
 
 
 def is_upright(run: Rollout) -> Array:
@@ -45,6 +31,17 @@ def upright_since(run: Rollout) -> float:
     return math.inf if run.ended else metrics.inside_since(run.t, ~is_upright(run)) - run.t.item(0)
 
 
+def push_tip(
+    impulse: float, azimuth: float, length: float, lasting: float, time: float = 0.0
+) -> Push:
+    """A push on the tip of a rod of `length` [m]: an `impulse` [N s], spread over `lasting` [s]
+    from `time` [s] on, horizontal, towards the azimuth [rad].
+    """
+    force = impulse / lasting
+    x, y = force * math.cos(azimuth), force * math.sin(azimuth)
+    return Push(time, lasting, (x, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, length))
+
+
 def draw_pushes(
     rng: np.random.Generator, duration: float, interval: float, largest: float, length: float
 ) -> tuple[Push, ...]:
@@ -54,8 +51,7 @@ def draw_pushes(
     pushes, t = [], 0.5 * interval
     while t < duration:
         azimuth = rng.uniform(0.0, 2.0 * math.pi)
-        force = rng.uniform(0.3, 1.0) * largest / LASTING
-        x, y = force * math.cos(azimuth), force * math.sin(azimuth)
-        pushes.append(Push(t, LASTING, (x, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, length)))
+        impulse = rng.uniform(0.3, 1.0) * largest
+        pushes.append(push_tip(impulse, azimuth, length, LASTING, t))
         t += interval * rng.uniform(0.5, 1.5)
     return tuple(pushes)

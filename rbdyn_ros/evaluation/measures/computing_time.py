@@ -6,23 +6,21 @@ involuntary context switch: another process wanted it), it is the time on the pr
 that a loaded machine is not held against the law.
 """
 
-import math
 import os
 import resource
 import time
 
 import numpy as np
 
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
 
 QUESTION = "is the law done with a command before the next one is due?"
 OVER_ROS = False  # the monitor measures the times of a node
 SETTINGS = (
-    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
-    Parameter("azimuth", 23.0, "deg", "Sets the azimuth of the tilt, from x towards y."),
-    Parameter("duration", 4.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    metric.TILT,
+    metric.AZIMUTH,
+    metric.duration(4.0),
 )
 VALUES = {
     "of_period": Value(
@@ -46,9 +44,7 @@ VALUES = {
 
 def measure(bench, scenario, settings) -> Metric:
     """One run, whether the rod falls or not."""
-    start = spherical_pendulum.upright(
-        math.radians(settings["tilt"]), math.radians(settings["azimuth"])
-    )
+    start = metrics.start_state(settings)
     watches: list[Stopwatch] = []
 
     def timed(law) -> Stopwatch:

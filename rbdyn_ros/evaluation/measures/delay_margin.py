@@ -4,30 +4,22 @@ linear loop.
 
 import math
 
-from rbdyn_ros.evaluation import margins
+from rbdyn_ros.evaluation import margins, metric
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 
 QUESTION = "how late may the force come?"
 OVER_ROS = False  # the theory needs the law itself
 SETTINGS = (
-    Parameter(
-        "tilt",
-        0.05,
-        "deg",
-        "Sets the tilt of the rod at the start, so small that the loop is linear.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter("duration", 40.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
-    Parameter(
+    metric.small_tilt(0.05),
+    metric.duration(40.0),
+    setting(
         "largest",
         0.3,
         "s",
         "Sets the delay at which the search begins.",
-        low=0.0,
-        low_open=True,
+        above=0.0,
     ),
 )
 VALUES = {

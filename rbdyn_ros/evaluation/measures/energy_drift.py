@@ -7,18 +7,18 @@ import math
 
 import numpy as np
 
+from rbdyn_ros.evaluation import metric
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import rollout
 
 QUESTION = "does the plant keep its energy?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
-    Parameter("duration", 60.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
-    Parameter("composition", "none", "", "Names the composition of the integrator.", "string"),
+    metric.TILT,
+    metric.duration(60.0),
+    metric.COMPOSITION,
 )
 VALUES = {"drift": Value("", "largest change of the energy, relative to that of the rod upright")}
 

@@ -4,31 +4,16 @@ theory.
 
 import math
 
-from rbdyn_ros.evaluation import margins
+from rbdyn_ros.evaluation import margins, metric
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.schema import Parameter
 
 QUESTION = "how much weaker or stronger may the force be?"
 OVER_ROS = False  # the force of a node is not amplified on its way
 SETTINGS = (
-    Parameter(
-        "tilt",
-        0.01,
-        "deg",
-        "Sets the tilt of the rod at the start, so small that the loop is linear.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter("duration", 20.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
-    Parameter(
-        "tolerance",
-        3.0,
-        "%",
-        "Sets the width at which the bisection ends.",
-        low=0.0,
-        low_open=True,
-    ),
+    metric.small_tilt(0.01),
+    metric.duration(20.0),
+    metric.tolerance(3.0, "%"),
 )
 VALUES = {
     "gain_low": Value("", "smallest factor under which the motion decays"),

@@ -7,32 +7,32 @@ import math
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from rbdyn_ros.evaluation import metric
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 from rbdyn_ros.types import State
 
 QUESTION = "does the plant obey the equations of motion, taken down by another road?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("duration", 3.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
-    Parameter(
+    metric.duration(3.0),
+    setting(
         "runs",
         5,
         "",
         "Sets the number of runs, each with a random start and force.",
-        "int",
         low=1,
     ),
-    Parameter(
+    setting(
         "amplitude",
         10.0,
         "N",
         "Sets the amplitude of the force, a sine along each axis.",
         low=0.0,
     ),
-    Parameter("composition", "none", "", "Names the composition of the integrator.", "string"),
+    metric.COMPOSITION,
 )
 VALUES = {
     "difference": Value(

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.rollout import Rollout
 
 QUESTION = "how soon does the rod stand, and what does it cost in energy, force and motion?"
@@ -20,23 +20,22 @@ SCALES = {
     "velocity_cost": ("rad^2/s", "the velocity cost"),
 }
 SETTINGS = (
-    *task.START,
-    Parameter("duration", 10.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
-    Parameter(
+    metric.TILT,
+    metric.AZIMUTH,
+    metric.duration(10.0),
+    setting(
         "settle",
         False,
         "",
         "Asks for a rod that has settled (0.5 degrees, 2 cm), not for one that is upright.",
-        "bool",
     ),
     *(
-        Parameter(
+        setting(
             f"scale.{name}",
             1.0,
             unit,
             f"Divides {what} in the score.",
-            low=0.0,
-            low_open=True,
+            above=0.0,
         )
         for name, (unit, what) in SCALES.items()
     ),
@@ -58,7 +57,7 @@ VALUES = {
 
 def measure(bench, scenario, settings) -> Metric:
     """One run."""
-    run = bench.run(scenario, task.start_state(settings), settings["duration"])
+    run = bench.run(scenario, metrics.start_state(settings), settings["duration"])
     stands = metrics.settling_time(run) if settings["settle"] else task.upright_since(run)
     success = math.isfinite(stands)
     values = {"success": 100.0 * success, "time": stands, **costs(run)}

@@ -2,42 +2,27 @@
 
 import math
 
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.bisection import edge
+from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
-from rbdyn_ros.simulation.closed_loop import Push
+from rbdyn_ros.schema import setting
 
 QUESTION = "after how strong a push on the tip does a standing rod stand again?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("azimuth", 0.0, "deg", "Sets the direction of the push."),
-    Parameter("contact_time", 0.01, "s", "Sets how long the push lasts.", low=0.0, low_open=True),
-    Parameter(
-        "duration",
-        20.0,
-        "s",
-        "Limits the time within which a run must settle.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter(
+    setting("azimuth", 0.0, "deg", "Sets the direction of the push."),
+    setting("contact_time", 0.01, "s", "Sets how long the push lasts.", above=0.0),
+    metric.deadline(20.0),
+    setting(
         "largest",
         4.0,
         "N s",
         "Sets the push at which the search begins.",
-        low=0.0,
-        low_open=True,
+        above=0.0,
     ),
-    Parameter(
-        "tolerance",
-        0.005,
-        "N s",
-        "Sets the width at which the bisection ends.",
-        low=0.0,
-        low_open=True,
-    ),
+    metric.tolerance(0.005, "N s"),
 )
 VALUES = {
     "push": Value(
@@ -52,19 +37,7 @@ def measure(bench, scenario, settings) -> Metric:
     length = bench.params.rod_length
 
     def recovers(impulse: float) -> bool:
-        force = impulse / lasting
-        wrench = (
-            force * math.cos(azimuth),
-            force * math.sin(azimuth),
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            length,
-        )
-        push = Push(0.0, lasting, wrench)
+        push = task.push_tip(impulse, azimuth, length, lasting)
         run = bench.run(
             scenario,
             spherical_pendulum.upright(),

@@ -4,49 +4,33 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.bisection import Edge, edge
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 
 QUESTION = "from how large a tilt at rest does the rod come to stand?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter(
+    setting(
         "azimuths",
         1,
         "",
         "Sets the number of directions of the fall, equally spaced.",
-        "int",
         low=1,
         high=360,
     ),
-    Parameter(
-        "duration",
-        15.0,
-        "s",
-        "Limits the time within which a run must settle.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter(
+    metric.deadline(15.0),
+    setting(
         "largest",
         89.0,
         "deg",
         "Sets the tilt at which the search begins; beyond 90 the rod has fallen.",
-        low=0.0,
+        above=0.0,
         high=89.0,
-        low_open=True,
     ),
-    Parameter(
-        "tolerance",
-        0.05,
-        "deg",
-        "Sets the width at which the bisection ends.",
-        low=0.0,
-        low_open=True,
-    ),
+    metric.tolerance(0.05, "deg"),
 )
 VALUES = {
     "tilt": Value(

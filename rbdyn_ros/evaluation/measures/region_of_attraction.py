@@ -5,49 +5,39 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.evaluation import many
+from rbdyn_ros.evaluation import many, metric
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 
 QUESTION = "from which tilts and rates does the rod come to stand?"
 OVER_ROS = False  # thousands of starts
 SETTINGS = (
-    Parameter(
+    setting(
         "grid",
         200,
         "",
         "Sets the number of tilts, and of rates, for a law with a compiled form.",
-        "int",
         low=2,
         high=2000,
     ),
-    Parameter(
+    setting(
         "grid_one_by_one",
         20,
         "",
         "Sets the number of tilts, and of rates, for a law without a compiled form.",
-        "int",
         low=2,
         high=2000,
     ),
-    Parameter(
+    setting(
         "tilt",
         180.0,
         "deg",
         "Sets the largest tilt, to both sides.",
-        low=0.0,
+        above=0.0,
         high=180.0,
-        low_open=True,
     ),
-    Parameter("rate", 6.0, "rad/s", "Sets the largest rate, to both sides.", low=0.0),
-    Parameter(
-        "duration",
-        10.0,
-        "s",
-        "Limits the time within which a run must settle.",
-        low=0.0,
-        low_open=True,
-    ),
+    setting("rate", 6.0, "rad/s", "Sets the largest rate, to both sides.", low=0.0),
+    metric.deadline(10.0),
 )
 VALUES = {
     "fraction": Value("%", "of the grid: settled in time, never beyond the travel"),

@@ -4,17 +4,15 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
 
 QUESTION = "how soon does a rod stand that is let go at a tilt, and at what price?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
-    Parameter("azimuth", 0.0, "deg", "Sets the azimuth of the tilt, from x towards y."),
-    Parameter("duration", 10.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    metric.TILT,
+    metric.AZIMUTH._replace(default=0.0),
+    metric.duration(10.0),
 )
 VALUES = {
     "settling_time": Value(
@@ -32,7 +30,7 @@ VALUES = {
 def measure(bench, scenario, settings) -> Metric:
     """One run."""
     azimuth = math.radians(settings["azimuth"])
-    start = spherical_pendulum.upright(math.radians(settings["tilt"]), azimuth)
+    start = metrics.start_state(settings)
     run = bench.run(scenario, start, settings["duration"], stop=metrics.until_rest())
     towards = metrics.lean(run) @ (math.cos(azimuth), math.sin(azimuth))
     values = {
@@ -43,4 +41,4 @@ def measure(bench, scenario, settings) -> Metric:
         "effort": metrics.effort(run),
         **metrics.compute(run),
     }
-    return Metric(values, metrics.curves(run), run.ended if run.ended != metrics.SETTLED else "")
+    return Metric(values, metrics.curves(run), metrics.ending(run))

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.faults.options import Mismatch, Noise
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 from rbdyn_ros.types import Array
 
 QUESTION = "in how many of the runs with something wrong does the rod stand at the end?"
@@ -23,19 +24,19 @@ KINDS = {  # what is varied: unit of `largest`, what it is
     "perturbations": ("N s", "pushes on the tip, every two seconds"),
 }
 SETTINGS = (
-    *task.START,
-    Parameter("vary", "model", "", "Chooses what is varied.", "string", choices=tuple(KINDS)),
-    Parameter("largest", 0.25, "", "Sets the largest variation.", low=0.0, low_open=True),
-    Parameter(
+    metric.TILT,
+    metric.AZIMUTH,
+    setting("vary", "model", "", "Chooses what is varied.", choices=tuple(KINDS)),
+    setting("largest", 0.25, "", "Sets the largest variation.", above=0.0),
+    setting(
         "variations",
         10,
         "",
         "Sets how many variations there are, for model of each number.",
-        "int",
         low=1,
         high=1000,
     ),
-    Parameter("duration", 10.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    metric.duration(10.0),
 )
 VALUES = {
     "success": Value("%", "of the runs: upright in the last second, never beyond the travel"),
@@ -67,7 +68,7 @@ def outcomes(bench, scenario, settings, part: range) -> Array:
 
 def _outcome(bench, scenario, settings, number: int) -> tuple[float, float]:
     size, asked, more = vary(scenario, settings, number, bench.params.rod_length)
-    run = bench.run(asked, task.start_state(settings), settings["duration"], **more)
+    run = bench.run(asked, metrics.start_state(settings), settings["duration"], **more)
     stands = task.upright_since(run) <= settings["duration"] - LAST
     return size, float(stands)
 

@@ -4,25 +4,17 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.evaluation.trial import trial
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
 
 QUESTION = "how still does the rod stand, with these sensors?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
-    Parameter("azimuth", 23.0, "deg", "Sets the azimuth of the tilt, from x towards y."),
-    Parameter(
-        "waiting",
-        9.0,
-        "s",
-        "Sets the time from the start until the values are taken.",
-        low=0.0,
-    ),
-    Parameter("duration", 15.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    metric.TILT,
+    metric.AZIMUTH,
+    metric.waiting(9.0),
+    metric.duration(15.0),
 )
 VALUES = {
     "tilt_rms": Value("deg", "root of the mean square of the tilt"),
@@ -37,9 +29,7 @@ VALUES = {
 
 def measure(bench, scenario, settings) -> Metric:
     """One run, and its last part."""
-    start = spherical_pendulum.upright(
-        math.radians(settings["tilt"]), math.radians(settings["azimuth"])
-    )
+    start = metrics.start_state(settings)
     run = bench.run(scenario, start, settings["duration"], stop=metrics.until_fall())
     late = run.t[:-1] >= run.t[0] + settings["waiting"]
     if not late.any():

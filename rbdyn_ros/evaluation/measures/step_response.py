@@ -4,24 +4,23 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 
 QUESTION = "how does the cart come to a set point that jumps?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter(
+    setting(
         "distance",
         0.5,
         "m",
         "Sets the distance of the new set point from the old one.",
-        low=0.0,
-        low_open=True,
+        above=0.0,
     ),
-    Parameter("azimuth", 0.0, "deg", "Sets the direction of the new set point."),
-    Parameter("duration", 15.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    setting("azimuth", 0.0, "deg", "Sets the direction of the new set point."),
+    metric.duration(15.0),
 )
 VALUES = {
     "settling_time": Value(
@@ -57,5 +56,5 @@ def measure(bench, scenario, settings) -> Metric:
     return Metric(
         values,
         {**metrics.curves(run), "goal": list(goal)},
-        run.ended if run.ended != metrics.SETTLED else "",
+        metrics.ending(run),
     )

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rbdyn_ros.evaluation import many
+from rbdyn_ros.evaluation import many, metric
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.faults.options import Mismatch
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 from rbdyn_ros.types import Array
 
 
@@ -78,39 +78,35 @@ KINDS = {kind.__name__: kind for kind in (exact, hanging, precessing, anywhere)}
 QUESTION = "how often, and how soon, does the rod come up from anywhere?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter(
+    setting(
         "start",
         "hanging",
         "",
         "Chooses how the starts are drawn.",
-        "string",
         choices=tuple(KINDS),
     ),
-    Parameter(
+    setting(
         "starts",
         2000,
         "",
         "Sets the number of starts for a law with a compiled form.",
-        "int",
         low=1,
     ),
-    Parameter(
+    setting(
         "starts_one_by_one",
         200,
         "",
         "Sets the number of starts for a law without one, or behind faults or an observer.",
-        "int",
         low=1,
     ),
-    Parameter(
+    setting(
         "starts_over_ros",
         5,
         "",
         "Sets the number of starts for a law behind topics.",
-        "int",
         low=1,
     ),
-    Parameter(
+    setting(
         "mismatch_spread",
         0.0,
         "",
@@ -118,14 +114,7 @@ SETTINGS = (
         low=0.0,
         high=0.9,
     ),
-    Parameter(
-        "duration",
-        25.0,
-        "s",
-        "Limits the time within which a run must settle.",
-        low=0.0,
-        low_open=True,
-    ),
+    metric.deadline(25.0),
 )
 # what `mismatch_spread` draws
 DRAWN = (

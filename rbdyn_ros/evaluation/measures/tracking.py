@@ -5,39 +5,31 @@ import math
 import numpy as np
 
 from rbdyn_ros.control.planning import periodic
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 
 QUESTION = "how near does the cart keep to its path?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter(
+    setting(
         "path",
         "circle",
         "",
         "Names the path of the cart, which the law gets as its options path, size and frequency.",
-        "string",
         choices=("circle", "eight"),
     ),
-    Parameter(
+    setting(
         "size",
         0.5,
         "m",
         "Sets the radius of the circle, or half the width of the eight.",
-        low=0.0,
-        low_open=True,
+        above=0.0,
     ),
-    Parameter("frequency", 0.25, "Hz", "Sets the rounds per second.", low=0.0, low_open=True),
-    Parameter(
-        "waiting",
-        12.0,
-        "s",
-        "Sets the time from the start until the values are taken.",
-        low=0.0,
-    ),
-    Parameter("duration", 24.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    setting("frequency", 0.25, "Hz", "Sets the rounds per second.", above=0.0),
+    metric.waiting(12.0),
+    metric.duration(24.0),
 )
 VALUES = {
     "error_rms": Value("mm", "root of the mean square of the distance from the path at each time"),

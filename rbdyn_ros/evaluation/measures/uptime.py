@@ -4,22 +4,22 @@ import math
 
 import numpy as np
 
+from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array
 
 QUESTION = "for which part of a minute with random pushes is the rod upright?"
 OVER_ROS = True
 SETTINGS = (
-    *task.START,
-    Parameter("duration", 60.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
-    Parameter("runs", 3, "", "Sets the number of runs.", "int", low=1, high=1000),
-    Parameter("largest", 1.0, "N s", "Sets the largest impulse of a push on the tip.", low=0.0),
-    Parameter(
-        "interval", 6.0, "s", "Sets the mean time between two pushes.", low=0.0, low_open=True
-    ),
+    metric.TILT,
+    metric.AZIMUTH,
+    metric.duration(60.0),
+    setting("runs", 3, "", "Sets the number of runs.", low=1, high=1000),
+    setting("largest", 1.0, "N s", "Sets the largest impulse of a push on the tip.", low=0.0),
+    setting("interval", 6.0, "s", "Sets the mean time between two pushes.", above=0.0),
 )
 VALUES = {
     "uptime": Value("%", "of the time in which the tip is above 0.9 of the rod's length"),
@@ -44,7 +44,7 @@ def _outcome(bench, scenario, settings, number: int) -> tuple[float, float, floa
     rng = np.random.default_rng((scenario.seed, number, 60))
     duration, length = settings["duration"], bench.params.rod_length
     pushes = task.draw_pushes(rng, duration, settings["interval"], settings["largest"], length)
-    run = bench.run(scenario, task.start_state(settings), duration, pushes=pushes)
+    run = bench.run(scenario, metrics.start_state(settings), duration, pushes=pushes)
     h = run.t.item(1) - run.t.item(0) if len(run.t) > 1 else math.inf
     upright = task.is_upright(run)[1:]
     return 100.0 * h * float(upright.sum()) / duration, swing_ups(run), len(pushes)
