@@ -1,19 +1,140 @@
 """Runs of the pendulum with contacts, by time stepping and with steps that split at impacts, and
-their errors.
+their errors against those that go event by event.
+
+The latter are of a `Model` of a cart and a rod on a ball joint, with their contacts as pairs, that
+mechanics/network/event_driven flies from impact to impact: other coordinates, another
+integrator and another solver than the pendulum's steppers.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.experiments import event_driven
-from rbdyn_ros.experiments.event_driven import Impact
 from rbdyn_ros.experiments.outcome import columns
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import model
+from rbdyn_ros.mechanics.columns import TIME
+from rbdyn_ros.mechanics.description import geoms, joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.description.quaternion_body import turned_back
 from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.network import dynamics, event_driven
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.simulation import rollout
 from rbdyn_ros.simulation.record import events
 from rbdyn_ros.types import Array, Input, State, System
+
+_ACCURACY = 1e-12
+CART, ROD = 0, 1
+
+
+class Impact(NamedTuple):
+    """What happened at one instant."""
+
+    t: float  # [s]
+    contact: int  # of `mechanics.pendulum.world.NAMES`
+    P: Array  # (3,) impulse, normal and tangents [N s]
+    before: float  # u_N^- [m/s]
+    after: float  # u_N^+ [m/s]
+
+
+def follow(
+    system: System, state: State, input: Input, times, most: int = 1000
+) -> tuple[Array, list[Impact]]:
+    """(rows (n, 11) of q and v at `times`, which begin at the state's, and the Impacts until the
+    last of them).
+
+    It ends with the `most`-th event, rows and all; ArithmeticError where it cannot go on before.
+    """
+    contacts, candidates = _candidates(system)
+    made = _cart_and_rod(system, state, candidates)
+    model.part(made, "clock")[TIME] = state.t
+    options = event_driven.options(_ACCURACY, max_events=most)
+    run = event_driven.run_model(made, times, _load(system, input), options)
+    if not run.ok and len(run.events) < most:
+        raise ArithmeticError(run.message)
+    met = dynamics.OfModel(made, None)
+    impacts = [_impact(met, contacts, event) for event in run.events if event.kind == "impact"]
+    return np.hstack([run.q[:, :2], run.q[:, 10:], run.v[:, :2], run.v[:, 9:]]), impacts
+
+
+def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model:
+    """Two bodies and a ball joint in the cart's center; the cart keeps its height and attitude."""
+    mass, inertia = (system.cart_mass, system.rod_mass), ((1.0, 1.0, 1.0), system.inertia)
+    cart = (
+        (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+        if system.cart_free == 0.0
+        else (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)
+    )
+    bodies = rigid_bodies.build(mass, inertia, (0.0, 0.0, -system.gravity), (cart, (0.0,) * 6))
+    c, x, u, w = (
+        np.array([0.0, 0.0, system.center]),
+        np.append(state.q[:2], 0.0),
+        np.append(state.v[:2], 0.0),
+        state.v[2:],
+    )
+    along, swing = (quaternion.rotate(state.q[2:], a) for a in (c, np.cross(w, c)))
+    q = rigid_bodies.configuration(bodies, (x, x + along), ((1.0, 0.0, 0.0, 0.0), state.q[2:]))
+    v = rigid_bodies.motion(bodies, (u, u + swing), (np.zeros(3), w))
+    link = joints.assemble(2, joints.ball_joint(ROD, -c, CART, (0.0, 0.0, 0.0)))
+    return model.build(bodies, q, v, link, pairs.build(2, *candidates))
+
+
+def _candidates(system: System) -> tuple:
+    """(numbers of `mechanics.pendulum.world`, pairs) of what the rod, its tip and the cart can
+    meet.
+    """
+    C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
+    tip = (0.0, 0.0, C.length - system.center)
+    if C.floor:
+        law: dict[str, Any] = {"mu": C.floor_friction, "e": C.floor_restitution}
+        height = (0.0, 0.0, C.floor_height)
+        found.append((world.FLOOR, pairs.corner(ROD, tip, s=height, **law)))
+    for i, ends in enumerate(zip(C.stop_low, C.stop_high)):
+        for n, end in zip((np.eye(3)[i], -np.eye(3)[i]), ends):
+            if np.isfinite(end):
+                stop = pairs.corner(CART, origin, n=n, s=end * np.eye(3)[i], e=C.stop_restitution)
+                found.append((world.STOP_X + i, stop))
+    law = {"mu": C.obstacle_friction, "e": C.obstacle_restitution}
+    if C.obstacle == world.SPHERE:
+        middle = (0.0, 0.0, 0.5 * C.length - system.center)
+        line = geoms.capsule(C.obstacle_radius, C.length, ROD, middle)._replace(radius=0.0)
+        ball = geoms.sphere(C.obstacle_radius, position=C.obstacle_point)
+        found += [(world.OBSTACLE, pair) for pair in geoms.pairs_between(line, ball, **law)]
+    if C.obstacle == world.HALF_SPACE:
+        plane: dict[str, Any] = {"n": C.obstacle_normal, "s": C.obstacle_point}
+        found.append((world.OBSTACLE, pairs.corner(ROD, tip, **plane, **law)))
+    return [i for i, _ in found], [pair for _, pair in found]
+
+
+def _load(system: System, input: Input):
+    """What acts beside the weight: damping, the cart's force, a wrench at a point of the rod."""
+    F, T, r = np.split(input.disturbance, 3)
+    arm = r - (0.0, 0.0, system.center)
+
+    def wrench(t, q, v):
+        out, f = np.zeros((2, 6)), rod_on_cart.sines_at(input.sines, t)
+        out[CART, :2] = input.force + f - system.cart_damping * v[CART, :2]
+        F_b, T_b = (np.array(turned_back(tuple(q[ROD, 3:]), tuple(a))) for a in (F, T))
+        turning = T_b + np.cross(arm, F_b) - system.joint_damping * v[ROD, 3:]
+        out[ROD, :3], out[ROD, 3:] = F, turning
+        return out
+
+    return wrench
+
+
+def _impact(met: dynamics.OfModel, contacts: list, event) -> Impact:
+    """Of an event, whose only interaction is the pair that is hit."""
+    k, P = event.interactions[0], np.zeros(3)
+    if len(event.interactions) > 1 or len(event.impulses) != met.sizes[k]:
+        raise ArithmeticError(
+            f"at t = {event.t:g} s {world.NAMES[contacts[k]]} is hit while another contact is "
+            "closed; impacts are recorded one by one"
+        )
+    P[: met.sizes[k]] = event.impulses
+    before, after = (met.speeds(event.t, event.q, v, [k])[0] for v in (event.before, event.after))
+    return Impact(event.t, contacts[k], P, float(before), float(after))
+
 
 METHODS = {"time stepping": False, "split": True}
 # thin ones lie on top
@@ -60,7 +181,7 @@ def against(
     """
     row = max(steps)
     rows = round(duration / row)
-    truth, exact = event_driven.follow(system, state, input, np.arange(rows + 1) * row)
+    truth, exact = follow(system, state, input, np.arange(rows + 1) * row)
     progress(0.3)
     errors, impacts, drawn = [], [_listed("exact", 0.0, exact[:first])], {}
     for k, method in enumerate(METHODS):

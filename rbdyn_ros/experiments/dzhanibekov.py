@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import closed_form, figures, free_top
+from rbdyn_ros.experiments import closed_form, figures, free_body
 from rbdyn_ros.experiments.apparatus import dzhanibekov, notebook_scheme
 from rbdyn_ros.experiments.free_body import DZHANIBEKOV
 from rbdyn_ros.experiments.outcome import Animation, Outcome, below, between, columns, slope
@@ -34,15 +34,15 @@ def run(short: bool, progress) -> Outcome:
     """Twenty seconds of every method at three steps, a long run at three others."""
     long = 10_000 if short else 100_000
     system, state = dzhanibekov()
-    truth = free_top.simulate(select("rk4"), system, state, 5e-4, 1000, 40)
+    truth = free_body.simulate(select("rk4"), system, state, 5e-4, 1000, 40)
     twenty, drawn = _twenty_seconds(system, state, truth, lambda f: progress(0.3 * f))
     tables = {
         "flips": {"t": truth.t, **_columns("exact", truth.w), **_columns("tqdl", drawn["tqdl"].w)},
         "twenty_seconds": twenty,
-        "momentum": {"t": truth.t, **{m: free_top.tilt_of_momentum(drawn[m]) for m in METHODS}},
+        "momentum": {"t": truth.t, **{m: free_body.tilt_of_momentum(drawn[m]) for m in METHODS}},
         "attitude": {
             "t": truth.t,
-            **{m: free_top.attitude_error(drawn[m], truth) for m in METHODS},
+            **{m: free_body.attitude_error(drawn[m], truth) for m in METHODS},
         },
         "film": {
             "t": truth.t,
@@ -52,7 +52,7 @@ def run(short: bool, progress) -> Outcome:
         },
         **_long_runs(system, state, long, lambda f: progress(0.3 + 0.6 * f)),
     }
-    screw = [free_top.drift_of_the_screw(system, state, h, DURATION) for h in LONG_STEPS]
+    screw = [free_body.drift_of_the_screw(system, state, h, DURATION) for h in LONG_STEPS]
     tables["screw"] = {"step": np.array(LONG_STEPS), "off_the_line": np.array(screw)}
     progress(1.0)
     exact = closed_form.intermediate_axis(DZHANIBEKOV, 6.0, 0.01, truth.t)
@@ -61,14 +61,14 @@ def run(short: bool, progress) -> Outcome:
 
 def simulate_turns(
     method: str, system, state, h: float, rows: int, every: int
-) -> free_top.Turning:
+) -> free_body.Turning:
     """The body turned by one of METHODS."""
     if method == "modified":
-        return free_top.simulate_modified(select("moser_veselov"), system, state, h, rows, every)
+        return free_body.simulate_modified(select("moser_veselov"), system, state, h, rows, every)
     if method.startswith("se3 "):
-        return free_top.simulate_se3(method == "se3 newton", system, state, h, rows, every)
+        return free_body.simulate_se3(method == "se3 newton", system, state, h, rows, every)
     integrator = notebook_scheme() if method == "tqdl" else select(method)
-    return free_top.simulate(integrator, system, state, h, rows, every)
+    return free_body.simulate(integrator, system, state, h, rows, every)
 
 
 def _twenty_seconds(system, state, truth, progress) -> tuple:
@@ -80,10 +80,10 @@ def _twenty_seconds(system, state, truth, progress) -> tuple:
                 method, system, state, h, round(DURATION / STEPS[-1]), round(STEPS[-1] / h)
             )
             tilt, angle = (
-                free_top.tilt_of_momentum(run).max(),
-                free_top.attitude_error(run, truth).max(),
+                free_body.tilt_of_momentum(run).max(),
+                free_body.attitude_error(run, truth).max(),
             )
-            rows.append((method, h, free_top.worst_energy(run), tilt, angle, run.iterations))
+            rows.append((method, h, free_body.worst_energy(run), tilt, angle, run.iterations))
         drawn[method] = run
         progress((i + 1) / len(METHODS))
     return columns(
@@ -102,8 +102,8 @@ def _long_runs(system, state, steps: int, progress) -> dict:
                 (
                     method,
                     h,
-                    free_top.worst_energy(run),
-                    free_top.worst_momentum(run),
+                    free_body.worst_energy(run),
+                    free_body.worst_momentum(run),
                     run.iterations,
                 )
             )

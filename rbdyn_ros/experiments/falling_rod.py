@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import contact_runs, event_driven, figures
+from rbdyn_ros.experiments import contact_runs, figures
 from rbdyn_ros.experiments.contact_runs import METHODS
 from rbdyn_ros.experiments.outcome import Outcome, below, columns
 from rbdyn_ros.experiments.pendulum_floor import height
@@ -27,7 +27,7 @@ def run(short: bool, progress) -> Outcome:
     rows, drawn = [], {}
     for k, mu in enumerate(FRICTIONS):
         system = _floored(mu)
-        exact = event_driven.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)[1][
+        exact = contact_runs.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)[1][
             0
         ]
         for method in METHODS:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, figures, free_body, free_top
+from rbdyn_ros.experiments import apparatus, figures, free_body
 from rbdyn_ros.experiments.outcome import Outcome, below, between
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators.select import select
@@ -37,7 +37,7 @@ def run(short: bool, progress) -> Outcome:
     angle, off = {}, {}
     for i, method in enumerate(METHODS):
         integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
-        turning = free_top.simulate(
+        turning = free_body.simulate(
             integrator, system, start, STEP, round(duration / STEP), 1, push
         )
         axis = quaternion.rotate(turning.Q, np.array([0.0, 0.0, 1.0]))

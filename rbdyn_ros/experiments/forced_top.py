@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, figures, free_body, free_top
+from rbdyn_ros.experiments import apparatus, figures, free_body
 from rbdyn_ros.experiments.outcome import Outcome, below, between
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators.select import select
@@ -27,7 +27,7 @@ def run(short: bool, progress) -> Outcome:
     runs = {}
     for i, method in enumerate(METHODS):
         integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
-        runs[method] = free_top.simulate(
+        runs[method] = free_body.simulate(
             integrator, system, start, STEP, round(duration / 0.005), 5, apparatus.torque(*TORQUE)
         )
         progress((i + 1) / len(METHODS))
@@ -58,7 +58,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(tables, system.inertia))
 
 
-def _work(turning: free_top.Turning) -> np.ndarray:
+def _work(turning: free_body.Turning) -> np.ndarray:
     """The torque's work [J]: the integral of torque . w, w in space, by Simpson's rule over the
     samples.
     """

@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.outcome import Animation, Outcome, above, below, between, columns, slope
-from rbdyn_ros.experiments.pendulum_scene import PendulumScene
+from rbdyn_ros.experiments.pendulum_run import PendulumScene
 from rbdyn_ros.mechanics.integrators import tqdl
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rbdyn_ros.experiments import contact_runs, event_driven, falling_rod
+from rbdyn_ros.experiments import contact_runs, falling_rod
 from rbdyn_ros.experiments import outcome as outcomes
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     Params,
@@ -45,7 +45,7 @@ def test_the_claims_hold_and_the_figure_can_be_drawn(name):
 def test_the_reference_finds_the_golden_impacts():
     golden = np.genfromtxt(GOLDEN / "rod_tip_frictionless_impacts.csv", delimiter=",", names=True)
     system = build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_restitution=0.5)))
-    _, found = event_driven.follow(
+    _, found = contact_runs.follow(
         system, upright(np.pi / 6), no_input(), np.array((0.0, 1.6)), most=3
     )
     np.testing.assert_allclose([i.t for i in found], golden["t"], atol=1e-9)
@@ -61,7 +61,7 @@ def test_the_reference_meets_a_sphere_with_the_rod_as_the_split_steps_do():
     system = build(Params(contacts=Contacts(obstacle=1.0, **at, **law)))
     push = np.array([0.1, 0.2, 0.3, 0.01, 0.02, 0.0, 0.1, 0.0, 0.7])
     input = no_input()._replace(force=np.array([1.0, 2.0]), disturbance=push)
-    rows, found = event_driven.follow(system, upright(np.pi / 6), input, np.array((0.0, 0.5)))
+    rows, found = contact_runs.follow(system, upright(np.pi / 6), input, np.array((0.0, 0.5)))
     assert [i.contact for i in found] == [OBSTACLE]
     errors = []
     for n in (1000, 2000):
@@ -73,7 +73,7 @@ def test_the_reference_meets_a_sphere_with_the_rod_as_the_split_steps_do():
 
 def test_an_elastic_impact_of_the_reference_keeps_the_energy():
     system = build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_restitution=1.0)))
-    rows, found = event_driven.follow(
+    rows, found = contact_runs.follow(
         system, upright(np.pi / 6), no_input(), np.linspace(0.0, 3.0, 31)
     )
     energy = [quantities(system, row[:6], row[6:])[0] for row in rows]

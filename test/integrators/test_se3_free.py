@@ -5,7 +5,7 @@ RIQN, and its screw.
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments import apparatus, free_body, free_top
+from rbdyn_ros.experiments import apparatus, free_body
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators import se3_free
 
@@ -27,16 +27,16 @@ def test_energy_is_bounded_and_momentum_exact_over_many_steps(
     h, energy, newton_iterations, riqn_iterations
 ):
     for newton, expected in ((True, newton_iterations), (False, riqn_iterations)):
-        run = free_top.simulate_se3(newton, BODY, START, h, 2000, 10)
-        assert run.ok and free_top.worst_energy(run) == pytest.approx(energy, rel=0.01)
-        assert free_top.worst_momentum(run) < 1e-11
+        run = free_body.simulate_se3(newton, BODY, START, h, 2000, 10)
+        assert run.ok and free_body.worst_energy(run) == pytest.approx(energy, rel=0.01)
+        assert free_body.worst_momentum(run) < 1e-11
         assert run.iterations == pytest.approx(expected, rel=0.1)
 
 
 def test_momentum_is_exact_whatever_the_tolerance():
     """What the solver leaves of the equation is handed to the next step."""
-    run = free_top.simulate_se3(False, BODY, START, 0.03, 1000, 10, tolerance=1e-6)
-    assert free_top.worst_momentum(run) < 1e-11
+    run = free_body.simulate_se3(False, BODY, START, 0.03, 1000, 10, tolerance=1e-6)
+    assert free_body.worst_momentum(run) < 1e-11
 
 
 def test_linear_and_angular_momentum_of_a_thrown_body_in_space():
@@ -58,7 +58,7 @@ def test_linear_and_angular_momentum_of_a_thrown_body_in_space():
 @pytest.mark.parametrize("h, off", [(0.01, 3.8e-3), (0.03, 3.4e-2), (0.1, 0.365)])
 def test_the_screw_leaves_the_straight_line(h, off):
     """exp on SE(3) screws the center of mass: 3.8, 34, 365 mm in 20 s."""
-    assert free_top.drift_of_the_screw(BODY, START, h, 20.0) == pytest.approx(off, rel=0.03)
+    assert free_body.drift_of_the_screw(BODY, START, h, 20.0) == pytest.approx(off, rel=0.03)
 
 
 @pytest.mark.parametrize("options", [NEWTON, RIQN], ids=["newton", "riqn"])

@@ -5,7 +5,7 @@ why it fails.
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments import apparatus, free_top, pendulum_run
+from rbdyn_ros.experiments import apparatus, free_body, pendulum_run
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators import tqdl
 from rbdyn_ros.mechanics.integrators.select import select
@@ -33,8 +33,8 @@ def test_unit_test_of_the_notebook_to_all_printed_digits():
 def test_momentum_of_a_free_body_turns_with_order_1(h, turned):
     """The notebook's "wiggling magenta arrow": the attitude sees the old angular velocity."""
     system, state = apparatus.dzhanibekov()
-    run = free_top.simulate(select("tqdl"), system, state, h, int(20.0 / h), 1)
-    assert free_top.tilt_of_momentum(run).max() == pytest.approx(turned, rel=2e-3)
+    run = free_body.simulate(select("tqdl"), system, state, h, int(20.0 / h), 1)
+    assert free_body.tilt_of_momentum(run).max() == pytest.approx(turned, rel=2e-3)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments import apparatus, free_body, free_top
+from rbdyn_ros.experiments import apparatus, free_body
 from rbdyn_ros.experiments.outcome import slope
 from rbdyn_ros.geometry import increments
 from rbdyn_ros.mechanics.integrators.select import select
@@ -34,7 +34,7 @@ def test_reference_trajectory_over_six_flips(name, composition):
     """
     _, Q, w = golden()
     h = 5e-4 if name == "rk4" else 0.01
-    run = free_top.simulate(
+    run = free_body.simulate(
         select(name, composition, tolerance=1e-15), SYSTEM, START, h, 400, round(0.05 / h)
     )
     assert run.ok and np.linalg.norm(increments.boxminus(run.Q, Q), axis=-1).max() < 2e-6
@@ -47,8 +47,8 @@ def test_modified_inertia_is_of_order_4_and_the_plain_one_of_order_2():
     steps, plain, modified = (0.01, 0.005, 0.0025), [], []
     for h in steps:
         for errors, simulate in (
-            (plain, free_top.simulate),
-            (modified, free_top.simulate_modified),
+            (plain, free_body.simulate),
+            (modified, free_body.simulate_modified),
         ):
             run = simulate(select("moser_veselov"), SYSTEM, START, h, 200, round(0.05 / h))
             errors.append(np.linalg.norm(increments.boxminus(run.Q, Q[:201]), axis=-1).max())
@@ -61,8 +61,8 @@ def test_modified_inertia_is_of_order_4_and_the_plain_one_of_order_2():
 
 @pytest.mark.parametrize("h", [0.01, 0.03, 0.1])
 def test_moser_veselov_keeps_energy_and_momentum_over_1e5_steps(h):
-    run = free_top.simulate(select("moser_veselov"), SYSTEM, START, h, 1000, 100)
-    assert run.ok and free_top.worst_energy(run) < 1e-10 and free_top.worst_momentum(run) < 1e-10
+    run = free_body.simulate(select("moser_veselov"), SYSTEM, START, h, 1000, 100)
+    assert run.ok and free_body.worst_energy(run) < 1e-10 and free_body.worst_momentum(run) < 1e-10
 
 
 def test_preprocessing_keeps_the_momentum_and_is_undone():
