@@ -346,11 +346,11 @@ def _on(bar, pace: float) -> Callable[[str], None]:
 
 def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
     """The table, the files, the exit code."""
-    from rbdyn_ros.evaluation import report, table
+    from rbdyn_ros.evaluation import report
     from rbdyn_ros.evaluation.criterion import BROKEN, MISSES
 
-    print(table.table(planned.suite, cases))
-    print(table.summary(planned.suite, cases))
+    print(report.table(planned.suite, cases))
+    print(report.summary(planned.suite, cases))
     for path in report.write(planned.suite, planned.under_test, cases, sittings, planned.out):
         print(f"wrote {path}")
     if planned.entry:

@@ -1,22 +1,70 @@
-"""Where a law is measured: it is designed for the scenario of a case and closed around the
-plant, offline.
+"""Where a law is measured: it is designed for the scenario of a case and closed around the plant,
+offline; what its code may take of time and memory; and the observer that it may be behind.
+
+Behind an observer it sees what a Kalman filter makes of the sensors of `faults`, never the state.
+It is the filter of the controller node (`control.observer.estimator`): it begins at rest where the
+encoders say. It is given the declared plant and what the sensors are (quantum^2 / 12 and noise^2),
+as whoever builds a machine knows them.
 """
 
 import math
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import psutil
+
 from rbdyn_ros.control import options, select
-from rbdyn_ros.evaluation import observers
-from rbdyn_ros.evaluation.limits import limit_memory, limit_time
+from rbdyn_ros.control.observer import measurements
+from rbdyn_ros.control.observer.estimator import Estimator, Instant
 from rbdyn_ros.evaluation.metric import NotForThisLaw
 from rbdyn_ros.evaluation.scenario import Scenario
+from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
 from rbdyn_ros.mechanics.integrators.select import select as integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.rollout import Rollout
-from rbdyn_ros.types import State
+from rbdyn_ros.types import Array, State
+
+LONGEST = 120.0  # [s] for loading, designing or resetting a law, which may compile
+
+
+@contextmanager
+def limit_time(what: str, seconds: float | None = None) -> Iterator[None]:
+    """End the block between one and two times `seconds` (None: `LONGEST`). TimeoutError, in a
+    sentence that begins with `what`.
+    """
+    seconds = LONGEST if seconds is None else seconds
+    with CallTimeout(seconds) as calls:
+        calls.edges += 1
+        try:
+            yield
+        except CallTimedOut:
+            raise TimeoutError(f"{what} took longer than {seconds:g} s") from None
+        finally:
+            calls.edges += 1
+
+
+@contextmanager
+def limit_memory() -> Iterator[None]:
+    """Let an allocation in the block fail beyond a quarter of the machine's memory, so that a law
+    that takes memory without end leaves the machine some.
+    """
+    limit = psutil.virtual_memory().total // 4
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if soft == resource.RLIM_INFINITY or soft > limit:
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
 
 ANYWHERE = 1e6  # [m] travel of a law that need not look at it
 
@@ -57,7 +105,7 @@ class ControllerUnderTest(NamedTuple):
 
 
 def load(name: str, seconds: float | None = None) -> ModuleType:
-    """The module of a law, within `seconds` (None: `limits.LONGEST`) and its memory. ValueError,
+    """The module of a law, within `seconds` (None: `LONGEST`) and its memory. ValueError,
     in a sentence.
     """
     try:
@@ -124,7 +172,7 @@ class Bench:
         """
         law, c = self.law(scenario), scenario
         params, method = self.params, integrator(c.integrator)
-        watching = observers.observer(c, params)
+        watching = observer(c, params)
         conditions = closed_loop.Conditions(
             reference=reference, force_limit=c.force_limit, travel=c.travel or math.inf,
             step=c.step, faults=c.faults, seed=c.seed,
@@ -173,3 +221,58 @@ class Bench:
             raise LawFailed(str(error)) from error
         except Exception as error:  # whatever a law of somebody else raises
             raise LawFailed(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is declared perfect
+
+
+def observer(scenario: Scenario, params: spherical_pendulum.Params) -> "Filtered | None":
+    """What `simulation.closed_loop.Conditions.observer` asks for; None if the law sees the
+    state.
+    """
+    return None if scenario.observer == "none" else Filtered(scenario, params)
+
+
+class Filtered:
+    """The filter behind encoders of cart and gimbal, or behind that of the cart and an IMU on the
+    rod.
+    """
+
+    def __init__(self, scenario: Scenario, params: spherical_pendulum.Params):
+        noise, encoder = scenario.faults.noise, scenario.faults.encoder
+        self.system, self.joints = spherical_pendulum.build(params), GimbalJoints()
+        self.options = ObserverOptions(
+            sensors=scenario.observer,
+            cart=deviation(noise.cart, encoder.cart),
+            angle=deviation(
+                noise.angle, 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0
+            ),
+            gyroscope=deviation(noise.gyroscope),
+            accelerometer=deviation(noise.accelerometer),
+            imu_position=scenario.imu_position,
+        )
+        self.filter = Estimator(self.system, self.options)
+
+    def __call__(self, measured: State, truth: State, force: Array, sensors) -> State:
+        """The estimate after the force (2,) of the last period and the sensors' newest
+        readings.
+        """
+        u = float(force[0]), float(force[1])
+        angles = self.joints.follow(unit_quaternion.matrix(tuple(measured.q[2:].tolist())))
+        inertial = self._inertial(truth, u, sensors) if self.options.imu else (None, None)
+        return self.filter.estimate(
+            Instant(truth.t, tuple(measured.q[:2].tolist()), angles, u, *inertial)
+        )
+
+    def _inertial(self, truth: State, u: tuple, sensors) -> tuple:
+        """(rate, specific force) that the IMU reads."""
+        felt = measurements.specific_force(
+            self.system, truth.q, truth.v, u, self.options.imu_position
+        )
+        rate = tuple(truth.v[2:].tolist())
+        return sensors.inertial(rate, felt) if sensors else (rate, felt)
+
+
+def deviation(noise: float, count: float = 0.0) -> float:
+    """Of a reading with white noise, rounded to counts."""
+    return max(math.hypot(noise, count / math.sqrt(12.0)), LEAST)

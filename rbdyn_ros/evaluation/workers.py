@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-from rbdyn_ros.evaluation import limits
+from rbdyn_ros.evaluation import bench
 from rbdyn_ros.evaluation.bench import load
 from rbdyn_ros.interrupts import CallTimeout, block
 
@@ -84,7 +84,7 @@ def try_to_load(name: str) -> None:
     """Load the law `name` in a process of its own first, which ends where the law crashes it or
     hangs in compiled code, as no other process could then. ValueError, in a sentence.
     """
-    with Workers(1, (name, limits.LONGEST), _loader, "loaded it") as workers:
+    with Workers(1, (name, bench.LONGEST), _loader, "loaded it") as workers:
         for task, answer in workers.answers(deque(["load"])):
             if isinstance(answer, Ended):
                 raise ValueError(f"controller '{name}' does not load: {answer.sentence}")
@@ -108,7 +108,7 @@ def _loader(asked: tuple[str, float]) -> Callable[[str], str]:
 def _work(connection: Connection, last_resort: float, under_test: Any, serve: Callable) -> None:
     """The life of a worker, which ends with a law that hangs in compiled code."""
     CallTimeout.last_resort = last_resort
-    with limits.limit_memory():
+    with bench.limit_memory():
         answer = serve(under_test)
         while True:
             try:

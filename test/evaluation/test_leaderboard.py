@@ -11,7 +11,7 @@ import pytest
 
 from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.control import select
-from rbdyn_ros.evaluation import limits, workers
+from rbdyn_ros.evaluation import bench, workers
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.controller_under_test import local_controller
 from rbdyn_ros.evaluation.leaderboard import board, entry, page, scores, verify
@@ -210,7 +210,7 @@ def test_a_law_that_fails_gets_one_sentence_and_no_rank(tmp_path, rank, act, why
 
 @pytest.mark.parametrize("where", ["first", "design", "reset"])
 def test_a_law_that_hangs_before_its_first_command_gets_one_sentence(tmp_path, monkeypatch, where):
-    monkeypatch.setattr(limits, "LONGEST", 0.2)
+    monkeypatch.setattr(bench, "LONGEST", 0.2)
     law = str(bad_law(tmp_path, **{where: "while True: pass"}))
     if where == "first":
         with pytest.raises(ValueError, match=f"controller '{law}' does not load: it took longer"):
@@ -232,7 +232,7 @@ spin(1)
 
 
 def test_a_law_that_hangs_in_compiled_code_while_it_loads_gets_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "LONGEST", 1.0)
+    monkeypatch.setattr(bench, "LONGEST", 1.0)
     monkeypatch.setattr(workers, "LAST_RESORT", 1.0)
     law = str(bad_law(tmp_path, first=SPIN))
     with pytest.raises(ValueError) as error:

@@ -9,10 +9,10 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import measures, suite
 from rbdyn_ros.evaluation.criterion import judge, mark_not_applicable
 from rbdyn_ros.evaluation.metric import Metric
-from rbdyn_ros.evaluation.requirement import Requirement
+from rbdyn_ros.evaluation.report import summary
 from rbdyn_ros.evaluation.scenario import SCENARIO
 from rbdyn_ros.evaluation.score import applying
-from rbdyn_ros.evaluation.table import summary
+from rbdyn_ros.evaluation.suite import Requirement
 from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.parameters.shipped import config
 
