@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 
-from rbdyn_ros.evaluation.latency.latency_limits import unanswered
+from rbdyn_ros.evaluation.latency import unanswered
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share

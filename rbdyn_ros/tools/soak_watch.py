@@ -22,7 +22,7 @@ from rclpy.utilities import try_shutdown
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from rbdyn_ros.evaluation.latency.latency import Latency
+from rbdyn_ros.evaluation.latency import Latency
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz

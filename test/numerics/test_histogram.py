@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.numerics.histogram import HIGHEST, LOWEST, Histogram
+from rbdyn_ros.evaluation.latency import HIGHEST, LOWEST, Histogram
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1e-2, 1.0])

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from rbdyn_ros.evaluation.latency import latency_limits, latency_report
-from rbdyn_ros.evaluation.latency.latency import KEPT, SLOTS, Latency, Trend
+from rbdyn_ros.evaluation import latency_report
+from rbdyn_ros.evaluation.latency import KEPT, SLOTS, Latency, Trend, alarming, loss, unanswered
 from rbdyn_ros.parameters.monitor import MONITOR
 
 MS = 1_000_000
@@ -46,21 +46,19 @@ def test_a_regular_loop():
         assert latency.period.run.percentile(percent) == pytest.approx(0.002)
         assert latency.round_trip.run.percentile(percent) == pytest.approx(0.0005)
         assert latency.age.run.percentile(percent) == 0.0
-    assert latency.counts["lost"] == 0 and latency_limits.unanswered(latency.counts) == 0.0
+    assert latency.counts["lost"] == 0 and unanswered(latency.counts) == 0.0
 
 
 def test_states_that_do_not_arrive_are_known_by_the_gaps_of_the_stamps():
     latency = played(lost={100, 200, 201, 202})
     assert latency.counts["lost"] == 4 and latency.counts["states"] == 1996
-    assert latency_limits.loss(latency.counts) == pytest.approx(4 / 2000)
+    assert loss(latency.counts) == pytest.approx(4 / 2000)
     assert latency.period.run.most == pytest.approx(0.008)
 
 
 def test_states_without_a_command_are_no_loss():
     latency = played(unanswered=set(range(0, 2000, 2)))
-    assert latency.counts["lost"] == 0 and latency_limits.unanswered(
-        latency.counts
-    ) == pytest.approx(0.5)
+    assert latency.counts["lost"] == 0 and unanswered(latency.counts) == pytest.approx(0.5)
 
 
 def test_the_age_is_what_the_newest_state_is_ahead_of_the_answered_one():
@@ -136,7 +134,7 @@ def test_a_trend_keeps_the_maximum_and_the_mean_of_a_run_of_any_length():
 )
 def test_levels(options, level, words):
     latency = played(**options)
-    found = latency_limits.alarming(latency, latency.counts, LIMITS)
+    found = alarming(latency, latency.counts, LIMITS)
     assert max((rank for rank, _ in found), default=0) == level
     assert not words or any(words == sentence for _, sentence in found), found
 

@@ -17,8 +17,8 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from rbdyn_ros.evaluation.latency import latency_limits, latency_report
-from rbdyn_ros.evaluation.latency.latency import Latency
+from rbdyn_ros.evaluation import latency_report
+from rbdyn_ros.evaluation.latency import WARNING, WRONG, Latency, alarming
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import SECOND
@@ -140,7 +140,7 @@ class Monitor(Node):
             for key, percent in (("p50", 50.0), ("p99", 99.0))
         }
         counts = latency.window
-        found += latency_limits.alarming(latency, counts, values)
+        found += alarming(latency, counts, values)
         latency.turn_window()
         numbers = {
             "states": counts["states"],
@@ -160,13 +160,13 @@ class Monitor(Node):
         silent = time.monotonic() - self._newest
         if silent < self.parameters.values["monitor.silence"]:
             return []
-        return [(latency_limits.WRONG, f"no state on {self.topics['states']} for {silent:.1f} s")]
+        return [(WRONG, f"no state on {self.topics['states']} for {silent:.1f} s")]
 
     def _double_publishers(self) -> list[tuple[int, str]]:
         """Find topics with several publishers, of which the figures mean nothing."""
         counts = {topic: self.count_publishers(topic) for topic in self.topics.values()}
         return [
-            (latency_limits.WARNING, f"{n} nodes publish {topic}; there should be one")
+            (WARNING, f"{n} nodes publish {topic}; there should be one")
             for topic, n in counts.items()
             if n > 1
         ]

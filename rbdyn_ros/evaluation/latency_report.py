@@ -14,8 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.evaluation.latency import latency_limits
-from rbdyn_ros.evaluation.latency.latency import Figure, Latency
+from rbdyn_ros.evaluation.latency import (
+    WARNING,
+    WRONG,
+    Figure,
+    Latency,
+    alarming,
+    loss,
+    unanswered,
+)
 from rbdyn_ros.files import json_text
 
 _TEMPLATE = """\
@@ -203,11 +210,11 @@ def report(
     monitor's parameters, `plant` what is known of it (a "summary", its "changes"), if
     anything.
     """
-    found = latency_limits.alarming(latency, latency.counts, values, window=False)
+    found = alarming(latency, latency.counts, values, window=False)
     if not latency.counts["states"]:
-        found = [(latency_limits.WRONG, f"no state came on {topics['states']} after the warm-up")]
+        found = [(WRONG, f"no state came on {topics['states']} after the warm-up")]
     if plant and plant["changes"]:
-        found.append((latency_limits.WARNING, plant["summary"]))
+        found.append((WARNING, plant["summary"]))
     counts = latency.counts
     return {
         "verdict": VERDICTS[max((rank for rank, _ in found), default=0)],
@@ -221,12 +228,12 @@ def report(
         "loss": {
             "states": counts["states"],
             "lost": counts["lost"],
-            "share": latency_limits.loss(counts),
+            "share": loss(counts),
         },
         "answers": {
             "commands": counts["commands"],
             "unstamped": counts["unstamped"],
-            "unanswered_share": latency_limits.unanswered(counts),
+            "unanswered_share": unanswered(counts),
         },
         "events": {name: counts[name] for name in ("restarts", "out_of_order", "clock_jumps")},
         "plant": plant,

@@ -1,5 +1,6 @@
 """A loop as a third party sees it: the period of the states, how old the answers are, what is
-lost. No ROS in it.
+lost; and what a monitor says of it: fine, a warning, an error, each with the number and the limit.
+No ROS in it.
 
 A state is known by its stamp, and a command by the stamp of the state that it answers. Instants
 are those at which the middleware received a message here, so a round trip is from a state's
@@ -7,15 +8,81 @@ arrival to its answer's, both at the observer; or those at which it was sent, wh
 one.
 
 How a figure goes over a run of any length, in a fixed number of slots: where they are full,
-pairs become one.
+pairs become one. Percentiles are those of a histogram with bins of equal ratio, in memory of one
+size.
 """
 
 import math
 from collections import Counter, deque
 from statistics import median_low
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rbdyn_ros.numerics.histogram import Histogram
+import numpy as np
+
+LOWEST, HIGHEST = 1e-6, 1e3  # [s] below and above there is one bin each
+PER_DECADE = 100  # a bin is 2.3 % wide, so a percentile is within 1.2 %
+_BINS = round(math.log10(HIGHEST / LOWEST)) * PER_DECADE
+
+
+class Histogram:
+    """Counts times >= 0 [s]; smallest, largest and mean are exact."""
+
+    def __init__(self):
+        self.counts = np.zeros(_BINS + 2, np.int64)
+        self.clear()
+
+    def clear(self) -> None:
+        """Count from zero."""
+        self.counts[:] = 0
+        self.total, self.least, self.most, self._sum = 0, math.inf, 0.0, 0.0
+
+    def add(self, value: float) -> None:
+        """Count one."""
+        self.counts[_bin(value)] += 1
+        self.total += 1
+        self._sum += value
+        self.least, self.most = min(self.least, value), max(self.most, value)
+
+    @property
+    def mean(self) -> float:
+        """nan before the first."""
+        return self._sum / self.total if self.total else math.nan
+
+    def percentile(self, percent: float) -> float:
+        """The time that `percent` [0..100] of all do not exceed, the middle of its bin; nan before
+        the first.
+        """
+        if not self.total:
+            return math.nan
+        rank = max(1, math.ceil(1e-2 * percent * self.total))
+        i = int(np.searchsorted(np.cumsum(self.counts), rank))
+        return min(max(_middle(i), self.least), self.most)
+
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """(time [s], share of all that do not exceed it), over the bins that are not empty: what
+        to plot.
+        """
+        used = np.flatnonzero(self.counts)
+        shares = np.cumsum(self.counts)[used] / max(1, self.total)
+        return np.array(
+            [min(max(_middle(i), self.least), self.most) for i in used.tolist()]
+        ), shares
+
+
+def _bin(value: float) -> int:
+    if value < LOWEST:
+        return 0
+    return 1 + min(_BINS, int(PER_DECADE * math.log10(value / LOWEST)))
+
+
+def _middle(i: int) -> float:
+    """Of a bin; the first one ends at LOWEST, the last one begins at HIGHEST: both are cut by what
+    was seen.
+    """
+    if i == 0:
+        return 0.0
+    return LOWEST * 10.0 ** ((i - 0.5) / PER_DECADE) if i <= _BINS else math.inf
+
 
 SLOTS = 512
 
@@ -182,3 +249,81 @@ class Latency:
 
     def _warm(self, arrived: int) -> bool:
         return self._first is not None and arrived - self._first >= self._warm_up
+
+
+FINE, WARNING, WRONG = 0, 1, 2
+_LEVELS = (("error", WRONG), ("warn", WARNING))
+
+
+def alarming(
+    latency: Latency, counts: Counter, values: dict[str, Any], window: bool = True
+) -> list[tuple[int, str]]:
+    """[(level, sentence)] of what is beyond `values` ("monitor.warn.age", ...), in the newest
+    window or over the run.
+
+    `counts` are those of the same time. Where one figure is beyond both limits, the error alone is
+    said.
+    """
+    found = []
+    for name, value, said in _measured(latency, counts, window):
+        for level, rank in _LEVELS:
+            limit = values[f"monitor.{level}.{name}"]
+            if value > limit:
+                found.append((rank, f"{said}; the limit is {_format_limit(name, limit)}"))
+                break
+    return found
+
+
+def loss(counts: Counter) -> float:
+    """The share of the states that did not arrive."""
+    sent = counts["states"] + counts["lost"]
+    return counts["lost"] / sent if sent else 0.0
+
+
+def unanswered(counts: Counter) -> float:
+    """The share of the states that arrived here whose command did not."""
+    return (
+        max(0, counts["states"] - counts["answered"]) / counts["states"]
+        if counts["states"]
+        else 0.0
+    )
+
+
+def _measured(latency: Latency, counts: Counter, window: bool) -> list:
+    """(name of the limit, value, sentence); what was not measured yet is nan, which is beyond
+    nothing.
+    """
+    period, age, trip = (
+        figure.window if window else figure.run for figure in latency.figures.values()
+    )
+    ratio = period.percentile(99) / period.percentile(50) if period.total else 0.0
+    return [
+        (
+            "period_ratio",
+            ratio,
+            f"the period's p99 is {ratio:.1f} times its median of "
+            f"{1e3 * period.percentile(50):.3g} ms",
+        ),
+        (
+            "age",
+            age.percentile(99),
+            f"the commands' age has a p99 of {1e3 * age.percentile(99):.3g} ms",
+        ),
+        (
+            "round_trip",
+            trip.percentile(99),
+            f"the round trip has a p99 of {1e3 * trip.percentile(99):.3g} ms",
+        ),
+        ("loss", loss(counts), f"{100.0 * loss(counts):.3g} % of the states did not arrive"),
+        (
+            "unanswered",
+            unanswered(counts),
+            f"{100.0 * unanswered(counts):.3g} % of the states had no command",
+        ),
+    ]
+
+
+def _format_limit(name: str, limit: float) -> str:
+    if name in ("age", "round_trip"):
+        return f"{1e3 * limit:g} ms"
+    return f"{100.0 * limit:g} %" if name in ("loss", "unanswered") else f"{limit:g}"
