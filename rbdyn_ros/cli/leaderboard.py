@@ -80,13 +80,13 @@ def _verify(arguments: argparse.Namespace) -> int:
     if arguments.entries or arguments.out:
         raise ValueError("--verify takes one entry, and neither other entries nor --out")
     jobs = count_jobs(arguments.jobs)
-    from rbdyn_ros.evaluation.leaderboard import board, entry, verify
+    from rbdyn_ros.evaluation.leaderboard import board, entry
 
     folder = Path(arguments.verify)
     recorded = entry.read(folder)
     rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
     suite = board.suite_of_board(rows, recorded["quick"])
-    law = verify.controller(recorded, folder, suite)
+    law = board.controller(recorded, folder, suite)
     before = entry.criteria(recorded)
     cases = [case for row in suite.rows for case in row.cases if case.name in before]
     if not cases:
@@ -95,7 +95,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     differing = 0
     for case in cases:
         if case.name in now:
-            found = verify.differences(before[case.name], now[case.name])
+            found = board.differences(before[case.name], now[case.name])
             differing += bool(found)
             print(f"{case.name}: {'; '.join(found) or 'equal'}")
     if signal:

@@ -14,7 +14,7 @@ from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import bench, workers
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.controller_under_test import local_controller
-from rbdyn_ros.evaluation.leaderboard import board, entry, page, scores, verify
+from rbdyn_ros.evaluation.leaderboard import board, entry, page
 from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.evaluation.score import Score
 
@@ -70,16 +70,16 @@ def changed(folder: Path, target: Path, seal: bool = True, **changes) -> Path:
 
 
 def test_the_score_of_a_discipline_is_the_mean_of_its_parts():
-    cases = scores.cases_of(SUITE, "balance")
+    cases = entry.cases_of(SUITE, "balance")
     values = {case.name: {"success": 50.0} for case in cases if case.measure == "robustness"}
     values |= {"B1": {"score": 0.8}, "B3": {"uptime": 20.0}}
-    found = scores.score(SUITE, "balance", values)
+    found = entry.score(SUITE, "balance", values)
     assert found.parts == pytest.approx({"performance": 0.8, "robustness": 0.5, "uptime": 0.2})
     assert found.total == pytest.approx(0.5)
     del values["B1"]
-    assert scores.score(SUITE, "balance", values).parts["performance"] == 0.0
+    assert entry.score(SUITE, "balance", values).parts["performance"] == 0.0
     paths = {"T1 circle": {"error_rms": 0.0}, "T1 figure of eight": {}}
-    assert scores.score(SUITE, "tracking", paths).total == pytest.approx(0.5)
+    assert entry.score(SUITE, "tracking", paths).total == pytest.approx(0.5)
 
 
 def test_an_entry_is_verified_equal_and_one_with_better_numbers_is_not(quick, tmp_path):
@@ -137,13 +137,13 @@ def test_a_law_that_is_another_now_is_not_measured(quick, tmp_path):
     found = entry.read(quick)
     for files, why in (({"pd.py": "0" * 64}, "another one"), ({"other.py": "0"}, "not there")):
         with pytest.raises(ValueError, match=why):
-            verify.controller({**found, "files": files}, quick, SUITE)
+            board.controller({**found, "files": files}, quick, SUITE)
     with pytest.raises(ValueError, match="controller is 'none'"):
-        verify.controller({**found, "law": "none"}, quick, SUITE)
+        board.controller({**found, "law": "none"}, quick, SUITE)
     more = {**found["parameters"], "pd.none": 1.0}
     with pytest.raises(ValueError, match="pd.none is no parameter"):
-        verify.controller({**found, "parameters": more}, quick, SUITE)
-    assert verify.controller(found, quick, SUITE).values["cart.damping"] == 0.5
+        board.controller({**found, "parameters": more}, quick, SUITE)
+    assert board.controller(found, quick, SUITE).values["cart.damping"] == 0.5
 
 
 def test_a_law_of_a_file_travels_with_its_entry(tmp_path):
@@ -160,11 +160,11 @@ def test_a_law_of_a_file_travels_with_its_entry(tmp_path):
     assert found["path"] == "law/mine.py" and set(found["files"]) == {
         *("mine.py", "beside.py", "mine.txt")
     }
-    again = verify.controller(found, folder, SUITE)
+    again = board.controller(found, folder, SUITE)
     assert again.path == str((folder / "law" / "mine.py").resolve())
     (folder / "law" / "beside.py").write_text("GAIN = 2.0\n")
     with pytest.raises(ValueError, match="beside.py of the law is another one"):
-        verify.controller(found, folder, SUITE)
+        board.controller(found, folder, SUITE)
 
 
 def bad_law(
@@ -243,7 +243,7 @@ def test_a_law_that_hangs_in_compiled_code_while_it_loads_gets_one_sentence(tmp_
     )
     found = {"name": "mine", "law": "bad", "path": "bad.py", "kinds": [], "parameters": {}}
     with pytest.raises(ValueError, match="does not load: the process that loaded it ended"):
-        verify.controller(found, tmp_path, SUITE)
+        board.controller(found, tmp_path, SUITE)
 
 
 def test_a_law_that_ends_the_process_that_loads_it_gets_one_sentence(tmp_path):
@@ -338,7 +338,7 @@ def test_every_entry_of_the_repository_has_a_rank(folder):
 def test_an_entry_of_the_repository_is_what_is_measured_here(name, row):
     found = entry.read(SHIPPED / name)
     suite = board.suite_of_board((row,))
-    law = verify.controller(found, SHIPPED / name, suite)
+    law = board.controller(found, SHIPPED / name, suite)
     before, now = entry.criteria(found), {}
     cases = [case for one in suite.rows for case in one.cases]
 
@@ -348,7 +348,7 @@ def test_an_entry_of_the_repository_is_what_is_measured_here(name, row):
     Score(cases, lambda case: now.update({case.name: case}), lambda _: None).alone(
         Bench(law), Stop
     )
-    assert {case: verify.differences(before[case], now[case]) for case in now} == {
+    assert {case: board.differences(before[case], now[case]) for case in now} == {
         case.name: [] for case in cases
     }
 

@@ -7,23 +7,30 @@ scores, under a fingerprint.
     law/         the law, where it is a file of its author's, and the files that it reads
 
 A change of entry.json after it was made is found by its fingerprint, a change of the law by the
-fingerprints of its files, and invented numbers by `verify`, which measures them anew.
+fingerprints of its files, and invented numbers by `--verify`, which measures them anew.
+
+In each discipline the score is the mean of its parts, each in [0, 1]:
+
+    performance  success (1 - mean tanh(pi c / scale)), over five costs c
+    robustness   the mean share of runs that stand, over what is varied
+    uptime       the share of the time upright
+    accuracy     mean (1 - tanh(pi e / 20 mm)), over the paths, e the rms distance      (tracking)
 """
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbdyn_ros.control import select
 from rbdyn_ros.control.provenance import law_files
 from rbdyn_ros.evaluation import pictures, report
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
 from rbdyn_ros.evaluation.criterion import BROKEN, NOT_APPLICABLE, Criterion, from_json, to_json
-from rbdyn_ros.evaluation.leaderboard import scores
 from rbdyn_ros.evaluation.suite import Case, Suite
 from rbdyn_ros.files import write_whole
 
@@ -175,10 +182,10 @@ def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
         return f"{name} was measured in the quick form; measure it without --quick"
     if why := false_name(name, entry["law"], entry["path"]):
         return why
-    if not (known := scores.disciplines(suite, entry["kinds"])):
-        return f"{name} is for no discipline; --kind chooses among {', '.join(scores.DISCIPLINES)}"
+    if not (known := disciplines(suite, entry["kinds"])):
+        return f"{name} is for no discipline; --kind chooses among {', '.join(DISCIPLINES)}"
     recorded = {f"{c['row']} {c['label']}".strip(): c.get("asked") for c in entry["cases"]}
-    for case in (case for discipline in known for case in scores.cases_of(suite, discipline)):
+    for case in (case for discipline in known for case in cases_of(suite, discipline)):
         if case.name not in found:
             return f"{name} is not complete: {case.name} is not measured; --resume goes on with it"
         if recorded[case.name] != asked(case):
@@ -243,7 +250,7 @@ def asked(case: Case) -> dict[str, Any]:
 
 def _scores(suite: Suite, kinds: Iterable[str], cases: Mapping[str, Criterion]) -> dict[str, Any]:
     values = {name: case.values for name, case in cases.items()}
-    found = {name: scores.score(suite, name, values) for name in scores.disciplines(suite, kinds)}
+    found = {name: score(suite, name, values) for name in disciplines(suite, kinds)}
     return {
         name: {"total": round(s.total, 4)} | {part: round(v, 4) for part, v in s.parts.items()}
         for name, s in found.items()
@@ -270,7 +277,7 @@ def readme(entry: Mapping[str, Any], suite: Suite, drawn: list[str]) -> str:
         parts = ", ".join(
             f"{part} {value:.3f}" for part, value in found.items() if part != "total"
         )
-        lines.append(f"- **{scores.DISCIPLINES[discipline]}: {found['total']:.3f}** ({parts})")
+        lines.append(f"- **{DISCIPLINES[discipline]}: {found['total']:.3f}** ({parts})")
     lines += ["", "| case | what was measured |", "|---|---|"]
     for case in entry["cases"]:
         values = ", ".join(
@@ -293,3 +300,56 @@ def readme(entry: Mapping[str, Any], suite: Suite, drawn: list[str]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+DISCIPLINES = {
+    "balance": "Balance",
+    "swing_up": "Swing-up",
+    "tracking": "Tracking",
+}
+ACCURATE = 20.0  # [mm]
+
+
+def _accuracy(values: Mapping[str, float]) -> float:
+    error = values.get("error_rms", math.inf)
+    return 1.0 - math.tanh(math.pi * error / ACCURATE)
+
+
+# measure -> the part that it is of, and its share of that from the values of a case
+PARTS: dict[str, tuple[str, Callable[[Mapping[str, float]], float]]] = {
+    "performance": ("performance", lambda values: values.get("score", 0.0)),
+    "robustness": ("robustness", lambda values: values.get("success", 0.0) / 100.0),
+    "uptime": ("uptime", lambda values: values.get("uptime", 0.0) / 100.0),
+    "tracking": ("accuracy", _accuracy),
+}
+
+
+class Scores(NamedTuple):
+    """What an entry reached in a discipline."""
+
+    total: float  # in [0, 1]
+    parts: dict[str, float]  # part -> in [0, 1]
+
+
+def cases_of(suite: Suite, discipline: str) -> list[Case]:
+    """The cases of a discipline."""
+    return [case for row in suite.rows for case in row.cases if discipline in case.kinds]
+
+
+def disciplines(suite: Suite, kinds: Iterable[str]) -> list[str]:
+    """The disciplines of the suite that are for a law of these kinds."""
+    kinds = set(kinds)
+    return [name for name in DISCIPLINES if name in kinds and cases_of(suite, name)]
+
+
+def score(suite: Suite, discipline: str, values: Mapping[str, Mapping[str, float]]) -> Scores:
+    """The scores of a discipline; `values` are those of the cases by their names, missing ones
+    count 0.
+    """
+    shares: dict[str, list[float]] = {}
+    for case in cases_of(suite, discipline):
+        part, share = PARTS[case.measure]
+        found = share(values.get(case.name, {}))
+        shares.setdefault(part, []).append(found if math.isfinite(found) else 0.0)
+    parts = {part: math.fsum(found) / len(found) for part, found in shares.items()}
+    return Scores(math.fsum(parts.values()) / len(parts) if parts else 0.0, parts)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rbdyn_ros.evaluation import measures, pictures, report
 from rbdyn_ros.evaluation.criterion import Criterion
-from rbdyn_ros.evaluation.leaderboard import board, entry, scores
+from rbdyn_ros.evaluation.leaderboard import board, entry
 from rbdyn_ros.evaluation.suite import Row, Suite
 from rbdyn_ros.files import make_folder, write_whole
 
@@ -21,7 +21,7 @@ def write(found: board.Board, suite: Suite, folder: Path) -> None:
     for name, known in entries.items():
         text = _template("entry.html").render(
             entry=known,
-            disciplines=scores.DISCIPLINES,
+            disciplines=entry.DISCIPLINES,
             ranks={
                 discipline: (line.rank, len(lines))
                 for discipline, lines in found.lines.items()
@@ -48,7 +48,7 @@ def _table(discipline: str, lines: list[board.Line], suite: Suite) -> dict[str, 
     heads = board.heads(discipline, lines)
     rows = [row for row in suite.rows if any(discipline in c.kinds for c in row.cases)]
     return {
-        "title": scores.DISCIPLINES[discipline],
+        "title": entry.DISCIPLINES[discipline],
         "heads": [(head, _meaning(discipline, head)) for head in heads],
         "lines": [(line, board.cells(discipline, line)) for line in lines],
         "rows": rows,
