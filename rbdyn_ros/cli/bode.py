@@ -302,7 +302,7 @@ def _measured(
 
 def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
     """Print, and write the files that were asked for."""
-    from rbdyn_ros.identification.frequency import picture, response_report
+    from rbdyn_ros.identification.frequency import response_report
 
     figures = response_report.summary(measured)
     print(response_report.table(measured, figures))
@@ -316,7 +316,7 @@ def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
         found["margins"] = response_report.finite(figures)
         writers[arguments.json] = json_text(found)
     if arguments.picture:
-        drawn = picture.draw(measured)
+        drawn = response_report.draw(measured)
         form = Path(arguments.picture).suffix[1:].lower()
         writers[arguments.picture] = lambda draft: drawn.savefig(draft, format=form)
     return write_files(writers, _say, CANNOT_WRITE)

@@ -23,7 +23,7 @@ from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
-    from rbdyn_ros.identification.excitation_file import Plan
+    from rbdyn_ros.identification.design import Plan
     from rbdyn_ros.identification.plant_fit import Fit
     from rbdyn_ros.types import System
 
@@ -194,7 +194,7 @@ def _fit(
 def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) -> "Plan":
     """What is to be designed, for the loop of the law `module`. ValueError; OSError."""
     from rbdyn_ros.evaluation.trial import closed_loop_table
-    from rbdyn_ros.identification.excitation_file import Plan
+    from rbdyn_ros.identification.design import Plan
 
     excited = band(arguments.band, BAND)
     if arguments.axis not in AXES:
@@ -207,13 +207,13 @@ def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) ->
 
 def _design(plan: "Plan", names: tuple[str, ...], found: "Fit | None", system: "System") -> str:
     """Design, print, and return the text of the file. ValueError."""
-    from rbdyn_ros.identification import excitation_file
+    from rbdyn_ros.identification import design
     from rbdyn_ros.progress import notice
 
     with notice("designing: some runs of the loop ..."):
-        designed = excitation_file.follow(plan, names, found, system)
-    print(excitation_file.table(plan, designed))
-    return excitation_file.yaml(plan, designed)
+        designed = design.follow(plan, names, found, system)
+    print(design.table(plan, designed))
+    return design.yaml(plan, designed)
 
 
 def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
@@ -221,7 +221,7 @@ def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
     KeyboardInterrupt, the excitation being off.
     """
     from rbdyn_ros.files import write_or_rescue
-    from rbdyn_ros.identification import excitation_file, plant_numbers
+    from rbdyn_ros.identification import design, plant_numbers
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters.controller import Excitation
     from rbdyn_ros.progress import bar, notice
@@ -230,8 +230,8 @@ def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
     names = tuple(arguments.fit.split(",")) if arguments.fit else plant_numbers.DEFAULT
     with notice("designing: some runs of the loop ..."):
         system = spherical_pendulum.build(plan.loop.params)
-        designed = excitation_file.follow(plan, names, None, system)
-    print(excitation_file.table(plan, designed))
+        designed = design.follow(plan, names, None, system)
+    print(design.table(plan, designed))
     given = Excitation(
         *(float(designed.sine.amplitude), *plan.band, plan.axis, designed.seed),
         period=designed.sine.period,

@@ -1,4 +1,8 @@
-"""Read recorded motions: a table of `simulate` or of one's own (.csv, .npz), or a bag."""
+"""Read recorded motions: a table of `simulate` or of one's own (.csv, .npz), or a bag.
+
+What a record must be before a plant is fitted to it: in SI units, with a rod that stays up, and
+under a force that is no limit's.
+"""
 
 import math
 from collections.abc import Iterator
@@ -8,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.identification import plausibility
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import recording
 
@@ -72,7 +75,7 @@ def _cut(
     acting = force[np.isfinite(force).all(axis=1)]
     if not np.ptp(acting, axis=0).any():
         raise ValueError("its force never changes, so it says nothing of the plant")
-    plausibility.check_period(h)
+    check_period(h)
     steps, notes = np.diff(t), []
     even = np.abs(steps - h) <= JITTER * h
     jitter = float(np.abs(steps[even] / h - 1.0).max(initial=0.0))
@@ -82,7 +85,7 @@ def _cut(
             f"its rows are {h:g} s apart, and up to {100.0 * jitter:.0f} % of that early or late; "
             "they are taken as evenly spaced"
         )
-    lies, falls = plausibility.fallen(h, q)
+    lies, falls = fallen(h, q)
     known = np.isfinite(force[:-1]).all(axis=1)
     pieces = [_piece(table, q, force, h, rows) for rows in _runs(even & known & ~lies[:-1])]
     if not pieces:
@@ -100,7 +103,7 @@ def _cut(
             f"{h * np.count_nonzero(lies):.3g} s until it stands again, or to the end, are left "
             "out"
         )
-    return pieces, notes + plausibility.limit_notes(acting)
+    return pieces, notes + limit_notes(acting)
 
 
 def _runs(good: Array) -> Iterator[slice]:
@@ -122,7 +125,7 @@ def _piece(table: recording.Table, q: Array, force: Array, h: float, rows: slice
     turns = quaternion.log(quaternion.product(quaternion.conjugate(attitude[:-1]), attitude[1:]))
     moved = np.cumsum(np.vstack((np.zeros(5), np.hstack((np.diff(place, axis=0), turns)))), axis=0)
     change = _rate(moved, h, 0.01)  # over so long a time, against noise
-    plausibility.check_units(h, place, velocity, change)
+    check_units(h, place, velocity, change)
     if not np.isfinite(velocity).all():
         velocity = np.hstack((change[:, :4], _rate(moved[:, 4:], h, 0.05)))
     return Record(h, place, attitude, velocity, force[rows][:-1])
@@ -178,3 +181,85 @@ def path(force: Array, gain: float, tau: float, T: float, h: float) -> tuple[Arr
     late, by_tau = delayed(gain * force, tau, h)
     acting, by_T = lagged(late, T, h)
     return acting, np.stack((acting / gain, lagged(by_tau, T, h)[0], by_T), axis=-1)
+
+
+LONGEST = 0.05  # [s] between rows: a rod falls in a few tenths of a second
+FASTEST, STRONGEST = 50.0, 100.0  # [m/s], [m/s^2] of a cart, effective
+WIDE = 0.05  # [s] over which an acceleration is taken, against noise of encoders
+ALIKE, TIMES = 0.7, 5.0  # correlation of two rates, and their ratio, from which units differ
+STANDS, FALLEN = math.radians(45.0), math.radians(80.0)  # from upright
+STEADY = 1.0  # [s] for which a rod must be up to stand
+AT_LIMIT = 0.05  # part of the rows at which a largest force is remarked on
+
+
+def check_period(h: float) -> None:
+    """ValueError where rows are farther apart than `LONGEST`."""
+    if h > LONGEST:
+        raise ValueError(
+            f"its rows are {h:g} s apart by its column t; it must be at most {LONGEST:g} s, and t "
+            "in seconds, not ms"
+        )
+
+
+def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
+    """ValueError where the cart moves as none does, or velocities are not the change of the pose.
+
+    `place` (n, 2) [m], `velocity` (n, 5) as the file has it, nan where it has none, `change` (n,
+    5) the same by differences of the pose.
+    """
+    wide = max(1, round(WIDE / h))
+    bend = (place[2 * wide :] - 2.0 * place[wide:-wide] + place[: -2 * wide]) / (wide * h) ** 2
+    speed = _effective(change[:, :2])
+    if speed > FASTEST or _effective(bend) > STRONGEST:
+        raise ValueError(
+            f"its cart moves with {speed:.3g} m/s and {_effective(bend):.3g} m/s^2, as no cart "
+            "does; x and y must be in m, not mm, and t in s"
+        )
+    for columns, names, of in (
+        (slice(0, 2), "vx, vy", "x, y over t; they must be in m/s, x and y in m, and t in s"),
+        (slice(2, 4), "wx, wy", "the attitude over t; they must be in rad/s, not degrees"),
+    ):
+        told, seen = velocity[:, columns], change[:, columns]
+        if not np.isfinite(told).all() or not told.any() or not seen.any():
+            continue
+        ratio = _effective(told) / _effective(seen)
+        alike = float(np.mean(told * seen)) / (_effective(told) * _effective(seen))
+        if alike > ALIKE and not 1.0 / TIMES < ratio < TIMES:
+            raise ValueError(f"its {names} are {ratio:.3g} times the change of {of}")
+
+
+def fallen(h: float, attitude: Array) -> tuple[Array, list[int]]:
+    """(where the rod lies (n,), the rows of its falls) by the attitudes (n, 4).
+
+    It falls where it passes `FALLEN` after it stood for `STEADY`, and lies until it stands again;
+    one that hangs from the start on does not fall.
+    """
+    lean = np.arccos(np.clip(1.0 - 2.0 * np.sum(attitude[:, 1:3] ** 2, axis=1), -1.0, 1.0))
+    lies, falls = np.zeros(len(lean), bool), []
+    up, stood, down = 0, False, False
+    for k, angle in enumerate(lean.tolist()):
+        up = up + 1 if angle < STANDS else 0
+        if up * h >= STEADY:
+            stood, down = True, False
+        if stood and angle > FALLEN:
+            stood, down = False, True
+            falls.append(k)
+        lies[k] = down
+    return lies, falls
+
+
+def limit_notes(force: Array) -> list[str]:
+    """A sentence where more than `AT_LIMIT` of the forces (n, 2) [N] have the largest norm."""
+    size = np.hypot(*force.T)
+    part = float(np.mean(size >= (1.0 - 1e-6) * size.max()))
+    if part <= AT_LIMIT:
+        return []
+    return [
+        f"its force has its largest size, {size.max():.4g} N, in {part:.0%} of its rows; if the "
+        "drive was at its limit there and gave less, the fit is of that force: stay below the "
+        "limit, or record what acted"
+    ]
+
+
+def _effective(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

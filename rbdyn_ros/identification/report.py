@@ -1,17 +1,19 @@
-"""The report of a fit in one HTML page, in the style of `evaluate`."""
+"""The report of a fit in one HTML page, in the style of `evaluate`, and its pictures."""
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rbdyn_ros.evaluation import pictures
+from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, label_axes
 from rbdyn_ros.evaluation.report import template
-from rbdyn_ros.identification import plant_fit, plant_numbers, remarks, report_pictures
-from rbdyn_ros.identification.plant_fit import Fit
+from rbdyn_ros.identification import plant_fit, plant_numbers, remarks
+from rbdyn_ros.identification.plant_fit import Curves, Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.redesign import Redesign
-from rbdyn_ros.identification.report_pictures import Line
-from rbdyn_ros.types import System
+from rbdyn_ros.types import Array, System
 
 QUANTITIES = (  # of `Margins`: field, what it is, its unit, by what it is multiplied
     ("gain_up", "gain, up", "", 1.0),
@@ -22,6 +24,16 @@ QUANTITIES = (  # of `Margins`: field, what it is, its unit, by what it is multi
     ("crossover", "crossover", "Hz", 1.0),
     ("sensitivity", "largest |S|", "", 1.0),
 )
+
+
+class Line(NamedTuple):
+    """A number of the plant."""
+
+    name: str
+    unit: str
+    before: float
+    after: float
+    interval: float
 
 
 def lines(found: Fit, system: System) -> Iterator[Line]:
@@ -47,7 +59,7 @@ def page(
     shown: dict[str, Any] = {"redesign": redesign}
     if isinstance(redesign, Redesign):
         shown = {"redesign": None, "laws": [_law(each) for each in redesign.loops]}
-        shown["loops"] = pictures.address(report_pictures.loops(redesign))
+        shown["loops"] = pictures.address(loops(redesign))
     return template("report.html", "rbdyn_ros.identification").render(
         found=found,
         recordings=names,
@@ -59,8 +71,8 @@ def page(
         doubts=[_sentence(text) for text in remarks.doubts(found)],
         notes=notes,
         quantities=[(name, unit) for _, name, unit, _ in QUANTITIES],
-        changes=_picture(report_pictures.changes(rows)),
-        residuals=pictures.address(report_pictures.residuals(found.curves)),
+        changes=_picture(changes(rows)),
+        residuals=pictures.address(residuals(found.curves)),
         delay=dict(zip(found.names, found.values)).get(DELAY, 0.0),
         **shown,
     )
@@ -84,3 +96,99 @@ def _law(prediction: Any) -> tuple[str, list[float] | None, str]:
         return prediction.name, None, gains
     values = [factor * getattr(prediction.margins, name) for name, _, _, factor in QUANTITIES]
     return prediction.name, [v if v != 0.0 else math.nan for v in values], gains
+
+
+CHANNELS = ("cart, x", "cart, y", "rod, about e1", "rod, about e2")
+LAGS = 100  # samples
+LINES = ("--", "-.", "-")  # of laws
+
+
+def changes(rows: Iterable[Line]):
+    """How far each number moved from what was known, with its interval, both relative; None where
+    none has both.
+    """
+    drawn = [row for row in rows if row.before > 0.0 and np.isfinite(row.interval)]
+    if not drawn:
+        return None
+    figure = canvas(10.0, 0.9 + 0.32 * len(drawn))
+    axes = figure.subplots()
+    places = np.arange(len(drawn))[::-1]
+    for place, row in zip(places, drawn):
+        change, half = 100.0 * (row.after / row.before - 1.0), 100.0 * row.interval / row.before
+        axes.errorbar(change, place, xerr=half, fmt="o", color=PALETTE[0], capsize=4, markersize=4)
+    axes.axvline(0.0, color=GREY, linewidth=0.8)
+    axes.set_yticks(places, [row.name for row in drawn])
+    axes.set_ylim(-0.7, len(drawn) - 0.3)
+    label_axes(axes, "change from what was known [%], with the interval of 95 %", "")
+    return figure
+
+
+def residuals(curves: Curves):
+    """Residuals over time before and after, what they correlate with, how they spread."""
+    figure = canvas(10.0, 6.0)
+    grid = figure.add_gridspec(3, 2, height_ratios=(1.0, 1.0, 0.9))
+    last = curves.after[curves.fitted]
+    for row, (columns, unit) in enumerate(((slice(0, 2), "mm"), (slice(2, 4), "mrad"))):
+        axes = figure.add_subplot(grid[row, :])
+        _shade(axes, curves)
+        for values, color, label in (
+            (curves.before, GREY, "before"),
+            (curves.after, PALETTE[0], "after"),
+        ):
+            size = 1e3 * np.hypot(*values[:, columns].T)
+            axes.plot(curves.t, np.maximum(size, 1e-9), color=color, linewidth=0.7, label=label)
+        axes.set_yscale("log")
+        label_axes(axes, "time [s]; shaded: not fitted, only compared" if row else "", "")
+        axes.set_ylabel(f"{'rod' if row else 'cart'} [{unit}]", fontsize=9)
+        if row == 0:
+            axes.legend(
+                frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 0.97)
+            )
+    lags, spread = figure.add_subplot(grid[2, 0]), figure.add_subplot(grid[2, 1])
+    count = min(LAGS, len(last) // 2)
+    for r, name, color in zip(last.T, CHANNELS, PALETTE):
+        lags.plot(_correlations(r, count), color=color, linewidth=0.9, label=name)
+        deviation = r.std() or 1.0
+        spread.hist(r / deviation, np.linspace(-4, 4, 41).tolist(), histtype="step", color=color)
+    for sign in (-1.0, 1.0):
+        lags.axhline(sign * 1.96 / np.sqrt(len(last)), color=RED, linewidth=0.8, linestyle="--")
+    lags.set_ylim(-0.6, 1.05)
+    lags.legend(frameon=False, fontsize=7, ncols=2)
+    label_axes(lags, "lag [samples]; dashed: 95 % of white residuals", "correlation")
+    label_axes(spread, "residual [deviations]", "samples")
+    return figure
+
+
+def loops(redesign: Redesign):
+    """|L| and arg L of the laws."""
+    figure = canvas(10.0, 3.6)
+    size, phase = figure.subplots(1, 2)
+    f = redesign.frequency
+    for loop, color, line in zip(redesign.loops, (GREY, PALETTE[1], PALETTE[0]), LINES):
+        style = {"color": color, "linestyle": line, "linewidth": 1.4}
+        size.loglog(f, np.abs(loop.loop), label=loop.name, **style)
+        turn = np.unwrap(np.angle(loop.loop))
+        near = np.argmin(np.abs(np.log(np.abs(loop.loop))))
+        turn -= 2.0 * np.pi * np.ceil(turn[near] / (2.0 * np.pi))
+        phase.semilogx(f, np.degrees(turn), **style)
+    size.axhline(1.0, color=GREY, linewidth=0.8)
+    phase.axhline(-180.0, color=GREY, linewidth=0.8)
+    phase.set_ylim(max(-720.0, phase.get_ylim()[0]), 0.0)
+    label_axes(size, "frequency [Hz]", "|L|")
+    label_axes(phase, "frequency [Hz]", "arg L [°]")
+    size.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _shade(axes, curves: Curves) -> None:
+    """Mark the times that were not fitted."""
+    edges = np.flatnonzero(np.diff(np.r_[0, (~curves.fitted).astype(int), 0]))
+    for a, b in edges.reshape(-1, 2):
+        axes.axvspan(curves.t[a], curves.t[b - 1], color="#efeae0", linewidth=0)
+
+
+def _correlations(r: Array, count: int) -> Array:
+    """Of r (n,) with itself, later by 0 to `count` samples."""
+    r = r - r.mean()
+    power = float(r @ r) or 1.0
+    return np.array([1.0, *(r[k:] @ r[:-k] / power for k in range(1, count + 1))])
