@@ -8,8 +8,8 @@ import numpy as np
 
 from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.campaigns.plan import Axis, Plan
-from rbdyn_ros.campaigns.results import ABSENT, ENDS, MEANING, Results, interval
 from rbdyn_ros.campaigns.samples import numbers
+from rbdyn_ros.campaigns.store import ABSENT, ENDS, MEANING, Results, interval
 from rbdyn_ros.types import Array
 
 SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": "#d7301f"}

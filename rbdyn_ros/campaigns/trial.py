@@ -23,8 +23,7 @@ from rbdyn_ros.campaigns.samples import integers, numbers
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.metrics import SettlingDetector, Tolerance
-from rbdyn_ros.faults.mismatch import actual
-from rbdyn_ros.faults.options import Faults, faults
+from rbdyn_ros.faults.options import Faults, actual, faults
 from rbdyn_ros.mechanics.integrators.select import select as select_integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params

@@ -25,8 +25,7 @@ if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.integrators.select import Integrator
     from rbdyn_ros.simulation.model_run import Job as ModelJob
-    from rbdyn_ros.simulation.rollout import Rollout
-    from rbdyn_ros.simulation.rows import Rows
+    from rbdyn_ros.simulation.rollout import Rollout, Rows
     from rbdyn_ros.types import Array, Input, State, System
 
 COMMAND = "python -m rbdyn_ros simulate"
@@ -262,14 +261,14 @@ def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows"
     """The rows; their period is a multiple of the `shortest`, which is the step or, under a law,
     the control period. ValueError.
     """
-    from rbdyn_ros.simulation.rows import plan
+    from rbdyn_ros.simulation.rollout import plan_rows
 
     if shortest != step:
         from rbdyn_ros.simulation.closed_loop import steps
 
         steps(shortest, step)
-        plan(duration, shortest, step)  # a closed loop keeps a row of every period
-    return plan(duration, every, shortest)
+        plan_rows(duration, shortest, step)  # a closed loop keeps a row of every period
+    return plan_rows(duration, every, shortest)
 
 
 def _for_events(name: str | None) -> Path | None:

@@ -251,16 +251,16 @@ def _carry_out(job: Job, stop) -> None:
 
 
 def _report(job: Job, seconds: float, parts: int) -> int:
-    from rbdyn_ros.campaigns import picture, results
+    from rbdyn_ros.campaigns import picture, store
 
-    found, folder = results.read(job.store), job.store.folder
-    print(results.summary(found))
+    found, folder = store.read(job.store), job.store.folder
+    print(store.summary(found))
     print(
         f"{job.plan.size} samples, {parts} of {job.store.count} parts computed in {seconds:.1f} s",
         flush=True,
     )
     summary, why = write_or_rescue(
-        folder / "summary.json", partial(results.write, found, provenance=job.store.provenance)
+        folder / "summary.json", partial(store.write, found, provenance=job.store.provenance)
     )
     drawn, why_not = write_or_rescue(folder / "campaign.png", partial(picture.write, found))
     print("\n".join(f"wrote {path}" for path in (drawn, summary, folder / "parts")))

@@ -13,8 +13,7 @@ from rbdyn_ros.campaigns import batch, plan, quantities, samples
 from rbdyn_ros.campaigns.plan import NORMAL, UNIFORM, Draw
 from rbdyn_ros.campaigns.trial import MISMATCH, start_rows
 from rbdyn_ros.environments.random_numbers import uniform_of
-from rbdyn_ros.faults.mismatch import scale
-from rbdyn_ros.faults.options import Mismatch
+from rbdyn_ros.faults.options import Mismatch, scale
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.schema import check

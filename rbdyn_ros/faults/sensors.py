@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.draws import Counts, draws, refill
+from rbdyn_ros.faults.channel import Counts, draws, refill
 from rbdyn_ros.faults.options import Faults, Vector
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.kernel import bind, inlined, kernel

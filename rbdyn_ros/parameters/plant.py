@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.mismatch import actual
-from rbdyn_ros.faults.options import Faults, Mismatch
+from rbdyn_ros.faults.options import Faults, Mismatch, actual
 from rbdyn_ros.mechanics.integrators.choice import Choice
 from rbdyn_ros.mechanics.pendulum.params import Params
 from rbdyn_ros.parameters.contact import contacts

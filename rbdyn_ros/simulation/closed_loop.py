@@ -13,15 +13,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from rbdyn_ros import tracebacks
-from rbdyn_ros.faults.mismatch import actual
-from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.saturation import limit_force
-from rbdyn_ros.simulation.rollout import Rollout, Simulation, Stop
-from rbdyn_ros.simulation.rows import Rows
+from rbdyn_ros.simulation.rollout import Rollout, Rows, Simulation, Stop
 from rbdyn_ros.types import Array, State
 
 FIRST = 120.0  # [s] for one of the first commands, which may compile

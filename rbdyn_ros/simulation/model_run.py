@@ -21,8 +21,8 @@ from rbdyn_ros.parameters import model_file
 from rbdyn_ros.parameters.command_line import cannot_write, number, output_file
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
-from rbdyn_ros.simulation import rows as rows_of
 from rbdyn_ros.simulation.record import write_table
+from rbdyn_ros.simulation.rollout import Rows, plan_rows
 from rbdyn_ros.types import Array
 
 STEP = setting("--step", 1e-3, "s", above=0.0)
@@ -42,7 +42,7 @@ class Job(NamedTuple):
     model: models.Model
     composition: str  # "none", or what raises the order of a model without contacts
     step: float  # [s]
-    rows: rows_of.Rows
+    rows: Rows
     duration: float  # [s] that was asked for
     out: Path
     events: Path | None
@@ -70,7 +70,7 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
     if law not in restitution.LAWS:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"--impact-law is {law}; it must be one of {known}")
-    planned = rows_of.plan(duration, every, step)
+    planned = plan_rows(duration, every, step)
     composition = arguments.composition or "none"
     if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
         fit = (

@@ -8,8 +8,7 @@ import pytest
 from rbdyn_ros.campaigns import batch, trial
 from rbdyn_ros.campaigns.episode import DIVERGED, OUT_OF_BOUNDS, SETTLED, TIMEOUT, Episode
 from rbdyn_ros.control.laws import lqr, nested_lqr, pd, rest, swing_up
-from rbdyn_ros.faults.mismatch import actual
-from rbdyn_ros.faults.options import Faults, Mismatch
+from rbdyn_ros.faults.options import Faults, Mismatch, actual
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import Contacts
 

@@ -6,9 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from rbdyn_ros.campaigns import picture, results
+from rbdyn_ros.campaigns import picture, store
 from rbdyn_ros.campaigns.plan import Axis, Draw, Plan
-from rbdyn_ros.campaigns.results import ABSENT, Results, interval
+from rbdyn_ros.campaigns.store import ABSENT, Results, interval
 
 LAWS = Axis("controller", ("lqr", "pd"))
 TILT, RATE = Axis("start.tilt", (-10.0, 0.0, 10.0)), Axis("start.rate", (0.0, 1.0, 4.0, 5.0))
@@ -33,13 +33,13 @@ def made(axes: tuple, drawn: tuple = (), draws: int = 1) -> Results:
 def test_the_summary_counts_each_law(tmp_path):
     found = made((LAWS, TILT, RATE))
     found.ended[0] = ABSENT
-    rows = results.rows(found)
+    rows = store.rows(found)
     assert [row["controller"] for row in rows] == ["lqr", "pd"]
     assert [row["samples"] for row in rows] == [11, 12]
     assert sum(row["settled"] for row in rows) == found.success.sum()
     assert rows[1]["settling_time"]["largest"] == pytest.approx(np.nanmax(found.settled[12:]))
-    assert f"{found.reasons['it broke']} times: it broke" in results.summary(found)
-    results.write(found, tmp_path / "summary.json")
+    assert f"{found.reasons['it broke']} times: it broke" in store.summary(found)
+    store.write(found, tmp_path / "summary.json")
     assert json.loads((tmp_path / "summary.json").read_text())["rows"] == rows
 
 

@@ -10,8 +10,11 @@ pytest.importorskip("gymnasium", reason="gymnasium is not installed (./testbed t
 from rbdyn_ros.campaigns import batch  # noqa: E402
 from rbdyn_ros.environments import periods, random_numbers, variation  # noqa: E402
 from rbdyn_ros.environments.pendulums import Pendulums  # noqa: E402
-from rbdyn_ros.faults.mismatch import actual  # noqa: E402
-from rbdyn_ros.faults.options import Faults, Mismatch  # noqa: E402
+from rbdyn_ros.faults.options import (  # noqa: E402
+    Faults,
+    Mismatch,
+    actual,  # noqa: E402
+)
 from rbdyn_ros.geometry import unit_quaternion  # noqa: E402
 from rbdyn_ros.mechanics.integrators.select import select  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model  # noqa: E402

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rbdyn_ros.faults.mismatch import actual, nominal
-from rbdyn_ros.faults.options import Faults, Mismatch
+from rbdyn_ros.faults.options import Faults, Mismatch, actual, nominal
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.simulation.rows import plan, times
+from rbdyn_ros.simulation.rollout import plan_rows, times
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from rbdyn_ros.simulation.rows import plan, times
     ],
 )
 def test_rows_of_a_run(duration, every, step, count, steps):
-    assert plan(duration, every, step) == (every, count, steps)
+    assert plan_rows(duration, every, step) == (every, count, steps)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 1000), st.floats(1e-6, 1.0))
 def test_whole_multiples_are_recognised_whatever_their_round_off(count, steps, step):
     every = steps * step
-    rows = plan(count * every, every, step)
+    rows = plan_rows(count * every, every, step)
     assert (rows.count, rows.steps) == (count, steps)
 
 
@@ -66,7 +66,7 @@ def test_whole_multiples_are_recognised_whatever_their_round_off(count, steps, s
 )
 def test_rows_that_cannot_be(duration, every, step, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}"):
-        plan(duration, every, step)
+        plan_rows(duration, every, step)
 
 
 def test_times_come_from_whole_numbers():
