@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from rbdyn_ros.campaigns import quantities
-from rbdyn_ros.campaigns.plan import Axis, Plan
-from rbdyn_ros.campaigns.samples import numbers
+from rbdyn_ros.campaigns.plan import Axis, Plan, numbers
 from rbdyn_ros.campaigns.store import ABSENT, ENDS, MEANING, Results, interval
 from rbdyn_ros.types import Array
 

@@ -12,12 +12,18 @@ sample.
 
 The points of the grid are numbered with the last axis fastest, in the order of the file, and each
 has `draws` samples.
+
+The numbers of sample i depend on i, on the seed and on the name alone: not on the batch that it
+is in.
+
+Each name has a stream of its own, Philox with a counter: U_i in (0, 1) is the i-th number of it.
 """
 
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -28,6 +34,7 @@ from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import Override, read_files
 from rbdyn_ros.schema import Parameter, check, format_value
 from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.types import Array
 
 GRID, VALUES, UNIFORM, NORMAL, CHOICE = "grid", "values", "uniform", "normal", "choice"
 WAYS = (GRID, VALUES, UNIFORM, NORMAL, CHOICE)
@@ -294,3 +301,46 @@ def _steps(fixed: dict, path: Path) -> None:
         closed_loop.steps(fixed["period"], fixed["step"])
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+_BLOCK = 4  # numbers of Philox for one step of its counter
+
+
+def numbers(plan: Plan, begin: int, end: int) -> dict[str, Array]:
+    """name -> values (end - begin,) of all that varies, of the samples from `begin` up to and
+    without `end`.
+    """
+    point, columns = np.arange(begin, end) // plan.draws, {}
+    for axis in reversed(plan.axes):
+        columns[axis.name] = np.array(axis.values)[point % len(axis.values)]
+        point //= len(axis.values)
+    drawn = {
+        draw.name: transform(draw, uniform(plan.seed, draw.name, begin, end))
+        for draw in plan.drawn
+    }
+    return {name: columns[name] for name in reversed(columns)} | drawn
+
+
+def uniform(seed: int, name: str, begin: int, end: int) -> Array:
+    """U_begin ... U_{end - 1} of the stream of `name`."""
+    return ((integers(seed, name, begin, end) >> 10) + 0.5) * 2.0**-53
+
+
+def integers(seed: int, name: str, begin: int, end: int) -> Array:
+    """The same as integers of 63 bits."""
+    stream = np.random.Philox(key=(seed << 32) + crc32(name.encode()))
+    stream.advance(begin // _BLOCK)
+    raw = stream.random_raw(end - begin + begin % _BLOCK)[begin % _BLOCK :]
+    return (raw >> np.uint64(1)).astype(np.int64)
+
+
+def transform(draw: Draw, U: Array) -> Array:
+    """What numbers U, uniform in (0, 1), are as drawn."""
+    if draw.way == CHOICE:
+        return np.array(draw.numbers)[(U * len(draw.numbers)).astype(int)]
+    a, b = draw.numbers
+    if draw.way == UNIFORM:
+        return a + (b - a) * U
+    from scipy.special import ndtri  # the inverse of the normal distribution: one U for one number
+
+    return a + b * ndtri(U)

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns.plan import Plan
-from rbdyn_ros.campaigns.samples import numbers
+from rbdyn_ros.campaigns.plan import Plan, numbers
 from rbdyn_ros.campaigns.trial import FAILED, WORDS
 from rbdyn_ros.control import select
 from rbdyn_ros.control.provenance import differences, identity

@@ -18,8 +18,7 @@ import numpy as np
 
 from rbdyn_ros.campaigns import batch, quantities
 from rbdyn_ros.campaigns.episode import DIVERGED, OUT_OF_BOUNDS, SETTLED, TIMEOUT, Episode
-from rbdyn_ros.campaigns.plan import NORMAL, Plan
-from rbdyn_ros.campaigns.samples import integers, numbers
+from rbdyn_ros.campaigns.plan import NORMAL, Plan, integers, numbers
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.metrics import SettlingDetector, Tolerance

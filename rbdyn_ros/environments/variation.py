@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns import batch, plan, quantities, samples
+from rbdyn_ros.campaigns import batch, plan, quantities
 from rbdyn_ros.campaigns.plan import NORMAL, UNIFORM, Draw
 from rbdyn_ros.campaigns.trial import MISMATCH, start_rows
 from rbdyn_ros.environments.random_numbers import uniform_of
@@ -58,7 +58,7 @@ class Variation(NamedTuple):
         """
         values = dict(self.fixed)
         for draw in self.drawn:
-            number = samples.transform(draw, uniform_of(keys, draw.name))
+            number = plan.transform(draw, uniform_of(keys, draw.name))
             is_start = draw.name.startswith("start.") and draw.name != "start.azimuth"
             values[draw.name] = number * difficulty if is_start else number
         return values

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from rbdyn_ros.wire.frame import HEARTBEAT, Frame
 from rbdyn_ros.wire.link import Link
-from rbdyn_ros.wire.port import CannotOpen, Disconnected, NotThere, Port
+from rbdyn_ros.wire.ports import CannotOpen, Disconnected, NotThere, Port
 
 UP, SILENT, CLOSED = "up", "silent", "closed"  # the states of a line; "no port: why" is the fourth
 NO_PORT = "no port: "

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rbdyn_ros.campaigns.plan import Axis, Draw, Plan
-from rbdyn_ros.campaigns.samples import integers, numbers, uniform
+from rbdyn_ros.campaigns.plan import Axis, Draw, Plan, integers, numbers, uniform
 
 DRAWN = (
     Draw("a", "uniform", (2.0, 3.0)),

@@ -13,8 +13,9 @@ pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings
 from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE  # noqa: E402
 from rbdyn_ros.wire.line import CLOSED, NO_PORT, SILENT, UP  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
-from rbdyn_ros.wire.port import CannotOpen, NotThere  # noqa: E402
-from rbdyn_ros.wire.ports import (
+from rbdyn_ros.wire.ports import (  # noqa: E402
+    CannotOpen,
+    NotThere,
     SerialPort,  # noqa: E402
     Udp,  # noqa: E402
 )
