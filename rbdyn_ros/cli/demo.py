@@ -220,12 +220,11 @@ def _run_with_display(planned: Plan) -> int:
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import LiveLine
     from rbdyn_ros.tools.demo_run import demo_plan
-    from rbdyn_ros.tools.node_processes import NodeProcesses
+    from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 
     play = demo_plan(planned.duration, planned.tilt, planned.seed)
     start = [f"initial.orientation:={list(play.orientation)}"] if play.orientation else []
-    parameters = [word for file in planned.files for word in ("--params-file", str(file))]
-    parameters += [word for setting in (*planned.words, *start) for word in ("-p", setting)]
+    parameters = ros_words(planned.files, (*planned.words, *start))
     with Interruption() as stop:
         processes = NodeProcesses(parameters, planned.log)
         view = _view(planned)
@@ -267,12 +266,12 @@ def _view_port() -> int:
 
 def _view(planned: Plan) -> "NodeProcesses | None":
     """The live view in a process of its own, of which the demo expects nothing; None for none."""
-    from rbdyn_ros.tools.node_processes import NodeProcesses
+    from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 
     if not planned.view_port:
         return None
     words = (f"host:={HOST}", f"port:={planned.view_port}", "open_browser:=true")
-    view = NodeProcesses([word for setting in words for word in ("-p", setting)], planned.view_log)
+    view = NodeProcesses(ros_words((), words), planned.view_log)
     view.start("viewer")
     print(f"the live view is at http://{HOST}:{planned.view_port}", flush=True)
     return view

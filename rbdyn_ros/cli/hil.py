@@ -23,6 +23,7 @@ from rbdyn_ros.parameters.nodes import HIL
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import setting
+from rbdyn_ros.tools.node_processes import ros_words
 from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
 from rbdyn_ros.wire.session import read_key
 
@@ -184,8 +185,7 @@ def _words(arguments: argparse.Namespace, files: list[Path]) -> list[str]:
         chosen["key_file"] = str(Path(arguments.key).resolve())
         if arguments.lockstep:
             chosen["link_timeout"] = KEYED_TIMEOUT
-    words = [word for path in files for word in ("--params-file", str(path))]
-    return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
+    return ros_words(files, [f"{name}:={value}" for name, value in chosen.items()])
 
 
 def _hold(

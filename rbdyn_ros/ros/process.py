@@ -23,6 +23,7 @@ from typing import Any
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
@@ -36,6 +37,28 @@ SWITCH_INTERVAL = 5e-4
 
 # It respects callback groups, so it is for nodes with `polled` subscriptions.
 wait_set_executor = SingleThreadedExecutor
+
+
+def join() -> None:
+    """Join the graph, with little said; a signal is for the caller."""
+    rclpy.init(
+        args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO
+    )
+
+
+def watcher(name: str) -> tuple[Node, SingleThreadedExecutor]:
+    """Join the graph with a node of this name; (the node, what spins it)."""
+    join()
+    node, executor = rclpy.create_node(name), wait_set_executor()
+    executor.add_node(node)
+    return node, executor
+
+
+def leave(*nodes: Node) -> None:
+    """Destroy these nodes, and leave the graph."""
+    for node in nodes:
+        node.destroy_node()
+    try_shutdown()
 
 
 def events_executor() -> Executor:

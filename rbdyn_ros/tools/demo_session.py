@@ -6,18 +6,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import rclpy
 from geometry_msgs.msg import WrenchStamped
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import try_shutdown
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.process import POLITE
+from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.recording.recorder import CannotRecord, Recorder
 from rbdyn_ros.ros.topic_observer import SIMULATOR, TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
@@ -40,11 +36,7 @@ class DemoSession:
 
     def __init__(self, processes: NodeProcesses, bag: Path, live: LiveLine, stop: Interruption):
         self.processes, self.live, self.stop = processes, live, stop
-        rclpy.init(
-            args=["--ros-args", "--log-level", "warn"],
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
-        self.node = rclpy.create_node("pendulum_demo")
+        self.node, self.executor = watcher("pendulum_demo")
         self.topic_observer = TopicObserver(self.node)
         self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
         self.disturbance = self.node.create_publisher(
@@ -52,9 +44,7 @@ class DemoSession:
         )
         self.pause = self.node.create_client(SetBool, f"{SIMULATOR}/pause")
         self.reset_statistics = self.node.create_client(Trigger, f"{SIMULATOR}/reset_statistics")
-        self.executor = SingleThreadedExecutor()
-        for node in (self.node, self.recorder):
-            self.executor.add_node(node)
+        self.executor.add_node(self.recorder)
 
     def __enter__(self) -> "DemoSession":
         os.nice(POLITE)
@@ -64,9 +54,7 @@ class DemoSession:
         self.live.close()
         self.processes.end()
         self.recorder.close()
-        for node in (self.recorder, self.node):
-            node.destroy_node()
-        try_shutdown()
+        leave(self.recorder, self.node)
 
     @property
     def complete(self) -> bool:

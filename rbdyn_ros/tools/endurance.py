@@ -21,7 +21,7 @@ from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share
 from rbdyn_ros.tools.endurance_limits import SETTLED, Check, Sample, check_samples
 from rbdyn_ros.tools.kills import Kills
-from rbdyn_ros.tools.node_processes import NodeProcesses
+from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 from rbdyn_ros.tools.soak_watch import Over, Watch
 from rbdyn_ros.tools.stress_test import StressTest
 
@@ -137,10 +137,7 @@ class Endurance:
 def words(law: str) -> list[str]:
     """The ROS command line of every node: the shipped parameters and the law's."""
     files = [share.config() / f"{name}.yaml" for name in ("pendulum", "simulation", law)]
-    return [word for file in files for word in ("--params-file", str(file))] + [
-        "-p",
-        f"controller:={law}",
-    ]
+    return ros_words(files, [f"controller:={law}"])
 
 
 BLUE, ORANGE, GREEN, GREY = "#1f6fb4", "#d9732b", "#288c50", "#8a8a8a"

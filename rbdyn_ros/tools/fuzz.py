@@ -8,14 +8,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import try_shutdown
 
 from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over
 from rbdyn_ros.tools.wire_fuzz import BadFrame, Fuzz
@@ -59,12 +56,7 @@ class FuzzedBridge:
     """A bridge in a process of its own, and its peer, which is not well."""
 
     def __init__(self, folder: Path):
-        rclpy.init(
-            args=["--ros-args", "--log-level", "warn"],
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
-        self._node, self._executor = rclpy.create_node("pendulum_fuzz"), SingleThreadedExecutor()
-        self._executor.add_node(self._node)
+        self._node, self._executor = watcher("pendulum_fuzz")
         self._malformed, self._accepted, self._commands = {}, 0, 0
         self._node.create_subscription(
             DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
@@ -81,8 +73,7 @@ class FuzzedBridge:
         """End the bridge."""
         self._processes.end()
         self._socket.close()
-        self._node.destroy_node()
-        try_shutdown()
+        leave(self._node)
 
     def run(
         self,

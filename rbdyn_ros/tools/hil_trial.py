@@ -9,20 +9,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import try_shutdown
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.evaluation.trial.trial import Trial
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.polled import Polled, Taken
-from rbdyn_ros.ros.process import POLITE
+from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 from rbdyn_ros.ros.topic_observer import TopicObserver
@@ -52,11 +48,7 @@ class HilTrial:
         self.bridge, self.failure = "", ""  # ~/status of the bridge
         self._processes = NodeProcesses(parameters, log)
         self._processes.start("simulator", "hil_bridge")
-        rclpy.init(
-            args=["--ros-args", "--log-level", "warn"],
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
-        self._node = rclpy.create_node("pendulum_hil_trial")
+        self._node, self._executor = watcher("pendulum_hil_trial")
         self._topic_observer, self._answering = TopicObserver(self._node), StallDetector()
         self._node.create_subscription(
             DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
@@ -81,8 +73,6 @@ class HilTrial:
                 raw=True,
             )
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
 
     def __enter__(self) -> "HilTrial":
         os.nice(POLITE)
@@ -90,8 +80,7 @@ class HilTrial:
 
     def __exit__(self, *_) -> None:
         self._processes.end()
-        self._node.destroy_node()
-        try_shutdown()
+        leave(self._node)
 
     def play(
         self,

@@ -12,7 +12,7 @@ from rbdyn_ros.ros.recording.bag_repair import repair
 from rbdyn_ros.ros.recording.recorder import SAVED_EVERY
 from rbdyn_ros.tools.endurance_limits import Check
 from rbdyn_ros.tools.node_processes import NodeProcesses
-from rbdyn_ros.tools.soak_watch import Over, Watch
+from rbdyn_ros.tools.soak_watch import Watch
 
 VICTIMS = ("controller", "recorder", "simulator")  # in turn
 # [s] the longest time from the loop's, or a process's, start to the kill
@@ -97,10 +97,7 @@ class Kills:
         watch = self._watch
 
         def acts() -> bool:
-            if ended := self._processes.ended():
-                raise Over(
-                    f"the {ended} ended by itself; see {self._processes.log(ended.split(', ')[0])}"
-                )
+            watch.require(self._processes)
             return watch.pushed[0] > after and watch.runs
 
         return watch.until(acts, timeout, "the loop did not recover")

@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rbdyn_ros import tracebacks
@@ -13,6 +13,12 @@ from rbdyn_ros import tracebacks
 # What a logger writes before the sentence
 _PREFIX = re.compile(r"^\[(?:ERROR|FATAL)\] \[[\d.]+\] (?:\[[^]]*\]: )?")
 SHUTDOWN_TIMEOUT = 5.0  # [s] from SIGINT to SIGKILL
+
+
+def ros_words(files: Iterable[str | Path], settings: Iterable[str] = ()) -> list[str]:
+    """The words of a ROS command line: parameter files, and settings "name:=value" over them."""
+    words = [word for file in files for word in ("--params-file", str(file))]
+    return words + [word for setting in settings for word in ("-p", setting)]
 
 
 class NodeProcesses:

@@ -14,7 +14,6 @@ import numpy as np
 import rclpy
 from geometry_msgs.msg import PoseStamped
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 from std_msgs.msg import String
 
@@ -26,7 +25,7 @@ from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.progress import estimate
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
-from rbdyn_ros.ros.process import SWITCH_INTERVAL, events_executor
+from rbdyn_ros.ros.process import SWITCH_INTERVAL, events_executor, join
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.ros.topic_observer import CONTROLLER, GIVEN_UP
 from rbdyn_ros.schema import flat
@@ -35,7 +34,7 @@ from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.rollout import Rollout, Stop
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import FAULT, REFUSES
-from rbdyn_ros.tools.node_processes import NodeProcesses
+from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 from rbdyn_ros.types import State
 
 LOOKS_EVERY = 0.05  # [s] real time
@@ -53,9 +52,7 @@ def ros_bench(
     ours; whether in real time).
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
-    rclpy.init(
-        args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO
-    )
+    join()
     bench = None
     try:
         bench = RosBench(under_test, *ros, out, stop)
@@ -222,14 +219,9 @@ class RosBench:
             "controller": self.under_test.controller,
             "state_timeout": 10.0,
         }
-        words = [
-            word
-            for name, value in values.items()
-            if value != ()
-            for word in ("-p", f"{name}:={_word(value)}")
-        ]
+        given = [f"{name}:={_word(value)}" for name, value in values.items() if value != ()]
         self._processes, self._controller_settings, self._heard, self._status = (
-            NodeProcesses(words, self._log),
+            NodeProcesses(ros_words((), given), self._log),
             wanted,
             False,
             "",

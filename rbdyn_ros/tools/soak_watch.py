@@ -9,16 +9,13 @@ import math
 import struct
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message
-from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import try_shutdown
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -27,11 +24,12 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.monitor import stamp
+from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
-
-SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
+from rbdyn_ros.tools.node_processes import NodeProcesses
 
 
 class Over(Exception):
@@ -44,13 +42,7 @@ class Watch:
     def __init__(self, stop: Interruption, show: Callable):
         """`show(text)` is called while it waits; a signal in `stop` ends every wait."""
         self._stop, self._show = stop, show
-        rclpy.init(
-            args=["--ros-args", "--log-level", "warn"],
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
-        self.node = rclpy.create_node("pendulum_soak")
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self.node)
+        self.node, self._executor = watcher("pendulum_soak")
         self.latency = Latency(warm_up=0.0)
         # newest [N]; when the newest that is not zero was said [ns], its stamp
         self.force, self.pushed = (
@@ -71,17 +63,9 @@ class Watch:
             (WrenchStamped, "cart/command", self._command, everything),
             (JointState, "joint_states", self._joint_states, everything),
             (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
-            (
-                String,
-                f"{SIMULATOR}/status",
-                lambda taken: self._status_changed(SIMULATOR, taken),
-                qos.LATCHED,
-            ),
-            (
-                String,
-                f"{CONTROLLER}/status",
-                lambda taken: self._status_changed(CONTROLLER, taken),
-                qos.LATCHED,
+            *(
+                (String, f"{name}/status", partial(self._status_changed, name), qos.LATCHED)
+                for name in self.status
             ),
         ):
             self._polled.listen(
@@ -94,8 +78,7 @@ class Watch:
 
     def close(self) -> None:
         """Leave the graph."""
-        self.node.destroy_node()
-        try_shutdown()
+        leave(self.node)
 
     def turn(self) -> None:
         """Process what has arrived, in its order; KeyboardInterrupt after a signal to
@@ -118,6 +101,12 @@ class Watch:
             self.turn()
             self._show(self.line)
         return time.monotonic() - began
+
+    def require(self, processes: NodeProcesses) -> None:
+        """Over if one of the processes has ended."""
+        if ended := processes.ended():
+            log = processes.log(ended.split(", ")[0])
+            raise Over(f"the {ended} ended by itself; see {log}")
 
     def rest(self, seconds: float) -> None:
         """Look on for a while."""

@@ -13,10 +13,11 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
+from rbdyn_ros.ros.topic_observer import SIMULATOR
 from rbdyn_ros.simulation.status import PAUSED
 from rbdyn_ros.tools.endurance_limits import Check
 from rbdyn_ros.tools.node_processes import NodeProcesses
-from rbdyn_ros.tools.soak_watch import SIMULATOR, Over, Watch
+from rbdyn_ros.tools.soak_watch import Over, Watch
 
 TIMES = 20
 FAULTY = 10.0  # [s] with losses and jitter
@@ -139,10 +140,7 @@ class StressTest:
         ]
 
     def _runs(self) -> bool:
-        if ended := self._processes.ended():
-            raise Over(
-                f"the {ended} ended by itself; see {self._processes.log(ended.split(', ')[0])}"
-            )
+        self._watch.require(self._processes)
         return self._watch.runs
 
     def _goes_on(self, when: str) -> None:
