@@ -16,8 +16,8 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.parameters.tables import NODES, OFFLINE  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
+from rbdyn_ros.ros.messages.cdr import Template  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
-from rbdyn_ros.ros.messages.template import Template  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 
 SETUP = plant_setup(
@@ -50,13 +50,13 @@ def test_the_bytes_are_the_message(source, kind, prefix):
 
 def test_a_layout_that_is_not_known_is_left_to_the_middleware(monkeypatch):
     monkeypatch.setattr(
-        "rbdyn_ros.ros.messages.template.serialize_message", lambda message: b"\0\7\0\0"
+        "rbdyn_ros.ros.messages.cdr.serialize_message", lambda message: b"\0\7\0\0"
     )
     assert not Template(Odometry(), lambda message, *blocks: None, (3, 4)).known
     made, state = state_topics.Joints(frames("")), next(samples())
     asked = []
     monkeypatch.setattr(
-        "rbdyn_ros.ros.messages.template.serialize_message",
+        "rbdyn_ros.ros.messages.cdr.serialize_message",
         lambda message: asked.append(message) or b"theirs",
     )
     assert (

@@ -16,9 +16,11 @@ from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 
 from rbdyn_ros.ros.messages import cdr  # noqa: E402
-from rbdyn_ros.ros.messages.cdr import WrenchBytes  # noqa: E402
+from rbdyn_ros.ros.messages.cdr import (
+    ForceCommand,  # noqa: E402
+    WrenchBytes,  # noqa: E402
+)
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
-from rbdyn_ros.ros.messages.template import ForceCommand  # noqa: E402
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 NUMBERS = st.floats(width=64)

@@ -29,8 +29,8 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
 from rbdyn_ros.ros.controller.sensor_synchronizer import make_synchronizer
 from rbdyn_ros.ros.controller.state_synchronizer import subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
+from rbdyn_ros.ros.messages.cdr import ForceCommand
 from rbdyn_ros.ros.messages.messages import label_array, xyz
-from rbdyn_ros.ros.messages.template import ForceCommand
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import events_executor, run

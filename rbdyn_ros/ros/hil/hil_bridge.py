@@ -23,7 +23,7 @@ from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding
 from rbdyn_ros.ros.hil.hil_plant import PlantBoard, board_plant
-from rbdyn_ros.ros.messages.template import ForceCommand
+from rbdyn_ros.ros.messages.cdr import ForceCommand
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.schema import Parameter

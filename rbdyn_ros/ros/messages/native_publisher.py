@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from rosgraph_msgs.msg import Clock
 
-from rbdyn_ros.ros.messages.cdr import HEAD
-from rbdyn_ros.ros.messages.template import Template
+from rbdyn_ros.ros.messages.cdr import HEAD, Template
 from rbdyn_ros.simulation.native_loop import MessageBuffers, PublishBuffers, Unacknowledged
 
 _WORD = 8  # bytes

@@ -22,6 +22,7 @@ from tf2_msgs.msg import TFMessage
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.mechanics.pendulum.world import names as contact_names
+from rbdyn_ros.ros.messages.cdr import Template
 from rbdyn_ros.ros.messages.messages import (
     Frames,
     label_array,
@@ -31,7 +32,6 @@ from rbdyn_ros.ros.messages.messages import (
     xyzw,
 )
 from rbdyn_ros.ros.messages.sample import PlantDescription, Sample, Vector
-from rbdyn_ros.ros.messages.template import Template
 
 # of ~/integrator
 LABELS = (
