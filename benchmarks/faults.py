@@ -17,11 +17,11 @@ from command_line import read
 from tqdm import tqdm
 
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.evaluation.bisection import edge
-from rbdyn_ros.evaluation.trial.trial import tilt
+from rbdyn_ros.evaluation.trial import tilt
 from rbdyn_ros.faults.options import Drive, Encoder, Faults, Mismatch, Noise
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.numerics.bisection import edge
 from rbdyn_ros.simulation.closed_loop import Conditions, run
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

@@ -25,7 +25,7 @@ from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
-    from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+    from rbdyn_ros.evaluation.closed_loop_table import Loop
     from rbdyn_ros.identification.frequency.measurement import Measurement
     from rbdyn_ros.identification.frequency.response_report import Measured
 
@@ -166,7 +166,7 @@ class _Failed(Exception):
 def _job(arguments: argparse.Namespace) -> Job:
     """What is asked for. ValueError; OSError."""
     from rbdyn_ros.control import select
-    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification import excitation
 
     if arguments.recordings and arguments.over_ros:
@@ -222,7 +222,7 @@ def _excitation(arguments: argparse.Namespace) -> Excitation:
 
 def _simulate(job: Job) -> "Measured":
     """The loop of the law around the simulated plant. _Failed."""
-    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import measurement
     from rbdyn_ros.progress import bar, notice

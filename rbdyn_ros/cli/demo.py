@@ -278,19 +278,17 @@ def _view(planned: Plan) -> "NodeProcesses | None":
 
 
 def _report(planned: Plan, trial, recorded: str) -> int:
-    from rbdyn_ros.evaluation.trial import trial_figure
-    from rbdyn_ros.evaluation.trial.trial_figure import summary
-    from rbdyn_ros.evaluation.trial.verdict import verdict
+    from rbdyn_ros.evaluation import trial_report
 
-    judged, written, elsewhere = verdict(trial), [planned.bag, planned.log], ""
+    judged, written, elsewhere = trial_report.verdict(trial), [planned.bag, planned.log], ""
     if len(trial.t):
-        print(summary(trial, recorded))
+        print(trial_report.summary(trial, recorded))
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}", flush=True)
     if len(trial.t):
         title = _title(planned)
         picture, elsewhere = write_or_rescue(
             planned.picture,
-            lambda draft: trial_figure.write(trial, judged, planned.rod_length, title, draft),
+            lambda draft: trial_report.write(trial, judged, planned.rod_length, title, draft),
         )
         written.insert(0, picture)
     print("\n".join(f"wrote {path}" for path in written))

@@ -205,7 +205,7 @@ def _hold(
 def _run_trial(
     arguments: argparse.Namespace, duration: float, words: list[str], declared: dict[str, Any]
 ) -> int:
-    from rbdyn_ros.evaluation.trial.verdict import verdict
+    from rbdyn_ros.evaluation.trial_report import verdict
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import LiveLine
     from rbdyn_ros.tools.hil_trial import HilTrial

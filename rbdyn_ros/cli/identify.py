@@ -193,7 +193,7 @@ def _fit(
 
 def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) -> "Plan":
     """What is to be designed, for the loop of the law `module`. ValueError; OSError."""
-    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification.design import Plan
 
     excited = band(arguments.band, BAND)

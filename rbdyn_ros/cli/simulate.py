@@ -21,7 +21,7 @@ from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
-    from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+    from rbdyn_ros.evaluation.closed_loop_table import Loop
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.integrators.select import Integrator
     from rbdyn_ros.simulation.model_run import Job as ModelJob
@@ -249,7 +249,7 @@ def _values(arguments: argparse.Namespace) -> tuple:
         raise ValueError("--events is for a run without a law; leave out --events or --controller")
 
     from rbdyn_ros.control import select
-    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.evaluation import closed_loop_table
 
     name = arguments.controller
     module = select.load(name)
@@ -294,7 +294,7 @@ def _warm_up(job: Job) -> str:
 
     with notice("compiling, once on this machine: less than a minute ..."):
         if job.loop:
-            from rbdyn_ros.evaluation.trial.closed_loop_table import warm_up
+            from rbdyn_ros.evaluation.closed_loop_table import warm_up
 
             return warm_up(job.loop)
         rollout.run(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
@@ -303,7 +303,7 @@ def _warm_up(job: Job) -> str:
 
 def _simulate(job: Job, interruption: "Interruption") -> "tuple[Rollout, float]":
     """(the run, wall time [s])."""
-    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.progress import bar
     from rbdyn_ros.simulation.rollout import Simulation
 
@@ -328,7 +328,7 @@ def _simulate(job: Job, interruption: "Interruption") -> "tuple[Rollout, float]"
 
 def _simulate_and_write(job: Job, interruption: "Interruption") -> int:
     """Simulate, write the rows, say so, and return the exit code."""
-    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.simulation import record
 
     run, seconds = _simulate(job, interruption)
@@ -365,7 +365,7 @@ def _write_events(path: Path, run: "Rollout") -> str:
 
 
 def _law_summary(loop: "Loop", run: "Rollout", seconds: float) -> str:
-    from rbdyn_ros.evaluation.trial.closed_loop_table import summary
+    from rbdyn_ros.evaluation.closed_loop_table import summary
 
     n = len(run.force)
     work = f"{n} commands of the law {loop.name}, one in {loop.period:g} s, in {seconds:.2g} s"

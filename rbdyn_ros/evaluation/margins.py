@@ -29,8 +29,8 @@ from rbdyn_ros.control.linear_controller import LinearController
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Filtered
-from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.numerics.bisection import edge
 from rbdyn_ros.parameters.controller import Noise
 from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System

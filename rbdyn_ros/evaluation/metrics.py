@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.evaluation.trial import trial
+from rbdyn_ros.evaluation import trial
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array, State

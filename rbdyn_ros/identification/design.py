@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml as pyyaml
 
-from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, remarks
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.frequency.measurement import AXES, FALLEN, Excited

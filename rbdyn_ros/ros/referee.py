@@ -6,7 +6,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
-from rbdyn_ros.evaluation.trial.verdict import Verdict, verdict
+from rbdyn_ros.evaluation.trial_report import Verdict, verdict
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import run

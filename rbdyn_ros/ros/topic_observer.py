@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from rbdyn_ros.evaluation.trial.trial import Trial, tilt
+from rbdyn_ros.evaluation.trial import Trial, tilt
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled

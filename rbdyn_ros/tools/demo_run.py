@@ -12,7 +12,7 @@ from typing import NamedTuple
 from geometry_msgs.msg import WrenchStamped
 from std_srvs.srv import SetBool, Trigger
 
-from rbdyn_ros.evaluation.trial.trial import Trial
+from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
 from rbdyn_ros.simulation.status import RUNNING
 from rbdyn_ros.tools.demo_session import DemoSession, Interrupted, Over

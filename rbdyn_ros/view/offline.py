@@ -349,7 +349,7 @@ class OfflineLoop(scene.Source):
 
 def _warm_up_law(built: Built) -> None:
     """Let the law compile, and plan if it does. ValueError for one that misbehaves."""
-    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.evaluation import closed_loop_table
 
     if fault := closed_loop_table.warm_up(built.loop):
         raise ValueError(fault)

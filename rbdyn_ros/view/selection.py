@@ -9,8 +9,8 @@ import numpy as np
 import yaml
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.evaluation.trial import closed_loop_table
-from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+from rbdyn_ros.evaluation import closed_loop_table
+from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import FAULTS, SEED
 from rbdyn_ros.parameters import obstacles, shipped
 from rbdyn_ros.parameters.command_line import scenario

@@ -11,11 +11,10 @@ import pytest
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
-from rbdyn_ros.evaluation import margins, metrics
+from rbdyn_ros.evaluation import margins, metrics, trial
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.measures import swing_up
 from rbdyn_ros.evaluation.scenario import SCENARIO, make_scenario
-from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

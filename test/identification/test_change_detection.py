@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control import select
-from rbdyn_ros.evaluation.trial import closed_loop_table
+from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import changes, innovations
 from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
 from rbdyn_ros.identification.changes import Change, Estimate

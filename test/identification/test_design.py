@@ -7,7 +7,7 @@ import pytest
 
 from rbdyn_ros.control import options
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.evaluation.trial import closed_loop_table
+from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification import design, plant_fit, records
 from rbdyn_ros.identification.frequency.measurement import Excited

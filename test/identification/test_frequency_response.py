@@ -7,7 +7,7 @@ import pytest
 from simulated_loop import LINEAR, loop_of, settings_of
 
 from rbdyn_ros.control import step_linearization
-from rbdyn_ros.evaluation.trial import closed_loop_table
+from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import frequency_response, measurement
 from rbdyn_ros.identification.frequency.frequency_response import margins

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from simulated_loop import LINEAR, loop_of, settings_of
 
-from rbdyn_ros.evaluation.trial import closed_loop_table
+from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import measurement, output_response, response_report
 from rbdyn_ros.identification.frequency.frequency_response import margins

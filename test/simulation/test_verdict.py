@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.evaluation.trial import trial_figure
-from rbdyn_ros.evaluation.trial.trial import Trial, axis, tilt
-from rbdyn_ros.evaluation.trial.trial_figure import summary
-from rbdyn_ros.evaluation.trial.verdict import settling, verdict
+from rbdyn_ros.evaluation import trial_report
+from rbdyn_ros.evaluation.trial import Trial, axis, tilt
+from rbdyn_ros.evaluation.trial_report import settling, summary, verdict
 from rbdyn_ros.tools.demo_run import PUSH, Push, demo_plan, leaning
 
 NOTHING = np.empty(0)
@@ -148,7 +147,7 @@ def test_a_table_of_nothing_has_dashes_and_no_error():
 @pytest.mark.parametrize("lean", [[], [90.0], [0.0] * 5, np.linspace(0.0, 180.0, 300)])
 def test_any_trial_has_a_picture(tmp_path, lean):
     shown = trial(lean, pushes=(Push(0.02, 2.0, 0.0, felt=0.02), Push(0.03, 2.0, 0.0)))
-    trial_figure.write(shown, verdict(shown), 2.4, "a test", tmp_path / "trial.png")
+    trial_report.write(shown, verdict(shown), 2.4, "a test", tmp_path / "trial.png")
     assert (tmp_path / "trial.png").stat().st_size > 10_000
 
 

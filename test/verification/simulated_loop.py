@@ -4,8 +4,8 @@ from pathlib import Path
 
 from rbdyn_ros.control import select
 from rbdyn_ros.control.laws import state_space
-from rbdyn_ros.evaluation.trial import closed_loop_table
-from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+from rbdyn_ros.evaluation import closed_loop_table
+from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 
 LINEAR = ("lqr", "pd", "lqg", "h_infinity", "state_space")  # laws whose theory is known

@@ -31,7 +31,7 @@ from .frames import UPRIGHT  # noqa: E402
 from .test_firmware import KEY, key_file  # noqa: E402
 
 PERIOD, STEP = 0.002, 1e-3  # [s] of a state; of the plant
-STANDING = math.radians(5.0)  # as in evaluation/trial/verdict.py
+STANDING = math.radians(5.0)  # as in evaluation/trial_report.py
 STACK_LIMIT, KEYED_STACK_LIMIT = 512, 900  # bytes
 ZERO_LIMIT, BACK_LIMIT, POWER_LIMIT = 0.16, 0.5, 2.0  # [s] until the force is zero, and back
 PATIENT = 20_000_000_000  # [ns] a link that outlasts a loaded machine

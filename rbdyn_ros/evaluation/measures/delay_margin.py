@@ -5,8 +5,8 @@ linear loop.
 import math
 
 from rbdyn_ros.evaluation import margins, metric
-from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.numerics.bisection import edge
 from rbdyn_ros.schema import setting
 
 QUESTION = "how late may the force come?"

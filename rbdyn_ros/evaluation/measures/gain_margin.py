@@ -5,8 +5,8 @@ theory.
 import math
 
 from rbdyn_ros.evaluation import margins, metric
-from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.numerics.bisection import edge
 
 QUESTION = "how much weaker or stronger may the force be?"
 OVER_ROS = False  # the force of a node is not amplified on its way

@@ -3,10 +3,10 @@
 import math
 
 from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.numerics.bisection import edge
 from rbdyn_ros.schema import setting
 
 QUESTION = "after how strong a push on the tip does a standing rod stand again?"

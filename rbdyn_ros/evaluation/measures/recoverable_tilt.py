@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.bisection import Edge, edge
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.numerics.bisection import Edge, edge
 from rbdyn_ros.schema import setting
 
 QUESTION = "from how large a tilt at rest does the rod come to stand?"

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics
+from rbdyn_ros.evaluation import metric, metrics, trial
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.evaluation.trial import trial
 
 QUESTION = "how still does the rod stand, with these sensors?"
 OVER_ROS = True

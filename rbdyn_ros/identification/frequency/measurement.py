@@ -10,7 +10,7 @@ import numpy as np
 
 from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.linear_controller import LinearController, constant
-from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.frequency import frequency_response, output_response

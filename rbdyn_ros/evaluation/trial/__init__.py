@@ -1,1 +1,0 @@
-"""A balancing trial: its curves, its verdict, its figure and its table."""
