@@ -80,6 +80,11 @@ def notebook_scheme(coupling: int = tqdl.STALE) -> Integrator:
     )
 
 
+def integrator(method: str) -> Integrator:
+    """The stepper of that name; of `tqdl` it is the notebook's scheme."""
+    return notebook_scheme() if method == "tqdl" else select(method)
+
+
 def pseudo_energy(system: System, q, v) -> np.ndarray:
     """w.I w/2 + m g l k_3 (n,) [J]: the energy of the notebook's model, a rod turning about its
     center of mass.

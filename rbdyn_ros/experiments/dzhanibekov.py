@@ -3,9 +3,9 @@
 import numpy as np
 
 from rbdyn_ros.experiments import closed_form, figures, free_body
-from rbdyn_ros.experiments.apparatus import dzhanibekov, notebook_scheme
+from rbdyn_ros.experiments.apparatus import dzhanibekov, integrator
 from rbdyn_ros.experiments.free_body import DZHANIBEKOV
-from rbdyn_ros.experiments.outcome import Animation, Outcome, below, between, columns, slope
+from rbdyn_ros.experiments.outcome import Animation, Outcome, below, between, columns, slope, where
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 
@@ -67,8 +67,7 @@ def simulate_turns(
         return free_body.simulate_modified(select("moser_veselov"), system, state, h, rows, every)
     if method.startswith("se3 "):
         return free_body.simulate_se3(method == "se3 newton", system, state, h, rows, every)
-    integrator = notebook_scheme() if method == "tqdl" else select(method)
-    return free_body.simulate(integrator, system, state, h, rows, every)
+    return free_body.simulate(integrator(method), system, state, h, rows, every)
 
 
 def _twenty_seconds(system, state, truth, progress) -> tuple:
@@ -122,10 +121,9 @@ def _columns(name: str, values) -> dict:
 
 
 def _of(table: dict, method: str, column: str, h: float | None = None):
-    chosen = table["method"] == method
     if h is not None:
-        return float(table[column][chosen & np.isclose(table["step"], h)][0])
-    return table[column][chosen]
+        return float(table[column][where(table, method=method, step=h)][0])
+    return table[column][where(table, method=method)]
 
 
 def _claims(tables: dict, elliptic: float) -> tuple:

@@ -5,7 +5,6 @@ import numpy as np
 from rbdyn_ros.experiments import apparatus, figures, free_body
 from rbdyn_ros.experiments.outcome import Outcome, below, between
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
     "A rod at rest is pushed by a constant torque across it. The notebook says: no precession, no "
@@ -36,9 +35,8 @@ def run(short: bool, progress) -> Outcome:
     push = apparatus.torque(0.0, TORQUE, 0.0)
     angle, off = {}, {}
     for i, method in enumerate(METHODS):
-        integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
         turning = free_body.simulate(
-            integrator, system, start, STEP, round(duration / STEP), 1, push
+            apparatus.integrator(method), system, start, STEP, round(duration / STEP), 1, push
         )
         axis = quaternion.rotate(turning.Q, np.array([0.0, 0.0, 1.0]))
         angle[method], off[method] = (

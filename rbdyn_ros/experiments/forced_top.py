@@ -5,7 +5,6 @@ import numpy as np
 from rbdyn_ros.experiments import apparatus, figures, free_body
 from rbdyn_ros.experiments.outcome import Outcome, below, between
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
     "A cylinder spins with one turn a second; a torque, constant in space, pushes it over. Does "
@@ -26,9 +25,14 @@ def run(short: bool, progress) -> Outcome:
     start = free_body.turning(apparatus.UNTURNED, (0.0, 0.0, SPIN))
     runs = {}
     for i, method in enumerate(METHODS):
-        integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
         runs[method] = free_body.simulate(
-            integrator, system, start, STEP, round(duration / 0.005), 5, apparatus.torque(*TORQUE)
+            apparatus.integrator(method),
+            system,
+            start,
+            STEP,
+            round(duration / 0.005),
+            5,
+            apparatus.torque(*TORQUE),
         )
         progress((i + 1) / len(METHODS))
     t, axis = (

@@ -3,7 +3,16 @@
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
-from rbdyn_ros.experiments.outcome import Animation, Outcome, above, below, between, columns, slope
+from rbdyn_ros.experiments.outcome import (
+    Animation,
+    Outcome,
+    above,
+    below,
+    between,
+    columns,
+    slope,
+    where,
+)
 from rbdyn_ros.experiments.pendulum_run import PendulumScene
 from rbdyn_ros.mechanics.integrators import tqdl
 from rbdyn_ros.mechanics.integrators.select import select
@@ -129,7 +138,7 @@ def _chart() -> dict:
         record = pendulum_run.simulate(select(name), system, start, 0.01, 15.0, 0.01)
         missing = 1501 - len(record.t)
         pitch = np.degrees(np.arcsin(pendulum_run.direction(record.q)[:, 0]))
-        energy = record.quantities[:, 0] - record.quantities[0, 0]
+        energy = record.energy_error
         columns[f"{name}_pitch"] = np.pad(pitch, (0, missing), constant_values=np.nan)
         columns[f"{name}_energy"] = np.pad(energy, (0, missing), constant_values=np.nan)
     return columns
@@ -147,9 +156,7 @@ def _lasting(duration: float, progress) -> dict:
             record = pendulum_run.simulate(select(name), system, start, h, duration, every * h)
             kept = pendulum_run.conservation(record, system, every)
             rows.append((name, h, *kept))
-            drift[f"{name}_{h:g}"] = pendulum_run.largest_so_far(
-                record.quantities[1:, 0] - record.quantities[0, 0]
-            )
+            drift[f"{name}_{h:g}"] = pendulum_run.largest_so_far(record.energy_error[1:])
         progress((i + 1) / len(LASTING))
     lasting = columns("method step energy trend Lz P p3 iterations", rows)
     return {
@@ -162,10 +169,8 @@ def _lasting(duration: float, progress) -> dict:
 def _film() -> dict:
     """10 s of both pendulums on their massless carts: configuration columns."""
     rig, columns = apparatus.pendulum(), {"t": np.arange(1001) * 0.01}
-    for name, integrator in (
-        ("tqdl", apparatus.notebook_scheme()),
-        ("moser_veselov", select("moser_veselov")),
-    ):
+    for name in ("tqdl", "moser_veselov"):
+        integrator = apparatus.integrator(name)
         q = pendulum_run.simulate(integrator, rig, upright(TILT), 0.01, 10.0, 0.01).q
         columns |= {
             f"{name}_{letter}": column
@@ -174,16 +179,14 @@ def _film() -> dict:
     return columns
 
 
-def _pick(table: dict, key: str, name: str, h: float, column: str) -> float:
-    return float(table[column][(table[key] == name) & np.isclose(table["step"], h)][0])
-
-
 def _claims(tables: dict, duration: float) -> tuple:
     def gain(name, h, column="gain_10s"):
-        return _pick(tables["gain"], "scheme", name, h, column)
+        table = tables["gain"]
+        return float(table[column][where(table, scheme=name, step=h)][0])
 
     def kept(name, h, column):
-        return _pick(tables["lasting"], "method", name, h, column)
+        table = tables["lasting"]
+        return float(table[column][where(table, method=name, step=h)][0])
 
     chart, force = tables["chart"], tables["force"]
     died = chart["t"][np.isnan(chart["euler_lagrange_pitch"])][0] - 0.01

@@ -65,8 +65,7 @@ def momentum(system: System, state: State) -> Array:
 def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
     """(System, State) for `moser_veselov` at the step h that follow the given ones to order 4.
 
-    Angular momentum and attitude are the same; the angular velocity is I~^-1 p (`postprocess`
-    undoes it).
+    Angular momentum and attitude are the same; the angular velocity is I~^-1 p.
     """
     I = np.array(system.inertia)
     p = I * state.v[2:]
@@ -76,15 +75,6 @@ def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
     modified = 1.0 / ((1.0 + h * h * s) / I + h * h * d)
     return system._replace(inertia=tuple(modified.tolist())), state._replace(
         v=np.r_[state.v[:2], p / modified]
-    )
-
-
-def postprocess(system: System, modified: System, state: State) -> State:
-    """The state of the body with `system`'s inertia that has the momentum of `state` in the
-    `modified` one.
-    """
-    return state._replace(
-        v=np.r_[state.v[:2], state.v[2:] * np.divide(modified.inertia, system.inertia)]
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, below, columns
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, where
 from rbdyn_ros.experiments.sliding_block import COLORS, simulate
 
 QUESTION = (
@@ -56,10 +56,9 @@ def _claims(tables: dict, steps: tuple) -> tuple:
     cases = tables["cases"]
 
     def error(case: int, h: float) -> float:
-        mine = np.all(
-            [cases[n] == x for n, x in zip(("slope_deg", "mu", "v0"), CASES[case])], axis=0
-        )
-        return abs(float(cases["way_error"][mine & np.isclose(cases["step"], h)][0]))
+        degrees, mu, v0 = CASES[case]
+        mine = where(cases, slope_deg=degrees, mu=mu, v0=v0, step=h)
+        return abs(float(cases["way_error"][mine][0]))
 
     def turning(h):
         return 2.0 * h * CASES[3][1] * 9.81 * np.cos(np.radians(CASES[3][0])) * DURATION
@@ -106,7 +105,7 @@ def draw(outcome: Outcome, figure) -> None:
             linewidth=1.2,
             label=f"{name}: {degrees:g}°, μ = {mu:g}, {v0:g} m/s",
         )
-        mine = (cases["slope_deg"] == degrees) & (cases["v0"] == v0)
+        mine = where(cases, slope_deg=degrees, v0=v0)
         errors.loglog(
             cases["step"][mine],
             np.maximum(np.abs(cases["way_error"][mine]), 1e-16),

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
-from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope
+from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, where
 from rbdyn_ros.mechanics.integrators import rk4, tqdl
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
@@ -145,11 +145,11 @@ def draw(outcome: Outcome, figure) -> None:
     errors, slopes = outcome.tables["errors"], outcome.tables["slopes"]
     for axes, composition in zip(figure.subplots(2, 2).flat, COMPOSITIONS):
         for name in METHODS:
-            rows = (errors["method"] == name) & (errors["composition"] == composition)
+            rows, fitted = (
+                where(table, method=name, composition=composition) for table in (errors, slopes)
+            )
             if rows.any():
-                order = slopes["measured"][
-                    (slopes["method"] == name) & (slopes["composition"] == composition)
-                ][0]
+                order = slopes["measured"][fitted][0]
                 style = {
                     **figures.line_style(name),
                     "label": f"{figures.LABELS[name]}: {order:.2f}",

@@ -38,6 +38,17 @@ def columns(names: str, rows: Iterable[Sequence[Any]]) -> dict[str, Array]:
     return dict(zip(names.split(), map(np.array, zip(*rows))))
 
 
+def where(table: dict[str, Array], **values: object) -> Array:
+    """Which rows of a table have these values in their columns (n,), numbers up to round-off."""
+    return np.all(
+        [
+            np.isclose(table[name], value) if isinstance(value, float) else table[name] == value
+            for name, value in values.items()
+        ],
+        axis=0,
+    )
+
+
 def below(text: str, value: float, bound: float, unit: str = "") -> Claim:
     """The claim value < bound."""
     return Claim(text, float(value), f"< {bound:g} {unit}".rstrip(), bool(value < bound))

@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, pendulum_run
 from rbdyn_ros.experiments.order_of_accuracy import reference_solution
-from rbdyn_ros.experiments.outcome import Outcome, above, below, columns
+from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, where
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
@@ -68,7 +68,7 @@ def _cost(method: str, composition: str, h: float, end, repeats: int) -> Cost:
     )
     record = pendulum_run.simulate(integrator, system, start, h, DURATION, 0.2)
     tip = float(np.linalg.norm(_tip(record.q[-1]) - end)) if record.ok else np.nan
-    energy = float(np.abs(record.quantities[:, 0] - record.quantities[0, 0]).max())
+    energy = float(np.abs(record.energy_error).max())
     stages = (4 if method == "rk4" else len(COMPOSITIONS[composition])) / h
     seconds = min(_seconds(integrator, system, start, h) for _ in range(repeats))
     return Cost(method, composition, h, tip, energy, stages, 1e6 * seconds / DURATION)
@@ -93,21 +93,13 @@ def _frontier(table: dict) -> dict:
 
 
 def _least(table: dict, method: str, composition: str, goal: float) -> float:
-    good = (
-        (table["method"] == method)
-        & (table["composition"] == composition)
-        & (table["tip_error"] <= goal)
-    )
+    good = where(table, method=method, composition=composition) & (table["tip_error"] <= goal)
     return float(table["stages"][good].min()) if good.any() else np.nan
 
 
 def _claims(table: dict) -> tuple:
     def error(method: str, composition: str, h: float, column: str = "tip_error") -> float:
-        rows = (
-            (table["method"] == method)
-            & (table["composition"] == composition)
-            & np.isclose(table["step"], h)
-        )
+        rows = where(table, method=method, composition=composition, step=h)
         return float(table[column][rows][0])
 
     eighth, rk4 = _least(table, "rattle_s2", "kahan_li8", 1e-6), _least(table, "rk4", "none", 1e-6)
@@ -143,7 +135,7 @@ def draw(outcome: Outcome, figure) -> None:
     by_stages, by_time = figure.subplots(1, 2, sharey=True)
     for method in METHODS:
         for composition, dash in DASHES.items():
-            rows = (table["method"] == method) & (table["composition"] == composition)
+            rows = where(table, method=method, composition=composition)
             style = {
                 "color": figures.COLORS[method],
                 "linestyle": dash,

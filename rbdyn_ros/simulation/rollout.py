@@ -96,6 +96,11 @@ class Rollout(NamedTuple):
         """Why it stopped early, else ""."""
         return self.fault or self.ended
 
+    @property
+    def energy_error(self) -> Array:
+        """The change of the energy since the start (n + 1,) [J]."""
+        return self.quantities[:, 0] - self.quantities[0, 0]
+
 
 class Simulation:
     """A plant that steps from row to row under the forces that it is given, and its rows so
