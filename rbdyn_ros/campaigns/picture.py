@@ -151,17 +151,27 @@ def _curves(figure, results: Results, facets: dict, name: str, values: Array) ->
 
 
 def _curve(above, below, results: Results, groups: list, at: Array, title: str) -> None:
-    n = [int(_is_computed(results)[group].sum()) for group in groups]
-    good = [int(results.success[group].sum()) for group in groups]
-    ends = np.array([interval(*pair) for pair in zip(good, n)])
-    line = above.plot(
-        at, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title
-    )[0]
-    above.fill_between(at, *ends.T, color=line.get_color(), alpha=0.2)
+    color = _draw_part(
+        above, results, [group & _is_computed(results) for group in groups], at, title
+    )
     settled = [results.settled[group & results.success] for group in groups]
     times = np.array([np.percentile(t, (50, 95)) if len(t) else (np.nan, np.nan) for t in settled])
-    below.plot(at, times[:, 0], marker="o", markersize=3, color=line.get_color(), label=title)
-    below.plot(at, times[:, 1], linestyle=":", color=line.get_color())
+    below.plot(at, times[:, 0], marker="o", markersize=3, color=color, label=title)
+    below.plot(at, times[:, 1], linestyle=":", color=color)
+
+
+def _draw_part(axes, results: Results, groups: list, at: Array, title: str) -> str:
+    """The part that settles in each group, with its interval; the color of the line."""
+    good, n = (
+        [int(of[group].sum()) for group in groups]
+        for of in (results.success, np.ones(len(results.success), bool))
+    )
+    ends = np.array([interval(*pair) for pair in zip(good, n)])
+    line = axes.plot(at, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title)[
+        0
+    ]
+    axes.fill_between(at, *ends.T, color=line.get_color(), alpha=0.2)
+    return line.get_color()
 
 
 def _draw(figure, results: Results, facets: dict) -> None:
@@ -186,15 +196,4 @@ def _draw_bins(axes, results: Results, column: Array, where: Array, title: str) 
     edges = np.quantile(column[where], np.linspace(0.0, 1.0, BINS + 1))
     bins = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, BINS - 1)
     groups = [where & (bins == i) & _is_computed(results) for i in range(BINS)]
-    good, n = (
-        [int(of[group].sum()) for group in groups]
-        for of in (results.success, np.ones(len(column), bool))
-    )
-    middles, ends = (
-        0.5 * (edges[:-1] + edges[1:]),
-        np.array([interval(*pair) for pair in zip(good, n)]),
-    )
-    line = axes.plot(
-        middles, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title
-    )[0]
-    axes.fill_between(middles, *ends.T, color=line.get_color(), alpha=0.2)
+    _draw_part(axes, results, groups, 0.5 * (edges[:-1] + edges[1:]), title)

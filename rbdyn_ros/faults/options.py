@@ -1,5 +1,5 @@
 """What can be wrong, in numbers, and as parameters: zero everywhere is a perfect world. And the
-plant that is, and the plant that a law believes in.
+plant that is, where a law believes in another.
 """
 
 from collections.abc import Mapping
@@ -199,14 +199,6 @@ def actual(declared: Params, options: Faults) -> Params:
     """
     m = options.mismatch
     return scale(declared, Mismatch(*(1.0 + part for part in m))) if any(m) else declared
-
-
-def nominal(plant: Params, options: Faults) -> Params:
-    """The converse: what a law believes in where `plant` is simulated, each number divided by (1 +
-    mismatch).
-    """
-    m = options.mismatch
-    return scale(plant, Mismatch(*(1.0 / (1.0 + part) for part in m))) if any(m) else plant
 
 
 def scale(params: Params, factors: Mismatch) -> Params:
