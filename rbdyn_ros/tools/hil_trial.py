@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.plant_watch import PlantWatch
@@ -60,18 +60,11 @@ class HilTrial:
             0,
         )
         self._polled = Polled(self._node)
-        self._arrived: list[tuple[Taken, Callable[[bytes], None]]] = []
         for kind, topic, take in (
             (Odometry, "odometry", self.plant.odometry),
             (WrenchStamped, "cart/command", self.plant.command),
         ):
-            self._polled.listen(
-                kind,
-                topic,
-                lambda taken, take=take: self._arrived.append((taken, take)),
-                matching([qos.OFFERED]),
-                raw=True,
-            )
+            self._polled.collect(kind, topic, take, matching([qos.OFFERED]))
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
 
     def __enter__(self) -> "HilTrial":
@@ -121,10 +114,8 @@ class HilTrial:
 
     def _watch(self) -> None:
         """Pass on what has arrived for the watch of the plant, in the order of its arrival."""
-        self._polled.empty()
-        for taken, take in sorted(self._arrived, key=lambda entry: entry[0].received):
+        for taken, take in self._polled.arrived():
             take(taken.message)
-        self._arrived.clear()
 
     def _settle(self) -> None:
         """Wait for the newest diagnostics: they come once per second."""

@@ -57,7 +57,7 @@ class Watch:
             {},
             math.nan,
         )
-        self._polled, self._taken, everything = Polled(self.node), [], matching([qos.OFFERED])
+        self._polled, everything = Polled(self.node), matching([qos.OFFERED])
         for kind, topic, take, profile in (
             (Odometry, "odometry", self._odometry, everything),
             (WrenchStamped, "cart/command", self._command, everything),
@@ -68,13 +68,7 @@ class Watch:
                 for name in self.status
             ),
         ):
-            self._polled.listen(
-                kind,
-                topic,
-                lambda taken, take=take: self._taken.append((taken, take)),
-                profile,
-                raw=True,
-            )
+            self._polled.collect(kind, topic, take, profile)
 
     def close(self) -> None:
         """Leave the graph."""
@@ -87,10 +81,8 @@ class Watch:
         if self._stop.signal:
             raise KeyboardInterrupt(self._stop.signal)
         self._executor.spin_once(timeout_sec=0.01)
-        self._polled.empty()
-        for taken, take in sorted(self._taken, key=lambda entry: entry[0].received):
+        for taken, take in self._polled.arrived():
             take(taken)
-        self._taken.clear()
 
     def until(self, condition: Callable[[], object], timeout: float, in_vain: str) -> float:
         """Wait; how long it took [s]. Over, with `in_vain`, after `timeout` [s]."""

@@ -44,6 +44,7 @@ class Polled:
     def __init__(self, node: Node):
         self._node, self._group = node, Unspun()
         self._listened: list[tuple[Subscription, Callable[[Taken], object]]] = []
+        self._collected: list[tuple[Taken, Any]] = []
 
     def listen(
         self,
@@ -72,6 +73,19 @@ class Polled:
         else:
             self._node.destroy_subscription(subscription)
             subscribe(None)
+
+    def collect(self, kind: type, topic: str, mark: Any, profile: QoSProfile) -> None:
+        """Keep the bytes of every message of the topic, with a mark, for `arrived`."""
+        self.listen(
+            kind, topic, lambda taken: self._collected.append((taken, mark)), profile, raw=True
+        )
+
+    def arrived(self) -> list[tuple[Taken, Any]]:
+        """(message, mark) of everything that has been collected, in the order of its arrival."""
+        self.empty()
+        found = sorted(self._collected, key=lambda entry: entry[0].received)
+        self._collected.clear()
+        return found
 
     def destroy(self) -> None:
         """Take the subscriptions off the graph."""

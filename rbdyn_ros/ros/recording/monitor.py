@@ -53,7 +53,7 @@ class Monitor(Node):
         self.plant = PlantWatch(values)
         if values["monitor.state"] != "odometry" and not self.plant.trouble:
             self.plant.trouble = "it takes monitor.state: odometry"
-        self._taken, self._newest = [], time.monotonic()
+        self._newest = time.monotonic()
         self._start = datetime.now().astimezone()
         self.topics = {
             "states": self.resolve_topic_name(values["monitor.state"]),
@@ -64,13 +64,7 @@ class Monitor(Node):
             (KINDS[values["monitor.state"]], self.topics["states"], latency.state),
             (WrenchStamped, self.topics["commands"], latency.command),
         ):
-            self._polled.listen(
-                kind,
-                topic,
-                lambda taken, take=take: self._taken.append((taken, take)),
-                everything,
-                raw=True,
-            )
+            self._polled.collect(kind, topic, take, everything)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
         )
@@ -114,8 +108,7 @@ class Monitor(Node):
         latency = self.latency
         if latency is None:
             return
-        self._polled.empty()
-        for taken, take in sorted(self._taken, key=lambda entry: entry[0].received):
+        for taken, take in self._polled.arrived():
             take(stamp(taken.message), getattr(taken, self.parameters.values["monitor.instants"]))
             if take == latency.state:
                 self._newest = time.monotonic()
@@ -125,7 +118,6 @@ class Monitor(Node):
             self._received[self.topics["states" if take == latency.state else "commands"]] = (
                 RECEIVED
             )
-        self._taken.clear()
         self._reception.publish(self._received)
 
     def _diagnose(self) -> None:

@@ -22,7 +22,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.messages.messages import message_class
-from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
@@ -81,7 +81,7 @@ class Recorder(Node):
         )  # messages per topic; a topic that is listened to is in it
         self.losses = Losses()
         self._refused: set[str] = set()
-        self._polled, self._taken = Polled(self), []
+        self._polled = Polled(self)
         self._writer: Writer | None = None
         self._failure = ""
         self._reception = ReceptionReport(
@@ -163,23 +163,18 @@ class Recorder(Node):
             typestore=self._types,
             offered_qos_profiles=[bag_qos.bag_profile(offer) for offer in offers],
         )
-        profile = bag_qos.matching(offers)
-        self._polled.listen(
-            message, topic, lambda taken: self._taken.append((taken, channel)), profile, raw=True
-        )
+        self._polled.collect(message, topic, channel, bag_qos.matching(offers))
         self.counts[topic] = 0
 
     def _write(self) -> None:
         writer = self._writer
         if not writer:
             return
-        self._polled.empty()
         with self._guarded():
-            for taken, channel in sorted(self._taken, key=_arrival):
+            for taken, channel in self._polled.arrived():
                 writer.write(channel, taken.received, taken.message)
                 self.counts[channel.topic] += 1
                 self.losses.arrived(channel.topic, taken.number)
-        self._taken.clear()
 
     def _save(self) -> None:
         """Write what was recorded to the file, so that it survives the end of this process."""
@@ -199,10 +194,6 @@ class Recorder(Node):
             self._writer = None
             self._failure = f"the bag {self.path} is not complete: {error.strerror}; make room"
             raise CannotRecord(self._failure) from None
-
-
-def _arrival(entry: tuple[Taken, Any]) -> int:
-    return entry[0].received
 
 
 def main(args=None) -> int:
