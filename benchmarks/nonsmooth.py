@@ -23,12 +23,9 @@ import newton_euler_runs  # noqa: E402
 import numpy as np  # noqa: E402
 from command_line import add_siconos_python  # noqa: E402
 
+from rbdyn_ros.experiments import bouncing_ball, cam_orbits
 from rbdyn_ros.experiments.nonsmooth_runs import march_linear  # noqa: E402
-from rbdyn_ros.mechanics.network import (  # noqa: E402
-    bouncing_ball,
-    cam_follower,
-    moreau_jean_linear,  # noqa: E402
-)
+from rbdyn_ros.mechanics.network import moreau_jean_linear
 
 BOUND = 1e-12  # on positions; velocities and impulses follow with a factor of their size
 
@@ -82,12 +79,12 @@ def cases() -> dict:
         )
     }
     for rpm in (358.0, 660.0, 700.0):
-        params = cam_follower.Params(rpm)
+        params = cam_orbits.Params(rpm)
         (u, v), (c, dc, _) = (
-            cam_follower.initial_state(params),
-            cam_follower.motion(cam_follower.rate(params), 0.0),
+            cam_orbits.initial_state(params),
+            cam_orbits.motion(cam_orbits.rate(params), 0.0),
         )
-        forces = cam_follower.cam_force(params, 1e-4 * np.arange(30001))[:, 0].tolist()
+        forces = cam_orbits.cam_force(params, 1e-4 * np.arange(30001))[:, 0].tolist()
         case = _case(
             params.mass,
             params.damping,

@@ -1,18 +1,90 @@
-"""The bouncing ball: impacts that accumulate, by time-stepping and event by event."""
+"""The bouncing ball: impacts that accumulate, by time-stepping and event by event; its exact
+motion, and the instant at which it comes to rest.
+
+From the gap y_0 at rest, with v_1 = sqrt(2 g y_0) and t_1 = v_1 / g, the n-th impact is at
+
+    t_n = t_1 + 2 t_1 (e + e^2 + ... + e^(n-1)),     u_n^- = -v_1 e^(n-1),
+    t_inf = t_1 (1 + e) / (1 - e)                                                            (N.25)
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
-from rbdyn_ros.mechanics.network import bouncing_ball, event_driven, moreau_jean_linear
+from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
+from rbdyn_ros.mechanics.network.second_order import Network, network
+from rbdyn_ros.numerics.arguments import number
+from rbdyn_ros.types import Array
+
+
+class Params(NamedTuple):
+    """A point mass that falls."""
+
+    mass: float = 1.0  # [kg]
+    gravity: float = 9.81  # [m/s^2]
+    restitution: float = 0.8  # e
+    gap: float = 1.0  # at the start, at rest [m]
+
+
+def check(params: Params) -> Params:
+    """ValueError for a mass, gravity or gap <= 0, or e outside [0, 1]."""
+    for name in ("mass", "gravity", "gap"):
+        number(getattr(params, name), f"the ball's {name}", 0.0, open_low=True)
+    number(params.restitution, "the ball's restitution", 0.0, 1.0)
+    return params
+
+
+def build(params: Params) -> Network:
+    """The ball, q = (gap,), and its floor."""
+    check(params)
+    weight = np.array([-params.mass * params.gravity])
+    ball = second_order.linear(params.mass, force=lambda t: weight)
+    return network(
+        ball,
+        second_order.interaction(
+            second_order.linear_relation([[1.0]]), laws.newton_impact(params.restitution)
+        ),
+    )
+
+
+def rest_time(params: Params) -> float:
+    """t_inf [s]; inf for e = 1."""
+    first, e = np.sqrt(2.0 * params.gap / params.gravity), params.restitution
+    return float(first * (1.0 + e) / (1.0 - e)) if e < 1.0 else float("inf")
+
+
+def impact_times(params: Params, count: int) -> Array:
+    """t_1 ... t_count [s] (N.25)."""
+    first = np.sqrt(2.0 * params.gap / params.gravity)
+    return first * (
+        1.0 + 2.0 * np.concatenate([[0.0], np.cumsum(params.restitution ** np.arange(1.0, count))])
+    )
+
+
+def exact(params: Params, t: Array) -> tuple[Array, Array]:
+    """(gap [m], velocity [m/s]) at the times t (k,): arcs between impacts, at rest after t_inf."""
+    t = np.asarray(t, float)
+    g, e, first = params.gravity, params.restitution, np.sqrt(2.0 * params.gap / params.gravity)
+    flights = 400  # e^400 of the first speed is below round-off for every e up to 0.9
+    impacts = impact_times(params, flights)
+    n = np.searchsorted(impacts, t, side="right")  # impacts so far
+    since = t - impacts[np.maximum(n, 1) - 1]
+    up = g * first * e ** n.astype(float)
+    y = np.where(n == 0, params.gap - 0.5 * g * t * t, up * since - 0.5 * g * since**2)
+    v = np.where(n == 0, -g * t, up - g * since)
+    rest = t >= (impacts[-1] if e < 1.0 and e**flights < 1e-15 else np.inf)
+    return np.where(rest, 0.0, y), np.where(rest, 0.0, v)
+
 
 QUESTION = (
     "A ball that keeps four fifths of its speed bounces infinitely often in 4.06 s. How well do "
     "steps of fixed size get\n"
     "  through the accumulation, and how far does an event-driven integrator get?"
 )
-BALL = bouncing_ball.Params()
+BALL = Params()
 DURATION, SETTLED = 5.0, 3.0  # [s] of the run, and before which errors are counted
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # [s]
 
@@ -25,18 +97,16 @@ def run(short: bool, progress) -> Outcome:
         drawn[h] = simulate(h)
         rows.append((h, *_errors(drawn[h], h)))
         progress(0.5 * (i + 1) / len(steps))
-    general = march(bouncing_ball.build(BALL), (np.array([BALL.gap]),), (np.zeros(1),), 1e-2, 500)
+    general = march(build(BALL), (np.array([BALL.gap]),), (np.zeros(1),), 1e-2, 500)
     times = np.linspace(0.01, DURATION, 500)
-    events = event_driven.run(
-        bouncing_ball.build(BALL), 0.0, (np.array([BALL.gap]),), (np.zeros(1),), times
-    )
+    events = event_driven.run(build(BALL), 0.0, (np.array([BALL.gap]),), (np.zeros(1),), times)
     progress(1.0)
     tables = {
         "steps": columns("step trajectory_error impact_late penetration rest_speed", rows),
         "impacts": _impacts(events),
         "trajectory": {
             "t": times,
-            "exact": bouncing_ball.exact(BALL, times)[0],
+            "exact": exact(BALL, times)[0],
             "event_driven": events.q[:, 0],
             "stepped_10ms": drawn[1e-2].q[1:, 0],
         },
@@ -55,12 +125,12 @@ def _errors(run, h: float) -> tuple:
     """Before 3 s: trajectory [m], impact instants [steps for each impact so far]; penetration [m];
     end speed [m/s].
     """
-    y, early = bouncing_ball.exact(BALL, run.t)[0], run.t <= SETTLED
+    y, early = exact(BALL, run.t)[0], run.t <= SETTLED
     hard = (run.impulses[:, 0] > 0.0) & (run.v[:-1, 0] < -0.5)
     seen = run.t[1:][hard]
-    exact = bouncing_ball.impact_times(BALL, 60)
-    exact = exact[exact < SETTLED]
-    late = np.array([np.abs(seen - t).min() for t in exact]) / (h * np.arange(1, len(exact) + 1))
+    due = impact_times(BALL, 60)
+    due = due[due < SETTLED]
+    late = np.array([np.abs(seen - t).min() for t in due]) / (h * np.arange(1, len(due) + 1))
     return (
         np.abs(run.q[:, 0] - y)[early].max(),
         late.max(),
@@ -71,7 +141,7 @@ def _errors(run, h: float) -> tuple:
 
 def _impacts(events) -> dict:
     times = np.array([e.t for e in events.events if e.kind == "impact"])
-    exact = bouncing_ball.impact_times(BALL, len(times))
+    exact = impact_times(BALL, len(times))
     return {
         "number": np.arange(1, len(times) + 1),
         "t": times,
@@ -111,7 +181,7 @@ def _claims(tables: dict, events, difference: float) -> tuple:
         ),
         below(
             "it comes to rest this much before the accumulation",
-            bouncing_ball.rest_time(BALL) - rest,
+            rest_time(BALL) - rest,
             1e-5,
             "s",
         ),
@@ -131,9 +201,7 @@ def draw(outcome: Outcome, figure) -> None:
             label="steps of 10 ms",
         )
         fine = np.linspace(0.0, DURATION, 20001)
-        axes.plot(
-            fine, bouncing_ball.exact(BALL, fine)[0], color=EXACT, linewidth=0.9, label="exact"
-        )
+        axes.plot(fine, exact(BALL, fine)[0], color=EXACT, linewidth=0.9, label="exact")
         axes.plot(
             t["trajectory"]["t"],
             t["trajectory"]["event_driven"],
@@ -163,7 +231,7 @@ def draw(outcome: Outcome, figure) -> None:
         color=EVENTS,
         label="event-driven: error of the instant",
     )
-    left = bouncing_ball.rest_time(BALL) - t["impacts"]["exact"]
+    left = rest_time(BALL) - t["impacts"]["exact"]
     instants.semilogy(n, left, color=EXACT, label="time left until the accumulation")
     instants.legend()
     figures.label_axes(instants, "Event by event", "number of the impact", "[s]")

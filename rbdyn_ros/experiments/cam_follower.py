@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import cam_orbits, figures
+from rbdyn_ros.experiments.cam_orbits import Params, build, initial_state, rate, revolution
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between, columns
-from rbdyn_ros.mechanics.network import cam_follower, event_driven, moreau_jean_linear
-from rbdyn_ros.mechanics.network.cam_follower import Params, build, initial_state, rate, revolution
+from rbdyn_ros.mechanics.network import event_driven, moreau_jean_linear
 from rbdyn_ros.types import Array
 
 
@@ -26,15 +26,15 @@ class Stepped(NamedTuple):
     u: Array
 
 
-def follow(params: cam_follower.Params, u: float, v: float, h: float, turns: int) -> Stepped:
+def follow(params: cam_orbits.Params, u: float, v: float, h: float, turns: int) -> Stepped:
     """From (u, v) at t = 0 by steps of h [s], in general no whole part of a revolution: else the
     orbit may lock to them.
     """
-    turn, w = cam_follower.revolution(params), cam_follower.rate(params)
+    turn, w = cam_orbits.revolution(params), cam_orbits.rate(params)
     linear = moreau_jean_linear.prepare(
         params.mass, params.damping, params.stiffness, [[1.0]], 0.0, params.restitution, h
     )
-    c, dc, _ = cam_follower.motion(w, 0.0)
+    c, dc, _ = cam_orbits.motion(w, 0.0)
     y, V = np.array([u - c]), np.array([v - dc])
     total, chunk, done = int(np.ceil(turns * turn / h)), int(np.ceil(20.0 * turn / h)), 0
     strobes, impacts, deepest = [np.array([[u, v]])], [], 0.0
@@ -48,7 +48,7 @@ def follow(params: cam_follower.Params, u: float, v: float, h: float, turns: int
             np.empty((n, 1)),
         )
         positions[0], velocities[0] = y, V
-        forces = cam_follower.cam_force(params, times)
+        forces = cam_orbits.cam_force(params, times)
         if (
             moreau_jean_linear.advance(
                 linear, forces, y, V, positions[1:], velocities[1:], impulses
@@ -58,7 +58,7 @@ def follow(params: cam_follower.Params, u: float, v: float, h: float, turns: int
             raise ValueError(
                 f"a step of {h:g} s is not solved at {params.rpm} rpm; take a smaller one"
             )
-        state = cam_follower.motions(w, times)[:, :2] + np.hstack([positions, velocities])
+        state = cam_orbits.motions(w, times)[:, :2] + np.hstack([positions, velocities])
         due = turn * np.arange(np.floor(times[0] / turn) + 1, np.floor(times[-1] / turn) + 1)
         strobes.append(np.column_stack([np.interp(due, times, state[:, i]) for i in (0, 1)]))
         hit = np.flatnonzero((impulses[:, 0] > 0.0) & (velocities[:-1, 0] < 0.0))
@@ -290,7 +290,7 @@ def draw(outcome: Outcome, figure) -> None:
 
 
 def _series(axes, t: dict, title: str) -> None:
-    from rbdyn_ros.mechanics.network.cam_follower import motion
+    from rbdyn_ros.experiments.cam_orbits import motion
 
     w = 2.0 * np.pi * float(title.split()[0]) / 60.0
     times = np.linspace(0.0, 1.0, 2000)

@@ -4,6 +4,7 @@ import dense_bodies
 import numpy as np
 import pytest
 
+from rbdyn_ros.experiments import bouncing_ball as closed_form
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import accelerations, moreau_jean, projection, runs, shapes
 from rbdyn_ros.mechanics import model as models
@@ -15,7 +16,6 @@ from rbdyn_ros.mechanics.description import (
     rigid_bodies,
     scene,
 )
-from rbdyn_ros.mechanics.network import bouncing_ball as closed_form
 from rbdyn_ros.mechanics.network import event_driven
 
 RNG = np.random.default_rng(11)

@@ -12,9 +12,8 @@ pytest.importorskip(
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
-from rcl_interfaces.msg import Parameter as ParameterMessage  # noqa: E402
-from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
@@ -37,14 +36,10 @@ def by_stamp(messages) -> dict:
 
 def change(graph, **values):
     """Set parameters of the simulator as `ros2 param set` does, all or none."""
-    kinds = {int: "integer", float: "double", list: "double_array"}
-    parameters = []
-    for name, value in values.items():
-        kind = kinds[type(value)]
-        typed = ParameterValue(
-            type=getattr(ParameterType, f"PARAMETER_{kind.upper()}"), **{f"{kind}_value": value}
-        )
-        parameters.append(ParameterMessage(name=name.replace("__", "."), value=typed))
+    parameters = [
+        Parameter(name.replace("__", "."), value=value).to_parameter_msg()
+        for name, value in values.items()
+    ]
     return graph.call(
         SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=parameters
     ).result

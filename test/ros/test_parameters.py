@@ -9,7 +9,7 @@ pytest.importorskip(
 )
 
 from rcl_interfaces.msg import Parameter as ParameterMessage  # noqa: E402
-from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
+from rcl_interfaces.msg import ParameterValue  # noqa: E402
 from rcl_interfaces.srv import (  # noqa: E402
     DescribeParameters,
     SetParameters,
@@ -68,15 +68,10 @@ def test_parameters_of_the_other_node_may_stand_in_a_file_for_all(graph):
 
 def messages(values: dict) -> list:
     """The values as parameters of a service request."""
-    kinds = {bool: "bool", int: "integer", float: "double", str: "string", list: "double_array"}
-    parameters = []
-    for name, value in values.items():
-        kind = kinds[type(value)]
-        typed = ParameterValue(
-            type=getattr(ParameterType, f"PARAMETER_{kind.upper()}"), **{f"{kind}_value": value}
-        )
-        parameters.append(ParameterMessage(name=name.replace("__", "."), value=typed))
-    return parameters
+    return [
+        Parameter(name.replace("__", "."), value=value).to_parameter_msg()
+        for name, value in values.items()
+    ]
 
 
 def set_atomically(graph, **values):

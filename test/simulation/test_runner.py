@@ -24,7 +24,7 @@ def running(values):
     """
 
     @contextmanager
-    def run(publish=lambda runner: None, prepare=None, **changes):
+    def run(publish=lambda runner: None, prepare=None, awaits=frozenset(), **changes):
         changed = values(**{"real_time_factor": 0.0, "watchdog__timeout": 0.0, **changes})
         runner = Runner(
             setup.plant_setup(changed),
@@ -32,7 +32,7 @@ def running(values):
             prepare or (lambda runner: partial(publish, runner)),
             lambda status: None,
         )
-        runner.begin()
+        runner.begin(awaits)
         try:
             yield runner
         finally:
@@ -56,16 +56,8 @@ def test_time_is_held_until_the_first_command(running):
         assert runner.status == PLAYING
 
 
-def test_time_begins_when_the_last_condition_is_released(values):
-    changed = values(real_time_factor=0.0, watchdog__timeout=0.0)
-    runner = Runner(
-        setup.plant_setup(changed),
-        setup.run_config(changed),
-        lambda runner: lambda: None,
-        lambda status: None,
-    )
-    runner.begin({"readers"})
-    try:
+def test_time_begins_when_the_last_condition_is_released(running):
+    with running(awaits={"readers"}) as runner:
         assert runner.status == PAUSED and not runner.waits_for(
             "readers"
         )  # the first command is missing too
@@ -77,20 +69,10 @@ def test_time_begins_when_the_last_condition_is_released(values):
         runner.release("readers")  # which is no longer a condition
         runner.refuse_start("too late")
         assert runner.status == PAUSED
-    finally:
-        runner.end()
 
 
-def test_a_start_that_is_refused_is_a_fault_that_a_reset_leaves(values):
-    changed = values(real_time_factor=0.0, watchdog__timeout=0.0)
-    runner = Runner(
-        setup.plant_setup(changed),
-        setup.run_config(changed),
-        lambda runner: lambda: None,
-        lambda status: None,
-    )
-    runner.begin({"readers"})
-    try:
+def test_a_start_that_is_refused_is_a_fault_that_a_reset_leaves(running):
+    with running(awaits={"readers"}) as runner:
         runner.refuse_start("nobody listens")
         assert runner.status == "fault: nobody listens"
         runner.command(command())
@@ -98,8 +80,6 @@ def test_a_start_that_is_refused_is_a_fault_that_a_reset_leaves(values):
         assert runner.status == "fault: nobody listens"
         runner.reset()
         assert runner.status == PLAYING
-    finally:
-        runner.end()
 
 
 def test_pause_step_play(running):

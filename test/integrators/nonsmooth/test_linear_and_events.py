@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments import cam_orbits
+from rbdyn_ros.experiments import bouncing_ball, cam_orbits
 from rbdyn_ros.experiments.nonsmooth_runs import march, march_linear
-from rbdyn_ros.mechanics.network import (
-    bouncing_ball,
-    cam_follower,
-    event_driven,
-    laws,
-    moreau_jean_linear,
-    second_order,
-)
+from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 
 BALL = bouncing_ball.Params()
 FREE = moreau_jean_linear.prepare(1.0, 0.0, 0.0, [[1.0]], 0.0, 0.5, 1e-3)
@@ -192,17 +185,17 @@ def test_linear_stepper_is_the_general_one_with_several_contacts():
 
 
 def test_shifted_and_moving_wall_forms_of_the_cam_meet_as_the_step_shrinks():
-    params = cam_follower.Params(358.0)
-    u, v = cam_follower.initial_state(params)
-    c, dc, _ = cam_follower.motion(cam_follower.rate(params), 0.0)
+    params = cam_orbits.Params(358.0)
+    u, v = cam_orbits.initial_state(params)
+    c, dc, _ = cam_orbits.motion(cam_orbits.rate(params), 0.0)
     apart = []
     for h in (1e-3, 2.5e-4):
         n = round(0.05 / h)
-        wall = march(cam_follower.build(params), (np.array([u]),), (np.array([v]),), h, n)
+        wall = march(cam_orbits.build(params), (np.array([u]),), (np.array([v]),), h, n)
         shifted = march(
-            cam_follower.build_shifted(params), (np.array([u - c]),), (np.array([v - dc]),), h, n
+            cam_orbits.build_shifted(params), (np.array([u - c]),), (np.array([v - dc]),), h, n
         )
-        at_end = cam_follower.motion(cam_follower.rate(params), n * h)[0]
+        at_end = cam_orbits.motion(cam_orbits.rate(params), n * h)[0]
         apart.append(abs(wall.q[-1, 0] - shifted.q[-1, 0] - at_end))
     assert apart[0] < 2e-2
     assert apart[1] < 0.5 * apart[0]
@@ -210,13 +203,10 @@ def test_shifted_and_moving_wall_forms_of_the_cam_meet_as_the_step_shrinks():
 
 def test_profile_is_smooth_to_the_first_derivative_and_its_derivatives_are_right():
     angles = np.linspace(-7.0, 7.0, 4001)
-    rows = np.array([cam_follower.outline(b) for b in angles])
+    rows = np.array([cam_orbits.outline(b) for b in angles])
     e = 1e-6
     by_difference = np.array(
-        [
-            (cam_follower.outline(b + e)[0] - cam_follower.outline(b - e)[0]) / (2 * e)
-            for b in angles
-        ]
+        [(cam_orbits.outline(b + e)[0] - cam_orbits.outline(b - e)[0]) / (2 * e) for b in angles]
     )
     assert rows[:, 1] == pytest.approx(by_difference, abs=1e-6)
     jumps = np.abs(np.diff(rows[:, 1])) / (angles[1] - angles[0])
@@ -228,14 +218,14 @@ def test_profile_is_smooth_to_the_first_derivative_and_its_derivatives_are_right
 )
 def test_cam_orbits_against_event_driven_strobes(rpm, rows, tolerance, golden):
     """660 rpm is chaotic: the first revolutions only."""
-    data, params = golden(f"cam_{rpm}_strobe")[:rows], cam_follower.Params(float(rpm))
-    orbit = cam_orbits.follow(params, *cam_follower.initial_state(params), len(data) - 1)
+    data, params = golden(f"cam_{rpm}_strobe")[:rows], cam_orbits.Params(float(rpm))
+    orbit = cam_orbits.follow(params, *cam_orbits.initial_state(params), len(data) - 1)
     assert orbit.strobes == pytest.approx(np.column_stack([data["u"], data["v"]]), abs=tolerance)
 
 
 def test_lyapunov_exponent_is_the_growth_of_a_small_difference():
-    params = cam_follower.Params(358.0)
-    u, v = cam_follower.initial_state(params)
+    params = cam_orbits.Params(358.0)
+    u, v = cam_orbits.initial_state(params)
     turns = 40
     orbit, near = (cam_orbits.follow(params, u + d, v, turns) for d in (0.0, 1e-7))
     f = cam_orbits.machine(params).frequency
@@ -251,11 +241,11 @@ def test_lyapunov_exponent_is_the_growth_of_a_small_difference():
 
 
 def test_general_events_follow_the_cam():
-    params = cam_follower.Params(358.0)
-    u, v = cam_follower.initial_state(params)
-    times = cam_follower.revolution(params) * np.arange(1, 7)
+    params = cam_orbits.Params(358.0)
+    u, v = cam_orbits.initial_state(params)
+    times = cam_orbits.revolution(params) * np.arange(1, 7)
     run = event_driven.run(
-        cam_follower.build(params),
+        cam_orbits.build(params),
         0.0,
         (np.array([u]),),
         (np.array([v]),),

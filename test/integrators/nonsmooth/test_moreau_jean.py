@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.experiments import scenes
+from rbdyn_ros.experiments import bouncing_ball, scenes
 from rbdyn_ros.experiments.nonsmooth_runs import march, march_model
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.mechanics.description import rigid_bodies
-from rbdyn_ros.mechanics.network import (
-    bouncing_ball,
-    event_driven,
-    laws,
-    moreau_jean,
-    second_order,
-)
+from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean, second_order
 
 FREE_TOP = (0.0801587, 0.0825397, 0.00396825)  # kg m^2
 
