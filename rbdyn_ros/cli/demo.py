@@ -219,7 +219,7 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
 def _run_with_display(planned: Plan) -> int:
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import LiveLine
-    from rbdyn_ros.tools.demo_run import demo_plan
+    from rbdyn_ros.tools.demo_run import DemoRun, DemoSession, demo_plan
     from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 
     play = demo_plan(planned.duration, planned.tilt, planned.seed)
@@ -233,11 +233,6 @@ def _run_with_display(planned: Plan) -> int:
         else:
             processes.start("simulator")
             processes.start("controller")
-        # They come up while this process imports.
-
-        from rbdyn_ros.tools.demo_run import DemoRun
-        from rbdyn_ros.tools.demo_session import DemoSession
-
         try:
             with DemoSession(processes, planned.bag, LiveLine(sys.stdout), stop) as stage:
                 trial = DemoRun(play, stage).play()

@@ -32,8 +32,8 @@ LONGEST = 120.0
 PROGRAM = """
 import sys
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.tools import demo_session, hil_trial
-hil_trial.POLITE = demo_session.POLITE = 0
+from rbdyn_ros.tools import demo_run, hil_trial
+hil_trial.POLITE = demo_run.POLITE = 0
 sys.exit(main(sys.argv[1:]))
 """
 LAW = """\

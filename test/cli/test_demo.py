@@ -70,8 +70,8 @@ def demo(tmp_path):
 STEPS_NOT_BACK = """
 import sys
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.tools import demo_session
-demo_session.POLITE = 0
+from rbdyn_ros.tools import demo_run
+demo_run.POLITE = 0
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -144,12 +144,12 @@ import sys, time
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.tools import demo_session
+from rbdyn_ros.tools import demo_run
 from rbdyn_ros.ros.recording.bag_qos import DEPTH
 from rbdyn_ros.ros.messages.messages import nanoseconds
 from rbdyn_ros.ros.messages.polled import Polled
-from rbdyn_ros.tools.demo_session import DemoSession
-demo_session.POLITE = 0
+from rbdyn_ros.tools.demo_run import DemoSession
+demo_run.POLITE = 0
 TICK, END = 2_000_000, 4_000_000_000  # [ns]
 
 def turn(stage):
