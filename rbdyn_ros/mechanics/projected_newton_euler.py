@@ -21,8 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, quaternion, so3
-from rbdyn_ros.mechanics.newton_euler import floating_base
+from rbdyn_ros.geometry import arguments, floating_base, quaternion, so3
 
 KINDS = ("revolute", "prismatic")
 BASE = 6  # generalized velocities of the base: three linear [world], three angular [body]

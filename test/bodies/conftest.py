@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.mechanics.newton_euler import projected_newton_euler
+from rbdyn_ros.mechanics import projected_newton_euler
 
 
 def unit(rng, size):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.geometry import so3
-from rbdyn_ros.mechanics.newton_euler import floating_base, projected_newton_euler
+from rbdyn_ros.geometry import floating_base, so3
+from rbdyn_ros.mechanics import projected_newton_euler
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 POINT = np.array([0.2, -0.4, 0.7])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.mechanics.newton_euler import floating_base
+from rbdyn_ros.geometry import floating_base
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 

@@ -5,10 +5,10 @@ random trees.
 import numpy as np
 import pytest
 
-from rbdyn_ros.geometry import quaternion, so3
+from rbdyn_ros.geometry import floating_base, quaternion, so3
+from rbdyn_ros.mechanics import projected_newton_euler
+from rbdyn_ros.mechanics import projected_newton_euler as pne
 from rbdyn_ros.mechanics.integrators import rk4
-from rbdyn_ros.mechanics.newton_euler import floating_base, projected_newton_euler
-from rbdyn_ros.mechanics.newton_euler import projected_newton_euler as pne
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import System

@@ -5,10 +5,9 @@ the constraint appendix.
 import numpy as np
 import pytest
 
-from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.geometry import floating_base, quaternion
 from rbdyn_ros.mechanics.description import jacobian, joints, redundancy
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.mechanics.newton_euler import floating_base
 from rbdyn_ros.numerics import finite_difference
 
 JOINTS = {

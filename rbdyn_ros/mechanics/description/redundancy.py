@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.geometry import floating_base
 from rbdyn_ros.mechanics.description import jacobian, multipliers
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.mechanics.newton_euler import floating_base
 from rbdyn_ros.types import Array
 
 TOLERANCE = 1e-8  # of a row's length: what round-off leaves of a combination
