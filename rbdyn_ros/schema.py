@@ -80,6 +80,16 @@ def table(record: type, prefix: str = "") -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+def by_name(table: Iterable[Parameter]) -> dict[str, Parameter]:
+    """Return the parameters of a table by their names."""
+    return {parameter.name: parameter for parameter in table}
+
+
+def defaults(table: Iterable[Parameter]) -> dict[str, Any]:
+    """Return the defaults of a table by the names of its parameters."""
+    return {parameter.name: parameter.default for parameter in table}
+
+
 def record(
     kind: type[Record], values: Mapping[str, Any], prefix: str = "", **given: Any
 ) -> Record:

@@ -31,7 +31,7 @@ from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.control import select
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.shipped import config
-from rbdyn_ros.parameters.yaml_file import Override, read_files
+from rbdyn_ros.parameters.yaml_file import Override, read_values
 from rbdyn_ros.schema import Parameter, check, format_value
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import Array
@@ -203,7 +203,7 @@ def _of_files(files: tuple, path: Path, known: dict) -> dict:
     places = [
         path.parent / name if (path.parent / name).is_file() else config(name) for name in files
     ]
-    return {name: value for name, (value, _) in read_files(places).items() if name in known}
+    return {name: value for name, value in read_values(places).items() if name in known}
 
 
 def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:

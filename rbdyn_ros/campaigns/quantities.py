@@ -11,7 +11,7 @@ from rbdyn_ros.evaluation.metrics import SWING_UP
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import all_parameters, nearest
-from rbdyn_ros.schema import Parameter, spec
+from rbdyn_ros.schema import Parameter, by_name, spec
 
 
 def _law(name: str) -> str:
@@ -137,7 +137,7 @@ def table(laws: tuple[str, ...]) -> dict[str, Parameter]:
     ValueError: an unknown law.
     """
     of_laws = [parameter for name in laws for parameter in options.table(name, select.load(name))]
-    return {parameter.name: parameter for parameter in (*COMMON, *of_laws)}
+    return by_name((*COMMON, *of_laws))
 
 
 def lookup(name: str, known: dict[str, Parameter], source: str) -> Parameter:

@@ -21,7 +21,7 @@ from rbdyn_ros.parameters.command_line import (
     write_files,
 )
 from rbdyn_ros.parameters.controller import Excitation
-from rbdyn_ros.parameters.yaml_file import read_files
+from rbdyn_ros.parameters.yaml_file import read_values
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
@@ -205,9 +205,9 @@ def _job(arguments: argparse.Namespace) -> Job:
 
 def _excitation(arguments: argparse.Namespace) -> Excitation:
     """That of the options, else of the files. ValueError."""
-    found = read_files(arguments.params_file, ("pendulum_controller",))
+    found = read_values(arguments.params_file, ("pendulum_controller",))
     names = {f"excitation.{name}": name for name in Excitation._fields}
-    given = Excitation(**{names[name]: found[name][0] for name in found if name in names})
+    given = Excitation(**{names[name]: found[name] for name in found if name in names})
     if arguments.band:
         low, high = band(arguments.band, BAND)
         given = given._replace(low=low, high=high)

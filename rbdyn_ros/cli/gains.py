@@ -103,11 +103,12 @@ def design_law(name: str, files: list[str]) -> tuple[Any, Any]:
 def _values(files: list, name: str, module: ModuleType) -> dict:
     """What the controller node would read from the files, the options of its law included."""
     from rbdyn_ros.control import options
-    from rbdyn_ros.parameters import read_files, tables
+    from rbdyn_ros.parameters import tables
+    from rbdyn_ros.parameters.yaml_file import read_values
+    from rbdyn_ros.schema import defaults
 
     node = "pendulum_controller"
-    values = {name: parameter.default for name, parameter in tables.all_parameters(node).items()}
-    values |= {name: value for name, (value, _) in read_files(files, nodes=(node,)).items()}
+    values = defaults(tables.NODES[node]) | read_values(files, (node,))
     return values | options.from_files(name, module, files)
 
 

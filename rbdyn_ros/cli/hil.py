@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from rbdyn_ros.parameters.command_line import (
 )
 from rbdyn_ros.parameters.nodes import HIL
 from rbdyn_ros.parameters.tables import NODES
-from rbdyn_ros.parameters.yaml_file import read_files
-from rbdyn_ros.schema import setting
+from rbdyn_ros.parameters.yaml_file import read_files, read_values
+from rbdyn_ros.schema import by_name, defaults, setting
 from rbdyn_ros.tools.node_processes import ros_words
 from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
 from rbdyn_ros.wire.session import read_key
@@ -165,13 +166,12 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
 def _declared(files: list[Path]) -> dict[str, Any]:
     """What the files say of the plant, and of how its changes are looked for."""
     nodes = ("pendulum_simulator", "pendulum_monitor")
-    values = {parameter.name: parameter.default for node in nodes for parameter in NODES[node]}
-    return values | {name: value for name, (value, _) in read_files(files, nodes).items()}
+    return defaults(chain(*(NODES[node] for node in nodes))) | read_values(files, nodes)
 
 
 def _words(arguments: argparse.Namespace, files: list[Path]) -> list[str]:
     """The ROS command line of both nodes. ValueError names the option."""
-    table = {parameter.name: parameter for parameter in HIL}
+    table = by_name(HIL)
     chosen = {"udp.port": number(table["udp.port"], arguments.udp)}
     if arguments.serial:
         chosen = {

@@ -19,6 +19,7 @@ from rbdyn_ros.parameters.command_line import (
 )
 from rbdyn_ros.parameters.viewer import VIEWER
 from rbdyn_ros.parameters.yaml_file import Override
+from rbdyn_ros.schema import by_name, defaults
 
 if TYPE_CHECKING:  # Numba and viser wait until there is something to show
     from rbdyn_ros.view.page import Page
@@ -36,7 +37,7 @@ EXAMPLES = f"""\
 _say = voice(COMMAND)
 DONE, NO_PORT, BAD_INPUT, SIGNAL = 0, 1, 2, 128
 _SHORT = {"integrator": "integrator.name", "step": "integrator.step"}
-_PAGE = {p.name: p for p in VIEWER}
+_PAGE = by_name(VIEWER)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +117,7 @@ def _options(arguments: argparse.Namespace) -> dict:
                 "push the pendulum and change its parameters; see doc/security.md",
                 DONE,
             )
-    return {p.name: p.default for p in VIEWER} | given
+    return defaults(VIEWER) | given
 
 
 def _recording(arguments: argparse.Namespace) -> "Source":

@@ -109,7 +109,7 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
     for option in own:
         _require_default(name, option, options)
     try:
-        declared = {p.name: p for p in schema.table(options, f"{name}.")}
+        declared = schema.by_name(schema.table(options, f"{name}."))
     except (NameError, TypeError) as error:  # an annotation that is a string; another type
         raise ValueError(f"controller {name}: the types of its options: {error}") from None
     return tuple(
@@ -133,11 +133,7 @@ def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[
 
     ValueError, with file and line, for an option that the law has not, or a value out of range.
     """
-    parameters, values, group = (
-        {parameter.name: parameter for parameter in table(name, law)},
-        {},
-        short(name),
-    )
+    parameters, values, group = schema.by_name(table(name, law)), {}, short(name)
     for path in files:
         for entry in yaml_file.read(path):
             if entry.section.rpartition("/")[2] not in _REACHES or not entry.name.startswith(

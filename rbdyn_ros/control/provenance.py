@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from rbdyn_ros.control import options
+from rbdyn_ros.schema import by_name
 
 OURS = "rbdyn_ros"
 _ALWAYS = (OURS, "numpy", "numba", "scipy", "osqp")  # that results depend on
@@ -41,7 +42,7 @@ def identity(name: str, law: ModuleType | None, values: Mapping[str, Any]) -> di
     None for a law that is not known here, such as one in somebody else's node.
     """
     files, versions = sources(law)
-    table = {parameter.name: parameter for parameter in options.table(name, law)} if law else {}
+    table = by_name(options.table(name, law)) if law else {}
     given = options.from_values(name, law, values)._asdict() if law else {}
     own = {
         f"{name}.{option}": value for option, value in given.items() if f"{name}.{option}" in table

@@ -116,9 +116,9 @@ START = {  # what the episodes of a task begin with, unless `vary` says otherwis
 def read(given: dict[str, Any], base: Task) -> Task:
     """The task with the options that are given; ValueError names one that is wrong."""
     from rbdyn_ros.parameters.tables import nearest
-    from rbdyn_ros.schema import check
+    from rbdyn_ros.schema import by_name, check
 
-    known = {parameter.name: parameter for parameter in OPTIONS}
+    known = by_name(OPTIONS)
     for name in given:
         if name not in known:
             raise ValueError(f"{name} is no option of an environment; {nearest(name, known)}")

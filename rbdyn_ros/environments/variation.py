@@ -16,7 +16,7 @@ from rbdyn_ros.environments.random_numbers import uniform_of
 from rbdyn_ros.faults.options import Mismatch, scale
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
-from rbdyn_ros.schema import check
+from rbdyn_ros.schema import by_name, check, defaults
 from rbdyn_ros.types import Array
 
 SOURCE = "vary"
@@ -66,7 +66,7 @@ class Variation(NamedTuple):
 
 def read(given: Mapping[str, Any]) -> Variation:
     """What `vary` says. ValueError names what is unknown, out of range, or fixed by nature."""
-    known = {p.name: p for p in quantities.COMMON if _is_known(p.name)}
+    known = by_name(p for p in quantities.COMMON if _is_known(p.name))
     found = plan.of_values(given, known, SOURCE)
     if found.axes:
         raise ValueError(
@@ -83,7 +83,7 @@ def read(given: Mapping[str, Any]) -> Variation:
             mean, deviation = draw.numbers
             for number in (mean - FARTHEST * deviation, mean + FARTHEST * deviation):
                 check(known[draw.name], number, f"{SOURCE}, at {FARTHEST:g} standard deviations")
-    fixed = {p.name: p.default for p in quantities.COMMON} | dict(found.fixed)
+    fixed = defaults(quantities.COMMON) | dict(found.fixed)
     variation = Variation(fixed, found.drawn)
     batch.plant(spherical_pendulum.build(plant_params(fixed)))  # whether there is one
     return variation

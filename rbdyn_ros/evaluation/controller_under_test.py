@@ -10,8 +10,8 @@ from rbdyn_ros.evaluation.suite import KINDS
 from rbdyn_ros.evaluation.workers import try_to_load
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import lookup, nearest
-from rbdyn_ros.parameters.yaml_file import read_files
-from rbdyn_ros.schema import check
+from rbdyn_ros.parameters.yaml_file import read_values
+from rbdyn_ros.schema import check, defaults
 
 NODE = "pendulum_controller"
 DEFAULT_KINDS = ("balance",)  # kinds of a law that does not say its own
@@ -58,13 +58,12 @@ def external_controller(
 
 
 def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
-    values = {parameter.name: parameter.default for parameter in PLANT}
+    values = defaults(PLANT)
     values |= {
         key: check(_of_plant(key), value, "the suite's plant") for key, value in plant.items()
     }
-    return values | {
-        key: value for key, (value, _) in read_files(files, (NODE,)).items() if key in values
-    }
+    found = read_values(files, (NODE,))
+    return values | {key: value for key, value in found.items() if key in values}
 
 
 def _kinds(given: str) -> tuple[str, ...]:

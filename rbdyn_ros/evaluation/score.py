@@ -16,6 +16,7 @@ from rbdyn_ros.evaluation.metric import CannotGoOn, Metric, NotForThisLaw
 from rbdyn_ros.evaluation.scenario import SCENARIO
 from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
 from rbdyn_ros.evaluation.workers import Ended
+from rbdyn_ros.schema import defaults
 
 PART, PARTS = 4, 16  # starts that are measured at once, at least; parts that a case has, at most
 
@@ -82,7 +83,7 @@ def over_ros(case: Case) -> str:
     """Why the case cannot be measured over topics; "" if it can."""
     if not measures.load(case.measure).OVER_ROS:
         return f"{case.measure} needs the law itself"
-    usual = {parameter.name: parameter.default for parameter in SCENARIO}
+    usual = defaults(SCENARIO)
     for name in ("period", "observer"):
         if getattr(case.scenario, name) != usual[name]:
             return f"the {name} of a node is its own"

@@ -29,7 +29,7 @@ import yaml
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.scenario import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters.tables import nearest
-from rbdyn_ros.schema import check, flat
+from rbdyn_ros.schema import by_name, check, flat
 
 ANY = "any"  # kind of law
 PLANT = "plant"  # kind of a case that tests the plant: it counts for no law
@@ -191,7 +191,7 @@ def _measure(case: dict, where: str) -> ModuleType:
 
 def _check_settings(settings: dict, measure: ModuleType, name: str, where: str) -> tuple:
     """(values of the scenario, values of the measure), checked."""
-    common, own = ({p.name: p for p in table} for table in (SCENARIO, measure.SETTINGS))
+    common, own = map(by_name, (SCENARIO, measure.SETTINGS))
     for setting in settings:
         if setting not in common and setting not in own:
             advice = f"{nearest(setting, [*own, *common])}its own are {', '.join(own) or 'none'}"

@@ -13,9 +13,11 @@ from rbdyn_ros.experiments.outcome import Outcome, above, below
 from rbdyn_ros.faults.options import FAULTS, Faults, faults
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters import plant_params, read_files
+from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.tables import OFFLINE
+from rbdyn_ros.parameters.yaml_file import read_values
+from rbdyn_ros.schema import defaults
 from rbdyn_ros.simulation.closed_loop import Conditions
 from rbdyn_ros.simulation.closed_loop import run as closed_loop
 from rbdyn_ros.types import Array
@@ -49,29 +51,12 @@ def run(short: bool, progress) -> Outcome:
 
 def scenario_faults(scenario: str) -> Faults:
     """The faults of a file of config/scenarios."""
-    values = {parameter.name: parameter.default for parameter in FAULTS}
-    return faults(
-        {
-            **values,
-            **{
-                name: value
-                for name, (value, _) in read_files(
-                    [config("scenarios", f"{scenario}.yaml")]
-                ).items()
-            },
-        }
-    )
+    return faults(defaults(FAULTS) | read_values([config("scenarios", f"{scenario}.yaml")]))
 
 
 def simulate(wrong: Faults, duration: float) -> dict[str, Array]:
     """Return a run from ten degrees: t, true and measured tilt, distance of the cart, force."""
-    given = read_files([config("pendulum.yaml")])
-    declared = plant_params(
-        {
-            **{p.name: p.default for p in OFFLINE},
-            **{name: value for name, (value, _) in given.items()},
-        }
-    )
+    declared = plant_params(defaults(OFFLINE) | read_values([config("pendulum.yaml")]))
     law = lqr.design(spherical_pendulum, declared, lqr.Options(force_limit=FORCE_LIMIT))
     conditions = Conditions(
         force_limit=FORCE_LIMIT,

@@ -1,6 +1,7 @@
 """Every parameter by the node that reads it, and what to say about a name that nobody knows."""
 
 import difflib
+from itertools import chain
 
 from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.parameters import obstacles
@@ -20,7 +21,7 @@ from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.parameters.simulator import SIMULATOR
 from rbdyn_ros.parameters.viewer import VIEWER
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import Parameter, by_name
 
 TITLED = {
     "Plant": PLANT,
@@ -65,8 +66,7 @@ _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
 
 def all_parameters(node: str | None = None) -> dict[str, Parameter]:
     """The parameters that `node` reads, or any node, by name."""
-    tables = [NODES[node]] if node else NODES.values()
-    return {parameter.name: parameter for table in tables for parameter in table}
+    return by_name(NODES[node] if node else chain(*NODES.values()))
 
 
 def is_of_ros(name: str) -> bool:

@@ -14,7 +14,7 @@ import yaml
 from yaml.composer import ComposerError
 
 from rbdyn_ros.parameters import obstacles, tables
-from rbdyn_ros.schema import Parameter, check
+from rbdyn_ros.schema import Parameter, by_name, check, defaults
 
 _MARK = "ros__parameters"
 _WILDCARDS = ("*", "**")
@@ -119,6 +119,13 @@ def read_files(
     return settings
 
 
+def read_values(
+    paths: Iterable[str | Path], nodes: tuple[str, ...] = ("pendulum_simulator",)
+) -> dict[str, Any]:
+    """name -> value, as of `read_files`."""
+    return {name: value for name, (value, _) in read_files(paths, nodes).items()}
+
+
 def _read_file(path, nodes: tuple) -> dict:
     settings, named = {}, ""
     for entry in read(path):
@@ -192,17 +199,14 @@ def offline_values(
     earlier one; `given` are values of `more` that stand in the files, but in the table of a law.
     ValueError names the file and line, or the option, and what is wrong.
     """
-    paths, table = (
-        tuple(paths),
-        {parameter.name: parameter for parameter in (*tables.OFFLINE, *more)},
-    )
+    paths, table = tuple(paths), by_name((*tables.OFFLINE, *more))
     found = (read_files(paths, ("pendulum_controller",)) if more else {}) | read_files(paths)
     overrides = tuple(overrides)
     listed = _obstacles(found, overrides)
-    table |= {parameter.name: parameter for parameter in obstacles.table(listed)}
+    table |= by_name(obstacles.table(listed))
     for name, (_, source) in found.items():
         obstacles.require_listed(name, listed, source)
-    values = {parameter.name: parameter.default for parameter in table.values()}
+    values = defaults(table.values())
     values |= {
         name: value for name, (value, _) in found.items() if name in values
     }  # the others are the nodes'

@@ -25,7 +25,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
-from rbdyn_ros.schema import Parameter, check, describe_allowed
+from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed
 
 _TYPES = {
     "bool": RosParameter.Type.BOOL,
@@ -45,10 +45,10 @@ class Parameters:
     """
 
     def __init__(self, node: Node, table: Iterable, validate: Callable, changed: Callable):
-        self._table = {parameter.name: parameter for parameter in table}
+        self._table = by_name(table)
         self._validate, self._changed = validate, changed
         written = _read_overrides(node)
-        self.values = {parameter.name: parameter.default for parameter in self._table.values()}
+        self.values = defaults(table)
         for name, value in written.items():
             if name in self._table:
                 self.values[name] = check(

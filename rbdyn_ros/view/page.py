@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, cast
 import viser
 
 from rbdyn_ros.parameters.viewer import VIEWER
-from rbdyn_ros.schema import check
+from rbdyn_ros.schema import check, defaults
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.drawing import Drawing, Look, Spring
 from rbdyn_ros.view.panel import Panel
@@ -79,7 +79,7 @@ class Page:
         """`options` are values of `parameters.viewer.VIEWER` by name; OSError where no port is
         free.
         """
-        self.options = {p.name: p.default for p in VIEWER} | dict(options or {})
+        self.options = defaults(VIEWER) | dict(options or {})
         self.source = cast(Source, _WithOwn(source, self.options))
         self._server = start(self.options["host"], self.options["port"])
         # which has no label: its place says whether the page is connected

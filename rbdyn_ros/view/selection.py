@@ -20,7 +20,7 @@ from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.parameters.simulator import SIMULATOR
 from rbdyn_ros.parameters.yaml_file import Override, offline_values, read
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import Parameter, by_name, defaults
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.setup import RunConfig
@@ -92,12 +92,12 @@ def build(selection: Selection) -> Built:
     more = (*LOOP, *closed_loop_table.parameters_of(name, module))
     given = options.from_files(name, module, files)
     values = offline_values(files, selection.overrides, more, given)
-    values = {p.name: p.default for p in SIMULATOR} | values | dict(selection.changed)
+    values = defaults(SIMULATOR) | values | dict(selection.changed)
     values |= {"rates.state": 1.0 / values["period"], "history.duration": HISTORY}
     values |= {"lockstep.enabled": True, "start": "paused"}
     named = (OBSTACLES, *obstacles.table(values["obstacles"]))
     shown = (*PLANT, *CONTACT, *named, *INTEGRATOR, *INITIAL, *INPUT, *more)
-    table = {p.name: p for p in shown}
+    table = by_name(shown)
     return Built(values, table, closed_loop_table.closed(name, module, values))
 
 

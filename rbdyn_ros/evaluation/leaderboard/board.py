@@ -17,7 +17,7 @@ from rbdyn_ros.evaluation.leaderboard.entry import LAW, check_files, files_of
 from rbdyn_ros.evaluation.suite import Suite, read
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.shipped import config
-from rbdyn_ros.schema import check
+from rbdyn_ros.schema import by_name, check
 
 # the columns of a discipline: head, unit, measure, label of the case, value, digits
 COLUMNS = {
@@ -205,7 +205,7 @@ def controller(entry: Mapping[str, Any], folder: Path, suite: Suite) -> Controll
         for key, value in entry["parameters"].items()
     }
     law, who = select.load(found.controller), f"the entry {entry['name']}"
-    known = {p.name: p for p in (*PLANT, *options.table(found.name, law))}
+    known = by_name((*PLANT, *options.table(found.name, law)))
     if unknown := sorted(set(given) - set(known)):
         raise ValueError(f"{who}: {unknown[0]} is no parameter of the plant or of its law")
     values = {key: check(known[key], value, who) for key, value in given.items()}

@@ -8,7 +8,7 @@ import yaml
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters import tables
 from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters
-from rbdyn_ros.schema import Parameter, format_value
+from rbdyn_ros.schema import Parameter, defaults, format_value
 from rbdyn_ros.view.scene import Control, SceneState
 
 TITLES = {
@@ -24,7 +24,7 @@ TITLES = {
     "State observer": "Observer",
 }
 ORDER = ("Simulation", "Plant", "Contacts", "Faults", "Start")
-_DEFAULTS = {parameter.name: parameter.default for parameter in FAULTS}
+_DEFAULTS = defaults(FAULTS)
 
 
 def controls(remotes: Iterable[RemoteParameters]) -> tuple[Control, ...]:
