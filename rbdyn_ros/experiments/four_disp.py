@@ -390,9 +390,7 @@ def animate(outcome: Outcome) -> Animation:
         for i, name in enumerate(names)
     ]
     q = {
-        name: np.column_stack(
-            [film[f"{name}_{letter}"] for letter in ("x", "y", "qw", "qx", "qy", "qz")]
-        )
+        name: np.column_stack([film[f"{name}_{k}"] for k in ("x", "y", "qw", "qx", "qy", "qz")])
         for name in names
     }
 

@@ -59,20 +59,39 @@ def test_derivatives_of_a_step_are_those_of_the_stepper(name):
     *_, impacts, closed = CASES[name]
     method, system, options, input, state = before(CASES[name])
     was_closed, memory = options.contact.closed.any(), options.contact.copy()
-    found = compare(method, system, options, input, state, H, 1e-4, 1e-8, was_closed)
+    run = method, system, options, input, state
+    found = compare(run, by_ridders, 1e-4, 1e-8, was_closed)
     method.advance(system, options, input, H, 1, state, np.zeros(3))
     assert options.contact.recorded[0] - memory.recorded[0] == impacts
     assert options.contact.closed.sum() == closed
     np.testing.assert_allclose(found.states[1], (*state.q, *state.v), atol=1e-10)
 
 
-def compare(method, system, options, input, state, h, step, tolerance, is_one_sided=False):
+def by_ridders(function, n, step):
+    return jacobian(function, np.zeros(n), minus=difference, step=step).value
+
+
+def by_two_steps(function, n, step):
+    """Central differences of two steps, extrapolated: a tenth of the time. Where they disagree,
+    as they do where something only just is met, they say nothing.
+    """
+
+    def of(e):
+        return [difference(function(row), function(-row)) / (2.0 * e) for row in e * np.eye(n)]
+
+    fine, coarse = np.array(of(0.5 * step)).T, np.array(of(step)).T
+    if np.abs(fine - coarse).max() > 3e-5 * max(1.0, np.abs(fine).max()):
+        raise Changed
+    return (4.0 * fine - coarse) / 3.0
+
+
+def compare(run, differences, step, tolerance, is_one_sided=False):
     """The derivatives of a step by `derivatives`, after they were compared with differences of the
     stepper, whose contacts do the same at all points.
     """
-    flow = Flow(method, system, options, input, state, h)
+    flow, (method, system, options, input, state) = Flow(*run), run
     found = derivatives.along(
-        method, system, state, input, h, by_parameters=True, contact=options.contact
+        method, system, state, input, H, by_parameters=True, contact=options.contact
     )
     # a closed contact's gap has derivatives of one side: the bias brings back what overlaps
     basis = np.eye(12)[:, 2:] if is_one_sided else np.eye(12)
@@ -81,38 +100,36 @@ def compare(method, system, options, input, state, h, step, tolerance, is_one_si
         lifts = np.zeros(12)
         lifts[2:5] = np.cross((0.0, 0.0, 1.0), R[2])
         basis = basis - np.outer(lifts, lifts @ basis) / (lifts @ lifts)
-    numeric = jacobian(
-        lambda e: flow(basis @ e), np.zeros(basis.shape[1]), minus=difference, step=step
-    ).value
+    numeric = differences(lambda e: flow(basis @ e), basis.shape[1], step)
     exact = np.hstack((found.A[0], found.B[0])) @ basis
     np.testing.assert_allclose(exact, numeric, rtol=0, atol=tolerance * np.abs(numeric).max())
-    numeric = jacobian(flow.with_parameters, np.zeros(12), minus=difference, step=step).value
+    numeric = differences(flow.with_parameters, 12, step)
     atol = tolerance * max(1.0, np.abs(numeric).max())
     np.testing.assert_allclose(found.C[0], numeric, rtol=0, atol=atol)
     return found
 
 
 class Changed(Exception):
-    """The contacts do something else in a step nearby."""
+    """The contacts do something else in a step nearby, or all but."""
 
 
 class Flow:
     """A step from states, forces and parameters that differ by a little."""
 
-    def __init__(self, method, system, options, input, state, h):
-        self.all = method, system, options, input, state, h
+    def __init__(self, method, system, options, input, state):
+        self.all = method, system, options, input, state
         self.events = None
         self.events = self.run(state, system, input)[1]
 
     def run(self, state, system, input):
-        method, _, options, _, _, h = self.all
+        method, _, options, _, _ = self.all
         here, memory = State(state.t, state.q.copy(), state.v.copy()), options.contact.copy()
         own = options._replace(contact=memory)
-        assert method.advance(system, own, input, h, 1, here, np.zeros(3))[0] == 1
-        return State(state.t + h, here.q, here.v), shape(memory)
+        assert method.advance(system, own, input, H, 1, here, np.zeros(3))[0] == 1
+        return State(state.t + H, here.q, here.v), shape(memory)
 
     def __call__(self, xi, system=None, gain=1.0):
-        _, plant, _, input, state, _ = self.all
+        _, plant, _, input, state = self.all
         forced = input._replace(force=gain * input.force + xi[10:])
         end, events = self.run(moved(state, xi[:10]), system or plant, forced)
         if events != self.events:
@@ -237,7 +254,7 @@ def compare_in_fall(contacts, is_fixed, rng):
             continue
         try:
             own = options._replace(contact=memory)
-            compare(method, system, own, input, start, H, 1e-5, 3e-6)
+            compare((method, system, own, input, start), by_two_steps, 1e-5, 3e-6)
         except Changed:
             continue
         shapes[what] += 1
