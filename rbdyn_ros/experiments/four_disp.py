@@ -138,9 +138,8 @@ def _chart() -> dict:
         record = pendulum_run.simulate(select(name), system, start, 0.01, 15.0, 0.01)
         missing = 1501 - len(record.t)
         pitch = np.degrees(np.arcsin(pendulum_run.direction(record.q)[:, 0]))
-        energy = record.energy_error
-        columns[f"{name}_pitch"] = np.pad(pitch, (0, missing), constant_values=np.nan)
-        columns[f"{name}_energy"] = np.pad(energy, (0, missing), constant_values=np.nan)
+        for what, values in (("pitch", pitch), ("energy", record.energy_error)):
+            columns[f"{name}_{what}"] = np.pad(values, (0, missing), constant_values=np.nan)
     return columns
 
 
