@@ -174,7 +174,7 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
             why = trouble(memory) or "no reason"
             return Outcome(why, k * fall.h, gain, excess, pull, balance, overlap)
         before, energy = energy, quantities(system, state.q, state.v)[0]
-        if fall.split:
+        if fall.split and memory.noted[0] > 0:
             now = State(0.0, state.q, state.v)
             overlap = max(overlap, -min(world.gaps(contacts, now, (k + 1) * fall.h).values()))
         velocities = [world.velocity(contacts, i) for i in range(world.count(contacts))]
