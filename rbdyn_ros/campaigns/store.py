@@ -119,8 +119,8 @@ class Store:
             )
         make_folder(self.folder)
         (self.folder / PARTS).mkdir(exist_ok=True)
-        told = {**self.heading, LAWS: self.laws, SITTINGS: self.sittings}
-        write_whole(heading, json_text(told))
+        written = {**self.heading, LAWS: self.laws, SITTINGS: self.sittings}
+        write_whole(heading, json_text(written))
         return anew
 
     def missing(self) -> tuple[list[int], list[str]]:
@@ -330,12 +330,12 @@ def summary(results: Results) -> str:
 
 def write(results: Results, path: Path, provenance: dict[str, Any] | None = None) -> None:
     """The rows as JSON, with where they come from. OSError."""
-    told = {
+    written = {
         "rows": rows(results),
         "reasons": dict(results.reasons.most_common(20)),
         "provenance": provenance or {},
     }
-    path.write_text(json_text(told))
+    path.write_text(json_text(written))
 
 
 def _laws(plan: Plan) -> dict:

@@ -219,11 +219,11 @@ def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
         (slice(0, 2), "vx, vy", "x, y over t; they must be in m/s, x and y in m, and t in s"),
         (slice(2, 4), "wx, wy", "the attitude over t; they must be in rad/s, not degrees"),
     ):
-        told, seen = velocity[:, columns], change[:, columns]
-        if not np.isfinite(told).all() or not told.any() or not seen.any():
+        reported, seen = velocity[:, columns], change[:, columns]
+        if not np.isfinite(reported).all() or not reported.any() or not seen.any():
             continue
-        ratio = _effective(told) / _effective(seen)
-        alike = float(np.mean(told * seen)) / (_effective(told) * _effective(seen))
+        ratio = _effective(reported) / _effective(seen)
+        alike = float(np.mean(reported * seen)) / (_effective(reported) * _effective(seen))
         if alike > ALIKE and not 1.0 / TIMES < ratio < TIMES:
             raise ValueError(f"its {names} are {ratio:.3g} times the change of {of}")
 
