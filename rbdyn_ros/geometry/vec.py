@@ -114,3 +114,12 @@ def frame(n):
     t1 = (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0])
     t2 = (b, sign + n[1] * n[1] * a, -n[1])
     return n, t1, t2
+
+
+@inlined
+def turn_frame(T, n):
+    """The rows of the contact frame T turned the shortest way to the normal n."""
+    sum_n = add(T[0], n)
+    share = -1.0 / (1.0 + dot(T[0], n))
+    t1 = axpy(share * dot(T[1], n), sum_n, T[1])
+    return n, t1, axpy(share * dot(T[2], n), sum_n, T[2])

@@ -99,7 +99,6 @@ def end_stride(W, u, how, ended, ds):
         after = u[0] + vec.dot(W[0], step)
         beyond = given + work >= e * e * taken if ended else u[0] * after < 0.0
         low, high = (low, middle) if beyond else (middle, high)
-    step, work = stride(W, u, mu, middle)
     at = vec.add(u, vec.matvec(W, step))
     d = slope(at, mu)
     rest = given + work - e * e * taken if ended else at[0]

@@ -267,12 +267,12 @@ class _Pieces:
         own = np.arange(n)[:, None] * 6 + UNKNOWN + np.arange(3)
         if by_law is not None:
             E[(own + 3 * has_phases).ravel(), :COLUMNS] = by_law
-        unknown = [] if by_law is not None and not has_phases else list(own.ravel())
-        members = list_members(rows, [STUCK] * n, rebounds, np.zeros(n), has_phases)
-        self.evaluate(run(members), X, E, size)
-        if not unknown:
+        members = list_members(rows, [STUCK] * n, rebounds, has_phases=has_phases)
+        if by_law is not None and not has_phases:  # nothing is unknown
             self.solve(run(members), X, E, size, np.zeros(0, int))
-            return E[own.ravel(), :COLUMNS]
+            return by_law
+        self.evaluate(run(members), X, E, size)
+        unknown = list(own.ravel())
         scale = max(np.abs(V).max(), 1e-300)
         e = np.array([world.law(system.contacts, int(row[CONTACT]))[1] for row in rows])
         least = _NOTHING * np.abs(P).max(), _STILL * scale
@@ -290,7 +290,7 @@ class _Pieces:
                 share = -V[k, 3] / (e[k] * V[k, 0])
         if abs(share - 1.0) > _STILL:
             X[SHARE] = share
-            unknown = [*unknown, SHARE]
+            unknown.append(np.int64(SHARE))
         return self.solve(run(members), X, E, size, np.array(unknown))[: 3 * n]
 
     def kind_in_part(self, row: Array) -> int:

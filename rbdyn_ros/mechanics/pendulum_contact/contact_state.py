@@ -178,12 +178,9 @@ def aim(c, i, count, n, rho, velocity):
 @inlined
 def transport(c, i, n):
     """Turn the frame of contact i the shortest way to the normal n."""
-    T, V = frame(c, i), on_world_axes(c, i, vector(c.moving, i))
-    sum_n = vec.add(T[0], n)
-    share = -1.0 / (1.0 + vec.dot(T[0], n))
-    put(c.axes[i], 0, n)
-    for j in range(1, 3):
-        put(c.axes[i], j, vec.axpy(share * vec.dot(T[j], n), sum_n, T[j]))
+    V, T = on_world_axes(c, i, vector(c.moving, i)), vec.turn_frame(frame(c, i), n)
+    for j in range(3):
+        put(c.axes[i], j, T[j])
     put(c.moving, i, vec.matvec(frame(c, i), V))
 
 

@@ -145,24 +145,6 @@ def _chain(G, k, along, real_number):
 
 
 @inlined
-def push(system, R, w, u, F, rho):
-    """(w, x') after an impulse at the height rho, or on the cart."""
-    on_rod = value(rho) != world.ON_CART
-    b = vec.transposed_matvec(R, F)
-    p = (-rho * b[1], rho * b[0], 0.0 * b[0])
-    dw, du = rod_on_cart.velocities(system, R, p if on_rod else vec.scale(0.0, p), (F[0], F[1]))
-    return vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
-
-
-@inlined
-def point_velocity(R, w, u, rho):
-    """The velocity of a contact [m/s, world]."""
-    on_rod = 1.0 if value(rho) != world.ON_CART else 0.0
-    d = vec.matvec(R, (on_rod * rho * w[1], -on_rod * rho * w[0], 0.0))
-    return u[0] + d[0], u[1] + d[1], d[2]
-
-
-@inlined
 def edge_of_cone(mu, P):
     """What is zero of an impulse at the edge of its cone."""
     return (P[1] * P[1] + P[2] * P[2]) ** 0.5 - mu * P[0]
@@ -209,15 +191,6 @@ def along_rows(kind, P, z, v):
 
 
 @inlined
-def transport(T, n):
-    """The frame T turned the shortest way to the normal n."""
-    sum_n = vec.add(T[0], n)
-    share = -1.0 / (1.0 + vec.dot(T[0], n))
-    t1 = vec.axpy(share * vec.dot(T[1], n), sum_n, T[1])
-    return n, t1, vec.axpy(share * vec.dot(T[2], n), sum_n, T[2])
-
-
-@inlined
 def write(out, first, numbers):
     """Write numbers and their derivatives from a row on."""
     for k in range(len(numbers)):
@@ -261,15 +234,14 @@ def part(whole, members, X, E, s, out):
         varied, options, options.gamma, given, forces, h, state, (f, g, cart)
     )
     R1 = dual_attitude.matrix(Q1)
-    still = (zero, zero, zero), (zero, zero)
-    dw, du = still
+    dw, du = (zero, zero, zero), (zero, zero)
     for k in range(len(members.kind)):
         P, z = three(X, E, UNKNOWN + 6 * k), three(X, E, UNKNOWN + 6 * k + 3)
         T, T1, rho, rho1, _, _ = both_ends(C, members.contact[k], (x, Q), (x1, Q1), t, h, out.G)
         F = vec.transposed_matvec(T, P)
-        w1, u1 = push(varied, R1, w1, u1, vec.scale(-1.0, F), rho)
-        w1, u1 = push(varied, R1, w1, u1, vec.transposed_matvec(T1, P), rho1)
-        dw, du = push(varied, R1, dw, du, vec.transposed_matvec(T1, z), rho1)
+        w1, u1 = touching.push(varied, R1, w1, u1, vec.scale(-1.0, F), rho)
+        w1, u1 = touching.push(varied, R1, w1, u1, vec.transposed_matvec(T1, P), rho1)
+        dw, du = touching.push(varied, R1, dw, du, vec.transposed_matvec(T1, z), rho1)
     share, edge = read(X, E, SHARE), zero
     w_all, u_all = vec.add(w1, dw), (u1[0] + du[0], u1[1] + du[1])
     for k in range(len(members.kind)):
@@ -285,7 +257,7 @@ def part(whole, members, X, E, s, out):
         lift = bias * g0 if value(g0) < 0.0 else zero
         mu, axis = world.law(C, i)[0] + more, vec.matvec(T, touching.axis(R))
         write(out, 10 + 6 * k, law(kind, mu, P, (u_N + lift, u_i[1], u_i[2]), axis))
-        v = vec.matvec(T1, vec.sub(point_velocity(R1, w_all, u_all, rho1), V))
+        v = vec.matvec(T1, vec.sub(touching.point_velocity(R1, w_all, u_all, rho1), V))
         write(out, 13 + 6 * k, along_rows(kind, P, z, v))
         if members.bound[k] == 1:
             half = vec.axpy(share * (1.0 if turns else 0.5), z, P)
@@ -307,7 +279,7 @@ def both_ends(C, i, start, end, t, h, G):
     T = vec.frame(n0)
     stays = not world.turns(C, i) or value(vec.dot(n0, n1)) <= SAME_SIDE
     n_end, rho_end = (n0, rho0) if stays else (n1, rho1)
-    return T, transport(T, n_end), rho0, rho_end, g0, g1
+    return T, vec.turn_frame(T, n_end), rho0, rho_end, g0, g1
 
 
 @hot
@@ -323,15 +295,15 @@ def jump(system, members, X, E, s, out, V):
     for k in range(count):
         _, n, rho = touch(C, members.contact[k], x, Q, t, out.G)
         F = vec.transposed_matvec(vec.frame(n), three(X, E, UNKNOWN + 6 * k))
-        w1, u1 = push(varied, R, w1, u1, F, rho)
+        w1, u1 = touching.push(varied, R, w1, u1, F, rho)
     energy = 0.0 * t
     for k in range(count):
         i, kind = members.contact[k], members.kind[k]
         _, n, rho = touch(C, i, x, Q, t, out.G)
         T, W = vec.frame(n), world.velocity(C, i)
         P, kept = three(X, E, UNKNOWN + 6 * k), three(X, E, UNKNOWN + 6 * k + 3)
-        before = vec.matvec(T, vec.sub(point_velocity(R, w, u, rho), W))
-        after_it = vec.matvec(T, vec.sub(point_velocity(R, w1, u1, rho), W))
+        before = vec.matvec(T, vec.sub(touching.point_velocity(R, w, u, rho), W))
+        after_it = vec.matvec(T, vec.sub(touching.point_velocity(R, w1, u1, rho), W))
         V[k, 0], V[k, 1], V[k, 2] = real(before)
         V[k, 3], V[k, 4], V[k, 5] = real(after_it)
         mu, e = world.law(C, i)
@@ -351,7 +323,7 @@ def jump(system, members, X, E, s, out, V):
 
 @hot
 def close(system, i, X, E, s, out):
-    """The gap of contact i at s (11,) and the rate of its normal: Y[0] and its derivatives."""
+    """The gap of contact i at s (11,): Y[0] and its derivatives."""
     _, _, (x, Q, _, _) = read_inputs(system, X, E, s)
     write(out, 0, (touch(system.contacts, i, x, Q, read(X, E, START), out.G)[0],))
     return 0.0
@@ -377,17 +349,16 @@ def collision(system, i, X, E, s, out):
     C, R, m = system.contacts, dual_attitude.matrix(Q), PARAMETERS
     _, n, rho = touch(C, i, x, Q, read(X, E, START), out.G)
     T, zero = vec.frame(n), 0.0 * u[0]
-    still, rest = (zero, zero, zero), (zero, zero)
-    a = push(varied, R, still, rest, T[0], rho)
-    b = push(varied, R, still, rest, T[1], rho)
-    c = push(varied, R, still, rest, T[2], rho)
+    a = touching.impulse_response(varied, R, T[0], rho)
+    b = touching.impulse_response(varied, R, T[1], rho)
+    c = touching.impulse_response(varied, R, T[2], rho)
     columns = (
-        vec.matvec(T, point_velocity(R, a[0], a[1], rho)),
-        vec.matvec(T, point_velocity(R, b[0], b[1], rho)),
-        vec.matvec(T, point_velocity(R, c[0], c[1], rho)),
+        vec.matvec(T, touching.point_velocity(R, a[0], a[1], rho)),
+        vec.matvec(T, touching.point_velocity(R, b[0], b[1], rho)),
+        vec.matvec(T, touching.point_velocity(R, c[0], c[1], rho)),
     )
     W = vec.transpose(columns)
-    before = vec.matvec(T, vec.sub(point_velocity(R, w, u, rho), world.velocity(C, i)))
+    before = vec.matvec(T, vec.sub(touching.point_velocity(R, w, u, rho), world.velocity(C, i)))
     mu, e = world.law(C, i)
     mu = mu + read(X, E, m + 10) if mu > 0.0 else zero
     P, found = collide(W, before, mu, e + read(X, E, m + 11))
