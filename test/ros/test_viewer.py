@@ -44,6 +44,11 @@ def shown(viewer) -> list[str]:
     return [problem.what for problem in state.problems] if state else []
 
 
+def readers(graph, topic: str) -> list[str]:
+    """The names of the nodes that subscribe to a topic."""
+    return [info.node_name for info in graph.probe.get_subscriptions_info_by_topic(topic)]
+
+
 def asked(graph, call, *arguments) -> str:
     """The answer of a call that waits for another node, which this thread spins."""
     with ThreadPoolExecutor(1) as pool:
@@ -197,6 +202,8 @@ def test_the_death_of_the_nodes_is_shown_within_two_seconds(graph, viewer):
     processes = [graph.process(name, *settings) for name in ("controller", "simulator")]
     graph.until(lambda: viewer.latest() is not None and viewer.latest().status == "playing")
     graph.until(lambda: not math.isnan(viewer.latest().commanded[0]) and not shown(viewer))
+    assert viewer.latest().command_age < 0.1
+    graph.until(lambda: readers(graph, "/cart/command") == ["pendulum_simulator"])
     for process, sentence in zip(processes, ("command", "its last state is")):
         process.kill()
         killed = time.monotonic()

@@ -2,6 +2,7 @@
 wrong, in words.
 """
 
+import array
 import math
 from types import SimpleNamespace
 
@@ -21,11 +22,16 @@ from rbdyn_ros.parameters.tables import NODES  # noqa: E402
 from rbdyn_ros.ros import description  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
 from rbdyn_ros.ros.messages.cdr import OdometryBytes, Wrench  # noqa: E402
-from rbdyn_ros.ros.messages.messages import frames, set_stamp  # noqa: E402
+from rbdyn_ros.ros.messages.messages import frames, label_array, set_stamp  # noqa: E402
 from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
 from rbdyn_ros.ros.viewer import commands, observation, surroundings  # noqa: E402
-from rbdyn_ros.ros.viewer.pose import Pose, pose_of_joints, pose_of_odometry  # noqa: E402
+from rbdyn_ros.ros.viewer.pose import (  # noqa: E402
+    Pose,
+    pose_of_joints,
+    pose_of_odometry,
+    pose_of_transforms,
+)
 from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems  # noqa: E402
 from rbdyn_ros.ros.viewer.remote_parameters import describe  # noqa: E402
 from rbdyn_ros.simulation import setup  # noqa: E402
@@ -64,7 +70,7 @@ def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
         poses = (
             pose_of_bytes(serialize_message(state_topics.Pose(names).fill(instant))),
             pose_of_joints(state_topics.Joints(names).fill(instant)),
-            seen._of_transforms(),
+            pose_of_transforms(seen._transforms, names),
         )
     finally:
         node.destroy_node()
@@ -106,6 +112,41 @@ def test_the_pose_is_taken_at_each_look_and_the_forces_when_they_are_due(graph, 
     assert seen.scene().command_age == pytest.approx(1e-3)
     graph.until(lambda: look_at_all(3 * 10**9, 3.0))
     assert seen.scene().command_age == pytest.approx(1e-3)
+
+
+def test_commands_are_read_where_the_plant_does_not_report_them(graph):
+    seen = observation.Observation(graph.probe, frames())
+    seen.follow("/plant", "")
+    states = graph.publisher(Odometry, observation.MEASURED)
+    reports = graph.publisher(Float64MultiArray, "/plant/integrator")
+    orders = graph.publisher(WrenchStamped, commands.STAMPED)
+    graph.until(orders.get_subscription_count)
+    count = 0.0
+
+    def look(labels: dict[str, float]) -> float:
+        """The commanded force along x after a state and a report of a new command."""
+        nonlocal count
+        count += 1.0
+        message = label_array(tuple(labels) + state_topics.COMMAND_LABELS[3:])
+        message.data = array.array("d", [*labels.values(), count])
+        reports.publish(message)
+        states.publish(Odometry())
+        seen._forces_due = 0.0
+        seen.poll()
+        seen.choose()
+        return seen.scene().commanded[0] if seen.scene() else math.nan
+
+    reported = dict(zip(state_topics.COMMAND_LABELS, (3.0, -1.0, 0.02)))
+    graph.until(lambda: look(reported) == 3.0)
+    assert seen.scene().commanded == (3.0, -1.0)
+    assert seen.scene().command_age == 0.02
+    assert seen.age(commands.STAMPED) < observation.FRESH
+    graph.until(lambda: not orders.get_subscription_count())
+    seen.arrived[commands.STAMPED] -= observation.FRESH  # no further command was accepted
+    seen._forces_due = 0.0
+    seen.poll()
+    assert math.isnan(seen.scene().commanded[0])
+    graph.until(lambda: math.isnan(look({"energy": 1.0})) and orders.get_subscription_count())
 
 
 def test_the_commanded_force_is_that_of_any_topic():

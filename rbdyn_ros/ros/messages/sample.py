@@ -12,6 +12,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.mechanics.pendulum_contact.contact_forces import resultant
+from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.plant import StepDiagnostics
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.signals import Measurement
@@ -68,6 +69,8 @@ class Sample(NamedTuple):
     inertial: tuple = ()
     covariances: Callable[[], Covariances] = Covariances  # of what is measured; or zeros
     faults: FaultPipeline | None = None  # it counts the faults
+    command: Command | None = None  # the newest that was accepted
+    commands: int = 0  # accepted so far
 
     def body(self, vector) -> tuple[float, float, float]:
         """A vector (3,) of the world in body axes."""
@@ -104,6 +107,8 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
         touches=plant.touches,
         specific_force=plant.specific_force,
         faults=runner.signals.faults,
+        command=runner.command_queue.newest,
+        commands=runner.command_queue.accepted,
     )
 
 

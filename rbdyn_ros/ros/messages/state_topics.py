@@ -9,6 +9,7 @@ or without a robot_state_publisher's help.
 
 import array
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,13 @@ LABELS = (
     "step_time_us",  # [us] of computing per step
     "impacts",  # since the last reset
 )
+# the last of ~/integrator: the newest command that was accepted, zeros while there is none
+COMMAND_LABELS = (
+    "command_x",  # [N] as commanded, before delay, watchdog and limit
+    "command_y",
+    "command_age",  # [s] simulated since the state that it answers; real since it came, unstamped
+    "commands",  # accepted so far
+)
 
 
 def diagnostic_labels(impulses: tuple[str, ...]) -> tuple[str, ...]:
@@ -55,7 +63,7 @@ def diagnostic_labels(impulses: tuple[str, ...]) -> tuple[str, ...]:
 
     Their impulses along the normal since the last reset [N s] follow the others.
     """
-    return (*LABELS, *(f"contact_impulse_{name}" for name in impulses))
+    return (*LABELS, *(f"contact_impulse_{name}" for name in impulses), *COMMAND_LABELS)
 
 
 class StepDiagnosticsTopic:
@@ -85,9 +93,19 @@ class StepDiagnosticsTopic:
                 1e6 * e.step_time,
                 float(e.impacts),
                 *e.impulses,
+                *_newest_command(sample),
             ),
         )
         return self.message
+
+
+def _newest_command(sample: Sample) -> tuple[float, float, float, float]:
+    """The numbers of COMMAND_LABELS."""
+    if sample.command is None:
+        return 0.0, 0.0, 0.0, float(sample.commands)
+    force, stamp, received = sample.command
+    age = (sample.stamp - stamp) * 1e-9 if stamp else time.monotonic() - received
+    return *force, max(0.0, age), float(sample.commands)
 
 
 class Moving:

@@ -1,4 +1,4 @@
-"""The commanded force, on whichever topic it comes."""
+"""The commanded force, on whichever topic it comes, or as the plant reports it."""
 
 import math
 from typing import Any
@@ -8,10 +8,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros.messages import joint_commands
+from rbdyn_ros.ros.messages.state_topics import COMMAND_LABELS
 from rbdyn_ros.simulation.command import force_of
 from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.view.scene import Planar
 
+# as a plant may report the newest command it has accepted, in `~/integrator`
+*FORCE, AGE, ACCEPTED = COMMAND_LABELS
 STAMPED, EFFORTS = "cart/command", "effort_controller/commands"
 KINDS: dict[str, type] = {
     STAMPED: WrenchStamped,

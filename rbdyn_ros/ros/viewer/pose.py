@@ -1,16 +1,18 @@
 """Where the pendulum is, from the messages that say it."""
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from geometry_msgs.msg import TransformStamped
 from sensor_msgs.msg import JointState
 
-from rbdyn_ros.geometry import conversion, unit_quaternion
+from rbdyn_ros.geometry import conversion, unit_quaternion, vec
 from rbdyn_ros.ros.messages.cdr import Motion
-from rbdyn_ros.ros.messages.messages import nanoseconds
+from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import Planar, Quaternion
+from rbdyn_ros.view.scene import UPRIGHT, ZERO, Planar, Quaternion
 
 NOTHING = (math.nan, math.nan)
 
@@ -42,3 +44,33 @@ def pose_of_joints(message: JointState) -> Pose | None:
     attitude = tuple(conversion.xyz_to_quaternion(angles).tolist())
     velocity = (speeds.get(JOINTS[0], math.nan), speeds.get(JOINTS[1], math.nan))
     return Pose(nanoseconds(message.header.stamp), (x, y), attitude, velocity)
+
+
+Transforms = Mapping[str, TransformStamped]  # by child frame
+
+
+def pose_of_transforms(transforms: Transforms, frames: Frames) -> Pose | None:
+    """The pose from /tf, without velocities; None where no chain leads to the rod."""
+    cart, rod = (_in_world(transforms, frame, frames.world) for frame in (frames.cart, frames.rod))
+    if cart is None or rod is None:
+        return None
+    (x, y, _), attitude = cart[0], rod[1]
+    return Pose(nanoseconds(transforms[frames.rod].header.stamp), (x, y), attitude)
+
+
+def _in_world(transforms: Transforms, frame: str, world: str) -> tuple[Vector, Quaternion] | None:
+    """(position [m], wxyz) of a frame in the world; None where no chain leads to it."""
+    chain = []
+    while frame != world:
+        edge = transforms.get(frame)
+        if edge is None or len(chain) > len(transforms):
+            return None
+        chain.append(edge.transform)
+        frame = edge.header.frame_id
+    position, attitude = ZERO, UPRIGHT
+    for edge in reversed(chain):
+        place = unit_quaternion.rotate(attitude, xyz(edge.translation))
+        position = vec.add(position, place)
+        turned = unit_quaternion.product(attitude, wxyz(edge.rotation))
+        attitude = unit_quaternion.normalize(turned)
+    return position, attitude
