@@ -23,15 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.channel import ARRIVED, BLOCK
-from rbdyn_ros.faults.covariance import rotation_covariances, variances
+from rbdyn_ros.faults.channel import BLOCK
+from rbdyn_ros.faults.covariance import variances
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
-from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import bind, inlined, specialize
+from rbdyn_ros.kernel import bind, specialize
 from rbdyn_ros.mechanics.pendulum import imu
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion
-from rbdyn_ros.numerics.foreign import called
 from rbdyn_ros.simulation.command import CommandQueue
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.signals import (
@@ -42,51 +39,22 @@ from rbdyn_ros.simulation.signals import (
     receive_commands,
     wait_for_answer,
 )
+from rbdyn_ros.simulation.state_messages import (
+    MessageBuffers,
+    PublishBuffers,
+    Unacknowledged,
+    publish,
+    write_ball_joint,
+    write_imu,
+    write_measurement,
+    write_state_messages,
+)
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.steady_clock import Clock, now, sleep, waker
 from rbdyn_ros.simulation.tick import EPOCH_NS, tick_kernel
 from rbdyn_ros.types import Array
 
 DONE, INTERRUPTED, UNANSWERED, UNPUBLISHED, PUBLISH_FAILED = range(5)
-
-
-class MessageBuffers(NamedTuple):
-    """Messages that are ready but for their stamps and numbers."""
-
-    words: Array  # (n,) doubles: the bytes of all messages
-    # (k,) where in them, in halves of a word, the seconds of a stamp stand; its nanoseconds follow
-    stamps: Array
-    # Where in them the numbers of a message stand; what follows stays as it is.
-    joints: Array  # (15,) positions (5), velocities, efforts
-    # (85,) position (3), orientation xyzw, twist (6), covariances of the pose (36) and the twist
-    pose: Array
-    ball_joint: (
-        Array  # (13,) rotation xyzw, angular velocity (3), force, torque; (0,): without subscriber
-    )
-    # (37,) orientation xyzw, covariance (9), angular velocity (3), covariance, specific force,
-    # covariance; (0,): without subscriber
-    imu: Array
-    angles: Array  # (3,) roll, pitch, spin [rad] of the last tick
-
-
-class Unacknowledged(NamedTuple):
-    """How many messages each publisher has sent since all of them were acknowledged."""
-
-    ask: int  # address of int f(publisher, 0), 0 where they are now
-    counts: Array  # (m,)
-    limit: int  # with so many the loop ends; 0: they are not counted
-
-
-class PublishBuffers(NamedTuple):
-    """The messages of the truth and of the measurement, and who sends them."""
-
-    publish: int  # address of int f(publisher, message, 0), 0 where it was taken
-    publishers: Array  # (m,) addresses
-    messages: Array  # (m,) addresses of what each of them sends
-    measured: Array  # (m,) 1 where that is sent only when a measurement has arrived
-    unacknowledged: Unacknowledged
-    truth: MessageBuffers
-    measurement: MessageBuffers
 
 
 class LoopConfig(NamedTuple):
@@ -116,115 +84,6 @@ class LoopResult(NamedTuple):
 
 tick: Callable  # of the integrator for which the code below is specialized
 specific_force: Callable
-
-
-@inlined
-def write_state_messages(buffers, stamp, q, v, force):
-    """Write a stamp [ns] into all messages, and the state into those of the joints and of the
-    pose; return the attitude's matrix and the velocity (3,) of the joint [m/s, body].
-    """
-    halves, words, at = buffers.words.view(np.int32), buffers.words, buffers.joints
-    for place in buffers.stamps:
-        halves[place], halves[place + 1] = stamp // 1_000_000_000, stamp % 1_000_000_000
-    last = buffers.angles
-    Q, u, w = (q[2], q[3], q[4], q[5]), (v[0], v[1]), (v[2], v[3], v[4])
-    R, angles, rates, V = motion(Q, u, w, (last[0], last[1], last[2]))
-    words[at[0]], words[at[1]] = q[0], q[1]
-    words[at[5]], words[at[6]] = u
-    words[at[10]], words[at[11]] = force[0], force[1]
-    words[at[12]], words[at[13]], words[at[14]] = 0.0, 0.0, 0.0
-    of_pose = buffers.pose
-    words[of_pose[0]], words[of_pose[1]], words[of_pose[2]] = q[0], q[1], 0.0
-    _write_xyzw(words, of_pose, 3, Q)
-    for i in range(3):
-        last[i] = angles[i]
-        words[at[2 + i]], words[at[7 + i]] = angles[i], rates[i]
-        words[of_pose[7 + i]], words[of_pose[10 + i]] = V[i], w[i]
-    return R, V
-
-
-@inlined
-def write_ball_joint(buffers, joint_damping, q, v, reaction):
-    """Write the rotation, the angular velocity, the force and the friction torque of the joint on
-    the rod, in body axes.
-    """
-    words, at, Q = buffers.words, buffers.ball_joint, (q[2], q[3], q[4], q[5])
-    f = vec.transposed_matvec(unit_quaternion.matrix(Q), (reaction[0], reaction[1], reaction[2]))
-    _write_xyzw(words, at, 0, Q)
-    for i in range(3):
-        words[at[4 + i]], words[at[7 + i]] = v[2 + i], f[i]
-        words[at[10 + i]] = -joint_damping * v[2 + i]
-
-
-@inlined
-def write_imu(buffers, q, rate, felt):
-    """Write the orientation, the angular velocity (3,) and the specific force `felt` (3,)
-    [m/s^2, body].
-    """
-    words, at = buffers.words, buffers.imu
-    _write_xyzw(words, at, 0, (q[2], q[3], q[4], q[5]))
-    for i in range(3):
-        words[at[13 + i]], words[at[25 + i]] = rate[i], felt[i]
-
-
-@inlined
-def write_covariances(buffers, variances, R, V):
-    """Write the covariances of the pose and of the IMU (`faults.covariance`)."""
-    words, pose, of_imu, a = buffers.words, buffers.pose, buffers.imu, buffers.angles
-    cart, angle, speed, rate, gyroscope, accelerometer = variances
-    orientation, velocity = rotation_covariances((angle, speed), (a[0], a[1], a[2]), R, V)
-    words[pose[13]] = words[pose[20]] = cart
-    for i in range(3):
-        for j in range(3):
-            words[pose[13 + 6 * (3 + i) + 3 + j]] = orientation[3 * i + j]
-            words[pose[49 + 6 * i + j]] = velocity[3 * i + j]
-            if len(of_imu):
-                words[of_imu[4 + 3 * i + j]] = orientation[3 * i + j]
-        words[pose[49 + 7 * (3 + i)]] = rate
-        if len(of_imu):
-            words[of_imu[16 + 4 * i]], words[of_imu[28 + 4 * i]] = gyroscope, accelerometer
-
-
-@inlined
-def write_measurement(buffers, states, joint_damping, variances):
-    """Write the measurement that has arrived; return its stamp."""
-    m, stamp = states.items, states.ring[ARRIVED, 2]
-    q = (m[ARRIVED, 0], m[ARRIVED, 1], m[ARRIVED, 2], m[ARRIVED, 3], m[ARRIVED, 4], m[ARRIVED, 5])
-    v = (m[ARRIVED, 6], m[ARRIVED, 7], m[ARRIVED, 8], m[ARRIVED, 9], m[ARRIVED, 10])
-    rate = (m[ARRIVED, 11], m[ARRIVED, 12], m[ARRIVED, 13])
-    felt = (m[ARRIVED, 14], m[ARRIVED, 15], m[ARRIVED, 16])
-    reaction = (m[ARRIVED, 19], m[ARRIVED, 20], m[ARRIVED, 21])
-    R, V = write_state_messages(buffers, stamp, q, v, (m[ARRIVED, 17], m[ARRIVED, 18]))
-    if len(buffers.ball_joint):
-        write_ball_joint(buffers, joint_damping, q, v, reaction)
-    if len(buffers.imu):
-        write_imu(buffers, q, rate, felt)
-    write_covariances(buffers, variances, R, V)
-    return stamp
-
-
-@inlined
-def _write_xyzw(words, at, first, Q):
-    words[at[first]], words[at[first + 1]], words[at[first + 2]] = Q[1], Q[2], Q[3]
-    words[at[first + 3]] = Q[0]
-
-
-@inlined
-def _publish(buffers, is_new):
-    """Send the messages; (whether all were taken, whether a publisher may send no more)."""
-    unacknowledged, full = buffers.unacknowledged, False
-    counts, limit = unacknowledged.counts, unacknowledged.limit
-    for i in range(len(buffers.publishers)):
-        if buffers.measured[i] and not is_new:
-            continue
-        if limit:
-            if not called(unacknowledged.ask, buffers.publishers[i], 0, 0, 0):
-                counts[i] = 0
-            counts[i] += 1
-            full |= counts[i] >= limit
-        if called(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
-            return False, full
-    return True, full
 
 
 def _ticks(clock, asked, rings, config, buffers, models, signals, result):
@@ -282,7 +141,7 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
             sent.stamps[place], sent.instants[place] = measured, now(clock)
             sent.count[0] += 1  # before it leaves: its answer may come before the last topic left
         result.ticks[0] += 1
-        taken, full = _publish(buffers, is_new)
+        taken, full = publish(buffers, is_new)
         if not taken:
             return PUBLISH_FAILED
         if full:

@@ -8,7 +8,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.simulation.command import Command, CommandQueue
@@ -20,12 +19,12 @@ from rbdyn_ros.simulation.native_loop import (
     UNANSWERED,
     UNPUBLISHED,
     NativeLoop,
-    PublishBuffers,
 )
 from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps, overrun_sentence
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.simulation.signals import PlantSignals
+from rbdyn_ros.simulation.state_messages import NativePublisher
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING, STOPPED
 from rbdyn_ros.simulation.steady_clock import steady
@@ -33,18 +32,6 @@ from rbdyn_ros.types import Array, State
 
 COMMAND = "first command"  # a condition of the start
 LIGHT = 0.25  # part of a period: work that takes less can wait for its middle
-
-
-class NativePublisher(Protocol):
-    """What publishes ticks that Python does not see."""
-
-    def begin(self, runner: "Runner") -> tuple[PublishBuffers, int] | None:
-        """Where messages are written and sent, and for how many ticks nothing else is due; None
-        where that is now.
-        """
-
-    def end(self) -> None:
-        """The ticks have passed."""
 
 
 class Runner:

@@ -22,7 +22,7 @@ from rbdyn_ros.ros.messages.messages import (
     frames,  # noqa: E402
     nanoseconds,  # noqa: E402
 )
-from rbdyn_ros.simulation import native_loop, steady_clock  # noqa: E402
+from rbdyn_ros.simulation import native_loop, state_messages, steady_clock  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 from rbdyn_ros.simulation.tick import TickState  # noqa: E402
 
@@ -53,7 +53,7 @@ def test_the_bytes_are_those_of_python(prefix):
         [native_publisher.clock_image(), *(source.image for source in sources)]
     )
     state = TickState.at_rest()
-    buffers = native_loop.MessageBuffers(
+    buffers = state_messages.MessageBuffers(
         *(images.words, images.stamps, *images.numbers[1:], np.zeros(3))
     )
     memory, gimbal, rng = images.words.view(np.uint8), GimbalJoints(), np.random.default_rng(6)
@@ -65,9 +65,9 @@ def test_the_bytes_are_those_of_python(prefix):
         state.v[:] = rng.normal(size=5) * 10.0 ** rng.integers(-100, 5)
         state.reaction[:] = rng.normal(size=3)
         q, v = state.q, state.v
-        native_loop.write_state_messages(buffers, stamp, q, v, np.array([1.5, -0.0]))
-        native_loop.write_ball_joint(buffers, damping, q, v, state.reaction)
-        native_loop.write_imu(buffers, q, tuple(v[2:].tolist()), felt)
+        state_messages.write_state_messages(buffers, stamp, q, v, np.array([1.5, -0.0]))
+        state_messages.write_ball_joint(buffers, damping, q, v, state.reaction)
+        state_messages.write_imu(buffers, q, tuple(v[2:].tolist()), felt)
         taken = sample.of(SETUP, stamp, q.tolist(), v.tolist(), (1.5, -0.0), gimbal)
         taken = taken._replace(reaction=state.reaction, specific_force=lambda felt=felt: felt)
         packed = [source.packed(taken) for source in sources]

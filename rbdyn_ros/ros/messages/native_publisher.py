@@ -20,7 +20,7 @@ import numpy as np
 from rosgraph_msgs.msg import Clock
 
 from rbdyn_ros.ros.messages.cdr import HEAD, Template
-from rbdyn_ros.simulation.native_loop import MessageBuffers, PublishBuffers, Unacknowledged
+from rbdyn_ros.simulation.state_messages import MessageBuffers, PublishBuffers, Unacknowledged
 
 _WORD = 8  # bytes
 _NOT_SENT = np.zeros(0, np.int64)
@@ -77,7 +77,7 @@ def clock_image() -> tuple[bytes, list[int]] | None:
 
 
 class NativePublisher:
-    """The `simulation.runner.NativePublisher` of a `Telemetry`."""
+    """The `state_messages.NativePublisher` of a `Telemetry`."""
 
     def __init__(self, telemetry, joints, pose, ball_joint, inertial):
         """`telemetry` and the sources of its state topics."""
@@ -105,7 +105,7 @@ class NativePublisher:
         return bool(self._images)
 
     def begin(self, runner) -> tuple[PublishBuffers, int] | None:
-        """See `simulation.runner.NativePublisher`."""
+        """See `state_messages.NativePublisher`."""
         n = self._telemetry.ticks_of_states(runner, self._places) if self.possible else 0
         if not n:
             return None
@@ -123,7 +123,7 @@ class NativePublisher:
         return buffers, n
 
     def end(self) -> None:
-        """See `simulation.runner.NativePublisher`."""
+        """See `state_messages.NativePublisher`."""
         self._held.close()
         if self._telemetry.flow and self._buffers:
             counts = self._buffers.unacknowledged.counts.tolist()
