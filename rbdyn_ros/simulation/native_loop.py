@@ -63,6 +63,7 @@ class LoopConfig(NamedTuple):
     ticks: int
     period: float  # [s] real; 0 is as fast as it goes
     latest: float  # [s] by which a tick may be late
+    begun: float  # [s, steady] until when commands count in the first of them; 0: until it begins
     base: float  # [s, steady] deadline k is base + k period
     deadlines: int  # that are past
     travel: float  # [m]
@@ -105,7 +106,7 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
             wait = clock, asked, config.idle_period
             if not wait_for_answer(signals, commands, before, *wait):
                 return INTERRUPTED if asked[0] else UNANSWERED
-        begun = now(clock)
+        begun = now(clock) if k or not config.begun else config.begun
         if not receive_commands(signals, commands, number, before, (begun, begun), config.oldest):
             return INTERRUPTED
         start = now(clock)
@@ -192,13 +193,17 @@ class NativeLoop:
             nowhere = PublishBuffers(0, none, none, none, unacknowledged, nothing, nothing)
             watchdog, lockstep = (0.0, 0.0), (0, 1.0)
             config = LoopConfig(
-                *(0, 1.0, 0.0, 0.0, 0, 1.0, watchdog, 1.0, 1.0, *lockstep, 0), variances(Faults())
+                *(0, 1.0, 0.0, 0.0, 0.0, 0, 1.0, watchdog, 1.0, 1.0, *lockstep, 0),
+                variances(Faults()),
             )
             signals = PlantSignals(plant, FaultPipeline(Faults(), 0, 1.0), CommandQueue())
             self._pass(signals, Statistics(), config, nowhere)
 
-    def run(self, runner, period: float, buffers: PublishBuffers, n: int) -> tuple[int, str]:
-        """Up to n ticks of a `Runner`, of `period` [s] each.
+    def run(
+        self, runner, period: float, buffers: PublishBuffers, n: int, begun: float = 0.0
+    ) -> tuple[int, str]:
+        """Up to n ticks of a `Runner`, of `period` [s] each, the first of which has `begun`
+        [s, steady] if that is not 0.
 
         (how they ended, the reason of a fault). All is as if Python had done them, but that a tick
         which is UNPUBLISHED has not been counted.
@@ -207,7 +212,7 @@ class NativeLoop:
         for part in result:
             part[...] = 0
         signals.prepare_block()
-        config = _loop_config(runner, period, min(n, BLOCK))
+        config = _loop_config(runner, period, min(n, BLOCK), begun)
         how = self._pass(signals, runner.statistics, config, buffers)
         published, limited, late = result.ticks.tolist()
         signals.count(runner.pace, runner.statistics)
@@ -236,12 +241,12 @@ class NativeLoop:
         return self._ticks(*given)
 
 
-def _loop_config(runner, period: float, n: int) -> LoopConfig:
+def _loop_config(runner, period: float, n: int, begun: float) -> LoopConfig:
     pace, faults = runner.pace, runner.signals.faults
     travel = float(runner.plant.setup.travel)
     latest = runner.pacer.latest(period, pace.overrun)
     return LoopConfig(
-        *(n, period, latest, *runner.pacer.beat(period), travel, pace.counting_watchdog),
+        *(n, period, latest, begun, *runner.pacer.beat(period), travel, pace.counting_watchdog),
         *(float(pace.slowdown), float(pace.oldest_stamp), int(pace.lockstep)),
         *(float(pace.idle_period), int(not faults.sees_truth)),
         variances(faults.options),

@@ -79,10 +79,10 @@ class Pacer:
         """How late [s] a tick may be and leave the beat as it is."""
         return (0.0 if policy == "slip" else period) if period else math.inf
 
-    def halfway(self, period: float, stopped: Callable[[], bool]) -> None:
-        """Sleep until the middle between the last deadline and the next, where they are known."""
+    def wait_within(self, period: float, work: float, stopped: Callable[[], bool]) -> None:
+        """Sleep for half a period less `work` [s] after the last deadline, where that is known."""
         if period == self._period:
-            self._sleep_until(self._base + (self._ticks + 0.5) * period, stopped)
+            self._sleep_until(self._base + (self._ticks + 0.5) * period - work, stopped)
 
     def _sleep_until(self, instant: float, stopped: Callable) -> None:
         while (left := instant - self._clock()) > 0.0 and not stopped():

@@ -31,7 +31,6 @@ from rbdyn_ros.simulation.steady_clock import steady
 from rbdyn_ros.types import Array, State
 
 COMMAND = "first command"  # a condition of the start
-LIGHT = 0.25  # part of a period: work that takes less can wait for its middle
 
 
 class Runner:
@@ -62,7 +61,8 @@ class Runner:
         self._native_publisher = native_publisher
         self._native_loop = NativeLoop(steady())
         self._ready: Callable | None = None  # publishes the last tick, when its time has come
-        self._work = 0.0  # [s] that it took
+        self._work = 0.0  # [s] that Python took last for a tick, or for what the loop leaves to it
+        self._begun = 0.0  # [s, steady] when the next tick began; 0: it begins when it is asked
         self._between_ticks = threading.RLock()
         self._held: set = set()  # what has to happen before time begins by itself
         self._ending = False
@@ -241,6 +241,8 @@ class Runner:
         factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
         how = self._compiled_ticks(period)
+        if how == DONE:
+            self._publish_rest(period)
         if how in (DONE, INTERRUPTED, PUBLISH_FAILED) or (
             how != UNPUBLISHED and not self._stepped(period, how == UNANSWERED)
         ):
@@ -263,7 +265,8 @@ class Runner:
             if buffers is None:
                 return None
             try:
-                how, fault = self._native_loop.run(self, period, *buffers)
+                begun, self._begun = self._begun, 0.0
+                how, fault = self._native_loop.run(self, period, *buffers, begun)
             finally:
                 native.end()
             if how == UNPUBLISHED:
@@ -272,6 +275,28 @@ class Runner:
             elif how == PUBLISH_FAILED:
                 self._publish()  # says what the middleware has against it
             return how
+
+    def _publish_rest(self, period: float) -> None:
+        """Publish what is due besides the states that the compiled loop has just sent."""
+        rest = self._native_publisher.rest(self) if self._native_publisher else None
+        if rest is not None:
+            begun = self._put_off(period)
+            with self._between_ticks:
+                start = time.monotonic()
+                rest()
+                self._work = time.monotonic() - start
+                self._begun = 0.0 if self.pace.lockstep else begun
+
+    def _put_off(self, period: float) -> float:
+        """Begin a tick; when that was [s, steady]. What is commanded later is for the next one.
+
+        Light work waits for some of the period: until then the readers of the last state have the
+        interpreter. What is left can take what the work's time varies.
+        """
+        begun, self._begun = self._begun or time.monotonic(), 0.0
+        if not self.pace.lockstep:
+            self.pacer.wait_within(period, self._work, self._resting)
+        return begun
 
     def _is_native(self, period: float) -> bool:
         """Whether the compiled loop can take the next tick.
@@ -284,16 +309,9 @@ class Runner:
         return self._native_loop.possible and paced and known and not self._resting()
 
     def _stepped(self, period: float, waited: bool) -> bool:
-        """Sleep, and step with what has been commanded before; whether there is something to
-        publish.
-
-        In the sleep the readers of the last state have the interpreter, and the one before the
-        deadline takes from the period what the step's time varies. Where a step takes long it is
-        left out.
-        """
-        in_time, begun = self._answer_arrived(self.pace.idle_period * waited), time.monotonic()
-        if self._work < LIGHT * period and not self.pace.lockstep:
-            self.pacer.halfway(period, self._resting)
+        """Sleep, and step with what was commanded before; whether something is to be published."""
+        in_time = self._answer_arrived(self.pace.idle_period * waited)
+        begun = self._put_off(period)
         with self._between_ticks:
             if self._resting():
                 return False
@@ -322,6 +340,7 @@ class Runner:
     def _idle(self) -> None:
         with self._between_ticks:
             self._publish()
+            self._begun = 0.0
         self.command_queue.wait(
             lambda newest: self._ending or self.status == PLAYING, self.pace.idle_period
         )

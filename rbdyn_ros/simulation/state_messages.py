@@ -2,6 +2,7 @@
 them.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -58,9 +59,12 @@ class NativePublisher(Protocol):
     """What publishes ticks that Python does not see."""
 
     def begin(self, runner: Any) -> tuple[PublishBuffers, int] | None:
-        """Where messages are written and sent, and for how many ticks nothing else is due; None
-        where that is now.
+        """Where messages are written and sent, and for how many ticks that is all that is due, but
+        for the last; None where it is not.
         """
+
+    def rest(self, runner: Any) -> Callable[[], None] | None:
+        """What publishes all else that is due now; None where nothing is."""
 
     def end(self) -> None:
         """The ticks have passed."""

@@ -9,15 +9,18 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.parameters.tables import NODES, OFFLINE  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
 from rbdyn_ros.ros.messages.cdr import Template  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
+from rbdyn_ros.simulation.command import Command  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 
 SETUP = plant_setup(
@@ -34,12 +37,20 @@ def samples(n: int = 20):
             [*rng.normal(size=2).tolist(), *(Q / np.linalg.norm(Q)).tolist()],
             (rng.normal(size=5) * 10.0 ** rng.integers(-200, 5)).tolist(),
         )
-        yield sample.of(SETUP, stamp, q, v, (1.5, -0.0), GimbalJoints())
+        order = Command((2.5, -3.0), stamp - 10**6, 0.0)
+        more = dict(reaction=rng.normal(size=3), command=order, commands=7)
+        yield sample.of(SETUP, stamp, q, v, (1.5, -0.0), GimbalJoints(), **more)
 
 
 @pytest.mark.parametrize("prefix", ["", "a", "ab/", "äöü_longer/"])
 @pytest.mark.parametrize(
-    "source, kind", [(state_topics.Joints, JointState), (state_topics.Pose, Odometry)]
+    "source, kind",
+    [
+        (state_topics.Joints, JointState),
+        (state_topics.Pose, Odometry),
+        (lambda frames: state_topics.wrench_topics(frames)["joint"], WrenchStamped),
+        (lambda frames: state_topics.StepDiagnosticsTopic(), Float64MultiArray),
+    ],
 )
 def test_the_bytes_are_the_message(source, kind, prefix):
     made = source(frames(prefix))

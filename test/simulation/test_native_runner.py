@@ -100,6 +100,28 @@ def test_stamps_and_rows_have_no_gap_where_python_and_machine_code_alternate(mad
         )
 
 
+def test_what_is_commanded_while_python_publishes_the_rest_counts_a_tick_later(made):
+    """Python has the state of the last tick; the next one has begun by then."""
+    with playing(made, 5) as (runner, press):
+        given = {}  # stamp of the state -> force [N]
+
+        def rest() -> None:
+            given[runner.plant.stamp] = 0.01 * len(given)
+            commanded(runner, (given[runner.plant.stamp], 0.0), time.monotonic())
+
+        press.on_rest = rest
+        wait(lambda: len(given) > 20)
+        runner.pause()
+        force, tick = {stamp: told[10] for _, _, stamp, told in press.issues}, runner.plant.tick_ns
+    assert runner.statistics.plain == len(force)
+    assert all(stamp in force for stamp in given)
+    before = sorted(given)
+    for last, stamp in zip(before, before[1:]):
+        assert (stamp - last) % tick == 0
+        next_forces = [force[stamp + k * tick] for k in (1, 2) if stamp + k * tick in force]
+        assert next_forces == [given[last], given[stamp]][: len(next_forces)]
+
+
 def test_every_fault_passes_in_machine_code(made):
     with playing(made, 50, **EVERY_FAULT) as (runner, press):
         wait(lambda: runner.statistics.plain > 200 or runner.status != PLAYING)

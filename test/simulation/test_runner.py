@@ -131,7 +131,7 @@ def forces_of_ticks(
             after(runner, len(found) - 1)
             return 0.0
 
-        runner.pacer.halfway, runner.pacer.wait = middle, deadline
+        runner.pacer.wait_within, runner.pacer.wait = middle, deadline
         runner.play()
         wait(lambda: len(found) > ticks)
     return found[:ticks]
@@ -224,22 +224,19 @@ def test_a_step_before_a_state_leaves_is_what_is_told(running):
     assert told == sorted(told)
 
 
-@pytest.mark.parametrize("work, sleeps", [(0.0, True), (0.3, False)])
-def test_where_a_step_takes_long_it_begins_at_once(running, work, sleeps):
-    """`work` in periods."""
+def test_a_step_begins_the_sooner_the_longer_it_takes(running):
     with running(start="paused", real_time_factor=1.0) as runner:
-        halves, step = [], runner._step
-        period = runner.plant.tick_ns * 1e-9
+        asked, step = [], runner._step
 
         def stepped(*arguments, **named) -> None:
             step(*arguments, **named)
-            runner._work = work * period
+            runner._work = 0.3
 
         runner._step, runner.pacer.wait = stepped, lambda *_: 0.0
-        runner.pacer.halfway = lambda *_: halves.append(runner._work)
+        runner.pacer.wait_within = lambda period, work, stopped: asked.append((period, work))
         runner.play()
         wait(lambda: runner.plant.steps > 50)
-    assert (len(halves) > 10) == sleeps
+    assert set(asked[1:]) == {(runner.plant.tick_ns * 1e-9, 0.3)}
 
 
 def test_a_pause_in_the_sleep_lets_no_tick_follow(running):

@@ -76,6 +76,7 @@ class Press:
 
     def __init__(self, refuses=lambda count: False, measured: bool = False, limit: int = 0):
         self.issues, self._refuses, self.on_publish = [], refuses, lambda: None
+        self.on_rest = None  # what Python publishes after the states of the last tick
         self.is_acknowledged = lambda publisher: False
         self._functions = FUNCTION(self._publish), FUNCTION(self._ask)
         publish, ask = (ctypes.cast(f, ctypes.c_void_p).value for f in self._functions)
@@ -105,6 +106,10 @@ class Press:
         """As an `NativePublisher`."""
         self.stretches += 1
         return self.buffers, self.longest
+
+    def rest(self, runner: Runner):
+        """As an `NativePublisher`."""
+        return self.on_rest
 
     def end(self) -> None:
         """As an `NativePublisher`."""

@@ -281,16 +281,18 @@ _LITTLE = b"\0\1"  # plain CDR, little-endian, as every middleware writes it on 
 
 
 class Template:
-    """Of a message with a header, in which blocks of neighboring doubles change."""
+    """Of a message that begins with a stamp, or has none, in which blocks of neighboring doubles
+    change.
+    """
 
-    def __init__(self, message, put: Callable, sizes: tuple):
+    def __init__(self, message, put: Callable, sizes: tuple, is_stamped: bool = True):
         """`put(message, *blocks)` writes one tuple of doubles for each of `sizes`; it is called
         here to see where they go.
 
         Where the middleware writes in another way `known` is false, and each message goes through
         it.
         """
-        self._message, self._put = message, put
+        self._message, self._put, self._is_stamped = message, put, is_stamped
         blocks = [
             tuple(float(1000 * i + j + 1) for j in range(size)) for i, size in enumerate(sizes)
         ]
@@ -316,14 +318,16 @@ class Template:
         ]
 
     def packed(self, stamp: int, *blocks: tuple) -> bytes:
-        """The message's bytes with another stamp [ns] and other numbers, one tuple for each
-        block.
+        """The message's bytes with another stamp [ns], if it has one, and other numbers, one tuple
+        for each block.
         """
         if not self.known:
-            set_stamp(self._message.header.stamp, stamp)
+            if self._is_stamped:
+                set_stamp(self._message.header.stamp, stamp)
             self._put(self._message, *blocks)
             return serialize_message(self._message)
-        _TIME.pack_into(self._bytes, HEAD, *divmod(stamp, SECOND))
+        if self._is_stamped:
+            _TIME.pack_into(self._bytes, HEAD, *divmod(stamp, SECOND))
         for (packer, place), block in zip(self._places, blocks):
             packer.pack_into(self._bytes, place, *block)
         return bytes(self._bytes)

@@ -13,6 +13,7 @@ Fallback: where librcl.so or the function is not found, or a message has another
 """
 
 import ctypes
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -121,6 +122,10 @@ class NativePublisher:
         for publisher in self._publishers:
             self._held.enter_context(publisher.handle)  # it cannot be destroyed meanwhile
         return buffers, n
+
+    def rest(self, runner) -> Callable[[], None] | None:
+        """See `state_messages.NativePublisher`."""
+        return self._telemetry.rest(runner, self._places)
 
     def end(self) -> None:
         """See `state_messages.NativePublisher`."""

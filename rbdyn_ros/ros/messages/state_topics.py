@@ -34,6 +34,39 @@ from rbdyn_ros.ros.messages.messages import (
 )
 from rbdyn_ros.ros.messages.sample import PlantDescription, Sample, Vector
 
+
+class _Templated:
+    """A message as an object or as bytes.
+
+    A subclass has the `_numbers` of a sample that the message holds, in blocks, and how to `_put`
+    them in.
+    """
+
+    _numbers: Callable[[Sample], tuple[tuple[float, ...], ...]]
+    _put: Callable[..., None]
+    _is_stamped = True
+
+    def __init__(self, message: Any, sizes: tuple[int, ...]):
+        self.message = message
+        self._template = Template(message, self._put, sizes, self._is_stamped)
+
+    def fill(self, sample: Sample):
+        """The message, refilled from a sample."""
+        if self._is_stamped:
+            set_stamp(self.message.header.stamp, sample.stamp)
+        self._put(self.message, *self._numbers(sample))
+        return self.message
+
+    def packed(self, sample: Sample) -> bytes:
+        """The message's bytes."""
+        return self._template.packed(sample.stamp, *self._numbers(sample))
+
+    @property
+    def image(self) -> tuple[bytes, list[int]] | None:
+        """As `Template.image`."""
+        return self._template.image
+
+
 # of ~/integrator
 LABELS = (
     "time",  # [s] simulated
@@ -66,37 +99,47 @@ def diagnostic_labels(impulses: tuple[str, ...]) -> tuple[str, ...]:
     return (*LABELS, *(f"contact_impulse_{name}" for name in impulses), *COMMAND_LABELS)
 
 
-class StepDiagnosticsTopic:
-    """~/integrator, std_msgs/Float64MultiArray: the diagnostics of the newest step, labeled."""
+class Labeled(_Templated):
+    """std_msgs/Float64MultiArray, whose numbers are named in `layout.dim`."""
+
+    _is_stamped = False
+
+    def __init__(self, labels: tuple[str, ...]):
+        super().__init__(label_array(labels), (len(labels),))
+
+    @staticmethod
+    def _put(message: Float64MultiArray, numbers: tuple) -> None:
+        message.data = array.array("d", numbers)
+
+
+class StepDiagnosticsTopic(Labeled):
+    """~/integrator: the diagnostics of the newest step and the newest command."""
 
     def __init__(self):
         self._met = NAMES
-        self.message = label_array(diagnostic_labels(NAMES))
+        super().__init__(diagnostic_labels(NAMES))
 
-    def fill(self, sample: Sample) -> Float64MultiArray:
-        """The message, refilled from a sample."""
+    def _numbers(self, sample: Sample) -> tuple[tuple[float, ...], ...]:
         e, met = sample.diagnostics, contact_names(sample.setup.system.contacts)
         if met != self._met:
-            self._met, self.message = met, label_array(diagnostic_labels(met))
-        self.message.data = array.array(
-            "d",
-            (
-                sample.stamp * 1e-9,
-                e.energy,
-                e.balance,
-                *e.momentum,
-                e.angular,
-                e.spin,
-                e.norm_error,
-                e.residual,
-                e.iterations,
-                1e6 * e.step_time,
-                float(e.impacts),
-                *e.impulses,
-                *_newest_command(sample),
-            ),
+            self._met = met
+            super().__init__(diagnostic_labels(met))
+        numbers = (
+            sample.stamp * 1e-9,
+            e.energy,
+            e.balance,
+            *e.momentum,
+            e.angular,
+            e.spin,
+            e.norm_error,
+            e.residual,
+            e.iterations,
+            1e6 * e.step_time,
+            float(e.impacts),
+            *e.impulses,
+            *_newest_command(sample),
         )
-        return self.message
+        return (numbers,)
 
 
 def _newest_command(sample: Sample) -> tuple[float, float, float, float]:
@@ -172,35 +215,6 @@ JOINTS = (
     "pendulum_spin_joint",
 )
 BALL_JOINT = "pendulum_ball_joint"
-
-
-class _Templated:
-    """A message as an object or as bytes.
-
-    A subclass has the `_numbers` of a sample that the message holds, in blocks, and how to `_put`
-    them in.
-    """
-
-    _numbers: Callable[[Sample], tuple[tuple[float, ...], ...]]
-    _put: Callable[..., None]
-
-    def __init__(self, message: Any, sizes: tuple[int, ...]):
-        self.message, self._template = message, Template(message, self._put, sizes)
-
-    def fill(self, sample: Sample):
-        """The message, refilled from a sample."""
-        set_stamp(self.message.header.stamp, sample.stamp)
-        self._put(self.message, *self._numbers(sample))
-        return self.message
-
-    def packed(self, sample: Sample) -> bytes:
-        """The message's bytes."""
-        return self._template.packed(sample.stamp, *self._numbers(sample))
-
-    @property
-    def image(self) -> tuple[bytes, list[int]] | None:
-        """As `Template.image`."""
-        return self._template.image
 
 
 class Joints(_Templated):
@@ -307,20 +321,21 @@ def friction(sample: Sample) -> tuple[float, float, float]:
     return vec.scale(-sample.setup.system.joint_damping, sample.w)
 
 
-class WrenchTopic:
+class WrenchTopic(_Templated):
     """geometry_msgs/WrenchStamped in a frame whose origin is the point where the wrench acts."""
 
     def __init__(self, frame: str, wrench: Callable[[Sample], tuple[Vector, Vector]]):
-        self.message, self._wrench = WrenchStamped(), wrench
-        self.message.header.frame_id = frame
+        message, self._wrench = WrenchStamped(), wrench
+        message.header.frame_id = frame
+        super().__init__(message, (3, 3))
 
-    def fill(self, sample: Sample) -> WrenchStamped:
-        """The message, refilled from a sample."""
-        force, torque = self._wrench(sample)
-        set_stamp(self.message.header.stamp, sample.stamp)
-        set_xyz(self.message.wrench.force, force)
-        set_xyz(self.message.wrench.torque, torque)
-        return self.message
+    def _numbers(self, sample: Sample) -> tuple[Vector, Vector]:
+        return self._wrench(sample)
+
+    @staticmethod
+    def _put(message: WrenchStamped, force: Vector, torque: Vector) -> None:
+        set_xyz(message.wrench.force, force)
+        set_xyz(message.wrench.torque, torque)
 
 
 def wrench_topics(frames: Frames) -> dict[str, WrenchTopic]:

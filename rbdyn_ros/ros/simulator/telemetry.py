@@ -9,7 +9,6 @@ subscriptions have acknowledged them. Fast DDS asks for acknowledgements when a 
 is full, which is after as many messages, and otherwise every 3 s.
 """
 
-import array
 import math
 import time
 from collections import Counter
@@ -33,10 +32,10 @@ from rbdyn_ros.faults.pipeline import COUNTED
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.ros import description, qos
 from rbdyn_ros.ros.messages import sample, state_topics
-from rbdyn_ros.ros.messages.messages import Frames, label_array, set_stamp
+from rbdyn_ros.ros.messages.messages import Frames, set_stamp
 from rbdyn_ros.ros.messages.native_publisher import NativePublisher
 from rbdyn_ros.ros.messages.sample import Sample
-from rbdyn_ros.ros.messages.state_topics import StepDiagnosticsTopic
+from rbdyn_ros.ros.messages.state_topics import Labeled, StepDiagnosticsTopic
 from rbdyn_ros.ros.simulator.markers import Markers
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import Runner
@@ -123,17 +122,15 @@ class FlowControl:
 LABELS = ("time", *COUNTED)  # [s] simulated, then what the pipeline counts
 
 
-class FaultCounts:
-    """~/faults, std_msgs/Float64MultiArray: how often each fault has occurred, labeled."""
+class FaultCounts(Labeled):
+    """~/faults: how often each fault has occurred."""
 
     def __init__(self):
-        self.message = label_array(LABELS)
+        super().__init__(LABELS)
 
-    def fill(self, sample: Sample) -> Float64MultiArray:
-        """The message, refilled from a sample."""
-        counts = sample.faults.counts() if sample.faults else {}
-        self.message.data = array.array("d", (sample.stamp * 1e-9, *counts.values()))
-        return self.message
+    def _numbers(self, sample: Sample) -> tuple[tuple[float, ...], ...]:
+        counts = sample.faults.counts() if sample.faults else dict.fromkeys(COUNTED, 0)
+        return ((sample.stamp * 1e-9, *map(float, counts.values())),)
 
 
 CHECK_PERIOD = 0.05  # [s] between two checks of who subscribes to a topic, while time runs
@@ -181,42 +178,58 @@ class Telemetry:
         measured differs from the truth where `runner.signals.measurement` says so, and is left out
         where nothing arrived.
         """
-        truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
+        still = runner.status != PLAYING
+        self._check_subscribers(still)
+        ready = self._fill(runner, self.subscribed if still else self._due(runner), still)
+        if self._has_clock_subscriber:
+            set_stamp(self._time.clock, runner.plant.stamp)
+            ready.insert(0, ((self._clock,), self._time))
+
+        def publish() -> None:
+            runner.mark_published()
+            self._send(ready)
+
+        return publish
+
+    def rest(self, runner: Runner, sources: Container[Any]) -> Callable[[], None] | None:
+        """What publishes the topics that are due besides those that these `sources` fill; None
+        where none is.
+        """
+        groups = [group for group in self._due(runner) if group[1][0][0] not in sources]
+        return (lambda: self._send(self._fill(runner, groups, False))) if groups else None
+
+    def _due(self, runner: Runner) -> list[Group]:
+        """The groups with subscribers that are due at the present tick."""
+        tick = runner.plant.steps // runner.plant.setup.tick_steps
+        seconds = runner.plant.tick_ns * 1e-9
+        return [group for group in self.subscribed if due(tick, group[0] * seconds)]
+
+    def _fill(self, runner: Runner, groups: list[Group], still: bool) -> list[Any]:
+        """The messages of groups, each with its publishers."""
+        truth = sample.take(runner, self.gimbal)
         reading = (
             sample.of_measurement(truth, runner.signals.measurement, self.measured_gimbal)
             if runner.signals.measurement
             else truth
         )
-        ticks, seconds = (
-            runner.plant.steps // runner.plant.setup.tick_steps,
-            runner.plant.tick_ns * 1e-9,
-        )
-        self._check_subscribers(still)
-        ready = []
-        if self._has_clock_subscriber:
-            set_stamp(self._time.clock, truth.stamp)
-            ready.append(((self._clock,), self._time))
-        for rate, topics in self.subscribed:
-            if still or due(ticks, rate * seconds):
-                for fill, measured, true in topics:
-                    if reading is truth:
-                        ready.append((measured + true, fill(truth)))
-                        continue
-                    if measured and (runner.signals.is_new or still):
-                        ready.append((measured, fill(reading)))
-                    if true:
-                        ready.append((true, fill(truth)))
+        ready: list[Any] = []
+        for fill, measured, true in (topic for _, topics in groups for topic in topics):
+            if reading is truth:
+                ready.append((measured + true, fill(truth)))
+                continue
+            if measured and (runner.signals.is_new or still):
+                ready.append((measured, fill(reading)))
+            if true:
+                ready.append((true, fill(truth)))
+        return ready
 
-        def publish() -> None:
-            runner.mark_published()
-            if self.flow:
-                self.flow.publish(ready)
-                return
-            for publishers, message in ready:
-                for publisher in publishers:
-                    publisher.publish(message)
-
-        return publish
+    def _send(self, ready: list[Any]) -> None:
+        if self.flow:
+            self.flow.publish(ready)
+            return
+        for publishers, message in ready:
+            for publisher in publishers:
+                publisher.publish(message)
 
     @property
     def time_publishers(self) -> tuple[Publisher, ...]:
@@ -231,8 +244,8 @@ class Telemetry:
         return {publisher.topic_name for publisher in (self._clock, *publishers)}
 
     def ticks_of_states(self, runner: Runner, sources: Container[Any]) -> int:
-        """For how many ticks, until subscribers are checked again, nothing is due but what these
-        `sources` fill, and that at each tick.
+        """For how many ticks, until subscribers are checked again, what these `sources` fill is
+        due at each, and nothing else before the last one.
         """
         self._check_subscribers(False)
         setup = runner.plant.setup
@@ -242,7 +255,7 @@ class Telemetry:
             if any(fill in sources for fill, _, _ in topics):
                 n *= rate * seconds > 1.0 - 1e-9 and all(fill in sources for fill, _, _ in topics)
             else:
-                n = next((k for k in range(n) if due(tick + 1 + k, rate * seconds)), n)
+                n = next((k + 1 for k in range(n) if due(tick + 1 + k, rate * seconds)), n)
         return n
 
     def _check_subscribers(self, now: bool) -> None:
@@ -304,12 +317,12 @@ class Telemetry:
             (inertial, make(Imu, "imu/data"), ()),
         ]
         wrench: list[Source] = [
-            (topic.fill, (), make(WrenchStamped, f"wrench/{name}"))
+            (topic.packed, (), make(WrenchStamped, f"wrench/{name}"))
             for name, topic in state_topics.wrench_topics(frames).items()
         ]
         integrator: list[Source] = [
-            (StepDiagnosticsTopic().fill, (), make(Float64MultiArray, "~/integrator")),
-            (FaultCounts().fill, (), make(Float64MultiArray, "~/faults")),
+            (StepDiagnosticsTopic().packed, (), make(Float64MultiArray, "~/integrator")),
+            (FaultCounts().packed, (), make(Float64MultiArray, "~/faults")),
         ]
         tf: list[Source] = [
             (state_topics.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))
