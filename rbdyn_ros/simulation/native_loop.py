@@ -27,8 +27,9 @@ from rbdyn_ros.faults.channel import BLOCK
 from rbdyn_ros.faults.covariance import variances
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
-from rbdyn_ros.kernel import bind, specialize
+from rbdyn_ros.kernel import bind, inlined, specialize
 from rbdyn_ros.mechanics.pendulum import imu
+from rbdyn_ros.numerics.foreign import called
 from rbdyn_ros.simulation.command import CommandQueue
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.signals import (
@@ -43,7 +44,6 @@ from rbdyn_ros.simulation.state_messages import (
     MessageBuffers,
     PublishBuffers,
     Unacknowledged,
-    publish,
     write_ball_joint,
     write_imu,
     write_measurement,
@@ -85,6 +85,24 @@ class LoopResult(NamedTuple):
 
 tick: Callable  # of the integrator for which the code below is specialized
 specific_force: Callable
+
+
+@inlined
+def _publish(buffers, is_new):
+    """Send the messages; (whether all were taken, whether a publisher may send no more)."""
+    unacknowledged, full = buffers.unacknowledged, False
+    counts, limit = unacknowledged.counts, unacknowledged.limit
+    for i in range(len(buffers.publishers)):
+        if buffers.measured[i] and not is_new:
+            continue
+        if limit:
+            if not called(unacknowledged.ask, buffers.publishers[i], 0, 0, 0):
+                counts[i] = 0
+            counts[i] += 1
+            full |= counts[i] >= limit
+        if called(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
+            return False, full
+    return True, full
 
 
 def _ticks(clock, asked, rings, config, buffers, models, signals, result):
@@ -142,7 +160,7 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
             sent.stamps[place], sent.instants[place] = measured, now(clock)
             sent.count[0] += 1  # before it leaves: its answer may come before the last topic left
         result.ticks[0] += 1
-        taken, full = publish(buffers, is_new)
+        taken, full = _publish(buffers, is_new)
         if not taken:
             return PUBLISH_FAILED
         if full:

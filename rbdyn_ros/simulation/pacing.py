@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 _SET_TIMER_SLACK = 29  # of Linux's prctl
 SLICE = 0.02  # [s] the longest sleep: a stop or a change of pace is seen this soon
+WAITED = 0.3  # part of a period that the readers of a state have before light work begins
 
 
 def exact_sleeps() -> bool:
@@ -80,9 +81,9 @@ class Pacer:
         return (0.0 if policy == "slip" else period) if period else math.inf
 
     def wait_within(self, period: float, work: float, stopped: Callable[[], bool]) -> None:
-        """Sleep for half a period less `work` [s] after the last deadline, where that is known."""
+        """Sleep for WAITED periods less `work` [s] from the last deadline, if that is known."""
         if period == self._period:
-            self._sleep_until(self._base + (self._ticks + 0.5) * period - work, stopped)
+            self._sleep_until(self._base + (self._ticks + WAITED) * period - work, stopped)
 
     def _sleep_until(self, instant: float, stopped: Callable) -> None:
         while (left := instant - self._clock()) > 0.0 and not stopped():

@@ -12,7 +12,6 @@ from rbdyn_ros.faults.covariance import rotation_covariances
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion
-from rbdyn_ros.numerics.foreign import called
 from rbdyn_ros.types import Array
 
 
@@ -159,21 +158,3 @@ def write_measurement(buffers, states, joint_damping, variances):
 def _write_xyzw(words, at, first, Q):
     words[at[first]], words[at[first + 1]], words[at[first + 2]] = Q[1], Q[2], Q[3]
     words[at[first + 3]] = Q[0]
-
-
-@inlined
-def publish(buffers, is_new):
-    """Send the messages; (whether all were taken, whether a publisher may send no more)."""
-    unacknowledged, full = buffers.unacknowledged, False
-    counts, limit = unacknowledged.counts, unacknowledged.limit
-    for i in range(len(buffers.publishers)):
-        if buffers.measured[i] and not is_new:
-            continue
-        if limit:
-            if not called(unacknowledged.ask, buffers.publishers[i], 0, 0, 0):
-                counts[i] = 0
-            counts[i] += 1
-            full |= counts[i] >= limit
-        if called(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
-            return False, full
-    return True, full

@@ -12,7 +12,7 @@ plant has its answer, 0.04 ms of a round trip in one process.
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
@@ -31,7 +31,9 @@ from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.viewer import commands, surroundings
 from rbdyn_ros.ros.viewer.pose import (
     NOTHING,
+    Forces,
     Pose,
+    place_on_axis,
     pose_of_joints,
     pose_of_odometry,
     pose_of_transforms,
@@ -42,6 +44,7 @@ from rbdyn_ros.view.scene import UPRIGHT, ZERO, Load, Planar, SceneState, Shape
 
 FORCE_PERIOD = 0.03  # [s] between two looks at the forces: at every other picture of 60 per second
 FRESH = 0.5  # [s] for which a message counts after its arrival
+FRAMES_KEPT = 5.0  # [s] for which /tf is read after it has been needed
 FACTOR_WINDOW = 1.0  # [s] over which the real-time factor is measured
 SYSTEM_TIME = 10**8 * SECOND  # [ns] a stamp beyond it is no simulated time
 RECENT = qos.QoSProfile(depth=10, reliability=qos.ReliabilityPolicy.BEST_EFFORT)
@@ -61,17 +64,6 @@ READERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
 }
 
 
-class Forces(NamedTuple):
-    """What acts, as it was looked at last, and what follows from it."""
-
-    commanded: Planar  # [N, world]
-    applied: Planar  # [N, world]
-    joint: Vector | None  # [N, world]
-    command_age: float  # [s]
-    energy: float  # [J]
-    balance: float  # [J]
-
-
 class Observation:
     """The newest of each topic. `poll` takes in what has arrived; all else only looks."""
 
@@ -83,7 +75,9 @@ class Observation:
         self.shape, self.set_point = Shape(), None
         self._transforms: dict[str, Any] = {}  # child frame -> TransformStamped
         self._polled, self._seldom, self._markers = Polled(node), Polled(node), Polled(node)
-        self._of_plant, self._of_nodes, self._frame_tree = Polled(node), Polled(node), Polled(node)
+        self._of_plant, self._of_nodes = Polled(node), Polled(node)
+        self._frame_tree: Polled | None = None  # while it is needed
+        self._needed = 0.0  # [s, steady] when it was last
         self._chosen: dict[str, Polled] = {}  # the topics of the pose and of the applied force
         self._commands: Polled | None = None  # None: the plant reports them
         self._accepted = math.nan  # commands, so far
@@ -98,7 +92,6 @@ class Observation:
         for topic in (JOINT, CONTACT, DISTURBANCE):
             self._listen(self._polled, WrenchStamped, topic, qos.NEWEST)
         self._listen(self._seldom, DiagnosticArray, "/diagnostics", qos.OFFERED, self._diagnose)
-        self._listen(self._frame_tree, TFMessage, TF, RECENT, self._transform)
         self._listen(self._seldom, PoseStamped, "goal_pose", qos.OFFERED, self._goal)
         self._listen(self._seldom, String, "robot_description", qos.LATCHED, self._describe)
         self.choose()
@@ -173,9 +166,19 @@ class Observation:
             polled.empty()
         loads = (self._recent(CONTACT), self._recent(DISTURBANCE))
         if any(_is_loaded(load) for load in loads) or min(map(self.age, POSES)) > FRESH:
-            self._frame_tree.empty()  # where they act
+            self._poll_frames(now)  # where they act
+        elif self._frame_tree and now - self._needed > FRAMES_KEPT:
+            self._frame_tree.destroy()
+            self._frame_tree = None
         self._pose = self._find_pose()
         self._measure_pace()
+
+    def _poll_frames(self, now: float) -> None:
+        self._needed = now
+        if self._frame_tree is None:
+            self._frame_tree = Polled(self._node)
+            self._listen(self._frame_tree, TFMessage, TF, RECENT, self._transform)
+        self._frame_tree.empty()
 
     def poll_seldom(self) -> None:
         """Take in the rest, for which nobody minds a fraction of a second."""
@@ -299,12 +302,7 @@ class Observation:
             return None
         edge = self._transforms.get(self._frames.disturbance)
         height = edge.transform.translation.z if edge else 0.0
-        across = force[0] ** 2 + force[1] ** 2
-        if across > 0.0:  # (d e3 x f) . (e3 x f) = d |e3 x f|^2
-            lever = (torque[1] * force[0] - torque[0] * force[1]) / across
-            lever = max(-height, min(self.shape.rod_length - height, lever))
-            height += lever
-            torque = (torque[0] + lever * force[1], torque[1] - lever * force[0], torque[2])
+        height, torque = place_on_axis(force, torque, height, self.shape.rod_length)
         point = vec.add((*pose.cart, 0.0), vec.matvec(R, (0.0, 0.0, height)))
         return Load(point, vec.matvec(R, force), vec.matvec(R, torque))
 

@@ -1,4 +1,4 @@
-"""Where the pendulum is, from the messages that say it."""
+"""Where the pendulum is and what acts on it, from the messages that say it."""
 
 import math
 from collections.abc import Mapping
@@ -25,6 +25,17 @@ class Pose(NamedTuple):
     attitude: Quaternion  # wxyz
     cart_velocity: Planar = NOTHING  # [m/s, world]
     angular_velocity: Vector = (math.nan, math.nan, math.nan)  # [rad/s, body]
+
+
+class Forces(NamedTuple):
+    """What acts, as it was looked at last, and what follows from it."""
+
+    commanded: Planar  # [N, world]
+    applied: Planar  # [N, world]
+    joint: Vector | None  # [N, world]
+    command_age: float  # [s]
+    energy: float  # [J]
+    balance: float  # [J]
 
 
 def pose_of_odometry(motion: Motion) -> Pose:
@@ -74,3 +85,19 @@ def _in_world(transforms: Transforms, frame: str, world: str) -> tuple[Vector, Q
         turned = unit_quaternion.product(attitude, wxyz(edge.rotation))
         attitude = unit_quaternion.normalize(turned)
     return position, attitude
+
+
+def place_on_axis(
+    force: Vector, torque: Vector, height: float, length: float
+) -> tuple[float, Vector]:
+    """(height [m], torque (3,) [N m]) of a wrench in the rod's axes, given at a `height`, there on
+    the rod of a `length` [m] where the force alone has its torque about x and y.
+    """
+    across = force[0] ** 2 + force[1] ** 2
+    if across == 0.0:
+        return height, torque
+    # (d e3 x f) . (e3 x f) = d |e3 x f|^2
+    lever = (torque[1] * force[0] - torque[0] * force[1]) / across
+    lever = max(-height, min(length - height, lever))
+    left = (torque[0] + lever * force[1], torque[1] - lever * force[0], torque[2])
+    return height + lever, left
