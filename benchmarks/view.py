@@ -65,8 +65,12 @@ BOUNDS = {
     "sent_p95_ms": ("of it after the browser has sent it, p95", "ms", None),
     "period_p99_ms": ("period p99 with the view", "ms", None),
     "period_p99_alone_ms": ("period p99 without", "ms", None),
+    "period_p99_alone_lowest_ms": ("period p99 without, the lowest run", "ms", None),
+    "period_p99_alone_highest_ms": ("period p99 without, the highest run", "ms", None),
     "round_trip_p50_ms": ("round trip p50 with the view", "ms", None),
     "round_trip_p50_alone_ms": ("round trip p50 without", "ms", None),
+    "round_trip_p50_alone_lowest_ms": ("round trip p50 without, the lowest run", "ms", None),
+    "round_trip_p50_alone_highest_ms": ("round trip p50 without, the highest run", "ms", None),
     "rss_stays_kib_per_minute": ("memory, a browser that stays", "KiB/min", 0.0),
     "rss_returns_kib_per_minute": ("memory, one that comes back", "KiB/min", 0.0),
     "load": ("load of the machine, before", "", None),
@@ -337,7 +341,9 @@ def growth(viewer: subprocess.Popen, effort: Effort, between: Callable[[], None]
 
 
 def beside_the_loop(effort: Effort) -> dict[str, float]:
-    """Period and round trip of `loop.py`, with and without a viewer beside it, alternating."""
+    """Period and round trip of `loop.py`, with and without a viewer beside it, alternating: the
+    median of each, and the spread without.
+    """
     from loop import OURS, WARM_UP
 
     rows: dict[bool, list[dict]] = {False: [], True: []}
@@ -355,11 +361,12 @@ def beside_the_loop(effort: Effort) -> dict[str, float]:
             if done.returncode:
                 sys.exit("benchmarks/view.py: loop_probe.py failed; see above")
             rows[is_viewed].append(json.loads(done.stdout))
-    return {
-        f"{key}{'' if is_viewed else '_alone'}_ms": median(row[f"{key}_ms"] for row in measured)
-        for is_viewed, measured in rows.items()
-        for key in ("period_p99", "round_trip_p50")
-    }
+    found = {}
+    for key in ("period_p99", "round_trip_p50"):
+        alone, viewed = ([row[f"{key}_ms"] for row in rows[is_viewed]] for is_viewed in rows)
+        found |= {f"{key}_ms": median(viewed), f"{key}_alone_ms": median(alone)}
+        found |= {f"{key}_alone_lowest_ms": min(alone), f"{key}_alone_highest_ms": max(alone)}
+    return found
 
 
 if __name__ == "__main__":
