@@ -54,12 +54,14 @@ class _Templated:
         """The message, refilled from a sample."""
         if self._is_stamped:
             set_stamp(self.message.header.stamp, sample.stamp)
-        self._put(self.message, *self._numbers(sample))
+        numbers = self._numbers(sample)
+        self._put(self.message, *numbers)
         return self.message
 
     def packed(self, sample: Sample) -> bytes:
         """The message's bytes."""
-        return self._template.packed(sample.stamp, *self._numbers(sample))
+        numbers = self._numbers(sample)  # which may make another template
+        return self._template.packed(sample.stamp, *numbers)
 
     @property
     def image(self) -> tuple[bytes, list[int]] | None:
