@@ -3,10 +3,13 @@ without it, and works without it.
 """
 
 import ast
+import contextlib
 import signal
 import sys
+import time
 from multiprocessing import resource_tracker
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -95,6 +98,18 @@ def test_its_file_states_versions_and_fallback(name):
 def test_without_the_executor_of_events_it_is_the_one_that_waits(ros, monkeypatch):
     monkeypatch.setitem(sys.modules, "rclpy.experimental", None)
     assert isinstance(events_executor(), SingleThreadedExecutor)
+
+
+def test_a_subscription_whose_messages_come_faster_than_they_are_taken_is_left_in_the_end():
+    class Endless(contextlib.nullcontext):
+        def take_message(self, kind, raw):
+            info = ("received_timestamp", "source_timestamp", "publication_sequence_number")
+            return "message", dict.fromkeys(info, time.time_ns())
+
+    endless = SimpleNamespace(
+        handle=Endless(), msg_type=None, raw=False, qos_profile=SimpleNamespace(depth=10)
+    )
+    assert len(list(polled._waiting(endless))) == 1
 
 
 def test_without_take_message_the_executor_takes(graph, monkeypatch):

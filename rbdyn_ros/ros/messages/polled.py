@@ -8,6 +8,7 @@ Tested with rclpy 7.1.6 (Jazzy).
 Fallback: the executor takes each message, and a callback passes it on.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -94,7 +95,7 @@ class Polled:
         self._listened.clear()
 
     def empty(self) -> None:
-        """Take everything that has arrived, subscription by subscription."""
+        """Take everything that has arrived before this call, subscription by subscription."""
         for subscription, take in self._listened:
             for taken in _waiting(subscription):
                 take(taken)
@@ -115,11 +116,17 @@ def _taken(message, info) -> Taken:
 
 
 def _waiting(subscription: Subscription):
-    """Take what waits in a subscription, which is one message at most where its depth is 1."""
+    """Take what waits in a subscription, which is one message at most where its depth is 1.
+
+    It ends with the first that has arrived meanwhile: where messages come faster than they are
+    taken, it would not end at all.
+    """
+    begun = time.time_ns()
     with subscription.handle:
         while (
             found := subscription.handle.take_message(subscription.msg_type, subscription.raw)
         ) is not None:
-            yield _taken(*found)
-            if subscription.qos_profile.depth == 1:
+            taken = _taken(*found)
+            yield taken
+            if subscription.qos_profile.depth == 1 or taken.received >= begun:
                 return
