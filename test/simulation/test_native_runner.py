@@ -112,7 +112,8 @@ def test_what_is_commanded_while_python_publishes_the_rest_counts_a_tick_later(m
         press.on_rest = rest
         wait(lambda: len(given) > 20)
         runner.pause()
-        force, tick = {stamp: told[10] for _, _, stamp, told in press.issues}, runner.plant.tick_ns
+        force = {stamp: numbers[10] for _, _, stamp, numbers in press.issues}
+        tick = runner.plant.tick_ns
     assert runner.statistics.plain == len(force)
     assert all(stamp in force for stamp in given)
     before = sorted(given)

@@ -8,9 +8,7 @@ import pytest
 
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.command import Command
-from rbdyn_ros.simulation.native_loop import (
-    NativeLoop,
-)
+from rbdyn_ros.simulation.native_loop import NativeLoop
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.state_messages import MessageBuffers, PublishBuffers, Unacknowledged
