@@ -240,11 +240,19 @@ def test_forces_of_contacts_that_press_are_in_it(plant, scene, split):
     assert fine < bound and coarse / fine > 0.9 * 2**order
 
 
-@pytest.mark.xfail(strict=True, reason="the projection is no part of the friction (ledger)")
-def test_it_is_continuous_where_a_rolling_contact_begins_to_slide(plant):
-    changes, force, duration, _, _ = PRESSING["rolls on a sphere"]
-    run = Run(plant(2e-3, **changes | {"contact__obstacle__friction": 2.5}), duration, force)
-    assert run.error[run.calm & (run.touches[1:-1] > 0)].max() < 0.1
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("h", [4e-3, 2e-3, 1e-3])
+@pytest.mark.parametrize(
+    "scene, friction", [("rolls on a sphere", 2.5), ("slides on the floor", 1.0)]
+)
+def test_it_is_continuous_where_a_contact_begins_to_slide(plant, scene, friction, h, split):
+    """So slow a velocity is mostly the error of the step; without the friction of the step in its
+    place, errors are 0.4 to 7 m/s^2.
+    """
+    changes, force, duration, _, _ = PRESSING[scene]
+    changes = {name: friction if "friction" in name else v for name, v in changes.items()}
+    run = Run(plant(h, integrator__split_at_impact=split, **changes), duration, force)
+    assert run.error[run.calm & (run.touches[1:-1] > 0)].max() < 5.0 * h
 
 
 @pytest.mark.parametrize("split", [False, True])

@@ -7,8 +7,10 @@ accelerations at that instant, by the law of the step with accelerations in plac
     K_mu  contains  lambda  orthogonal to  a + mu |a_T| e_N  in  K_mu*,                     (I.1)
     a = D v'_free + D' v + W lambda,
 
-a sliding contact keeping lambda_T = -mu lambda_N u_T / |u_T|. An impact has no acceleration: after
-a call of the stepper that holds one the value is the mean over that call,
+a sliding contact keeping lambda_T = -mu lambda_N u_T / |u_T|. Where its friction could stop it in
+half a step, u_T is hardly larger than its own error, and lambda_T has the direction of the
+friction in the last step. An impact has no acceleration: after a call of the stepper that holds
+one the value is the mean over that call,
 
     R^T ((v_p - v_p at its start) / T - g).                                                 (I.2)
 
@@ -105,6 +107,11 @@ def contact_accelerations(system, c, work, t, state, free):
             a = vec.axpy(drho, d_rate, vec.add(a, vec.matvec(R, turning)))
             a = vec.axpy(vec.dot(dn, v), n, a)
         slip1, slip2 = vec.dot(t1, v), vec.dot(t2, v)
+        if pressed:
+            friction = vec.scale(-1.0 / system.rod_mass, on_world(c, i))
+            rub1, rub2 = vec.dot(t1, friction), vec.dot(t2, friction)
+            if abs(slip1) + abs(slip2) <= abs(rub1) + abs(rub2):
+                slip1, slip2 = rub1, rub2
         held = pressed and c.status[i] == fc3d_one_contact.STICK
         fast = 0.0 if held or not pressed and abs(slip1) + abs(slip2) <= _SLIDING else _FAST
         put(
