@@ -20,8 +20,10 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.service import Service
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
@@ -67,6 +69,8 @@ class Parameters:
         node.add_pre_set_parameters_callback(self._coerce)
         node.add_on_set_parameters_callback(self._check_changes)
         node.add_post_set_parameters_callback(self._apply_changes)
+        for service in node.services:
+            _check_types(service)
 
     def _coerce(self, changes: list) -> list:
         return [self._convert(change) for change in changes]
@@ -106,6 +110,39 @@ class Parameters:
             change.name: check(self._table[change.name], change.value, "parameter set")
             for change in ours
         }
+
+
+def _check_types(service: Service) -> None:
+    """Let a service of rclpy that sets parameters refuse values of types that do not exist, which
+    would raise in it and so end the node.
+    """
+    answer, highest = service.callback, len(RosParameter.Type) - 1
+
+    def refuse(parameters: list) -> SetParametersResult | None:
+        for parameter in parameters:
+            if (kind := parameter.value.type) > highest:
+                reason = f"{parameter.name} has a value of type {kind}; it must be 0 to {highest}"
+                return SetParametersResult(successful=False, reason=reason)
+        return None
+
+    def set_each(request, response):
+        for parameter in request.parameters:
+            one, done = SetParameters.Request(parameters=[parameter]), SetParameters.Response()
+            refused = refuse([parameter])
+            response.results += [refused] if refused else answer(one, done).results
+        return response
+
+    def set_all(request, response):
+        refused = refuse(request.parameters)
+        if not refused:
+            return answer(request, response)
+        response.result = refused
+        return response
+
+    if service.srv_type is SetParameters:
+        service.callback = set_each
+    elif service.srv_type is SetParametersAtomically:
+        service.callback = set_all
 
 
 def first(node: Node, parameter: Parameter):

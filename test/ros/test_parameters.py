@@ -180,20 +180,26 @@ def test_several_are_set_all_or_none_where_the_service_says_so(graph, name, bad,
     ] == [2.0, 3.0]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason="rclpy's service raises on a type that does not exist, which ends the node",
-)
-def test_a_value_of_no_type_is_refused(graph):
-    graph.simulator(start="paused")
+@pytest.mark.parametrize("name", STARTS)
+def test_a_value_of_no_type_is_refused_and_the_node_goes_on(graph, name):
+    node = STARTS[name](graph)
     request = [
         *messages(dict(gravity=1.62)),
         ParameterMessage(name="rod.mass", value=ParameterValue(type=77)),
+        *messages(dict(rod__length=1.5)),
     ]
-    assert not graph.call(
-        SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=request
-    ).result.successful
+    before = node.parameters.values
+    sentence = "rod.mass has a value of type 77; it must be 0 to 9"
+    result = graph.call(
+        SetParametersAtomically, f"{name}/set_parameters_atomically", parameters=request
+    ).result
+    assert (result.successful, result.reason) == (False, sentence)
+    assert node.parameters.values == before
+    results = graph.call(SetParameters, f"{name}/set_parameters", parameters=request).results
+    assert [each.successful for each in results] == [True, False, True]
+    assert results[1].reason == sentence
+    changed = {"gravity": 1.62, "rod.length": 1.5}
+    assert node.parameters.values == {**before, **changed}
 
 
 def test_each_parameter_says_what_it_is(graph):
