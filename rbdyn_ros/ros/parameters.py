@@ -11,8 +11,9 @@ the node's constructor are then ignored.
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -20,6 +21,7 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
+from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
@@ -116,9 +118,10 @@ def _check_types(service: Service) -> None:
     """Let a service of rclpy that sets parameters refuse values of types that do not exist, which
     would raise in it and so end the node.
     """
-    answer, highest = service.callback, len(RosParameter.Type) - 1
+    answer: Callable[[Any, Any], Any] = service.callback
+    highest = len(RosParameter.Type) - 1
 
-    def refuse(parameters: list) -> SetParametersResult | None:
+    def refuse(parameters: Sequence[ParameterMessage]) -> SetParametersResult | None:
         for parameter in parameters:
             if (kind := parameter.value.type) > highest:
                 reason = f"{parameter.name} has a value of type {kind}; it must be 0 to {highest}"
