@@ -274,7 +274,8 @@ class Recorder(NamedTuple):
     topics: Annotated[
         tuple[str, ...],
         spec(
-            "Lists the topics to record, with their namespace; if empty, all are recorded.",
+            "Lists the topics to record, with their namespace; if empty, all are recorded but "
+            "those that ROS hides, such as the feedback of an action.",
             read_only=True,
         ),
     ] = ()

@@ -17,6 +17,7 @@ from typing import Any
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
+from rclpy.topic_or_service_is_hidden import topic_or_service_is_hidden
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
@@ -139,7 +140,11 @@ class Recorder(Node):
         chosen = self.parameters.values["bag.topics"]
         known, writer = self.counts.keys() | self._refused, self._writer
         for topic, kinds in self.get_topic_names_and_types():
-            if writer and topic not in known and (not chosen or topic in chosen):
+            if not writer or topic in known or chosen and topic not in chosen:
+                continue
+            if not chosen and topic_or_service_is_hidden(topic):
+                self._refused.add(topic)  # as `ros2 bag record --all` leaves them out
+            else:
                 self._listen(writer, topic, kinds[0])
         states = {topic: RECEIVED if count else WAITING for topic, count in self.counts.items()}
         self._reception.publish(
