@@ -1,6 +1,7 @@
 """Imports follow one order of the folders, and only ros/ and tools/ know ROS."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,18 @@ def test_only_some_rooms_know_ros(file):
         if n.split(".")[0] in ROS or n.split(".")[0].endswith(("_msgs", "_interfaces"))
     }
     assert not ros or room(own_name(file)) in ROS_ROOMS, f"{file.name} imports {ros}"
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """At any depth: an import within a function counts."""
+    modules = {own_name(file): file for file in FILES if file.name != "__init__.py"}
+    needs = {
+        name: {
+            module
+            for found in imports(file)
+            for module in (found.removeprefix("rbdyn_ros."), found[10:].rpartition(".")[0])
+            if found.startswith("rbdyn_ros.") and module in modules and module != name
+        }
+        for name, file in modules.items()
+    }
+    list(TopologicalSorter(needs).static_order())

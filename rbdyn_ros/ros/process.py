@@ -15,6 +15,7 @@ Fallback: rclpy's SingleThreadedExecutor, which takes half a millisecond more pe
 
 import gc
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -27,8 +28,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
-from rbdyn_ros import tracebacks
-from rbdyn_ros.ros.start import Signals
+from rbdyn_ros import interrupts, tracebacks
 
 POLITE = 10  # niceness of a process that only watches: the loops go first
 # [s] how soon a thread gets the interpreter from another; Python's 5 ms are longer than a tick
@@ -74,6 +74,22 @@ def events_executor() -> Executor:
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()
+
+
+class Signals:
+    """A signal sets `stop`.
+
+    While `starting` it also raises SystemExit, for the warm-up may compile for a minute.
+    """
+
+    def __init__(self, starting: bool = False):
+        self.stop, self.starting = False, starting
+        interrupts.raising(SystemExit, (signal.SIGINT, signal.SIGTERM), when=self._take)
+
+    def _take(self, number: int) -> bool:
+        """Set `stop`; return whether to raise."""
+        self.stop = True
+        return self.starting
 
 
 def run(

@@ -13,33 +13,13 @@ import signal
 import sys
 from importlib import import_module
 
-from rbdyn_ros import interrupts
-
-_NUMBERS = (signal.SIGINT, signal.SIGTERM)
-
 
 def leave_at_once() -> None:
     """During the imports: nothing has begun that needs an end, and an exception would become an
     ImportError.
     """
-    for number in _NUMBERS:
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: os._exit(0))
-
-
-class Signals:
-    """A signal sets `stop`.
-
-    While `starting` it also raises SystemExit, for the warm-up may compile for a minute.
-    """
-
-    def __init__(self, starting: bool = False):
-        self.stop, self.starting = False, starting
-        interrupts.raising(SystemExit, _NUMBERS, when=self._take)
-
-    def _take(self, number: int) -> bool:
-        """Set `stop`; return whether to raise."""
-        self.stop = True
-        return self.starting
 
 
 MODULES = {  # of the nodes, within rbdyn_ros.ros

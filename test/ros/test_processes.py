@@ -250,7 +250,7 @@ def test_a_missing_file_is_one_sentence_and_exit_code_1(graph):
 
 def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
     code = (
-        "import os, signal, time; from rbdyn_ros.ros.start import Signals\n"
+        "import os, signal, time; from rbdyn_ros.ros.process import Signals\n"
         "signals = Signals(starting=True)\n"
         "class Dying:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n   "
         "     sum(range(1000))\n"
