@@ -90,19 +90,15 @@ def read(path: Path) -> ModelFile:
     """
     if path.suffix == ".urdf":
         found = urdf.read(path)
-        given = scene.Scene(found.bodies, found.joints, found.geoms)
+        given = scene.Scene(found.bodies, found.joints, found.geoms, springs=found.springs)
         law = restitution.LAWS[0]
         return ModelFile(given, found.name, None, None, None, "xz", law, False, found.notes)
     top, groups, starts = _group(path)
-    bodies, joints, geoms, notes = {}, {}, {}, ()
+    bodies, joints, geoms, springs, notes = {}, {}, {}, {}, ()
     if "urdf" in top:
         found = urdf.read(path.parent / top["urdf"], starts["positions"], starts["rates"])
-        bodies, joints, geoms, notes = (
-            dict(found.bodies),
-            dict(found.joints),
-            dict(found.geoms),
-            found.notes,
-        )
+        parts = (found.bodies, found.joints, found.geoms, found.springs)
+        (bodies, joints, geoms, springs), notes = map(dict, parts), found.notes
     elif unused := [value.source for group in starts.values() for value in group.values()]:
         raise ValueError(
             f"{unused[0]}: positions and rates are those of a URDF's joints; there is no `urdf:`"
@@ -121,9 +117,9 @@ def read(path: Path) -> ModelFile:
     contacts = {
         name: _contact(f"contacts.{name}", values) for name, values in groups["contacts"].items()
     }
-    springs = {
-        name: _spring(f"springs.{name}", values) for name, values in groups["springs"].items()
-    }
+    for name, values in groups["springs"].items():
+        _fresh(name, springs, values, "spring")
+        springs[name] = _spring(f"springs.{name}", values)
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
     if top["colliders"]:
         whole["colliders"] = scene.Colliders(**top["colliders"])

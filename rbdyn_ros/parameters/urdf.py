@@ -2,15 +2,16 @@
 
 The root link stands still in the world. Links that fixed joints hold together are one body, named
 after the topmost; its axes are those of that link where they are principal axes of inertia. A link
-without mass can only be fixed to another. Limits, damping and friction of joints and meshes have
-no effect; notes say so. The file is parsed by urdf_parser_py (ROS: urdfdom_py).
+without mass can only be fixed to another. Hinges and slides are damped as their <dynamics> say;
+limits and dry friction of joints and meshes have no effect; notes say so. The file is parsed by
+urdf_parser_py (ROS: urdfdom_py).
 """
 
 import io
 from collections.abc import Mapping
 from contextlib import redirect_stderr
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.types import Array
 
 HINGES = ("revolute", "continuous")
+FAR = 1e3  # [m] along a slide: from there its damper pulls, so that its line is that of the slide
 _NOTHING = MappingProxyType({})
 
 
@@ -34,6 +36,7 @@ class Robot(NamedTuple):
     bodies: dict  # name -> shapes.Body
     joints: dict  # name -> scene.Joint
     geoms: dict  # name -> scene.Geom
+    springs: dict  # name -> scene.Spring: the dampers of joints
     notes: tuple  # sentences about what has no effect
 
 
@@ -154,7 +157,7 @@ def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
 
 def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
     links = {link.name: link for link in robot.links}
-    bodies, joints, geoms, notes = {}, {}, {}, []
+    bodies, joints, geoms, springs, notes = {}, {}, {}, {}, []
     for name in dict.fromkeys(owner.values()):
         if name != scene.GROUND:
             bodies[name] = _body(
@@ -171,6 +174,8 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
         axis = tuple(quaternion.rotate(at.q, _axis(joint)).tolist())
         between = (owner[joint.child], owner[joint.parent])
         joints[joint.name] = scene.Joint(kind, between, tuple(at.x.tolist()), axis)
+        if kind in ("hinge", "prismatic") and (damping := _dynamics(joint).damping):
+            springs[joint.name] = _damper(joint.name, joints[joint.name], float(damping))
     for link in robot.links:
         for i, collision in enumerate(link.collisions):
             name = link.name if len(link.collisions) == 1 else f"{link.name}_{i + 1}"
@@ -190,7 +195,15 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
             geoms[name] = scene.Geom(
                 *shape, position, tuple(quaternion.product(back, at.q).tolist())
             )._replace(body=body)
-    return Robot(robot.name, bodies, joints, geoms, tuple(dict.fromkeys(notes)))
+    return Robot(robot.name, bodies, joints, geoms, springs, tuple(dict.fromkeys(notes)))
+
+
+def _damper(name: str, joint: scene.Joint, damping: float) -> scene.Spring:
+    """The damper of a hinge [N m s/rad] or of a slide [N s/m]."""
+    if joint.kind == "hinge":
+        return scene.Spring(0.0, hinge=name, damping=damping)
+    end = np.array(joint.point) - FAR * np.array(joint.axis)
+    return scene.Spring(0.0, joint.between, joint.point, tuple(end.tolist()), damping=damping)
 
 
 def _body(name: str, links: list, frames: dict) -> shapes.Body:
@@ -238,16 +251,25 @@ def _notes(joint) -> list:
             f"joint {joint.name} mimics {joint.mimic.joint}, which is not there for a model; "
             "take it out"
         )
-    notes, limit, dynamics = [], joint.limit, joint.dynamics
+    notes, limit, dynamics = [], joint.limit, _dynamics(joint)
     if (
         joint.type in ("revolute", "prismatic")
         and limit is not None
         and (limit.lower or limit.upper)
     ):
         notes.append(f"the limits of joint {joint.name} are no stops: it moves past them")
-    if dynamics is not None and (dynamics.damping or dynamics.friction):
-        notes.append(f"damping and friction of joint {joint.name} have no effect")
+    if dynamics.friction:
+        notes.append(f"the dry friction of joint {joint.name} has no effect")
+    if dynamics.damping and joint.type not in (*HINGES, "prismatic"):
+        notes.append(
+            f"the damping of joint {joint.name} has no effect: it is neither hinge nor slide"
+        )
     return notes
+
+
+def _dynamics(joint):
+    """The <dynamics> of a joint; none is that of no damping and no friction."""
+    return joint.dynamics or SimpleNamespace(damping=0.0, friction=0.0)
 
 
 def _axis(joint) -> Array:

@@ -27,7 +27,8 @@ JOINTS = (
     'damping="0.1"/></joint>'
     '<joint name="j2" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0.3 0 0" '
     'rpy="0 0.4 0"/>'
-    '<axis xyz="1 0 0.2"/><limit effort="1" velocity="1"/></joint>'
+    '<axis xyz="1 0 0.2"/><limit effort="1" velocity="1"/><dynamics damping="4.0" '
+    'friction="0.5"/></joint>'
     '<joint name="j3" type="continuous"><parent link="b"/><child link="c"/><origin xyz="0.1 0.2 '
     '0"/><axis xyz="0 0 1"/></joint>'
 )
@@ -51,10 +52,10 @@ def read(tmp_path):
 
 
 def test_motion_of_a_chain_is_that_of_mujoco(read):
-    """Places, velocities and accelerations of a chain with skewed axes and inertias."""
+    """Places, velocities and accelerations of a chain with skewed axes and inertias, damped."""
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")
     robot = read(ROBOT, positions=POSITIONS, rates=RATES)
-    model = scene.build(scene.Scene(robot.bodies, robot.joints))
+    model = scene.build(scene.Scene(robot.bodies, robot.joints, springs=robot.springs))
     compiler = (
         '<mujoco><compiler balanceinertia="false" '
         'discardvisual="false" fusestatic="false"/>'
@@ -63,7 +64,8 @@ def test_motion_of_a_chain_is_that_of_mujoco(read):
     peer = mujoco.MjModel.from_xml_string(
         ROBOT.replace('<link name="base"/>', compiler + '<link name="base"/>')
     )
-    peer.opt.gravity[:], peer.dof_damping[:] = (0.0, 0.0, -9.81), 0.0
+    peer.opt.gravity[:], peer.dof_frictionloss[:] = (0.0, 0.0, -9.81), 0.0
+    assert peer.dof_damping.tolist() == [0.1, 4.0, 0.0]
     peer.jnt_limited[:] = 0
     data = mujoco.MjData(peer)
     data.qpos[:], data.qvel[:] = list(POSITIONS.values()), list(RATES.values())
@@ -88,7 +90,29 @@ def test_motion_of_a_chain_is_that_of_mujoco(read):
 def test_what_has_no_effect_is_noted(read):
     notes = read(ROBOT).notes
     assert "the limits of joint j1 are no stops: it moves past them" in notes
-    assert "damping and friction of joint j1 have no effect" in notes and len(notes) == 2
+    assert "the dry friction of joint j2 has no effect" in notes and len(notes) == 2
+
+
+def test_a_damped_slide_and_hinge_slow_down_as_the_closed_form_says(read):
+    """v exp(-c t / m) and w exp(-c t / J), level, so that no weight acts along either."""
+    bar = '<mass value="2"/><inertia ixx="1" iyy="1" izz="0.5" ixy="0" ixz="0" iyz="0"/>'
+    joint = (
+        '<joint name="{n}" type="{kind}"><parent link="{a}"/><child link="{b}"/>'
+        '<axis xyz="{axis}"/><dynamics damping="{c}"/></joint>'
+    )
+    slide = joint.format(n="x", kind="prismatic", a="base", b="cart", axis="3 4 0", c=3)
+    turn = joint.format(n="z", kind="continuous", a="cart", b="disk", axis="0 0 1", c=0.4)
+    links = "".join(
+        f'<link name="{n}"><inertial>{bar}</inertial></link>' for n in ("cart", "disk")
+    )
+    text = f'<robot name="r"><link name="base"/>{links}{slide}{turn}</robot>'
+    robot = read(text, rates={"x": 5.0, "z": 8.0})
+    model = scene.build(scene.Scene(robot.bodies, robot.joints, springs=robot.springs))
+    assert models.advance(model, 1e-3, 1000) == 1000
+    _, v = models.state(model)
+    assert v[0, :2] == pytest.approx(5.0 * np.exp(-3.0 / 4.0) * np.array((0.6, 0.8)), rel=1e-6)
+    assert v[1, 5] == pytest.approx(8.0 * np.exp(-0.4 / 0.5), rel=1e-6)
+    assert robot.notes == ()
 
 
 def test_links_that_are_fixed_to_each_other_are_one_body(read):
