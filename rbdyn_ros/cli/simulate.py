@@ -245,8 +245,6 @@ def _values(arguments: argparse.Namespace) -> tuple:
     given = overrides(arguments, SHORT)
     if arguments.controller is None:
         return offline_values(arguments.params_file, given), lambda: None
-    if arguments.events:
-        raise ValueError("--events is for a run without a law; leave out --events or --controller")
 
     from rbdyn_ros.control import select
     from rbdyn_ros.evaluation import closed_loop_table

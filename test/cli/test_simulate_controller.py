@@ -146,7 +146,7 @@ def test_an_edit_is_run(simulate):
             ("--controller", "lqr", "--every", "0.003"),
             "--every is 0.003 s; it must be a multiple of",
         ),
-        (("--controller", "lqr", "--events", "e.csv"), "--events is for a run without a law"),
+        (("--controller", "lqr", "--events", "e.csv"), "the pendulum meets nothing"),
         (
             ("--controller", "lqr", "--set", "period=1e-8", "--step", "1e-8"),
             "is more than 20000000 rows",

@@ -23,8 +23,8 @@ def simulate(tmp_path, capsys, monkeypatch):
     """Run `simulate --events events.csv` in an empty folder: (exit code, stderr)."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*assignments, duration="1.6", step="0.001", events="events.csv"):
-        words = [word for assignment in assignments for word in ("--set", assignment)]
+    def run(*assignments, duration="1.6", step="0.001", events="events.csv", options=()):
+        words = [*options, *(w for assignment in assignments for w in ("--set", assignment))]
         code = main(
             [
                 "simulate",
@@ -71,6 +71,18 @@ def test_the_rows_are_the_impacts_of_the_reference(simulate, split, instants, im
     )
     assert set(found["contact"]) == {"floor"} and set(found["status"]) == {"slide"}
     assert not found["P_t1"].any() and not found["P_t2"].any()
+
+
+def test_a_run_under_a_law_has_its_impacts_too(simulate):
+    """Under `rest`, which exerts no force, they are those of the run without a law."""
+    assert simulate(THIRTY, ROD, *FLOOR, SPLIT)[0] == 0
+    alone = rows()
+    code, err = simulate(THIRTY, ROD, *FLOOR, SPLIT, options=("--controller", "rest"))
+    found = rows()
+    assert code == 0 and f"events.csv: {len(found)} impacts" in err and len(found) > 2
+    assert found["contact"].tolist() == alone["contact"].tolist()
+    for column in ("t", "P_n", "u_n_minus", "u_n_plus"):
+        np.testing.assert_allclose(found[column], alone[column], rtol=1e-9)
 
 
 def test_rail_ends_and_obstacles_have_their_names(simulate):
