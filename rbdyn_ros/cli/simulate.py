@@ -352,13 +352,11 @@ def _simulate_and_write(job: Job, interruption: "Interruption") -> int:
 
 def _write_events(path: Path, run: "Rollout") -> str:
     """Write the impacts, say so, and return where they are if not there. OSError."""
-    from rbdyn_ros.simulation.record import write_events
+    from rbdyn_ros.simulation.record import write_impacts
 
-    contact = run.options.contact
-    events, elsewhere = write_or_rescue(path, lambda draft: write_events(contact, draft))
-    count, kept = int(contact.recorded[0]), len(contact.events)
-    lost = f", {count - kept} more did not fit" if count > kept else ""
-    _say(f"{events}: {min(count, kept)} impacts{lost}", DONE)
+    events, elsewhere = write_or_rescue(path, lambda draft: write_impacts(run, draft))
+    lost = f", {run.lost_impacts} more did not fit" if run.lost_impacts else ""
+    _say(f"{events}: {len(run.impacts)} impacts{lost}", DONE)
     return elsewhere
 
 

@@ -21,7 +21,7 @@ from rbdyn_ros.mechanics.network import dynamics, event_driven
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.simulation import rollout
-from rbdyn_ros.simulation.record import events
+from rbdyn_ros.simulation.record import impact_columns
 from rbdyn_ros.types import Array, Input, State, System
 
 _ACCURACY = 1e-12
@@ -151,7 +151,7 @@ class Run(NamedTuple):
     t: Array  # (n,) [s]
     y: Array  # (n, 11) q, v
     energy: Array  # (n,) [J]
-    impacts: dict  # columns of `simulation.record.events`
+    impacts: dict  # `simulation.record.impact_columns`
     force: Array  # (4, 3) of the contacts in the last step [N, world]
 
 
@@ -166,8 +166,8 @@ def simulate(
     if not record.ok:
         raise ArithmeticError(record.message)
     y = np.hstack([record.q, record.v])
-    contact = record.options.contact
-    return Run(record.t, y, record.quantities[:, 0], events(contact), contact.force.copy())
+    force = record.options.contact.force.copy()
+    return Run(record.t, y, record.quantities[:, 0], impact_columns(record.impacts), force)
 
 
 def against(

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rbdyn_ros.files import replacing
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import candidate
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array
@@ -61,25 +61,21 @@ def _write_npz(columns: dict[str, Any], file: BinaryIO) -> None:
 WRITERS = {".csv": _write_csv, ".npz": _write_npz}
 
 
-def events(memory: ContactState) -> dict[str, Array]:
-    """The columns of the impacts that `memory` holds, each (n,).
+def impact_columns(rows: Array) -> dict[str, Array]:
+    """The columns of impacts, each (n,), from their rows in the memory of the contacts (n, 8).
 
-    t [s], the contact's name, its impulse P [N s] along normal and tangents, its normal velocity
+    t [s], the contact's number, its impulse P [N s] along normal and tangents, its normal velocity
     before and after [m/s], and whether it stuck or slid.
     """
-    rows = memory.events[: min(int(memory.recorded[0]), len(memory.events))]
     table: dict[str, Array] = dict(zip(IMPACT_COLUMNS, rows.T))
     table["contact"] = rows[:, 1].astype(int)
     table["status"] = rows[:, 7].astype(int)
     return table
 
 
-def write_events(memory: ContactState, path: str | Path) -> int:
-    """Write the impacts to a .csv file, names for numbers; returns how many did not fit into the
-    memory.
-    """
-    table = events(memory)
+def write_impacts(run: Rollout, path: str | Path) -> None:
+    """Write the impacts of a run to a .csv file, names for numbers."""
+    table, memory = impact_columns(run.impacts), run.options.contact
     table["contact"] = np.array([candidate(memory, i) for i in table["contact"]], object)
     table["status"] = np.array([_STATUS[i] for i in table["status"]], object)
     write_table(table, path)
-    return max(0, int(memory.recorded[0]) - len(memory.events))

@@ -12,7 +12,7 @@ import numpy as np
 from rbdyn_ros.faults.actuator import DriveState
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import trouble
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, take_impacts, trouble
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.tick import TickConfig, Ticker, TickState, write_balance
 from rbdyn_ros.types import Array, Input, State, System
@@ -83,6 +83,8 @@ class Rollout(NamedTuple):
     iterations: Array = np.empty(0, int)  # (n + 1,) Newton iterations since the row before
     residual: Array = np.empty(0)  # (n + 1,) largest relative residual since the row before
     options: Any = ()  # the integrator's, with what contacts left there
+    impacts: Array = np.empty((0, 8))  # the rows of `contact_state` for the impacts
+    lost_impacts: int = 0  # that a row had beyond what the memory has room for
     seen: Array = np.empty((0, 11))  # (n, 11) q and v as the law saw them
     compute: Array = np.empty(0)  # (n,) [s] of processor time that the law took
 
@@ -140,6 +142,9 @@ class Simulation:
         self._quantities, self._reaction = np.zeros((n, 5)), np.zeros((n, 3))
         self._solved, self._newest = np.zeros((n, 2)), (now.balance[1:6], now.solved[1:])
         self._quantities[0] = self._newest[0]
+        self._contact: ContactState | None = getattr(self.options, "contact", None)
+        self._impacts: list[Array] = []
+        self._lost_impacts = 0
 
     @property
     def time(self) -> float:
@@ -169,12 +174,23 @@ class Simulation:
             return
         self.rows += 1
         row = self.rows
+        contact = self._contact
+        if contact is not None and 2 * contact.recorded[0] > len(contact.events):
+            self._keep_impacts(contact)
         self._quantities[row], self._solved[row] = self._newest
         self._reaction[row] = state.reaction
+
+    def _keep_impacts(self, contact: ContactState) -> None:
+        """Make room for other impacts."""
+        rows, lost = take_impacts(contact)
+        self._impacts.append(rows)
+        self._lost_impacts += lost
 
     def record(self) -> Rollout:
         """Return the rows so far."""
         n = self.rows + 1
+        if self._contact is not None:
+            self._keep_impacts(self._contact)
         rows = self._rows[:n]
         return Rollout(
             t=self.start + times(self.planned.every, n),
@@ -188,6 +204,8 @@ class Simulation:
             iterations=self._solved[:n, 0].astype(int),
             residual=self._solved[:n, 1],
             options=self.options,
+            impacts=np.concatenate((np.empty((0, 8)), *self._impacts)),
+            lost_impacts=self._lost_impacts,
         )
 
 

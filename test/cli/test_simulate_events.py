@@ -85,6 +85,25 @@ def test_a_run_under_a_law_has_its_impacts_too(simulate):
         np.testing.assert_allclose(found[column], alone[column], rtol=1e-9)
 
 
+def test_every_impact_of_a_long_run_is_written(simulate):
+    """More than the memory of the contacts holds at once, each as in the first half alone."""
+    scene = (
+        *(
+            "contact.stops.x_min=-0.01",
+            "contact.stops.x_max=0.01",
+            "contact.stops.restitution=1.0",
+        ),
+        *("cart.damping=0.0", "initial.cart_velocity=[1.0,0.0]"),
+    )
+    assert simulate(*scene, duration="12")[0] == 0
+    half = rows()
+    code, err = simulate(*scene, duration="24")
+    whole = rows()
+    assert code == 0 and f"{len(whole)} impacts\n" in err and len(whole) > 1000 > len(half) > 300
+    assert (np.diff(whole["t"]) >= 0.0).all() and whole["t"][-1] > 23.5
+    assert (whole[: len(half)] == half).all()
+
+
 def test_rail_ends_and_obstacles_have_their_names(simulate):
     """A cart that is pushed through a corner of its rails; its rod, hanging, swings against a
     sphere with friction.

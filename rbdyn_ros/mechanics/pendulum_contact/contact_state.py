@@ -8,7 +8,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.integrators.maximal_rod import StepInputs
 from rbdyn_ros.mechanics.pendulum import world
-from rbdyn_ros.types import System
+from rbdyn_ros.types import Array, System
 
 # what went wrong in a step that failed
 NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)
@@ -113,6 +113,16 @@ def forget(state: ContactState, now: float = 0.0) -> None:
         if name != "name":
             state[name][...] = 0
     state.since[0] = now
+
+
+def take_impacts(state: ContactState) -> tuple[Array, int]:
+    """The impacts since the last call, rows of `events` (n, 8), and how many had no room there;
+    room is made for others.
+    """
+    count = int(state.recorded[0])
+    rows = state.events[:count].copy()
+    state.recorded[0] = 0
+    return rows, count - len(rows)
 
 
 def candidate(state: ContactState, i: int) -> str:
