@@ -62,7 +62,7 @@ def zyx_to_quaternion(zyx) -> np.ndarray:
     """qz o qy o qx, canonical."""
     z, y, x = np.moveaxis(arguments.rotation_vector(zyx, "zyx"), -1, 0)
     return quaternion.canonical(
-        quaternion.product(quaternion.product(_about(2, z), _about(1, y)), _about(0, x))
+        quaternion.product(quaternion.product(about(2, z), about(1, y)), about(0, x))
     )
 
 
@@ -97,7 +97,8 @@ def xyz_from_quaternion(q) -> np.ndarray:
     return np.stack([_half_open(x), y, _half_open(z)], axis=-1)
 
 
-def _about(axis: int, angle: np.ndarray) -> np.ndarray:
+def about(axis: int, angle: np.ndarray) -> np.ndarray:
+    """The rotation by an angle (...) [rad] about the axis x, y or z: 0, 1, 2."""
     q = np.zeros((*angle.shape, 4))
     q[..., 0], q[..., axis + 1] = np.cos(0.5 * angle), np.sin(0.5 * angle)
     return q

@@ -37,12 +37,11 @@ def check_coordinates(q, joints: int | None = None) -> np.ndarray:
     """q as a float array; ValueError if it is not finite, not of 7 + n numbers, or its quaternion
     not of norm 1.
     """
-    q = arguments.array(q, "q")
-    if joints is None and (q.ndim == 0 or q.shape[-1] < 7):
+    q = arguments.array(q, "q", *(() if joints is None else (7 + joints,)))
+    if q.ndim == 0 or q.shape[-1] < 7:
         raise ValueError(
             f"q has shape {q.shape}; it must be (..., 7 + n): position, quaternion wxyz, n joints"
         )
-    q = q if joints is None else arguments.array(q, "q", 7 + joints)
     return np.concatenate(
         [q[..., :3], arguments.unit_quaternion(q[..., 3:7], "q[3:7]"), q[..., 7:]], axis=-1
     )

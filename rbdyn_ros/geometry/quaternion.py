@@ -14,7 +14,7 @@ from rbdyn_ros.geometry import arguments, coefficients
 def left_matrix(q) -> np.ndarray:
     """Q(q): the product from the left, q o p = Q(q) p. Any quaternion (..., 4) -> (..., 4, 4)."""
     w, x, y, z = np.moveaxis(arguments.array(q, "q", 4), -1, 0)
-    return _matrix([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+    return stack_rows([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
 
 
 def right_matrix(p) -> np.ndarray:
@@ -22,7 +22,7 @@ def right_matrix(p) -> np.ndarray:
     4, 4).
     """
     w, x, y, z = np.moveaxis(arguments.array(p, "p", 4), -1, 0)
-    return _matrix([[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
+    return stack_rows([[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
 
 
 def H(q) -> np.ndarray:
@@ -112,7 +112,7 @@ def from_matrix(R) -> np.ndarray:
         R[..., 1, 2] + R[..., 2, 1],
     )
     x, y, z = np.moveaxis(np.diagonal(R, axis1=-2, axis2=-1), -1, 0)
-    K = _matrix(
+    K = stack_rows(
         [
             [1.0 + x + y + z, a, b, c],
             [a, 1.0 + x - y - z, xy, xz],
@@ -129,5 +129,6 @@ def rotate(q, x) -> np.ndarray:
     return (to_matrix(q) @ arguments.array(x, "x", 3)[..., None])[..., 0]
 
 
-def _matrix(rows: list) -> np.ndarray:
+def stack_rows(rows: list[list[np.ndarray]]) -> np.ndarray:
+    """Matrices (..., m, n) of the m rows of their n entries (...)."""
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -8,6 +8,8 @@ world, is expressed. Names and shapes of the parameterizations are those of conv
 Kindr kinematics sheet; doc/geometry.md, section 4.
 """
 
+from functools import partial
+
 import numpy as np
 
 from rbdyn_ros.geometry import arguments, conversion, quaternion, so3
@@ -85,56 +87,20 @@ def _angle_axis_inverse(value) -> np.ndarray:
     return np.concatenate([np.swapaxes(n, -1, -2), -0.5 * (S @ S / np.tan(half) + S)], axis=-2)
 
 
-def _euler_zyx(value) -> np.ndarray:
+def _euler(name: str, value) -> np.ndarray:
     """Columns: the axes of the three rotations in the world frame."""
-    z, y, _ = np.moveaxis(arguments.rotation_vector(value, "euler_zyx"), -1, 0)
-    o = np.zeros_like(z)
-    return _matrix(
-        [
-            [o, -np.sin(z), np.cos(y) * np.cos(z)],
-            [o, np.cos(z), np.cos(y) * np.sin(z)],
-            [o + 1.0, o, -np.sin(y)],
-        ]
-    )
+    angles = np.moveaxis(arguments.rotation_vector(value, name), -1, 0)
+    turned, columns = np.eye(4)[0], []
+    for axis, angle in zip(_AXES[name], angles):
+        columns.append(quaternion.rotate(turned, np.eye(3)[axis]))
+        turned = quaternion.product(turned, conversion.about(axis, angle))
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
-def _euler_zyx_inverse(value) -> np.ndarray:
-    z, y, _ = np.moveaxis(arguments.rotation_vector(value, "euler_zyx"), -1, 0)
-    _require_regular(np.cos(y), "euler_zyx", "y = +-pi/2")
-    o = np.zeros_like(z)
-    return _matrix(
-        [
-            [np.cos(z) * np.tan(y), np.sin(z) * np.tan(y), o + 1.0],
-            [-np.sin(z), np.cos(z), o],
-            [np.cos(z) / np.cos(y), np.sin(z) / np.cos(y), o],
-        ]
-    )
-
-
-def _euler_xyz(value) -> np.ndarray:
-    """Columns: the axes of the three rotations in the world frame."""
-    x, y, _ = np.moveaxis(arguments.rotation_vector(value, "euler_xyz"), -1, 0)
-    o = np.zeros_like(x)
-    return _matrix(
-        [
-            [o + 1.0, o, np.sin(y)],
-            [o, np.cos(x), -np.sin(x) * np.cos(y)],
-            [o, np.sin(x), np.cos(x) * np.cos(y)],
-        ]
-    )
-
-
-def _euler_xyz_inverse(value) -> np.ndarray:
-    x, y, _ = np.moveaxis(arguments.rotation_vector(value, "euler_xyz"), -1, 0)
-    _require_regular(np.cos(y), "euler_xyz", "y = +-pi/2")
-    o = np.zeros_like(x)
-    return _matrix(
-        [
-            [o + 1.0, np.sin(x) * np.tan(y), -np.cos(x) * np.tan(y)],
-            [o, np.cos(x), np.sin(x)],
-            [o, -np.sin(x) / np.cos(y), np.cos(x) / np.cos(y)],
-        ]
-    )
+def _euler_inverse(name: str, value) -> np.ndarray:
+    E = _euler(name, value)
+    _require_regular(np.linalg.det(E), name, "y = +-pi/2")  # |det E| = |cos y|
+    return np.linalg.inv(E)
 
 
 def _require_regular(distance: np.ndarray, name: str, where: str) -> None:
@@ -142,22 +108,18 @@ def _require_regular(distance: np.ndarray, name: str, where: str) -> None:
         raise ValueError(f"{name} has no rate at its singular {where}; use the quaternion there")
 
 
-def _matrix(rows: list) -> np.ndarray:
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
+_AXES = {"euler_zyx": (2, 1, 0), "euler_xyz": (0, 1, 2)}  # of the three rotations
 
 _MAPPINGS = {
     "quaternion": _quaternion,
     "rotation_vector": so3.dexp_right,
     "angle_axis": _angle_axis,
-    "euler_zyx": _euler_zyx,
-    "euler_xyz": _euler_xyz,
+    **{name: partial(_euler, name) for name in _AXES},
 }
 
 _INVERSES = {
     "quaternion": _quaternion_inverse,
     "rotation_vector": so3.dlog_right,
     "angle_axis": _angle_axis_inverse,
-    "euler_zyx": _euler_zyx_inverse,
-    "euler_xyz": _euler_xyz_inverse,
+    **{name: partial(_euler_inverse, name) for name in _AXES},
 }

@@ -62,18 +62,13 @@ def Ad(T) -> np.ndarray:
     V)^.
     """
     R, p = rotation(T), position(T)
-    return np.concatenate(
-        [np.concatenate([R, np.zeros_like(R)], -1), np.concatenate([so3.hat(p) @ R, R], -1)], -2
-    )
+    return _dual(R, so3.hat(p) @ R)
 
 
 def ad(V) -> np.ndarray:
     """ad_V = [[w^, 0], [v^, w^]] (..., 6, 6): the Lie bracket, ad_V W = (V^ W^ - W^ V^) vee."""
     V = arguments.array(V, "V", 6)
-    S, Z = so3.hat(V[..., :3]), so3.hat(V[..., 3:])
-    return np.concatenate(
-        [np.concatenate([S, np.zeros_like(S)], -1), np.concatenate([Z, S], -1)], -2
-    )
+    return _dual(so3.hat(V[..., :3]), so3.hat(V[..., 3:]))
 
 
 def coAd(T) -> np.ndarray:
@@ -164,6 +159,5 @@ def _along(w, v, a, b, da, db) -> np.ndarray:
 
 
 def _dual(f: np.ndarray, df: np.ndarray) -> np.ndarray:
-    return np.concatenate(
-        [np.concatenate([f, np.zeros_like(f)], -1), np.concatenate([df, f], -1)], -2
-    )
+    """[[f, 0], [f', f]] (G.5)."""
+    return np.block([[f, np.zeros_like(f)], [df, f]])

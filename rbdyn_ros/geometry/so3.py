@@ -22,9 +22,7 @@ def hat(v) -> np.ndarray:
     """v^, the skew matrix with v^ b = v x b."""
     x, y, z = np.moveaxis(arguments.array(v, "v", 3), -1, 0)
     o = np.zeros_like(x)
-    return np.stack(
-        [np.stack(row, axis=-1) for row in ([o, -z, y], [z, o, -x], [-y, x, o])], axis=-2
-    )
+    return quaternion.stack_rows([[o, -z, y], [z, o, -x], [-y, x, o]])
 
 
 def vee(S) -> np.ndarray:
@@ -41,12 +39,7 @@ def exp(v) -> np.ndarray:
     coefficients.py).
     """
     v = arguments.rotation_vector(v, "v")
-    S = hat(v)
-    return (
-        np.eye(3)
-        + coefficients.of(coefficients.A, v) * S
-        + coefficients.of(coefficients.B, v) * (S @ S)
-    )
+    return _quadratic(v, coefficients.of(coefficients.A, v), coefficients.of(coefficients.B, v))
 
 
 def log(R) -> np.ndarray:
@@ -64,12 +57,7 @@ def dexp_right(v) -> np.ndarray:
     dv/dt.
     """
     v = arguments.rotation_vector(v, "v")
-    S = hat(v)
-    return (
-        np.eye(3)
-        + coefficients.of(coefficients.B, v) * S
-        + coefficients.of(coefficients.C, v) * (S @ S)
-    )
+    return _quadratic(v, coefficients.of(coefficients.B, v), coefficients.of(coefficients.C, v))
 
 
 def dexp_left(v) -> np.ndarray:
@@ -84,8 +72,7 @@ def dlog_right(v) -> np.ndarray:
     """
     v = arguments.rotation_vector(v, "v")
     _require_regular(v, "v")
-    S = hat(v)
-    return np.eye(3) - 0.5 * S + coefficients.of(coefficients.D, v) * (S @ S)
+    return _quadratic(v, -0.5, coefficients.of(coefficients.D, v))
 
 
 def dlog_left(v) -> np.ndarray:
@@ -99,6 +86,12 @@ left_jacobian = dexp_right
 right_jacobian = dexp_left
 left_jacobian_inverse = dlog_right
 right_jacobian_inverse = dlog_left
+
+
+def _quadratic(v: np.ndarray, a, b) -> np.ndarray:
+    """1 + a v^ + b v^ v^."""
+    S = hat(v)
+    return np.eye(3) + a * S + b * (S @ S)
 
 
 def _require_regular(v: np.ndarray, name: str) -> None:

@@ -9,7 +9,25 @@ diagonal.
 import math
 
 from rbdyn_ros.geometry import coefficients, unit_quaternion, vec
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined, kernel
+
+
+@inlined
+def add(V, W):
+    """V + W, of twists or of wrenches."""
+    return vec.add(V[0], W[0]), vec.add(V[1], W[1])
+
+
+@inlined
+def sub(V, W):
+    """V - W."""
+    return vec.sub(V[0], W[0]), vec.sub(V[1], W[1])
+
+
+@inlined
+def scale(s, V):
+    """s V."""
+    return vec.scale(s, V[0]), vec.scale(s, V[1])
 
 
 @kernel
@@ -62,17 +80,6 @@ def inverse_gamma(w, a):
 
 
 @kernel
-def dexp(V, W):
-    """dexp_V W = (Gamma a, Gamma b + Gamma' a) for W = (a, b)."""
-    (w, v), (a, b) = V, W
-    s = vec.dot(w, w)
-    off = along(
-        w, v, a, coefficients.B(s), coefficients.C(s), coefficients.dB(s), coefficients.dC(s)
-    )
-    return gamma(w, a), vec.add(gamma(w, b), off)
-
-
-@kernel
 def dlog(V, W):
     """dlog_V W = dexp_V^-1 W."""
     (w, v), (a, b) = V, W
@@ -86,15 +93,8 @@ def dlog_transposed(V, F):
     """dlog_V^T F. With f(w^)^T = f(-w^), the dual of dlog_V is dlog_{-V} on the swapped pair (f,
     mu).
     """
-    f, mu = dlog(negate(V), (F[1], F[0]))
+    f, mu = dlog(scale(-1.0, V), (F[1], F[0]))
     return mu, f
-
-
-@kernel
-def Ad(T, V):
-    """Ad_T V = (R w, R v + r x R w): a body twist in the world frame."""
-    w = unit_quaternion.rotate(T[0], V[0])
-    return w, vec.add(unit_quaternion.rotate(T[0], V[1]), vec.cross(T[1], w))
 
 
 @kernel
@@ -102,12 +102,6 @@ def Ad_transposed(T, F):
     """Ad_T^T F = (R^T (mu - r x f), R^T f): a world wrench in the body frame."""
     mu = vec.sub(F[0], vec.cross(T[1], F[1]))
     return unit_quaternion.inverse_rotate(T[0], mu), unit_quaternion.inverse_rotate(T[0], F[1])
-
-
-@kernel
-def negate(V):
-    """-V."""
-    return vec.scale(-1.0, V[0]), vec.scale(-1.0, V[1])
 
 
 @kernel

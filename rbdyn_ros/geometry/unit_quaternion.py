@@ -20,6 +20,12 @@ def product(a, b):
 
 
 @inlined
+def axpy(s, p, q):
+    """s p + q."""
+    return (s * p[0] + q[0], s * p[1] + q[1], s * p[2] + q[2], s * p[3] + q[3])
+
+
+@inlined
 def normalize(q):
     """q / |q|."""
     s = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])

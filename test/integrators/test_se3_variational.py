@@ -79,11 +79,11 @@ def test_the_joint_holds_and_what_it_takes_is_missing_in_the_momenta(plant):
     assert error < 1e-13 and vec.size(w) > 1.0
     V = se3_variational.residual(system, h, R, w, c, p, P)[2][1]
     arm = (0.0, 0.0, system.center)
-    turn, moved = twist.exp(discrete_twist.scale(h, V))
+    turn, moved = twist.exp(twist.scale(h, V))
     joint = np.array(vec.sub(vec.add(moved, arm), unit_quaternion.rotate(turn, arm)))
     assert joint == pytest.approx(h * np.array(n), abs=1e-14)
     GV = discrete_twist.metric(system.inertia, system.rod_mass, V)
-    mu, linear = twist.dlog_transposed(discrete_twist.scale(h, V), GV)
+    mu, linear = twist.dlog_transposed(twist.scale(h, V), GV)
     assert linear == pytest.approx(f, abs=1e-14)
     d = 0.5 * h * system.joint_damping
     assert vec.axpy(d, w, vec.add(mu, vec.cross(arm, linear))) == pytest.approx(p, abs=1e-13)

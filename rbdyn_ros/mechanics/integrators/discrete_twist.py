@@ -13,7 +13,7 @@ h/2 at each end:
     mu_{k+1} = dlog_{-xi}^T G V + (h/2)(F - T*dP)(T_{k+1})                                    (8.3)
 """
 
-from rbdyn_ros.geometry import coefficients, vec
+from rbdyn_ros.geometry import coefficients, twist, vec
 from rbdyn_ros.kernel import inlined, kernel
 
 
@@ -21,18 +21,6 @@ from rbdyn_ros.kernel import inlined, kernel
 def metric(I, m, V):
     """G V = (I w, m v)."""
     return vec.times(I, V[0]), vec.scale(m, V[1])
-
-
-@inlined
-def sum(F, K):
-    """F + K, for twists and for wrenches."""
-    return vec.add(F[0], K[0]), vec.add(F[1], K[1])
-
-
-@inlined
-def scale(s, F):
-    """s F."""
-    return vec.scale(s, F[0]), vec.scale(s, F[1])
 
 
 @inlined
@@ -58,7 +46,7 @@ def blocks(I, m, h, V, D, D1):
     By f x (f x a) = f (f.a) - a |f|^2 and its like all are outer products and a part
     s 1 + w^.
     """
-    (f, g), (a, b) = scale(h, V), metric(I, m, V)
+    (f, g), (a, b) = twist.scale(h, V), metric(I, m, V)
     s, fg = vec.dot(f, f), vec.dot(f, g)
     D2 = coefficients.ddD(s)
     fa, fb, gb = vec.cross(f, a), vec.cross(f, b), vec.cross(g, b)

@@ -59,7 +59,7 @@ def move(state, h, rate):
     dx, dq, dw, du = rate
     return (
         (x[0] + h * dx[0], x[1] + h * dx[1]),
-        (q[0] + h * dq[0], q[1] + h * dq[1], q[2] + h * dq[2], q[3] + h * dq[3]),
+        unit_quaternion.axpy(h, dq, q),
         vec.axpy(h, dw, w),
         (u[0] + h * du[0], u[1] + h * du[1]),
     )

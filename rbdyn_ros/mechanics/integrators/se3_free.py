@@ -43,8 +43,8 @@ def solve(system, h, V, left, options, K, z):
     scale = vec.size(left[0]) + vec.size(left[1]) + 1e-300
     iterations = 0
     while True:
-        mu = twist.dlog_transposed(discrete_twist.scale(h, V), discrete_twist.metric(I, m, V))
-        r = (vec.sub(mu[0], left[0]), vec.sub(mu[1], left[1]))
+        mu = twist.dlog_transposed(twist.scale(h, V), discrete_twist.metric(I, m, V))
+        r = twist.sub(mu, left)
         error = (vec.size(r[0]) + vec.size(r[1])) / scale
         if not error > options.tolerance or iterations == options.max_iterations:
             return V, r, iterations, error
@@ -56,7 +56,7 @@ def solve(system, h, V, left, options, K, z):
             step = ((z[0], z[1], z[2]), (z[3], z[4], z[5]))
         else:
             step = ((r[0][0] / I[0], r[0][1] / I[1], r[0][2] / I[2]), vec.scale(1.0 / m, r[1]))
-        V = (vec.sub(V[0], step[0]), vec.sub(V[1], step[1]))
+        V = twist.sub(V, step)
         iterations += 1
 
 
@@ -75,24 +75,20 @@ def advance_free(system, options, disturbance, h, n, q, v):
     V_old, mu = V, discrete_twist.metric(I, m, V)
     done, iterations, worst = 0, 0, 0.0
     for _ in range(n):
-        left = discrete_twist.sum(
-            mu, discrete_twist.scale(0.5 * h, wrench(system, disturbance, Q))
-        )
-        guess = discrete_twist.sum(discrete_twist.scale(2.0, V), discrete_twist.scale(-1.0, V_old))
+        left = twist.add(mu, twist.scale(0.5 * h, wrench(system, disturbance, Q)))
+        guess = twist.sub(twist.scale(2.0, V), V_old)
         V_old = V
         V, rest, count, error = solve(system, h, guess, left, options, K, z)
         iterations += count
         worst = error if not error <= worst else worst
         if not error <= options.tolerance:
             break
-        step = twist.exp(discrete_twist.scale(h, V))
+        step = twist.exp(twist.scale(h, V))
         Q, r = twist.product((Q, r), step)
         Q = unit_quaternion.renormalize(Q)
-        mu = twist.dlog_transposed(discrete_twist.scale(-h, V), discrete_twist.metric(I, m, V))
-        mu = discrete_twist.sum(mu, discrete_twist.scale(0.5 * h, wrench(system, disturbance, Q)))
-        mu = discrete_twist.sum(
-            mu, discrete_twist.scale(-1.0, twist.Ad_transposed(step, rest))
-        )  # what the solver left
+        mu = twist.dlog_transposed(twist.scale(-h, V), discrete_twist.metric(I, m, V))
+        mu = twist.add(mu, twist.scale(0.5 * h, wrench(system, disturbance, Q)))
+        mu = twist.sub(mu, twist.Ad_transposed(step, rest))  # what the solver left
         done += 1
     q[0], q[1], q[2] = r
     q[3], q[4], q[5], q[6] = Q

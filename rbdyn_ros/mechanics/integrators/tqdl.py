@@ -20,6 +20,7 @@ from math import nan
 from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry.unit_quaternion import axpy
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -56,19 +57,12 @@ def torque(system, T, c_s):
 
 
 @inlined
-def along(q, h, k):
-    """Return q + h k of 4-vectors."""
-    return (q[0] + h * k[0], q[1] + h * k[1], q[2] + h * k[2], q[3] + h * k[3])
-
-
-@inlined
 def rates(system, T, start, q, w, tau_b):
     """Return (q', w') of a stage: with the angular velocity of the start and the torque tau_b
     frozen, or with those of the stage where tau_b is None.
     """
     if tau_b is None:
-        c = (0.0, 0.0, system.center)
-        return unit_quaternion.rate(q, w), relative(system, system.inertia, T, c, q, w)
+        return unit_quaternion.rate(q, w), relative(system, T, q, w)
     return unit_quaternion.rate(q, start), acceleration(system.inertia, w, tau_b)
 
 
@@ -78,26 +72,26 @@ def runge_kutta(system, T, q, w, tau_b, h):
     together where it is None.
     """
     k1, m1 = rates(system, T, w, q, w, tau_b)
-    k2, m2 = rates(system, T, w, along(q, 0.5 * h, k1), vec.axpy(0.5 * h, m1, w), tau_b)
-    k3, m3 = rates(system, T, w, along(q, 0.5 * h, k2), vec.axpy(0.5 * h, m2, w), tau_b)
-    k4, m4 = rates(system, T, w, along(q, h, k3), vec.axpy(h, m3, w), tau_b)
-    q = along(along(along(along(q, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4)
+    k2, m2 = rates(system, T, w, axpy(0.5 * h, k1, q), vec.axpy(0.5 * h, m1, w), tau_b)
+    k3, m3 = rates(system, T, w, axpy(0.5 * h, k2, q), vec.axpy(0.5 * h, m2, w), tau_b)
+    k4, m4 = rates(system, T, w, axpy(h, k3, q), vec.axpy(h, m3, w), tau_b)
+    q = axpy(h / 6.0, k4, axpy(h / 3.0, k3, axpy(h / 3.0, k2, axpy(h / 6.0, k1, q))))
     m = vec.add(vec.add(m1, m4), vec.scale(2.0, vec.add(m2, m3)))
     return unit_quaternion.normalize(q), vec.axpy(h / 6.0, m, w)
 
 
 @inlined
-def relative(system, I, T, c, q, w):
+def relative(system, T, q, w):
     """w' at the attitude q."""
-    tau_s = torque(system, T, unit_quaternion.rotate(q, c))
-    return acceleration(I, w, unit_quaternion.inverse_rotate(q, tau_s))
+    tau_s = torque(system, T, unit_quaternion.rotate(q, (0.0, 0.0, system.center)))
+    return acceleration(system.inertia, w, unit_quaternion.inverse_rotate(q, tau_s))
 
 
 @inlined
 def accelerations(system, load, f, q, w, u):
     """(w', x'') of this model, whose joint slides below a centre of mass that stays."""
     c, R = (0.0, 0.0, system.center), unit_quaternion.matrix(q)
-    dw = relative(system, system.inertia, load.T, c, q, w)
+    dw = relative(system, load.T, q, w)
     turning = vec.matvec(R, vec.add(vec.cross(dw, c), vec.cross(w, vec.cross(w, c))))
     return dw, (-turning[0], -turning[1])
 
