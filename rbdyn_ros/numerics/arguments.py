@@ -3,6 +3,7 @@ or one sentence.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +22,15 @@ def square(value, name: str, block: int = 1) -> Array:
 def matrix(value, name: str, rows: int | None = None, columns: int | None = None) -> Array:
     """A finite (rows, columns) array; square where one of them is left out; a number is (1, 1)."""
     A = np.atleast_2d(_numbers(value, name))
-    rows = A.shape[0] if rows is None else rows
-    columns = rows if columns is None else columns
-    if A.shape != (rows, columns):
-        raise ValueError(f"{name} has shape {A.shape}; it must be ({rows}, {columns})")
+    height: int = A.shape[0] if rows is None else rows
+    require_shape(name, A, (height, height if columns is None else columns))
     return A
+
+
+def rectangle(value, name: str, columns: int | None = None) -> Array:
+    """A finite array of any number of rows, and of `columns`, or as many as there are."""
+    shape = np.atleast_2d(_numbers(value, name)).shape
+    return matrix(value, name, shape[0], shape[-1] if columns is None else columns)
 
 
 def vector(value, name: str, size: int) -> Array:
@@ -33,9 +38,14 @@ def vector(value, name: str, size: int) -> Array:
     a = _numbers(value, name)
     if a.ndim == 0:
         a = np.full(size, float(a))
-    if a.shape != (size,):
-        raise ValueError(f"{name} has shape {a.shape}; it must be ({size},)")
+    require_shape(name, a, (size,))
     return a
+
+
+def require_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    """ValueError for an array of another shape."""
+    if np.shape(value) != shape:
+        raise ValueError(f"{name} has shape {np.shape(value)}; it must be {shape}")
 
 
 def coefficients(value, name: str, size: int) -> Array:

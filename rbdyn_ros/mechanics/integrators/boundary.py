@@ -12,6 +12,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import arguments
 from rbdyn_ros.kernel import inlined
+from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.types import Array, Input, State
 
 
@@ -21,8 +22,8 @@ def copies(state: State) -> tuple[Array, Array]:
     ValueError if their shapes are not (6,) and (5,).
     """
     q, v = np.array(state.q, float), np.array(state.v, float)
-    _require(q.shape == (6,), q, "state.q", "(6,)")
-    _require(v.shape == (5,), v, "state.v", "(5,)")
+    require_shape("state.q", q, (6,))
+    require_shape("state.v", v, (5,))
     return q, v
 
 
@@ -42,15 +43,11 @@ def accept(input: Input) -> Input:
     ValueError if a shape is not that of `types.Input`.
     """
     force, sines, disturbance = (np.require(array, float, ("C", "W", "A")) for array in input)
-    _require(force.shape == (2,), force, "input.force", "(2,)")
-    _require(sines.ndim == 2 and sines.shape[1] == 4, sines, "input.sines", "(n, 4)")
-    _require(disturbance.shape == (9,), disturbance, "input.disturbance", "(9,)")
+    require_shape("input.force", force, (2,))
+    if sines.ndim != 2 or sines.shape[1] != 4:
+        raise ValueError(f"input.sines has shape {sines.shape}; it must be (n, 4)")
+    require_shape("input.disturbance", disturbance, (9,))
     return Input(force, sines, disturbance)
-
-
-def _require(good: bool, array: Array, name: str, shape: str) -> None:
-    if not good:
-        raise ValueError(f"{name} has shape {array.shape}; it must be {shape}")
 
 
 @inlined

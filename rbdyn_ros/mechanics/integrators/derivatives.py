@@ -34,6 +34,7 @@ from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_derivatives
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
+from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.numerics.dual import store, value, variable
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import Array, Contacts, Input, State, System
@@ -69,26 +70,27 @@ class Derivatives(NamedTuple):
 @inlined
 def along_eight(system, load, s):
     """The system, the load and the state with the derivatives by w, u and theta."""
-    force = variable(8, load.force[0], 6), variable(8, load.force[1], 7)
-    Q = (s[2], s[3], s[4], s[5]), (variable(8, 0.0, 1), variable(8, 0.0, 2), variable(8, 0.0, 0))
-    w, f = (variable(8, s[8], 3), variable(8, s[9], 4), variable(8, s[10], 5)), system.cart_free
-    x = (variable(8, s[0], 8), variable(8, s[1], 8))
-    u = (f * variable(8, s[6], 8), f * variable(8, s[7], 8))
-    return system, rod_on_cart.Load(force, load.F, load.T, load.r), (x, Q, w, u)
+    return along_state(8, 8, 8, system, load, s)
 
 
 @inlined
 def along_ten(system, load, s):
     """The system, the load and the state with the derivatives by w, u, theta and x'."""
-    force = variable(16, load.force[0], 6), variable(16, load.force[1], 7)
-    Q = (
-        (s[2], s[3], s[4], s[5]),
-        (variable(16, 0.0, 1), variable(16, 0.0, 2), variable(16, 0.0, 0)),
-    )
-    w, f = (variable(16, s[8], 3), variable(16, s[9], 4), variable(16, s[10], 5)), system.cart_free
-    x = (variable(16, s[0], 16), variable(16, s[1], 16))
-    u = (f * variable(16, s[6], 8), f * variable(16, s[7], 9))
-    return system, rod_on_cart.Load(force, load.F, load.T, load.r), (x, Q, w, u)
+    return along_state(16, 8, 9, system, load, s)
+
+
+@inlined
+def along_state(width, first, second, system, load, s):
+    """The same in `width` directions: x' is the `first` and the `second`, or none, the `width`th.
+    All three are literals.
+    """
+    force = variable(width, load.force[0], 6), variable(width, load.force[1], 7)
+    theta = variable(width, 0.0, 1), variable(width, 0.0, 2), variable(width, 0.0, 0)
+    w = variable(width, s[8], 3), variable(width, s[9], 4), variable(width, s[10], 5)
+    x = variable(width, s[0], width), variable(width, s[1], width)
+    u, f = (variable(width, s[6], first), variable(width, s[7], second)), system.cart_free
+    state = x, ((s[2], s[3], s[4], s[5]), theta), w, (f * u[0], f * u[1])
+    return system, rod_on_cart.Load(force, load.F, load.T, load.r), state
 
 
 @inlined
@@ -384,11 +386,7 @@ def adjoint(derivatives: Derivatives, gradients: Array) -> tuple[Array, Array, A
     ValueError if they have another shape.
     """
     A, B, C, _ = derivatives
-    if np.shape(gradients) != (len(A) + 1, SIZE):
-        raise ValueError(
-            f"gradients has shape {np.shape(gradients)}; it must be {(len(A) + 1, SIZE)}, a row "
-            "for each state"
-        )
+    require_shape("gradients", gradients, (len(A) + 1, SIZE))  # a row for each state
     costate, by_force = np.array(gradients[-1], float), np.empty(B.shape[::2])
     by_parameters = np.zeros(C.shape[2])
     for i in range(len(A) - 1, -1, -1):

@@ -72,7 +72,8 @@ def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
     def check(system: System, state: State, input: Input) -> None:
         if exist(system.contacts):
             _check_contacts(name, composition, method, system, state)
-        getattr(method, "check", _applies_everywhere)(system, state, input)
+        if hasattr(method, "check"):  # most apply everywhere
+            method.check(system, state, input)
 
     return Integrator(
         name=name,
@@ -82,7 +83,7 @@ def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
         advance=method.advance,
         options=options,
         check=check,
-        explain=getattr(method, "explain", _nothing_to_add),
+        explain=getattr(method, "explain", lambda q, v: ""),
         accelerations=getattr(method, "accelerations", rk4.accelerations),
     )
 
@@ -112,12 +113,3 @@ def _check_contacts(name: str, composition: str, method, system: System, state: 
                 f"{parameter(contact)} overlaps the pendulum by {-gap:.3g} m at the start; "
                 f"move {'contact' if parameter(contact) != contact else contact}.* or initial.*"
             )
-
-
-def _applies_everywhere(system: System, state: State, input: Input) -> None:
-    """Most methods do."""
-
-
-def _nothing_to_add(q, v) -> str:
-    """Most failures explain themselves."""
-    return ""

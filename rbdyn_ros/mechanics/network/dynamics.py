@@ -13,6 +13,7 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian
 from rbdyn_ros.mechanics.network import laws, second_order
 from rbdyn_ros.mechanics.network.second_order import Network, join
+from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.types import Array
 
 _SHIFT = 1e-6  # [s] for the derivative of H along the motion
@@ -39,7 +40,8 @@ class OfNetwork:
     def speeds(self, t: float, q: Array, v: Array, some: list[int]) -> Array:
         """u of the interactions `some`, one after the other."""
         parts = self._q(q), self._v(v)
-        return np.concatenate([np.empty(0), *(self._speed(t, *parts, k) for k in some)])
+        speeds = (second_order.speed(self.net, self.net.interactions[k], t, *parts) for k in some)
+        return np.concatenate([np.empty(0), *speeds])
 
     def rates(self, q: Array, v: Array) -> Array:
         """dq/dt."""
@@ -87,22 +89,17 @@ class OfNetwork:
     def _v(self, v: Array) -> tuple:
         return tuple(np.split(v, self.cuts[1]))
 
-    def _speed(self, t: float, q: tuple, v: tuple, k: int) -> Array:
-        one = self.net.interactions[k]
-        rows, drift = second_order.rows(self.net, one, t, q), one.relation.drift(t, join(q, one))
-        return second_order.velocity(rows, drift, v)
-
     def _bias(self, t: float, q: tuple, v: tuple, k: int) -> Array:
         """b of interaction k (N.24)."""
         one = self.net.interactions[k]
         if one.relation.bias:
             return one.relation.bias(t, join(q, one), join(v, one))
-        ahead, behind = (
-            tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v))
-            for d in (_SHIFT, -_SHIFT)
-        )
-        change = self._speed(t + _SHIFT, ahead, v, k) - self._speed(t - _SHIFT, behind, v, k)
-        return change / (2.0 * _SHIFT)
+
+        def speed(d: float) -> Array:
+            moved = tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v))
+            return second_order.speed(self.net, one, t + d, moved, v)
+
+        return (speed(_SHIFT) - speed(-_SHIFT)) / (2.0 * _SHIFT)
 
 
 class OfModel:
@@ -143,10 +140,7 @@ class OfModel:
         load = self.still
         if self.wrench:
             load = np.array(self.wrench(t, q.reshape(-1, 7), v.reshape(-1, 6)), dtype=float)
-            if load.shape != self.still.shape:
-                raise ValueError(
-                    f"the wrench has shape {load.shape}; it must be {self.still.shape}"
-                )
+            require_shape("the wrench", load, self.still.shape)
         found, rows = self._at(q, v, some, load), self._rows(some)
         if not np.isfinite(found.free).all():
             raise IntegrationStopped(f"a force or a mass is not finite near t = {t:g} s")

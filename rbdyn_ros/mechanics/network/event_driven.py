@@ -31,7 +31,7 @@ from rbdyn_ros.mechanics.network.laws import Equality
 from rbdyn_ros.mechanics.network.phases import System
 from rbdyn_ros.mechanics.network.second_order import Network
 from rbdyn_ros.mechanics.solvers.solution import explain
-from rbdyn_ros.numerics.arguments import count, number
+from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
 
 # [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown
@@ -69,7 +69,7 @@ def options(*given: Any, **named: Any) -> Options:
     return Options(
         number(made.tolerance, "tolerance", 0.0, 1e-2, open_low=True),
         number(made.max_step, "max_step", 0.0, open_low=True, infinite=True),
-        number(made.rest_time, "rest_time", 0.0, open_low=True),
+        positive(made.rest_time, "rest_time"),
         count(made.max_events, "max_events", 1),
     )
 

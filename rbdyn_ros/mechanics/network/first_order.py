@@ -24,7 +24,7 @@ import numpy as np
 from rbdyn_ros.mechanics.network import laws
 from rbdyn_ros.mechanics.network.laws import Law
 from rbdyn_ros.mechanics.network.second_order import differentiate
-from rbdyn_ros.numerics.arguments import matrix
+from rbdyn_ros.numerics.arguments import matrix, rectangle
 from rbdyn_ros.types import Array
 
 Row = Callable[[float, Array, Array], Array]  # of (t, x, lambda)
@@ -134,15 +134,11 @@ def linear_relation(
     """y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all states of the coupled
     systems; D zero where left out.
     """
-    C = matrix(C, "C", *np.atleast_2d(np.asarray(C, float)).shape)
+    C = rectangle(C, "C")
     m, n = C.shape
-    B, D, K = (
-        matrix(B, "B", n, m),
-        np.zeros((m, m)) if D is None else matrix(D, "D", m),
-        np.zeros((n, n)),
-    )
+    B, D = matrix(B, "B", n, m), np.zeros((m, m)) if D is None else matrix(D, "D", m)
     e = e or (lambda t: np.zeros(m))
-    gradients = Gradients(*(lambda t, x, s, G=G: G for G in (C, D, K, B)))
+    gradients = Gradients(*(lambda t, x, s, G=G: G for G in (C, D, np.zeros((n, n)), B)))
     h, g = lambda t, x, s: C @ x + D @ s + e(t), lambda t, x, s: B @ s
     return relation(m, h, g, gradients, law, systems)
 
@@ -157,10 +153,8 @@ def linear(
     """
     alone = linear_dynamics(A, b, M)
     n = len(alone.M)
-    C = np.atleast_2d(np.asarray(C, float))
-    return assemble(
-        alone, linear_relation(matrix(B, "B", n, len(C)), matrix(C, "C", len(C), n), D, e, law)
-    )
+    C = rectangle(C, "C", n)
+    return assemble(alone, linear_relation(matrix(B, "B", n, len(C)), C, D, e, law))
 
 
 def assemble(systems, relations) -> FirstOrder:
@@ -170,9 +164,8 @@ def assemble(systems, relations) -> FirstOrder:
     systems = (systems,) if isinstance(systems, Dynamics) else tuple(systems)
     relations = (relations,) if isinstance(relations, Relation) else tuple(relations)
     for k, one in enumerate(relations):
-        if len(set(one.systems)) != len(one.systems) or not set(one.systems) <= set(
-            range(len(systems))
-        ):
+        known = set(one.systems) & set(range(len(systems)))
+        if len(known) != len(one.systems):
             raise ValueError(
                 f"relation {k} couples systems {one.systems}; take different ones of 0 to "
                 f"{len(systems) - 1}"
@@ -231,10 +224,7 @@ def relative_degrees(A, B, C, D) -> list[int | None]:
     never does   (N.10).
     """
     A, B, C, D = (np.atleast_2d(np.asarray(X, float)) for X in (A, B, C, D))
-    found = []
-    for j in range(len(C)):
-        found.append(_least(A, B[:, j : j + 1], C[j], D[j, j : j + 1]))
-    return found
+    return [_least(A, B[:, j : j + 1], C[j], D[j, j : j + 1]) for j in range(len(C))]
 
 
 def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list[int | None]:
@@ -250,10 +240,8 @@ def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list[int
     found: list[int | None] = [None] * len(multiplier)
     for shift in (0.0, _NEARBY):
         at = t, x + shift * (1.0 + np.abs(x)), multiplier + shift * (1.0 + np.abs(multiplier))
-        A, B = (
-            np.linalg.solve(system.M, system.A(*at[:2]) + system.K(*at)),
-            np.linalg.solve(system.M, system.B(*at)),
-        )
+        A = np.linalg.solve(system.M, system.A(*at[:2]) + system.K(*at))
+        B = np.linalg.solve(system.M, system.B(*at))
         C, D = system.C(*at), system.D(*at)
         for j in range(len(found)):
             degree = _least(A, B, C[j], D[j])

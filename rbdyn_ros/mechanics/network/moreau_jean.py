@@ -21,7 +21,7 @@ wherever forces do not depend on the velocity; for constant matrices the step is
 developer's notes, chapters 1, 8 and 9.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,12 +29,11 @@ from rbdyn_ros.mechanics.network import one_step, second_order
 from rbdyn_ros.mechanics.network.laws import Equality
 from rbdyn_ros.mechanics.network.second_order import Network, join
 from rbdyn_ros.mechanics.solvers.solution import Solution, explain
-from rbdyn_ros.numerics.arguments import count, number
+from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
 
-TOUCHING = (
-    1e-9  # [m] a gap below is zero, so that the solver's tolerance does not open a resting contact
-)
+# [m] a gap below is zero, so that the solver's tolerance does not open a resting contact
+TOUCHING = 1e-9
 
 
 class Options(NamedTuple):
@@ -63,20 +62,17 @@ class Step(NamedTuple):
     message: str
 
 
-def options(
-    theta: float = 0.5,
-    gamma: float = 0.5,
-    tolerance: float = 1e-12,
-    max_iterations: int = 20,
-    linearized: bool = False,
-) -> Options:
-    """ValueError for theta outside (0, 1], gamma outside [0, 1], a tolerance <= 0."""
+def options(*given: Any, **named: Any) -> Options:
+    """Return the Options with these fields; ValueError for theta outside (0, 1], gamma outside
+    [0, 1], a tolerance <= 0.
+    """
+    made = Options(*given, **named)
     return Options(
-        number(theta, "theta", 0.0, 1.0, open_low=True),
-        number(gamma, "gamma", 0.0, 1.0),
-        number(tolerance, "tolerance", 0.0, 1e-3, open_low=True),
-        count(max_iterations, "max_iterations", 1, 1000),
-        bool(linearized),
+        number(made.theta, "theta", 0.0, 1.0, open_low=True),
+        number(made.gamma, "gamma", 0.0, 1.0),
+        number(made.tolerance, "tolerance", 0.0, 1e-3, open_low=True),
+        count(made.max_iterations, "max_iterations", 1, 1000),
+        bool(made.linearized),
     )
 
 
@@ -94,10 +90,10 @@ def step(
     A contact that overlaps is one that a step before has missed; `second_order.check_start`
     refuses it where a run begins.
     """
-    number(h, "h", 0.0, open_low=True)
+    positive(h, "h")
     number(t, "t", -np.inf)
     second_order.check_state(net, q, v)
-    speeds = [velocity(net, one, t, q, v) for one in net.interactions]
+    speeds = [second_order.speed(net, one, t, q, v) for one in net.interactions]
     closed = [
         k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)
     ]
@@ -144,15 +140,6 @@ def closes(one, t: float, q: tuple[Array, ...], u: np.ndarray, h: float, options
     if isinstance(one.law, Equality):
         return True
     return bool(one.relation.value(t, join(q, one))[0] + options.gamma * h * u[0] <= TOUCHING)
-
-
-def velocity(
-    net: Network, one, t: float, q: tuple[Array, ...], v: tuple[Array, ...]
-) -> np.ndarray:
-    """u (m,) of an interaction (N.7)."""
-    return second_order.velocity(
-        second_order.rows(net, one, t, q), one.relation.drift(t, join(q, one)), v
-    )
 
 
 def _positions(problem: _Problem, end: tuple[Array, ...]) -> tuple[Array, ...]:

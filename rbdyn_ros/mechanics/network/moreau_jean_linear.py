@@ -20,7 +20,7 @@ from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
 from rbdyn_ros.mechanics.network.second_order import solve_mass
 from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke
 from rbdyn_ros.mechanics.solvers.solution import Options as SolverOptions
-from rbdyn_ros.numerics.arguments import matrix, number, vector
+from rbdyn_ros.numerics.arguments import matrix, number, positive, rectangle, vector
 from rbdyn_ros.types import Array
 
 
@@ -49,9 +49,8 @@ def prepare(M, C, K, H, b, restitution: float, h: float, options: Options = Opti
     theta, gamma = options.theta, options.gamma
     M = matrix(M, "M")
     n = len(M)
-    C, K, H = matrix(C, "C", n), matrix(K, "K", n), np.atleast_2d(np.asarray(H, float))
-    H = matrix(H, "H", len(H), n)
-    k = number(h, "h", 0.0, open_low=True) * number(theta, "theta", 0.0, 1.0, open_low=True)
+    C, K, H = matrix(C, "C", n), matrix(K, "K", n), rectangle(H, "H", n)
+    k = positive(h, "h") * number(theta, "theta", 0.0, 1.0, open_low=True)
     inverse = solve_mass(M + k * C + k * k * K, np.eye(n), "matrix M + h theta C + (h theta)^2 K")
     b = vector(b, "b", len(H))
     e, gamma = number(restitution, "restitution", 0.0, 1.0), number(gamma, "gamma", 0.0, 1.0)

@@ -18,7 +18,7 @@ import numpy as np
 
 from rbdyn_ros.mechanics.network import laws
 from rbdyn_ros.mechanics.network.laws import Equality, Law
-from rbdyn_ros.numerics.arguments import matrix
+from rbdyn_ros.numerics.arguments import matrix, rectangle, require_shape
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-9  # [m] what a contact may overlap, or a joint be open, where a run begins
@@ -111,9 +111,8 @@ class Relation(NamedTuple):
     value: Callable  # (t, q) -> (m,)
     gradient: Callable  # (t, q) -> dh/dq (m, n_q)
     drift: Callable  # t, q -> partial dh/dt (m,)
-    bias: Callable | None = (
-        None  # (t, q, v) -> dH/dt v + d(dh/dt)/dt (m,); left out: a difference quotient
-    )
+    # (t, q, v) -> dH/dt v + d(dh/dt)/dt (m,); left out: a difference quotient
+    bias: Callable | None = None
 
 
 class Interaction(NamedTuple):
@@ -143,8 +142,7 @@ def interaction(relation: Relation, law: Law, systems: tuple[int, ...] = (0,)) -
 
 def linear_relation(H, b=0.0) -> Relation:
     """y = H q + b: H (m, n_q), b (m,) or a number."""
-    H = np.atleast_2d(np.asarray(H, float))
-    H = matrix(H, "H", *H.shape)
+    H = rectangle(H, "H")
     b, still = np.broadcast_to(np.asarray(b, float), (len(H),)), np.zeros(len(H))
     return Relation(len(H), lambda t, q: H @ q + b, lambda t, q: H, lambda t, q: still)
 
@@ -206,20 +204,9 @@ def check_state(net: Network, q: tuple[Array, ...], v: tuple[Array, ...]) -> Non
                     "finite"
                 )
     for i, (system, x, w) in enumerate(zip(net.systems, q, v)):
-        if np.shape(w) != (system.degrees,):
-            raise ValueError(
-                f"v of system {i} has shape {np.shape(w)}; it must be ({system.degrees},)"
-            )
-        if np.shape(x) != system.tangent(x).shape[:1]:
-            raise ValueError(
-                f"q of system {i} has shape {np.shape(x)}; it must be "
-                f"{system.tangent(x).shape[:1]}"
-            )
-        if np.shape(system.mass(x)) != (system.degrees, system.degrees):
-            raise ValueError(
-                f"the mass of system {i} has shape {np.shape(system.mass(x))}; it must be "
-                f"{(system.degrees,) * 2}"
-            )
+        require_shape(f"v of system {i}", w, (system.degrees,))
+        require_shape(f"q of system {i}", x, system.tangent(x).shape[:1])
+        require_shape(f"the mass of system {i}", system.mass(x), (system.degrees,) * 2)
 
 
 def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -> None:
@@ -228,10 +215,7 @@ def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ..
     """
     check_state(net, q, v)
     for k, one in enumerate(net.interactions):
-        y, u = (
-            one.relation.value(t, join(q, one)),
-            velocity(rows(net, one, t, q), one.relation.drift(t, join(q, one)), v),
-        )
+        y, u = one.relation.value(t, join(q, one)), speed(net, one, t, q, v)
         if not isinstance(one.law, Equality):
             if not y[0] >= -OVERLAP:
                 raise ValueError(
@@ -254,10 +238,7 @@ def forces(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -
     """F (n_i,) of each system; ValueError for another shape."""
     found = [s.force(t, x, w) for s, x, w in zip(net.systems, q, v)]
     for i, (system, F) in enumerate(zip(net.systems, found)):
-        if np.shape(F) != (system.degrees,):
-            raise ValueError(
-                f"the force of system {i} has shape {np.shape(F)}; it must be ({system.degrees},)"
-            )
+        require_shape(f"the force of system {i}", F, (system.degrees,))
     return found
 
 
@@ -295,6 +276,14 @@ def rows(
 def velocity(blocks: dict[int, Array], drift: Array, v: Sequence[Array]) -> Array:
     """u = sum H^i v_i + drift (m,) (N.7)."""
     return sum((H @ v[i] for i, H in blocks.items()), drift)
+
+
+def speed(
+    net: Network, interaction: Interaction, t: float, q: tuple[Array, ...], v: Sequence[Array]
+) -> Array:
+    """u (m,) of the interaction (N.7)."""
+    drift = interaction.relation.drift(t, join(q, interaction))
+    return velocity(rows(net, interaction, t, q), drift, v)
 
 
 def delassus(

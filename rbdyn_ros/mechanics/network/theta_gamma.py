@@ -24,7 +24,7 @@ Source: the Siconos developer's notes, chapter 8, with the factors gamma and h r
 8.13, 8.30, 8.34, 8.43).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from rbdyn_ros.mechanics.network import one_step
 from rbdyn_ros.mechanics.network.first_order import FirstOrder, reach
 from rbdyn_ros.mechanics.network.second_order import Singular, solve_mass
 from rbdyn_ros.mechanics.solvers.solution import explain
-from rbdyn_ros.numerics.arguments import count, number, vector
+from rbdyn_ros.numerics.arguments import count, number, positive, vector
 from rbdyn_ros.types import Array
 
 
@@ -63,22 +63,17 @@ class Step(NamedTuple):
     degree: int  # the largest relative degree of a row
 
 
-def options(
-    theta: float = 0.5,
-    gamma: float = 1.0,
-    full: bool = False,
-    tolerance: float = 1e-12,
-    max_iterations: int = 20,
-) -> Options:
-    """ValueError for theta outside [0, 1], gamma outside (0, 1] (at 0 no multiplier acts), a
-    tolerance <= 0.
+def options(*given: Any, **named: Any) -> Options:
+    """Return the Options with these fields; ValueError for theta outside [0, 1], gamma outside
+    (0, 1] (at 0 no multiplier acts), a tolerance <= 0.
     """
+    made = Options(*given, **named)
     return Options(
-        number(theta, "theta", 0.0, 1.0),
-        number(gamma, "gamma", 0.0, 1.0, open_low=True),
-        bool(full),
-        number(tolerance, "tolerance", 0.0, 1e-3, open_low=True),
-        count(max_iterations, "max_iterations", 1, 1000),
+        number(made.theta, "theta", 0.0, 1.0),
+        number(made.gamma, "gamma", 0.0, 1.0, open_low=True),
+        bool(made.full),
+        number(made.tolerance, "tolerance", 0.0, 1e-3, open_low=True),
+        count(made.max_iterations, "max_iterations", 1, 1000),
     )
 
 
@@ -89,10 +84,8 @@ def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
     ValueError for x (n,), multiplier (m,) of other shapes or not finite, and for a row whose law
     no multiplier can keep.
     """
-    x, multiplier = (
-        vector(x, "x", len(system.M)),
-        vector(multiplier, "multiplier", sum(rows for rows, _ in system.laws)),
-    )
+    x = vector(x, "x", len(system.M))
+    multiplier = vector(multiplier, "multiplier", sum(rows for rows, _ in system.laws))
     y, r = system.h(t, x, multiplier), system.g(t, x, multiplier)
     degrees = reach(system, t, x, multiplier)
     for j, degree in enumerate(degrees):
@@ -122,7 +115,7 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
 
     ValueError for h <= 0, and for a relative degree of 2 unless theta = gamma = 1.
     """
-    number(h, "h", 0.0, open_low=True)
+    positive(h, "h")
     if last.degree == 2 and not options.theta == options.gamma == 1.0:
         raise ValueError(
             f"theta is {options.theta:g} and gamma {options.gamma:g}; a law of relative degree "
@@ -144,17 +137,11 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
         y, r, residual = _residual(stage, x, multiplier)
         if residual <= options.tolerance or not solution.ok or not np.isfinite(residual):
             break
-    ok = bool(solution.ok and residual <= options.tolerance)
-    reason = (
-        explain(solution)
-        if not solution.ok
-        else f"Newton stopped at {residual:.1e} after {iteration} iterations"
-    )
-    message = (
-        ""
-        if ok
-        else f"the step to t = {last.t + h:g} s: {reason}; try a smaller step than {h:g} s"
-    )
+    ok, message = bool(solution.ok and residual <= options.tolerance), ""
+    if not ok:
+        reason = f"Newton stopped at {residual:.1e} after {iteration} iterations"
+        reason = reason if solution.ok else explain(solution)
+        message = f"the step to t = {last.t + h:g} s: {reason}; try a smaller step than {h:g} s"
     return Step(last.t + h, x, multiplier, y, r, iteration, residual, ok, message, last.degree)
 
 
@@ -168,12 +155,8 @@ def _point(last: Step, x: Array, h: float, options: Options) -> tuple:
     """(t, x) at which h and g are taken, s and c of (N.22)."""
     if not options.full:
         return last.t + h, x, 1.0, h * options.gamma
-    return (
-        last.t + options.gamma * h,
-        options.gamma * x + (1.0 - options.gamma) * last.x,
-        options.gamma,
-        h,
-    )
+    gamma = options.gamma
+    return last.t + gamma * h, gamma * x + (1.0 - gamma) * last.x, gamma, h
 
 
 def _newton(stage: _Stage, x: Array, multiplier: Array) -> tuple:

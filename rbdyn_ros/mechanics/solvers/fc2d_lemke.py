@@ -12,7 +12,7 @@ linear in z = (r_N, x, l). Source: Klarbring, Comput. Methods Appl. Mech. Eng. 5
 import numpy as np
 
 from rbdyn_ros.mechanics.solvers import fc2d, lcp, lcp_lemke
-from rbdyn_ros.mechanics.solvers.solution import NOT_FINITE, SOLVED, Options, Solution
+from rbdyn_ros.mechanics.solvers.solution import Options, Solution, assess
 
 DEFAULTS = Options(tolerance=1e-10, max_iterations=10000)
 
@@ -24,11 +24,7 @@ def solve(problem: fc2d.Problem, guess, options: Options) -> Solution:
     r = np.empty(2 * n)
     r[0::2] = inner.z[:n]
     r[1::2] = problem.mu * inner.z[:n] - inner.z[n : 2 * n]
-    residual = fc2d.error(problem, r)
-    if residual <= options.tolerance:
-        return Solution(r, SOLVED, residual, inner.iterations, True)
-    status = inner.status if np.isfinite(residual) else NOT_FINITE
-    return Solution(r, status, residual, inner.iterations, False)
+    return assess(r, fc2d.error(problem, r), inner.iterations, options.tolerance, inner.status)
 
 
 def as_lcp(problem: fc2d.Problem) -> lcp.Problem:

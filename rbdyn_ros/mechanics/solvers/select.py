@@ -46,7 +46,7 @@ def select(name: str, tolerance: float | None = None, max_iterations: int | None
     arguments.number(epsilon, "the solver's tolerance", 0.0, 1e-3, open_low=True)
     most = arguments.count(most, "the solver's max_iterations", 1, 1e9)
     problem = import_module(f"rbdyn_ros.mechanics.solvers.{name.split('_')[0]}")
-    check = getattr(method, "check", _applies_everywhere)
+    check = getattr(method, "check", lambda problem: None)  # most apply everywhere
     return Solver(name, problem, method.solve, Options(epsilon, most), check)
 
 
@@ -66,7 +66,3 @@ def solve(solver: Solver, problem, guess=None) -> Solution:
     size = len(problem.q)
     guess = np.zeros(size) if guess is None else arguments.vector(guess, "guess", size)
     return solver.solve(problem, guess, solver.options)
-
-
-def _applies_everywhere(problem) -> None:
-    """Most methods do."""
