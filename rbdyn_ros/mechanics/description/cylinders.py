@@ -305,13 +305,18 @@ def swing(z, e, angle):
     return e, vec.cross(z, e)
 
 
+@inlined
+def cylinder_first(i, j, feature, A, B):
+    """(i, A, j, B), the cylinder and its body first."""
+    return (j, B, i, A) if feature & SWAPPED else (i, A, j, B)
+
+
 @part
 def is_skew(geoms, kind, i, j, feature, A, B):
     """As `features.is_skew`, also of a side and an edge or two sides."""
     if kind == features.EDGES:
         return features.is_skew(geoms, i, j, feature, A, B)
-    a, b = (j, i) if feature & SWAPPED else (i, j)
-    P, Q = (B, A) if feature & SWAPPED else (A, B)
+    a, P, b, Q = cylinder_first(i, j, feature, A, B)
     z, line = features.placed(geoms, a, P)[1][2], features.placed(geoms, b, Q)[1]
     c = vec.dot(z, features.axis(line, feature // 8))
     return 1.0 - c * c < SKEW
@@ -322,8 +327,7 @@ def apart(geoms, kind, i, j, feature, A, B, size):
     """A distance of the features from each other that changes no faster than they move."""
     if kind == features.EDGES:
         return features.apart(geoms, i, j, feature, A, B, size)
-    a, b = (j, i) if feature & SWAPPED else (i, j)
-    P, Q = (B, A) if feature & SWAPPED else (A, B)
+    a, P, b, Q = cylinder_first(i, j, feature, A, B)
     x, axes = features.placed(geoms, a, P)
     y, others = features.placed(geoms, b, Q)
     r, is_round, number = geoms[a, HALF], feature & ROUND != 0, feature // 4

@@ -20,13 +20,8 @@ from rbdyn_ros.numerics.arguments import count, number, positive
 
 # of its radius: how far inside of its rim four points of a cylinder's end carry it when it stands
 INSIDE = 1e-3
-COLLIDING = (
-    "sphere",
-    "capsule",
-    "box",
-    "cylinder",
-    "plane",
-)  # in the order of `columns.BALL_SHAPE` and so on
+# in the order of `columns.BALL_SHAPE` and so on
+COLLIDING = ("sphere", "capsule", "box", "cylinder", "plane")
 _ORIGIN, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -161,7 +156,6 @@ def _on_plane(a: Geom, b: Geom, mu: float, e: float) -> list:
     law = {"b": b.body, "n": b.orientation, "s": b.position, "mu": mu, "e": e}
     if a.kind != "cylinder":
         return [pairs.ball(a.body, a.radius, at, **law) for at in _corners(a, a.half).values()]
-    r, _, half = a.half
     size = float(np.dot(b.orientation, b.position))
     found = [_candidate(features.RIM, a, b, b.orientation, size, mu, e, end) for end in (0, 1)]
     return found + [pairs.corner(a.body, p, **law) for p in _points_of_ends(a)]

@@ -85,18 +85,8 @@ def jacobian_rate(rows, q, v):
         A, B, dA, dB = row.place(q, a), row.place(q, b), row.change(d, a), row.change(d, b)
         on_a, on_b = row.gradient(rows, i, q)
         rate_a, rate_b = row.gradient_rate(rows, i, q, dA, dB)
-        add(
-            J,
-            i,
-            a,
-            rate_a[0],
-            vec.scale(0.5, vec.add(body.L(dA[1], on_a[1]), body.L(A[1], rate_a[1]))),
-        )
-        add(
-            J,
-            i,
-            b,
-            rate_b[0],
-            vec.scale(0.5, vec.add(body.L(dB[1], on_b[1]), body.L(B[1], rate_b[1]))),
-        )
+        twice_a = vec.add(body.L(dA[1], on_a[1]), body.L(A[1], rate_a[1]))
+        twice_b = vec.add(body.L(dB[1], on_b[1]), body.L(B[1], rate_b[1]))
+        add(J, i, a, rate_a[0], vec.scale(0.5, twice_a))
+        add(J, i, b, rate_b[0], vec.scale(0.5, twice_b))
     return J

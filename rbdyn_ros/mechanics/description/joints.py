@@ -11,7 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import arguments, quaternion
-from rbdyn_ros.mechanics.description.rows import DOT, POINT, TURN, WORLD, Rows
+from rbdyn_ros.mechanics.description.rows import (
+    DOT,
+    INDEX,
+    NUMBER,
+    POINT,
+    TURN,
+    VECTOR,
+    WORLD,
+    Rows,
+    as_columns,
+)
 from rbdyn_ros.types import Array
 
 
@@ -32,7 +42,7 @@ class Constraints(NamedTuple):
 
 def anchor(a: int, p, point) -> Joint:
     """The point p of a is fixed at `point` of the world: 3 POINT."""
-    return _renamed("nail", ball_joint(a, p, WORLD, point))
+    return Joint(f"nail of {_name_of(a)}", ball_joint(a, p, WORLD, point).rows)
 
 
 def ball_joint(a: int, p, b: int, s) -> Joint:
@@ -45,7 +55,7 @@ def ball_joint(a: int, p, b: int, s) -> Joint:
 
 def plane(a: int, p, b: int, n, s=(0.0, 0.0, 0.0)) -> Joint:
     """The point p of a stays in the plane of b through s with normal n: 1 POINT."""
-    p, n, s = arguments.array(p, "p", 3), _direction(n, "n"), arguments.array(s, "s", 3)
+    p, n, s = arguments.array(p, "p", 3), direction(n, "n"), arguments.array(s, "s", 3)
     return Joint(_between("plane", a, b), ((POINT, a, b, p, n, n @ s),))
 
 
@@ -62,8 +72,8 @@ def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
     """p of a is s of b, and a turns about axis_a only, which is axis_b in b (by default the same
     numbers): 3 POINT, 2 DOT.
     """
-    axis_a = _direction(axis_a, "axis_a")
-    axis_b = axis_a if axis_b is None else _direction(axis_b, "axis_b")
+    axis_a = direction(axis_a, "axis_a")
+    axis_b = axis_a if axis_b is None else direction(axis_b, "axis_b")
     normals = np.linalg.svd(axis_b[None])[2][1:]
     keep = tuple((DOT, a, b, axis_a, n, 0.0) for n in normals)
     return Joint(_between("hinge", a, b), ball_joint(a, p, b, s).rows + keep)
@@ -71,7 +81,7 @@ def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
 
 def universal(a: int, p, b: int, s, axis_a, axis_b) -> Joint:
     """p of a is s of b, and axis_a of a stays normal to axis_b of b: 3 POINT, 1 DOT."""
-    row = (DOT, a, b, _direction(axis_a, "axis_a"), _direction(axis_b, "axis_b"), 0.0)
+    row = (DOT, a, b, direction(axis_a, "axis_a"), direction(axis_b, "axis_b"), 0.0)
     return Joint(_between("universal joint", a, b), (*ball_joint(a, p, b, s).rows, row))
 
 
@@ -79,7 +89,7 @@ def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> J
     """p of a slides along `axis` of b through s, and a keeps its `orientation` in b (wxyz): 2
     POINT, 3 DOT.
     """
-    p, s, axis = arguments.array(p, "p", 3), arguments.array(s, "s", 3), _direction(axis, "axis")
+    p, s, axis = arguments.array(p, "p", 3), arguments.array(s, "s", 3), direction(axis, "axis")
     across = np.linalg.svd(axis[None])[2][1:]
     slide = tuple((POINT, a, b, p, n, n @ s) for n in across)
     return Joint(_between("prismatic joint", a, b), slide + _orientation(a, b, orientation))
@@ -107,7 +117,7 @@ def relative_rotation(a: int, b: int, n) -> Joint:
     """
     zero = np.zeros(3)
     return Joint(
-        _between("relative rotation", a, b), ((TURN, a, b, zero, _direction(n, "n"), 0.0),)
+        _between("relative rotation", a, b), ((TURN, a, b, zero, direction(n, "n"), 0.0),)
     )
 
 
@@ -122,13 +132,8 @@ def assemble(bodies: int, *joints: Joint) -> Constraints:
             rows.append(row)
             numbers.append(number)
             names.append(f"{joint.name}, row {i + 1} of {len(joint.rows)}")
-    kind, a, b = (np.array([row[i] for row in rows], dtype=np.int64) for i in range(3))
-    p, n = (np.array([row[i] for row in rows], dtype=float).reshape(-1, 3) for i in (3, 4))
-    return Constraints(
-        Rows(kind, a, b, p, n, np.array([row[5] for row in rows], dtype=float)),
-        tuple(names),
-        tuple(numbers),
-    )
+    columns = as_columns(rows, INDEX, INDEX, INDEX, VECTOR, VECTOR, NUMBER)
+    return Constraints(Rows(*columns), tuple(names), tuple(numbers))
 
 
 def select_rows(constraints: Constraints, keep) -> Constraints:
@@ -147,11 +152,9 @@ def joint_names(constraints: Constraints) -> tuple[str, ...]:
 def local(q: Array, body: int, point) -> Array:
     """A point of the world (3,) in the axes of a body that is at q (n, 7)."""
     point = arguments.array(point, "point", 3)
-    return (
-        point
-        if body == WORLD
-        else quaternion.rotate(quaternion.conjugate(q[body, 3:]), point - q[body, :3])
-    )
+    if body == WORLD:
+        return point
+    return quaternion.rotate(quaternion.conjugate(q[body, 3:]), point - q[body, :3])
 
 
 def _between(kind: str, a: int, b: int) -> str:
@@ -160,10 +163,6 @@ def _between(kind: str, a: int, b: int) -> str:
 
 def _name_of(body: int) -> str:
     return "the world" if body == WORLD else f"body {body}"
-
-
-def _renamed(kind: str, joint: Joint) -> Joint:
-    return Joint(f"{kind} of {_name_of(joint.rows[0][1])}", joint.rows)
 
 
 def _check(name: str, bodies: int, a: int, b: int) -> None:
@@ -177,7 +176,8 @@ def _check(name: str, bodies: int, a: int, b: int) -> None:
         raise ValueError(f"{name}: a joint needs two different bodies, or a body and the world")
 
 
-def _direction(value, name: str) -> Array:
+def direction(value, name: str) -> Array:
+    """A direction (3,) of any length, with the length 1; ValueError for one that is zero."""
     n = arguments.array(value, name, 3)
     if not np.linalg.norm(n) > 0.0:
         raise ValueError(f"{name} is {tuple(map(float, n))}; a direction must not be zero")

@@ -49,6 +49,17 @@ def free_acceleration(bodies, wrench, v):
 
 
 @kernel
+def inverse_mass(bodies):
+    """The diagonal of M^-1 (6n,), zero where a body is held."""
+    inverse = np.empty_like(bodies.held)
+    for i in range(len(inverse)):
+        inverse[i, :3] = 1.0 / bodies.mass[i]
+        inverse[i, 3:] = 1.0 / bodies.inertia[i]
+        inverse[i] *= 1.0 - bodies.held[i]
+    return inverse.reshape(-1)
+
+
+@kernel
 def forward(bodies, rows, wrench, alpha, q, v):
     """The Forward dynamics at q (n, 7), v (n, 6); alpha [1/s] is the rate at which errors of C die
     out.
@@ -58,14 +69,9 @@ def forward(bodies, rows, wrench, alpha, q, v):
         drive = -(bodies.held * v * wrench).sum()
         return Forward(a, np.zeros(0), np.int64(0), 0.0, drive)
     J, flat = jacobian.jacobian(rows, q), v.copy().reshape(-1)
-    inverse = np.empty_like(v)
-    for i in range(len(v)):
-        inverse[i, :3] = 1.0 / bodies.mass[i]
-        inverse[i, 3:] = 1.0 / bodies.inertia[i]
-        inverse[i] *= 1.0 - bodies.held[i]
     b = -jacobian.jacobian_rate(rows, q, v) @ flat - 2.0 * alpha * (J @ flat)
     b -= alpha * alpha * jacobian.values(rows, q) + J @ a.reshape(-1)
-    K = J * inverse.reshape(-1)
+    K = J * inverse_mass(bodies)
     W = K @ J.T
     if not (
         np.isfinite(W).all() and np.isfinite(b).all()

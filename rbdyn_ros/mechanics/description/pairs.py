@@ -18,7 +18,16 @@ from rbdyn_ros.geometry import arguments, quaternion, unit_quaternion, vec
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.description import cylinders, features
 from rbdyn_ros.mechanics.description import quaternion_body as body
-from rbdyn_ros.mechanics.description.rows import WORLD, place, vector
+from rbdyn_ros.mechanics.description.rows import (
+    INDEX,
+    NUMBER,
+    VECTOR,
+    WORLD,
+    as_columns,
+    place,
+    require_bodies,
+    vector,
+)
 from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array, Vector
 
@@ -137,20 +146,12 @@ def build(bodies: int, *candidates) -> Pairs:
     restitution cannot be.
     """
     for i, (_, a, b, _, _, _, _, mu, e, *_) in enumerate(candidates):
-        if a not in range(bodies) or b not in range(-1, bodies) or a == b:
-            raise ValueError(
-                f"contact {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or "
-                f"{WORLD} (the world) second"
-            )
+        require_bodies(f"contact {i}", a, b, bodies)
         number(mu, f"the friction of contact {i}", 0.0)
         number(e, f"the restitution of contact {i}", 0.0, 1.0)
-    columns = list(zip(*(candidate[:9] for candidate in candidates))) if candidates else [()] * 9
-    kinds = ((np.int64, ()),) * 3 + ((float, (3,)),) * 2 + ((float, ()),) * 4
-    arrays = [
-        np.array(column, dtype=kind).reshape(-1, *shape)
-        for column, (kind, shape) in zip(columns, kinds, strict=True)
-    ]
-    return Pairs._make((*arrays, *_shapes(candidates)))
+    kinds = INDEX, INDEX, INDEX, VECTOR, VECTOR, NUMBER, NUMBER, NUMBER, NUMBER
+    columns = as_columns([candidate[:9] for candidate in candidates], *kinds)
+    return Pairs._make((*columns, *_shapes(candidates)))
 
 
 def reach(pairs: Pairs, bodies: int) -> Array:

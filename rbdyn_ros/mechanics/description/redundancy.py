@@ -58,8 +58,7 @@ def closed_velocity(constraints: Constraints, bodies: Bodies, q: Array, v: Array
     P are the impulses with which the joints would act at once; none where a body is held.
     """
     J = jacobian.jacobian(constraints.rows, q)
-    inverse = np.hstack([np.repeat(1.0 / bodies.mass[:, None], 3, 1), 1.0 / bodies.inertia])
-    K = J * (inverse * (1.0 - bodies.held)).reshape(-1)
+    K = J * multipliers.inverse_mass(bodies)
     P = np.linalg.lstsq(K @ J.T, -J @ v.reshape(-1), rcond=TOLERANCE)[0]
     return v + (K.T @ P).reshape(v.shape)
 
@@ -124,11 +123,9 @@ def _basis(J: Array, kept: list) -> list:
     kept = list(kept)
     for i in range(len(J)):
         if i not in kept:
-            rest = (
-                J[i] - J[kept].T @ np.linalg.lstsq(J[kept].T, J[i], rcond=TOLERANCE)[0]
-                if kept
-                else J[i]
-            )
+            rest = J[i]
+            if kept:
+                rest = rest - J[kept].T @ np.linalg.lstsq(J[kept].T, rest, rcond=TOLERANCE)[0]
             if np.linalg.norm(rest) > TOLERANCE * np.linalg.norm(J[i]):
                 kept.append(i)
     return kept

@@ -15,7 +15,10 @@ for every q, unit or not: a quadratic form in each quaternion. The world is body
 origin.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import kernel
@@ -37,6 +40,29 @@ class Rows(NamedTuple):
     p: Array  # (m, 3) point [m] or direction [-] in a
     n: Array  # (m, 3) direction in b [-]
     c: Array  # (m,) [m] or [-]
+
+
+INDEX, NUMBER, VECTOR = (np.int64, ()), (float, ()), (float, (3,))  # kinds of `as_columns`
+
+
+def as_columns(
+    items: Sequence[tuple[Any, ...]], *kinds: tuple[type, tuple[int, ...]]
+) -> list[Array]:
+    """The arrays of what all items have at one place; kinds: the type and shape of each place."""
+    columns = zip(*items) if items else [()] * len(kinds)
+    return [
+        np.array(column, dtype=kind).reshape(-1, *shape)
+        for column, (kind, shape) in zip(columns, kinds, strict=True)
+    ]
+
+
+def require_bodies(called: str, a: int, b: int, bodies: int) -> None:
+    """ValueError unless a is one of the bodies, and b another one or the world."""
+    if a not in range(bodies) or b not in range(-1, bodies) or a == b:
+        raise ValueError(
+            f"{called} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or {WORLD} "
+            "(the world) second"
+        )
 
 
 @kernel

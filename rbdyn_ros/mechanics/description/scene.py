@@ -214,15 +214,11 @@ def opening(constraints: Constraints, q: Array) -> float:
 def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
     called = f"joint {name}"
     names_of.one_of(called, "kind", joint.kind, KINDS)
-    a, b = (numbers[word] for word in names_of.two(called, joint.between, numbers, "body"))
-    if a == b or a == WORLD:
-        rule = "take two bodies, or a body and then the world"
-        raise ValueError(f"{called} is between {' and '.join(joint.between)}; {rule}")
+    a, b = _two_bodies(called, joint.between, numbers)
     p, s = _points(called, joint, a, b, q)
-    given = (("axis", joint.axis), ("axis_b", joint.axis_b))[: KINDS[joint.kind]]
-    axes = [_axis(called, word, value) for word, value in given]
-    in_a = [_turned_into(q, a, axis) for axis in axes]
-    in_b = [_turned_into(q, b, axis) for axis in axes]
+    words = ("axis", "axis_b")[: KINDS[joint.kind]]
+    axes = [_axis(called, word, getattr(joint, word)) for word in words]
+    in_a, in_b = ([_turned_into(q, body, axis) for axis in axes] for body in (a, b))
     relative = quaternion.product(
         quaternion.conjugate(_attitude(q, b)), quaternion.normalized(_attitude(q, a))
     )
@@ -248,6 +244,15 @@ def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
             made = joints.fixed(a, p, b, s, relative)
     first, second = joint.between
     return made._replace(name=f"joint {name} ({joint.kind}, {first} on {second})")
+
+
+def _two_bodies(called: str, between: tuple, numbers: dict) -> tuple[int, int]:
+    """The numbers of two bodies, or of a body and the world."""
+    a, b = (numbers[word] for word in names_of.two(called, between, numbers, "body"))
+    if a == b or a == WORLD:
+        rule = "take two bodies, or a body and then the world"
+        raise ValueError(f"{called} is between {' and '.join(between)}; {rule}")
+    return a, b
 
 
 def _with_walls(scene: Scene) -> Scene:
@@ -281,10 +286,7 @@ def _ends(name: str, spring: Spring, scene: Scene, numbers: dict, q: Array) -> t
         a, b = (numbers[word] for word in scene.joints[spring.hinge].between)
         axis = _axis(called, "axis", scene.joints[spring.hinge].axis)
         return a, _turned_into(q, a, axis), b, _turned_into(q, b, axis)
-    a, b = (numbers[word] for word in names_of.two(called, spring.between, numbers, "body"))
-    if a == b or a == WORLD:
-        rule = "take two bodies, or a body and then the world"
-        raise ValueError(f"{called} is between {' and '.join(spring.between)}; {rule}")
+    a, b = _two_bodies(called, spring.between, numbers)
     if b == WORLD and spring.end is None:
         raise ValueError(f"{called}: end is missing; give its point in the world")
     found = []
@@ -337,11 +339,7 @@ def _turned_into(q: Array, body: int, axis: Array) -> Array:
 def _axis(called: str, word: str, value) -> Array:
     if value is None:
         raise ValueError(f"{called}: {word} is missing; give its direction, such as [0, 0, 1]")
-    axis = arguments.array(value, f"{called}: {word}", 3)
-    length = np.linalg.norm(axis)
-    if not length > 0.0:
-        raise ValueError(f"{called}: {word} is {axis.tolist()}; a direction must not be zero")
-    return axis / length
+    return joints.direction(value, f"{called}: {word}")
 
 
 def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> list:

@@ -13,7 +13,16 @@ import numpy as np
 
 from rbdyn_ros.geometry import arguments, quaternion, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.mechanics.description import rows
+from rbdyn_ros.mechanics.description.rows import (
+    INDEX,
+    NUMBER,
+    VECTOR,
+    WORLD,
+    as_columns,
+    require_bodies,
+    vector,
+)
 from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
@@ -63,11 +72,7 @@ def torsion(
 def build(bodies: int, *springs) -> Springs:
     """The springs between `bodies` bodies; ValueError names the one that cannot be."""
     for i, (kind, a, b, _, _, _, stiffness, rest, damping) in enumerate(springs):
-        if a not in range(bodies) or b not in range(-1, bodies) or a == b:
-            raise ValueError(
-                f"spring {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, "
-                f"or {WORLD} (the world) second"
-            )
+        require_bodies(f"spring {i}", a, b, bodies)
         low = 0.0 if kind == LINEAR else -np.inf
         for word, value, least in (
             ("stiffness", stiffness, 0.0),
@@ -75,12 +80,9 @@ def build(bodies: int, *springs) -> Springs:
             ("length" if kind == LINEAR else "angle", rest, low),
         ):
             number(value, f"the {word} of spring {i}", least)
-    columns = list(zip(*springs)) if springs else [()] * 9
-    kind, a, b = (np.array(x, dtype=np.int64) for x in columns[:3])
-    on_a, on_b = (np.array(x, dtype=float).reshape(-1, 3) for x in columns[3:5])
-    turn = np.array(columns[5], dtype=float).reshape(-1, 4)
-    stiffness, rest, damping = (np.array(x, dtype=float) for x in columns[6:])
-    return Springs(kind, a, b, on_a, on_b, turn, stiffness, rest, damping)
+    attitude = float, (4,)
+    kinds = INDEX, INDEX, INDEX, VECTOR, VECTOR, attitude, NUMBER, NUMBER, NUMBER
+    return Springs(*as_columns(springs, *kinds))
 
 
 def place(q: Array, body: int, point: Array) -> Array:
@@ -99,7 +101,7 @@ def add_forces(springs, near, q, v, wrench):
         a, b = springs.a[k], springs.b[k]
         R_a, x_a = pose(q, a)
         R_b, x_b = pose(q, b)
-        p, s = vec3(springs.on_a[k]), vec3(springs.on_b[k])
+        p, s = vector(springs.on_a, k), vector(springs.on_b, k)
         v_a, w_a = motion(v, a, R_a)
         v_b, w_b = motion(v, b, R_b)
         if springs.kind[k] == LINEAR:
@@ -131,22 +133,10 @@ def add_forces(springs, near, q, v, wrench):
 
 
 @inlined
-def vec3(x):
-    """A row as a tuple."""
-    return (x[0], x[1], x[2])
-
-
-@inlined
-def attitude(q, i):
-    """The attitude of body i, or that of the world."""
-    return (1.0, 0.0, 0.0, 0.0) if i == WORLD else (q[i, 3], q[i, 4], q[i, 5], q[i, 6])
-
-
-@inlined
 def pose(q, i):
     """(R, x) of body i, or of the world."""
-    x = (0.0, 0.0, 0.0) if i == WORLD else vec3(q[i])
-    return unit_quaternion.matrix(unit_quaternion.normalize(attitude(q, i))), x
+    x, Q = rows.place(q, i)
+    return unit_quaternion.matrix(unit_quaternion.normalize(Q)), x
 
 
 @inlined
@@ -154,16 +144,16 @@ def motion(v, i, R):
     """(v, w) [world] of body i, or of the world."""
     if i == WORLD:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    return vec3(v[i]), vec.matvec(R, vec3(v[i, 3:]))
+    return vector(v, i), vec.matvec(R, (v[i, 3], v[i, 4], v[i, 5]))
 
 
 @inlined
 def angle(springs, k, q, near):
     """The angle of torsional spring k next to `near` [rad]."""
-    a, b, t = attitude(q, springs.a[k]), attitude(q, springs.b[k]), springs.turn[k]
+    (_, a), (_, b), t = rows.place(q, springs.a[k]), rows.place(q, springs.b[k]), springs.turn[k]
     e = unit_quaternion.product((b[0], -b[1], -b[2], -b[3]), a)
     e = unit_quaternion.product(e, (t[0], -t[1], -t[2], -t[3]))
-    found = 2.0 * np.arctan2(vec.dot(e[1:], vec3(springs.on_b[k])), e[0])
+    found = 2.0 * np.arctan2(vec.dot(e[1:], vector(springs.on_b, k)), e[0])
     return found + 2.0 * np.pi * np.floor((near - found) / (2.0 * np.pi) + 0.5)
 
 
