@@ -17,6 +17,7 @@ from rbdyn_ros.types import Input, State, System
 
 GRAVITY = 9.81  # [m/s^2]
 HALF_LENGTH = 1.2  # [m] of the rod, joint to center of mass
+FREQUENCY = np.sqrt(GRAVITY / HALF_LENGTH)  # [rad/s] of small swings of a point mass there
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
 
 

@@ -16,7 +16,7 @@ from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EVENTS, EXACT, FINE, ma
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 from rbdyn_ros.mechanics.network.second_order import Network, network
-from rbdyn_ros.numerics.arguments import number
+from rbdyn_ros.numerics.arguments import number, positive
 from rbdyn_ros.types import Array
 
 
@@ -32,7 +32,7 @@ class Params(NamedTuple):
 def check(params: Params) -> Params:
     """ValueError for a mass, gravity or gap <= 0, or e outside [0, 1]."""
     for name in ("mass", "gravity", "gap"):
-        number(getattr(params, name), f"the ball's {name}", 0.0, open_low=True)
+        positive(getattr(params, name), f"the ball's {name}")
     number(params.restitution, "the ball's restitution", 0.0, 1.0)
     return params
 
@@ -141,13 +141,8 @@ def _errors(run, h: float) -> tuple:
 
 def _impacts(events) -> dict:
     times = np.array([e.t for e in events.events if e.kind == "impact"])
-    exact = impact_times(BALL, len(times))
-    return {
-        "number": np.arange(1, len(times) + 1),
-        "t": times,
-        "exact": exact,
-        "error": times - exact,
-    }
+    exact, number = impact_times(BALL, len(times)), np.arange(1, len(times) + 1)
+    return {"number": number, "t": times, "exact": exact, "error": times - exact}
 
 
 def _claims(tables: dict, events, difference: float) -> tuple:
@@ -190,48 +185,29 @@ def _claims(tables: dict, events, difference: float) -> tuple:
 
 def draw(outcome: Outcome, figure) -> None:
     """Trajectory, accumulation, order, instants."""
-    t = outcome.tables
+    motion, steps, impacts = (outcome.tables[k] for k in ("trajectory", "steps", "impacts"))
     (track, close), (order, instants) = figure.subplots(2, 2)
+    t, fine = motion["t"], np.linspace(0.0, DURATION, 20001)
     for axes in (track, close):
-        axes.plot(
-            t["trajectory"]["t"],
-            t["trajectory"]["stepped_10ms"],
-            color=COARSE,
-            linewidth=1.2,
-            label="steps of 10 ms",
-        )
-        fine = np.linspace(0.0, DURATION, 20001)
+        line = {"color": COARSE, "linewidth": 1.2, "label": "steps of 10 ms"}
+        axes.plot(t, motion["stepped_10ms"], **line)
         axes.plot(fine, exact(BALL, fine)[0], color=EXACT, linewidth=0.9, label="exact")
-        axes.plot(
-            t["trajectory"]["t"],
-            t["trajectory"]["event_driven"],
-            ".",
-            color=EVENTS,
-            markersize=3,
-            label="event-driven",
-        )
+        line = {"color": EVENTS, "markersize": 3, "label": "event-driven"}
+        axes.plot(t, motion["event_driven"], ".", **line)
         axes.axhline(0.0, color=figures.GREY, linewidth=0.6)
     track.legend()
     close.set(xlim=(3.3, 4.3), ylim=(-0.012, 0.05))
     figures.label_axes(track, "A ball with e = 0.8", "time [s]", "gap [m]")
     figures.label_axes(close, "Where the impacts accumulate", "time [s]", "gap [m]")
-    h = t["steps"]["step"]
-    order.loglog(
-        h, t["steps"]["trajectory_error"], "o-", color=COARSE, label="trajectory before 3 s"
-    )
-    order.loglog(h, t["steps"]["penetration"], "s-", color=FINE, label="penetration")
-    figures.slope_guide(order, h, t["steps"]["trajectory_error"][0], 1)
+    h, error = steps["step"], steps["trajectory_error"]
+    order.loglog(h, error, "o-", color=COARSE, label="trajectory before 3 s")
+    order.loglog(h, steps["penetration"], "s-", color=FINE, label="penetration")
+    figures.slope_guide(order, h, error[0], 1)
     order.legend()
     figures.label_axes(order, "Time-stepping: order 1 through impacts", "step [s]", "error [m]")
-    n = t["impacts"]["number"]
-    instants.semilogy(
-        n,
-        np.maximum(np.abs(t["impacts"]["error"]), 1e-17),
-        ".",
-        color=EVENTS,
-        label="event-driven: error of the instant",
-    )
-    left = rest_time(BALL) - t["impacts"]["exact"]
+    n, error = impacts["number"], np.maximum(np.abs(impacts["error"]), 1e-17)
+    instants.semilogy(n, error, ".", color=EVENTS, label="event-driven: error of the instant")
+    left = rest_time(BALL) - impacts["exact"]
     instants.semilogy(n, left, color=EXACT, label="time left until the accumulation")
     instants.legend()
     figures.label_axes(instants, "Event by event", "number of the impact", "[s]")

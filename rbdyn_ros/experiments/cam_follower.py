@@ -9,14 +9,14 @@ import numpy as np
 
 from rbdyn_ros.experiments import cam_orbits, figures
 from rbdyn_ros.experiments.cam_orbits import Params, build, initial_state, rate, revolution
-from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT
+from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT, march_linear
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between, columns
 from rbdyn_ros.mechanics.network import event_driven, moreau_jean_linear
 from rbdyn_ros.types import Array
 
 
 class Stepped(NamedTuple):
-    """A run in the shifted form, told in the follower's own coordinates."""
+    """A run in the shifted form, in the follower's own coordinates."""
 
     h: float  # [s]
     strobes: Array  # (turns + 1, 2) u, v, between two nodes by a straight line
@@ -26,44 +26,30 @@ class Stepped(NamedTuple):
     u: Array
 
 
-def follow(params: cam_orbits.Params, u: float, v: float, h: float, turns: int) -> Stepped:
+def follow(params: Params, u: float, v: float, h: float, turns: int) -> Stepped:
     """From (u, v) at t = 0 by steps of h [s], in general no whole part of a revolution: else the
     orbit may lock to them.
     """
-    turn, w = cam_orbits.revolution(params), cam_orbits.rate(params)
+    turn, w = revolution(params), rate(params)
     linear = moreau_jean_linear.prepare(
         params.mass, params.damping, params.stiffness, [[1.0]], 0.0, params.restitution, h
     )
     c, dc, _ = cam_orbits.motion(w, 0.0)
-    y, V = np.array([u - c]), np.array([v - dc])
+    y, V = [u - c], [v - dc]
     total, chunk, done = int(np.ceil(turns * turn / h)), int(np.ceil(20.0 * turn / h)), 0
     strobes, impacts, deepest = [np.array([[u, v]])], [], 0.0
     first: tuple[Array, ...] = ()
     while done < total:
         n = min(chunk, total - done)
         times = h * np.arange(done, done + n + 1)
-        positions, velocities, impulses = (
-            np.empty((n + 1, 1)),
-            np.empty((n + 1, 1)),
-            np.empty((n, 1)),
-        )
-        positions[0], velocities[0] = y, V
-        forces = cam_orbits.cam_force(params, times)
-        if (
-            moreau_jean_linear.advance(
-                linear, forces, y, V, positions[1:], velocities[1:], impulses
-            )
-            < n
-        ):
-            raise ValueError(
-                f"a step of {h:g} s is not solved at {params.rpm} rpm; take a smaller one"
-            )
-        state = cam_orbits.motions(w, times)[:, :2] + np.hstack([positions, velocities])
+        run = march_linear(linear, cam_orbits.cam_force(params, times), y, V)
+        y, V = run.q[-1], run.v[-1]
+        state = cam_orbits.motions(w, times)[:, :2] + np.hstack([run.q, run.v])
         due = turn * np.arange(np.floor(times[0] / turn) + 1, np.floor(times[-1] / turn) + 1)
         strobes.append(np.column_stack([np.interp(due, times, state[:, i]) for i in (0, 1)]))
-        hit = np.flatnonzero((impulses[:, 0] > 0.0) & (velocities[:-1, 0] < 0.0))
-        impacts.append(np.column_stack([w * times[hit + 1], velocities[hit, 0]]))
-        deepest = max(deepest, -positions.min())
+        hit = np.flatnonzero((run.impulses[:, 0] > 0.0) & (run.v[:-1, 0] < 0.0))
+        impacts.append(np.column_stack([w * times[hit + 1], run.v[hit, 0]]))
+        deepest = max(deepest, -run.q.min())
         first = first or (times, state[:, 0])
         done += n
     return Stepped(h, np.vstack(strobes), np.vstack(impacts), deepest, *first)
@@ -99,22 +85,13 @@ def starts(side: int) -> dict[str, Array]:
     """Impacts per revolution and exponents that side^2 starts settle to, at 358 and 700 rpm."""
     rows = []
     for rpm in (358.0, 700.0):
+        params = Params(rpm)
         for lift in np.linspace(0.02, 0.82, side):
             for v in np.linspace(-8.0, 8.0, side):
-                orbit = cam_orbits.follow(
-                    Params(rpm), *initial_state(Params(rpm), lift, v), 900, 600
-                )
-                late = orbit.impacts[:, 0] > 600 * revolution(Params(rpm))
-                rows.append(
-                    (
-                        rpm,
-                        lift,
-                        v,
-                        np.count_nonzero(late) / 300.0,
-                        orbit.exponent,
-                        period(orbit.strobes),
-                    )
-                )
+                orbit = cam_orbits.follow(params, *initial_state(params, lift, v), 900, 600)
+                late = orbit.impacts[:, 0] > 600 * revolution(params)
+                often = np.count_nonzero(late) / 300.0
+                rows.append((rpm, lift, v, often, orbit.exponent, period(orbit.strobes)))
     return columns("rpm lift velocity impacts_per_turn exponent period", rows)
 
 
@@ -143,11 +120,8 @@ def _general(turns: int) -> float:
     )
     if not found.ok:
         raise ValueError(found.message)
-    return float(
-        np.abs(
-            np.hstack([found.q, found.v]) - cam_orbits.follow(params, u, v, turns).strobes[1:]
-        ).max()
-    )
+    exact = cam_orbits.follow(params, u, v, turns).strobes[1:]
+    return float(np.abs(np.hstack([found.q, found.v]) - exact).max())
 
 
 def _tables(params: Params, orbit, runs: list) -> dict:
@@ -160,38 +134,37 @@ def _tables(params: Params, orbit, runs: list) -> dict:
     t = np.arange(orbit.impacts[0, 0], 1.0, 1e-3)
     space = np.arange(orbit.impacts[-2, 0] - 12 * revolution(params), orbit.impacts[-2, 0], 2e-4)
     tail = orbit.strobes[SKIPPED:]
-    agreement = {
-        "step": np.array([r.h for r in runs]),
-        "ks": np.array([ks_2samp(r.strobes[SKIPPED:, 0], tail[:, 0])[0] for r in runs]),
-        "distance_mean": np.array(
-            [_distance(r.strobes[SKIPPED:, 0], tail[-12:, 0]).mean() for r in runs]
-        ),
-        "lowest": np.array([r.strobes[SKIPPED:, 0].min() for r in runs]),
-        "highest": np.array([r.strobes[SKIPPED:, 0].max() for r in runs]),
-        "penetration": np.array([r.penetration for r in runs]),
-    }
+    agreement = []
+    for run in runs:
+        u = run.strobes[SKIPPED:, 0]
+        distances = _distance(u, tail[-12:, 0])
+        agreement.append(
+            (
+                run.h,
+                ks_2samp(u, tail[:, 0])[0],
+                distances.mean(),
+                u.min(),
+                u.max(),
+                run.penetration,
+            )
+        )
     return {
-        f"{name}_strobes": {
-            "u": tail[:, 0],
-            "v": tail[:, 1],
-            "u_stepped": strobes[:, 0],
-            "v_stepped": strobes[:, 1],
-        },
-        f"{name}_impacts": {
-            "angle": (rate(params) * late[:, 0]) % (2.0 * np.pi),
-            "speed": late[:, 1],
-        },
-        f"{name}_impacts_stepped": {
-            "angle": settled[:, 0] % (2.0 * np.pi),
-            "speed": settled[:, 1],
-        },
+        f"{name}_strobes": dict(zip(("u", "v", "u_stepped", "v_stepped"), (*tail.T, *strobes.T))),
+        f"{name}_impacts": _impacts(rate(params) * late[:, 0], late[:, 1]),
+        f"{name}_impacts_stepped": _impacts(*settled.T),
         f"{name}_series": {"t": t, "u": cam_orbits.sample(params, orbit, t)[:, 0]},
         f"{name}_series_stepped": {"t": stepped.t[::5], "u": stepped.u[::5]},
         f"{name}_space": dict(
             zip(("t", "u", "v"), (space, *cam_orbits.sample(params, orbit, space).T))
         ),
-        f"{name}_agreement": agreement,
+        f"{name}_agreement": columns(
+            "step ks distance_mean lowest highest penetration", agreement
+        ),
     }
+
+
+def _impacts(angle, speed) -> dict:
+    return {"angle": angle % (2.0 * np.pi), "speed": speed}
 
 
 def _distance(u, orbit):
@@ -258,7 +231,8 @@ def draw(outcome: Outcome, figure) -> None:
             for key, table in outcome.tables.items()
             if key.startswith(f"{rpm:g}_")
         }
-        _series(row[0], t, f"{rpm:g} rpm: {words[rpm]}")
+        _series(row[0], t, rpm)
+        figures.label_axes(row[0], f"{rpm:g} rpm: {words[rpm]}", "time [s]", "u [m] (grey: cam)")
         row[1].plot(t["space"]["u"], t["space"]["v"], ".", color=EXACT, markersize=0.8)
         figures.label_axes(row[1], "State space, 12 revolutions", "u [m]", "v [m/s]")
         settled = 6.0 if "period" in words[rpm] else 2.2  # an orbit of few points
@@ -267,42 +241,23 @@ def draw(outcome: Outcome, figure) -> None:
                 np.degrees(t[key]["angle"]), t[key]["speed"], ".", color=color, markersize=size
             )
         figures.label_axes(row[2], "Impact map", "cam angle [deg]", "impact speed [m/s]")
-        row[3].plot(
-            t["strobes"]["u_stepped"],
-            t["strobes"]["v_stepped"],
-            ".",
-            color=COARSE,
-            markersize=1.2,
-            label="steps of 0.1 ms",
-        )
-        row[3].plot(
-            t["strobes"]["u"],
-            t["strobes"]["v"],
-            ".",
-            color=EXACT,
-            markersize=settled,
-            label="event-driven",
-        )
+        for end, color, size, label in (
+            ("_stepped", COARSE, 1.2, "steps of 0.1 ms"),
+            ("", EXACT, settled, "event-driven"),
+        ):
+            u, v = (t["strobes"][f"{name}{end}"] for name in "uv")
+            row[3].plot(u, v, ".", color=color, markersize=size, label=label)
         figures.label_axes(row[3], "Once per revolution", "u [m]", "v [m/s]")
     figure.legend(
         *row[3].get_legend_handles_labels(), loc="outside lower center", ncols=2, markerscale=3
     )
 
 
-def _series(axes, t: dict, title: str) -> None:
-    from rbdyn_ros.experiments.cam_orbits import motion
-
-    w = 2.0 * np.pi * float(title.split()[0]) / 60.0
+def _series(axes, t: dict, rpm: float) -> None:
     times = np.linspace(0.0, 1.0, 2000)
-    axes.fill_between(times, [motion(w, x)[0] for x in times], color="#cccccc", linewidth=0.0)
-    early = t["series_stepped"]["t"] < 1.0
-    axes.plot(
-        t["series_stepped"]["t"][early],
-        t["series_stepped"]["u"][early],
-        color=COARSE,
-        linewidth=1.6,
-    )
-    axes.plot(
-        t["series"]["t"], t["series"]["u"], color=EXACT, linewidth=0.9, linestyle=(0, (4, 2))
-    )
-    figures.label_axes(axes, title, "time [s]", "u [m] (grey: cam)")
+    cam = cam_orbits.motions(rate(Params(rpm)), times)[:, 0]
+    axes.fill_between(times, cam, color="#cccccc", linewidth=0.0)
+    stepped, exact = t["series_stepped"], t["series"]
+    early = stepped["t"] < 1.0
+    axes.plot(stepped["t"][early], stepped["u"][early], color=COARSE, linewidth=1.6)
+    axes.plot(exact["t"], exact["u"], color=EXACT, linewidth=0.9, linestyle=(0, (4, 2)))

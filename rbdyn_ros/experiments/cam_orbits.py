@@ -39,7 +39,7 @@ import numpy as np
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.network import laws, second_order
 from rbdyn_ros.mechanics.network.second_order import Network, network
-from rbdyn_ros.numerics.arguments import number
+from rbdyn_ros.numerics.arguments import number, positive
 from rbdyn_ros.types import Array
 
 _BASE, _LIFT = 0.4, 0.3  # radius of the base circle, zero of c [m]
@@ -63,9 +63,9 @@ class Params(NamedTuple):
 
 def check(params: Params) -> Params:
     """ValueError for numbers out of range; the damping must leave the follower oscillating."""
-    number(params.rpm, "the cam's rpm", 0.0, open_low=True)
+    positive(params.rpm, "the cam's rpm")
     for name in ("mass", "stiffness"):
-        number(getattr(params, name), f"the follower's {name}", 0.0, open_low=True)
+        positive(getattr(params, name), f"the follower's {name}")
     number(
         params.damping,
         "the follower's damping",
@@ -94,23 +94,6 @@ def build(params: Params) -> Network:
     wall = second_order.above(lambda t: motion(w, t)[0], lambda t: motion(w, t)[1])
     return network(
         follower, second_order.interaction(wall, laws.newton_impact(params.restitution))
-    )
-
-
-def build_shifted(params: Params) -> Network:
-    """The shifted follower, q = (y,) (N.27)."""
-    check(params)
-    follower = second_order.linear(
-        params.mass,
-        params.damping,
-        params.stiffness,
-        lambda t: cam_force(params, np.array([t]))[0],
-    )
-    return network(
-        follower,
-        second_order.interaction(
-            second_order.linear_relation([[1.0]]), laws.newton_impact(params.restitution)
-        ),
     )
 
 
@@ -194,12 +177,8 @@ class Orbit(NamedTuple):
 def machine(params: Params) -> Machine:
     """The numbers of `params`."""
     s = params.damping / (2.0 * params.mass)
-    return Machine(
-        rate(params),
-        s,
-        math.sqrt(params.stiffness / params.mass - s * s),
-        params.restitution,
-    )
+    frequency = math.sqrt(params.stiffness / params.mass - s * s)
+    return Machine(rate(params), s, frequency, params.restitution)
 
 
 def follow(params: Params, u: float, v: float, turns: int, skipped: int = 0) -> Orbit:
@@ -212,11 +191,8 @@ def follow(params: Params, u: float, v: float, turns: int, skipped: int = 0) -> 
         raise ValueError(
             f"the follower starts at {u} m, below the cam at {motion(cam.rate, 0.0)[0]:g} m"
         )
-    strobes, impacts, growth = (
-        np.empty((turns + 1, 2)),
-        np.empty((200 * turns, 3)),
-        np.empty(turns),
-    )
+    strobes, impacts = np.empty((turns + 1, 2)), np.empty((200 * turns, 3))
+    growth = np.empty(turns)
     count = revolve(cam, float(u), float(v), strobes, impacts, growth)
     if count > len(impacts):
         raise ValueError(

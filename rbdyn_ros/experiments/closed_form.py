@@ -60,7 +60,7 @@ def from_rest(pitch: float, cone: float, w0: float, t) -> Array:
     """Direction n (n, 3) of a pendulum released at rest at the pitch-cone angles [rad]: it stays
     in its plane.
     """
-    n0 = np.array([np.sin(pitch), np.cos(pitch) * np.sin(cone), np.cos(pitch) * np.cos(cone)])
+    n0 = direction(np.array([[pitch, cone]]))[0]
     theta = pendulum_angle(np.arccos(n0[2]), w0, t)
     across = n0[:2] / np.hypot(*n0[:2])
     return np.column_stack([np.outer(np.sin(theta), across), np.cos(theta)])
@@ -120,7 +120,7 @@ def solve(
 
 
 def direction(y: Array) -> Array:
-    """n = (sin d, cos d sin e, cos d cos e) (n, 3)."""
+    """n = (sin d, cos d sin e, cos d cos e) (n, 3) of rows that begin with d and e."""
     d, e = y[:, 0], y[:, 1]
     return np.column_stack([np.sin(d), np.cos(d) * np.sin(e), np.cos(d) * np.cos(e)])
 

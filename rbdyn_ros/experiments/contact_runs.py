@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.experiments.outcome import columns
+from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments.outcome import Claim, between, columns, slope
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.mechanics.columns import TIME
@@ -19,7 +20,6 @@ from rbdyn_ros.mechanics.description.quaternion_body import turned_back
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.network import dynamics, event_driven
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
-from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.simulation import rollout
 from rbdyn_ros.simulation.record import impact_columns
 from rbdyn_ros.types import Array, Input, State, System
@@ -28,21 +28,11 @@ _ACCURACY = 1e-12
 CART, ROD = 0, 1
 
 
-class Impact(NamedTuple):
-    """What happened at one instant."""
-
-    t: float  # [s]
-    contact: int  # of `mechanics.pendulum.world.NAMES`
-    P: Array  # (3,) impulse, normal and tangents [N s]
-    before: float  # u_N^- [m/s]
-    after: float  # u_N^+ [m/s]
-
-
 def follow(
     system: System, state: State, input: Input, times, most: int = 1000
-) -> tuple[Array, list[Impact]]:
-    """(rows (n, 11) of q and v at `times`, which begin at the state's, and the Impacts until the
-    last of them).
+) -> tuple[Array, dict[str, Array]]:
+    """(rows (n, 11) of q and v at `times`, which begin at the state's, and the impacts until the
+    last of them: t [s], number of the contact, P_n [N s], normal velocity before and after [m/s]).
 
     It ends with the `most`-th event, rows and all; ArithmeticError where it cannot go on before.
     """
@@ -55,17 +45,15 @@ def follow(
         raise ArithmeticError(run.message)
     met = dynamics.OfModel(made, None)
     impacts = [_impact(met, contacts, event) for event in run.events if event.kind == "impact"]
-    return np.hstack([run.q[:, :2], run.q[:, 10:], run.v[:, :2], run.v[:, 9:]]), impacts
+    rows = np.hstack([run.q[:, :2], run.q[:, 10:], run.v[:, :2], run.v[:, 9:]])
+    return rows, columns("t contact P_n u_n_minus u_n_plus", impacts)
 
 
 def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model:
     """Two bodies and a ball joint in the cart's center; the cart keeps its height and attitude."""
     mass, inertia = (system.cart_mass, system.rod_mass), ((1.0, 1.0, 1.0), system.inertia)
-    cart = (
-        (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-        if system.cart_free == 0.0
-        else (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)
-    )
+    fixed = 1.0 - system.cart_free
+    cart = (fixed, fixed, 1.0, 1.0, 1.0, 1.0)
     bodies = rigid_bodies.build(mass, inertia, (0.0, 0.0, -system.gravity), (cart, (0.0,) * 6))
     c, x, u, w = (
         np.array([0.0, 0.0, system.center]),
@@ -123,17 +111,16 @@ def _load(system: System, input: Input):
     return wrench
 
 
-def _impact(met: dynamics.OfModel, contacts: list, event) -> Impact:
-    """Of an event, whose only interaction is the pair that is hit."""
-    k, P = event.interactions[0], np.zeros(3)
+def _impact(met: dynamics.OfModel, contacts: list, event) -> tuple:
+    """A row of the impacts: an event, whose only interaction is the pair that is hit."""
+    k = event.interactions[0]
     if len(event.interactions) > 1 or len(event.impulses) != met.sizes[k]:
         raise ArithmeticError(
             f"at t = {event.t:g} s {world.NAMES[contacts[k]]} is hit while another contact is "
             "closed; impacts are recorded one by one"
         )
-    P[: met.sizes[k]] = event.impulses
     before, after = (met.speeds(event.t, event.q, v, [k])[0] for v in (event.before, event.after))
-    return Impact(event.t, contacts[k], P, float(before), float(after))
+    return event.t, contacts[k], event.impulses[0], before, after
 
 
 METHODS = {"time stepping": False, "split": True}
@@ -172,8 +159,8 @@ def simulate(
 
 def against(
     system: System, state: State, input: Input, steps, duration: float, first: int, progress
-) -> tuple[dict[str, Array], dict[str, Array], Array, list[Impact], dict[str, Run]]:
-    """(errors table, impacts table, exact rows, exact Impacts, {method: Run at the smallest
+) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array], dict[str, Run]]:
+    """(errors table, impacts table, exact rows, exact impacts, {method: Run at the smallest
     step}).
 
     Errors of both methods at each step: the `first` impacts' instants and velocities after them,
@@ -183,20 +170,21 @@ def against(
     rows = round(duration / row)
     truth, exact = follow(system, state, input, np.arange(rows + 1) * row)
     progress(0.3)
-    errors, impacts, drawn = [], [_listed("exact", 0.0, exact[:first])], {}
+    errors, impacts, drawn = [], [("exact", 0.0, exact)], {}
     for k, method in enumerate(METHODS):
         for h in steps:
             run = simulate(system, state, input, method, h, rows, round(row / h))
-            found = run.impacts
-            instants = np.abs(found["t"][:first] - [i.t for i in exact[:first]]).max()
-            after = np.abs(found["u_n_plus"][:first] - [i.after for i in exact[:first]]).max()
+            instants, after = (
+                np.abs(run.impacts[name][:first] - exact[name][:first]).max()
+                for name in ("t", "u_n_plus")
+            )
             errors.append((method, h, instants, after, np.abs(run.y[-1] - truth[-1]).max()))
-            impacts.append((method, h, {name: column[:first] for name, column in found.items()}))
+            impacts.append((method, h, run.impacts))
             drawn[method] = run
         progress(0.3 + 0.35 * (k + 1))
     return (
         columns("method step instants velocities_after state_at_the_end", errors),
-        _table(impacts),
+        _table(impacts, first),
         truth,
         exact,
         drawn,
@@ -214,26 +202,36 @@ def of(errors: dict[str, Array], method: str, column: str) -> Array:
     return errors[column][errors["method"] == method]
 
 
-def _listed(method: str, h: float, exact: list) -> tuple:
-    columns = {
-        "t": [i.t for i in exact],
-        "contact": [i.contact for i in exact],
-        "P_n": [i.P[0] for i in exact],
-        "u_n_minus": [i.before for i in exact],
-        "u_n_plus": [i.after for i in exact],
+def order_claims(errors: dict[str, Array], *bounds: tuple[float, float]) -> list[Claim]:
+    """The orders of the split steps, each between bounds: of instants, velocities, the state."""
+    measured = {
+        "impact instants": "instants",
+        "velocities after them": "velocities_after",
+        "state after the impacts": "state_at_the_end",
     }
-    return method, h, columns
-
-
-def _table(listed: list) -> dict:
-    rows = [
-        (
-            method,
-            h,
-            NAMES[columns["contact"][k]],
-            *(columns[name][k] for name in ("t", "P_n", "u_n_minus", "u_n_plus")),
+    return [
+        between(
+            f"split: order of the {what}",
+            slope(of(errors, "split", "step"), of(errors, "split", column)),
+            *bound,
         )
-        for method, h, columns in listed
-        for k in range(len(columns["t"]))
+        for (what, column), bound in zip(measured.items(), bounds, strict=True)
+    ]
+
+
+def draw_orders(axes, errors: dict[str, Array], column: str) -> None:
+    """The errors of both methods by the step, with guides of the orders 1 and 2."""
+    for method, order, above in (("time stepping", 1, 1.5), ("split", 2, 3.0)):
+        steps, error = of(errors, method, "step"), of(errors, method, column)
+        axes.loglog(steps, error, "o-", **line(method))
+        figures.slope_guide(axes, steps, above * error[0], order)
+
+
+def _table(listed: list, first: int) -> dict:
+    names = ("contact", "t", "P_n", "u_n_minus", "u_n_plus")
+    rows = [
+        (method, h, world.NAMES[contact], *numbers)
+        for method, h, impacts in listed
+        for contact, *numbers in zip(*(impacts[name][:first] for name in names))
     ]
     return columns("method step contact t P_n u_n_minus u_n_plus", rows)

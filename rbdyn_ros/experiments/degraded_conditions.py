@@ -102,24 +102,16 @@ def draw(outcome: Outcome, figure) -> None:
     tilts, forces = figure.subplots(2, len(SCENARIOS), sharex=True, sharey="row")
     for upper, lower, name in zip(tilts, forces, SCENARIOS):
         table = outcome.tables[name]
-        upper.plot(
-            perfect["t"],
-            np.degrees(perfect["tilt"]),
-            color=figures.GREY,
-            linewidth=3.5,
-            alpha=0.35,
-            label="without faults",
-        )
-        upper.plot(
-            table["t"],
-            np.degrees(table["tilt_measured"]),
-            color=MEASURED,
-            linewidth=0.8,
-            label="measured",
-        )
-        upper.plot(table["t"], np.degrees(table["tilt"]), color=TRUE, linewidth=1.4, label="true")
+        wide = {"color": figures.GREY, "linewidth": 3.5, "alpha": 0.35}
+        upper.plot(perfect["t"], np.degrees(perfect["tilt"]), label="without faults", **wide)
+        for column, color, width, label in (
+            ("tilt_measured", MEASURED, 0.8, "measured"),
+            ("tilt", TRUE, 1.4, "true"),
+        ):
+            line = {"color": color, "linewidth": width, "label": label}
+            upper.plot(table["t"], np.degrees(table[column]), **line)
         lower.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
-        lower.plot(perfect["t"], perfect["force"], color=figures.GREY, linewidth=3.5, alpha=0.35)
+        lower.plot(perfect["t"], perfect["force"], **wide)
         figures.label_axes(upper, name, "", "tilt [°]")
         figures.label_axes(lower, "", "time [s]", "force that acts [N]")
         upper.set_xlim(0.0, 3.5)

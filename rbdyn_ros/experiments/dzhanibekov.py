@@ -5,7 +5,16 @@ import numpy as np
 from rbdyn_ros.experiments import closed_form, figures, free_body
 from rbdyn_ros.experiments.apparatus import dzhanibekov, integrator
 from rbdyn_ros.experiments.free_body import DZHANIBEKOV
-from rbdyn_ros.experiments.outcome import Animation, Outcome, below, between, columns, slope, where
+from rbdyn_ros.experiments.outcome import (
+    Animation,
+    Outcome,
+    below,
+    between,
+    columns,
+    only,
+    slope,
+    where,
+)
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 
@@ -120,12 +129,6 @@ def _columns(name: str, values) -> dict:
     return {f"{name}_{i + 1}": column for i, column in enumerate(values.T)}
 
 
-def _of(table: dict, method: str, column: str, h: float | None = None):
-    if h is not None:
-        return float(table[column][where(table, method=method, step=h)][0])
-    return table[column][where(table, method=method)]
-
-
 def _claims(tables: dict, elliptic: float) -> tuple:
     return *_short_claims(tables, elliptic), *_long_claims(tables)
 
@@ -135,7 +138,7 @@ def _short_claims(tables: dict, elliptic: float) -> tuple:
     short, w1 = tables["twenty_seconds"], tables["flips"]["exact_1"]
 
     def order(method: str, column: str) -> float:
-        return slope(STEPS, _of(short, method, column))
+        return slope(STEPS, short[column][where(short, method=method)])
 
     return (
         below(
@@ -147,7 +150,7 @@ def _short_claims(tables: dict, elliptic: float) -> tuple:
         between("flips in 20 s", float(np.count_nonzero(np.diff(np.sign(w1)))), 6, 6),
         between(
             "tqdl: the momentum of a free body turns, at 10 ms by",
-            _of(short, "tqdl", "momentum_tilt_deg", 0.01),
+            only(short, "momentum_tilt_deg", method="tqdl", step=0.01),
             1.26,
             1.30,
             "deg",
@@ -155,7 +158,7 @@ def _short_claims(tables: dict, elliptic: float) -> tuple:
         between("tqdl: order of that error", order("tqdl", "momentum_tilt_deg"), 0.95, 1.05),
         below(
             "rk4, attitude and velocity together: the same at 10 ms",
-            _of(short, "rk4", "momentum_tilt_deg", 0.01),
+            only(short, "momentum_tilt_deg", method="rk4", step=0.01),
             5e-5,
             "deg",
         ),
@@ -175,17 +178,20 @@ def _short_claims(tables: dict, elliptic: float) -> tuple:
 
 def _long_claims(tables: dict) -> tuple:
     """Of the long run: energy, momentum, and a line that should be straight."""
-    long = tables["long"]
-    log = [_of(long, "se3 newton", "energy_error", h) for h in LONG_STEPS]
+
+    def error(method: str, quantity: str, h: float = LONG_STEPS[-1]) -> float:
+        return only(tables["long"], f"{quantity}_error", method=method, step=h)
+
+    log = [error("se3 newton", "energy", h) for h in LONG_STEPS]
     return (
         below(
             "Moser-Veselov, relative energy error of the long run at 0.1 s",
-            _of(long, "moser_veselov", "energy_error", 0.1),
+            error("moser_veselov", "energy"),
             1e-10,
         ),
         below(
             "Moser-Veselov, relative momentum error of it",
-            _of(long, "moser_veselov", "momentum_error", 0.1),
+            error("moser_veselov", "momentum"),
             1e-10,
         ),
         between("SE(3) logarithm, relative energy error at 10 ms", log[0], 1.6e-4, 1.7e-4),
@@ -193,12 +199,12 @@ def _long_claims(tables: dict) -> tuple:
         between("at 0.1 s", log[2], 1.64e-2, 1.69e-2),
         below(
             "SE(3) logarithm, relative momentum error at 0.1 s",
-            _of(long, "se3 newton", "momentum_error", 0.1),
+            error("se3 newton", "momentum"),
             1e-10,
         ),
         below(
             "RIQN against Newton, energy error at 0.1 s",
-            abs(_of(long, "se3 riqn", "energy_error", 0.1) - log[2]),
+            abs(error("se3 riqn", "energy") - log[2]),
             1e-6,
         ),
         between(
@@ -231,12 +237,8 @@ def draw(outcome: Outcome, figure) -> None:
     )
     for method in METHODS:
         line = {**figures.line_style(method), "linewidth": 1.2}
-        momentum.semilogy(
-            t["momentum"]["t"][1:], np.maximum(t["momentum"][method][1:], 1e-16), **line
-        )
-        attitude.semilogy(
-            t["attitude"]["t"][1:], np.maximum(t["attitude"][method][1:], 1e-14), **line
-        )
+        for axes, name, least in ((momentum, "momentum", 1e-16), (attitude, "attitude", 1e-14)):
+            figures.plot_error(axes, t[name]["t"], t[name][method], least, **line)
         energy.loglog(t["energy"]["step_number"], np.maximum(t["energy"][method], 1e-17), **line)
     figures.label_axes(
         momentum, "Its momentum must not turn (20 ms)", "time [s]", "angle from the start [deg]"
@@ -254,21 +256,22 @@ def animate(outcome: Outcome) -> Animation:
 
     film = outcome.tables["film"]
     figure = Figure(figsize=(9.0, 4.6), layout="constrained")
-    scenes = [
-        _Scene(figure.add_subplot(1, 2, i + 1, projection="3d"), name)
-        for i, name in enumerate(("exact", "tqdl"))
-    ]
-    Q = {
-        name: np.column_stack([film[f"{name}_{i}"] for i in range(1, 5)])
-        for name in ("exact", "tqdl")
-    }
     L = np.column_stack([film[f"L_{i}"] for i in range(1, 4)])
-    L = {"tqdl": L, "exact": np.broadcast_to(L[0], L.shape)}
+    scenes = [
+        (
+            _Scene(figure.add_subplot(1, 2, i + 1, projection="3d"), method),
+            np.column_stack([film[f"{name}_{k}"] for k in range(1, 5)]),
+            momentum,
+        )
+        for i, (method, name, momentum) in enumerate(
+            (("truth", "exact", np.broadcast_to(L[0], L.shape)), ("tqdl", "tqdl", L))
+        )
+    ]
 
     def update(frame: int) -> None:
-        for scene in scenes:
-            row = 3 * frame  # 60 ms
-            scene.show(film["t"][row], Q[scene.name][row], L[scene.name][: row + 1])
+        row = 3 * frame  # 60 ms
+        for scene, Q, momentum in scenes:
+            scene.show(film["t"][row], Q[row], momentum[: row + 1])
 
     return Animation(figure, update, len(film["t"]) // 3, 1.0 / 0.06)
 
@@ -279,15 +282,11 @@ class _Scene:
     ARMS = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0.6, 0], [0, -0.6, 0]])
     BALLS = ("#d1495b", "#7a5195", "#2a9d6f", "#edae49")
 
-    def __init__(self, axes, name: str):
-        self.axes, self.name = axes, name
+    def __init__(self, axes, method: str):
         axes.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
         axes.set_box_aspect((1, 1, 1), zoom=1.4)
         axes.set_axis_off()
-        axes.set_title(
-            figures.LABELS[{"exact": "truth"}.get(name, name)],
-            color=figures.COLORS[{"exact": "truth"}.get(name, name)],
-        )
+        axes.set_title(figures.LABELS[method], color=figures.COLORS[method])
         self.bars = [
             axes.plot([], [], [], color="#555555", linewidth=3, solid_capstyle="round")[0]
             for _ in range(2)

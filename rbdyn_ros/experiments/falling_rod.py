@@ -5,9 +5,8 @@ import numpy as np
 from rbdyn_ros.experiments import contact_runs, figures
 from rbdyn_ros.experiments.contact_runs import METHODS
 from rbdyn_ros.experiments.outcome import Outcome, below, columns
-from rbdyn_ros.experiments.pendulum_floor import height
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
-from rbdyn_ros.types import Contacts
+from rbdyn_ros.experiments.pendulum_floor import floored, height
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
 QUESTION = (
     "The rod falls on a floor that lets nothing rebound, and its tip slides, the cart in tow, "
@@ -26,10 +25,8 @@ def run(short: bool, progress) -> Outcome:
     steps = STEPS[1:] if short else STEPS
     rows, drawn = [], {}
     for k, mu in enumerate(FRICTIONS):
-        system = _floored(mu)
-        exact = contact_runs.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)[1][
-            0
-        ]
+        system = floored(mu, 0.0)
+        _, exact = contact_runs.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)
         for method in METHODS:
             for h in steps:
                 landing = contact_runs.simulate(
@@ -61,16 +58,6 @@ def deceleration(system, mu: float) -> float:
     return mu / mass * m * l * s * g / (L * s - mu * k * (L - m * l / mass))
 
 
-def _floored(mu: float):
-    return build(
-        Params(
-            contacts=Contacts(
-                floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=0.0
-            )
-        )
-    )
-
-
 def _start():
     state = upright(np.radians(ANGLE))
     state.v[0] = SPEED
@@ -81,12 +68,12 @@ def _errors(system, mu: float, run, exact) -> tuple:
     """How far landing, impulse and stopping place are off, the last penetration, the largest gain
     of energy.
     """
-    found, (t, y) = run.impacts, (run.t, run.y)
-    after = np.searchsorted(t, exact.t + 0.2)  # settled on the floor, still sliding
+    t, y, landing = run.t, run.y, exact["t"][0]
+    after = np.searchsorted(t, landing + 0.2)  # settled on the floor, still sliding
     stop = y[after, 0] + y[after, 6] ** 2 / (2.0 * deceleration(system, mu))
-    impulse = abs(found["P_n"][0] - exact.P[0])
-    gain = np.diff(run.energy)[t[1:] > exact.t + 0.04].max()
-    return abs(found["t"][0] - exact.t), impulse, abs(y[-1, 0] - stop), -height(y)[-1], gain
+    instant, impulse = (abs(run.impacts[name][0] - exact[name][0]) for name in ("t", "P_n"))
+    gain = np.diff(run.energy)[t[1:] > landing + 0.04].max()
+    return instant, impulse, abs(y[-1, 0] - stop), -height(y)[-1], gain
 
 
 def _motion(drawn: dict) -> dict:

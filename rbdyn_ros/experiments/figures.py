@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 COLORS = {
     "truth": "#222222",
     "tqdl": "#d1495b",
@@ -52,6 +54,11 @@ def label_axes(axes, title: str, x: str, y: str) -> None:
     axes.tick_params(labelsize=9)
     axes.xaxis.set_minor_formatter("")  # logarithmic axes would crowd theirs
     axes.yaxis.set_minor_formatter("")
+
+
+def plot_error(axes, x, error, least: float = 0.0, **line) -> None:
+    """|error| on a logarithmic axis from the second row on, as `least` where it is smaller."""
+    axes.semilogy(x[1:], np.maximum(np.abs(error[1:]), least), **line)
 
 
 def slope_guide(axes, steps, error: float, order: int) -> None:

@@ -14,9 +14,8 @@ QUESTION = (
 )
 TORQUE = -1.0  # [N m, world], about y
 STEP = 0.01  # [s]
-ROLL = (
-    0.7  # [rad] the rod is turned about its axis first, so that the torque lies along no body axis
-)
+# [rad] the rod is turned about its axis first, so that the torque lies along no body axis
+ROLL = 0.7
 # bounds of the angle [rad]
 METHODS = {
     "tqdl": 3e-2,
@@ -39,10 +38,8 @@ def run(short: bool, progress) -> Outcome:
             apparatus.integrator(method), system, start, STEP, round(duration / STEP), 1, push
         )
         axis = quaternion.rotate(turning.Q, np.array([0.0, 0.0, 1.0]))
-        angle[method], off[method] = (
-            np.unwrap(np.arctan2(axis[:, 0], axis[:, 2])),
-            np.abs(axis[:, 1]),
-        )
+        angle[method] = np.unwrap(np.arctan2(axis[:, 0], axis[:, 2]))
+        off[method] = np.abs(axis[:, 1])
         progress((i + 1) / len(METHODS))
     t = turning.t
     tables = {
@@ -99,11 +96,8 @@ def draw(outcome: Outcome, figure) -> None:
             markersize=5,
             **figures.line_style(method),
         )
-        error.semilogy(
-            t[1:],
-            np.maximum(np.abs(columns[method] - columns["exact"])[1:], 1e-17),
-            **figures.line_style(method),
-        )
+        deviation = columns[method] - columns["exact"]
+        figures.plot_error(error, t, deviation, 1e-17, **figures.line_style(method))
     angle.legend()
     figures.label_axes(
         angle,

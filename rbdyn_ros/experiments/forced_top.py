@@ -35,20 +35,14 @@ def run(short: bool, progress) -> Outcome:
             apparatus.torque(*TORQUE),
         )
         progress((i + 1) / len(METHODS))
-    t, axis = (
-        runs["moser_veselov"].t,
-        quaternion.rotate(runs["moser_veselov"].Q, np.array([0.0, 0.0, 1.0])),
-    )
-    exact = runs["moser_veselov"].momentum[0] + t[:, None] * TORQUE
-    wobble = np.degrees(
-        np.arccos(np.clip(np.sum(axis * exact, axis=1) / np.linalg.norm(exact, axis=1), -1.0, 1.0))
-    )
+    top = runs["moser_veselov"]
+    t, axis = top.t, quaternion.rotate(top.Q, np.array([0.0, 0.0, 1.0]))
+    exact = top.momentum[0] + t[:, None] * TORQUE
+    ahead = exact / np.linalg.norm(exact, axis=1)[:, None]
+    wobble = np.degrees(np.arccos(np.clip(np.sum(axis * ahead, axis=1), -1.0, 1.0)))
     tables = {
-        "axis": {"t": t, "x": axis[:, 0], "y": axis[:, 1], "z": axis[:, 2]},
-        "momentum_direction": {
-            "t": t,
-            **dict(zip("xyz", (exact / np.linalg.norm(exact, axis=1)[:, None]).T)),
-        },
+        "axis": {"t": t, **dict(zip("xyz", axis.T))},
+        "momentum_direction": {"t": t, **dict(zip("xyz", ahead.T))},
         "energy": {"t": t, "wobble_deg": wobble, **{m: runs[m].energy for m in METHODS}},
         "momentum_error": {
             "t": t,
@@ -145,11 +139,8 @@ def draw(outcome: Outcome, figure) -> None:
         wobble, "The nutation fades as the momentum grows", "time [s]", "axis from momentum [deg]"
     )
     for method in METHODS:
-        error.semilogy(
-            t["momentum_error"]["t"][1:],
-            np.maximum(t["momentum_error"][method][1:], 1e-17),
-            **figures.line_style(method),
-        )
+        errors = t["momentum_error"]
+        figures.plot_error(error, errors["t"], errors[method], 1e-17, **figures.line_style(method))
     error.legend(fontsize=8)
     figures.label_axes(
         error, "The momentum is known: L₀ + τ t (1 ms)", "time [s]", "error [kg m²/s]"

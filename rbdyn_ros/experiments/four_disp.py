@@ -10,8 +10,8 @@ from rbdyn_ros.experiments.outcome import (
     below,
     between,
     columns,
+    only,
     slope,
-    where,
 )
 from rbdyn_ros.experiments.pendulum_run import PendulumScene
 from rbdyn_ros.mechanics.integrators import tqdl
@@ -28,6 +28,7 @@ QUESTION = (
 TILT = np.radians(10.0)
 STEPS = tuple(0.01 / 2**k for k in range(6))  # [s]
 COUPLINGS = {"tqdl": tqdl.STALE, "frozen": tqdl.FROZEN, "coupled": tqdl.COUPLED}
+PLACES = ("x", "y", "qw", "qx", "qy", "qz")  # of the film
 LASTING = ("moser_veselov", "se3_variational", "rattle_s2", "rk4")
 
 
@@ -65,10 +66,8 @@ def _scheme() -> dict:
             angle = pendulum_run.plane_angle(record.q)
             over = pendulum_run.first(record.t, np.abs(angle - np.pi) > np.pi)
             rows.append((name, h, error[100] - error[0], error[1000] - error[0], over))
-            fall[f"{name}_{h:g}"], energy[f"{name}_{h:g}"] = (
-                np.degrees(angle),
-                np.abs(error - error[0]),
-            )
+            fall[f"{name}_{h:g}"] = np.degrees(angle)
+            energy[f"{name}_{h:g}"] = np.abs(error - error[0])
     gain = columns("scheme step gain_1s gain_10s over_the_top", rows)
     return {"fall": {"t": record.t, **fall}, "energy": {"t": record.t, **energy}, "gain": gain}
 
@@ -97,15 +96,12 @@ def _model() -> dict:
     model}.
     """
     rig = apparatus.pendulum()
-    mgl, ml2, across = (
-        rig.rod_mass * rig.gravity * rig.center,
-        rig.rod_mass * rig.center**2,
-        rig.inertia[0],
-    )
+    weight, across = rig.rod_mass * rig.gravity, rig.inertia[0]
+    mgl, ml2 = weight * rig.center, rig.rod_mass * rig.center**2
     quarter, force = closed_form.massless_cart_cycle(across, ml2, mgl, TILT)
     h = 1e-4
     record = pendulum_run.simulate(select("moser_veselov"), rig, upright(TILT), h, 1.2, 1e-3)
-    simulated = record.reaction[1:, 2] / (rig.rod_mass * rig.gravity)
+    simulated = record.reaction[1:, 2] / weight
     # the reaction is the mean over the last step: it belongs to its middle
     angle = pendulum_run.plane_angle(record.q)[1:] - 0.5 * h * record.v[1:, 3]
     measured = pendulum_run.first(record.t[1:], angle > np.pi)
@@ -171,21 +167,16 @@ def _film() -> dict:
     for name in ("tqdl", "moser_veselov"):
         integrator = apparatus.integrator(name)
         q = pendulum_run.simulate(integrator, rig, upright(TILT), 0.01, 10.0, 0.01).q
-        columns |= {
-            f"{name}_{letter}": column
-            for letter, column in zip(("x", "y", "qw", "qx", "qy", "qz"), q.T)
-        }
+        columns |= {f"{name}_{place}": column for place, column in zip(PLACES, q.T)}
     return columns
 
 
 def _claims(tables: dict, duration: float) -> tuple:
     def gain(name, h, column="gain_10s"):
-        table = tables["gain"]
-        return float(table[column][where(table, scheme=name, step=h)][0])
+        return only(tables["gain"], column, scheme=name, step=h)
 
     def kept(name, h, column):
-        table = tables["lasting"]
-        return float(table[column][where(table, method=name, step=h)][0])
+        return only(tables["lasting"], column, method=name, step=h)
 
     chart, force = tables["chart"], tables["force"]
     died = chart["t"][np.isnan(chart["euler_lagrange_pitch"])][0] - 0.01
@@ -286,33 +277,15 @@ def draw(outcome: Outcome, figure) -> None:
     """The fall, its energy, the order; the force, the chart, the long run."""
     t = outcome.tables
     (fall, energy, order), (force, chart, drift) = figure.subplots(2, 3)
-    lines = (
-        ("tqdl_0.01", "10 ms", "-"),
-        ("tqdl_0.001", "1 ms", "--"),
-        ("tqdl_0.0001", "0.1 ms", ":"),
-    )
-    for key, label, dash in lines:
-        fall.plot(
-            t["fall"]["t"],
-            t["fall"][key],
-            dash,
-            color=figures.COLORS["tqdl"],
-            label=f"notebook, {label}",
-        )
-        energy.semilogy(
-            t["energy"]["t"][1:], t["energy"][key][1:], dash, color=figures.COLORS["tqdl"]
-        )
-    fall.plot(
-        t["fall"]["t"],
-        t["fall"]["coupled_0.01"],
-        color=figures.COLORS["coupled"],
-        label="coupled RK4, 10 ms",
-    )
-    energy.semilogy(
-        t["energy"]["t"][1:],
-        np.maximum(t["energy"]["coupled_0.01"][1:], 1e-12),
-        color=figures.COLORS["coupled"],
-    )
+    for scheme, step, dash, label in (
+        ("tqdl", "0.01", "-", "notebook, 10 ms"),
+        ("tqdl", "0.001", "--", "notebook, 1 ms"),
+        ("tqdl", "0.0001", ":", "notebook, 0.1 ms"),
+        ("coupled", "0.01", "-", "coupled RK4, 10 ms"),
+    ):
+        key, line = f"{scheme}_{step}", {"color": figures.COLORS[scheme], "linestyle": dash}
+        fall.plot(t["fall"]["t"], t["fall"][key], label=label, **line)
+        figures.plot_error(energy, t["energy"]["t"], t["energy"][key], 1e-12, **line)
     fall.set(ylim=(-100, 1000), yticks=(0, 180, 360, 540, 720, 900))
     fall.legend(fontsize=8, loc="upper right")
     figures.label_axes(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
@@ -388,10 +361,7 @@ def animate(outcome: Outcome) -> Animation:
         PendulumScene(figure.add_subplot(1, 2, i + 1, projection="3d"), name)
         for i, name in enumerate(names)
     ]
-    q = {
-        name: np.column_stack([film[f"{name}_{k}"] for k in ("x", "y", "qw", "qx", "qy", "qz")])
-        for name in names
-    }
+    q = {name: np.column_stack([film[f"{name}_{place}"] for place in PLACES]) for name in names}
 
     def update(frame: int) -> None:
         for scene, name in zip(scenes, names):

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbdyn_ros.geometry import increments, quaternion, unit_quaternion
+from rbdyn_ros.geometry import increments, quaternion
+from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.integrators import se3_free
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
@@ -34,18 +35,8 @@ def build(inertia: tuple[float, float, float], mass: float = 1.0) -> System:
     """A body with principal `inertia` [kg m^2] that nothing acts on; ValueError if it is no
     body's.
     """
-    I = np.asarray(inertia, float)
-    if (
-        I.shape != (3,)
-        or not np.all(np.isfinite(I))
-        or not np.all(I > 0.0)
-        or 2.0 * I.max() > I.sum() * (1.0 + 1e-9)
-    ):
-        raise ValueError(
-            f"the inertia is {inertia}; it takes three positive numbers, none above the sum of "
-            "the others"
-        )
-    return System(0.0, 0.0, 0.0, float(mass), 0.0, tuple(I.tolist()), 0.0, 0.0)
+    (I,) = rigid_bodies.build(mass, inertia).inertia.tolist()
+    return System(0.0, 0.0, 0.0, float(mass), 0.0, tuple(I), 0.0, 0.0)
 
 
 def turning(q: ArrayLike, w: ArrayLike) -> State:
@@ -54,12 +45,6 @@ def turning(q: ArrayLike, w: ArrayLike) -> State:
     return State(
         0.0, np.r_[0.0, 0.0, q / np.linalg.norm(q)], np.r_[0.0, 0.0, np.asarray(w, float)]
     )
-
-
-def momentum(system: System, state: State) -> Array:
-    """Angular momentum R I w (3,) [kg m^2/s, world]."""
-    p = np.multiply(system.inertia, state.v[2:])
-    return np.array(unit_quaternion.rotate(tuple(state.q[2:].tolist()), tuple(p.tolist())))
 
 
 def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
@@ -101,14 +86,8 @@ def simulate(
 ) -> Turning:
     """`rows` times `every` steps of h [s] by a stepper of the package."""
     record = rollout.run(integrator, system, state, input or no_input(), h, rows, every)
-    return _turning(
-        system,
-        record.t,
-        record.q[:, 2:],
-        record.v[:, 2:],
-        _mean(record.iterations, every),
-        record.ok,
-    )
+    iterations = float(record.iterations[1:].mean()) / every
+    return _turning(system, record.t, record.q[:, 2:], record.v[:, 2:], iterations, record.ok)
 
 
 def simulate_modified(
@@ -116,11 +95,9 @@ def simulate_modified(
 ) -> Turning:
     """The same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""
     modified, start = preprocess(system, state, h)
-    record = rollout.run(integrator, modified, start, no_input(), h, rows, every)
-    w = record.v[:, 2:] * np.divide(modified.inertia, system.inertia)
-    return _turning(
-        system, record.t, record.q[:, 2:], w, _mean(record.iterations, every), record.ok
-    )
+    run = simulate(integrator, modified, start, h, rows, every)
+    w = run.w * np.divide(modified.inertia, system.inertia)
+    return _turning(system, run.t, run.Q, w, run.iterations, run.ok)
 
 
 def simulate_se3(
@@ -183,7 +160,3 @@ def worst_momentum(turning: Turning) -> float:
 def _turning(system: System, t, Q, w, iterations: float, ok: bool) -> Turning:
     p = w * np.array(system.inertia)
     return Turning(t, Q, w, 0.5 * np.sum(p * w, axis=-1), quaternion.rotate(Q, p), iterations, ok)
-
-
-def _mean(iterations, every: int) -> float:
-    return float(iterations[1:].mean()) / every

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, where
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, only, where
 from rbdyn_ros.experiments.sliding_block import COLORS, simulate
 
 QUESTION = (
@@ -57,8 +57,7 @@ def _claims(tables: dict, steps: tuple) -> tuple:
 
     def error(case: int, h: float) -> float:
         degrees, mu, v0 = CASES[case]
-        mine = where(cases, slope_deg=degrees, mu=mu, v0=v0, step=h)
-        return abs(float(cases["way_error"][mine][0]))
+        return abs(only(cases, "way_error", slope_deg=degrees, mu=mu, v0=v0, step=h))
 
     def turning(h):
         return 2.0 * h * CASES[3][1] * 9.81 * np.cos(np.radians(CASES[3][0])) * DURATION

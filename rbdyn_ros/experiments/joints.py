@@ -5,7 +5,7 @@ accelerations.
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below, between
+from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
@@ -122,7 +122,7 @@ def _claims(records: dict, orders: dict) -> tuple:
             2e-4,
         )
     )
-    order = float(np.polyfit(np.log(orders["step"]), np.log(orders["distance"]), 1)[0])
+    order = slope(orders["step"], orders["distance"])
     claims.append(between("chain: both roads meet with order", order, 1.9, 2.1))
     return tuple(claims)
 
@@ -135,22 +135,19 @@ def _growth(record) -> float:
 
 def draw(outcome: Outcome, figure) -> None:
     """Energy error above, opening of the joints below, one column for each machine."""
-    axes = figure.subplots(2, len(MACHINES), sharex="col")
+    panels = figure.subplots(2, len(MACHINES), sharex="col")
     for column, (name, (_, title)) in enumerate(MACHINES.items()):
         table = outcome.tables[name]
-        energy, opening = axes[:, column]
+        energy, opening = panels[:, column]
         for method, (color, label) in METHODS.items():
             line = {"color": color, "label": label, "linewidth": 1.2}
-            energy.semilogy(
-                table["t"][1:],
-                np.maximum(np.abs(table[f"{method}_energy_error"][1:]), 1e-16),
-                **line,
-            )
-            opening.semilogy(
-                table["t"][1:], np.maximum(table[f"{method}_opening"][1:], 1e-18), **line
-            )
+            for axes, what, least in (
+                (energy, "energy_error", 1e-16),
+                (opening, "opening", 1e-18),
+            ):
+                figures.plot_error(axes, table["t"], table[f"{method}_{what}"], least, **line)
         figures.label_axes(energy, title, "", "|energy error| [J]" if column == 0 else "")
         figures.label_axes(
             opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else ""
         )
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

@@ -49,12 +49,7 @@ def run(short: bool, progress) -> Outcome:
     halvings = 3 if short else 5
     problems = {name: problem(name) for name in METHODS}
     rows, slopes = [], []
-    pairs = [
-        (name, c)
-        for name in METHODS
-        for c in COMPOSITIONS
-        if c == "none" or select(name).symmetric
-    ]
+    pairs = composed(METHODS)
     for i, (name, composition) in enumerate(pairs):
         integrator = (
             apparatus.notebook_scheme(tqdl.FROZEN) if name == "tqdl" else select(name, composition)
@@ -74,6 +69,11 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, tuple(claims))
 
 
+def composed(methods) -> list[tuple[str, str]]:
+    """Each method alone and, where it is symmetric, with every composition."""
+    return [(m, c) for m in methods for c in COMPOSITIONS if c == "none" or select(m).symmetric]
+
+
 def problem(name: str) -> Problem:
     """The hardest problem that the method is for.
 
@@ -87,8 +87,8 @@ def problem(name: str) -> Problem:
         )
         return Problem(system, start, place(fine.q[-1]))
     if name == "euler_lagrange":
-        w0 = np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH)
-        n = closed_form.from_rest(np.radians(10.0), np.radians(5.0), w0, np.array([DURATION]))[0]
+        pitch, cone = np.radians((10.0, 5.0))
+        n = closed_form.from_rest(pitch, cone, apparatus.FREQUENCY, np.array([DURATION]))[0]
         return Problem(apparatus.point_mass(), apparatus.leaning(10.0, 5.0), np.r_[0.0, 0.0, n])
     system, start = (
         apparatus.pendulum(cart_mass=2.0, rod_inertia=STOUT),

@@ -35,7 +35,8 @@ class Animation(NamedTuple):
 
 def columns(names: str, rows: Iterable[Sequence[Any]]) -> dict[str, Array]:
     """Return a table by its columns' names, words of one string, from its rows."""
-    return dict(zip(names.split(), map(np.array, zip(*rows))))
+    table = list(rows)
+    return {name: np.array([row[i] for row in table]) for i, name in enumerate(names.split())}
 
 
 def where(table: dict[str, Array], **values: object) -> Array:
@@ -47,6 +48,11 @@ def where(table: dict[str, Array], **values: object) -> Array:
         ],
         axis=0,
     )
+
+
+def only(table: dict[str, Array], column: str, **values: object) -> float:
+    """The number of a column in the one row that has these values."""
+    return table[column][where(table, **values)].item()
 
 
 def below(text: str, value: float, bound: float, unit: str = "") -> Claim:

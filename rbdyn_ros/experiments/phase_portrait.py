@@ -43,10 +43,11 @@ def run(short: bool, progress) -> Outcome:
 
 def _exact(t) -> dict:
     """Columns t, pitch, cone [deg] and their rates [deg/s] of the exact motion."""
-    w0, small = np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH), 1e-5
-    pitch, cone = closed_form.angles(closed_form.from_rest(PITCH, CONE, w0, t))
-    ahead = closed_form.angles(closed_form.from_rest(PITCH, CONE, w0, t + small))
-    behind = closed_form.angles(closed_form.from_rest(PITCH, CONE, w0, t - small))
+    small = 1e-5
+    (pitch, cone), ahead, behind = (
+        closed_form.angles(closed_form.from_rest(PITCH, CONE, apparatus.FREQUENCY, times))
+        for times in (t, t + small, t - small)
+    )
     rate = [
         np.degrees((np.unwrap(a - b + np.pi, axis=0) - np.pi) / (2.0 * small))
         for a, b in zip(ahead, behind)

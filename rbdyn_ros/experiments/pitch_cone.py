@@ -15,6 +15,7 @@ QUESTION = (
     "with it?"
 )
 PITCH, CONE = np.radians(10.0), np.radians(5.0)
+PLANE = 26.3024863453  # [deg] azimuth of the exact swing
 STEPS = (0.01, 0.005, 0.0025, 0.00125)  # [s]
 ROW = 0.01  # [s]
 
@@ -24,21 +25,11 @@ def run(short: bool, progress) -> Outcome:
     duration = 100.0 if short else 400.0
     system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
     t = np.arange(round(duration / ROW) + 1) * ROW
-    exact = closed_form.from_rest(
-        PITCH, CONE, np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH), t
-    )
+    exact = closed_form.from_rest(PITCH, CONE, apparatus.FREQUENCY, t)
     solved = closed_form.direction(closed_form.solve(system, PITCH, CONE, t, "DOP853", 1e-13))
     distance = apparatus.HALF_LENGTH * np.linalg.norm(solved - exact, axis=1)
     progress(0.3)
-    tables = {
-        "truth": {
-            "t": t,
-            "x": exact[:, 0],
-            "y": exact[:, 1],
-            "z": exact[:, 2],
-            "dop853_error": distance,
-        }
-    }
+    tables = {"truth": {"t": t, **dict(zip("xyz", exact.T)), "dop853_error": distance}}
     tables |= _chart(system, start)
     progress(0.6)
     tables |= _rattle(system, start, duration, exact)
@@ -83,9 +74,8 @@ def _rattle(system, start, duration: float, exact) -> dict:
     across = apparatus.HALF_LENGTH * np.abs(n @ np.array([-np.sin(azimuth), np.cos(azimuth), 0.0]))
     errors = []
     for h in STEPS:
-        end = pendulum_run.direction(
-            pendulum_run.simulate(select("rattle_s2"), system, start, h, 5.0, ROW).q
-        )[-1]
+        run = pendulum_run.simulate(select("rattle_s2"), system, start, h, 5.0, ROW)
+        end = pendulum_run.direction(run.q[-1])
         errors.append(apparatus.HALF_LENGTH * np.linalg.norm(end - exact[500]))
     table = {
         "t": record.t,
@@ -103,15 +93,15 @@ def _rattle(system, start, duration: float, exact) -> dict:
 def _claims(tables: dict, duration: float) -> tuple:
     truth, ends, rattle = tables["truth"], tables["ends"], tables["rattle"]
     period = closed_form.pendulum_period(
-        np.arccos(np.cos(PITCH) * np.cos(CONE)), np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH)
+        np.arccos(np.cos(PITCH) * np.cos(CONE)), apparatus.FREQUENCY
     )
-    seconds25 = rattle["t"] <= 25.0
-    lag = 26.3024863453 - ends["plane_after_one_pass_deg"]
+    seconds25 = rattle["t"] <= 25.0  # and truth["t"], the same times
+    lag = PLANE - ends["plane_after_one_pass_deg"]
     return (
         between("period of the exact motion", period, 5.2078661852, 5.2078661854, "s"),
         below(
             "closed form against DOP853 of the chart's equations, 25 s",
-            truth["dop853_error"][truth["t"] <= 25.0].max(),
+            truth["dop853_error"][seconds25].max(),
             1e-8,
             "m",
         ),
@@ -155,15 +145,9 @@ def draw(outcome: Outcome, figure) -> None:
     (above, planes), (ends, long) = figure.subplots(2, 2)
     system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
     for name, width in (("euler_lagrange", 1.2), ("rattle_s2", 2.0)):
-        n = pendulum_run.direction(
-            pendulum_run.simulate(select(name), system, start, ROW, 12.0, ROW).q
-        )
-        above.plot(
-            apparatus.HALF_LENGTH * n[:, 0],
-            apparatus.HALF_LENGTH * n[:, 1],
-            linewidth=width,
-            **figures.line_style(name),
-        )
+        run = pendulum_run.simulate(select(name), system, start, ROW, 12.0, ROW)
+        x, y, _ = apparatus.HALF_LENGTH * pendulum_run.direction(run.q).T
+        above.plot(x, y, linewidth=width, **figures.line_style(name))
     above.set_aspect("equal", adjustable="datalim")
     above.legend(fontsize=8, loc="upper left")
     figures.label_axes(above, "From above, 10 ms: the swing plane must not turn", "x [m]", "y [m]")
@@ -176,7 +160,7 @@ def draw(outcome: Outcome, figure) -> None:
             "label": f"DELE, {label}",
         }
         planes.plot(t["planes"]["pass"], t["planes"][label], "o-", **style)
-    planes.axhline(26.3024863453, **figures.line_style("truth"), linewidth=1.0)
+    planes.axhline(PLANE, **figures.line_style("truth"), linewidth=1.0)
     planes.legend(fontsize=8, ncols=2)
     figures.label_axes(
         planes,

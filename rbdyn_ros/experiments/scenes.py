@@ -28,7 +28,7 @@ from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.numerics.arguments import number
+from rbdyn_ros.numerics.arguments import number, positive
 from rbdyn_ros.types import Array
 
 GRAVITY = 9.81  # [m/s^2]
@@ -197,7 +197,7 @@ def block(params: Block, speed: float = 0.0) -> Scene:
     """The block flat on the plane through the origin, at `speed` [m/s] downhill; ValueError for a
     slope that is a wall.
     """
-    number(params.gravity, "the block's gravity", 0.0, open_low=True)
+    positive(params.gravity, "the block's gravity")
     half = 0.5 * number(params.slope, "the slope", 0.0, math.radians(89.0))
     normal, downhill = slope_axes(params)
     part = shapes.box(
@@ -215,10 +215,10 @@ def block(params: Block, speed: float = 0.0) -> Scene:
     )
 
 
-def way(params: Block, q: Array, v: Array) -> tuple[float, float]:
-    """(s [m], ds/dt [m/s]) of the block downhill from the origin, for its q (7,) and v (6,)."""
+def way(params: Block, q: Array, v: Array) -> tuple[Array, Array]:
+    """(s [m], ds/dt [m/s]) of the block downhill from the origin, for q (..., 7), v (..., 6)."""
     _, downhill = slope_axes(params)
-    return float(q[:3] @ downhill), float(v[:3] @ downhill)
+    return q[..., :3] @ downhill, v[..., :3] @ downhill
 
 
 def slide(params: Block, speed: float, t: float) -> tuple[float, float]:

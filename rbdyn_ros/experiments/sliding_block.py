@@ -26,16 +26,8 @@ def run(short: bool, progress) -> Outcome:
         params = scenes.Block(mu)
         for h in steps:
             track, tilt = simulate(params, v0, h, 1.1 * v0 / (mu * params.gravity))
-            rows.append(
-                (
-                    v0,
-                    mu,
-                    h,
-                    track["s"][-1] - v0**2 / (2.0 * mu * params.gravity),
-                    abs(track["v"][-1]),
-                    tilt,
-                )
-            )
+            error = track["s"][-1] - v0**2 / (2.0 * mu * params.gravity)
+            rows.append((v0, mu, h, error, abs(track["v"][-1]), tilt))
         tracks[f"track_{i + 1}"] = track
         progress(0.8 * (i + 1) / len(CASES))
     rest, _ = simulate(scenes.Block(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
@@ -53,13 +45,8 @@ def simulate(
 ) -> tuple[dict[str, Array], float]:
     """(the track, the largest tilt of the quaternion) of a slide."""
     run = march_model(model.build(*scenes.block(params, v0)), h, int(np.ceil(duration / h)))
-    _, downhill = scenes.slope_axes(params)
-    track = {
-        "t": run.t,
-        "s": run.q[:, :3] @ downhill,
-        "v": run.v[:, :3] @ downhill,
-        "height": run.q[:, 2] - params.edges[2] / 2.0,
-    }
+    s, v = scenes.way(params, run.q, run.v)
+    track = {"t": run.t, "s": s, "v": v, "height": run.q[:, 2] - params.edges[2] / 2.0}
     return track, float(np.abs(run.q[:, 4:] - run.q[0, 4:]).max())
 
 

@@ -108,11 +108,8 @@ QUESTION = (
     "kinetic energy change?"
 )
 TOP = Params()
-# [kg m^2] of the fast axis; [s] the step that the claims speak of
-AXIS, FAST = (
-    TOP.inertia[2],
-    1e-3,
-)
+AXIS = TOP.inertia[2]  # [kg m^2] of the fast axis
+FAST = 1e-3  # [s] the step that the claims speak of
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # [s]
 DURATION, ROW = 2.0, 8e-3  # [s]
 GAMMAS = {
@@ -162,9 +159,7 @@ def _distance(q, truth) -> float:
 
 
 def _axis(q):
-    return quaternion.rotate(
-        q[:, 3:] / np.linalg.norm(q[:, 3:], axis=1)[:, None], np.array([0.0, 0.0, 1.0])
-    )
+    return quaternion.rotate(q[:, 3:], np.array([0.0, 0.0, 1.0]))
 
 
 def _axis_error(q, truth):
@@ -222,12 +217,11 @@ def draw(outcome: Outcome, figure) -> None:
         linewidth=2.2,
         label="reduced equations",
     )
-    shown = {name: color for name, (_, color) in GAMMAS.items()}
     for name in ("33 J3", "4/3 J3"):
         above.plot(
             tracks[f"{name}_axis_x"],
             tracks[f"{name}_axis_y"],
-            color=shown[name],
+            color=GAMMAS[name][1],
             linewidth=0.9,
             label=f"γ = {name}",
         )
@@ -238,14 +232,9 @@ def draw(outcome: Outcome, figure) -> None:
         above, "The top's axis from above, 2 s at 1 ms", "x of the axis [–]", "y of the axis [–]"
     )
     h = errors["step"]
-    for name, color in shown.items():
-        in_time.semilogy(
-            tracks["t"][1:],
-            tracks[f"{name}_axis_error"][1:],
-            color=color,
-            linewidth=1.1,
-            label=f"γ = {name}",
-        )
+    for name, (_, color) in GAMMAS.items():
+        line = {"color": color, "linewidth": 1.1, "label": f"γ = {name}"}
+        figures.plot_error(in_time, tracks["t"], tracks[f"{name}_axis_error"], **line)
         position.loglog(h, errors[f"{name}_position"], "o-", color=color)
         axis.loglog(h, errors[f"{name}_axis"], "o-", color=color)
     in_time.legend(loc="lower right", ncols=2)

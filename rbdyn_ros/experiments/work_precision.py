@@ -3,17 +3,18 @@ composition.
 """
 
 import time
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, pendulum_run
-from rbdyn_ros.experiments.order_of_accuracy import reference_solution
-from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, where
+from rbdyn_ros.experiments.order_of_accuracy import composed, reference_solution
+from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, only, where
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
-from rbdyn_ros.types import State
+from rbdyn_ros.types import State, System
 
 QUESTION = (
     "A rod falls from 10 degrees on a cart of 2 kg and swings for 10 s. How much work does each "
@@ -40,19 +41,17 @@ class Cost(NamedTuple):
 
 def run(short: bool, progress) -> Outcome:
     """Every method, every composition, every step."""
-    pairs = [(m, c) for m in METHODS for c in COMPOSITIONS if c == "none" or select(m).symmetric]
-    end = _tip(
-        reference_solution(apparatus.pendulum(cart_mass=2.0), upright(np.radians(10.0)), DURATION)
-    )
-    costs = []
+    steps, repeats = (STEPS[:-1], 1) if short else (STEPS, 7)
+    end, pairs, costs = _tip(reference_solution(*_fall(), DURATION)), composed(METHODS), []
     for i, (method, composition) in enumerate(pairs):
-        costs += [
-            _cost(method, composition, h, end, 1 if short else 7)
-            for h in (STEPS[:-1] if short else STEPS)
-        ]
+        costs += [_cost(method, composition, h, end, repeats) for h in steps]
         progress((i + 1) / len(pairs))
     table = columns(" ".join(Cost._fields), costs)
     return Outcome({"costs": table, "frontier": _frontier(table)}, _claims(table))
+
+
+def _fall() -> tuple[System, State]:
+    return apparatus.pendulum(cart_mass=2.0), upright(np.radians(10.0))
 
 
 def _tip(q) -> np.ndarray:
@@ -61,11 +60,7 @@ def _tip(q) -> np.ndarray:
 
 
 def _cost(method: str, composition: str, h: float, end, repeats: int) -> Cost:
-    integrator, system, start = (
-        select(method, composition),
-        apparatus.pendulum(cart_mass=2.0),
-        upright(np.radians(10.0)),
-    )
+    integrator, (system, start) = select(method, composition), _fall()
     record = pendulum_run.simulate(integrator, system, start, h, DURATION, 0.2)
     tip = float(np.linalg.norm(_tip(record.q[-1]) - end)) if record.ok else np.nan
     energy = float(np.abs(record.energy_error).max())
@@ -85,10 +80,8 @@ def _seconds(integrator, system, start, h: float) -> float:
 def _frontier(table: dict) -> dict:
     """The least work [stages/s] with which each method and composition reaches a tip error [m]."""
     rows = []
-    for goal in (1e-3, 1e-6, 1e-9):
-        for method in METHODS:
-            for composition in COMPOSITIONS:
-                rows.append((goal, method, composition, _least(table, method, composition, goal)))
+    for goal, method, composition in product((1e-3, 1e-6, 1e-9), METHODS, COMPOSITIONS):
+        rows.append((goal, method, composition, _least(table, method, composition, goal)))
     return columns("tip_error method composition stages", rows)
 
 
@@ -99,8 +92,7 @@ def _least(table: dict, method: str, composition: str, goal: float) -> float:
 
 def _claims(table: dict) -> tuple:
     def error(method: str, composition: str, h: float, column: str = "tip_error") -> float:
-        rows = where(table, method=method, composition=composition, step=h)
-        return float(table[column][rows][0])
+        return only(table, column, method=method, composition=composition, step=h)
 
     eighth, rk4 = _least(table, "rattle_s2", "kahan_li8", 1e-6), _least(table, "rk4", "none", 1e-6)
     same_map = abs(error("rattle_s2", "none", 0.01) - error("moser_veselov", "none", 0.01))
@@ -136,14 +128,9 @@ def draw(outcome: Outcome, figure) -> None:
     for method in METHODS:
         for composition, dash in DASHES.items():
             rows = where(table, method=method, composition=composition)
-            style = {
-                "color": figures.COLORS[method],
-                "linestyle": dash,
-                "marker": "o",
-                "markersize": 3.5,
-            }
+            style = {"color": figures.COLORS[method], "linestyle": dash, "markersize": 3.5}
             for axes, column in ((by_stages, "stages"), (by_time, "microseconds")):
-                axes.loglog(table[column][rows], table["tip_error"][rows], **style)
+                axes.loglog(table[column][rows], table["tip_error"][rows], marker="o", **style)
     figures.label_axes(
         by_stages,
         "Work in stages",

@@ -67,8 +67,9 @@ def test_moser_veselov_keeps_energy_and_momentum_over_1e5_steps(h):
 
 def test_preprocessing_keeps_the_momentum():
     modified, state = free_body.preprocess(SYSTEM, START, 0.02)
-    assert free_body.momentum(modified, state) == pytest.approx(
-        free_body.momentum(SYSTEM, START), abs=1e-15
+    assert np.array_equal(state.q, START.q)
+    assert np.multiply(modified.inertia, state.v[2:]) == pytest.approx(
+        np.multiply(SYSTEM.inertia, START.v[2:]), abs=1e-15
     )
 
 
@@ -76,5 +77,5 @@ def test_preprocessing_keeps_the_momentum():
     "inertia", [(1.0, 1.0, 3.0), (1.0, -1.0, 1.0), (1.0, 0.0, 1.0), (1.0, np.nan, 1.0), (1.0, 2.0)]
 )
 def test_what_is_no_body_is_refused(inertia):
-    with pytest.raises(ValueError, match="three positive numbers"):
+    with pytest.raises(ValueError, match="inertia"):
         free_body.build(inertia)
