@@ -138,19 +138,9 @@ def quaternion_midpoint_stage(system, options, load, forces, h, state, held):
 def rk4_stage(system, options, load, forces, h, state, held):
     """A step of `rk4`."""
     x, attitude, w, u = state
-    Q = dual_attitude.quaternion(attitude)
-    state = x, Q, w, u
-    k1 = rk4.rates(system, load, forces[0], Q, w, u)
-    _, Q, w, u = rk4.move(state, 0.5 * h, k1)
-    k2 = rk4.rates(system, load, forces[1], Q, w, u)
-    _, Q, w, u = rk4.move(state, 0.5 * h, k2)
-    k3 = rk4.rates(system, load, forces[1], Q, w, u)
-    _, Q, w, u = rk4.move(state, h, k3)
-    k4 = rk4.rates(system, load, forces[2], Q, w, u)
-    ends = rk4.move(rk4.move(state, h / 6.0, k1), h / 6.0, k4)
-    x, Q, w, u = rk4.move(rk4.move(ends, h / 3.0, k2), h / 3.0, k3)
-    Q = dual_attitude.from_quaternion(unit_quaternion.normalize(Q))
-    return (x, Q, w, u), held, 0.0
+    state = x, dual_attitude.quaternion(attitude), w, u
+    x, Q, w, u = rk4.stage(system, load, forces, h, state)
+    return (x, dual_attitude.from_quaternion(Q), w, u), held, 0.0
 
 
 @inlined
@@ -187,15 +177,8 @@ def rattle_s2_stage(system, options, load, forces, h, state, held):
 @inlined
 def tqdl_stage(system, options, load, forces, h, state, held):
     """A step of `tqdl`; `held` is the lever of the step before."""
-    x, Q, w, u = state
-    Q, c = dual_attitude.quaternion(Q), (0.0, 0.0, system.center)
-    c0 = unit_quaternion.rotate(Q, c)
-    if options.coupling == tqdl.COUPLED:
-        Q, w = tqdl.runge_kutta(system, load.T, Q, w, None, h)
-    else:
-        is_first = held[0] != held[0] or options.coupling == tqdl.FROZEN
-        tau_s = tqdl.torque(system, load.T, c0 if is_first else held)
-        Q, w = tqdl.runge_kutta(system, load.T, Q, w, unit_quaternion.inverse_rotate(Q, tau_s), h)
+    (x, Q, w, _), c = state, (0.0, 0.0, system.center)
+    Q, w, c0 = tqdl.stage(system, options, load.T, dual_attitude.quaternion(Q), w, held, h)
     c1 = unit_quaternion.rotate(Q, c)
     dc = unit_quaternion.rotate(Q, vec.cross(w, c))
     x = (x[0] + c0[0] - c1[0], x[1] + c0[1] - c1[1])

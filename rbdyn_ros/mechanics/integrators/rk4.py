@@ -65,6 +65,22 @@ def move(state, h, rate):
     )
 
 
+@inlined
+def stage(system, load, forces, h, state):
+    """One step from (x, q, w, u) under the sines' forces at its start, its middle and its end."""
+    _, q, w, u = state
+    k1 = rates(system, load, forces[0], q, w, u)
+    _, q, w, u = move(state, 0.5 * h, k1)
+    k2 = rates(system, load, forces[1], q, w, u)
+    _, q, w, u = move(state, 0.5 * h, k2)
+    k3 = rates(system, load, forces[1], q, w, u)
+    _, q, w, u = move(state, h, k3)
+    k4 = rates(system, load, forces[2], q, w, u)
+    x, q, w, u = move(move(state, h / 6.0, k1), h / 3.0, k2)
+    x, q, w, u = move(move((x, q, w, u), h / 3.0, k3), h / 6.0, k4)
+    return x, unit_quaternion.normalize(q), w, u
+
+
 @kernel
 def steps(system, input, sines, h, n, state, reaction):
     """`advance` for sines of a type that tells whether there are any: None compiles to a plain
@@ -78,17 +94,7 @@ def steps(system, input, sines, h, n, state, reaction):
         f0 = rod_on_cart.sines_at(sines, s)
         f1 = rod_on_cart.sines_at(sines, s + 0.5 * h)
         f2 = rod_on_cart.sines_at(sines, s + h)
-        k1 = rates(system, load, f0, Q, w, u)
-        x1, Q1, w1, u1 = move(here, 0.5 * h, k1)
-        k2 = rates(system, load, f1, Q1, w1, u1)
-        x2, Q2, w2, u2 = move(here, 0.5 * h, k2)
-        k3 = rates(system, load, f1, Q2, w2, u2)
-        x3, Q3, w3, u3 = move(here, h, k3)
-        k4 = rates(system, load, f2, Q3, w3, u3)
-        x, Q, w, u = move(
-            move(move(move(here, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4
-        )
-        Q = unit_quaternion.normalize(Q)
+        x, Q, w, u = stage(system, load, (f0, f1, f2), h, here)
         if not boundary.finite(x, Q, w, u):
             boundary.write(q, v, *here)
             return i, 0, np.inf

@@ -81,6 +81,21 @@ def runge_kutta(system, T, q, w, tau_b, h):
 
 
 @inlined
+def stage(system, options, T, Q, w, lever, h):
+    """One step of attitude and angular velocity, with the lever of the step before, nan in the
+    first one: (Q, w, the lever at its start).
+    """
+    c_s = unit_quaternion.rotate(Q, (0.0, 0.0, system.center))
+    if options.coupling == COUPLED:
+        Q, w = runge_kutta(system, T, Q, w, None, h)
+    else:
+        is_fresh = options.coupling == FROZEN or lever[0] != lever[0]
+        tau_s = torque(system, T, c_s if is_fresh else lever)
+        Q, w = runge_kutta(system, T, Q, w, unit_quaternion.inverse_rotate(Q, tau_s), h)
+    return Q, w, c_s
+
+
+@inlined
 def relative(system, T, q, w):
     """w' at the attitude q."""
     tau_s = torque(system, T, unit_quaternion.rotate(q, (0.0, 0.0, system.center)))
@@ -109,17 +124,10 @@ def advance(system, options, input, h, n, state, reaction):
     c_s = unit_quaternion.rotate(Q, c)
     foot = (x[0] + c_s[0], x[1] + c_s[1])
     lever = (options.lever[0], options.lever[1], options.lever[2])
-    if lever[0] != lever[0]:
-        lever = c_s
     done = n
     for i in range(n):
         Q0, w0 = Q, w
-        c_s = unit_quaternion.rotate(Q, c)
-        if options.coupling == COUPLED:
-            Q, w = runge_kutta(system, load.T, Q, w, None, h)
-        else:
-            tau_s = torque(system, load.T, lever if options.coupling == STALE else c_s)
-            Q, w = runge_kutta(system, load.T, Q, w, unit_quaternion.inverse_rotate(Q, tau_s), h)
+        Q, w, c_s = stage(system, options, load.T, Q, w, lever, h)
         if not boundary.finite(foot, Q, w, foot):
             if i == 0:
                 return 0, 0, nan
