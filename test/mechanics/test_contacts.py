@@ -8,12 +8,13 @@ import pytest
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import jacobian, joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.description import geoms, jacobian, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import TURN, WORLD
 
 G = 9.81
 GOLDEN = Path(__file__).parents[1] / "golden"
 HALF = np.array([0.2, 0.2, 0.1])
+BRICK = geoms.box(2.0 * HALF, 0)
 BOX = (np.sum(HALF**2) - HALF**2) / 3.0  # inertia of 1 kg
 
 
@@ -61,7 +62,7 @@ def block(speed=2.0, slope=0.0, mu=0.3, **options):
     """A block on four corners; positive speed is downhill, along x."""
     bodies = rigid_bodies.build(1.0, BOX, gravity=(G * np.sin(slope), 0, -G * np.cos(slope)))
     q = rigid_bodies.configuration(bodies, (0, 0, HALF[2]))
-    corners = [c for c in pairs.box(0, HALF, mu=mu) if c[3][2] < 0]
+    corners = [c for c in geoms.pairs_between(BRICK, geoms.plane(), mu) if c[3][2] < 0]
     return Run(bodies, q, rigid_bodies.motion(bodies, (speed, 0, 0)), corners, **options)
 
 
@@ -234,9 +235,14 @@ def test_stack_of_boxes_rests_after_one_falls():
     """Hyperstatic: four corners on each plane, two of the planes carried by boxes."""
     bodies = rigid_bodies.build(np.ones(3), [BOX] * 3)
     q = rigid_bodies.configuration(bodies, [(0, 0, 0.1), (0, 0, 0.3), (0, 0, 0.55)])
-    ground = [c for c in pairs.box(0, HALF, mu=0.5) if c[3][2] < 0]
+    ground = [c for c in geoms.pairs_between(BRICK, geoms.plane(), 0.5) if c[3][2] < 0]
     upper = [
-        c for i in (1, 2) for c in pairs.box(i, HALF, i - 1, s=(0, 0, 0.1), mu=0.5) if c[3][2] < 0
+        c
+        for i in (1, 2)
+        for c in geoms.pairs_between(
+            BRICK._replace(body=i), geoms.plane(offset=0.1, body=i - 1), 0.5
+        )
+        if c[3][2] < 0
     ]
     run = Run(bodies, q, rigid_bodies.motion(bodies), ground + upper).take(2e-3, 300)
     assert run.q[:, 2] == pytest.approx((0.1, 0.3, 0.5), abs=1e-12)

@@ -11,7 +11,7 @@ from rbdyn_ros.mechanics import joints as blocks
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import skyline, smooth, sparse, turn, velocity
 from rbdyn_ros.mechanics.contact import friction, impact, lagrangian
-from rbdyn_ros.mechanics.description import jacobian, joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.description import geoms, jacobian, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.solvers import fc3d
 
@@ -192,10 +192,11 @@ def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():
     half = np.array([0.2, 0.2, 0.1])
     bodies = rigid_bodies.build(np.ones(3), [np.sum(half**2) / 3.0 - half**2 / 3.0] * 3)
     q = rigid_bodies.configuration(bodies, [(0, 0, 0.1), (0, 0, 0.3), (0, 0, 0.5)])
+    planes = [geoms.plane(), geoms.plane(offset=0.1, body=0), geoms.plane(offset=0.1, body=1)]
     touches = [
         x
-        for i in range(3)
-        for x in pairs.box(i, half, i - 1 if i else WORLD, s=(0, 0, 0.1 if i else 0.0), mu=0.5)
+        for i, plane in enumerate(planes)
+        for x in geoms.pairs_between(geoms.box(2.0 * half, i), plane, 0.5)
         if x[3][2] < 0
     ]
     model = models.build(bodies, q, rigid_bodies.motion(bodies), None, pairs.build(3, *touches))

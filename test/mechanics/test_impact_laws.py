@@ -8,7 +8,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description import geoms, pairs
 from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.mechanics.solvers.select import select, solve
 
@@ -195,7 +195,8 @@ def test_a_box_bounces_flat(law):
     def flat(law):
         box = shapes.box((0.4, 0.4, 0.2), mass=1.0, position=(0, 0, 0.2))
         bodies, q, v = shapes.assemble([box])
-        corners = pairs.box(0, (0.2, 0.2, 0.1), mu=0.3, e=0.5)
+        brick = geoms.box((0.4, 0.4, 0.2), 0)
+        corners = geoms.pairs_between(brick, geoms.plane(), mu=0.3, e=0.5)
         options = models.Options(impact_law=law)
         return models.build(bodies, q, v, pairs=pairs.build(1, *corners), options=options)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics.description import pairs, rigid_bodies
+from rbdyn_ros.mechanics.description import geoms, pairs, rigid_bodies
 
 BODIES = rigid_bodies.build([1.0, 1.0], np.full((2, 3), 0.1))
 Q = rigid_bodies.configuration(
@@ -45,7 +45,8 @@ def test_two_balls():
 
 
 def test_box_has_eight_corners():
-    g = pairs.gaps(pairs.build(2, *pairs.box(0, (0.1, 0.2, 0.3))), Q)
+    corners = geoms.pairs_between(geoms.box((0.2, 0.4, 0.6), 0), geoms.plane())
+    g = pairs.gaps(pairs.build(2, *corners), Q)
     assert len(g) == 8 and g.mean() == pytest.approx(2.0, abs=1e-14)
 
 

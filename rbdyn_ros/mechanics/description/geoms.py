@@ -141,24 +141,24 @@ def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list[tup
             f"the {a.kind} belongs to {whose[0]} and the {b.kind} to {whose[1]}; take two bodies, "
             "or a body and the world, which alone cannot meet a plane of a body"
         )
-    kinds = {a.kind, b.kind}
+    kinds, law = {a.kind, b.kind}, (mu, e)
     if b.kind == "plane":
-        return _on_plane(a, b, mu, e)
+        return _on_plane(a, b, law)
     if "cylinder" in kinds:
-        return _with_cylinder(a, b, mu, e)
+        return _with_cylinder(a, b, law)
     if kinds <= {"sphere", "point"}:
-        return [pairs.balls(a.body, a.radius, b.body, b.radius, a.position, b.position, mu, e)]
-    return _rounded_boxes(a, b, mu, e)
+        return [pairs.balls(a.body, a.radius, b.body, b.radius, a.position, b.position, *law)]
+    return _rounded_boxes(a, b, law)
 
 
-def _on_plane(a: Geom, b: Geom, mu: float, e: float) -> list:
+def _on_plane(a: Geom, b: Geom, law: tuple) -> list:
     """Corners or ends of a shape on a plane."""
-    law = {"b": b.body, "n": b.orientation, "s": b.position, "mu": mu, "e": e}
+    on_b = b.body, b.orientation, b.position, *law
     if a.kind != "cylinder":
-        return [pairs.ball(a.body, a.radius, at, **law) for at in _corners(a, a.half).values()]
+        return [pairs.ball(a.body, a.radius, at, *on_b) for at in _corners(a, a.half).values()]
     size = float(np.dot(b.orientation, b.position))
-    found = [_candidate(features.RIM, a, b, b.orientation, size, mu, e, end) for end in (0, 1)]
-    return found + [pairs.corner(a.body, p, **law) for p in _points_of_ends(a)]
+    found = [_candidate(features.RIM, a, b, b.orientation, size, law, end) for end in (0, 1)]
+    return found + [pairs.corner(a.body, p, *on_b) for p in _points_of_ends(a)]
 
 
 def _points_of_ends(geom: Geom) -> list:
@@ -169,7 +169,7 @@ def _points_of_ends(geom: Geom) -> list:
     return [_in_body(geom, (x, y, z)) for z in (-half, half) for x, y in around]
 
 
-def _with_cylinder(a: Geom, b: Geom, mu: float, e: float) -> list:
+def _with_cylinder(a: Geom, b: Geom, law: tuple) -> list:
     """Corners of each on the other, and the cylinder's ends, rims and side (`cylinders`)."""
     size, found = a.radius + b.radius, []
     for point, other in ((a, b), (b, a)):
@@ -183,14 +183,14 @@ def _with_cylinder(a: Geom, b: Geom, mu: float, e: float) -> list:
             corners = _points_of_ends(point) if other.kind != "capsule" else []
         sharp = features.TIP if size == 0.0 else -1
         kind = on_cylinder if is_round else on_box
-        found += [_candidate(kind, a, b, p, size, mu, e, sharp) for p in corners]
+        found += [_candidate(kind, a, b, p, size, law, sharp) for p in corners]
     for cylinder, other in ((a, b), (b, a)):
         if cylinder.kind == "cylinder" and max(other.half) > 0.0:
             flags = int(cylinders.SWAPPED) * (cylinder is b)
             flags += int(cylinders.ROUND) * (other.kind == "cylinder")
             for kind, number in _of_cylinder(other):
                 if cylinder is a or other.kind != "cylinder" or kind in _ONE_SIDED:
-                    found.append(_candidate(kind, a, b, _ORIGIN, size, mu, e, 4 * number + flags))
+                    found.append(_candidate(kind, a, b, _ORIGIN, size, law, 4 * number + flags))
     return found
 
 
@@ -213,7 +213,7 @@ def _of_cylinder(other: Geom) -> list:
     return found
 
 
-def _rounded_boxes(a: Geom, b: Geom, mu: float, e: float) -> list:
+def _rounded_boxes(a: Geom, b: Geom, law: tuple) -> list:
     """Corners of each on the other, and edges with edges."""
     size, found = a.radius + b.radius, []
     for kind, point, other in ((features.BALL_ON_BOX, a, b), (features.BOX_ON_BALL, b, a)):
@@ -221,21 +221,21 @@ def _rounded_boxes(a: Geom, b: Geom, mu: float, e: float) -> list:
             for feature, p in _corners(point, point.half).items():
                 feature = features.TIP if max(point.half) == 0.0 else feature
                 sharp = feature if size == 0.0 else -1
-                found.append(_candidate(kind, a, b, p, size, mu, e, sharp))
+                found.append(_candidate(kind, a, b, p, size, law, sharp))
     for i, j in product(range(3), range(3)):
         if a.half[i] > 0.0 and b.half[j] > 0.0:
             signs = (range(2 if geom.kind == "box" else 1) for geom in (a, b))
             for s, t in product(*signs):
                 edges = 12 * i + 4 * j + 2 * s + t
-                found.append(_candidate(features.EDGES, a, b, a.position, size, mu, e, edges))
+                found.append(_candidate(features.EDGES, a, b, a.position, size, law, edges))
     return found
 
 
 def _candidate(
-    kind, a: Geom, b: Geom, at, size: float, mu: float, e: float, feature: int | np.int64 = -1
+    kind, a: Geom, b: Geom, at, size: float, law: tuple, feature: int | np.int64
 ) -> tuple[Any, ...]:
     """A candidate as `pairs.build` takes it, with its shapes."""
-    return (int(kind), a.body, b.body, tuple(at), tuple(at), size, 0.0, mu, e, a, b, feature)
+    return (int(kind), a.body, b.body, tuple(at), tuple(at), size, 0.0, *law, a, b, feature)
 
 
 def _corners(geom: Geom, half) -> dict:

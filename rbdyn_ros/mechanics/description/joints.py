@@ -64,7 +64,7 @@ def planar(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
     1 POINT, 2 DOT.
     """
     axis_b = axis_a if axis_b is None else axis_b
-    turns = hinge(a, p, b, s, axis_a, axis_b).rows[3:]
+    turns = _about(a, axis_a, b, axis_b)
     return Joint(_between("planar joint", a, b), plane(a, p, b, axis_b, s).rows + turns)
 
 
@@ -72,11 +72,19 @@ def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
     """p of a is s of b, and a turns about axis_a only, which is axis_b in b (by default the same
     numbers): 3 POINT, 2 DOT.
     """
+    turns = _about(a, axis_a, b, axis_a if axis_b is None else axis_b)
+    return Joint(_between("hinge", a, b), ball_joint(a, p, b, s).rows + turns)
+
+
+def _about(a: int, axis_a, b: int, axis_b) -> tuple:
+    """Two DOT rows: a turns about axis_a only, which is axis_b in b."""
     axis_a = direction(axis_a, "axis_a")
-    axis_b = axis_a if axis_b is None else direction(axis_b, "axis_b")
-    normals = np.linalg.svd(axis_b[None])[2][1:]
-    keep = tuple((DOT, a, b, axis_a, n, 0.0) for n in normals)
-    return Joint(_between("hinge", a, b), ball_joint(a, p, b, s).rows + keep)
+    return tuple((DOT, a, b, axis_a, n, 0.0) for n in _normals(direction(axis_b, "axis_b")))
+
+
+def _normals(axis: Array) -> Array:
+    """Two unit vectors normal to an axis and to each other."""
+    return np.linalg.svd(axis[None])[2][1:]
 
 
 def universal(a: int, p, b: int, s, axis_a, axis_b) -> Joint:
@@ -90,8 +98,7 @@ def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> J
     POINT, 3 DOT.
     """
     p, s, axis = arguments.array(p, "p", 3), arguments.array(s, "s", 3), direction(axis, "axis")
-    across = np.linalg.svd(axis[None])[2][1:]
-    slide = tuple((POINT, a, b, p, n, n @ s) for n in across)
+    slide = tuple((POINT, a, b, p, n, n @ s) for n in _normals(axis))
     return Joint(_between("prismatic joint", a, b), slide + _orientation(a, b, orientation))
 
 

@@ -133,14 +133,6 @@ def balls(
     return (BALLS, a, b, p, s, radius_a + radius_b, radius_a, mu, e)
 
 
-def box(
-    a: int, half, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0
-) -> list[tuple[Any, ...]]:
-    """The eight corners of a box with half edges (3,) [m] on a plane of b."""
-    signs = np.array(np.meshgrid((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0))).reshape(3, -1).T
-    return [corner(a, at, b, n, s, mu, e) for at in signs * arguments.array(half, "half", 3)]
-
-
 def build(bodies: int, *candidates) -> Pairs:
     """The candidates between `bodies` bodies; ValueError names the one whose bodies, friction or
     restitution cannot be.
