@@ -26,14 +26,7 @@ class March(NamedTuple):
     impulses: Array  # (k, m), all interactions side by side; moreau_jean_linear: its contacts
 
 
-def march(
-    net: Network,
-    q: tuple[Array, ...],
-    v: tuple[Array, ...],
-    h: float,
-    steps: int,
-    progress=lambda fraction: None,
-) -> March:
+def march(net: Network, q: tuple[Array, ...], v: tuple[Array, ...], h: float, steps: int) -> March:
     """`steps` steps of moreau_jean; ValueError where none can begin, and with the stepper's
     sentence if one fails.
     """
@@ -47,7 +40,6 @@ def march(
         rows_q.append(q[0])
         rows_v.append(v[0])
         rows_p.append(np.concatenate(step.impulses))
-        progress((k + 1) / steps)
     return March(h * np.arange(steps + 1), np.array(rows_q), np.array(rows_v), np.array(rows_p))
 
 

@@ -83,9 +83,9 @@ def first(t: Array, condition: Array) -> float:
     return float(t[rows[0]]) if rows.size else np.nan
 
 
-def largest_so_far(error: Array, windows: int = 100) -> Array:
-    """The largest |error| up to the end of each of `windows` equal spans (windows,)."""
-    return np.maximum.accumulate([np.abs(span).max() for span in np.array_split(error, windows)])
+def largest_so_far(error: Array) -> Array:
+    """The largest |error| up to the end of each hundredth of the run (100,)."""
+    return np.maximum.accumulate([np.abs(span).max() for span in np.array_split(error, 100)])
 
 
 TAIL = 200  # rows of the tip's trace

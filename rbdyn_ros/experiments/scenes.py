@@ -33,6 +33,7 @@ from rbdyn_ros.types import Array
 
 GRAVITY = 9.81  # [m/s^2]
 HALF = np.array([0.25, 0.25, 0.1])  # [m] of a box
+FRICTION = 0.5  # mu of the boxes
 RADIUS, CLEARANCE = 0.1, 0.002  # [m] of a ball, and between the lower ones
 EDGE, HEIGHT = 0.9, 2.0  # [m] of the door
 BOTTOM = [(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
@@ -104,23 +105,25 @@ def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
     return Scene(bodies, q, v, joints.assemble(1, joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0))))
 
 
-def tower(boxes: int = 5, top: float = 1.0, drop: float = 0.01, mu: float = 0.5) -> Scene:
-    """Boxes of 1 kg, the topmost `top` kg, let go with gaps of `drop` [m] between all of them."""
-    mass = np.ones(boxes)
-    mass[-1] = top
+def tower(top: float = 1.0) -> Scene:
+    """Five boxes, four of 1 kg and the topmost of `top` kg, let go with gaps of 1 cm between all
+    of them.
+    """
+    mass, drop = np.array([1.0, 1.0, 1.0, 1.0, top]), 0.01
     touches = [
-        pairs.corner(i, (x * HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=mu)
-        for i in range(boxes)
+        pairs.corner(i, (x * HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=FRICTION)
+        for i in range(len(mass))
         for x, y in BOTTOM
     ]
-    heights = HALF[2] + (2.0 * HALF[2] + drop) * np.arange(boxes) + drop
+    heights = HALF[2] + (2.0 * HALF[2] + drop) * np.arange(len(mass)) + drop
     return _stack(mass, [_box_inertia(m) for m in mass], [(0.0, 0.0, z) for z in heights], touches)
 
 
-def overhang(boxes: int = 4, share: float = 0.98, mu: float = 0.5) -> Scene:
-    """Boxes of 1 kg, each pushed out over the one below by `share` of what statics allows, the
-    lowest over a table's edge x = 0.
+def overhang(share: float = 0.98) -> Scene:
+    """Four boxes of 1 kg, each pushed out over the one below by `share` of what statics allows,
+    the lowest over a table's edge x = 0.
     """
+    boxes, mu = 4, FRICTION
     shift = share * HALF[0] / np.arange(boxes, 0, -1)
     x = np.cumsum(shift) - HALF[0]
     touches = []
