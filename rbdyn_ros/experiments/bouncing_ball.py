@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
-from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
+from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope, tracked
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 from rbdyn_ros.mechanics.network.second_order import Network, network
 from rbdyn_ros.numerics.arguments import number, positive
@@ -93,10 +93,9 @@ def run(short: bool, progress) -> Outcome:
     """Five seconds at every step, and event by event."""
     steps = STEPS[:4] if short else STEPS
     rows, drawn = [], {}
-    for i, h in enumerate(steps):
+    for h in tracked(steps, progress, end=0.5):
         drawn[h] = simulate(h)
         rows.append((h, *_errors(drawn[h], h)))
-        progress(0.5 * (i + 1) / len(steps))
     general = march(build(BALL), (np.array([BALL.gap]),), (np.zeros(1),), 1e-2, 500)
     times = np.linspace(0.01, DURATION, 500)
     events = event_driven.run(build(BALL), 0.0, (np.array([BALL.gap]),), (np.zeros(1),), times)

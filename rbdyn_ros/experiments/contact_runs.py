@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Claim, between, columns, slope
+from rbdyn_ros.experiments.outcome import Claim, between, columns, slope, tracked
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.mechanics.columns import TIME
@@ -171,7 +171,7 @@ def against(
     truth, exact = follow(system, state, input, np.arange(rows + 1) * row)
     progress(0.3)
     errors, impacts, drawn = [], [("exact", 0.0, exact)], {}
-    for k, method in enumerate(METHODS):
+    for method in tracked(METHODS, progress, start=0.3):
         for h in steps:
             run = simulate(system, state, input, method, h, rows, round(row / h))
             instants, after = (
@@ -181,7 +181,6 @@ def against(
             errors.append((method, h, instants, after, np.abs(run.y[-1] - truth[-1]).max()))
             impacts.append((method, h, run.impacts))
             drawn[method] = run
-        progress(0.3 + 0.35 * (k + 1))
     return (
         columns("method step instants velocities_after state_at_the_end", errors),
         _table(impacts, first),

@@ -9,7 +9,7 @@ import numpy as np
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.trial import tilt
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Outcome, above, below
+from rbdyn_ros.experiments.outcome import Outcome, above, below, tracked
 from rbdyn_ros.faults.options import FAULTS, Faults, faults
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -42,9 +42,8 @@ def run(short: bool, progress) -> Outcome:
         "too late": Faults(command_delay=TOO_LATE),
     }
     tables = {}
-    for i, (name, wrong) in enumerate(cases.items()):
+    for name, wrong in tracked(cases.items(), progress):
         tables[name.replace(" ", "_")] = simulate(wrong, duration)
-        progress((i + 1) / len(cases))
     again = simulate(cases["lossy"], duration)
     return Outcome(tables, _claims(tables, again))
 

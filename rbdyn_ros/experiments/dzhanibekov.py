@@ -13,6 +13,7 @@ from rbdyn_ros.experiments.outcome import (
     columns,
     only,
     slope,
+    tracked,
     where,
 )
 from rbdyn_ros.geometry import quaternion
@@ -44,7 +45,7 @@ def run(short: bool, progress) -> Outcome:
     long = 10_000 if short else 100_000
     system, state = dzhanibekov()
     truth = free_body.simulate(select("rk4"), system, state, 5e-4, 1000, 40)
-    twenty, drawn = _twenty_seconds(system, state, truth, lambda f: progress(0.3 * f))
+    twenty, drawn = _twenty_seconds(system, state, truth, progress)
     tables = {
         "flips": {"t": truth.t, **_columns("exact", truth.w), **_columns("tqdl", drawn["tqdl"].w)},
         "twenty_seconds": twenty,
@@ -59,7 +60,7 @@ def run(short: bool, progress) -> Outcome:
             **_columns("tqdl", drawn["tqdl"].Q),
             **_columns("L", drawn["tqdl"].momentum),
         },
-        **_long_runs(system, state, long, lambda f: progress(0.3 + 0.6 * f)),
+        **_long_runs(system, state, long, progress),
     }
     screw = [free_body.drift_of_the_screw(system, state, h, DURATION) for h in LONG_STEPS]
     tables["screw"] = {"step": np.array(LONG_STEPS), "off_the_line": np.array(screw)}
@@ -82,18 +83,15 @@ def simulate_turns(
 def _twenty_seconds(system, state, truth, progress) -> tuple:
     """(table of errors, the runs at 20 ms)."""
     rows, drawn = [], {}
-    for i, method in enumerate(METHODS):
+    for method in tracked(METHODS, progress, end=0.3):
         for h in STEPS:
             run = simulate_turns(
                 method, system, state, h, round(DURATION / STEPS[-1]), round(STEPS[-1] / h)
             )
-            tilt, angle = (
-                free_body.tilt_of_momentum(run).max(),
-                free_body.attitude_error(run, truth).max(),
-            )
-            rows.append((method, h, free_body.worst_energy(run), tilt, angle, run.iterations))
+            energy, tilt = free_body.worst_energy(run), free_body.tilt_of_momentum(run).max()
+            angle = free_body.attitude_error(run, truth).max()
+            rows.append((method, h, energy, tilt, angle, run.iterations))
         drawn[method] = run
-        progress((i + 1) / len(METHODS))
     return columns(
         "method step energy_error momentum_tilt_deg attitude_error_rad iterations", rows
     ), drawn
@@ -102,23 +100,15 @@ def _twenty_seconds(system, state, truth, progress) -> tuple:
 def _long_runs(system, state, steps: int, progress) -> dict:
     """{'long': errors over many steps, 'energy': their envelope in 100 windows at 30 ms}."""
     rows, envelopes = [], {"step_number": np.arange(1, 101) * (steps // 100)}
-    for i, method in enumerate(METHODS):
+    for method in tracked(METHODS, progress, 0.3, 0.9):
         # tqdl turns more than once around in 0.1 s of error
         for h in LONG_STEPS if method != "tqdl" else LONG_STEPS[:2]:
             run = simulate_turns(method, system, state, h, steps // 10, 10)
-            rows.append(
-                (
-                    method,
-                    h,
-                    free_body.worst_energy(run),
-                    free_body.worst_momentum(run),
-                    run.iterations,
-                )
-            )
+            energy, momentum = free_body.worst_energy(run), free_body.worst_momentum(run)
+            rows.append((method, h, energy, momentum, run.iterations))
             if h == 0.03:
                 relative = np.abs(run.energy[1:] / run.energy[0] - 1.0)
                 envelopes[method] = relative.reshape(100, -1).max(axis=1)
-        progress((i + 1) / len(METHODS))
     return {
         "long": columns("method step energy_error momentum_error iterations", rows),
         "energy": envelopes,

@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import contact_runs, figures
 from rbdyn_ros.experiments.contact_runs import METHODS
-from rbdyn_ros.experiments.outcome import Outcome, below, columns
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, tracked
 from rbdyn_ros.experiments.pendulum_floor import floored, height
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
@@ -24,7 +24,7 @@ def run(short: bool, progress) -> Outcome:
     """Landing and stopping for three frictions at three steps."""
     steps = STEPS[1:] if short else STEPS
     rows, drawn = [], {}
-    for k, mu in enumerate(FRICTIONS):
+    for mu in tracked(FRICTIONS, progress):
         system = floored(mu, 0.0)
         _, exact = contact_runs.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)
         for method in METHODS:
@@ -39,7 +39,6 @@ def run(short: bool, progress) -> Outcome:
                     (mu, method, h, *_errors(system, mu, run, exact), -height(landing.y).min())
                 )
                 drawn[mu, method] = run
-        progress((k + 1) / len(FRICTIONS))
     table = columns(
         "friction method step landing_error impulse_error stop_error last_gap energy_gain deepest",
         rows,

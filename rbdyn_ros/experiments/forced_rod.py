@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, free_body
-from rbdyn_ros.experiments.outcome import Outcome, below, between
+from rbdyn_ros.experiments.outcome import Outcome, below, between, tracked
 from rbdyn_ros.geometry import quaternion
 
 QUESTION = (
@@ -33,14 +33,13 @@ def run(short: bool, progress) -> Outcome:
     start = free_body.turning((np.cos(ROLL / 2), 0.0, 0.0, np.sin(ROLL / 2)), (0.0, 0.0, 0.0))
     push = apparatus.torque(0.0, TORQUE, 0.0)
     angle, off = {}, {}
-    for i, method in enumerate(METHODS):
+    for method in tracked(METHODS, progress):
         turning = free_body.simulate(
             apparatus.integrator(method), system, start, STEP, round(duration / STEP), 1, push
         )
         axis = quaternion.rotate(turning.Q, np.array([0.0, 0.0, 1.0]))
         angle[method] = np.unwrap(np.arctan2(axis[:, 0], axis[:, 2]))
         off[method] = np.abs(axis[:, 1])
-        progress((i + 1) / len(METHODS))
     t = turning.t
     tables = {
         "angle": {

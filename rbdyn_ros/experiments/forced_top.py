@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, free_body
-from rbdyn_ros.experiments.outcome import Outcome, below, between
+from rbdyn_ros.experiments.outcome import Outcome, below, between, tracked
 from rbdyn_ros.geometry import quaternion
 
 QUESTION = (
@@ -24,7 +24,7 @@ def run(short: bool, progress) -> Outcome:
     system = apparatus.cylinder()
     start = free_body.turning(apparatus.UNTURNED, (0.0, 0.0, SPIN))
     runs = {}
-    for i, method in enumerate(METHODS):
+    for method in tracked(METHODS, progress):
         runs[method] = free_body.simulate(
             apparatus.integrator(method),
             system,
@@ -34,7 +34,6 @@ def run(short: bool, progress) -> Outcome:
             5,
             apparatus.torque(*TORQUE),
         )
-        progress((i + 1) / len(METHODS))
     top = runs["moser_veselov"]
     t, axis = top.t, quaternion.rotate(top.Q, np.array([0.0, 0.0, 1.0]))
     exact = top.momentum[0] + t[:, None] * TORQUE

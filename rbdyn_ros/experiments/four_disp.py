@@ -12,6 +12,7 @@ from rbdyn_ros.experiments.outcome import (
     columns,
     only,
     slope,
+    tracked,
 )
 from rbdyn_ros.experiments.pendulum_run import PendulumScene
 from rbdyn_ros.mechanics.integrators import tqdl
@@ -41,7 +42,7 @@ def run(short: bool, progress) -> Outcome:
     progress(0.3)
     tables["chart"] = _chart()
     progress(0.4)
-    tables |= _lasting(duration, lambda f: progress(0.4 + 0.6 * f))
+    tables |= _lasting(duration, progress)
     return Outcome(tables, _claims(tables, duration))
 
 
@@ -144,7 +145,7 @@ def _lasting(duration: float, progress) -> dict:
     errors after 10 s}.
     """
     system, rows, drift = apparatus.pendulum(cart_mass=2.0), [], {}
-    for i, name in enumerate(LASTING):
+    for name in tracked(LASTING, progress, start=0.4):
         start = in_motion(0.0 if name == "rattle_s2" else 5.0)
         for h in (0.01, 0.03):
             every = 10 if h == 0.01 else 3
@@ -152,7 +153,6 @@ def _lasting(duration: float, progress) -> dict:
             kept = pendulum_run.conservation(record, system, every)
             rows.append((name, h, *kept))
             drift[f"{name}_{h:g}"] = pendulum_run.largest_so_far(record.energy_error[1:])
-        progress((i + 1) / len(LASTING))
     lasting = columns("method step energy trend Lz P p3 iterations", rows)
     return {
         "lasting": lasting,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, only, where
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, only, tracked, where
 from rbdyn_ros.experiments.sliding_block import COLORS, simulate
 
 QUESTION = (
@@ -34,14 +34,13 @@ def run(short: bool, progress) -> Outcome:
     """One second of every case at every step, and a long stick."""
     steps = STEPS[:3] if short else STEPS
     rows, tracks = [], {}
-    for i, (degrees, mu, v0) in enumerate(CASES):
+    for i, (degrees, mu, v0) in tracked(enumerate(CASES), progress, end=0.8):
         params = scenes.Block(mu, np.radians(degrees))
         s, v = scenes.slide(params, v0, DURATION)
         for h in steps:
             track, _ = simulate(params, v0, h, DURATION)
             rows.append((degrees, mu, v0, h, track["s"][-1] - s, track["v"][-1] - v))
         tracks[f"track_{i + 1}"] = track
-        progress(0.8 * (i + 1) / len(CASES))
     stick, _ = simulate(scenes.Block(0.3, np.radians(10.0)), 0.0, 1e-2, 2.0 if short else 10.0)
     progress(1.0)
     tables = {

@@ -2,10 +2,12 @@
 accelerations.
 """
 
+from itertools import product
+
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope
+from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope, tracked
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
@@ -33,18 +35,14 @@ METHODS = {
 
 def run(short: bool, progress) -> Outcome:
     """Every machine by every method; short: 8 s, else 40 s."""
-    duration, tables, records = (8.0 if short else 40.0), {}, {}
-    for i, (name, (make, _)) in enumerate(MACHINES.items()):
-        machine = make()
-        rows = round(duration / STEP)
-        for j, method in enumerate(METHODS):
-            records[name, method] = simulate(machine, method, STEP, rows)
-            progress((3 * i + j + 1) / 10)
-        tables[name] = _table(machine, [records[name, method] for method in METHODS])
-    orders = _orders(scenes.chain(3))
-    tables["order"] = orders
+    rows, records = round((8.0 if short else 40.0) / STEP), {}
+    machines = {name: make() for name, (make, _) in MACHINES.items()}
+    for name, method in tracked(product(MACHINES, METHODS), progress, end=0.9):
+        records[name, method] = simulate(machines[name], method, STEP, rows)
+    tables = {name: _table(machine, records, name) for name, machine in machines.items()}
+    tables["order"] = _orders(scenes.chain(3))
     progress(1.0)
-    return Outcome(tables, _claims(records, orders))
+    return Outcome(tables, _claims(records, tables["order"]))
 
 
 def simulate(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> runs.Record:
@@ -69,9 +67,10 @@ def support(machine: Scene, record: runs.Record) -> np.ndarray:
     return record.reactions[:, of_world, 0, :3].sum(axis=1)
 
 
-def _table(machine: Scene, records) -> dict:
-    table = {"t": records[0].t}
-    for method, record in zip(METHODS, records):
+def _table(machine: Scene, records: dict, name: str) -> dict:
+    table = {"t": records[name, "variational"].t}
+    for method in METHODS:
+        record = records[name, method]
         table[f"{method}_energy_error"] = record.energy - record.energy[0]
         table[f"{method}_opening"] = record.opening
         table[f"{method}_support"] = np.linalg.norm(support(machine, record), axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
-from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, where
+from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, tracked, where
 from rbdyn_ros.mechanics.integrators import rk4, tqdl
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
@@ -49,8 +49,7 @@ def run(short: bool, progress) -> Outcome:
     halvings = 3 if short else 5
     problems = {name: problem(name) for name in METHODS}
     rows, slopes = [], []
-    pairs = composed(METHODS)
-    for i, (name, composition) in enumerate(pairs):
+    for name, composition in tracked(composed(METHODS), progress):
         integrator = (
             apparatus.notebook_scheme(tqdl.FROZEN) if name == "tqdl" else select(name, composition)
         )
@@ -58,7 +57,6 @@ def run(short: bool, progress) -> Outcome:
         e = np.array([error(integrator, problems[name], step) for step in h])
         rows += [(name, composition, step, value) for step, value in zip(h, e)]
         slopes.append((name, composition, integrator.order, observed_order(h, e)))
-        progress((i + 1) / len(pairs))
     tables = {
         "errors": columns("method composition step error", rows),
         "slopes": columns("method composition order measured", slopes),

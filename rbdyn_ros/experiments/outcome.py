@@ -1,11 +1,13 @@
 """What an experiment finds: tables, and claims that hold or do not."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from rbdyn_ros.types import Array
+
+T = TypeVar("T")
 
 
 class Claim(NamedTuple):
@@ -86,6 +88,16 @@ def verdict(outcome: Outcome) -> str:
 def stands(outcome: Outcome) -> bool:
     """Whether every claim holds."""
     return all(claim.holds for claim in outcome.claims)
+
+
+def tracked(
+    items: Iterable[T], progress: Callable[[float], None], start: float = 0.0, end: float = 1.0
+) -> Iterator[T]:
+    """The items, one after the other, with the progress between two fractions after each."""
+    known = list(items)
+    for i, item in enumerate(known, 1):
+        yield item
+        progress(start + (end - start) * i / len(known))
 
 
 def slope(steps, errors) -> float:

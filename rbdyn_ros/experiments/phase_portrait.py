@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
-from rbdyn_ros.experiments.outcome import Outcome, above, below
+from rbdyn_ros.experiments.outcome import Outcome, above, below, tracked
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
@@ -23,10 +23,9 @@ def run(short: bool, progress) -> Outcome:
     system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
     t = np.arange(round(duration / ROW) + 1) * ROW
     portrait, energy = _exact(t), {}
-    for i, (label, (method, tolerance)) in enumerate(SOLVERS.items()):
+    for label, (method, tolerance) in tracked(SOLVERS.items(), progress, end=0.8):
         y = closed_form.solve(system, PITCH, CONE, t, method, tolerance)
         energy[label] = np.abs(closed_form.energy(system, y) - closed_form.energy(system, y[:1]))
-        progress(0.4 * (i + 1))
     for label, composition in STEPPERS.items():
         record = pendulum_run.simulate(
             select("rattle_s2", composition), system, start, ROW, duration, ROW

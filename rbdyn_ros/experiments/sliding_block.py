@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.nonsmooth_runs import march_model
-from rbdyn_ros.experiments.outcome import Outcome, below, columns
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, tracked
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.types import Array
 
@@ -22,14 +22,13 @@ def run(short: bool, progress) -> Outcome:
     """Every case at every step until well after the stop, and one long rest."""
     steps = STEPS[:-1] if short else STEPS
     rows, tracks = [], {}
-    for i, (v0, mu) in enumerate(CASES):
+    for i, (v0, mu) in tracked(enumerate(CASES), progress, end=0.8):
         params = scenes.Block(mu)
         for h in steps:
             track, tilt = simulate(params, v0, h, 1.1 * v0 / (mu * params.gravity))
             error = track["s"][-1] - v0**2 / (2.0 * mu * params.gravity)
             rows.append((v0, mu, h, error, abs(track["v"][-1]), tilt))
         tracks[f"track_{i + 1}"] = track
-        progress(0.8 * (i + 1) / len(CASES))
     rest, _ = simulate(scenes.Block(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
     progress(1.0)
     tables = {

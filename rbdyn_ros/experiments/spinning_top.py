@@ -19,7 +19,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
+from rbdyn_ros.experiments.outcome import Outcome, below, between, slope, tracked
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
@@ -129,7 +129,7 @@ def run(short: bool, progress) -> Outcome:
     truth, _ = exact(TOP, times)
     progress(0.2)
     errors, tracks = {"step": np.array(steps)}, {"t": times, **_path("exact", truth)}
-    for i, (name, (gamma, _)) in enumerate(GAMMAS.items()):
+    for name, (gamma, _) in tracked(GAMMAS.items(), progress, start=0.2):
         slides = [simulate(gamma, h) for h in steps]
         errors[f"{name}_position"] = np.array([_distance(run.q[:, 0], truth) for run in slides])
         errors[f"{name}_axis"] = np.array(
@@ -140,7 +140,6 @@ def run(short: bool, progress) -> Outcome:
             f"{name}_axis_error": _axis_error(last.q[:, 0], truth)
         }
         tracks[f"{name}_gap"] = _gap(last.q[:, 0])
-        progress(0.2 + 0.8 * (i + 1) / len(GAMMAS))
     return Outcome({"errors": errors, "tracks": tracks}, _claims(errors, tracks))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below, columns
+from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, tracked
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
@@ -120,11 +120,10 @@ def weights() -> dict[str, Array]:
 def run(short: bool, progress) -> Outcome:
     """Every stack in time, then the friction problems of the towers by every solver."""
     duration, keep, runs = (0.4 if short else 2.0), (20 if short else 10), {}
-    for i, (name, stack) in enumerate(build_stacks().items()):
+    for name, stack in tracked(build_stacks().items(), progress, end=0.7):
         kept = keep if name in ("tower", "top-heavy") else 0
         on_a_level = 3 if name.startswith("pyramid") else 4
         runs[name] = settle(stack, STEP, duration if name in STANDING else FALL, kept, on_a_level)
-        progress(0.7 * (i + 1) / 6)
     tables = {name.replace(" ", "_"): _table(run) for name, run in runs.items()}
     tables |= {"rest": _rest(runs), "solvers": _solve(runs, 3 if short else 12)}
     progress(1.0)

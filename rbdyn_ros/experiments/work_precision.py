@@ -10,7 +10,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, pendulum_run
 from rbdyn_ros.experiments.order_of_accuracy import composed, reference_solution
-from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, only, where
+from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, only, tracked, where
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
@@ -42,10 +42,9 @@ class Cost(NamedTuple):
 def run(short: bool, progress) -> Outcome:
     """Every method, every composition, every step."""
     steps, repeats = (STEPS[:-1], 1) if short else (STEPS, 7)
-    end, pairs, costs = _tip(reference_solution(*_fall(), DURATION)), composed(METHODS), []
-    for i, (method, composition) in enumerate(pairs):
+    end, costs = _tip(reference_solution(*_fall(), DURATION)), []
+    for method, composition in tracked(composed(METHODS), progress):
         costs += [_cost(method, composition, h, end, repeats) for h in steps]
-        progress((i + 1) / len(pairs))
     table = columns(" ".join(Cost._fields), costs)
     return Outcome({"costs": table, "frontier": _frontier(table)}, _claims(table))
 
