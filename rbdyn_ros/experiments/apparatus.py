@@ -17,6 +17,7 @@ from rbdyn_ros.types import Input, State, System
 
 GRAVITY = 9.81  # [m/s^2]
 HALF_LENGTH = 1.2  # [m] of the rod, joint to center of mass
+PITCH, CONE = np.radians((10.0, 5.0))  # [rad] where the notebook's pendulum starts
 FREQUENCY = np.sqrt(GRAVITY / HALF_LENGTH)  # [rad/s] of small swings of a point mass there
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
 
@@ -68,9 +69,9 @@ def point_mass() -> System:
     )
 
 
-def leaning(pitch: float, cone: float) -> State:
-    """At rest at the pitch-cone angles [deg]; the notebook starts at 10 and 5."""
-    Q, w = pitch_cone.to_state(np.radians(pitch), np.radians(cone), 0.0, 0.0)
+def leaning(pitch: float = PITCH, cone: float = CONE) -> State:
+    """At rest at the pitch-cone angles [rad]."""
+    Q, w = pitch_cone.to_state(pitch, cone, 0.0, 0.0)
     return State(0.0, np.array([0.0, 0.0, *Q]), np.array([0.0, 0.0, *w]))
 
 

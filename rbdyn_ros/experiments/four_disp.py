@@ -48,7 +48,7 @@ def run(short: bool, progress) -> Outcome:
 
 def in_motion(spin: float) -> State:
     """Tilted by 10 and 5 degrees, the cart on its way, the rod turning and spinning [rad/s]."""
-    state = apparatus.leaning(10.0, 5.0)
+    state = apparatus.leaning()
     return state._replace(v=np.array([0.3, -0.2, 0.1, -0.15, spin]))
 
 
@@ -129,7 +129,7 @@ def _chart() -> dict:
     """Pitch [deg] and energy error [J] at 10 ms: the discrete Euler-Lagrange equations, as far as
     they come, and RATTLE.
     """
-    system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
+    system, start = apparatus.point_mass(), apparatus.leaning()
     columns = {"t": np.arange(0, 1501) * 0.01}
     for name in ("euler_lagrange", "rattle_s2"):
         record = pendulum_run.simulate(select(name), system, start, 0.01, 15.0, 0.01)

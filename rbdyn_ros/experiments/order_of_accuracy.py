@@ -8,6 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, tracked, where
 from rbdyn_ros.mechanics.integrators import rk4, tqdl
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
@@ -79,18 +80,17 @@ def problem(name: str) -> Problem:
     for `euler_lagrange`; and for `tqdl`, whose model is not the pendulum's, its own model.
     """
     if name == "tqdl":
-        system, start = apparatus.pendulum(), apparatus.leaning(10.0, 5.0)
+        system, start = apparatus.pendulum(), apparatus.leaning()
         fine = pendulum_run.simulate(
             apparatus.notebook_scheme(tqdl.COUPLED), system, start, 5e-4, DURATION, DURATION
         )
         return Problem(system, start, place(fine.q[-1]))
     if name == "euler_lagrange":
-        pitch, cone = np.radians((10.0, 5.0))
-        n = closed_form.from_rest(pitch, cone, apparatus.FREQUENCY, np.array([DURATION]))[0]
-        return Problem(apparatus.point_mass(), apparatus.leaning(10.0, 5.0), np.r_[0.0, 0.0, n])
+        n = closed_form.from_rest(PITCH, CONE, apparatus.FREQUENCY, np.array([DURATION]))[0]
+        return Problem(apparatus.point_mass(), apparatus.leaning(), np.r_[0.0, 0.0, n])
     system, start = (
         apparatus.pendulum(cart_mass=2.0, rod_inertia=STOUT),
-        apparatus.leaning(40.0, 20.0),
+        apparatus.leaning(*np.radians((40.0, 20.0))),
     )
     start = start._replace(v=np.array([0.3, -0.2, 0.4, -0.3, 0.0 if name == "rattle_s2" else 2.0]))
     return Problem(system, start, place(reference_solution(system, start)))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import Outcome, above, below, tracked
 from rbdyn_ros.mechanics.integrators.select import select
 
@@ -11,7 +12,6 @@ QUESTION = (
     "energy in its ground truth.\n"
     "  Does the pendulum thicken, or the solver, and which method draws a line that stays thin?"
 )
-PITCH, CONE = np.radians(10.0), np.radians(5.0)
 ROW = 0.01  # [s]
 SOLVERS = {"LSODA, tolerance 1e-8": ("LSODA", 1e-8), "DOP853, tolerance 1e-13": ("DOP853", 1e-13)}
 STEPPERS = {"RATTLE, 10 ms": "none", "RATTLE, order 8, 10 ms": "kahan_li8"}
@@ -20,7 +20,7 @@ STEPPERS = {"RATTLE, 10 ms": "none", "RATTLE, order 8, 10 ms": "kahan_li8"}
 def run(short: bool, progress) -> Outcome:
     """The exact portrait, and the energy by time of two solvers and two steppers."""
     duration = 100.0 if short else 400.0
-    system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
+    system, start = apparatus.point_mass(), apparatus.leaning()
     t = np.arange(round(duration / ROW) + 1) * ROW
     portrait, energy = _exact(t), {}
     for label, (method, tolerance) in tracked(SOLVERS.items(), progress, end=0.8):

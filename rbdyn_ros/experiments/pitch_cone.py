@@ -5,6 +5,7 @@ its symmetry.
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
 from rbdyn_ros.mechanics.integrators.select import select
 
@@ -14,7 +15,6 @@ QUESTION = (
     "  discrete Euler-Lagrange equations leave it, and does a discretization without a chart stay "
     "with it?"
 )
-PITCH, CONE = np.radians(10.0), np.radians(5.0)
 PLANE = 26.3024863453  # [deg] azimuth of the exact swing
 STEPS = (0.01, 0.005, 0.0025, 0.00125)  # [s]
 ROW = 0.01  # [s]
@@ -23,7 +23,7 @@ ROW = 0.01  # [s]
 def run(short: bool, progress) -> Outcome:
     """Closed form against DOP853; the chart's integrator to its end; RATTLE for long."""
     duration = 100.0 if short else 400.0
-    system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
+    system, start = apparatus.point_mass(), apparatus.leaning()
     t = np.arange(round(duration / ROW) + 1) * ROW
     exact = closed_form.from_rest(PITCH, CONE, apparatus.FREQUENCY, t)
     solved = closed_form.direction(closed_form.solve(system, PITCH, CONE, t, "DOP853", 1e-13))
@@ -143,7 +143,7 @@ def draw(outcome: Outcome, figure) -> None:
     """The swing from above, the turning plane, where the chart ends, the long run."""
     t = outcome.tables
     (above, planes), (ends, long) = figure.subplots(2, 2)
-    system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
+    system, start = apparatus.point_mass(), apparatus.leaning()
     for name, width in (("euler_lagrange", 1.2), ("rattle_s2", 2.0)):
         run = pendulum_run.simulate(select(name), system, start, ROW, 12.0, ROW)
         x, y, _ = apparatus.HALF_LENGTH * pendulum_run.direction(run.q).T

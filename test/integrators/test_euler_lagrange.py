@@ -13,7 +13,7 @@ from rbdyn_ros.mechanics.integrators.step import step
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 from rbdyn_ros.numerics.finite_difference import jacobian
 
-START = apparatus.leaning(10.0, 5.0)
+START = apparatus.leaning()
 
 
 def angles(state) -> tuple:

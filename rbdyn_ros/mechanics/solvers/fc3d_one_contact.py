@@ -61,6 +61,12 @@ def inside(r, mu):
     return r[0] >= 0.0 and r[1] * r[1] + r[2] * r[2] <= mu * mu * r[0] * r[0]
 
 
+@inlined
+def is_regular(W, trace):
+    """Whether W with this trace can be inverted."""
+    return abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > _FLAT * trace * trace * trace
+
+
 @kernel
 def sticking(W, q, mu):
     """r with W r + q = 0, refined once; where W is singular the one nearest to the normal, outside
@@ -71,7 +77,7 @@ def sticking(W, q, mu):
     """
     r = vec.scale(-1.0, vec.solve(W, q))
     trace = W[0][0] + W[1][1] + W[2][2]
-    if abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > _FLAT * trace * trace * trace:
+    if is_regular(W, trace):
         return vec.sub(r, vec.solve(W, vec.add(vec.matvec(W, r), q))) if inside(r, mu) else r
     eps = _SHIFT * trace
     a, b, c = W
@@ -197,8 +203,7 @@ def update(W, u, mu, r):
     """
     if u[0] - vec.dot(W[0], r) >= 0.0:
         return Contact((0.0, 0.0, 0.0), TAKE_OFF)
-    trace = W[0][0] + W[1][1] + W[2][2]
-    if abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > _FLAT * trace * trace * trace:
+    if is_regular(W, W[0][0] + W[1][1] + W[2][2]):
         stuck = vec.sub(r, vec.solve(W, u))
         if inside(stuck, mu):
             return Contact(stuck, STICK)
