@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import contact_runs, figures
 from rbdyn_ros.experiments.contact_runs import METHODS, draw_orders, of, order_claims
-from rbdyn_ros.experiments.outcome import Outcome, below, between
+from rbdyn_ros.experiments.outcome import Outcome, below, between, word
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
 from rbdyn_ros.types import Contacts
 
@@ -64,15 +64,14 @@ def _motion(truth, drawn: dict) -> dict:
     row = max(STEPS)
     table = {"t": np.arange(len(truth)) * row, "exact_x": truth[:, 0], "exact_y": truth[:, 1]}
     for method, run in drawn.items():
-        name = method.replace(" ", "_")
+        name = word(method)
         table |= {f"{name}_x": run.y[:, 0], f"{name}_y": run.y[:, 1]}
     return table
 
 
 def _elastic_table(elastic: dict) -> dict:
     gained = {
-        f"energy_{m.replace(' ', '_')}": (run.energy - run.energy[0])[::50]
-        for m, run in elastic.items()
+        f"energy_{word(m)}": (run.energy - run.energy[0])[::50] for m, run in elastic.items()
     }
     return {"t": elastic["split"].t[::50], **gained}
 
@@ -99,7 +98,7 @@ def draw(outcome: Outcome, figure) -> None:
     motion, errors, elastic = (outcome.tables[name] for name in ("motion", "errors", "elastic"))
     (path, position), (ends, energy) = figure.subplots(2, 2)
     for method in ("exact", *METHODS):
-        name, line = method.replace(" ", "_"), contact_runs.line(method)
+        name, line = word(method), contact_runs.line(method)
         path.plot(motion[f"{name}_x"], motion[f"{name}_y"], **line)
         position.plot(motion["t"], motion[f"{name}_x"], **line)
         if method != "exact":

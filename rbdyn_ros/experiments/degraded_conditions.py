@@ -9,7 +9,7 @@ import numpy as np
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.trial import tilt
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Outcome, above, below, tracked
+from rbdyn_ros.experiments.outcome import Outcome, above, below, tracked, word
 from rbdyn_ros.faults.options import FAULTS, Faults, faults
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -43,7 +43,7 @@ def run(short: bool, progress) -> Outcome:
     }
     tables = {}
     for name, wrong in tracked(cases.items(), progress):
-        tables[name.replace(" ", "_")] = simulate(wrong, duration)
+        tables[word(name)] = simulate(wrong, duration)
     again = simulate(cases["lossy"], duration)
     return Outcome(tables, _claims(tables, again))
 

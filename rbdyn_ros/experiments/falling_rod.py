@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import contact_runs, figures
 from rbdyn_ros.experiments.contact_runs import METHODS
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, tracked
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, tracked, word
 from rbdyn_ros.experiments.pendulum_floor import floored, height
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
@@ -79,7 +79,7 @@ def _motion(drawn: dict) -> dict:
     """The runs at the smallest step."""
     table = {"t": next(iter(drawn.values())).t}
     for (mu, method), run in drawn.items():
-        name = f"{method.replace(' ', '_')}_mu_{mu:g}"
+        name = f"{word(method)}_mu_{mu:g}"
         table |= {f"x_{name}": run.y[:, 0], f"vx_{name}": run.y[:, 6]}
     return table
 
@@ -134,7 +134,7 @@ def draw(outcome: Outcome, figure) -> None:
     dashes = dict(zip(FRICTIONS, ("-", "--", ":")))
     for mu in FRICTIONS:
         for method in METHODS:
-            name = f"{method.replace(' ', '_')}_mu_{mu:g}"
+            name = f"{word(method)}_mu_{mu:g}"
             line = {
                 **contact_runs.line(method),
                 "linestyle": dashes[mu],

@@ -41,6 +41,11 @@ def columns(names: str, rows: Iterable[Sequence[Any]]) -> dict[str, Array]:
     return {name: np.array([row[i] for row in table]) for i, name in enumerate(names.split())}
 
 
+def word(name: str) -> str:
+    """A name as that of a table or a column: without spaces."""
+    return name.replace(" ", "_")
+
+
 def where(table: dict[str, Array], **values: object) -> Array:
     """Which rows of a table have these values in their columns (n,), numbers up to round-off."""
     return np.all(

@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import contact_runs, figures
 from rbdyn_ros.experiments.contact_runs import METHODS, draw_orders, of, order_claims
-from rbdyn_ros.experiments.outcome import Outcome, below
+from rbdyn_ros.experiments.outcome import Outcome, below, word
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, point, upright
 from rbdyn_ros.mechanics.pendulum.world import FLOOR
 from rbdyn_ros.types import Contacts, System
@@ -62,7 +62,7 @@ def tip(y) -> np.ndarray:
 def _rest_table(rests: dict) -> dict:
     table = {"t": rests["split"].t}
     for method, run in rests.items():
-        name = method.replace(" ", "_")
+        name = word(method)
         table |= {f"gap_{name}": height(run.y), f"energy_{name}": run.energy}
     return table
 
@@ -111,7 +111,7 @@ def draw(outcome: Outcome, figure) -> None:
     t, errors = outcome.tables["rest"], outcome.tables["errors"]
     (gap, energy), (instants, ends) = figure.subplots(2, 2)
     for method in METHODS:
-        name, line = method.replace(" ", "_"), contact_runs.line(method)
+        name, line = word(method), contact_runs.line(method)
         early = t["t"] < 4.0
         gap.plot(t["t"][early], t[f"gap_{name}"][early], **line)
         energy.plot(t["t"][early], t[f"energy_{name}"][early], **line)

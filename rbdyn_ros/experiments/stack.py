@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, tracked
+from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, tracked, word
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
@@ -124,7 +124,7 @@ def run(short: bool, progress) -> Outcome:
         kept = keep if name in ("tower", "top-heavy") else 0
         on_a_level = 3 if name.startswith("pyramid") else 4
         runs[name] = settle(stack, STEP, duration if name in STANDING else FALL, kept, on_a_level)
-    tables = {name.replace(" ", "_"): _table(run) for name, run in runs.items()}
+    tables = {word(name): _table(run) for name, run in runs.items()}
     tables |= {"rest": _rest(runs), "solvers": _solve(runs, 3 if short else 12)}
     progress(1.0)
     return Outcome(tables, _claims(tables))
@@ -178,7 +178,7 @@ def _claims(tables: dict) -> tuple:
             below(f"{name}: normal forces against the weights, relative", wrong, 1e-6),
         ]
     for name in FALLING:
-        top = tables[name.replace(" ", "_")]["z_3"]  # both are stacks of four
+        top = tables[word(name)]["z_3"]  # both are stacks of four
         claims.append(above(f"{name}: the top sinks by", top[0] - top[-1], 1e-3, "m"))
     hybrid = solvers["solver"] == "fc3d_hybrid"
     return (
@@ -199,7 +199,7 @@ def draw(outcome: Outcome, figure) -> None:
     _draw_overhang(lean, tables)
     _draw_landing(landing, tables["top-heavy"])
     for name in ("pyramid", "pyramid too smooth"):
-        table = tables[name.replace(" ", "_")]
+        table = tables[word(name)]
         seen = table["t"] <= 0.4
         sunk = 1e3 * (table["z_3"] - table["z_3"][0])
         pyramid.plot(
@@ -213,7 +213,7 @@ def draw(outcome: Outcome, figure) -> None:
         "height of the upper ball [mm]",
     )
     for name, color in COLORS.items():
-        table = tables[name.replace(" ", "_")]
+        table = tables[word(name)]
         speed.semilogy(
             table["t"], np.maximum(table["speed"], 1e-18), color=color, linewidth=1.1, label=name
         )
@@ -228,7 +228,7 @@ def _draw_overhang(axes, tables: dict) -> None:
     from matplotlib.transforms import Affine2D
 
     for name, face in (("overhang", COLORS["overhang"]), ("overhang too far", "none")):
-        table = tables[name.replace(" ", "_")]
+        table = tables[word(name)]
         for i in range(4):
             x, z, pitch = (table[f"{key}_{i}"][-1] for key in ("x", "z", "pitch"))
             where = Affine2D().rotate(-pitch).translate(x, z) + axes.transData

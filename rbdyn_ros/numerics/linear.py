@@ -21,6 +21,17 @@ def swap_pivot(A, k):
     return pivot
 
 
+@inlined
+def eliminate(A, b, k):
+    """Subtract multiples of row k from the rows below it, so that their column k would be zero."""
+    n = A.shape[0]
+    for i in range(k + 1, n):
+        f = A[i, k] / A[k, k]
+        for j in range(k + 1, n):
+            A[i, j] -= f * A[k, j]
+        b[i] -= f * b[k]
+
+
 @kernel
 def solve_in_place(A, b):
     """b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf or
@@ -30,11 +41,7 @@ def solve_in_place(A, b):
     for k in range(n):
         pivot = swap_pivot(A, k)
         b[k], b[pivot] = b[pivot], b[k]
-        for i in range(k + 1, n):
-            f = A[i, k] / A[k, k]
-            for j in range(k + 1, n):
-                A[i, j] -= f * A[k, j]
-            b[i] -= f * b[k]
+        eliminate(A, b, k)
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
             b[i] -= A[i, k] * b[k]
@@ -67,15 +74,10 @@ def solve_consistent(A, b):
         for i in range(n):
             A[i, k], A[i, s] = A[i, s], A[i, k]
         b[k], b[r] = b[r], b[k]
-        for i in range(k + 1, n):
-            f = A[i, k] / A[k, k]
-            for j in range(k + 1, n):
-                A[i, j] -= f * A[k, j]
-            b[i] -= f * b[k]
+        eliminate(A, b, k)
         if k + 1 < n:
-            A[k + 1, k] = (
-                s  # nothing is read below a pivot: there stands whose unknown came to its place
-            )
+            # nothing is read below a pivot: there stands whose unknown came to its place
+            A[k + 1, k] = s
     for i in range(rank - 1, -1, -1):
         for j in range(i + 1, rank):
             b[i] -= A[i, j] * b[j]
