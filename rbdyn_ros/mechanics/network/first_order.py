@@ -234,20 +234,16 @@ def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list[int
     Some multiplier, not its own: rows may be closed by each other's. Where M is singular part of
     the dynamics is algebraic and a degree is not defined: then it is 0.
     """
-    n = len(system.M)
-    if np.linalg.matrix_rank(system.M) < n:
+    if np.linalg.matrix_rank(system.M) < len(system.M):
         return [0] * len(multiplier)
-    found: list[int | None] = [None] * len(multiplier)
+    degrees = []
     for shift in (0.0, _NEARBY):
         at = t, x + shift * (1.0 + np.abs(x)), multiplier + shift * (1.0 + np.abs(multiplier))
         A = np.linalg.solve(system.M, system.A(*at[:2]) + system.K(*at))
         B = np.linalg.solve(system.M, system.B(*at))
-        C, D = system.C(*at), system.D(*at)
-        for j in range(len(found)):
-            degree = _least(A, B, C[j], D[j])
-            known = found[j]
-            found[j] = degree if known is None else min(known, n + 1 if degree is None else degree)
-    return found
+        outputs = zip(system.C(*at), system.D(*at))
+        degrees.append([_least(A, B, row, direct) for row, direct in outputs])
+    return [min((d for d in of_row if d is not None), default=None) for of_row in zip(*degrees)]
 
 
 def _least(A: Array, B: Array, row: Array, direct: Array) -> int | None:

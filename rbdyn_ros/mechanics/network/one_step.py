@@ -35,11 +35,7 @@ def solve(G: Array, u_free: Array, closed: list[tuple[int, Law]]) -> Solution:
     E, U = np.flatnonzero(equal), np.flatnonzero(~equal)
     P, scale = np.zeros(len(u_free)), max(np.abs(u_free).max(initial=0.0), np.finfo(float).tiny)
     pinv = np.linalg.pinv(G[np.ix_(E, E)], rcond=1e-12)
-    rest = (
-        pinv @ np.column_stack([G[np.ix_(E, U)], u_free[E]])
-        if len(E)
-        else np.zeros((0, len(U) + 1))
-    )
+    rest = pinv @ np.column_stack([G[np.ix_(E, U)], u_free[E]])
     reduced = G[np.ix_(U, U)] - G[np.ix_(U, E)] @ rest[:, :-1]
     inner = unilateral(
         reduced,
