@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rbdyn_ros.schema import Parameter, record, table
+from rbdyn_ros.schema import record, setting, table
 from rbdyn_ros.types import IMPACT_LAWS, Contacts
 
 _FAR = 1e9  # [m] a rail that long has no end
 STOPS = tuple(
-    Parameter(
+    setting(
         f"contact.stops.{axis}_{end}",
         sign * _FAR,
         "m",
@@ -21,12 +21,11 @@ STOPS = tuple(
 CONTACT = (
     *table(Contacts),
     *STOPS,
-    Parameter(
+    setting(
         "contact.newton_restitution",
         False,
         "",
         "Sets contact.impact_law to newton, as parameter files of former versions do.",
-        "bool",
     ),
 )
 

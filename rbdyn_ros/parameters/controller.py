@@ -5,8 +5,8 @@ the state.
 import math
 from typing import Annotated, NamedTuple
 
-from rbdyn_ros.parameters.simulator import IMU
-from rbdyn_ros.schema import Parameter, spec, table
+from rbdyn_ros.parameters.simulator import IMU, fixed
+from rbdyn_ros.schema import Parameter, setting, spec, table
 
 
 class Excitation(NamedTuple):
@@ -22,8 +22,7 @@ class Excitation(NamedTuple):
         ),
     ] = 0.0
     low: Annotated[
-        float,
-        spec("Sets the lowest frequency of the excitation.", "Hz", above=0.0),
+        float, spec("Sets the lowest frequency of the excitation.", "Hz", above=0.0)
     ] = 0.1
     high: Annotated[
         float, spec("Sets the highest frequency of the excitation.", "Hz", above=0.0)
@@ -49,82 +48,71 @@ def _density(of: str, unit: str, name: str) -> Parameter:
     return spec(f"Sets the assumed white noise of {of}.", f"{unit} / sqrt Hz", name, above=0.0)
 
 
-class Controller(NamedTuple):
-    """How the controller node runs its law."""
-
-    controller: Annotated[
-        str,
-        spec(
-            "Names the control law, or gives the path of its file, which ends in .py.",
-            read_only=True,
-        ),
-    ] = "lqr"
-    period: Annotated[
-        float,
-        spec(
-            "Sets the control period that the law is designed for.", "s", above=0.0, read_only=True
-        ),
-    ] = 0.002
-    trigger: Annotated[
-        str,
-        spec(
-            "Chooses when the law is computed: when a state arrives, or every period.",
-            choices=("state", "timer"),
-            read_only=True,
-        ),
-    ] = "state"
-    armed: Annotated[
-        bool,
-        spec("Starts the controller armed; while disarmed it sends zero force.", read_only=True),
-    ] = True
-    reference: Annotated[
-        tuple[float, float], spec("Sets the set point of the cart, x and y.", "m")
-    ] = (0.0, 0.0)
-    state_timeout: Annotated[
-        float,
-        spec(
-            "Sets the age, on a steady clock, from which a state is too old, so that the "
-            "force is zero.",
-            "s",
-            above=0.0,
-        ),
-    ] = 0.1
-    budget: Annotated[
-        float,
-        spec(
-            "Sets the time within which the law is expected to answer; later answers are "
-            "counted and reported; 0 means the period.",
-            "s",
-            low=0.0,
-        ),
-    ] = 0.0
-    abort_tilt: Annotated[
-        float,
-        spec(
-            "Sets the tilt beyond which the controller gives up and deactivates.",
-            "rad",
-            "abort.tilt",
-            above=0.0,
-        ),
-    ] = math.pi
-    abort_travel: Annotated[
-        float,
-        spec(
-            "Sets the distance of the cart from the origin beyond which the controller gives up.",
-            "m",
-            "abort.travel",
-            above=0.0,
-        ),
-    ] = 1000000.0
-    abort_compute_time: Annotated[
-        float,
-        spec(
-            "Sets the computing time of one answer beyond which the controller gives up.",
-            "s",
-            "abort.compute_time",
-            above=0.0,
-        ),
-    ] = 1000000.0
+# how the controller node runs its law
+_CONTROLLER = (
+    fixed(
+        "controller",
+        "lqr",
+        "",
+        "Names the control law, or gives the path of its file, which ends in .py.",
+    ),
+    fixed(
+        "period", 0.002, "s", "Sets the control period that the law is designed for.", above=0.0
+    ),
+    fixed(
+        "trigger",
+        "state",
+        "",
+        "Chooses when the law is computed: when a state arrives, or every period.",
+        choices=("state", "timer"),
+    ),
+    fixed("armed", True, "", "Starts the controller armed; while disarmed it sends zero force."),
+    Parameter(
+        "reference",
+        (0.0, 0.0),
+        "m",
+        "Sets the set point of the cart, x and y.",
+        "float_array",
+        length=(2,),
+    ),
+    setting(
+        "state_timeout",
+        0.1,
+        "s",
+        "Sets the age, on a steady clock, from which a state is too old, so that the force is "
+        "zero.",
+        above=0.0,
+    ),
+    setting(
+        "budget",
+        0.0,
+        "s",
+        "Sets the time within which the law is expected to answer; later answers are counted and"
+        " reported; 0 means the period.",
+        low=0.0,
+    ),
+    setting(
+        "abort.tilt",
+        math.pi,
+        "rad",
+        "Sets the tilt beyond which the controller gives up and deactivates.",
+        above=0.0,
+    ),
+    setting(
+        "abort.travel",
+        1000000.0,
+        "m",
+        "Sets the distance of the cart from the origin beyond which the controller gives up.",
+        above=0.0,
+    ),
+    setting(
+        "abort.compute_time",
+        1000000.0,
+        "s",
+        "Sets the computing time of one answer beyond which the controller gives up.",
+        above=0.0,
+    ),
+)
 
 
 class Noise(NamedTuple):
@@ -173,8 +161,7 @@ class ObserverOptions(NamedTuple):
         str,
         spec(
             "Chooses what the law sees the state through: joint_states and odometry as they "
-            "come, or "
-            "a filter of the encoders or of the IMU.",
+            "come, or a filter of the encoders or of the IMU.",
             choices=("none", "encoders", "imu"),
             read_only=True,
         ),
@@ -199,5 +186,5 @@ class ObserverOptions(NamedTuple):
         return self.sensors == "imu"
 
 
-CONTROLLER = table(Controller) + table(Excitation, "excitation.")
+CONTROLLER = _CONTROLLER + table(Excitation, "excitation.")
 OBSERVER = table(ObserverOptions, "observer.")

@@ -1,95 +1,85 @@
 """What the monitor measures, which levels it reports, and how it watches the plant."""
 
-from typing import Annotated, NamedTuple
+from rbdyn_ros.parameters.simulator import fixed
+from rbdyn_ros.schema import Parameter, setting
 
-from rbdyn_ros.schema import Parameter, spec, table
-
-
-class Monitor(NamedTuple):
-    """What the monitor looks at."""
-
-    state: Annotated[
-        str,
-        spec(
-            "Names the topic of the states, whose messages have a header.",
-            choices=("odometry", "joint_states"),
-            read_only=True,
-        ),
-    ] = "odometry"
-    instants: Annotated[
-        str,
-        spec(
-            "Chooses the instant of a message: received, by the clock here; or sent, by its"
-            " publisher's clock, for nodes on one machine or with clocks that agree, where "
-            "the monitor itself may be late.",
-            choices=("received", "sent"),
-            read_only=True,
-        ),
-    ] = "received"
-    warm_up: Annotated[
-        float,
-        spec(
-            "Sets the time after the first state that is counted separately.",
-            "s",
-            low=0.0,
-            read_only=True,
-        ),
-    ] = 2.0
-    silence: Annotated[
-        float, spec("Sets the time without a state after which it is an error.", "s", above=0.0)
-    ] = 0.5
-    path: Annotated[
-        str,
-        spec(
-            "Names the folder of the report; if empty, it is monitor_<time> in the working "
-            "directory.",
-            read_only=True,
-        ),
-    ] = ""
+# what the monitor looks at
+_MONITOR = (
+    fixed(
+        "monitor.state",
+        "odometry",
+        "",
+        "Names the topic of the states, whose messages have a header.",
+        choices=("odometry", "joint_states"),
+    ),
+    fixed(
+        "monitor.instants",
+        "received",
+        "",
+        "Chooses the instant of a message: received, by the clock here; or sent, by its "
+        "publisher's clock, for nodes on one machine or with clocks that agree, where the "
+        "monitor itself may be late.",
+        choices=("received", "sent"),
+    ),
+    fixed(
+        "monitor.warm_up",
+        2.0,
+        "s",
+        "Sets the time after the first state that is counted separately.",
+        low=0.0,
+    ),
+    setting(
+        "monitor.silence",
+        0.5,
+        "s",
+        "Sets the time without a state after which it is an error.",
+        above=0.0,
+    ),
+    fixed(
+        "monitor.path",
+        "",
+        "",
+        "Names the folder of the report; if empty, it is monitor_<time> in the working directory.",
+    ),
+)
 
 
-class PlantWatch(NamedTuple):
-    """How the monitor, and the trial of a board, watch the numbers of the plant."""
-
-    enabled: Annotated[
-        bool,
-        spec(
-            "Estimates the plant's numbers from odometry and cart/command, and reports which of "
-            "them changes.",
-            read_only=True,
-        ),
-    ] = True
-    threshold: Annotated[
-        float,
-        spec(
-            "Sets how many standard deviations a number must differ before its change is looked "
-            "at; lower values find smaller changes and raise false alarms.",
-            low=4.0,
-            high=100.0,
-            read_only=True,
-        ),
-    ] = 6.0
-    window: Annotated[
-        float,
-        spec(
-            "Sets how long ago a change may have begun; what is older is the plant as it was.",
-            "s",
-            low=5.0,
-            high=60.0,
-            read_only=True,
-        ),
-    ] = 10.0
-    learning: Annotated[
-        float,
-        spec(
-            "Sets how much motion tells the noise, and the plant as it was, before changes are "
-            "looked for.",
-            "s",
-            low=2.0,
-            high=600.0,
-            read_only=True,
-        ),
-    ] = 10.0
+# how the monitor, and the trial of a board, watch the numbers of the plant
+PLANT_WATCH = (
+    fixed(
+        "monitor.plant.enabled",
+        True,
+        "",
+        "Estimates the plant's numbers from odometry and cart/command, and reports which of them"
+        " changes.",
+    ),
+    fixed(
+        "monitor.plant.threshold",
+        6.0,
+        "",
+        "Sets how many standard deviations a number must differ before its change is looked at; "
+        "lower values find smaller changes and raise false alarms.",
+        low=4.0,
+        high=100.0,
+    ),
+    fixed(
+        "monitor.plant.window",
+        10.0,
+        "s",
+        "Sets how long ago a change may have begun; what is older is the plant as it was.",
+        low=5.0,
+        high=60.0,
+    ),
+    fixed(
+        "monitor.plant.learning",
+        10.0,
+        "s",
+        "Sets how much motion tells the noise, and the plant as it was, before changes are "
+        "looked for.",
+        low=2.0,
+        high=600.0,
+    ),
+)
 
 
 _LEVELS = {"warn": "a warning", "error": "an error"}
@@ -107,9 +97,8 @@ _LIMITS = (  # the default is that of a warning, and of an error
 )
 
 
-PLANT_WATCH = table(PlantWatch, "monitor.plant.")
 MONITOR = (
-    *table(Monitor, "monitor."),
+    *_MONITOR,
     *PLANT_WATCH,
     *(
         limit._replace(

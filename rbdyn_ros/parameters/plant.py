@@ -11,7 +11,7 @@ from rbdyn_ros.faults.options import Faults, Mismatch, actual
 from rbdyn_ros.mechanics.integrators.choice import Choice
 from rbdyn_ros.mechanics.pendulum.params import Params
 from rbdyn_ros.parameters.contact import contacts
-from rbdyn_ros.schema import format_value, record, spec, table, unit_quaternion
+from rbdyn_ros.schema import format_value, record, setting, spec, table, unit_quaternion
 from rbdyn_ros.types import Contacts, Input, State
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
@@ -24,23 +24,17 @@ _SINES = (
 _TRIPLES = range(0, 3001, 3)
 
 
-class Limits(NamedTuple):
-    """What the drive and the rails allow: the simulator keeps to it, and laws are designed with
-    it.
-    """
-
-    force: Annotated[
-        float, spec("Limits the norm of a commanded force.", "N", "cart.force_limit", low=0.0)
-    ] = 20.0
-    travel: Annotated[
-        float,
-        spec(
-            "Limits how far the cart may move from the origin along x and along y.",
-            "m",
-            "cart.travel",
-            above=0.0,
-        ),
-    ] = 2.0
+# what the drive and the rails allow: the simulator keeps to it, and laws are designed with it
+_LIMITS = (
+    setting("cart.force_limit", 20.0, "N", "Limits the norm of a commanded force.", low=0.0),
+    setting(
+        "cart.travel",
+        2.0,
+        "m",
+        "Limits how far the cart may move from the origin along x and along y.",
+        above=0.0,
+    ),
+)
 
 
 class Start(NamedTuple):
@@ -50,8 +44,7 @@ class Start(NamedTuple):
         tuple[float, float, float, float],
         spec(
             "Sets the rod's first orientation as a unit quaternion w x y z from body to world "
-            "axes; "
-            "upright is [1, 0, 0, 0].",
+            "axes; upright is [1, 0, 0, 0].",
             refine=unit_quaternion,
         ),
     ] = (1.0, 0.0, 0.0, 0.0)
@@ -74,7 +67,7 @@ class Sines(NamedTuple):
     force_y: Annotated[tuple[float, ...], spec(_SINES.format("y"), length=_TRIPLES)] = ()
 
 
-PLANT = table(Params) + table(Limits)
+PLANT = table(Params) + _LIMITS
 INITIAL = table(Start, "initial.")
 INPUT = table(Sines, "input.")
 INTEGRATOR = table(Choice, "integrator.")

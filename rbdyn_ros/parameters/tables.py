@@ -8,15 +8,7 @@ from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
 from rbdyn_ros.parameters.monitor import MONITOR
-from rbdyn_ros.parameters.nodes import (
-    HIL,
-    NODE,
-    RECORDER,
-    REFEREE,
-    REPLAY,
-    VIEWER_NODE,
-    WAITING,
-)
+from rbdyn_ros.parameters.nodes import HIL, NODE, RECORDER, REFEREE, REPLAY, VIEWER_NODE, WAITING
 from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.parameters.simulator import SIMULATOR
