@@ -12,8 +12,9 @@ Every value is checked, and named with its line where it is wrong.
 A body with a shape that can touch is its own geom, under the same name. doc/bodies.md teaches it.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,19 +24,12 @@ from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.mechanics.model import Model, Options
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
-from rbdyn_ros.parameters.model_schema import (
-    COLLIDERS,
-    GROUPS,
-    LAW,
-    PLACE,
-    SHAPES,
-    STARTS,
-    TOP,
-)
+from rbdyn_ros.parameters.model_schema import COLLIDERS, GROUPS, LAW, PLACE, SHAPES, STARTS, TOP
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.schema import check
 
 SUFFIXES = (".yaml", ".yml", ".urdf")
+_PLACE, _LAW = ({parameter.name for parameter in table} for table in (PLACE, LAW))
 
 
 class ModelFile(NamedTuple):
@@ -61,11 +55,8 @@ class Value(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """The shipped models, alphabetically."""
-    return tuple(
-        sorted(
-            {file.stem for file in shipped.config("models").iterdir() if file.suffix in SUFFIXES}
-        )
-    )
+    files = shipped.config("models").iterdir()
+    return tuple(sorted({file.stem for file in files if file.suffix in SUFFIXES}))
 
 
 def find(word: str) -> Path:
@@ -97,8 +88,7 @@ def read(path: Path) -> ModelFile:
     bodies, joints, geoms, springs, notes = {}, {}, {}, {}, ()
     if "urdf" in top:
         found = urdf.read(path.parent / top["urdf"], starts["positions"], starts["rates"])
-        parts = (found.bodies, found.joints, found.geoms, found.springs)
-        (bodies, joints, geoms, springs), notes = map(dict, parts), found.notes
+        _, bodies, joints, geoms, springs, notes = found
     elif unused := [value.source for group in starts.values() for value in group.values()]:
         raise ValueError(
             f"{unused[0]}: positions and rates are those of a URDF's joints; there is no `urdf:`"
@@ -208,27 +198,23 @@ def _body(called: str, values: dict) -> tuple:
     )
     make, sizes = SHAPES[shape]
     values = _between_ends(called, values)
-    allowed = {"shape", "mass", "density", *sizes, *(p.name for p in PLACE), "from", "to"}
+    allowed = {"shape", "mass", "density", *sizes, *_PLACE, "from", "to"}
     allowed |= {"velocity", "angular_velocity", "held"} | ({"radius"} if shape == "rod" else set())
     if shape == "none":
         allowed -= {"density", "from", "to"}
     else:
-        allowed |= {parameter.name for parameter in LAW}
+        allowed |= _LAW
     _refuse_others(
         called, values, allowed, f"a {shape}" if shape != "none" else "a body without a shape"
     )
     size = {word: _need(called, values, word, f"a {shape} needs it") for word in sizes}
     if shape == "rod" and "radius" in values:
         size["radius"] = values["radius"].value
-    start = {
-        word: values[word].value
-        for word in ("position", "velocity", "angular_velocity", "held")
-        if word in values
-    }
+    start = _given(values, ("position", "velocity", "angular_velocity", "held"))
     start["orientation"] = _orientation(called, values)
     if shape == "none":
         return shapes.Body(**size, **start), None
-    one_of = {word: values[word].value for word in ("mass", "density") if word in values}
+    one_of = _given(values, ("mass", "density"))
     if len(one_of) != 1:
         raise ValueError(
             f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and "
@@ -240,13 +226,13 @@ def _body(called: str, values: dict) -> tuple:
     except ValueError as error:  # what is finite alone, and not together
         raise ValueError(f"{_source(values)}: {called}: {error}") from None
     kind = "cylinder" if shape == "rod" else shape
-    geom = scene.Geom(kind, size=edges or _round(size, shape), **_law(values))
+    geom = scene.Geom(kind, size=edges or _round(size, shape), **_given(values, _LAW))
     return body, geom if geom.kind in scene.SIZES else None
 
 
-def _law(values: dict) -> dict:
-    """The friction and restitution of a geom, where it gives them."""
-    return {law.name: values[law.name].value for law in LAW if law.name in values}
+def _given(values: dict[str, Value], words: Iterable[str]) -> dict[str, Any]:
+    """The values of those of the words that a part has."""
+    return {word: values[word].value for word in words if word in values}
 
 
 def _round(size: dict, shape: str) -> tuple:
@@ -285,39 +271,31 @@ def _joint(called: str, values: dict) -> scene.Joint:
     _refuse_others(called, values, allowed, f"a joint of type {kind}")
     for word in axes:
         _need(called, values, word, f"a joint of type {kind} needs it")
-    rest = {word: values[word].value for word in allowed - {"type", "between"} if word in values}
-    return scene.Joint(kind, between, **rest)
+    return scene.Joint(kind, between, **_given(values, allowed - {"type", "between"}))
 
 
 def _geom(called: str, values: dict) -> scene.Geom:
     kind = _need(called, values, "shape", f"write one of {', '.join(scene.SIZES)}")
-    sizes = scene.SIZES[kind]
-    place = {"normal", "point"} if kind == "plane" else {p.name for p in PLACE}
+    sizes, law = scene.SIZES[kind], _given(values, _LAW)
+    place = {"normal", "point"} if kind == "plane" else _PLACE
     _refuse_others(
-        called,
-        values,
-        {"shape", "body", "velocity", *sizes, *place, *(p.name for p in LAW)},
-        f"a {kind}",
+        called, values, {"shape", "body", "velocity", *sizes, *place, *_LAW}, f"a {kind}"
     )
-    velocity = values["velocity"].value if "velocity" in values else (0.0, 0.0, 0.0)
-    body = values["body"].value if "body" in values else scene.GROUND
+    given = _given(values, ("normal", "point", "body", "position", "velocity"))
     if kind == "plane":
-        given = {word: values[word].value for word in ("normal", "point") if word in values}
         if not np.any(given.get("normal", 1.0)):
             raise ValueError(
                 f"{values['normal'].source}: {called}.normal is zero; a direction must not be"
             )
-        return scene.plane(**given, body=body, velocity=velocity)._replace(**_law(values))
+        return scene.plane(**given)._replace(**law)
     size = [_need(called, values, word, f"a {kind} needs it") for word in sizes]
     size = size[0] if sizes == ("size",) else tuple(size)
-    position = values["position"].value if "position" in values else (0.0, 0.0, 0.0)
-    turn = _orientation(called, values)
-    return scene.Geom(kind, body, size, position, turn, velocity, **_law(values))
+    return scene.Geom(kind, size=size, orientation=_orientation(called, values), **given, **law)
 
 
 def _contact(called: str, values: dict) -> scene.Contact:
     _need(called, values, "between", "write [GEOM, GEOM]")
-    return scene.Contact(**{word: value.value for word, value in values.items()})
+    return scene.Contact(**_given(values, values))
 
 
 def _spring(called: str, values: dict) -> scene.Spring:
@@ -333,7 +311,7 @@ def _spring(called: str, values: dict) -> scene.Spring:
     allowed = {"hinge", "angle"} if at_hinge else {"between", "start", "end", "length"}
     what = "a spring at a hinge" if at_hinge else "a spring between two points"
     _refuse_others(called, values, allowed | {"stiffness", "damping"}, what)
-    return scene.Spring(**{word: value.value for word, value in values.items()})
+    return scene.Spring(**_given(values, values))
 
 
 def _orientation(called: str, values: dict) -> tuple:

@@ -113,13 +113,7 @@ SPRING = _table(
     _at_least_zero("damping", "", "Sets the damping, in N s/m or N m s/rad."),
 )
 COLLIDERS = _table(*LAW)  # of all geoms that do not give their own
-GROUPS = {
-    "bodies": BODY,
-    "joints": JOINT,
-    "geoms": GEOM,
-    "contacts": CONTACT,
-    "springs": SPRING,
-}
+GROUPS = {"bodies": BODY, "joints": JOINT, "geoms": GEOM, "contacts": CONTACT, "springs": SPRING}
 STARTS = _table(
     Parameter("positions", None, "rad", "Sets the positions of a URDF's joints."),
     Parameter("rates", None, "rad/s", "Sets the rates of a URDF's joints."),

@@ -140,11 +140,8 @@ def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
     frames = {order[0]: Frame(zero, np.array([1.0, 0.0, 0.0, 0.0]), zero, zero)}
     for link in order[1:]:
         joint = above[link]
-        f, at, value = (
-            frames[joint.parent],
-            _frame(frames[joint.parent], joint.origin),
-            positions.get(joint.name, 0.0),
-        )
+        f, value = frames[joint.parent], positions.get(joint.name, 0.0)
+        at = _frame(f, joint.origin)
         axis, rate = quaternion.rotate(at.q, _axis(joint)), rates.get(joint.name, 0.0)
         q, x, w, v = at.q, at.x, f.w, 0.0 * axis
         if joint.type in HINGES:
@@ -213,11 +210,9 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
         if link.inertial is not None and link.inertial.mass:
             at = _frame(frames[link.name], link.inertial.origin)
             R = quaternion.to_matrix(at.q)
-            inertia = (
-                np.zeros((3, 3))
-                if link.inertial.inertia is None
-                else np.array(link.inertial.inertia.to_matrix())
-            )
+            inertia = np.zeros((3, 3))
+            if link.inertial.inertia is not None:
+                inertia = np.array(link.inertial.inertia.to_matrix())
             parts.append((float(link.inertial.mass), at.x, R @ inertia @ R.T))
     if not parts:
         raise ValueError(
@@ -252,11 +247,8 @@ def _notes(joint) -> list:
             "take it out"
         )
     notes, limit, dynamics = [], joint.limit, _dynamics(joint)
-    if (
-        joint.type in ("revolute", "prismatic")
-        and limit is not None
-        and (limit.lower or limit.upper)
-    ):
+    bounded = limit is not None and (limit.lower or limit.upper)
+    if bounded and joint.type in ("revolute", "prismatic"):
         notes.append(f"the limits of joint {joint.name} are no stops: it moves past them")
     if dynamics.friction:
         notes.append(f"the dry friction of joint {joint.name} has no effect")
