@@ -16,6 +16,7 @@ from rbdyn_ros.parameters.command_line import (
     count_jobs,
     number,
     parameter_files,
+    split_words,
     voice,
 )
 from rbdyn_ros.schema import setting
@@ -161,7 +162,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
     entry = _entry(arguments)
     shipped = config("suites", "leaderboard.yaml" if entry else "standard.yaml")
     path = Path(arguments.suite) if arguments.suite else shipped
-    rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
+    rows = split_words(arguments.rows or "")
     suite = read(path, rows, arguments.quick)
     if arguments.external and not arguments.over_ros:
         raise ValueError("--external is for a node of somebody else; add --over-ros")
@@ -230,7 +231,7 @@ def _measure(planned: Plan) -> int:
     left = [case for case in meant if case.key not in results.cases]
     print(_announcement(planned, meant, left))
     with Interruption() as stop:  # until the report is written: it is of what there is
-        _work(planned, left, results, stop)
+        measure_cases(planned.under_test, planned.jobs, left, results.add, stop, planned)
         known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
         cases = {**known, **{case.name: mark_not_applicable(case, why) for case, why in others}}
         return _report(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
@@ -241,20 +242,14 @@ def _sitting(planned: Plan) -> dict:
     from rbdyn_ros.control import select
     from rbdyn_ros.control.provenance import sitting
 
-    laws = (
-        ()
-        if planned.ros and planned.ros[0] is not None
-        else (select.load(planned.under_test.controller),)
-    )
-    how = {
+    is_external = planned.ros and planned.ros[0] is not None
+    laws = () if is_external else (select.load(planned.under_test.controller),)
+    return {
+        **sitting(*laws),
         "quick": planned.quick,
         "rows": list(planned.chosen) or "all",
         "jobs": planned.jobs,
         "patience": planned.under_test.call_timeout,
-    }
-    return {
-        **sitting(*laws),
-        **how,
         "over_ros": planned.ros is not None,
         "real_time": bool(planned.ros and planned.ros[1]),
     }
@@ -280,11 +275,6 @@ def _announcement(planned: Plan, meant: list, left: list) -> str:
         f"{planned.suite.title}: the law {planned.under_test.name}, for {kinds}{note}; "
         f"{len(meant)} cases{done}"
     )
-
-
-def _work(planned: Plan, left: list, results, stop) -> None:
-    """Measure what is left, case by case, until interrupted."""
-    measure_cases(planned.under_test, planned.jobs, left, results.add, stop, planned)
 
 
 def measure_cases(

@@ -10,6 +10,7 @@ from rbdyn_ros.parameters.command_line import (
     cannot_write,
     count_jobs,
     fresh_folder,
+    split_words,
     voice,
 )
 
@@ -84,8 +85,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
     folder = Path(arguments.verify)
     recorded = entry.read(folder)
-    rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
-    suite = board.suite_of_board(rows, recorded["quick"])
+    suite = board.suite_of_board(split_words(arguments.rows or ""), recorded["quick"])
     law = board.controller(recorded, folder, suite)
     before = entry.criteria(recorded)
     cases = [case for row in suite.rows for case in row.cases if case.name in before]

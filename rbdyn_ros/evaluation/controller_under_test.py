@@ -8,10 +8,11 @@ from rbdyn_ros.control.provenance import identity
 from rbdyn_ros.evaluation.bench import ControllerUnderTest, load
 from rbdyn_ros.evaluation.suite import KINDS
 from rbdyn_ros.evaluation.workers import try_to_load
+from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT
-from rbdyn_ros.parameters.tables import lookup, nearest
+from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.parameters.yaml_file import read_values
-from rbdyn_ros.schema import check, defaults
+from rbdyn_ros.schema import by_name, check, defaults
 
 NODE = "pendulum_controller"
 DEFAULT_KINDS = ("balance",)  # kinds of a law that does not say its own
@@ -58,16 +59,20 @@ def external_controller(
 
 
 def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
-    values = defaults(PLANT)
-    values |= {
-        key: check(_of_plant(key), value, "the suite's plant") for key, value in plant.items()
-    }
+    known, source = by_name(PLANT), "the suite's plant"
+    for name in plant:
+        if name not in known:
+            raise ValueError(
+                f"{source}: {name} is not a parameter of the plant; {nearest(name, known)}see "
+                "`python -m rbdyn_ros parameters`"
+            )
+    values = defaults(PLANT) | {n: check(known[n], value, source) for n, value in plant.items()}
     found = read_values(files, (NODE,))
-    return values | {key: value for key, value in found.items() if key in values}
+    return values | {name: value for name, value in found.items() if name in values}
 
 
 def _kinds(given: str) -> tuple[str, ...]:
-    kinds = tuple(kind.strip() for kind in given.split(",") if kind.strip())
+    kinds = split_words(given)
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(
@@ -75,13 +80,3 @@ def _kinds(given: str) -> tuple[str, ...]:
                 f"{', '.join(KINDS)}"
             )
     return kinds
-
-
-def _of_plant(name: str):
-    if name not in {parameter.name for parameter in PLANT}:
-        alike = nearest(name, [p.name for p in PLANT])
-        raise ValueError(
-            f"the suite's plant: {name} is not a parameter of the plant; {alike}see `python -m "
-            "rbdyn_ros parameters`"
-        )
-    return lookup(name, "the suite's plant")

@@ -29,6 +29,7 @@ import yaml
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.scenario import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.parameters.yaml_file import dotted
 from rbdyn_ros.schema import by_name, check, flat
 
 ANY = "any"  # kind of law
@@ -160,7 +161,7 @@ def _case(
     measure = _measure(whole, where)
     settings = {**_flat(row, "settings", where), **_flat(own, "settings", where)}
     if quick and isinstance(short, dict):
-        settings |= _dotted(short)
+        settings |= dotted(short)
     law = {**_flat(row, "law", where), **_flat(own, "law", where)}
     name = whole["measure"]
     required = _parse_requirements(whole.get("require"), tuple(measure.VALUES), where)
@@ -250,7 +251,7 @@ def _flat(case: dict, key: str, where: str) -> dict:
     value = case.get(key) or {}
     if not isinstance(value, dict):
         raise ValueError(f"{where}.{key} is {value!r}; it must be `name: value` lines")
-    return _dotted(value)
+    return dotted(value)
 
 
 def _check_keys(given: object, known: tuple[str, ...], where: str) -> dict[str, Any]:
@@ -324,18 +325,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return content
 
 
-def _dotted(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested names as dotted ones: {"a": {"b": 1}} is {"a.b": 1}."""
-    names = {}
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            names |= _dotted(value, f"{prefix}{key}.")
-        else:
-            names[f"{prefix}{key}"] = value
-    return names
-
-
-_FORM = re.compile(r"\s*([a-z]\w*)\s*(<=|>=)\s*([-+0-9.eE]+)\s*")
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_FORM = re.compile(rf"\s*([a-z]\w*)\s*(<=|>=)\s*({_NUMBER})\s*")
 
 
 class Requirement(NamedTuple):
@@ -359,19 +350,11 @@ def parse_requirement(text: object, known: tuple[str, ...], where: str) -> Requi
     value not among `known`.
     """
     form = _FORM.fullmatch(text) if isinstance(text, str) else None
-    bound = _number(form[3]) if form else None
-    if form is None or bound is None:
+    if form is None:
         raise ValueError(
             f"{where}: {text!r} is not a requirement; write a value, <= or >=, and a number, "
             f"such as '{known[0]} <= 3.5'"
         )
     if form[1] not in known:
         raise ValueError(f"{where}: {form[1]} is not measured here; known are {', '.join(known)}")
-    return Requirement(form[1], form[2] == "<=", bound)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return Requirement(form[1], form[2] == "<=", float(form[3]))

@@ -53,6 +53,11 @@ def count_jobs(text: str) -> int:
     return number(JOBS, text) or os.cpu_count() or 1
 
 
+def split_words(text: str) -> tuple[str, ...]:
+    """The words of a list with commas."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
 def band(text: str, example: str) -> tuple[float, float]:
     """The frequencies [Hz] of --band."""
     try:

@@ -87,6 +87,15 @@ def value_of(text: str, source: str) -> object:
         raise ValueError(f"{source}: {text!r} is not a value; {advice}") from None
 
 
+def dotted(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested names as dotted ones: {"a": {"b": 1}} is {"a.b": 1}."""
+    names: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = f"{prefix}{key}"
+        names |= dotted(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return names
+
+
 def text(path: str | Path, what: str) -> str:
     """The text of a file; ValueError, naming the file, where it cannot be read as UTF-8."""
     try:
