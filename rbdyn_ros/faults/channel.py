@@ -67,7 +67,6 @@ _SENT, _ARRIVED, _DROPPED, _DUPLICATED, _DELAYED, _REORDERED, _OUTRUN = range(7)
 # after the counts: draws used, number of the newest item sent, of the newest read, first step that
 # has not passed, items under way
 USED, _NUMBER, _READ, _STEP, _UNDER_WAY = range(7, 12)
-_OPTIONS = ("delay", "jitter", "drop", "duplicate")
 
 
 class ChannelState(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
-from rbdyn_ros.schema import Parameter, record, spec, table
+from rbdyn_ros.schema import Parameter, record, setting, spec, table
 from rbdyn_ros.types import PART, Vector
 
 
@@ -173,12 +173,11 @@ class Faults(NamedTuple):
 
 
 MISMATCH = table(Mismatch, "faults.mismatch.")
-SEED = Parameter(
+SEED = setting(
     "seed",
     0,
     "",
     "Seeds all random numbers of the faults; setting it restarts them.",
-    "int",
     low=0,
     high=2**63 - 1,
 )

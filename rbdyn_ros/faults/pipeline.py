@@ -8,25 +8,22 @@ without them; the same seed and the same states give both the same numbers.
 
 import numpy as np
 
-from rbdyn_ros.faults.actuator import Actuator
+from rbdyn_ros.faults.actuator import WORDS, Actuator
 from rbdyn_ros.faults.channel import DelayChannel
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.types import State
 
-COMMANDS, STATES = (
-    ("dropped", "duplicated", "delayed", "reordered", "outrun"),
-    ("dropped", "delayed"),
-)
-SENSORS, ACTUATOR = (
-    ("disturbed", "imu_disturbed", "frozen"),
-    ("dead_band", "saturated", "rate_limited"),
-)
 # Numbers of an item: the force (2,) [N], when it was received [s, steady]; q (6), v (5), the
 # IMU's angular velocity and force (3 each), the true force on the cart (2), the joint's reaction
 # (3), the time [s]
 COMMAND, MEASUREMENT = 3, 23
-_PARTS = (("command", COMMANDS), ("state", STATES), ("sensors", SENSORS), ("actuator", ACTUATOR))
+_PARTS = (
+    ("command", DelayChannel.COUNTED[2:]),
+    ("state", ("dropped", "delayed")),
+    ("sensors", Sensors.COUNTED),
+    ("actuator", WORDS),
+)
 # the last [N s]
 COUNTED = (
     *(f"{part}_{word}" for part, words in _PARTS for word in words),

@@ -24,7 +24,7 @@ from rbdyn_ros.mechanics.pendulum.gimbal_joints import nearest_angles
 from rbdyn_ros.types import Array, State
 
 BLOCK = 256  # instants for which is drawn at once
-STATE, INERTIAL = 11, 6  # numbers of a measurement: q (6), v (5); angular velocity, force (3)
+STATE = 11  # numbers of a measurement: q (6), v (5)
 COUNTED = ("disturbed", "imu_disturbed", "frozen")
 # after the counts: draws used, of the IMU, whether there is a last measurement, one of the IMU,
 # whether the present instant is frozen
