@@ -54,9 +54,7 @@ class LinearController(NamedTuple):
 
     def close(self, A: Array, B: Array) -> Array:
         """The matrix of one period of the loop, of (e, xi), around e_{k+1} = A e + B u."""
-        return np.block(
-            [[A - B * self.D, -B * self.C], [self.B, self.A]],
-        )
+        return np.block([[A - B * self.D, -B * self.C], [self.B, self.A]])
 
 
 def constant(K: Array) -> LinearController:
@@ -206,18 +204,10 @@ def from_control(found: Any, period: float) -> LinearController:
             "period, or give a continuous controller, dt = 0"
         )
     if n and dt == 0.0:
-        A, B, C, D = tustin(A, B, C, D, period)
+        from scipy.signal import cont2discrete  # takes a second
+
+        sampled: Any = cont2discrete((A, B, C, D), period, "bilinear")
+        A, B, C, D, _ = sampled
     if inputs == 2:
         B, D = B @ POSITIONS, D @ POSITIONS
     return dynamic(A, B, C[0] if n else np.zeros(0), D[0])
-
-
-def tustin(A: Array, B: Array, C: Array, D: Array, h: float) -> tuple[Array, ...]:
-    """The matrices of a continuous system sampled every h [s] by Tustin's rule."""
-    inverse = np.linalg.inv(np.eye(len(A)) - 0.5 * h * A)
-    return (
-        inverse @ (np.eye(len(A)) + 0.5 * h * A),
-        h * inverse @ B,
-        C @ inverse,
-        (D + 0.5 * h * C @ inverse @ B),
-    )
