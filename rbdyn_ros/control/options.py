@@ -29,15 +29,16 @@ from rbdyn_ros.schema import Parameter, check
 from rbdyn_ros.types import Array, State
 
 # option: parameter
-SHARED = {
-    "period": "period",
-    "force_limit": "cart.force_limit",
-    "travel": "cart.travel",
-}
+SHARED = {"period": "period", "force_limit": "cart.force_limit", "travel": "cart.travel"}
 
 
 class Controller(Protocol):
-    """A law, designed for one plant."""
+    """A law, designed for one plant.
+
+    It may have two methods more. `prepare()` does, once, the work of seconds before the first
+    command, which the node does while it is configured: RuntimeError, in one sentence, if it
+    fails. `diagnostics()` returns numbers and words by name, for /diagnostics.
+    """
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """Force on the cart (2,) [N, world] in `state` at time t [s]; `reference` (2,) [m] is
@@ -52,33 +53,8 @@ class Controller(Protocol):
         """Forget what was remembered of the past: the plant was put elsewhere."""
 
 
-class Planner(Protocol):
-    """A law whose work before the first command takes seconds: the node does it while it is
-    configured, never while it runs.
-    """
-
-    def prepare(self) -> None:
-        """Do that work, once; the first command does it otherwise.
-
-        RuntimeError, in one sentence, if it fails.
-        """
-
-
-class Diagnosable(Protocol):
-    """A law that reports on itself; the controller node publishes it on /diagnostics."""
-
-    def diagnostics(self) -> dict[str, float | str]:
-        """Counts and other numbers by name, such as solves that came too late."""
-        ...
-
-
 # sections of a file that the controller node reads
-_REACHES = (
-    "",
-    "*",
-    "**",
-    "pendulum_controller",
-)
+_REACHES = ("", "*", "**", "pendulum_controller")
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string", tuple: "float_array"}
 
 
