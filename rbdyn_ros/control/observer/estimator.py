@@ -130,10 +130,7 @@ class Observer:
 
 
 # [m/s], [rad/s] deviation of what the encoders do not tell at the start
-FIRST_VELOCITY, FIRST_RATE = (
-    1.0,
-    3.0,
-)
+FIRST_VELOCITY, FIRST_RATE = 1.0, 3.0
 LONGEST = 0.1  # [s] without a measurement, after which the filter starts anew
 MEMORY = 500  # instants over which the innovations are averaged
 
@@ -160,11 +157,8 @@ class Estimator:
         noise = o.noise._replace(
             position=2.0 * o.cart, attitude=2.0 * o.angle, velocity=FIRST_VELOCITY, rate=FIRST_RATE
         )
-        self._system, self._options, self._filter = (
-            system,
-            options,
-            Observer(system, at_rest(_NOTHING), 1.0, noise),
-        )
+        self._system, self._options = system, options
+        self._filter = Observer(system, at_rest(_NOTHING), 1.0, noise)
         self.reset()
 
     def reset(self) -> None:

@@ -71,10 +71,8 @@ def linearize(system, s, u, h, A, B):
     """A (10, 10), B (10, 2) := the derivatives of f, exactly (`numerics.dual`)."""
     k = variable(16, s[0], 0), variable(16, s[1], 1), variable(16, s[2], 2)
     dk = variable(16, s[3], 3), variable(16, s[4], 4), variable(16, s[5], 5)
-    x, dx = (
-        (variable(16, s[6], 6), variable(16, s[7], 7)),
-        (variable(16, s[8], 8), variable(16, s[9], 9)),
-    )
+    x = variable(16, s[6], 6), variable(16, s[7], 7)
+    dx = variable(16, s[8], 8), variable(16, s[9], 9)
     force = variable(16, u[0], 10), variable(16, u[1], 11)
     k, dk, x, dx = sphere_state.step(system, 0.0, force, (k, dk, x, dx), h)
     after = k[0], k[1], k[2], dk[0], dk[1], dk[2], x[0], x[1], dx[0], dx[1]

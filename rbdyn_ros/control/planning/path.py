@@ -83,12 +83,7 @@ def nearest(path, s):
     """
     best, angle, node = math.inf, 0.0, 0
     # the planes of the rod, of its rate, of the cart and of its velocity; both ways
-    for i in (
-        0,
-        3,
-        6,
-        8,
-    ):
+    for i in (0, 3, 6, 8):
         for half in (0.0, math.pi):
             turn = math.atan2(s[i + 1], s[i]) + half
             here = rotate(s, -turn)
