@@ -14,6 +14,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,22 +23,16 @@ import numpy as np
 from rbdyn_ros.campaigns.plan import Plan, numbers
 from rbdyn_ros.campaigns.trial import FAILED, WORDS
 from rbdyn_ros.control import select
-from rbdyn_ros.control.provenance import differences, identity
+from rbdyn_ros.control.provenance import differences, identity, shorten
+from rbdyn_ros.evaluation.results import SITTINGS, set_aside
 from rbdyn_ros.files import json_text, make_folder, write_whole
 from rbdyn_ros.optional import library
 from rbdyn_ros.types import Array
 
 HEADING, PARTS = "campaign.json", "parts"
-LAWS, SITTINGS = (
-    "laws",
-    "sittings",
-)  # of the heading: the identity of each law; when and where it was computed
-_SHOWN = 3  # changes that are listed
-LARGEST, SMALLEST, ABOUT = (
-    8192,
-    256,
-    16,
-)  # samples in a compiled batch; batches in a campaign that is not large
+LAWS = "laws"  # of the heading: the identity of each law
+# samples in a compiled batch; batches in a campaign that is not large
+LARGEST, SMALLEST, ABOUT = 8192, 256, 16
 LARGEST_SLOW, ABOUT_SLOW = 64, 64  # the same where samples run one by one
 
 
@@ -156,27 +151,22 @@ class Store:
         try:
             table = self._parquet.read_table(path)
         except (OSError, self._arrow.ArrowException) as error:
-            return (
-                f"{path} is cut off or damaged ({str(error).splitlines()[0]}); it is computed "
-                "again"
-            )
+            why = str(error).splitlines()[0]
+            return f"{path} is cut off or damaged ({why}); it is computed again"
         begin, end = self.span(part)
         known = (table.schema.metadata or {}).get(b"campaign") == self._print.encode()
-        return (
-            None
-            if known and table.num_rows == end - begin
-            else f"{path} is not of this campaign; it is computed again"
-        )
+        if known and table.num_rows == end - begin:
+            return None
+        return f"{path} is not of this campaign; it is computed again"
 
     def _compare(self, heading: Path) -> dict:
         """What the folder says of itself. ValueError: it is another campaign."""
         try:
             before = json.loads(heading.read_text())
-            names = {**before, **self.heading}.keys() - {LAWS, SITTINGS}
             differing = [
                 name
                 for name in {**before, **self.heading}
-                if name in names and before.get(name) != self.heading.get(name)
+                if name not in (LAWS, SITTINGS) and before.get(name) != self.heading.get(name)
             ]
         except (ValueError, TypeError):
             raise ValueError(
@@ -201,12 +191,9 @@ class Store:
         parts = self.folder / PARTS
         if not parts.is_dir() or not any(parts.iterdir()):
             return ""
-        number = next(n for n in range(1, 10_000) if not parts.with_name(f"{PARTS}.{n}").exists())
-        kept = parts.rename(parts.with_name(f"{PARTS}.{number}"))
-        more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         return (
-            f"--resume begins anew: {'; '.join(changes[:_SHOWN])}{more}; what was computed "
-            f"before is kept in {kept}"
+            f"--resume begins anew: {shorten(changes)}; what was computed before is kept in "
+            f"{set_aside(parts)}"
         )
 
 
@@ -223,11 +210,8 @@ def identities(plan: Plan) -> dict[str, dict[str, Any]]:
 
 def _changes(before: dict, now: dict) -> list:
     """What has changed of the laws, in words."""
-    return list(
-        dict.fromkeys(
-            change for law in now for change in differences(before.get(law) or {}, now[law])
-        )
-    )
+    changes = (differences(before.get(name) or {}, law) for name, law in now.items())
+    return list(dict.fromkeys(chain(*changes)))
 
 
 def _heading(plan: Plan, batch: int) -> dict:

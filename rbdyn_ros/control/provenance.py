@@ -27,12 +27,8 @@ from rbdyn_ros.schema import by_name
 OURS = "rbdyn_ros"
 _ALWAYS = (OURS, "numpy", "numba", "scipy", "osqp")  # that results depend on
 # folders of this package on which no result depends
-_APART = {
-    "cli",
-    "experiments",
-    "tools",
-    "wire",
-}
+_APART = {"cli", "experiments", "tools", "wire"}
+SHOWN = 3  # changes that are listed
 
 
 def identity(name: str, law: ModuleType | None, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,6 +65,12 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
             if old.get(key) != new.get(key)
         ]
     return said
+
+
+def shorten(changes: list[str]) -> str:
+    """The first of the changes, and how many more there are."""
+    more = f" and {len(changes) - SHOWN} more" if len(changes) > SHOWN else ""
+    return "; ".join(changes[:SHOWN]) + more
 
 
 def sitting(*laws: ModuleType) -> dict[str, Any]:

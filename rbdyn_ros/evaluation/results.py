@@ -6,16 +6,13 @@ import json
 import os
 from pathlib import Path
 
-from rbdyn_ros.control.provenance import differences
+from rbdyn_ros.control.provenance import differences, shorten
 from rbdyn_ros.evaluation.criterion import Criterion, from_json, to_json
 from rbdyn_ros.files import make_folder, write_whole
 
 FILE = "cases.jsonl"
-SUBJECT, SITTINGS = (
-    ("law", "over_ros"),
-    "sittings",
-)  # of the heading: what a folder is about; when and where it was measured
-_SHOWN = 3  # changes that are listed
+# of the heading: what a folder is about; when and where it was measured
+SUBJECT, SITTINGS = ("law", "over_ros"), "sittings"
 
 
 class Results:
@@ -70,13 +67,9 @@ class Results:
                 f"{', '.join(different) or 'heading'}; choose another --out"
             )
         if changes := _changes(before, heading):
-            more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
-            kept = _aside(self.path)
             self.anew = (
-                "--resume begins anew: "
-                f"{'; '.join(changes[:_SHOWN])}{more}; what "
-                "was measured "
-                f"before is kept in {kept.name}"
+                f"--resume begins anew: {shorten(changes)}; what was measured before is kept in "
+                f"{set_aside(self.path).name}"
             )
             return
         self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
@@ -111,8 +104,8 @@ def _changes(before: dict, now: dict) -> list:
     )
 
 
-def _aside(path: Path) -> Path:
-    """Rename a file to a free name beside it. OSError."""
+def set_aside(path: Path) -> Path:
+    """Rename a file or a folder to a free name beside it. OSError."""
     number = next(
         n for n in range(1, 10_000) if not path.with_suffix(f".{n}{path.suffix}").exists()
     )
