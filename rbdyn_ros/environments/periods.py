@@ -68,7 +68,7 @@ SEEN, AIMED = 10, 4  # numbers of an observation: x y, k, x' y', k'; r - x, r' o
     TARGET_AX, TARGET_AY, TARGET_WX, TARGET_WY, TARGET_PX, TARGET_PY,  # of the set point's sines
     ACTION_X, ACTION_Y, HELD_X, HELD_Y, OLD_X, OLD_Y, REWARD,
     RX, RY, RVX, RVY,  # the set point and its velocity
-    OUT,  # the first of the rows of the observation
+    OUT,  # the first of the rows of what the sensors measure, in the order of `lanes.state`
 ) = range(0, 28 * LANES, LANES)  # fmt: skip
 ROWS = OUT + SEEN * LANES
 FIXED, SETTINGS = (TARGET_AX - TIP) // LANES, (ACTION_X - TIP) // LANES  # of an episode's own
@@ -157,18 +157,12 @@ def _show(task, a, e, first, last, i, out):
     """
     seen, rewards, ended = out
     travel, fast, turning = 2.0 * task[TRAVEL], task[MAX_SPEED], task[MAX_RATE]
-    noisy, tracking, i = task[NOISY] > 0.0, task[TRACKING] > 0.0, i - first
+    source = e[OUT:] if task[NOISY] > 0.0 else a
+    tracking, i = task[TRACKING] > 0.0, i - first
     for j in range(first, last):
         rewards[i + j], ended[i + j] = e[REWARD + j], e[ENDED + j]
     for j in range(first, last):
-        if noisy:
-            out_j = OUT + j
-            x, y = e[out_j], e[out_j + LANES]
-            k = e[out_j + 2 * LANES], e[out_j + 3 * LANES], e[out_j + 4 * LANES]
-            v = e[out_j + 5 * LANES], e[out_j + 6 * LANES]
-            dk = e[out_j + 7 * LANES], e[out_j + 8 * LANES], e[out_j + 9 * LANES]
-        else:
-            k, dk, (x, y), v = state(a, j)
+        k, dk, (x, y), v = state(source, j)
         seen[i + j, 0], seen[i + j, 1] = _clip(x, travel), _clip(y, travel)
         seen[i + j, 2], seen[i + j, 3], seen[i + j, 4] = k
         seen[i + j, 5], seen[i + j, 6] = _clip(v[0], fast), _clip(v[1], fast)
@@ -310,35 +304,25 @@ def aim(e, j, t):
 def measure(a, e, keys):
     """What the sensors, whose noise it is, say of the present state of a block."""
     for j in range(LANES):
-        k, dk, x, v = state(a, j)
-        out = OUT + j
-        e[out], e[out + LANES] = x
-        e[out + 2 * LANES], e[out + 3 * LANES], e[out + 4 * LANES] = k
-        e[out + 5 * LANES], e[out + 6 * LANES] = v
-        e[out + 7 * LANES], e[out + 8 * LANES], e[out + 9 * LANES] = dk
-        _disturb(e, j, (_place(e[COUNT + j]) >> np.uint64(1)) + _NOISE, keys[j])
+        n = (_place(e[COUNT + j]) >> np.uint64(1)) + _NOISE
+        put(e[OUT:], j, _disturb(e, j, n, keys[j], state(a, j)))
 
 
 @inlined
-def _disturb(e, j, n, key):
-    """Add the noise of one instant: to the direction and its rate as small turns w,
-    k + w x k and k' + w' x k.
+def _disturb(e, j, n, key, s):
+    """s = (k, k', x, x') with the noise of one instant: of the direction and its rate as small
+    turns w, k + w x k and k' + w' x k.
     """
-    one = np.uint64(1)
-    c, s = normal_pair(key, n), normal_pair(key, n + one)
+    (k, dk, x, v), one = s, np.uint64(1)
+    c, d = normal_pair(key, n), normal_pair(key, n + one)
     a, b = normal_pair(key, n + one + one), normal_pair(key, n + one + one + one)
-    d = normal_pair(key, n + one + one + one + one)
-    out = OUT + j
-    k = e[out + 2 * LANES], e[out + 3 * LANES], e[out + 4 * LANES]
-    turn, spin = (a[0], a[1], b[0]), (b[1], d[0], d[1])
+    w = normal_pair(key, n + one + one + one + one)
+    turn, spin = (a[0], a[1], b[0]), (b[1], w[0], w[1])
     seen = vec.axpy(e[NOISE_ANGLE + j], vec.cross(turn, k), k)
-    seen = vec.scale(1.0 / vec.norm(seen), seen)
-    rate = vec.scale(e[NOISE_RATE + j], vec.cross(spin, k))
-    e[out] += e[NOISE_CART + j] * c[0]
-    e[out + LANES] += e[NOISE_CART + j] * c[1]
-    e[out + 2 * LANES], e[out + 3 * LANES], e[out + 4 * LANES] = seen
-    e[out + 5 * LANES] += e[NOISE_SPEED + j] * s[0]
-    e[out + 6 * LANES] += e[NOISE_SPEED + j] * s[1]
-    e[out + 7 * LANES] += rate[0]
-    e[out + 8 * LANES] += rate[1]
-    e[out + 9 * LANES] += rate[2]
+    cart, speed = e[NOISE_CART + j], e[NOISE_SPEED + j]
+    return (
+        vec.scale(1.0 / vec.norm(seen), seen),
+        vec.axpy(e[NOISE_RATE + j], vec.cross(spin, k), dk),
+        (x[0] + cart * c[0], x[1] + cart * c[1]),
+        (v[0] + speed * d[0], v[1] + speed * d[1]),
+    )
