@@ -132,10 +132,7 @@ class Pendulums:
     def state(self, i: int) -> dict[str, Any]:
         """Cart x (2,) [m], direction k (3,), rod length [m], set point (2,) [m] of one."""
         block, lane = i // LANES, i % LANES
-        plant, rest = (
-            self._rows(self.plants)[block, :, lane],
-            self._rows(self.rest)[block, :, lane],
-        )
+        plant, rest = (self._rows(blocks)[block, :, lane] for blocks in (self.plants, self.rest))
         row = lanes.X // LANES, lanes.KX // LANES, periods.RX // LANES
         return {
             "cart": plant[row[0] : row[0] + 2].copy(),

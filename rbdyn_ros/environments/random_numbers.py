@@ -26,6 +26,9 @@ def mix(z):
     return z ^ (z >> _31)
 
 
+_mix = getattr(mix, "py_func", mix)  # of an array: whole numbers, so there is but one result
+
+
 @inlined
 def uniform(key, n):
     """The n-th number of a key (both uint64), uniform in (0, 1)."""
@@ -49,10 +52,3 @@ def uniform_of(keys: Array, name: str) -> Array:
     """The number (m,) of a name that each key draws, uniform in (0, 1)."""
     own = _mix(keys ^ np.uint64(crc32(name.encode())))
     return ((own >> _11).astype(float) + 0.5) * 2.0**-53
-
-
-def _mix(z: Array) -> Array:
-    """`mix` of an array: whole numbers, so there is but one result."""
-    z = (z ^ (z >> _30)) * _FIRST
-    z = (z ^ (z >> _27)) * _SECOND
-    return z ^ (z >> _31)

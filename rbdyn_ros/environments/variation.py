@@ -29,6 +29,7 @@ LISTS = ("rod.center_of_mass", "rod.inertia")  # of all episodes, too
 DELAY, DROP, LOSS = "faults.command.delay", "faults.command.drop", "faults.actuator.loss"
 NOISE = tuple(f"faults.noise.{name}" for name in ("cart", "cart_velocity", "angle", "rate"))
 FARTHEST = 8.3  # standard deviations that a normal distribution draws at most
+starts = start_rows  # (values, m): where the episodes begin, q and v (m, 11)
 
 
 class Variation(NamedTuple):
@@ -110,11 +111,6 @@ def plants(values: dict[str, Any], m: int) -> Array:
         *(inertia[0], inertia[2], actual.joint_damping, actual.gravity),
     )
     return np.stack([np.broadcast_to(number, m) for number in numbers], axis=1)
-
-
-def starts(values: dict[str, Any], m: int) -> Array:
-    """Where the episodes begin, q and v (m, 11)."""
-    return start_rows(values, m)
 
 
 def tips(values: dict[str, Any], m: int) -> Array:
