@@ -116,19 +116,27 @@ def leaderboard() -> str:
     return table(heads, lines)
 
 
+def ranked(discipline: str) -> str:
+    """The ranking of a discipline with all its columns."""
+    lines = ranking().lines[discipline]
+    rows = (board.cells(discipline, line) for line in lines)
+    quoted = [(rank, f"`{name}`", *values) for rank, name, *values in rows]
+    return table(board.heads(discipline, lines), quoted)
+
+
 def board_balance() -> str:
     """The ranking of the laws that balance."""
-    return board.markdown(ranking(), "balance")
+    return ranked("balance")
 
 
 def board_swing_up() -> str:
     """The ranking of the laws that swing up."""
-    return board.markdown(ranking(), "swing_up")
+    return ranked("swing_up")
 
 
 def board_tracking() -> str:
     """The ranking of the laws that follow a path."""
-    return board.markdown(ranking(), "tracking")
+    return ranked("tracking")
 
 
 def measured() -> str:

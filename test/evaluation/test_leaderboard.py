@@ -303,7 +303,6 @@ def test_the_page_shows_every_entry_and_what_has_no_rank(quick, tmp_path):
     assert 'href="pd.html"' in text and "&lt;b&gt;quick" in text and "<b>quick" not in text
     assert "data:image/svg+xml" in (tmp_path / "site" / "pd.html").read_text()
     total = found.lines["balance"][0].scores["total"]
-    assert f"{total:.3f}" in board.markdown(found, "balance", short=True)
     assert f"{total:.3f}" in board.terminal(found)
 
 

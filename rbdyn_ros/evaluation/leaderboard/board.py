@@ -1,5 +1,5 @@
-"""The ranking of entries, and its table in a terminal and in Markdown; and an entry measured anew:
-the law that it was measured with, and what differs.
+"""The ranking of entries, and its table in a terminal; and an entry measured anew: the law that it
+was measured with, and what differs.
 """
 
 import math
@@ -136,7 +136,7 @@ def _ranked(discipline: str, known: Iterable[dict[str, Any]], suite: Suite) -> l
 def _cells(discipline: str, found: Mapping[str, Criterion], suite: Suite) -> tuple[float, ...]:
     names = {(case.measure, case.label): case.name for case in entries.cases_of(suite, discipline)}
     return tuple(
-        found[names[measure, label]].values.get(value, float("nan"))
+        found[names[measure, label]].values.get(value, math.nan)
         for _, _, measure, label, value, _ in COLUMNS[discipline]
     )
 
@@ -151,7 +151,7 @@ def heads(discipline: str, lines: list[Line]) -> list[str]:
 def cells(discipline: str, line: Line) -> list[str]:
     """The cells below these heads, rounded."""
     numbers = [
-        f"{value:.{digits}f}" if value == value and abs(value) != float("inf") else "–"
+        f"{value:.{digits}f}" if math.isfinite(value) else "–"
         for value, (*_, digits) in zip(line.cells, COLUMNS[discipline])
     ]
     parts = [f"{value:.3f}" for part, value in line.scores.items() if part != "total"]
@@ -170,23 +170,9 @@ def terminal(board: Board) -> str:
             for line in lines
         ]
         blocks.append("\n".join([entries.DISCIPLINES[discipline], *rows]))
-    blocks += (
-        ["\n".join(["Without a rank", *(f"     {why}" for why in board.refused)])]
-        if board.refused
-        else []
-    )
+    if board.refused:
+        blocks.append("\n".join(["Without a rank", *(f"     {why}" for why in board.refused)]))
     return "\n\n".join(blocks)
-
-
-def markdown(board: Board, discipline: str, short: bool = False) -> str:
-    """The table of a discipline in Markdown; the short form has the scores alone."""
-    lines = board.lines[discipline]
-    columns = len(heads(discipline, lines)) - (len(COLUMNS[discipline]) if short else 0)
-    rows = [heads(discipline, lines), ["---"] * columns]
-    rows += [[c[0], f"`{c[1]}`", *c[2:]] for c in (cells(discipline, line) for line in lines)]
-    return "\n".join("| " + " | ".join(row[:columns]) + " |" for row in rows).replace(
-        "| --- |", "|---|"
-    )
 
 
 RELATIVE, ABSOLUTE = 1e-6, 1e-9  # how far two numbers may differ: processors round differently
@@ -229,6 +215,5 @@ def differences(before: Criterion, now: Criterion) -> list[str]:
 def _equal(a: float | None, b: float | None) -> bool:
     if a is None or b is None:
         return False
-    if not (math.isfinite(a) and math.isfinite(b)):
-        return a == b or (math.isnan(a) and math.isnan(b))
-    return math.isclose(a, b, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    is_close = math.isclose(a, b, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    return is_close or (math.isnan(a) and math.isnan(b))
