@@ -143,10 +143,7 @@ def read(folder: Path) -> dict[str, Any]:
             raise ValueError(f"{path} is no entry: {key} is missing, or no {kind.__name__}")
     if not is_name(found["name"]):
         raise ValueError(f"{path} is no entry: its name is {found['name']!r}, not {NAMES}")
-    recorded = found["fingerprint"]
-    if recorded != fingerprint(
-        {key: value for key, value in found.items() if key != "fingerprint"}
-    ):
+    if found["fingerprint"] != fingerprint(found):
         raise ValueError(f"{path} was changed after it was made: its fingerprint does not fit")
     if found["path"] or any(str(v).startswith(f"{LAW}/") for v in found["parameters"].values()):
         check_files(found, filter(Path.is_file, (folder / LAW).glob("*")))
@@ -199,7 +196,8 @@ def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
 
 def fingerprint(content: Mapping[str, Any]) -> str:
     """The SHA-256 of the content of an entry, without its fingerprint."""
-    return hash_of(json.dumps(content, sort_keys=True, ensure_ascii=False).encode())
+    known = {key: value for key, value in content.items() if key != "fingerprint"}
+    return hash_of(json.dumps(known, sort_keys=True, ensure_ascii=False).encode())
 
 
 def files_of(law: ModuleType, under_test: ControllerUnderTest) -> list[Path]:
@@ -302,11 +300,7 @@ def readme(entry: Mapping[str, Any], suite: Suite, drawn: list[str]) -> str:
     return "\n".join(lines)
 
 
-DISCIPLINES = {
-    "balance": "Balance",
-    "swing_up": "Swing-up",
-    "tracking": "Tracking",
-}
+DISCIPLINES = {"balance": "Balance", "swing_up": "Swing-up", "tracking": "Tracking"}
 ACCURATE = 20.0  # [mm]
 
 

@@ -45,11 +45,12 @@ def _template(name: str) -> Any:
 
 def _table(discipline: str, lines: list[board.Line], suite: Suite) -> dict[str, Any]:
     """What the page shows of a discipline."""
-    heads = board.heads(discipline, lines)
+    heads, columns = board.heads(discipline, lines), board.COLUMNS[discipline]
+    meanings = [_FIXED[head] for head in heads[: -len(columns)]] + [*map(_meaning, columns)]
     rows = [row for row in suite.rows if any(discipline in c.kinds for c in row.cases)]
     return {
         "title": entry.DISCIPLINES[discipline],
-        "heads": [(head, _meaning(discipline, head)) for head in heads],
+        "heads": [*zip(heads, meanings)],
         "lines": [(line, board.cells(discipline, line)) for line in lines],
         "rows": rows,
         "picture": _runs_of_the_best(rows, lines),
@@ -70,25 +71,24 @@ def _runs_of_the_best(rows: list[Row], lines: list[board.Line]) -> str:
     return ""
 
 
-def _meaning(discipline: str, head: str) -> str:
-    """What a column means, in words."""
-    fixed = {
-        "#": "rank by the score",
-        "entry": "the name of the entry; its page has every number",
-        "score": "mean of its parts, from 0 to 1",
-        "performance": "success (1 - mean tanh(pi c / scale)) of time, energy, force cost, "
-        "smoothness and velocity cost of one run",
-        "robustness": "mean share of the runs with something wrong in which the rod stands",
-        "uptime": "share of the time upright",
-        "accuracy": "mean of 1 - tanh(pi e / 20 mm), e the rms distance from the path",
-    }
-    if head in fixed:
-        return fixed[head]
-    for name, unit, measure, label, value, _ in board.COLUMNS[discipline]:
-        if head == (f"{name} [{unit}]" if unit else name):
-            meaning = measures.load(measure).VALUES[value].description
-            return f"{label}: {meaning}" if label else meaning
-    raise KeyError(head)
+# what the first columns mean
+_FIXED = {
+    "#": "rank by the score",
+    "entry": "the name of the entry; its page has every number",
+    "score": "mean of its parts, from 0 to 1",
+    "performance": "success (1 - mean tanh(pi c / scale)) of time, energy, force cost, "
+    "smoothness and velocity cost of one run",
+    "robustness": "mean share of the runs with something wrong in which the rod stands",
+    "uptime": "share of the time upright",
+    "accuracy": "mean of 1 - tanh(pi e / 20 mm), e the rms distance from the path",
+}
+
+
+def _meaning(column: tuple[Any, ...]) -> str:
+    """What one of `board.COLUMNS` means."""
+    _, _, measure, label, value, _ = column
+    meaning = measures.load(measure).VALUES[value].description
+    return f"{label}: {meaning}" if label else meaning
 
 
 def _rows(suite: Suite, found: dict[str, Criterion]) -> list[dict[str, Any]]:
