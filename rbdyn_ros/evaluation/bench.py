@@ -21,6 +21,7 @@ from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.estimator import Estimator, Instant
 from rbdyn_ros.evaluation.metric import NotForThisLaw
 from rbdyn_ros.evaluation.scenario import Scenario
+from rbdyn_ros.faults.covariance import variances
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
 from rbdyn_ros.mechanics.integrators.select import select as integrator
@@ -172,7 +173,7 @@ class Bench:
         """
         law, c = self.law(scenario), scenario
         params, method = self.params, integrator(c.integrator)
-        watching = observer(c, params)
+        watching = None if c.observer == "none" else Filtered(c, params)
         conditions = closed_loop.Conditions(
             reference=reference, force_limit=c.force_limit, travel=c.travel or math.inf,
             step=c.step, faults=c.faults, seed=c.seed,
@@ -191,13 +192,8 @@ class Bench:
         who = f"the law {self.under_test.name}: "
         try:
             with limit_time(f"{who}designing it"):
-                return select.make_law(
-                    self.under_test.name,
-                    self.module,
-                    spherical_pendulum,
-                    self.params,
-                    self.options(scenario),
-                )
+                made = self.under_test.name, self.module, spherical_pendulum, self.params
+                return select.make_law(*made, self.options(scenario))
         except (ValueError, TimeoutError) as error:
             raise LawFailed(who + str(error).removeprefix(who)) from error
 
@@ -226,29 +222,21 @@ class Bench:
 LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is declared perfect
 
 
-def observer(scenario: Scenario, params: spherical_pendulum.Params) -> "Filtered | None":
-    """What `simulation.closed_loop.Conditions.observer` asks for; None if the law sees the
-    state.
-    """
-    return None if scenario.observer == "none" else Filtered(scenario, params)
-
-
 class Filtered:
     """The filter behind encoders of cart and gimbal, or behind that of the cart and an IMU on the
-    rod.
+    rod: what `simulation.closed_loop.Conditions.observer` asks for.
     """
 
     def __init__(self, scenario: Scenario, params: spherical_pendulum.Params):
-        noise, encoder = scenario.faults.noise, scenario.faults.encoder
+        deviations = [max(math.sqrt(v), LEAST) for v in variances(scenario.faults)]
+        cart, angle, _, _, gyroscope, accelerometer = deviations
         self.system, self.joints = spherical_pendulum.build(params), GimbalJoints()
         self.options = ObserverOptions(
             sensors=scenario.observer,
-            cart=deviation(noise.cart, encoder.cart),
-            angle=deviation(
-                noise.angle, 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0
-            ),
-            gyroscope=deviation(noise.gyroscope),
-            accelerometer=deviation(noise.accelerometer),
+            cart=cart,
+            angle=angle,
+            gyroscope=gyroscope,
+            accelerometer=accelerometer,
             imu_position=scenario.imu_position,
         )
         self.filter = Estimator(self.system, self.options)
@@ -271,8 +259,3 @@ class Filtered:
         )
         rate = tuple(truth.v[2:].tolist())
         return sensors.inertial(rate, felt) if sensors else (rate, felt)
-
-
-def deviation(noise: float, count: float = 0.0) -> float:
-    """Of a reading with white noise, rounded to counts."""
-    return max(math.hypot(noise, count / math.sqrt(12.0)), LEAST)
