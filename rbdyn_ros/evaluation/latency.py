@@ -64,9 +64,8 @@ class Histogram:
         """
         used = np.flatnonzero(self.counts)
         shares = np.cumsum(self.counts)[used] / max(1, self.total)
-        return np.array(
-            [min(max(_middle(i), self.least), self.most) for i in used.tolist()]
-        ), shares
+        times = [min(max(_middle(i), self.least), self.most) for i in used.tolist()]
+        return np.array(times), shares
 
 
 def _bin(value: float) -> int:
@@ -104,24 +103,20 @@ class Trend:
 
     def add(self, t: float, value: float) -> None:
         """A value at the time t [s] >= 0, not before the newest slot."""
-        begin = math.floor(t / self.width) * self.width
-        if self.slots and begin <= self.slots[-1].begin:
-            self.slots[-1] = merged(self.slots[-1], Slot(begin, 1, value, value))
-            return
-        self.slots.append(Slot(begin, 1, value, value))
+        self._put(Slot(t, 1, value, value))
         if len(self.slots) > SLOTS:
-            self._halve()
+            self.width *= 2.0
+            slots, self.slots = self.slots, []
+            for slot in slots:
+                self._put(slot)
 
-    def _halve(self) -> None:
-        self.width *= 2.0
-        halved = []
-        for slot in self.slots:
-            begin = math.floor(slot.begin / self.width) * self.width
-            if halved and halved[-1].begin == begin:
-                halved[-1] = merged(halved[-1], slot)
-            else:
-                halved.append(slot._replace(begin=begin))
-        self.slots = halved
+    def _put(self, slot: Slot) -> None:
+        """Add what happened from an instant on to the newest slot, or as the next one."""
+        begin = math.floor(slot.begin / self.width) * self.width
+        if self.slots and begin <= self.slots[-1].begin:
+            self.slots[-1] = merged(self.slots[-1], slot)
+        else:
+            self.slots.append(slot._replace(begin=begin))
 
 
 def merged(first: Slot, second: Slot) -> Slot:
@@ -282,11 +277,8 @@ def loss(counts: Counter) -> float:
 
 def unanswered(counts: Counter) -> float:
     """The share of the states that arrived here whose command did not."""
-    return (
-        max(0, counts["states"] - counts["answered"]) / counts["states"]
-        if counts["states"]
-        else 0.0
-    )
+    states = counts["states"]
+    return max(0, states - counts["answered"]) / states if states else 0.0
 
 
 def _measured(latency: Latency, counts: Counter, window: bool) -> list:

@@ -225,11 +225,7 @@ def report(
         "instants": values["monitor.instants"],
         "usual_step": latency.tick,
         **{name: times(figure.run) for name, figure in latency.figures.items()},
-        "loss": {
-            "states": counts["states"],
-            "lost": counts["lost"],
-            "share": loss(counts),
-        },
+        "loss": {"states": counts["states"], "lost": counts["lost"], "share": loss(counts)},
         "answers": {
             "commands": counts["commands"],
             "unstamped": counts["unstamped"],
