@@ -7,6 +7,7 @@ from rbdyn_ros.evaluation.metric import Metric
 from rbdyn_ros.evaluation.suite import Case
 
 HOLDS, MISSES, BROKEN, NOT_APPLICABLE = "holds", "misses", "broken", "not for this kind of law"
+OPEN = "open"  # of a row of which nothing is measured
 
 
 class Criterion(NamedTuple):
@@ -33,16 +34,8 @@ def judge(case: Case, measured: Metric) -> Criterion:
         (str(requirement), requirement.holds(measured.values)) for requirement in case.requirements
     )
     verdict = HOLDS if all(holds for _, holds in kept) else MISSES
-    return Criterion(
-        case.row,
-        case.label,
-        verdict,
-        measured.values,
-        kept,
-        measured.note,
-        measured.curves,
-        case.key,
-    )
+    values, curves, note = measured
+    return Criterion(case.row, case.label, verdict, values, kept, note, curves, case.key)
 
 
 def mark_broken(case: Case, sentence: str) -> Criterion:
@@ -56,11 +49,10 @@ def mark_not_applicable(case: Case, why: str) -> Criterion:
 
 
 def row_verdict(cases: list[Criterion]) -> str:
-    """The verdict of a row: the worst of the cases that apply."""
-    verdicts = [case.verdict for case in cases]
-    return next(
-        (verdict for verdict in (BROKEN, MISSES, HOLDS) if verdict in verdicts), NOT_APPLICABLE
-    )
+    """The verdict of a row: the worst of the cases that apply; OPEN without any."""
+    verdicts = [case.verdict for case in cases] or [OPEN]
+    known = (BROKEN, MISSES, HOLDS, NOT_APPLICABLE, OPEN)
+    return next(verdict for verdict in known if verdict in verdicts)
 
 
 def to_json(case: Criterion) -> dict[str, Any]:

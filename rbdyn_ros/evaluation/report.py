@@ -16,6 +16,7 @@ from rbdyn_ros.evaluation.criterion import (
     HOLDS,
     MISSES,
     NOT_APPLICABLE,
+    OPEN,
     Criterion,
     row_verdict,
 )
@@ -71,12 +72,11 @@ def content(
             | ({} if case.verdict == NOT_APPLICABLE else asked(by_name[case.name]))
             for case in found
         ]
-        verdict = criterion.row_verdict(found) if found else "open"
         rows.append(
             {
                 "row": row.name,
                 "title": row.title,
-                "verdict": verdict,
+                "verdict": row_verdict(found),
                 "counts": not row.of_plant,
                 "cases": told,
             }
@@ -180,7 +180,7 @@ def _section(row: Row, found: list) -> dict:
     return {
         "row": row,
         "of_plant": row.of_plant,
-        "verdict": criterion.row_verdict(found) if found else "open",
+        "verdict": row_verdict(found),
         "for": sorted({kind for case in row.cases for kind in case.kinds}),
         "tables": [_cases(name, cases) for name, cases in tables.items()],
         "notes": _notes(measured),
@@ -233,17 +233,14 @@ def _cell(case: Criterion, name: str) -> dict:
     }
 
 
-MARKS = {HOLDS: "ok", MISSES: "MISSES", BROKEN: "BROKEN", NOT_APPLICABLE: "-"}
+MARKS = {HOLDS: "ok", MISSES: "MISSES", BROKEN: "BROKEN", NOT_APPLICABLE: "-", OPEN: "open"}
 
 
 def table(suite: Suite, cases: dict[str, Criterion]) -> str:
     """Every row of the suite with what was measured (case name -> Criterion)."""
     lines = []
-    for row in suite.rows:
-        found = [cases[case.name] for case in row.cases if case.name in cases]
-        lines.append(
-            f"{row.name:5} {MARKS[row_verdict(found)] if found else 'open':7} {row.title}"
-        )
+    for row, found in _by_row(suite, cases):
+        lines.append(f"{row.name:5} {MARKS[row_verdict(found)]:7} {row.title}")
         lines += [
             f"{'':13} {_line(row, case)}" for case in found if case.verdict != NOT_APPLICABLE
         ]
@@ -252,33 +249,27 @@ def table(suite: Suite, cases: dict[str, Criterion]) -> str:
 
 def summary(suite: Suite, cases: dict[str, Criterion]) -> str:
     """How many rows hold. The rows of the plant are counted apart: no law takes part in them."""
-    law, plant = ([row for row in suite.rows if row.of_plant == plant] for plant in (False, True))
-    verdicts = _verdicts(law, cases)
-    others = verdicts.count(NOT_APPLICABLE)
+    law, plant = (
+        [row_verdict(found) for row, found in _by_row(suite, cases) if row.of_plant == of_plant]
+        for of_plant in (False, True)
+    )
+    others = law.count(NOT_APPLICABLE)
     if law and others == len(law):
         parts = ["no row is for this kind of law"]
     else:
-        parts = [_count(verdicts, len(law)) + f"; {others} are not for this kind of law"]
-    parts += [f"the plant's own: {_count(_verdicts(plant, cases), len(plant))}"] if plant else []
+        parts = [f"{_count(law)}; {others} are not for this kind of law"]
+    parts += [f"the plant's own: {_count(plant)}"] if plant else []
     return "; ".join(parts)
 
 
-def _verdicts(rows: list, cases: dict) -> list:
-    found = ([cases[case.name] for case in row.cases if case.name in cases] for row in rows)
-    return [row_verdict(known) for known in found if known]
-
-
-def _count(verdicts: list, rows: int) -> str:
+def _count(verdicts: list[str]) -> str:
     """How many of those that apply hold, miss, are broken, are open."""
-    meant = [verdict for verdict in verdicts if verdict != NOT_APPLICABLE]
-    parts = [f"{meant.count(HOLDS)} of {len(meant)} rows hold"]
-    parts += [
-        f"{meant.count(verdict)} {word}"
-        for verdict, word in ((MISSES, "miss"), (BROKEN, "broken"))
-        if verdict in meant
-    ]
-    parts += [f"{rows - len(verdicts)} open"] if len(verdicts) < rows else []
-    return ", ".join(parts)
+    words = {MISSES: "miss", BROKEN: "broken", OPEN: "open"}
+    known = [verdict for verdict in verdicts if verdict in (HOLDS, MISSES, BROKEN)]
+    parts = [f"{known.count(HOLDS)} of {len(known)} rows hold"]
+    return ", ".join(
+        parts + [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]
+    )
 
 
 def number(value: float) -> str:

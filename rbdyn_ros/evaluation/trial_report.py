@@ -11,6 +11,7 @@ import numpy as np
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.trial import Trial, axis, tilt, unseen
 from rbdyn_ros.simulation.statistics import TRIPS
+from rbdyn_ros.types import Array
 
 STANDING, LAST = metrics.STANDING.tilt, metrics.STANDING.hold  # [rad], [s] before the end
 SETTLED = metrics.TRIAL.tilt  # [rad]
@@ -221,17 +222,19 @@ def _tilt(axes, trial: Trial) -> None:
 
 
 def _cart(axes, trial: Trial) -> None:
-    for values, name, color in zip(trial.q.T[:2], "xy", (BLUE, GREEN)):
-        axes.plot(trial.t, values, color=color, linewidth=1.4, label=name)
-    _legend(axes)
-    axes.set_ylabel("cart [m]")
+    _components(axes, trial.t, trial.q[:, :2], 1.4, "cart [m]")
 
 
 def _force(axes, trial: Trial) -> None:
-    for values, name, color in zip(trial.force.T, "xy", (BLUE, GREEN)):
-        axes.plot(trial.force_t, values, color=color, linewidth=1.0, label=name)
+    _components(axes, trial.force_t, trial.force, 1.0, "force [N]")
+
+
+def _components(axes, t: Array, vectors: Array, width: float, label: str) -> None:
+    """Both components of vectors (n, 2) over the times t (n,)."""
+    for values, name, color in zip(vectors.T, "xy", (BLUE, GREEN)):
+        axes.plot(t, values, color=color, linewidth=width, label=name)
     _legend(axes)
-    axes.set_ylabel("force [N]")
+    axes.set_ylabel(label)
 
 
 def _energy(axes, trial: Trial) -> None:
