@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_are
 
 from rbdyn_ros.control import linear_controller, step_linearization
-from rbdyn_ros.control.linear_controller import LinearController
+from rbdyn_ros.control.linear_controller import POSITIONS, LinearController
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Filtered
@@ -35,10 +35,8 @@ from rbdyn_ros.parameters.controller import Noise
 from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System
 
-LATEST, STRONGEST = (
-    0.3,
-    200.0,
-)  # delay [s] and factor up to which the edge behind an observer is looked for
+# delay [s] and factor up to which the edge behind an observer is looked for
+LATEST, STRONGEST = 0.3, 200.0
 GRID = 5000  # frequencies, up to that of the sampling
 _STEP = 1e-6  # of the differences, in each of x, x', th, th'
 # Of xi = (x, y, theta (3), x', y', w (3), bias (3)) for the axis x: a lean towards +x is a turn
@@ -136,7 +134,7 @@ def margins(system: System, controller: LinearController, h: float) -> Margins:
     nan if it is unstable.
     """
     A, B = step_linearization.upright(system, h)
-    if np.abs(np.linalg.eigvals(controller.close(A, B))).max() >= 1.0:
+    if not linear_controller.is_stable(controller, A, B):
         return Margins(math.nan, math.nan, math.nan)
     w = np.geomspace(1e-2, math.pi / h, GRID)
     L = controller.loop(A, B, np.exp(1j * h * w))
@@ -161,7 +159,7 @@ def margins(system: System, controller: LinearController, h: float) -> Margins:
 
 def _filter_gain(A: Array, deviations: tuple, h: float) -> Array:
     """G (4, 2), stationary, of the filter with the default `Noise`, which measures x and th."""
-    C, R = np.eye(4)[::2], np.diag(deviations) ** 2
+    C, R = POSITIONS, np.diag(deviations) ** 2
     Q = h * np.diag((0.0, Noise().cart, 0.0, Noise().rod)) ** 2
     P = solve_discrete_are(A.T, C.T, Q, R)
     return np.linalg.solve(C @ P @ C.T + R, C @ P).T
@@ -172,8 +170,8 @@ def _loop_behind_filter(
 ) -> Array:
     """The matrix that takes (e, ê-, u_{k-1}, ..., u_{k-d}) to the next period."""
     n = 8 + delay
-    loop, C = np.zeros((n, n)), np.eye(4)[::2]
-    corrected = np.hstack((G @ C, np.eye(4) - G @ C))  # ê of (e, ê-)
+    loop, seen = np.zeros((n, n)), G @ POSITIONS
+    corrected = np.hstack((seen, np.eye(4) - seen))  # ê of (e, ê-)
     command = np.concatenate((-K @ corrected, np.zeros(delay)))
     acting = gain * (np.eye(n)[n - 1] if delay else command)
     loop[:4, :4], loop[4:8, :8] = A, A @ corrected

@@ -33,22 +33,11 @@ def measure(bench, scenario, settings) -> Metric:
     fine = math.log1p(0.01 * settings["tolerance"])
 
     def last(way: float) -> float:
-        return math.exp(
-            way
-            * edge(
-                lambda far: margins.is_stable(bench, scenario, settings, math.exp(way * far)),
-                _SPAN,
-                fine,
-            ).holds
-        )
+        def stands(far: float) -> bool:
+            return margins.is_stable(bench, scenario, settings, math.exp(way * far))
 
-    low, high = last(-1.0), last(1.0)
+        return math.exp(way * edge(stands, _SPAN, fine).holds)
+
+    values = {"gain_low": last(-1.0), "gain_high": last(1.0)}
     theory = margins.of_scenario(bench, scenario)
-    return Metric(
-        {
-            "gain_low": low,
-            "gain_high": high,
-            "theory_low": theory.gain_low,
-            "theory_high": theory.gain_high,
-        }
-    )
+    return Metric(values | {"theory_low": theory.gain_low, "theory_high": theory.gain_high})
