@@ -61,13 +61,13 @@ def distances(run: Rollout, reference=(0.0, 0.0)) -> Array:
     return np.hypot(run.q[:, 0] - reference[0], run.q[:, 1] - reference[1])
 
 
-def settling_time(run: Rollout, reference=(0.0, 0.0), within: Tolerance = BALANCE) -> float:
-    """Since when tilt and cart are within the tolerance [s]; inf if they are not at the end, or
-    the run broke off.
+def settling_time(run: Rollout, reference=(0.0, 0.0)) -> float:
+    """Since when tilt and cart are within `BALANCE` [s]; inf if they are not at the end, or the
+    run broke off.
     """
     if run.ended and run.ended != SETTLED:
         return math.inf
-    outside = (tilts(run) > within.tilt) | (distances(run, reference) > within.distance)
+    outside = (tilts(run) > BALANCE.tilt) | (distances(run, reference) > BALANCE.distance)
     return inside_since(run.t, outside) - run.t.item(0)
 
 
@@ -79,9 +79,9 @@ def inside_since(t: Array, outside: Array) -> float:
     return t.item(last[-1] + 1 if len(last) else 0)
 
 
-def has_recovered(run: Rollout, reference=(0.0, 0.0)) -> bool:
-    """Whether the pendulum has settled by the end of the run."""
-    return math.isfinite(settling_time(run, reference))
+def has_recovered(run: Rollout) -> bool:
+    """Whether the pendulum has settled, at the origin, by the end of the run."""
+    return math.isfinite(settling_time(run))
 
 
 def effort(run: Rollout) -> float:

@@ -52,10 +52,8 @@ def measure(bench, scenario, settings) -> Metric:
         return watches[-1]
 
     bench.run(scenario, start, settings["duration"], wrap=timed)
-    times, preempted = (
-        1e3 * np.array(watches[-1].times),
-        100.0 * watches[-1].preempted / len(watches[-1].times),
-    )
+    times = 1e3 * np.array(watches[-1].times)
+    preempted = 100.0 * watches[-1].preempted / len(times)
     median, p99 = np.percentile(times, (50.0, 99.0)).tolist()
     period, load, processors = 1e3 * scenario.period, os.getloadavg()[0], os.cpu_count() or 1
     values = {

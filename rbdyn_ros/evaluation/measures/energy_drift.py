@@ -26,18 +26,12 @@ VALUES = {"drift": Value("", "largest change of the energy, relative to that of 
 def measure(bench, scenario, settings) -> Metric:
     """The frictionless plant, falling from a tilt, at ten looks per second."""
     params = bench.params._replace(cart_damping=0.0, joint_damping=0.0)
-    system, method = (
-        spherical_pendulum.build(params),
-        select(scenario.integrator, settings["composition"]),
-    )
-    start, still = (
-        spherical_pendulum.upright(math.radians(settings["tilt"])),
-        spherical_pendulum.no_input(),
-    )
+    system = spherical_pendulum.build(params)
+    method = select(scenario.integrator, settings["composition"])
+    start = spherical_pendulum.upright(math.radians(settings["tilt"]))
     h, steps = scenario.step, round(0.1 / scenario.step)
-    run = rollout.run(
-        method, system, start, still, h, round(settings["duration"] / (steps * h)), steps
-    )
+    rows, still = round(settings["duration"] / (steps * h)), spherical_pendulum.no_input()
+    run = rollout.run(method, system, start, still, h, rows, steps)
     energy, scale = run.quantities[:, 0], system.rod_mass * system.gravity * system.center
     drift = float(np.abs(energy - energy[0]).max() / scale)
     return Metric({"drift": drift if run.ok else math.inf}, note=run.message)

@@ -58,10 +58,7 @@ def _one(system, method, h: float, settings: dict, rng) -> tuple:
     q = np.array((*rng.uniform(-0.5, 0.5, 2), *(Q / np.linalg.norm(Q))))
     v = np.array((*rng.uniform(-0.5, 0.5, 2), *rng.uniform(-2.0, 2.0, 2), 0.0))
     sines = np.array(
-        [
-            (axis, settings["amplitude"], rng.uniform(1.0, 6.0), rng.uniform(0.0, 6.0))
-            for axis in (0.0, 1.0)
-        ]
+        [(i, settings["amplitude"], rng.uniform(1.0, 6.0), rng.uniform(0.0, 6.0)) for i in (0, 1)]
     )
     input = spherical_pendulum.no_input()._replace(sines=sines)
     s, steps = sphere_state.of_state(q, v), round(settings["duration"] / h)
@@ -73,10 +70,8 @@ def _one(system, method, h: float, settings: dict, rng) -> tuple:
         if done < 1:
             return math.inf, math.inf
         now = np.concatenate(sphere_state.of_state(q, v))
-        off, norm = (
-            max(off, np.abs(now - exact[i + 1]).max()),
-            max(norm, abs(np.linalg.norm(q[2:]) - 1.0)),
-        )
+        off = max(off, np.abs(now - exact[i + 1]).max())
+        norm = max(norm, abs(np.linalg.norm(q[2:]) - 1.0))
     return off, norm
 
 

@@ -69,9 +69,7 @@ def measure(bench, scenario, settings) -> Metric:
 def costs(run: Rollout) -> dict[str, float]:
     """The costs of a run, by the names of VALUES."""
     if len(run.force) < 2:
-        return dict.fromkeys(
-            ("energy", "max_force", "integrated_force", "smoothness", "velocity_cost"), math.nan
-        ) | {"force_cost": math.nan}
+        return {name: math.nan for name in VALUES if name not in ("success", "time", "score")}
     h = run.t.item(1) - run.t.item(0)
     size = np.hypot(*run.force.T)
     return {

@@ -53,8 +53,4 @@ def measure(bench, scenario, settings) -> Metric:
         "tilt": math.degrees(float(metrics.tilts(run).max())),
         "effort": metrics.effort(run),
     }
-    return Metric(
-        values,
-        {**metrics.curves(run), "goal": list(goal)},
-        metrics.ending(run),
-    )
+    return Metric(values, {**metrics.curves(run), "goal": list(goal)}, metrics.ending(run))

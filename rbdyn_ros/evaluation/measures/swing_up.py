@@ -6,8 +6,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from rbdyn_ros.evaluation import many, metric
+from rbdyn_ros.evaluation.measures.robustness import NUMBERS as DRAWN
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.faults.options import Mismatch
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import setting
 from rbdyn_ros.types import Array
 
@@ -59,8 +61,8 @@ def _start(tilt: float, azimuth: float, down: float, across: float, spin: float)
     With the horizontal directions e along the azimuth and n across it, q = exp(tilt n^) and w =
     down n - across e + spin e3.
     """
-    c, s, half = math.cos(azimuth), math.sin(azimuth), 0.5 * tilt
-    q = (0.0, 0.0, math.cos(half), -s * math.sin(half), c * math.sin(half), 0.0)
+    c, s = math.cos(azimuth), math.sin(azimuth)
+    q = spherical_pendulum.upright(tilt, azimuth).q.tolist()
     return (*q, 0.0, 0.0, -down * s - across * c, down * c - across * s, spin)
 
 
@@ -116,14 +118,6 @@ SETTINGS = (
     ),
     metric.deadline(25.0),
 )
-# what `mismatch_spread` draws
-DRAWN = (
-    "rod_mass",
-    "rod_length",
-    "cart_mass",
-    "cart_damping",
-    "joint_damping",
-)
 VALUES = {
     "success": Value(
         "%",
@@ -151,11 +145,8 @@ def starts(bench, scenario, settings) -> int:
 
 def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
     """Rows of `metrics.SettlingScore`."""
-    drawn, spread, duration = (
-        draw(settings["start"], scenario.seed, part),
-        settings["mismatch_spread"],
-        settings["duration"],
-    )
+    drawn = draw(settings["start"], scenario.seed, part)
+    spread, duration = settings["mismatch_spread"], settings["duration"]
     if not spread:
         return many.outcomes(bench, scenario, drawn, duration)
     plants = (with_plant(scenario, spread, number) for number in part)
@@ -187,8 +178,6 @@ def summary(settings, rows: np.ndarray) -> Metric:
             "settled_median": float(p50),
             "settled_p99": float(p99),
             "settled_max": float(times.max()),
-        }
-        values |= {
             "travel_max": float(rows[good, 1].max()),
             "effort_median": float(np.median(rows[good, 2])),
         }

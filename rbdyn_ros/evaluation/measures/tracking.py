@@ -63,14 +63,8 @@ def measure(bench, scenario, settings) -> Metric:
         "peak_force": float(np.hypot(*run.force[late[:-1]].T).max()),
     }
     round_trip = _path(settings, np.linspace(0.0, 1.0 / settings["frequency"], 200))
-    return Metric(
-        values,
-        {
-            **metrics.curves(run, 600),
-            "path_x": round_trip[:, 0].tolist(),
-            "path_y": round_trip[:, 1].tolist(),
-        },
-    )
+    path_x, path_y = round_trip.T.tolist()
+    return Metric(values, {**metrics.curves(run, 600), "path_x": path_x, "path_y": path_y})
 
 
 def _path(settings: dict, t) -> np.ndarray:
