@@ -3,15 +3,13 @@ options of its laws.
 """
 
 import math
-from typing import Annotated, NamedTuple
 
-from rbdyn_ros import schema
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation.metrics import SWING_UP
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import all_parameters, nearest
-from rbdyn_ros.schema import Parameter, by_name, spec
+from rbdyn_ros.schema import Parameter, by_name, setting
 
 
 def _law(name: str) -> str:
@@ -24,110 +22,96 @@ def _law(name: str) -> str:
     return name
 
 
-PERIOD = all_parameters("pendulum_controller")["period"]
-
-
-class Run(NamedTuple):
-    """What holds during a sample, and when it has settled."""
-
-    controller: Annotated[
-        str,
-        spec(
-            "Names the control law, or gives the path of its file, which ends in .py.", refine=_law
-        ),
-    ] = "lqr"
-    duration: Annotated[
-        float,
-        spec(
-            "Sets the simulated time of a sample, which ends earlier when it has settled or "
-            "failed.",
-            "s",
-            above=0.0,
-        ),
-    ] = 10.0
-    period: Annotated[float, PERIOD] = PERIOD.default
-    step: Annotated[
-        float,
-        spec(
-            "Sets the step of the integrator, rk4, of which the period is a multiple.",
-            "s",
-            above=0.0,
-        ),
-    ] = 0.001
-    tilt: Annotated[
-        float,
-        spec(
-            "Limits the tilt of a rod that has settled.",
-            "degrees",
-            "settled.tilt",
-            above=0.0,
-            high=180.0,
-        ),
-    ] = math.degrees(SWING_UP.tilt)
-    distance: Annotated[
-        float,
-        spec(
-            "Limits the distance from the origin of a cart that has settled.",
-            "m",
-            "settled.distance",
-            above=0.0,
-        ),
-    ] = SWING_UP.distance
-    hold: Annotated[
-        float,
-        spec(
-            "Sets how long both must stay within their limits; it settled when that began.",
-            "s",
-            "settled.hold",
-            above=0.0,
-        ),
-    ] = SWING_UP.hold
-
-
-class Start(NamedTuple):
-    """Where a sample starts, in the words of a pendulum."""
-
-    tilt: Annotated[
-        float, spec("Sets the tilt of the rod from the vertical; at 180 it hangs.", "degrees")
-    ] = 0.0
-    azimuth: Annotated[
-        float, spec("Sets the direction of the tilt, from x towards y.", "degrees")
-    ] = 0.0
-    rate: Annotated[
-        float, spec("Sets the rate of the tilt; where positive, the rod falls.", "rad/s")
-    ] = 0.0
-    precession: Annotated[
-        float, spec("Sets the rate of the azimuth, times the sine of the tilt.", "rad/s")
-    ] = 0.0
-    spin: Annotated[float, spec("Sets the angular velocity of the rod about itself.", "rad/s")] = (
-        0.0
-    )
-    x: Annotated[float, spec("Sets the position of the cart along x.", "m")] = 0.0
-    y: Annotated[float, spec("Sets the position of the cart along y.", "m")] = 0.0
-    vx: Annotated[float, spec("Sets the velocity of the cart along x.", "m/s")] = 0.0
-    vy: Annotated[float, spec("Sets the velocity of the cart along y.", "m/s")] = 0.0
-
-
-class Campaign(NamedTuple):
-    """What belongs to the whole campaign."""
-
-    seed: Annotated[int, spec("Seeds all random numbers.", low=0, high=2**63 - 1)] = 0
-    draws: Annotated[
-        int,
-        spec("Sets the samples for each point of the grid; each draws anew.", low=1, high=10**9),
-    ] = 1
-    params_files: Annotated[
-        tuple[str, ...],
-        spec(
-            "Names parameter files of the plant, ROS YAML, beside the campaign's file or in "
-            "config/."
-        ),
-    ] = ()
-
-
-RUN = schema.table(Run)
-START = schema.table(Start, "start.")
-OF_THE_WHOLE = schema.table(Campaign)
+# what holds during a sample, and when it has settled
+RUN = (
+    setting(
+        "controller",
+        "lqr",
+        "",
+        "Names the control law, or gives the path of its file, which ends in .py.",
+        refine=_law,
+    ),
+    setting(
+        "duration",
+        10.0,
+        "s",
+        "Sets the simulated time of a sample, which ends earlier when it has settled or failed.",
+        above=0.0,
+    ),
+    all_parameters("pendulum_controller")["period"],
+    setting(
+        "step",
+        0.001,
+        "s",
+        "Sets the step of the integrator, rk4, of which the period is a multiple.",
+        above=0.0,
+    ),
+    setting(
+        "settled.tilt",
+        math.degrees(SWING_UP.tilt),
+        "degrees",
+        "Limits the tilt of a rod that has settled.",
+        above=0.0,
+        high=180.0,
+    ),
+    setting(
+        "settled.distance",
+        SWING_UP.distance,
+        "m",
+        "Limits the distance from the origin of a cart that has settled.",
+        above=0.0,
+    ),
+    setting(
+        "settled.hold",
+        SWING_UP.hold,
+        "s",
+        "Sets how long both must stay within their limits; it settled when that began.",
+        above=0.0,
+    ),
+)
+# where a sample starts, in the words of a pendulum
+START = (
+    setting(
+        "start.tilt",
+        0.0,
+        "degrees",
+        "Sets the tilt of the rod from the vertical; at 180 it hangs.",
+    ),
+    setting("start.azimuth", 0.0, "degrees", "Sets the direction of the tilt, from x towards y."),
+    setting(
+        "start.rate", 0.0, "rad/s", "Sets the rate of the tilt; where positive, the rod falls."
+    ),
+    setting(
+        "start.precession",
+        0.0,
+        "rad/s",
+        "Sets the rate of the azimuth, times the sine of the tilt.",
+    ),
+    setting("start.spin", 0.0, "rad/s", "Sets the angular velocity of the rod about itself."),
+    setting("start.x", 0.0, "m", "Sets the position of the cart along x."),
+    setting("start.y", 0.0, "m", "Sets the position of the cart along y."),
+    setting("start.vx", 0.0, "m/s", "Sets the velocity of the cart along x."),
+    setting("start.vy", 0.0, "m/s", "Sets the velocity of the cart along y."),
+)
+# what belongs to the whole campaign
+OF_THE_WHOLE = (
+    setting("seed", 0, "", "Seeds all random numbers.", low=0, high=2**63 - 1),
+    setting(
+        "draws",
+        1,
+        "",
+        "Sets the samples for each point of the grid; each draws anew.",
+        low=1,
+        high=10**9,
+    ),
+    Parameter(
+        "params_files",
+        (),
+        "",
+        "Names parameter files of the plant, ROS YAML, beside the campaign's file or in config/.",
+        "string_array",
+    ),
+)
 COMMON = RUN + START + PLANT + FAULTS
 
 
