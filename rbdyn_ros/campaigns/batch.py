@@ -74,9 +74,8 @@ def _command(law, a):
         a[ASKED_X + j], a[ASKED_Y + j] = saturate(ux, uy, law.force_limit)
 
 
-CHUNK = (
-    8192  # starts that a thread takes at once, at most: while the last ones end, lanes stand empty
-)
+# starts that a thread takes at once, at most: while the last ones end, lanes stand empty
+CHUNK = 8192
 WORDS = {
     SETTLED: "settled",
     OUT_OF_BOUNDS: "left the travel",
@@ -85,10 +84,8 @@ WORDS = {
 }
 
 
-_FEEDBACK, _NESTED, _SWING_UP = (Lqr, Pd), (NestedLqr,), (SwingUp,)
-MODULES = tuple(
-    law.__module__ for law in (*_FEEDBACK, *_NESTED, *_SWING_UP)
-)  # of the laws that have a compiled form
+# of the laws that have a compiled form
+MODULES = tuple(law.__module__ for law in (Lqr, Pd, NestedLqr, SwingUp))
 
 
 class Outcomes(NamedTuple):
@@ -109,11 +106,11 @@ def compiled_form(law) -> tuple[Callable[..., None], tuple[Any, ...]] | None:
 
     A class that inherits is another law.
     """
-    if type(law) in _FEEDBACK:
+    if type(law) in (Lqr, Pd):
         return run_feedback, Feedback(tuple(map(float, law.gains)), float(law.force_limit))
-    if type(law) in _NESTED:
+    if type(law) is NestedLqr:
         return run_nested, Ladder(law.gains, law.forms, float(law.force_limit))
-    return (swing_up_lanes.run, law.plan) if type(law) in _SWING_UP else None
+    return (swing_up_lanes.run, law.plan) if type(law) is SwingUp else None
 
 
 def run(
@@ -141,10 +138,10 @@ def run(
     threads = threads or os.cpu_count() or 1
     parts, done = _parts(len(starts), threads), 0
     with ThreadPoolExecutor(threads) as pool:
-        for part, _ in zip(
-            parts,
-            pool.map(lambda p: kernel(numbers, episode, starts[p], plants[p], results[p]), parts),
-        ):
+        ended = pool.map(
+            lambda p: kernel(numbers, episode, starts[p], plants[p], results[p]), parts
+        )
+        for part, _ in zip(parts, ended):
             done += part.stop - part.start
             if show:
                 show(done)
@@ -163,12 +160,8 @@ def check_episode(episode: Episode) -> Episode:
 
     ValueError names one of no use.
     """
-    episode = Episode(
-        **{
-            name: type(Episode._field_defaults[name])(value)
-            for name, value in episode._asdict().items()
-        }
-    )
+    kinds = map(type, Episode())
+    episode = Episode(*(kind(value) for kind, value in zip(kinds, episode)))
     for name in ("duration", "period", "travel", "tilt", "radius", "hold"):
         if not getattr(episode, name) > 0.0:
             raise ValueError(f"the episode's {name} is {getattr(episode, name)}; it must be > 0")

@@ -110,7 +110,8 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
         for line in (_line(entry, f"{path}:{entry.line}") for entry in yaml_file.read(path))
     }
     for override in overrides:
-        lines |= {line.name: line for line in _of(override)}
+        value = yaml_file.value_of(override.text, override.source)
+        lines[override.name] = _line_of(override.name, value, override.source)
     whole = {
         p.name: check(p, lines[p.name].value, lines[p.name].source)
         if p.name in lines
@@ -141,7 +142,11 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
             "coarser grid or fewer draws"
         )
     if not {"period", "step"} & set(plan.varied):
-        _steps(dict(plan.fixed), path)
+        fixed = dict(plan.fixed)
+        try:
+            closed_loop.steps(fixed["period"], fixed["step"])
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
     return plan
 
 
@@ -156,16 +161,9 @@ def of_values(given: Mapping[str, object], known: dict[str, Parameter], source: 
 
 def _line(entry: yaml_file.Entry, source: str) -> _Line:
     name, _, way = entry.name.rpartition(".")
-    return (
-        _Line(name, way, entry.value, source)
-        if name and way in WAYS
-        else _Line(entry.name, "", entry.value, source)
-    )
-
-
-def _of(override: Override) -> list:
-    value = yaml_file.value_of(override.text, override.source)
-    return [_line_of(override.name, value, override.source)]
+    if not name or way not in WAYS:
+        name, way = entry.name, ""
+    return _Line(name, way, entry.value, source)
 
 
 def _line_of(name: str, value: object, source: str) -> _Line:
@@ -217,13 +215,8 @@ def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:
         else:
             drawn.append(Draw(line.name, line.way, _numbers(line, parameter)))
     varied = {entry.name for entry in (*axes, *drawn)}
-    return Plan(
-        tuple((n, v) for n, v in sorted(base.items()) if n not in varied),
-        tuple(axes),
-        tuple(drawn),
-        draws,
-        seed,
-    )
+    fixed = tuple((n, v) for n, v in sorted(base.items()) if n not in varied)
+    return Plan(fixed, tuple(axes), tuple(drawn), draws, seed)
 
 
 def _axis(line: _Line, parameter: Parameter) -> tuple:
@@ -294,13 +287,6 @@ def _a_number(line: _Line, parameter: Parameter) -> Parameter:
             "list"
         )
     return parameter
-
-
-def _steps(fixed: dict, path: Path) -> None:
-    try:
-        closed_loop.steps(fixed["period"], fixed["step"])
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 _BLOCK = 4  # numbers of Philox for one step of its counter

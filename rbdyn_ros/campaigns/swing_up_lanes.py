@@ -74,26 +74,13 @@ def _look(plan, period, a, memory):
             if a[LOOKED + j] == -math.inf:  # another start than before
                 swing_up.forget(plan, m)
             a[LOOKED + j] = t
-            m[COMMANDED], m[COMMANDED + 1], m[PUSHED], m[PUSHED + 1] = (
-                a[ASKED_X + j],
-                a[ASKED_Y + j],
-                a[PUSHED_X + j],
-                a[PUSHED_Y + j],
-            )
+            m[COMMANDED], m[COMMANDED + 1] = a[ASKED_X + j], a[ASKED_Y + j]
+            m[PUSHED], m[PUSHED + 1] = a[PUSHED_X + j], a[PUSHED_Y + j]
             a[PUSHED_X + j] = a[PUSHED_Y + j] = 0.0
             swing_up.identify(plan, m, t, p3, s)
-            a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j] = (
-                m[FACTORS],
-                m[FACTORS + 1],
-                m[FACTORS + 2],
-                m[FACTORS + 3],
-            )
-            a[GAIN_X + j], a[GAIN_V + j], a[GAIN_TH + j], a[GAIN_DTH + j] = (
-                m[ADAPTED],
-                m[ADAPTED + 1],
-                m[ADAPTED + 2],
-                m[ADAPTED + 3],
-            )
+            for i in range(4):  # LENGTH, MASS, HEAVY, DRAG; GAIN_X, GAIN_V, GAIN_TH, GAIN_DTH
+                a[LENGTH + i * LANES + j] = m[FACTORS + i]
+                a[GAIN_X + i * LANES + j] = m[ADAPTED + i]
             caught = is_catchable(swing_up.identified_criteria(plan, m), p3, s, (0.0, 0.0), WIDEST)
             a[CAUGHT + j] = 1.0 if caught else 0.0
             if caught and a[CATCH + j] != a[CATCH + j]:

@@ -27,9 +27,8 @@ from rbdyn_ros.mechanics.integrators.select import select as select_integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.parameters.plant import plant_params
-from rbdyn_ros.schema import check, record
+from rbdyn_ros.schema import check
 from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array, State
 
 COMMAND_TIMEOUT = 10.0  # [s] for one command; the first one may compile
@@ -64,15 +63,8 @@ def run_one(
     try:
         law.reset()
     except Exception as error:  # whatever a stranger's law raises
-        return Outcome(
-            DIVERGED,
-            math.nan,
-            math.nan,
-            0.0,
-            0.0,
-            0.0,
-            f"resetting the law raised {type(error).__name__}: {error}",
-        )
+        reason = f"resetting the law raised {type(error).__name__}: {error}"
+        return Outcome(DIVERGED, math.nan, math.nan, 0.0, 0.0, 0.0, reason)
     settling = SettlingDetector(Tolerance(episode.tilt, episode.radius, episode.hold))
     conditions = closed_loop.Conditions(
         force_limit=force_limit,
@@ -84,21 +76,8 @@ def run_one(
         call_timeout=COMMAND_TIMEOUT,
     )
     state = State(0.0, start[:6].copy(), start[6:].copy())
-    return _outcome(
-        closed_loop.run(
-            params,
-            select_integrator("rk4"),
-            law,
-            state,
-            episode.duration,
-            episode.period,
-            conditions,
-        ),
-        settling,
-    )
-
-
-def _outcome(run: Rollout, settling: SettlingDetector) -> Outcome:
+    times, rk4 = (episode.duration, episode.period), select_integrator("rk4")
+    run = closed_loop.run(params, rk4, law, state, *times, conditions)
     settled, travel, effort = settling.score(run)
     ended = OUT_OF_BOUNDS if run.ended else TIMEOUT
     ended = SETTLED if run.ended == metrics.SETTLED else ended
@@ -201,29 +180,24 @@ def _groups(plan: Plan, varied: dict, places: Array) -> Iterator[Group]:
 
 def _law(values: dict):
     """The law, designed for the declared plant. ValueError."""
-    name = values["controller"]
+    name, params = values["controller"], plant_params(values)
     module = select.load(name)
-    return select.make_law(
-        name,
-        module,
-        spherical_pendulum,
-        plant_params(values),
-        options.from_values(name, module, values),
-    )
+    chosen = options.from_values(name, module, values)
+    return select.make_law(name, module, spherical_pendulum, params, chosen)
 
 
 def _episode(values: dict) -> Episode:
     """The compiled run that the values ask for. ValueError."""
-    run = record(quantities.Run, values)
+    period = values["period"]
     return Episode(
-        duration=run.duration,
-        period=run.period,
-        steps=closed_loop.steps(run.period, run.step),
-        delay=round(values["faults.command.delay"] / run.period),
+        duration=values["duration"],
+        period=period,
+        steps=closed_loop.steps(period, values["step"]),
+        delay=round(values["faults.command.delay"] / period),
         travel=values["cart.travel"],
-        tilt=math.radians(run.tilt),
-        radius=run.distance,
-        hold=run.hold,
+        tilt=math.radians(values["settled.tilt"]),
+        radius=values["settled.distance"],
+        hold=values["settled.hold"],
     )
 
 
@@ -242,18 +216,18 @@ def _run_lanes(group: Group, seeds: Array, columns: dict) -> None:
 
 def _plants(values: dict, n: int):
     """The true plant, or one for each sample."""
-    varied = [
-        name
-        for name, value in values.items()
-        if name.startswith(MISMATCH) and isinstance(value, np.ndarray)
-    ]
-    if not varied:
-        return actual(plant_params(values), faults(values))
     declared = plant_params(values)
-    return [
-        actual(declared, faults(values | {name: values[name][i].item() for name in varied}))
-        for i in range(n)
-    ]
+    if not any(isinstance(v, np.ndarray) for n, v in values.items() if n.startswith(MISMATCH)):
+        return actual(declared, faults(values))
+    return [actual(declared, faults(_own(values, i))) for i in range(n)]
+
+
+def _own(values: dict[str, Any], i: int) -> dict[str, Any]:
+    """The values of sample i of a group."""
+    return {
+        name: value[i].item() if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
+    }
 
 
 def _run_one_by_one(group: Group, seeds: Array, columns: dict) -> None:
@@ -264,19 +238,9 @@ def _run_one_by_one(group: Group, seeds: Array, columns: dict) -> None:
     law, episode = _law(group.values), _episode(group.values)
     starts = start_rows(group.values, len(group.places))
     for i, place in enumerate(group.places.tolist()):
-        own = {
-            name: value[i].item() if isinstance(value, np.ndarray) else value
-            for name, value in group.values.items()
-        }
-        found = run_one(
-            law,
-            plant_params(own),
-            faults(own),
-            starts[i],
-            episode,
-            own["cart.force_limit"],
-            seeds[place].item(),
-        )
+        own = _own(group.values, i)
+        plant, limit, seed = plant_params(own), own["cart.force_limit"], seeds[place].item()
+        found = run_one(law, plant, faults(own), starts[i], episode, limit, seed)
         columns["ended"][place] = FAILED if found.reason else WORDS[found.ended]
         columns["reason"][place] = found.reason
         for name in MEASURED:

@@ -57,16 +57,14 @@ def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
     ValueError if nobody answers or nobody works there; MissingLibrary.
     """
     distributed = library("distributed", "cluster", "--scheduler")
-    local = address == LOCAL
     try:
-        with (
-            block()
-        ):  # a worker that Ctrl-C ends takes its batch with it, and nobody waits in vain
-            place = (
-                distributed.LocalCluster(jobs, threads_per_worker=1, dashboard_address=None)
-                if local
-                else address
-            )
+        # a worker that Ctrl-C ends takes its batch with it, and nobody waits in vain
+        with block():
+            place = address
+            if address == LOCAL:
+                place = distributed.LocalCluster(
+                    jobs, threads_per_worker=1, dashboard_address=None
+                )
             client = distributed.Client(place, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         advice = "start one with `dask scheduler`, check the address, or take --scheduler local"
@@ -105,10 +103,8 @@ def compute(
     while True:
         while len(under_way) < AHEAD * workers and go_on() and (following := next(waiting, None)):
             part, span = following
-            with (
-                _name_deaths(),
-                block(),
-            ):  # a worker may die between two batches too; Ctrl-C is for this process alone
+            # a worker may die between two batches too; Ctrl-C is for this process alone
+            with _name_deaths(), block():
                 under_way[executor.submit(outcomes, plan, *span)] = part
         if not under_way:
             return
