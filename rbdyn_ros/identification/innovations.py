@@ -25,21 +25,18 @@ and estimation of jumps in linear systems, IEEE Trans. Automatic Control 21 (197
 """
 
 import math
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_discrete_are
 
-from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.geometry import quaternion, unit_quaternion
 from rbdyn_ros.identification.plant_numbers import COLUMNS, FROM, numbers, plant
-from rbdyn_ros.identification.segment import METHOD
-from rbdyn_ros.kernel import specialize
+from rbdyn_ros.identification.segment import METHOD, ZERO, compile_steps
 from rbdyn_ros.mechanics.integrators import derivatives, select
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, spherical_pendulum
 from rbdyn_ros.types import Array, Contacts, System
 
-ZERO = (0.0, 0.0, 0.0)
 LATER = 0.01  # [s] of more delay
 DELAY = "delay"
 NAMES = (
@@ -198,19 +195,9 @@ def _observe(system, options, gain, L, T, steps, room, found):
     return len(rows)
 
 
-# kernels of `derivatives`, which `_compiled` puts in their places
+# kernels of `derivatives`, which `compile_steps` puts in their places
 by_state: Any = _observe
 by_parameters: Any = _observe
-
-
-@cache
-def _compiled() -> Any:
-    return specialize(
-        _observe,
-        "innovations",
-        by_state=derivatives.compile_steps(METHOD, "state"),
-        by_parameters=derivatives.compile_steps(METHOD, "parameters"),
-    )
 
 
 def observe(twin: Twin, L: Array, inputs: Inputs, memory: Memory) -> tuple[Array, Array] | None:
@@ -226,7 +213,8 @@ def observe(twin: Twin, L: Array, inputs: Inputs, memory: Memory) -> tuple[Array
     S[0] = memory.state
     room = S, memory.W, np.zeros((10, 12)), np.zeros((10, 10)), np.zeros((10, p))
     settings = system, options, twin.gain, L, columns(twin)
-    if _compiled()(*settings, (rows, inputs.seen, inputs.measured), room, (E, P)) < n:
+    steps = rows, inputs.seen, inputs.measured
+    if compile_steps(_observe, "innovations")(*settings, steps, room, (E, P)) < n:
         return None
     memory.state[:] = S[0]
     at = np.flatnonzero(inputs.seen)
@@ -256,19 +244,13 @@ def deviations(measured: Array) -> Array:
     differences, in which a smooth motion vanishes: of white noise s they have s sqrt(20).
     """
     Q = measured[:, 2:6]
-    turn = np.array([_turn(a, b) for a, b in zip(Q[:-1], Q[1:])])
+    between = quaternion.product(quaternion.conjugate(Q[:-1]), Q[1:])
+    turn = np.copysign(2.0, between[:, :1]) * between[:, 1:]  # small
     place, speed = (np.diff(each, 3, axis=0) for each in (measured[:, :2], measured[:, 6:]))
     found = [np.sqrt(np.mean(d**2, axis=0) / 20.0) for d in (place, np.diff(turn, 2, axis=0))]
     last = np.sqrt(np.mean(speed**2, axis=0) / 20.0)
     mean = [np.full(len(part), part.mean()) for part in (*found, last[:2], last[2:])]
     return np.maximum(np.concatenate(mean), SMALLEST)
-
-
-def _turn(a: Array, b: Array) -> Array:
-    """The rotation vector (3,) from a to b, body, small."""
-    inverse = (a[0], -a[1], -a[2], -a[3])
-    w, *xyz = unit_quaternion.product(inverse, tuple(b))
-    return math.copysign(2.0, w) * np.array(xyz)
 
 
 def gain(twin: Twin, h: float, forget: float, deviation: Array) -> Array:

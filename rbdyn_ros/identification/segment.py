@@ -7,6 +7,7 @@ friction of the rail is seen to move, so that
     x = x~ + a t^2 / 2,   u~ = u - b a t.                                                    (I.14)
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -59,16 +60,17 @@ def _shoot(system, options, h, force, slope, room):
     return len(force)
 
 
-# kernels of `derivatives`, which `_compiled` puts in their places
+# kernels of `derivatives`, which `compile_steps` puts in their places
 by_state: Any = _shoot
 by_parameters: Any = _shoot
 
 
 @cache
-def _compiled() -> Any:
+def compile_steps(template: Callable[..., Any], name: str) -> Any:
+    """The kernel of a function that calls `by_state` and `by_parameters` of `METHOD`."""
     return specialize(
-        _shoot,
-        "segment",
+        template,
+        name,
         by_state=derivatives.compile_steps(METHOD, "state"),
         by_parameters=derivatives.compile_steps(METHOD, "parameters"),
     )
@@ -116,7 +118,8 @@ class Segment:
             trial.force[steps] + system.cart_damping * self.slope[:, (0, 1), (3, 4)] * trial.fall
         )
         room = self.S, self.J, self.G, self.Z, self.W
-        if _compiled()(system, trial.options, self.h, force, self.slope, room) < n:
+        kernel = compile_steps(_shoot, "segment")
+        if kernel(system, trial.options, self.h, force, self.slope, room) < n:
             return np.full((len(self.at), SEEN), np.nan)
         x, y, z = self._direction(trial.bias)
         size = np.hypot(x, y)
