@@ -25,14 +25,14 @@ import yaml as pyyaml
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, remarks
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.frequency.measurement import AXES, FALLEN, Excited
+from rbdyn_ros.identification.frequency.measurement import AXES, Excited, run_excited
 from rbdyn_ros.identification.plant_fit import Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.records import Record
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.parameters import plant_params
-from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.parameters.yaml_file import dotted
 from rbdyn_ros.types import Array, System
 
 BAND = (0.1, 5.0)  # [Hz]
@@ -122,21 +122,7 @@ def _run(
     wave = sine.sample(loop.period)
     loop.law.reset()
     law = Excited(loop.law, wave, axis)
-
-    def stop(t: float, q: Array, v: Array) -> str:
-        return "the rod fell" if math.hypot(*tilt(q, v)[:2]) > FALLEN else ""
-
-    start = spherical_pendulum.upright(0.0)
-    start.q[:2] = loop.reference
-    run = closed_loop.run(
-        loop.params,
-        loop.integrator,
-        law,
-        start,
-        sine.period + min(sine.period, SETTLING),
-        loop.period,
-        loop.conditions._replace(stop=stop),
-    )
+    run = run_excited(loop, law, sine.period + min(sine.period, SETTLING))
     if not run.ok:
         return None, (0.0, 0.0, 0.0)
     lean = max(math.hypot(*tilt(q, v)[:2]) for q, v in zip(run.q, run.v))
@@ -180,9 +166,9 @@ def follow(plan: Plan, names: tuple[str, ...], found: Fit | None, system: System
     """
     loop = plan.loop
     if found:
-        given = dict(zip(found.names, found.values.tolist()))
-        fitted = _by_name(plant_numbers.parameters(plant_numbers.plant(system, given)))
-        late = round(given.get(DELAY, 0.0) / loop.period) * loop.period
+        fitted = dotted(plant_numbers.parameters(plant_numbers.plant(system, found.given)))
+        fitted = {n: tuple(v) if isinstance(v, list) else v for n, v in fitted.items()}
+        late = round(found.given.get(DELAY, 0.0) / loop.period) * loop.period
         conditions = loop.conditions
         faults = conditions.faults._replace(command_delay=late)
         loop = loop._replace(
@@ -191,17 +177,6 @@ def follow(plan: Plan, names: tuple[str, ...], found: Fit | None, system: System
         )
     travel = plan.values["cart.travel"]
     return design(loop, travel, names, plan.band, plan.duration, axis=plan.axis)
-
-
-def _by_name(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """name -> value of a tree of parameters, its lists as tuples."""
-    found: dict[str, Any] = {}
-    for name, value in tree.items():
-        if isinstance(value, dict):
-            found |= _by_name(value, f"{prefix}{name}.")
-        else:
-            found[prefix + name] = tuple(value) if isinstance(value, list) else value
-    return found
 
 
 def table(plan: Plan, designed: Design) -> str:

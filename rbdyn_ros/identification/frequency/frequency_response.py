@@ -161,9 +161,13 @@ def singular_values(matrices: Array) -> Array:
     return np.linalg.svd(matrices, compute_uv=False)
 
 
-def predict(A: Array, B: Array, controller: LinearController, h: float, frequency: Array) -> Array:
-    """L (n,) of u = -K(z) e for e_{k+1} = A e_k + B u_k, in steps of h [s]:
+def predict(
+    A: Array, B: Array, controller: LinearController, h: float, frequency: Array, tau: float = 0.0
+) -> Array:
+    """L (n,) of u = -K(z) e for e_{k+1} = A e_k + B u_k, in steps of h [s], with a dead time tau
+    [s]:
 
-    L(z) = K(z) (z - A)^-1 B,  z = exp(j w h).          (F.7)
+    L(z) = K(z) (z - A)^-1 B exp(-j w tau),  z = exp(j w h).          (F.7)
     """
-    return controller.loop(A, B, np.exp(2j * math.pi * frequency * h))
+    turn = 2j * math.pi * frequency
+    return controller.loop(A, B, np.exp(turn * h)) * np.exp(-turn * tau)

@@ -72,7 +72,9 @@ def measure(
     signals = []
     for i, (place, excited) in enumerate(zip(places, laws)):
         law.reset()
-        run = _run(loop, excited, duration, lambda part, i=i: progress((i + part) / len(places)))
+        run = run_excited(
+            loop, excited, duration, lambda part, i=i: progress((i + part) / len(places))
+        )
         if not run.ok:
             raise ValueError(
                 f"{run.message} while it was {place}: the loop is not stable, or the excitation "
@@ -97,7 +99,9 @@ def settling_periods(sine: Multisine) -> int:
     return math.ceil(SETTLING / sine.period - 1e-9)
 
 
-def _run(loop: Loop, law: Any, duration: float, progress: Callable[[float], Any]) -> Rollout:
+def run_excited(
+    loop: Loop, law: Any, duration: float, progress: Callable[[float], Any] = lambda part: None
+) -> Rollout:
     """A law in place of the loop's own, from upright at the set point, until the rod falls."""
     start = spherical_pendulum.upright(0.0)
     start.q[:2] = loop.reference
@@ -185,8 +189,8 @@ def predict(loop: Loop, frequency: Array) -> Array | None:
     if found is None:
         return None
     A, B, controller, late = found
-    L = frequency_response.predict(A, B, controller, loop.period, frequency)
-    return L * np.exp(-2j * math.pi * frequency * loop.period * late)
+    h = loop.period
+    return frequency_response.predict(A, B, controller, h, frequency, h * late)
 
 
 def predict_outputs(loop: Loop, frequency: Array) -> Array | None:
