@@ -12,7 +12,7 @@ import numpy as np
 from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.feedback import regulator
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.control.linear_controller import constant
+from rbdyn_ros.control.linear_controller import LinearController, constant, dynamic, is_stable
 from rbdyn_ros.identification.frequency import frequency_response
 from rbdyn_ros.identification.frequency.frequency_response import Margins
 from rbdyn_ros.types import Array, System
@@ -53,19 +53,16 @@ def predict(known: System, fitted: System, delay: float, options: lqr.Options) -
     loops = []
     for name, system, K, tau in cases:
         A, B = step_linearization.upright(system, h)
-        L = frequency_response.predict(A, B, constant(K), h, frequency)
-        L = L * np.exp(-2j * np.pi * frequency * tau)
-        bears = frequency_response.margins(frequency, L) if _stable(A, B, K, tau / h) else None
+        L = frequency_response.predict(A, B, constant(K), h, frequency, tau)
+        late = is_stable(_delay(K, max(0, round(tau / h))), A, B)
+        bears = frequency_response.margins(frequency, L) if late else None
         loops.append(Prediction(name, K, L, bears))
     return Redesign(frequency, tuple(loops))
 
 
-def _stable(A: Array, B: Array, K: Array, late: float) -> bool:
-    n = max(0, round(late))
+def _delay(K: Array, n: int) -> LinearController:
+    """u_k = -K e_{k-n}; its memory are the n forces on their way."""
     if n == 0:
-        return bool(np.abs(np.linalg.eigvals(A - B * K)).max() < 1.0)
-    chain = np.zeros((4 + n, 4 + n))  # the state and the n forces on their way
-    chain[:4, :4], chain[:4, 4:5] = A, B
-    chain[4:-1, 5:] = np.eye(n - 1)
-    chain[-1, :4] = -K
-    return bool(np.abs(np.linalg.eigvals(chain)).max() < 1.0)
+        return constant(K)
+    enters, leaves = np.eye(n)[:, -1:] * K, np.eye(n)[0]
+    return dynamic(np.eye(n, k=1), enters, leaves, np.zeros(4))
