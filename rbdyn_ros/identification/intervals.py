@@ -61,9 +61,8 @@ def spread(J: Array, residual: Array, clusters: Array, least: float) -> Spread:
     count = len(labels)
     changes = np.array(moved) @ root.T
     deviations = np.sqrt((count - 1) / count * np.sum(changes**2, axis=0))
-    deviations[(np.abs(V[weak]) > 0.05 * np.abs(V[weak]).max(axis=1, keepdims=True)).any(0)] = (
-        np.inf
-    )
+    size = np.abs(V[weak])
+    deviations[(size > 0.05 * size.max(axis=1, keepdims=True)).any(axis=0)] = np.inf
     width = float(stdtrit(max(1, count - 1), 0.5 + 0.5 * LEVEL))
     return Spread(deviations, width * deviations, V[weak])
 
@@ -106,13 +105,16 @@ def parts_of(first: Array, length: int, spacing: int, period: int) -> Array:
 
 def whiteness(residual: Array) -> float:
     """The least probability, over the columns (n, c), of so much correlation (Ljung and Box)."""
-    worst, channels = 1.0, residual.shape[1]
-    for r in residual.T:
-        r, n = r - r.mean(), len(r)
-        power = float(r @ r)
-        if n <= LAGS or power == 0.0:
-            continue
-        rho = np.array([r[k:] @ r[:-k] for k in range(1, LAGS + 1)]) / power
-        Q = n * (n + 2) * np.sum(rho**2 / (n - np.arange(1, LAGS + 1)))
-        worst = min(worst, float(chdtrc(LAGS, Q)))
-    return min(1.0, worst * channels)
+    n, channels = residual.shape
+    if n <= LAGS:
+        return 1.0
+    rho = np.array([correlations(r, LAGS)[1:] for r in residual.T])
+    Q = n * (n + 2) * np.sum(rho**2 / (n - np.arange(1, LAGS + 1)), axis=1)
+    return min(1.0, channels * float(chdtrc(LAGS, Q).min()))
+
+
+def correlations(r: Array, count: int) -> Array:
+    """Of r (n,) with itself, later by 0 to `count` samples."""
+    r = r - r.mean()
+    power = float(r @ r) or 1.0
+    return np.array([1.0, *(r[k:] @ r[:-k] / power for k in range(1, count + 1))])

@@ -10,10 +10,11 @@ from rbdyn_ros.evaluation import pictures
 from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, label_axes
 from rbdyn_ros.evaluation.report import template
 from rbdyn_ros.identification import plant_fit, plant_numbers, remarks
+from rbdyn_ros.identification.intervals import correlations
 from rbdyn_ros.identification.plant_fit import Curves, Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.redesign import Redesign
-from rbdyn_ros.types import Array, System
+from rbdyn_ros.types import System
 
 QUANTITIES = (  # of `Margins`: field, what it is, its unit, by what it is multiplied
     ("gain_up", "gain, up", "", 1.0),
@@ -39,14 +40,9 @@ class Line(NamedTuple):
 def lines(found: Fit, system: System) -> Iterator[Line]:
     """The numbers, with those of `system`, which were known before."""
     known = plant_numbers.numbers(system)
-    for name, value, interval in zip(found.names, found.values, found.intervals):
-        yield Line(
-            name,
-            remarks.UNITS[name].replace("^2", "²"),
-            known[name],
-            float(value),
-            float(interval),
-        )
+    for name, value, interval in found.rows:
+        unit = remarks.UNITS[name].replace("^2", "²")
+        yield Line(name, unit, known[name], value, interval)
 
 
 def page(
@@ -73,7 +69,7 @@ def page(
         quantities=[(name, unit) for _, name, unit, _ in QUANTITIES],
         changes=_picture(changes(rows)),
         residuals=pictures.address(residuals(found.curves)),
-        delay=dict(zip(found.names, found.values)).get(DELAY, 0.0),
+        delay=found.given.get(DELAY, 0.0),
         **shown,
     )
 
@@ -147,7 +143,7 @@ def residuals(curves: Curves):
     lags, spread = figure.add_subplot(grid[2, 0]), figure.add_subplot(grid[2, 1])
     count = min(LAGS, len(last) // 2)
     for r, name, color in zip(last.T, CHANNELS, PALETTE):
-        lags.plot(_correlations(r, count), color=color, linewidth=0.9, label=name)
+        lags.plot(correlations(r, count), color=color, linewidth=0.9, label=name)
         deviation = r.std() or 1.0
         spread.hist(r / deviation, np.linspace(-4, 4, 41).tolist(), histtype="step", color=color)
     for sign in (-1.0, 1.0):
@@ -185,10 +181,3 @@ def _shade(axes, curves: Curves) -> None:
     edges = np.flatnonzero(np.diff(np.r_[0, (~curves.fitted).astype(int), 0]))
     for a, b in edges.reshape(-1, 2):
         axes.axvspan(curves.t[a], curves.t[b - 1], color="#efeae0", linewidth=0)
-
-
-def _correlations(r: Array, count: int) -> Array:
-    """Of r (n,) with itself, later by 0 to `count` samples."""
-    r = r - r.mean()
-    power = float(r @ r) or 1.0
-    return np.array([1.0, *(r[k:] @ r[:-k] / power for k in range(1, count + 1))])
