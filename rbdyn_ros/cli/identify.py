@@ -23,7 +23,7 @@ from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
-    from rbdyn_ros.identification.design import Plan
+    from rbdyn_ros.identification.design import Design, Plan
     from rbdyn_ros.identification.plant_fit import Fit
     from rbdyn_ros.types import System
 
@@ -139,10 +139,8 @@ def run(arguments: argparse.Namespace) -> int:
             output_file("--live", arguments.live, TABLES)
         if not (arguments.recordings or arguments.design or arguments.live):
             raise ValueError("it needs a RECORDING to fit, --live or --design FILE; see --help")
-        segment, duration = (
-            number(SEGMENT, arguments.segment) if arguments.segment else None,
-            number(DURATION, arguments.duration),
-        )
+        segment = number(SEGMENT, arguments.segment) if arguments.segment else None
+        duration = number(DURATION, arguments.duration)
         values = offline_values(arguments.params_file, overrides(arguments))
         law = select.load(arguments.controller)
         number(WAITING, arguments.waiting)
@@ -156,24 +154,31 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     except RuntimeError as error:  # nobody answers, or the rod falls
         return _say(str(error), NOT_FITTED)
-    from rbdyn_ros.identification import plant_fit, plant_numbers
+    from rbdyn_ros.identification import design, plant_fit
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters import plant_params
 
     for sentence in notes:
         _say(f"note: {sentence}", DONE)
-    names = tuple(arguments.fit.split(",")) if arguments.fit else plant_numbers.DEFAULT
+    names = _names(arguments)
     try:
         system = spherical_pendulum.build(plant_params(values))
         found = _fit(pieces, system, names, segment, arguments.robust) if pieces else None
         texts = _texts(arguments, found, system, notes) if found else {}
         if plan and arguments.design:
-            texts[arguments.design] = _design(plan, names, found, system)
+            texts[arguments.design] = design.yaml(plan, _design(plan, names, found, system))
     except plant_fit.NotFitted as error:
         return _say(str(error), NOT_FITTED)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     return write_files(texts, _say, CANNOT_WRITE)
+
+
+def _names(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """What is to be fitted."""
+    from rbdyn_ros.identification.plant_numbers import DEFAULT
+
+    return tuple(arguments.fit.split(",")) if arguments.fit else DEFAULT
 
 
 def _fit(
@@ -205,15 +210,17 @@ def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) ->
     return Plan(loop, values, excited, duration, arguments.axis)
 
 
-def _design(plan: "Plan", names: tuple[str, ...], found: "Fit | None", system: "System") -> str:
-    """Design, print, and return the text of the file. ValueError."""
+def _design(
+    plan: "Plan", names: tuple[str, ...], found: "Fit | None", system: "System"
+) -> "Design":
+    """Design, and print. ValueError."""
     from rbdyn_ros.identification import design
     from rbdyn_ros.progress import notice
 
     with notice("designing: some runs of the loop ..."):
         designed = design.follow(plan, names, found, system)
     print(design.table(plan, designed))
-    return design.yaml(plan, designed)
+    return designed
 
 
 def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
@@ -221,17 +228,13 @@ def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
     KeyboardInterrupt, the excitation being off.
     """
     from rbdyn_ros.files import write_or_rescue
-    from rbdyn_ros.identification import design, plant_numbers
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters.controller import Excitation
-    from rbdyn_ros.progress import bar, notice
+    from rbdyn_ros.progress import bar
     from rbdyn_ros.tools import live_record
 
-    names = tuple(arguments.fit.split(",")) if arguments.fit else plant_numbers.DEFAULT
-    with notice("designing: some runs of the loop ..."):
-        system = spherical_pendulum.build(plan.loop.params)
-        designed = design.follow(plan, names, None, system)
-    print(design.table(plan, designed))
+    system = spherical_pendulum.build(plan.loop.params)
+    designed = _design(plan, _names(arguments), None, system)
     given = Excitation(
         *(float(designed.sine.amplitude), *plan.band, plan.axis, designed.seed),
         period=designed.sine.period,
@@ -265,7 +268,7 @@ def _table(found: "Fit") -> str:
     from rbdyn_ros.identification.remarks import UNITS
 
     lines = [f"{'':22}{'value':>12}{'+- 95 %':>12}"]
-    for name, value, interval in zip(found.names, found.values, found.intervals):
+    for name, value, interval in found.rows:
         wide = "unknown" if math.isinf(interval) else f"{interval:.2g}"
         unit = f" [{UNITS[name]}]" if UNITS[name] else ""
         lines.append(f"{name:22}{value:>12.6g}{wide:>12}{unit}")
@@ -296,8 +299,7 @@ def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[st
     from rbdyn_ros.control.laws import lqr
     from rbdyn_ros.identification import plant_numbers, redesign, report
 
-    given = dict(zip(found.names, found.values.tolist()))
-    fitted = plant_numbers.plant(system, given)
+    fitted, given = plant_numbers.plant(system, found.given), found.given
     delay = math.fsum(given.get(name, 0.0) for name in (plant_numbers.DELAY, plant_numbers.LAG))
     try:
         predicted = redesign.predict(system, fitted, delay, lqr.Options())
@@ -315,14 +317,12 @@ def _figures(found: "Fit") -> dict[str, Any]:
 
     fitted = {
         name: {
-            "value": float(value),
+            "value": value,
             "deviation": finite(deviation),
             "interval": finite(interval),
             "unit": UNITS[name],
         }
-        for name, value, deviation, interval in zip(
-            found.names, found.values, found.deviations, found.intervals
-        )
+        for (name, value, interval), deviation in zip(found.rows, found.deviations)
     }
     return {
         "parameters": fitted,
@@ -340,10 +340,9 @@ def _yaml(found: "Fit", system: "System") -> str:
     from rbdyn_ros.identification import plant_numbers
     from rbdyn_ros.identification.remarks import UNITS
 
-    given = dict(zip(found.names, found.values.tolist()))
-    sections = plant_numbers.parameters(plant_numbers.plant(system, given))
+    sections = plant_numbers.parameters(plant_numbers.plant(system, found.given))
     head = [f"# Made by `{COMMAND}`; 95 % intervals:"]
-    for name, value, interval in zip(found.names, found.values, found.intervals):
+    for name, value, interval in found.rows:
         head.append(f"#   {name}: {value:.6g} +- {interval:.2g} {UNITS[name]}".rstrip())
     if outside := [name for name in found.names if name in plant_numbers.OUTSIDE]:
         head.append(f"# No parameters of the plant: {', '.join(outside)}.")

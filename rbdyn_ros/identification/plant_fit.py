@@ -92,6 +92,16 @@ class Fit(NamedTuple):
     whiteness: float  # probability that white residuals are correlated so much
     curves: "Curves"
 
+    @property
+    def given(self) -> dict[str, float]:
+        """The values by their names."""
+        return dict(zip(self.names, self.values.tolist()))
+
+    @property
+    def rows(self) -> list[tuple[str, float, float]]:
+        """(name, value, half the width of its interval) of each number."""
+        return list(zip(self.names, self.values.tolist(), self.intervals.tolist()))
+
 
 class Curves(NamedTuple):
     """The residuals of every sample, with the numbers that were known before and those found."""
@@ -250,9 +260,7 @@ def _check_explained(left: tuple[float, float], segments: list[Segment]) -> None
 
 def _check_range(found: Fit, low: Array, high: Array) -> None:
     """NotFitted where a number ends at `low` or `high`, and not because nothing is known of it."""
-    for name, value, width, least, most in zip(
-        found.names, found.values, found.intervals, low, high
-    ):
+    for (name, value, width), least, most in zip(found.rows, low, high):
         ends = value > most * (1.0 - NEAR) or (least != 0.0 and value < least + NEAR * abs(least))
         if ends and width < size_of(name, value):
             raise NotFitted(

@@ -163,9 +163,8 @@ def combination(names: tuple[str, ...], given: Mapping[str, float], system: Syst
         "tilt.roll": by(-g * sr * sp, -g * cr, -g * sr * cp),
         "tilt.pitch": by(g * cr * cp, 0.0, -g * cr * sp),
     }
-    others = (GAIN, DELAY, LAG), BIAS
-    plain = COLUMNS | {n: (PATH + i,) for i, n in enumerate(others[0])}
-    plain |= {n: (BIASED + i,) for i, n in enumerate(others[1])}
+    plain = COLUMNS | {n: (PATH + i,) for i, n in enumerate((GAIN, DELAY, LAG))}
+    plain |= {n: (BIASED + i,) for i, n in enumerate(BIAS)}
     M = np.zeros((SEGMENT_COLUMNS, len(names)))
     for j, name in enumerate(names):
         for row, part in special.get(name, dict.fromkeys(plain.get(name, ()), 1.0)).items():

@@ -56,12 +56,12 @@ def undetermined(found: Fit) -> list[str]:
             f"the motion does not determine these together, in the ratios of their relative "
             f"changes: {parts}; leave one of them out of --fit and --set its value"
         )
-    for name, value, interval in zip(found.names, found.values, found.intervals):
-        if math.isfinite(interval) and _is_wide(name, value, interval):
-            sentences.append(
-                f"{name} is known to +- {interval:.2g} {UNITS[name]} only; this tells more: "
-                f"{EXPERIMENTS[name]}, and a longer record"
-            )
+    sentences += [
+        f"{name} is known to +- {interval:.2g} {UNITS[name]} only; this tells more: "
+        f"{EXPERIMENTS[name]}, and a longer record"
+        for name, interval in _wide(found).items()
+        if math.isfinite(interval)
+    ]
     return sentences
 
 
@@ -72,37 +72,34 @@ def experiments(found: Fit) -> list[tuple[str, str]]:
     names: list[str] = []
     for direction in found.undetermined:
         names += [name for name in direction if name in ALONE] or [*direction]
-    for name, value, interval in zip(found.names, found.values, found.intervals):
-        if math.isfinite(interval) and _is_wide(name, value, interval):
-            names.append(name)
+    names += [name for name, interval in _wide(found).items() if math.isfinite(interval)]
     return [(name, EXPERIMENTS[name]) for name in dict.fromkeys(names)]
 
 
 def weak(found: Fit) -> set[str]:
     """The numbers that are not determined, or known badly."""
+    return set(_wide(found))
+
+
+def _wide(found: Fit) -> dict[str, float]:
+    """name -> half the width of its interval, of the numbers of which that is wide."""
     return {
-        name
-        for name, value, interval in zip(found.names, found.values, found.intervals)
-        if _is_wide(name, value, interval)
+        name: interval
+        for name, value, interval in found.rows
+        if interval > UNCERTAIN * size_of(name, value)
     }
-
-
-def _is_wide(name: str, value: float, interval: float) -> bool:
-    return interval > UNCERTAIN * size_of(name, value)
 
 
 def doubts(found: Fit) -> list[str]:
     """Sentences on what a delay is, and on residuals that the plant does not explain."""
     sentences = []
-    late = [i for i, name in enumerate(found.names) if name == DELAY]
-    if late and found.values[late[0]] > max(LATE, found.intervals[late[0]]):
+    if any(name == DELAY and value > max(LATE, width) for name, value, width in found.rows):
         sentences.append(
             "delay is from a command to the motion by the stamps of the record: by how much the "
             "stamps of the sensors are late is part of it, and no record tells the two apart"
         )
-    if any(
-        new > WORSE * old + EXACT for new, old in zip(found.validation, found.residuals)
-    ):  # nan compares false
+    # nan compares false
+    if any(new > WORSE * old + EXACT for new, old in zip(found.validation, found.residuals)):
         sentences.append(
             "where it was not fitted the motion agrees less: something changes during the record, "
             "or acts that the plant does not have (friction of the rail, a push, a contact)"

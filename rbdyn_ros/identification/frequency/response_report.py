@@ -256,12 +256,7 @@ def _draw_loop_at_force(axes, response: Response, theory: Array | None) -> None:
 
 
 def _dots(color: str, is_small: bool) -> dict:
-    return {
-        "color": color,
-        "marker": ".",
-        "markersize": 4 if is_small else 6,
-        "linestyle": "",
-    }
+    return {"color": color, "marker": ".", "markersize": 4 if is_small else 6, "linestyle": ""}
 
 
 def _draw_loop(panels, f: Array, L: Array, label: str, color: str, is_small: bool) -> None:
