@@ -40,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             str(BRIDGE.default),
         ),
         ("--seed", "N", "Choose the frames by this seed (default: 0).", "0"),
-    )
-    parser.add_argument(
-        "--json", metavar="FILE", type=Path, help="Write the figures to this file."
+        ("--json", "FILE", "Write the figures to this file."),
     )
 
 
@@ -65,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
 
 
-def _fuzz(frames: int, bridge: int, seed: int, file: Path | None) -> int:
+def _fuzz(frames: int, bridge: int, seed: int, file: str | None) -> int:
     found = {"wire": _at_the_wire(frames, seed)}
     if bridge:
         found["bridge"] = _at_a_bridge(bridge, seed)

@@ -71,7 +71,24 @@ class Job(NamedTuple):
     loop: "Loop | None"  # the law and what is around it; None: nobody controls the cart
 
 
+_STEP = ", or the step of a model [s] (default: 0.001)"
 OPTIONS = (
+    *(
+        (f"--{word}", "VALUE", f"Set {name}{_STEP if word == 'step' else ''}.")
+        for word, name in SHORT.items()
+    ),
+    (
+        "--controller",
+        "NAME",
+        "Close the loop with this control law, by name or path/to/law.py; "
+        "period, reference and faults.* can be set as well.",
+    ),
+    (
+        "--model",
+        "FILE",
+        "Simulate, instead of the pendulum, the bodies, joints and contacts "
+        "of FILE.yaml or FILE.urdf, or a shipped model.",
+    ),
     (
         "--impact-law",
         "LAW",
@@ -104,26 +121,7 @@ OPTIONS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `job`, as those of the files are."""
     option = parser.add_argument
-    add_options(parser, FILES, SET)
-    for word, name in SHORT.items():
-        of_model = ", or the step of a model [s] (default: 0.001)" if word == "step" else ""
-        option(f"--{word}", metavar="VALUE", help=f"Set {name}{of_model}.")
-    add_options(
-        parser,
-        (
-            "--controller",
-            "NAME",
-            "Close the loop with this control law, by name or path/to/law.py; "
-            "period, reference and faults.* can be set as well.",
-        ),
-        (
-            "--model",
-            "FILE",
-            "Simulate, instead of the pendulum, the bodies, joints and contacts "
-            "of FILE.yaml or FILE.urdf, or a shipped model.",
-        ),
-    )
-    add_options(parser, *OPTIONS)
+    add_options(parser, FILES, SET, *OPTIONS)
     out = option(
         "--out",
         metavar="FILE",

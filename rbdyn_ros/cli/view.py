@@ -42,32 +42,33 @@ _PAGE = by_name(VIEWER)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `run`."""
-    option = parser.add_argument
-    option(
+    parser.add_argument(
         "runs",
         metavar="RUN",
         nargs="*",
         help="a recorded run to play: .csv or .npz of `simulate`, or the folder of a bag; a "
         "second one is shown beside it",
     )
-    option("--controller", metavar="NAME", help="the control law, by name or path/to/law.py")
-    option("--scenario", metavar="NAME", help="a file of config/scenarios, without .yaml")
-    option(
-        "--tilt",
-        metavar="DEGREES",
-        help="how far the rod leans at the start; default 10, or what the scenario or the "
-        "parameters say",
-    )
     add_options(
         parser,
+        ("--controller", "NAME", "the control law, by name or path/to/law.py"),
+        ("--scenario", "NAME", "a file of config/scenarios, without .yaml"),
+        (
+            "--tilt",
+            "DEGREES",
+            "how far the rod leans at the start; default 10, or what the scenario or the "
+            "parameters say",
+        ),
         ("--params-file", "F ...", "parameters, ROS YAML; may be repeated"),
         ("--set", "NAME=VALUE ...", "one parameter; may be repeated"),
+        *(
+            (f"--{word}", "VALUE", f"short for --set {name}=VALUE")
+            for word, name in _SHORT.items()
+        ),
+        ("--port", "N", "where the page is served; default 8080, or the next free"),
+        ("--host", "ADDRESS", "at which address; default 127.0.0.1, this machine"),
+        ("--no-browser", None, "do not open a browser"),
     )
-    for word, name in _SHORT.items():
-        option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
-    option("--port", metavar="N", help="where the page is served; default 8080, or the next free")
-    option("--host", metavar="ADDRESS", help="at which address; default 127.0.0.1, this machine")
-    option("--no-browser", action="store_true", help="do not open a browser")
 
 
 def run(arguments: argparse.Namespace) -> int:
