@@ -81,12 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
     return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE
 
 
-def design(name: str, files: list[str]) -> tuple[Any, list[float]]:
-    """(options, gains K (4,)) of the law `name` for the plant of the files. ValueError."""
-    options, law = design_law(name, files)
-    return options, law.gains.tolist()
-
-
 def design_law(name: str, files: list[str]) -> tuple[Any, Any]:
     """(options, law) of the law `name` for the plant of the files. ValueError."""
     from rbdyn_ros.control import options, select

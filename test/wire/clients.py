@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdyn_ros.cli.gains import design
+from rbdyn_ros.cli.gains import design_law
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
@@ -78,7 +78,7 @@ def program(folder: Path, *options: str) -> Path:
 
 def regulator():
     """The package's regulator with the gains that the clients have."""
-    options, _ = design("lqr", FILES)
+    options, _ = design_law("lqr", FILES)
     return lqr.design(spherical_pendulum, plant_params(offline_values(FILES[:1])), options)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
-from rbdyn_ros.cli.gains import design  # noqa: E402
+from rbdyn_ros.cli.gains import design_law  # noqa: E402
 from rbdyn_ros.control.laws import policy  # noqa: E402
 from rbdyn_ros.identification import excitation, plant_fit  # noqa: E402
 from rbdyn_ros.identification.records import Record  # noqa: E402
@@ -119,13 +119,13 @@ def test_the_crc_is_zlibs(c, data):
 
 
 def test_the_gains_are_those_of_the_design():
-    options, gains = design("lqr", FILES)
+    options, law = design_law("lqr", FILES)
     saved = json.loads((FOLDER / "gains.json").read_text())
-    assert saved["gains"] == pytest.approx(gains, rel=1e-6)
+    assert saved["gains"] == pytest.approx(law.gains.tolist(), rel=1e-6)
     assert (saved["force_limit"], saved["period"]) == (options.force_limit, options.period)
     header = (FOLDER / "gains.h").read_text()
     written = re.search(r"GAINS \{(.*)\}", header)[1].replace("f", "").split(",")
-    assert list(map(float, written)) == pytest.approx(gains, rel=1e-6)
+    assert list(map(float, written)) == pytest.approx(law.gains.tolist(), rel=1e-6)
     assert f"FORCE_LIMIT {options.force_limit:.1f}f" in header
 
 
