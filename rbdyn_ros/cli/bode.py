@@ -1,7 +1,6 @@
 """The frequency response of a loop as it is, and its margins."""
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -274,17 +273,17 @@ def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
                 with bar(2.0 * duration, "s") as show:
                     for i, axis in enumerate("xy"):
                         asked = job.given._replace(axis=axis)
-                        series.append(loop.excite(asked, duration, _from(i * duration, show)))
+                        series.append(
+                            loop.excite(
+                                asked, duration, lambda s, begun=i * duration: show(begun + s)
+                            )
+                        )
         except Interrupted:
             return stop.signal
     found = excited_series.measure(
         sine, loop.period, series, periods=job.periods, limit=loop.force_limit
     )
     return _measured(job, loop.name, loop.period, loop.force_limit, found)
-
-
-def _from(begun: float, show: Callable[[float], Any]) -> Callable[[float], Any]:
-    return lambda seconds: show(begun + seconds)
 
 
 def _measured(
