@@ -30,10 +30,8 @@ class Fuzz:
     """Makes wrong frames, the same ones for the same seed."""
 
     def __init__(self, seed: int):
-        self._random, self._cobs = (
-            random.Random(seed),
-            library("cobs.cobs", "hil", "the wire to a board"),
-        )
+        self._random = random.Random(seed)
+        self._cobs = library("cobs.cobs", "hil", "the wire to a board")
         self._ways = (
             self._noise, self._flip_bits, self._cut, self._longer, self._version, self._kind,
             self._payload, self._not_finite, self._not_unit, self._too_long, self._stuffing,
@@ -46,11 +44,8 @@ class Fuzz:
             yield self._random.choice(self._ways)()
 
     def _noise(self) -> BadFrame:
-        return BadFrame(
-            bytes(self._random.randint(1, 255) for _ in range(self._random.randint(1, 80)))
-            + b"\0",
-            ANY,
-        )
+        length = self._random.randint(1, 80)
+        return BadFrame(bytes(self._random.randint(1, 255) for _ in range(length)) + b"\0", ANY)
 
     def _flip_bits(self) -> BadFrame:
         body = bytearray(self._sound())
@@ -76,28 +71,22 @@ class Fuzz:
         return BadFrame(self._change_byte(1, self._random.choice([0, *range(5, 256)])), "kind")
 
     def _payload(self) -> BadFrame:
-        return BadFrame(
-            self._change_byte(1, STATE, Frame(FORCE, 0, 0, 1, 0, 0, 1, (1.0, 2.0))), "length"
-        )
+        return BadFrame(self._change_byte(1, STATE), "length")
 
     def _not_finite(self) -> BadFrame:
         force = [self._random.choice((math.nan, math.inf, -math.inf)), 1.0]
         self._random.shuffle(force)
-        return BadFrame(
-            self._stuff(frame.encode(Frame(FORCE, 0, 0, 1, 0, 0, 1, tuple(force)))), "not finite"
-        )
+        return BadFrame(self._stuff(_encode(FORCE, tuple(force))), "not finite")
 
     def _not_unit(self) -> BadFrame:
         scale = self._random.choice((0.0, 0.5, 0.99, 1.01, 2.0, 1e30))
         numbers = _STATE[:2] + tuple(scale * c for c in _STATE[2:6]) + _STATE[6:]
-        return BadFrame(
-            self._stuff(frame.encode(Frame(STATE, 0, 0, 1, 0, 0, 1, numbers))), "not unit"
-        )
+        return BadFrame(self._stuff(_encode(STATE, numbers)), "not unit")
 
     def _compact(self) -> BadFrame:
         """A compact state with a number that is none, or of another size."""
         wrong = self._random.choice((math.nan, math.inf, -math.inf))
-        body = frame.encode(Frame(COMPACT, 0, 0, 1, 0, 0, 1, (0.1, wrong, *_STATE[2:])))
+        body = _encode(COMPACT, (0.1, wrong, *_STATE[2:]))
         if self._random.random() < 0.5:
             return BadFrame(self._stuff(body), "not finite")
         short = body[: -4 - self._random.randint(1, 8)]
@@ -119,29 +108,21 @@ class Fuzz:
         """The body of a frame with nothing wrong in it."""
         kind = self._random.choice((FORCE, STATE))
         numbers = _STATE if kind == STATE else (self._random.gauss(0.0, 10.0), 1.0)
-        return frame.encode(
-            Frame(
-                kind,
-                0,
-                self._random.getrandbits(32),
-                self._random.getrandbits(60),
-                0,
-                0,
-                1,
-                numbers,
-            )
-        )
+        return _encode(kind, numbers, self._random.getrandbits(32), self._random.getrandbits(60))
 
-    def _change_byte(
-        self, at: int, value: int, sent: Frame = Frame(FORCE, 0, 0, 1, 0, 0, 1, (1.0, 2.0))
-    ) -> bytes:
+    def _change_byte(self, at: int, value: int) -> bytes:
         """A sound frame with one byte changed, and the CRC that belongs to it."""
-        body = bytearray(frame.encode(sent)[:-4])
+        body = bytearray(_encode(FORCE, (1.0, 2.0))[:-4])
         body[at] = value
         return self._stuff(bytes(body) + struct.pack("<I", crc32(body)))
 
     def _stuff(self, body: bytes) -> bytes:
         return self._cobs.encode(body) + b"\0"
+
+
+def _encode(kind: int, numbers: tuple[float, ...], sequence: int = 0, time: int = 1) -> bytes:
+    """The body of a frame."""
+    return frame.encode(Frame(kind, 0, sequence, time, 0, 0, 1, numbers))
 
 
 class Counted(NamedTuple):
