@@ -134,10 +134,7 @@ class DemoSession:
 
 PUSHED_AT = (0.3, 0.6)  # of the duration
 # [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act
-PUSH = (
-    2.0,
-    4.0,
-)
+PUSH = (2.0, 4.0)
 TIME_FOR_BOTH = 10.0  # [s] a shorter demo, which leaves less time to recover, has weaker pushes
 
 
@@ -181,9 +178,8 @@ def leaning(tilt: float, azimuth: float) -> tuple[float, float, float, float]:
 
 COMING_UP = 180.0  # [s] real time that the nodes may take: the first start on a machine compiles
 STILL = 10.0  # [s] real time without a new state, or an answer, after which the trial is given up
-COUNTING = (
-    3.0  # [s] real time to wait for the counts at the end: /diagnostics comes once per second
-)
+# [s] real time to wait for the counts at the end: /diagnostics comes once per second
+COUNTING = 3.0
 
 
 class DemoRun:
@@ -223,10 +219,8 @@ class DemoRun:
         """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since
         the release; nan: it was not seen to.
         """
-        return (
-            next((stamp for stamp in self._topic_observer.disturbed if stamp >= sent), math.nan)
-            - self._start
-        ) * 1e-9
+        seen = (stamp for stamp in self._topic_observer.disturbed if stamp >= sent)
+        return (next(seen, math.nan) - self._start) * 1e-9
 
     def _come_up(self) -> None:
         began = time.monotonic()
@@ -251,11 +245,8 @@ class DemoRun:
     def _wait_for(self, seconds: float) -> None:
         end = self._start + round(seconds * 1e9)
 
-        def reached() -> bool:
-            return self._topic_observer.stamp >= end
-
         self._stage.until(
-            reached,
+            lambda: self._topic_observer.stamp >= end,
             lambda: self._topic_observer.line(self._start),
             STILL,
             f"no new state for {STILL:g} s",
@@ -264,10 +255,8 @@ class DemoRun:
     def _push(self, push: Push) -> None:
         message = WrenchStamped()
         message.header.frame_id = frames().tip
-        set_xyz(
-            message.wrench.force,
-            (push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth), 0.0),
-        )
+        x, y = push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth)
+        set_xyz(message.wrench.force, (x, y, 0.0))
         self._stage.disturbance.publish(message)
         self._pushes.append((push, self._topic_observer.stamp))
 
