@@ -49,8 +49,7 @@ def soak(
     begin, samples = time.monotonic(), []
     while time.monotonic() - begin < 60.0 * minutes:
         watch.rest(begin + (len(samples) + 1) * LOOKED_EVERY - time.monotonic())
-        if nodes.ended():
-            raise Over(f"the {nodes.ended()} ended; see {nodes.log(nodes.ended().split(', ')[0])}")
+        watch.require(nodes)
         samples.append(look(watch, processes, begin))
     return samples, check_samples(samples, names, watch.latency.tick)
 

@@ -22,9 +22,7 @@ class Check(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether it was; a value that is not known proves nothing."""
-        if math.isnan(self.value):
-            return False
+        """Whether it was; a value that is not known, nan, proves nothing."""
         return self.value >= self.limit if self.least else self.value <= self.limit
 
     @property
@@ -35,6 +33,11 @@ class Check(NamedTuple):
             f"{'ok  ' if self.ok else 'FAIL'} {self.name}: {self.value:.4g} {self.unit} ({bound} "
             f"{self.limit:g})"
         )
+
+
+def count_check(name: str, number: float, least: float) -> Check:
+    """The check that there are as many as there must be."""
+    return Check(name, float(number), float(least), "", least=True)
 
 
 class Sample(NamedTuple):
@@ -54,6 +57,10 @@ class Sample(NamedTuple):
 def check_samples(samples: list[Sample], names: tuple[str, ...], period: float) -> list[Check]:
     """The checks of a soak: `names` of the processes, `period` [s] of a tick."""
     late = [sample for sample in samples if sample.t >= SETTLED * samples[-1].t]
+    grown = {
+        "threads": np.subtract(late[-1].threads, late[0].threads),
+        "open files": np.subtract(late[-1].files, late[0].files),
+    }
     checks = []
     for i, name in enumerate(names):
         rss = [sample.rss[i] for sample in late]
@@ -64,17 +71,9 @@ def check_samples(samples: list[Sample], names: tuple[str, ...], period: float) 
                 1.0,
                 "MiB",
             ),
-            Check(
-                f"threads of the {name}, more at the end",
-                float(late[-1].threads[i] - late[0].threads[i]),
-                0.0,
-                "",
-            ),
-            Check(
-                f"open files of the {name}, more at the end",
-                float(late[-1].files[i] - late[0].files[i]),
-                0.0,
-                "",
+            *(
+                Check(f"{what} of the {name}, more at the end", float(more[i]), 0.0, "")
+                for what, more in grown.items()
             ),
         ]
     return [*checks, *_loop(late, period)]
@@ -89,8 +88,8 @@ def _loop(late: list, period: float) -> list:
         if due
         else math.nan
     )
-    begin, end = late[: max(1, len(late) // 3)], late[-max(1, len(late) // 3) :]
-    rise = _median(end, "round_trip") - _median(begin, "round_trip")
+    trips, third = [sample.round_trip for sample in late], max(1, len(late) // 3)
+    rise = float(np.nanmedian(trips[-third:]) - np.nanmedian(trips[:third]))
     return [
         Check(
             "drift of the loop, skipped periods apart",
@@ -100,10 +99,6 @@ def _loop(late: list, period: float) -> list:
         ),
         Check("round trip, longer in the last third", rise, 1.0, "ms"),
     ]
-
-
-def _median(samples: list, name: str) -> float:
-    return float(np.nanmedian([getattr(sample, name) for sample in samples]))
 
 
 def growth(samples: list[Sample], values: list[float]) -> float:

@@ -13,16 +13,15 @@ from geometry_msgs.msg import WrenchStamped
 
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.process import leave, watcher
-from rbdyn_ros.tools.node_processes import NodeProcesses
+from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed, ros_words
 from rbdyn_ros.tools.soak_watch import Over
 from rbdyn_ros.tools.wire_fuzz import BadFrame, Fuzz
 from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
 
 BRIDGE = "pendulum_hil"
-ALIVE_EVERY = (
-    20  # wrong frames between two heartbeats of ours, so that the bridge keeps listening to us
-)
+# wrong frames between two heartbeats of ours, so that the bridge keeps listening to us
+ALIVE_EVERY = 20
 PAUSE = 0.002  # [s] after each heartbeat: a socket's buffer is finite
 TIMEOUT = 60.0  # [s]
 
@@ -62,10 +61,8 @@ class FuzzedBridge:
             DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
         )
         self._node.create_subscription(WrenchStamped, "cart/command", self._command, qos.OFFERED)
-        self._socket, self._link = (
-            socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
-            Link(timeout=10**9),
-        )
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._link = Link(timeout=10**9)
         self._bridge = ("127.0.0.1", free_port())
         self._processes = NodeProcesses((), folder)
 
@@ -84,10 +81,9 @@ class FuzzedBridge:
         """Send so many wrong frames. Over if the bridge does not come up."""
         self._processes.start(
             "hil_bridge",
-            arguments=[
-                *("-p", f"udp.port:={self._bridge[1]}"),
-                *("-p", "link_timeout:=5.0", "-p", "retry:=0.1"),
-            ],
+            arguments=ros_words(
+                (), (f"udp.port:={self._bridge[1]}", "link_timeout:=5.0", "retry:=0.1")
+            ),
         )
         self._until(
             self._connect,
@@ -101,15 +97,9 @@ class FuzzedBridge:
             self._socket.sendto(wrong.data, self._bridge)
         counted = self._settled_counts()
         alive, commands = not self._processes.ended(), self._commands
-        return Survived(
-            number,
-            counted,
-            dropped_datagrams(self._bridge[1]),
-            self._malformed,
-            commands,
-            alive,
-            alive and self._obeys(),
-        )
+        dropped = dropped_datagrams(self._bridge[1])
+        obeys = alive and self._obeys()
+        return Survived(number, counted, dropped, self._malformed, commands, alive, obeys)
 
     def _settled_counts(self) -> int:
         """What the bridge has counted, once that does not change any more."""
@@ -155,15 +145,13 @@ class FuzzedBridge:
             self._executor.spin_once(timeout_sec=left)
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if BRIDGE in status.name:
-                values = {pair.key: pair.value for pair in status.values}
-                self._accepted = int(values.get("accepted", self._accepted))
-                self._malformed |= {
-                    key.partition(", ")[2]: int(value)
-                    for key, value in values.items()
-                    if key.startswith("malformed, ")
-                }
+        values = diagnosed(message, BRIDGE)
+        self._accepted = int(values.get("accepted", self._accepted))
+        self._malformed |= {
+            key.partition(", ")[2]: int(value)
+            for key, value in values.items()
+            if key.startswith("malformed, ")
+        }
 
     def _command(self, message: WrenchStamped) -> None:
         self._commands += 1

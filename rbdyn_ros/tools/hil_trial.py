@@ -25,7 +25,7 @@ from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.status import PLAYING
-from rbdyn_ros.tools.node_processes import NodeProcesses
+from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed
 
 BRIDGE = "pendulum_hil"
 # [s] real or simulated time without a force of the board, while time should run, after which it
@@ -55,10 +55,7 @@ class HilTrial:
         )
         self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
         # how many came from the board, and the stamp [ns] when the newest was seen
-        self._commands, self._commanded = (
-            0,
-            0,
-        )
+        self._commands, self._commanded = 0, 0
         self._polled = Polled(self._node)
         for kind, topic, take in (
             (Odometry, "odometry", self.plant.odometry),
@@ -124,9 +121,7 @@ class HilTrial:
             self._executor.spin_once(timeout_sec=0.02)
 
     def _failure(self, still: float) -> str:
-        if reason := self._processes.failure():
-            return reason
-        if reason := self._topic_observer.failure():
+        if reason := self._processes.failure() or self._topic_observer.failure():
             return reason
         gone = self._answering.look(self._topic_observer.commands) > GONE or self._silence() > GONE
         if (gone or not self._topic_observer.commands) and (
@@ -147,12 +142,10 @@ class HilTrial:
         """Simulated time [s] since the newest force of the board: it passes also while a busy
         machine keeps this process from looking.
         """
-        if self._commands != self._topic_observer.commands:
-            self._commands, self._commanded = (
-                self._topic_observer.commands,
-                self._topic_observer.stamp,
-            )
-        return (self._topic_observer.stamp - self._commanded) * 1e-9 if self._commands else 0.0
+        seen = self._topic_observer
+        if self._commands != seen.commands:
+            self._commands, self._commanded = seen.commands, seen.stamp
+        return (seen.stamp - self._commanded) * 1e-9 if self._commands else 0.0
 
     def _describe_malformed(self) -> str:
         """What the bridge could not use of what the board sent, "" for nothing."""
@@ -164,9 +157,8 @@ class HilTrial:
         return f" ({', '.join(found)})" if found else ""
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if BRIDGE in status.name:
-                self.figures |= {pair.key: _number(pair.value) for pair in status.values}
+        found = diagnosed(message, BRIDGE)
+        self.figures |= {name: _number(value) for name, value in found.items()}
 
     def _status(self, message: String) -> None:
         self.bridge = message.data

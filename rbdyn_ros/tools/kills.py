@@ -10,22 +10,19 @@ from typing import NamedTuple
 from rbdyn_ros.parameters.tables import lookup
 from rbdyn_ros.ros.recording.bag_repair import repair
 from rbdyn_ros.ros.recording.recorder import SAVED_EVERY
-from rbdyn_ros.tools.endurance_limits import Check
+from rbdyn_ros.tools.endurance_limits import Check, count_check
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Watch
 
 VICTIMS = ("controller", "recorder", "simulator")  # in turn
 # [s] the longest time from the loop's, or a process's, start to the kill
-RUNNING_FOR, STARTING_FOR = (
-    1.0,
-    2.0,
-)
+RUNNING_FOR, STARTING_FOR = 1.0, 2.0
 EARLY = 0.25  # part of the kills, after the first of each, that fall into a start
 RESUMED = 60.0  # [s] a machine under load starts Python slowly
 ON_THE_WAY = 0.1  # [s] from the simulator's decision to its sight here
 ZERO_FOR = 0.3  # [s] the force is watched after it should be zero
 GAP = 1.0  # [s] a recorder may lose beside what it has not saved
-NAN = float("nan")
+NAN = math.nan
 
 
 class Kill(NamedTuple):
@@ -44,13 +41,8 @@ class Kills:
     """Kills and restarts."""
 
     def __init__(self, nodes: NodeProcesses, watch: Watch, folder: Path, seed: int):
-        self._processes, self._watch, self._folder, self._random = (
-            nodes,
-            watch,
-            folder,
-            random.Random(seed),
-        )
-        self._bags = []
+        self._processes, self._watch, self._folder = nodes, watch, folder
+        self._random, self._bags = random.Random(seed), []
 
     def run(self, number: int) -> tuple[list[Kill], list[Check]]:
         """(kills, checks). Over if the loop does not come back."""
@@ -139,13 +131,7 @@ def check_kills(kills: list[Kill]) -> list[Check]:
     }
     readable = [kill.saved > 0.0 for kill in kills if kill.victim == "recorder"]
     checks = [
-        Check(
-            "kills after which the loop recovered",
-            float(len(kills)),
-            float(len(kills)),
-            "",
-            least=True,
-        ),
+        count_check("kills after which the loop recovered", len(kills), len(kills)),
         Check(
             "from the last answered state to zero force, simulated, longest",
             max(known["pushed"], default=NAN),
@@ -166,16 +152,9 @@ def check_kills(kills: list[Kill]) -> list[Check]:
         ),
     ]
     if readable:
-        checks.append(
-            Check(
-                "bags of killed recorders that are read",
-                float(sum(readable)),
-                float(len(readable)),
-                "",
-                least=True,
-            )
-        )
-        checks.append(
-            Check("missing end of such a bag, longest", max(known["lost"]), SAVED_EVERY + GAP, "s")
-        )
+        lost = max(known["lost"])
+        checks += [
+            count_check("bags of killed recorders that are read", sum(readable), len(readable)),
+            Check("missing end of such a bag, longest", lost, SAVED_EVERY + GAP, "s"),
+        ]
     return checks

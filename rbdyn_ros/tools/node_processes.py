@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from rbdyn_ros import tracebacks
 
@@ -19,6 +20,16 @@ def ros_words(files: Iterable[str | Path], settings: Iterable[str] = ()) -> list
     """The words of a ROS command line: parameter files, and settings "name:=value" over them."""
     words = [word for file in files for word in ("--params-file", str(file))]
     return words + [word for setting in settings for word in ("-p", setting)]
+
+
+def diagnosed(message: Any, node: str) -> dict[str, str]:
+    """What a diagnostic_msgs/DiagnosticArray says of a node; empty where it says nothing."""
+    return {
+        pair.key: pair.value
+        for status in message.status
+        if node in status.name
+        for pair in status.values
+    }
 
 
 class NodeProcesses:

@@ -17,7 +17,7 @@ from rclpy.parameter import Parameter
 from rclpy.utilities import try_shutdown
 from std_msgs.msg import String
 
-from rbdyn_ros.evaluation.bench import ControllerUnderTest, LawFailed
+from rbdyn_ros.evaluation.bench import ANYWHERE, ControllerUnderTest, LawFailed
 from rbdyn_ros.evaluation.metric import CannotGoOn
 from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.interrupts import Interruption
@@ -80,19 +80,11 @@ class RosBench:
         stop: Interruption,
     ):
         self.under_test, self.params = under_test, plant_params(under_test.values)
-        self._ours, self._waiting, self._log, self._stop = (
-            waiting is None,
-            waiting or COMING_UP,
-            out / "controller.log",
-            stop,
-        )
+        self._ours, self._waiting = waiting is None, waiting or COMING_UP
+        self._log, self._stop = out / "controller.log", stop
         self._processes, self._controller_settings, self._heard = None, None, False
-        self._status, self._statuses, self._refusing, self._ever_heard = (
-            "",
-            None,
-            StallDetector(),
-            False,
-        )
+        self._status, self._statuses = "", None
+        self._refusing, self._ever_heard = StallDetector(), False
         plant = {p.name: under_test.values[p.name] for p in PLANT}
         overrides = {name: value for name, value in plant.items() if value != ()} | {
             "start": "paused",
@@ -166,11 +158,8 @@ class RosBench:
         began = time.monotonic()
 
         def look() -> bool:
-            self.show(
-                estimate(
-                    1e-9 * (self.runner.plant.stamp - begun), duration, time.monotonic() - began
-                )
-            )
+            simulated = 1e-9 * (self.runner.plant.stamp - begun)
+            self.show(estimate(simulated, duration, time.monotonic() - began))
             return over()
 
         return look
@@ -213,19 +202,13 @@ class RosBench:
             **self.under_test.values,
             **dict(scenario.law),
             "cart.force_limit": scenario.force_limit,
-        }
-        values |= {
-            "cart.travel": scenario.travel or 1e6,
+            "cart.travel": scenario.travel or ANYWHERE,
             "controller": self.under_test.controller,
             "state_timeout": 10.0,
         }
         given = [f"{name}:={_word(value)}" for name, value in values.items() if value != ()]
-        self._processes, self._controller_settings, self._heard, self._status = (
-            NodeProcesses(ros_words((), given), self._log),
-            wanted,
-            False,
-            "",
-        )
+        self._processes = NodeProcesses(ros_words((), given), self._log)
+        self._controller_settings, self._heard, self._status = wanted, False, ""
         self._processes.start("controller")
         self.runner.command_queue.clear()
 
@@ -252,16 +235,12 @@ class RosBench:
         self._heard = self._ever_heard = True
 
     def _silence(self, timeout: float) -> str:
-        domain = "ROS_DOMAIN_ID"
-        advice = (
-            f"start your controller in the same {domain}: it receives joint_states and "
-            "odometry and answers with a WrenchStamped"
-        )
         rejection = self.runner.command_queue.rejection
         why = f" (one was rejected: {rejection})" if rejection else ""
         return (
             f"no command came on cart/command within {timeout:g} s{why}{self._of_controller()}; "
-            f"{advice} that repeats their stamp"
+            "start your controller in the same ROS_DOMAIN_ID: it receives joint_states and "
+            "odometry and answers with a WrenchStamped that repeats their stamp"
         )
 
     def _of_controller(self) -> str:
@@ -327,11 +306,8 @@ class _LiveRun:
     def __init__(self, runner, start: State, begun: int, duration: float, stop: Stop | None):
         self._runner, self._begun, self._stop = runner, begun, stop
         self._last = begun + round(duration * 1e9)
-        self._stamps, self._rows, self.ended = (
-            [begun],
-            [np.concatenate((start.q, start.v, (0.0, 0.0)))],
-            "",
-        )
+        self._stamps, self.ended = [begun], ""
+        self._rows = [np.concatenate((start.q, start.v, (0.0, 0.0)))]
 
     def over(self) -> bool:
         """Take in what is new; whether that was all."""
@@ -371,10 +347,6 @@ def _ros(values: dict) -> list:
 
 
 def _word(value) -> str:
-    return str(
-        list(value)
-        if isinstance(value, tuple)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else value
-    )
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(list(value) if isinstance(value, tuple) else value)

@@ -146,9 +146,14 @@ class RunningLoop:
     def _seen(self, stamps: Array) -> Array:
         """(n, 4) x, y, th_x, th_y at these stamps [ns]; nan where no state came."""
         unknown, found = (math.nan,) * 4, self.states
-        return np.array(
-            [_outputs(found[s]) if s in found else unknown for s in stamps.tolist()]
-        ).reshape(-1, 4)
+        seen = [_outputs(found[s]) if s in found else unknown for s in stamps.tolist()]
+        return np.array(seen).reshape(-1, 4)
+
+    def _acted(self, begun: int) -> tuple[Array, Array]:
+        """The stamps (n,) [ns] after `begun`, and the forces (n, 2) [N] of their messages."""
+        stamps = [stamp for stamp in self.forces if stamp > begun]
+        forces = np.array([self.forces[stamp] for stamp in stamps]).reshape(-1, 2)
+        return np.array(stamps, np.int64), forces
 
     def _hear(
         self,
@@ -269,8 +274,7 @@ class OfController(RunningLoop):
             ) from error
 
     def _series(self, given: Excitation, begun: int) -> Series:
-        stamps = np.array([stamp for stamp in self.forces if stamp > begun], np.int64)
-        force = np.array([self.forces[stamp] for stamp in stamps.tolist()]).reshape(-1, 2)
+        stamps, force = self._acted(begun)
         sine, seen = excitation.of(given, self.period), self._seen(stamps)
         return excited_series.of_commands(
             sine, self.period, given.axis, 1e-9 * stamps, force, seen
@@ -315,9 +319,8 @@ class OfPlant(RunningLoop):
     def _series(self, given: Excitation, begun: int) -> Series:
         sine, own = excitation.of(given, self.period), AXES.index(given.axis)
         ns = round(self.period * SECOND)
-        # an effort is that of the tick before its stamp
-        stamps = np.array([stamp - ns for stamp in self.forces if stamp > begun], np.int64)
-        force = np.array([self.forces[stamp + ns] for stamp in stamps.tolist()]).reshape(-1, 2)
+        stamps, force = self._acted(begun)
+        stamps -= ns  # an effort is that of the tick before its stamp
         added, total = sine.held(1e-9 * (stamps - EPOCH_NS), self.period), force.copy()
         total[:, own] += added
         place = np.rint(stamps / ns).astype(int)

@@ -29,7 +29,7 @@ from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.monitor import stamp
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
-from rbdyn_ros.tools.node_processes import NodeProcesses
+from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed
 
 
 class Over(Exception):
@@ -45,18 +45,12 @@ class Watch:
         self.node, self._executor = watcher("pendulum_soak")
         self.latency = Latency(warm_up=0.0)
         # newest [N]; when the newest that is not zero was said [ns], its stamp
-        self.force, self.pushed = (
-            (0.0, 0.0),
-            (0, 0),
-        )
+        self.force, self.pushed = (0.0, 0.0), (0, 0)
         self.answered = 0  # stamp of the state that the newest command answers
         self.state = (0, 1.0)  # stamp [ns], cosine of the tilt
         self.status = {SIMULATOR: "", CONTROLLER: ""}
         # of the simulator's newest /diagnostics, and when [s] it said so
-        self.counts, self.counted = (
-            {},
-            math.nan,
-        )
+        self.counts, self.counted = {}, math.nan
         self._polled, everything = Polled(self.node), matching([qos.OFFERED])
         for kind, topic, take, profile in (
             (Odometry, "odometry", self._odometry, everything),
@@ -156,10 +150,9 @@ class Watch:
 
     def _diagnostics(self, taken: Taken) -> None:
         message = deserialize_message(taken.message, DiagnosticArray)
-        for status in message.status:
-            if SIMULATOR in status.name:
-                self.counted = nanoseconds(message.header.stamp) * 1e-9
-                self.counts |= {pair.key: pair.value for pair in status.values}
+        if found := diagnosed(message, SIMULATOR):
+            self.counted = nanoseconds(message.header.stamp) * 1e-9
+            self.counts |= found
 
     def _status_changed(self, name: str, taken: Taken) -> None:
         (length,) = struct.unpack_from("<I", taken.message, 4)
