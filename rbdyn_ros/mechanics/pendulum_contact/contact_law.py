@@ -37,7 +37,6 @@ TOLERANCE = 1e-13  # of the impulses, relative
 ACTIVE_SET_EVERY = 20  # sweeps between two solutions of the linear equations
 _FARTHEST = 1e4  # of the impulses: a stress that no cone ends until then has no end
 _STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
-_WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
 _CONTRADICTS = 1e-3  # of a velocity: what dependent rows may leave of it
 _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
@@ -192,38 +191,6 @@ def advance_to_cone(c, farthest):
             put(c.P, i, vec.axpy(s, vector(c.dP, i), vector(c.P, i)))
 
 
-@inlined
-def largest_cross(a, b, c):
-    """The unit vector along the largest of a x b, b x c, c x a; zero where all are."""
-    n, best = vec.cross(a, b), vec.cross(b, c)
-    best = best if vec.dot(best, best) > vec.dot(n, n) else n
-    n = vec.cross(c, a)
-    best = best if vec.dot(best, best) > vec.dot(n, n) else n
-    length = vec.norm(best)
-    return vec.scale(1.0 / length, best) if length > 0.0 else best
-
-
-@part
-def into_cone(r, n, mu):
-    """(r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential part is
-    smallest, or the first that does.
-    """
-    if fc3d_one_contact.inside(r, mu):
-        return r, True
-    T = (n[1] * n[1] + n[2] * n[2]) ** 0.5
-    if T <= mu * abs(n[0]) * _WITHIN:  # the line ends inside the cone
-        s = (vec.size(r) + 1e-300) * (1.0 if n[0] > 0.0 else -1.0) * 1e-3
-        for _ in range(60):
-            if fc3d_one_contact.inside(vec.axpy(s, n, r), mu):
-                return vec.axpy(s, n, r), True
-            s *= 2.0
-        return r, False
-    a, b = (r[1] * n[1] + r[2] * n[2]) / T, abs(r[1] * n[2] - r[2] * n[1]) / T
-    m = mu * n[0] / T
-    r = vec.axpy((b * m / (1.0 - m * m) ** 0.5 - a) / T, n, r)
-    return r, fc3d_one_contact.inside(r, mu)
-
-
 @part
 def sticking_on_a_fixed_cart(W, q, mu):
     """(r, whether K_mu holds it) with u = 0 but for the part of q that no impulse changes.
@@ -233,12 +200,12 @@ def sticking_on_a_fixed_cart(W, q, mu):
     joint and the contact press each other, which moves nothing.
     """
     a, b, c = W
-    n = largest_cross(a, b, c)
-    l = largest_cross((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
+    n = fc3d_one_contact.largest_cross(a, b, c)
+    l = fc3d_one_contact.largest_cross((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
     t = a[0] + b[1] + c[2]
     shifted = (vec.axpy(t * l[0], n, a), vec.axpy(t * l[1], n, b), vec.axpy(t * l[2], n, c))
     r = vec.solve(shifted, vec.axpy(-vec.dot(l, q), l, q))
-    return into_cone(vec.scale(-1.0, r), n, mu)
+    return fc3d_one_contact.into_cone(vec.scale(-1.0, r), n, mu)
 
 
 @inlined

@@ -38,6 +38,7 @@ _EXACT = 1e-13  # of |q|: no better root is looked for
 _GOOD = 1e-9  # of |q|: still a solution, where W is nearly singular
 _FLAT = 1e-14  # det W over (trace W)^3, where W counts as singular
 _SHIFT = 1e-9  # of trace W, added to a singular W
+_WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
 
 
 class Contact(NamedTuple):
@@ -65,6 +66,38 @@ def inside(r, mu):
 def is_regular(W, trace):
     """Whether W with this trace can be inverted."""
     return abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > _FLAT * trace * trace * trace
+
+
+@inlined
+def largest_cross(a, b, c):
+    """The unit vector along the largest of a x b, b x c, c x a; zero where all are."""
+    n, best = vec.cross(a, b), vec.cross(b, c)
+    best = best if vec.dot(best, best) > vec.dot(n, n) else n
+    n = vec.cross(c, a)
+    best = best if vec.dot(best, best) > vec.dot(n, n) else n
+    length = vec.norm(best)
+    return vec.scale(1.0 / length, best) if length > 0.0 else best
+
+
+@kernel
+def into_cone(r, n, mu):
+    """(r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential part is
+    smallest, or the first that does.
+    """
+    if inside(r, mu):
+        return r, True
+    T = (n[1] * n[1] + n[2] * n[2]) ** 0.5
+    if T <= mu * abs(n[0]) * _WITHIN:  # the line ends inside the cone
+        s = (vec.size(r) + 1e-300) * (1.0 if n[0] > 0.0 else -1.0) * 1e-3
+        for _ in range(60):
+            if inside(vec.axpy(s, n, r), mu):
+                return vec.axpy(s, n, r), True
+            s *= 2.0
+        return r, False
+    a, b = (r[1] * n[1] + r[2] * n[2]) / T, abs(r[1] * n[2] - r[2] * n[1]) / T
+    m = mu * n[0] / T
+    r = vec.axpy((b * m / (1.0 - m * m) ** 0.5 - a) / T, n, r)
+    return r, inside(r, mu)
 
 
 @kernel
