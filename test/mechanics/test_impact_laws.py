@@ -220,6 +220,27 @@ def test_poissons_law_hands_an_impulse_through_touching_balls():
     assert models.state(model)[1][:, 0] == pytest.approx([-1 / 3, 2 / 3, 2 / 3], abs=1e-11)
 
 
+@pytest.mark.parametrize("e", [0.0, 0.3, 1.0])
+def test_energetic_law_of_a_contact_that_jams_gives_nothing_back(e):
+    """A body on a hinge moves its contact point along a line b only, W = b b^T: where mu |b_T| >
+    b_N no impulse of the cone moves it back, and the point comes to rest.
+    """
+    random, jammed = np.random.default_rng(3), 0
+    for _ in range(200):
+        b, mu = random.normal(size=3), float(random.uniform(0.2, 2.0))
+        b *= np.sign(b[0])
+        W = np.outer(b, b)
+        P, found = restitution.collide(rows(W), tuple(-b), mu, e)
+        after = W @ P - b
+        assert found and np.hypot(P[1], P[2]) <= mu * P[0] * (1.0 + 1e-9)
+        if mu * np.hypot(b[1], b[2]) > b[0]:
+            jammed += 1
+            assert np.abs(after).max() < 1e-6 and P[0] < 1e3
+        elif e > 0.0:
+            assert after[0] > 0.0
+    assert 50 < jammed < 150
+
+
 def test_a_law_that_is_not_known_is_refused():
     with pytest.raises(ValueError, match="impact_law is 'hertz'; it must be one of"):
         ball("hertz", 0.5)

@@ -28,18 +28,23 @@ STRIDE = 0.01  # of a step, over (1 + mu) |W|
 STRIDES = 400_000
 HALVINGS = 60
 SECULAR = 60
-SINGULAR = 1e-14
+SINGULAR = 1e-11  # of the trace, squared
+# of |W|: impulses that stick and change the velocity by less push on a joint that does not move;
+# they give no work back, however large they are
+JAMMED = 1e-9
 
 
 @inlined
 def limited(W, a, b, most):
     """The tangential impulse x with |x| <= most, for which W_TT x + (a, b) is 0 or points against
-    x: the root of |(W_TT + s)^-1 (a, b)| = most for s >= 0, from the left.
+    x: the root of |(W_TT + s)^-1 (a, b)| = most for s >= 0, from the left. Along the range of a
+    W_TT of rank 1, where joints leave no more, (a, b) is divided by its trace.
     """
-    w1, w2, w = W[1][1], W[2][2], 0.5 * (W[1][2] + W[2][1])
-    s = SINGULAR * (w1 + w2) if w1 * w2 - w * w <= SINGULAR * (w1 + w2) ** 2 else 0.0
-    x = y = 0.0
-    for _ in range(SECULAR):
+    w1, w2, w, s = W[1][1], W[2][2], 0.5 * (W[1][2] + W[2][1]), 0.0
+    is_line = w1 * w2 - w * w <= SINGULAR * (w1 + w2) ** 2
+    i = -1.0 / max(w1 + w2, 1e-300)
+    x, y = i * a, i * b
+    for _ in range(0 if is_line else SECULAR):
         i = 1.0 / ((w1 + s) * (w2 + s) - w * w)
         x, y = -i * ((w2 + s) * a - w * b), -i * ((w1 + s) * b - w * a)
         size = sqrt(x * x + y * y)
@@ -199,6 +204,8 @@ def collide(W, u_0, mu, e):
             stopped = vec.scale(1.0 / found.r[0], found.r)
         d = differentiate_direction(W, mu, stopped, sticks)
     du = vec.matvec(W, d)
+    if vec.size(du) <= JAMMED * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])):
+        return P, True
     for _ in range(3):
         p, taken, given, ended = straight(u, du, 1e150, e, taken, given)
         P, u = vec.axpy(p, d, P), vec.axpy(p, du, u)
