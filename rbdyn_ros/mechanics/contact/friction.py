@@ -26,7 +26,7 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
 )
 from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
 from rbdyn_ros.mechanics.solvers.fc3d import natural
-from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, update
+from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, STICK, update
 from rbdyn_ros.mechanics.velocity import node_velocities, respond
 
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
@@ -38,6 +38,9 @@ IMPACT_TOLERANCE = 1e-14  # [m/s]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
 SWEPT = 8  # contacts: more of them are not swept first
+# sweeps of contacts that all slide: where their loads are not unique, those nearest to the last
+# ones, which the augmented Lagrangian would not find
+SLIDING = 200
 CONTACT_FAILED = 3
 # steps in which weights make what colliders may move for Newton's method, and the most rounds for
 # which that rests
@@ -150,7 +153,7 @@ def solve(m, tolerance, h):
             restart(m)
         couple_all(m, h)
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
-    is_whole = arena.clock(m)[c.WHOLE] != 0.0
+    is_whole, enough = arena.clock(m)[c.WHOLE] != 0.0, 1
     for k in range(FEW_SWEEPS if is_whole else SWEEPS):
         # piles are long ways for a change
         moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, ())
@@ -162,14 +165,27 @@ def solve(m, tolerance, h):
             return first
         if not moved < FAILED:
             return fail(m, where)
-        if k == 1 and has_matrix and not joined and 1 < n <= SWEPT:
-            if solve_lagrangian(m, 0.3 * tolerance):
+        if k == enough and has_matrix and not joined and 1 < n <= SWEPT:
+            if k < SLIDING and all_slide(m):
+                enough = SLIDING
+            elif solve_lagrangian(m, 0.3 * tolerance):
                 return first
-            restart(m)  # what is left is no start for sweeps
+            else:
+                restart(m)  # what is left is no start for sweeps
     if is_whole:  # the next round or step goes on with what is left
         count[c.STALLS] += 1
         return first
     return first if moved <= STALLED * size and lawful else fail(m, where)
+
+
+@part
+def all_slide(m):
+    """Whether none of the active pairs sticks."""
+    pairs, active = arena.pairs(m), arena.active(m)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        if pairs[active[at], c.STATUS] == STICK:
+            return False
+    return True
 
 
 @part
