@@ -1,8 +1,9 @@
-"""Contacts whose impulses are not unique: what slides while it spins."""
+"""Contacts whose impulses are not unique: what slides while it spins, rods that lean and jam."""
 
 import numpy as np
 import pytest
 
+from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import scene
@@ -41,3 +42,37 @@ def test_what_slides_and_spins_on_four_points_converges(shape, ground):
     found = [spinning(shape, ground, h) for h in (2e-3, 1e-3, 5e-4, 2.5e-4)]
     change = np.abs(np.diff(found, axis=0)).max(axis=1)
     assert change[0] < 1e-3 and (change[1:] < 0.7 * change[:-1]).all(), change
+
+
+@pytest.mark.parametrize("kind", ["ball", "universal", "hinge"])
+@pytest.mark.parametrize("h", [1e-2, 1e-3, 1e-4])
+def test_a_rod_falls_on_a_rough_floor_and_leans_there(kind, h):
+    """A rod of 1 m on a joint of the world at 0.5 m height: its tip touches at 30 degrees, where
+    friction jams it (mu > tan 30), after it has turned about the vertical and slid.
+    """
+    a, b = np.array([0.0, 0.0, 0.5]), np.array([np.sqrt(1.0 - 0.4**2), 0.0, 0.1])
+    turn = quaternion.exp((0.0, np.arccos(b[2] - a[2]), 0.0))
+    spin = np.array([0.0, 0.0, 0.0 if kind == "hinge" else 1.0])
+    rod = shapes.Body(
+        1.0,
+        (1.0 / 12.0, 1.0 / 12.0, 1e-3),
+        tuple(0.5 * (a + b)),
+        tuple(turn),
+        tuple(np.cross(spin, 0.5 * (b - a))),
+        tuple(quaternion.rotate(quaternion.conjugate(turn), spin)),
+    )
+    axes = {"hinge": {"axis": (0, 1, 0)}, "universal": {"axis": (0, 1, 0), "axis_b": (0, 0, 1)}}
+    model = scene.build(
+        scene.Scene(
+            {"rod": rod},
+            {"joint": scene.Joint(kind, ("rod", "world"), tuple(a), **axes.get(kind, {}))},
+            {"tip": scene.Geom("point", "rod", (), (0.0, 0.0, 0.5)), "floor": scene.plane()},
+            {"lands": scene.Contact(("tip", "floor"), friction=2.0)},
+        )
+    )
+    n = round(0.4 / h)
+    assert models.advance(model, h, n) == n, models.failure(model)
+    q, v = models.state(model)
+    tip = q[0, :3] + quaternion.rotate(q[0, 3:], np.array([0.0, 0.0, 0.5]))
+    assert abs(tip[2]) < 1e-9 and np.abs(v[0, :5]).max() < 1e-6
+    assert np.linalg.norm(tip - a) == pytest.approx(1.0, abs=1e-12)

@@ -17,6 +17,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact import active_pairs, sweeps
 from rbdyn_ros.mechanics.contact.lagrangian import (
+    ACCEPTED,
     FAILED,
     ROUND_OFF,
     refine,
@@ -26,7 +27,14 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
 )
 from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
 from rbdyn_ros.mechanics.solvers.fc3d import natural
-from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, STICK, update
+from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
+    NONE,
+    SLIDE,
+    STICK,
+    Contact,
+    update,
+    wedging,
+)
 from rbdyn_ros.mechanics.velocity import node_velocities, respond
 
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
@@ -37,6 +45,9 @@ FEW_SWEEPS = 40  # in whole steps
 IMPACT_TOLERANCE = 1e-14  # [m/s]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
+FLAT = 1e-11  # det W over (trace W)^3
+NOTHING = 1e-10  # [m/s], and of a velocity: round-off of joints that react
+BENT = 1e-3  # of a velocity: what a step's curvature may leave of it along what a joint holds
 SWEPT = 8  # contacts: more of them are not swept first
 # sweeps of contacts that all slide: where their loads are not unique, those nearest to the last
 # ones, which the augmented Lagrangian would not find
@@ -90,9 +101,34 @@ def collect(m):
 
 
 @inlined
-def solve_one(m, k, W, u, old, how):
-    """The impulse of pair k whose velocity at the impulse `old` is u; whether there is one."""
+def is_flat(W):
+    """Whether W is singular, to the round-off of joints that react."""
+    trace = W[0][0] + W[1][1] + W[2][2]
+    return abs(vec.dot(W[0], vec.cross(W[1], W[2]))) <= FLAT * trace * trace * trace
+
+
+@part
+def wedge(W, u, mu, old, h):
+    """The Contact whose velocity at the impulse `old` is u and which sticks in all directions that
+    its joints leave, if the others, along which nothing moves, hold no more than round-off and, in
+    a step of h, its curvature.
+    """
+    q = vec.sub(u, vec.matvec(W, old))
+    r, is_held = wedging(W, q, mu)
+    left, size = vec.size(vec.add(vec.matvec(W, r), q)), vec.size(q)
+    most = max(ACCEPTED, BENT * size) if h > 0.0 else max(NOTHING, NOTHING * size)
+    return Contact(r, STICK if is_held and left <= most else NONE)
+
+
+@inlined
+def solve_one(m, k, W, u, old, h):
+    """The impulse of pair k, in a step of h or, h = 0, at the node, whose velocity at the impulse
+    `old` is u; whether there is one.
+    """
     found = update(W, u, arena.pairs(m)[k, c.MU], old)
+    if found.kind == NONE or found.kind == SLIDE and is_flat(W):
+        stuck = wedge(W, u, arena.pairs(m)[k, c.MU], old, h)
+        found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k, c.STATUS] = found.kind
     return found.r, found.kind != NONE
 
@@ -156,7 +192,7 @@ def solve(m, tolerance, h):
     is_whole, enough = arena.clock(m)[c.WHOLE] != 0.0, 1
     for k in range(FEW_SWEEPS if is_whole else SWEEPS):
         # piles are long ways for a change
-        moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, ())
+        moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, h)
         count[c.SWEEPS] += 1
         allowed = tolerance + ROUND_OFF * size
         if k == 0:
@@ -236,7 +272,7 @@ def solve_again(m, tolerance, h):
     if pairs[k, c.COUPLED] == 0.0:
         return FAILED
     W, old, u = get9(pairs, k, c.W_JOINED), get(pairs, k, c.LA), get(pairs, k, c.U)
-    r, is_taken = solve_one(m, k, W, u, old, ())
+    r, is_taken = solve_one(m, k, W, u, old, h)
     put(pairs, k, c.LA, r)
     respond_to_changes(m, h)
     arena.counters(m)[c.SWEEPS] += 1

@@ -101,26 +101,54 @@ def into_cone(r, n, mu):
 
 
 @kernel
-def sticking(W, q, mu):
-    """r with W r + q = 0, refined once; where W is singular the one nearest to the normal, outside
-    K_mu if there is none.
-
-    A singular W is shifted by eps and the shift iterated away (proximal point), r := r - (W +
-    eps)^-1 (W r + q), from the frictionless r.
+def nearest_to_normal(W, q):
+    """r with W r + q = 0, as near as W allows, and nearest to the frictionless r: W is shifted by
+    eps and the shift iterated away (proximal point), r := r - (W + eps)^-1 (W r + q).
     """
-    r = vec.scale(-1.0, vec.solve(W, q))
-    trace = W[0][0] + W[1][1] + W[2][2]
-    if is_regular(W, trace):
-        return vec.sub(r, vec.solve(W, vec.add(vec.matvec(W, r), q))) if inside(r, mu) else r
-    eps = _SHIFT * trace
     a, b, c = W
+    eps = _SHIFT * (a[0] + b[1] + c[2])
     shifted = ((a[0] + eps, a[1], a[2]), (b[0], b[1] + eps, b[2]), (c[0], c[1], c[2] + eps))
     r = (-q[0] / a[0], 0.0, 0.0)
     for _ in range(30):
         u = vec.add(vec.matvec(W, r), q)
         if vec.size(u) <= _EXACT * vec.size(q):
-            return r
+            break
         r = vec.sub(r, vec.solve(shifted, u))
+    return r
+
+
+@kernel
+def wedging(W, q, mu):
+    """(r, whether K_mu holds it) where W is singular, with u = 0 but for the part of q that no
+    impulse changes.
+
+    Joints leave the contact point a plane or a line to move in, the range of W: the other rows are
+    left out. Along n, W n = 0, joint and contact press each other, which moves nothing (P.6); a W
+    of rank 1 is left with the frictionless r.
+    """
+    a, b, c = W
+    x, y, z = (a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2])
+    trace = a[0] + b[1] + c[2]
+    if max(vec.size(vec.cross(x, y)), vec.size(vec.cross(x, z))) <= _SHIFT * trace * trace:
+        r = (-x[0] * vec.dot(x, q) / (vec.dot(x, x) * a[0]), 0.0, 0.0)
+        return r, inside(r, mu)
+    l = largest_cross(x, y, z)
+    r = nearest_to_normal(W, vec.axpy(-vec.dot(l, q), l, q))
+    return into_cone(r, largest_cross(a, b, c), mu)
+
+
+@kernel
+def sticking(W, q, mu):
+    """r with W r + q = 0, refined once; where W is singular the one nearest to the normal, outside
+    K_mu if there is none.
+    """
+    r = vec.scale(-1.0, vec.solve(W, q))
+    trace = W[0][0] + W[1][1] + W[2][2]
+    if is_regular(W, trace):
+        return vec.sub(r, vec.solve(W, vec.add(vec.matvec(W, r), q))) if inside(r, mu) else r
+    r = nearest_to_normal(W, q)
+    if vec.size(vec.add(vec.matvec(W, r), q)) <= _EXACT * vec.size(q):
+        return r
     return (-1.0, 0.0, 0.0)
 
 
