@@ -155,7 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list_models()
     try:
-        if arguments.model:
+        if arguments.model is not None:
             from rbdyn_ros.simulation import model_run
 
             return model_run.run(model_job(arguments), _say)
@@ -200,13 +200,15 @@ def job(arguments: argparse.Namespace) -> Job:
     does not fit.
     """
     out = output_file("--out", arguments.out, SUFFIXES)
-    if arguments.picture:
+    if arguments.picture is not None:
         raise ValueError("--picture is given without --model; it draws models only")
-    if arguments.impact_law:
+    if arguments.impact_law is not None:
         advice = "of the pendulum set contact.impact_law"
         raise ValueError(f"--impact-law is given without --model; {advice}")
     values, make_loop = _values(arguments)
-    step, duration = values["integrator.step"], number(DURATION, arguments.duration or "10")
+    step, duration = values["integrator.step"], DURATION.default
+    if arguments.duration is not None:
+        duration = number(DURATION, arguments.duration)
     shortest = values["period"] if arguments.controller else step
     every = shortest if arguments.every is None else number(EVERY, arguments.every)
 

@@ -62,12 +62,12 @@ def names() -> tuple[str, ...]:
 def find(word: str) -> Path:
     """The file of --model: a path, or the name of a shipped model. ValueError if it is neither."""
     path = Path(word).expanduser()
-    if path.suffix in SUFFIXES or path.exists():
+    if word and (path.suffix in SUFFIXES or path.exists()):
         return path
     known = names()
     if word not in known:
         raise ValueError(
-            f"--model is {word}, which is neither a file nor a shipped model; "
+            f"--model is {word or repr(word)}, which is neither a file nor a shipped model; "
             f"{nearest(word, known)}"
             f"known are {', '.join(known)}; list them with --list"
         )
@@ -323,7 +323,10 @@ def _orientation(called: str, values: dict) -> tuple:
             raise ValueError(
                 f"{values['rpy'].source}: {called} has both rpy and orientation; give one"
             )
-        return urdf.attitude(values["rpy"].value)
+        try:
+            return urdf.attitude(values["rpy"].value)
+        except ValueError as error:  # an angle beyond all digits
+            raise ValueError(f"{values['rpy'].source}: {called}.rpy: {error}") from None
     if "orientation" not in values:
         return (1.0, 0.0, 0.0, 0.0)
     given, source = values["orientation"]

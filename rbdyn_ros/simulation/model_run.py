@@ -20,7 +20,7 @@ from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import model_file
 from rbdyn_ros.parameters.command_line import cannot_write, number, output_file
 from rbdyn_ros.progress import bar, notice
-from rbdyn_ros.schema import setting
+from rbdyn_ros.schema import Parameter, setting
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.simulation.rollout import Rows, plan_rows
 from rbdyn_ros.types import Array
@@ -52,26 +52,22 @@ class Job(NamedTuple):
 def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
     """The run that the arguments ask for; ValueError with one sentence for what does not fit."""
     for word in PENDULUM_ONLY:
-        if getattr(arguments, word):
+        if getattr(arguments, word) not in (None, [], ()):
             option = f"--{word.replace('_', '-')}"
             raise ValueError(
                 f"{option} is given with --model, but it is the pendulum's; leave one of them out"
             )
     path = model_file.find(arguments.model)
     file = model_file.read(path)
-    step = number(STEP, arguments.step) if arguments.step else file.step or STEP.default
-    duration = (
-        number(DURATION, arguments.duration)
-        if arguments.duration
-        else file.duration or DURATION.default
-    )
-    every = number(EVERY, arguments.every) if arguments.every else file.every or step
-    law = arguments.impact_law or file.impact_law
+    step = _number(STEP, arguments.step, file.step or STEP.default)
+    duration = _number(DURATION, arguments.duration, file.duration or DURATION.default)
+    every = _number(EVERY, arguments.every, file.every or step)
+    law = file.impact_law if arguments.impact_law is None else arguments.impact_law
     if law not in restitution.LAWS:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"--impact-law is {law}; it must be one of {known}")
     planned = plan_rows(duration, every, step)
-    composition = arguments.composition or "none"
+    composition = "none" if arguments.composition is None else arguments.composition
     if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
         fit = (
             "none, for it has contacts"
@@ -217,6 +213,11 @@ def _between(model: models.Model, i: int, j: int) -> str:
 def contact_names(model: models.Model) -> tuple[str, ...]:
     """The contacts' own names."""
     return tuple(name.removeprefix("contact ") for name in model.names.contacts)
+
+
+def _number(setting: Parameter, given: str | None, default: float) -> float:
+    """The number of an option, or the default where it is not given."""
+    return default if given is None else number(setting, given)
 
 
 def _for_picture(name: str | None) -> Path | None:

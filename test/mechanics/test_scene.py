@@ -7,7 +7,15 @@ from rbdyn_ros.experiments import scenes
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import joints, multipliers
-from rbdyn_ros.mechanics.description.scene import Contact, Geom, Joint, Scene, build, opening
+from rbdyn_ros.mechanics.description.scene import (
+    Contact,
+    Geom,
+    Joint,
+    Scene,
+    build,
+    opening,
+    plane,
+)
 
 X, Y, Z = np.eye(3)
 LYING = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)  # axis 3 along x
@@ -184,6 +192,12 @@ def test_a_model_is_closed_where_points_are_given_in_the_bodies():
     apart = Joint("hinge", ("rod", "world"), axis=Y, point_a=(0, 0, -0.25), point_b=(0.1, 0, 0))
     model = build(Scene({"rod": ROD}, {"j": apart}, close=True))
     assert models.places(model)[0, 0] == pytest.approx(0.35) and len(model.kept) == 5
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e160])
+def test_directions_may_be_of_any_length(size):
+    made = plane((0.0, size, 0.0))
+    assert made.orientation == plane((0.0, 1.0, 0.0)).orientation
 
 
 def test_velocities_are_closed_as_by_impulses_of_the_joints():

@@ -138,6 +138,7 @@ def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
             "a.length follows from its ends",
         ),
         (BOX.replace("2.0", "2, orientation: [1, 1, 0, 0]"), "its norm is 1.414 and must be 1"),
+        (BOX.replace("2.0", "2, rpy: [0, 1e30, 0]"), "m.yaml:1: bodies.crate.rpy: v = .*too long"),
         (
             BOX.replace("2.0", "2, orientation: [1, 0, 0, 0], rpy: [0, 0, 0]"),
             "has both rpy and orientation",

@@ -186,6 +186,7 @@ def _check(name: str, bodies: int, a: int, b: int) -> None:
 def direction(value, name: str) -> Array:
     """A direction (3,) of any length, with the length 1; ValueError for one that is zero."""
     n = arguments.array(value, name, 3)
-    if not np.linalg.norm(n) > 0.0:
+    if not n.any():
         raise ValueError(f"{name} is {tuple(map(float, n))}; a direction must not be zero")
+    n = n / np.abs(n).max()  # squares of what is very long or short are inf or 0
     return n / np.linalg.norm(n)
