@@ -202,7 +202,7 @@ def solve(m, tolerance, h):
         if not moved < FAILED:
             return fail(m, where)
         if k == enough and has_matrix and not joined and 1 < n <= SWEPT:
-            if k < SLIDING and all_slide(m):
+            if h > 0.0 and k < SLIDING and all_slide(m):
                 enough = SLIDING
             elif solve_lagrangian(m, 0.3 * tolerance):
                 return first
