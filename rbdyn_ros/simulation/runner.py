@@ -65,7 +65,7 @@ class Runner:
         self._begun = 0.0  # [s, steady] when the next tick began; 0: it begins when it is asked
         self._between_ticks = threading.RLock()
         self._held: set = set()  # what has to happen before time begins by itself
-        self._ending = False
+        self._ending, self._factor = False, pace.real_time_factor  # that paces the tick
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -146,20 +146,18 @@ class Runner:
 
     def play(self) -> str:
         """Let time run; why not, or ""."""
-        with self._asking():
-            if self.status.startswith(FAULT):
-                return f"in {self.status}; call ~/reset first"
-            self._held.clear()
-            self._set_status(PLAYING)
-            return ""
+        return self._change(PLAYING)
 
     def pause(self) -> str:
         """Let time stand still; why not, or ""."""
+        return self._change(PAUSED)
+
+    def _change(self, status: str) -> str:
         with self._asking():
             if self.status.startswith(FAULT):
                 return f"in {self.status}; call ~/reset first"
             self._held.clear()
-            self._set_status(PAUSED)
+            self._set_status(status)
             return ""
 
     def step(self) -> str:
@@ -238,7 +236,7 @@ class Runner:
 
     def _play_tick(self) -> None:
         """Ticks in the compiled loop or, where there is more to do, one in Python."""
-        factor = self.pace.real_time_factor
+        factor = self._factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
         how = self._compiled_ticks(period)
         if how == DONE:
@@ -347,7 +345,9 @@ class Runner:
         self.pacer.restart()
 
     def _resting(self) -> bool:
-        return self._ending or self.status != PLAYING
+        """Whether time rests, or has another pace than the tick that sleeps or waits."""
+        paced = self.pace.real_time_factor == self._factor
+        return self._ending or self.status != PLAYING or not paced
 
     def _fail(self, error: Exception) -> None:
         status = f"{FAULT}{type(error).__name__}: {error}"
