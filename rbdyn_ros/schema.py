@@ -199,6 +199,8 @@ def check(parameter: Parameter, value: object, source: str) -> Any:
         return parameter.refine(coerced) if parameter.refine else coerced
     except ValueError as error:
         raise ValueError(f"{is_wrong} {error}") from None
+    except ArithmeticError:  # of 1e308 + 1e308
+        raise ValueError(f"{is_wrong} numbers of this size cannot be computed with") from None
 
 
 def describe_allowed(parameter: Parameter) -> str:

@@ -4,7 +4,7 @@ replay, the watchers.
 
 import re
 
-from rbdyn_ros.parameters.simulator import IMU, ROS2_CONTROL, fixed
+from rbdyn_ros.parameters.simulator import IMU, LONGEST, ROS2_CONTROL, fixed
 from rbdyn_ros.schema import Parameter, setting
 
 
@@ -12,6 +12,8 @@ def _processors(text: str) -> str:
     """The text, if it is empty or a list such as 0,2-3."""
     if text and not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
         raise ValueError("a list of processors, such as 1 or 0,2-3; or empty for all of them")
+    if any(len(number) > 4 for number in re.findall(r"\d+", text)):  # what no machine has
+        raise ValueError("its numbers must be at most 9999")
     return text
 
 
@@ -233,7 +235,12 @@ RECORDER = (
 # how long the referee looks
 REFEREE = (
     fixed(
-        "duration", 20.0, "s", "Sets the simulated time after which the rod must stand.", above=0.0
+        "duration",
+        20.0,
+        "s",
+        "Sets the simulated time after which the rod must stand.",
+        above=0.0,
+        high=LONGEST,
     ),
 )
 

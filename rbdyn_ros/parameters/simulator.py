@@ -8,6 +8,7 @@ from rbdyn_ros.schema import setting
 
 fixed = partial(setting, read_only=True)  # a parameter that is fixed once its node is configured
 
+LONGEST = 1e9  # [s] duration whose end is an instant that a stamp can have
 IMU = setting(
     "imu.position",
     0.3,
@@ -37,6 +38,7 @@ SIMULATOR = (
         "",
         "Sets how many seconds are simulated per second; 0 runs as fast as possible.",
         low=0.0,
+        high=1e6,
     ),
     setting(
         "overrun",
@@ -98,6 +100,7 @@ SIMULATOR = (
         "s",
         "Sets how long, in simulated time, one message on ~/disturbance acts.",
         above=0.0,
+        high=LONGEST,
     ),
     setting(
         "push.force",
@@ -107,7 +110,12 @@ SIMULATOR = (
         low=0.0,
     ),
     setting(
-        "push.duration", 0.1, "s", "Sets how long, in simulated time, such a push acts.", above=0.0
+        "push.duration",
+        0.1,
+        "s",
+        "Sets how long, in simulated time, such a push acts.",
+        above=0.0,
+        high=LONGEST,
     ),
     IMU,
     fixed(

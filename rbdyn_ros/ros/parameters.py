@@ -29,7 +29,7 @@ from rclpy.service import Service
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
-from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed
+from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed, format_value
 
 _TYPES = {
     "bool": RosParameter.Type.BOOL,
@@ -39,6 +39,9 @@ _TYPES = {
     "float_array": RosParameter.Type.DOUBLE_ARRAY,
     "string_array": RosParameter.Type.STRING_ARRAY,
 }
+
+LONGEST = 80  # characters of a name in a sentence
+MOST_NAMED = 4  # parameters in a sentence
 
 
 class Parameters:
@@ -65,14 +68,14 @@ class Parameters:
                 _known_elsewhere(
                     name, _source(name, node.get_fully_qualified_name()), written.get("controller")
                 )
-        validate(self.values)
+        self._require_usable(self.values, written)
         for parameter in self._table.values():
             _declare(node, parameter, self.values[parameter.name])
         node.add_pre_set_parameters_callback(self._coerce)
         node.add_on_set_parameters_callback(self._check_changes)
         node.add_post_set_parameters_callback(self._apply_changes)
         for service in node.services:
-            _check_types(service)
+            _check_requests(node, service)
 
     def _coerce(self, changes: list) -> list:
         return [self._convert(change) for change in changes]
@@ -95,10 +98,25 @@ class Parameters:
         try:
             # rclpy also asks for each of its own, such as the 34 that override a QoS
             if ours := self._own_changes(changes):
-                self._validate({**self.values, **ours})
+                self._require_usable({**self.values, **ours}, ours)
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+    def _require_usable(self, values: dict[str, Any], given: Iterable[str]) -> None:
+        """ValueError if the values do not fit each other, or cannot be computed with, as the
+        square of 1e200; it names those that are `given`.
+        """
+        try:
+            self._validate(values)
+        except (ArithmeticError, MemoryError) as error:
+            names = [name for name in given if name in values]
+            pairs = [f"{name} is {format_value(values[name])}" for name in names[:MOST_NAMED]]
+            more = ", ..." if len(names) > MOST_NAMED else ""
+            raise ValueError(
+                f"{', '.join(pairs)}{more}: numbers of this size cannot be computed with "
+                f"({type(error).__name__}); take others"
+            ) from None
 
     def _apply_changes(self, changes: list) -> None:
         ours = self._own_changes(changes)
@@ -114,9 +132,9 @@ class Parameters:
         }
 
 
-def _check_types(service: Service) -> None:
+def _check_requests(node: Node, service: Service) -> None:
     """Let a service of rclpy that sets parameters refuse values of types that do not exist, which
-    would raise in it and so end the node.
+    would raise in it and so end the node, and name parameters that do not exist.
     """
     answer: Callable[[Any, Any], Any] = service.callback
     highest = len(RosParameter.Type) - 1
@@ -125,6 +143,15 @@ def _check_types(service: Service) -> None:
         for parameter in parameters:
             if (kind := parameter.value.type) > highest:
                 reason = f"{parameter.name} has a value of type {kind}; it must be 0 to {highest}"
+                return SetParametersResult(successful=False, reason=reason)
+            if not node.has_parameter(parameter.name):
+                shown, declared = (
+                    parameter.name[:LONGEST],
+                    node.list_parameters([], 0).names,
+                )
+                alike = tables.nearest(shown, declared)
+                reason = f"'{shown}' is undeclared: {node.get_name()} has no such parameter; "
+                reason = f"{reason}{alike}list all with `ros2 param list`"
                 return SetParametersResult(successful=False, reason=reason)
         return None
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rbdyn_ros import parameters
+from rbdyn_ros.faults.covariance import variances
 from rbdyn_ros.faults.options import Faults, faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import actual_plant
@@ -77,10 +78,12 @@ def plant_setup(values: Mapping[str, Any]) -> Setup:
 
 
 def run_config(values: Mapping[str, Any]) -> RunConfig:
-    """How the checked values let the plant run."""
+    """How the checked values let the plant run. OverflowError for noise whose variance is none."""
     watchdog = Watchdog(
         values["watchdog.timeout"], values["watchdog.reaction"], values["watchdog.ramp_time"]
     )
+    chosen = faults(values)
+    variances(chosen)
     return RunConfig(
         real_time_factor=values["real_time_factor"],
         overrun=values["overrun"],
@@ -92,7 +95,7 @@ def run_config(values: Mapping[str, Any]) -> RunConfig:
         force_limit=values["cart.force_limit"],
         idle_period=1.0 / values["rates.idle"],
         history_rows=max(1, round(values["history.duration"] * values["rates.state"])),
-        faults=faults(values),
+        faults=chosen,
         seed=values["seed"],
     )
 

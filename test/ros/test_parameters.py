@@ -221,3 +221,43 @@ def test_use_sim_time_is_turned_off_in_the_node_that_makes_the_clock(graph):
         graph.simulator(use_sim_time=True, start="paused").get_parameter("use_sim_time").value
         is False
     )
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("rod.length", 1e300),
+        ("rod.radius", 1e200),
+        ("rod.inertia", [1.7e308, 1.7e308, 1.7e308]),
+        ("faults.noise.cart", 1e200),
+    ],
+)
+def test_numbers_that_cannot_be_computed_with_are_refused(graph, name, value):
+    """An OverflowError of the plant's formulas ended the node."""
+    simulator = graph.simulator(start="immediately")
+    plant = simulator.runner.plant.setup
+    for kind, service in (
+        (SetParameters, "set_parameters"),
+        (SetParametersAtomically, "set_parameters_atomically"),
+    ):
+        request = messages({name: value})
+        response = graph.call(kind, f"{NODE}/{service}", parameters=request)
+        (result,) = getattr(response, "results", None) or [response.result]
+        assert not result.successful and f"{name} is " in result.reason
+        assert "cannot be computed with" in result.reason
+    assert simulator.runner.plant.setup == plant and simulator.runner.status == "playing"
+
+
+@pytest.mark.parametrize("name", ["rod.mas", "", "x" * 10_000])
+def test_a_parameter_that_is_not_there_is_named(graph, name):
+    graph.simulator(start="paused")
+    for kind, service in (
+        (SetParameters, "set_parameters"),
+        (SetParametersAtomically, "set_parameters_atomically"),
+    ):
+        request = [ParameterMessage(name=name)]
+        response = graph.call(kind, f"{NODE}/{service}", parameters=request)
+        (result,) = getattr(response, "results", None) or [response.result]
+        assert not result.successful and len(result.reason) < 300
+        assert f"'{name[:80]}' is undeclared: pendulum_simulator has no" in result.reason
+        assert ("did you mean rod.mass?" in result.reason) == (name == "rod.mas")
