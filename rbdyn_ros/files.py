@@ -16,6 +16,17 @@ from typing import Any
 _LONGEST = 200  # characters of a draft's name that are taken from the file's own
 
 
+def expand(path: str | Path) -> Path:
+    """The path, with the home folder in the place of `~` or `~user`. OSError for an unknown
+    user.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        why = "there is no such user, or no home folder"
+        raise FileNotFoundError(errno.ENOENT, why, str(path)) from None
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """A draft beside `path`, with its suffix, that takes its place when the block ends without an

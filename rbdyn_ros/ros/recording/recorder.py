@@ -21,6 +21,7 @@ from rclpy.topic_or_service_is_hidden import topic_or_service_is_hidden
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
+from rbdyn_ros.files import expand
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.messages.messages import message_class
 from rbdyn_ros.ros.messages.polled import Polled
@@ -92,11 +93,10 @@ class Recorder(Node):
     def autostart(self) -> None:
         """Open the bag and begin. CannotRecord if it cannot be made."""
         values = self.parameters.values
-        self.path = Path(
-            values["bag.path"] or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}"
-        ).expanduser()
+        self.path = Path(values["bag.path"] or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}")
         self._types = get_typestore(Stores.LATEST)
         try:
+            self.path = expand(self.path)
             writer = Writer(self.path, version=9, storage_plugin=StoragePlugin.MCAP)
             writer.open()
         except WriterError:

@@ -20,6 +20,7 @@ from rosbags.rosbag2 import Reader, ReaderError
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
+from rbdyn_ros.files import expand
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
@@ -70,7 +71,7 @@ class Recording:
 
     def __init__(self, path: str, what: str, topics: tuple[str, ...]):
         """`what` is "plant" or "all"; `topics` are the only ones, or none for all of those."""
-        self.path = Path(path).expanduser()
+        self.path = Path(path)
         if not path:
             raise CannotReplay(
                 "replay.path is empty; it must be the folder of a bag, such as "
@@ -174,7 +175,7 @@ def is_of_the_plant(topic: str) -> bool:
 
 def _open(path: Path) -> Reader:
     try:
-        reader = Reader(path)
+        reader = Reader(expand(path))
         reader.open()
     except FileNotFoundError:
         killed = path.is_dir() and any(path.glob("*.mcap"))
@@ -186,7 +187,8 @@ def _open(path: Path) -> Reader:
         raise CannotReplay(f"replay.path is {path}: {why}") from None
     except (ReaderError, OSError, ValueError, AssertionError) as error:
         raise CannotReplay(
-            f"replay.path is {path}, which is not a bag that can be read: {error}"
+            f"replay.path is {path}, which is not a bag that can be read: "
+            f"{' '.join(str(error).split())}"  # YAML's has several lines
         ) from None
     return reader
 
