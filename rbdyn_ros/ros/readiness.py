@@ -15,7 +15,8 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
+from rbdyn_ros.schema import format_value
 
 RECEIVED, WAITING, IGNORED = "received", "waiting", "ignored"
 OTHERS = "*"  # the line of a report that holds for all topics that it does not list
@@ -90,7 +91,15 @@ class StartCondition:
             self._node.destroy_subscription(subscription)
 
     def _take(self, name: str, message: String) -> None:
-        self._reports[name] = dict(line.split() for line in message.data.splitlines())
+        lines = [line.split() for line in message.data.splitlines()]
+        if all(len(words) == 2 for words in lines):
+            self._reports[name] = {topic: state for topic, state in lines}
+            return
+        self._node.get_logger().warning(
+            f"rejected: {name}/received is {format_value(message.data)}; it must have lines of "
+            "a topic and a state",
+            throttle_duration_sec=WARN_PERIOD,
+        )
 
     def _check(self) -> None:
         carrying = self._carrying()

@@ -28,6 +28,7 @@ from rbdyn_ros.types import Array
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
 # [s] real time for which the controller may refuse states before that counts as its failure
 GIVEN_UP = 2.0
+ENERGIES = ("time", "energy", "energy_drift")  # of ~/integrator
 PACED_OVER = 1.0  # [s] over which the real-time factor is taken
 
 
@@ -167,11 +168,16 @@ class TopicObserver:
         )
 
     def _joint_states(self, message: JointState) -> None:
+        if len(message.effort) < 2:
+            raise ValueError(f"it has {len(message.effort)} efforts; it must have 2 or more")
         self.forces.append((nanoseconds(message.header.stamp), *message.effort[:2]))
 
     def _integrator(self, message: Float64MultiArray) -> None:
         row = dict(zip((dim.label for dim in message.layout.dim), message.data))
-        self.energies.append((round(row["time"] * 1e9), row["energy"], row["energy_drift"]))
+        if missing := [name for name in ENERGIES if not math.isfinite(row.get(name, math.nan))]:
+            raise ValueError(f"it has no finite {', '.join(missing)} by the labels in layout.dim")
+        time, energy, drift = (row[name] for name in ENERGIES)
+        self.energies.append((round(time * 1e9), energy, drift))
 
     def _disturbance(self, message: WrenchStamped) -> None:
         force = message.wrench.force

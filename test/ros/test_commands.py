@@ -192,3 +192,20 @@ def test_the_force_of_the_readme_is_seen_at_the_cart(graph):
 def test_a_force_towards_a_point_has_the_size_asked_for():
     assert force_towards((3.0, 4.0, 0.0), (0.0, 0.0, 0.0), 10.0) == (6.0, 8.0, 0.0)
     assert force_towards((1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 10.0) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("size", [1e300, 1.7e308, 1e-300, 5e-324])
+def test_a_force_towards_a_point_of_any_distance_is_finite(size):
+    force = force_towards((size, 0.0, 0.0), (0.0, 0.0, 0.0), 10.0)
+    assert force == (10.0, 0.0, 0.0)
+
+
+def test_bytes_that_are_no_command_are_counted(graph):
+    """One such message ended the simulator."""
+    simulator = graph.simulator(start="immediately")
+    publisher = graph.publisher(WrenchStamped, "/cart/command")
+    publisher.publish(b"\xca\xfe\0\0 no encoding that there is")
+    queue = simulator.runner.command_queue
+    graph.until(lambda: queue.rejected["malformed"] == 1)
+    assert "no message of the type WrenchStamped" in queue.rejection
+    assert simulator.runner.status == "playing"

@@ -184,6 +184,22 @@ def test_bad_states_and_goals_are_refused(graph):
     assert controller.active  # one bad message is no reason to give up
 
 
+@pytest.mark.parametrize("stamp", [(2**31 - 1, 2**32 - 1), (-(2**31), 0)])
+def test_a_stamp_that_no_command_can_repeat_is_refused(graph, stamp):
+    """The controller ended with the error of the command that it could not write."""
+    controller = graph.controller()
+    send, joints = states(graph), graph.publisher(JointState, "/joint_states")
+    message = JointState(name=["cart_x_joint", "cart_y_joint"], position=[0.0] * 2)
+    message.velocity = [0.0] * 2
+    message.header.stamp.sec, message.header.stamp.nanosec = stamp
+    joints.publish(message)
+    graph.until(lambda: controller.refused["joint_states"] == 1)
+    send(10**9)
+    graph.until(lambda: controller.status == "running")
+    controller.newest = (0, controller.newest[1])  # zero force, before the first instant
+    controller._send((0.0, 0.0), answers=False)
+
+
 def test_rest_sends_zero(graph):
     graph.controller(controller="rest")
     commands, send = graph.listen(WrenchStamped, "/cart/command"), states(graph)

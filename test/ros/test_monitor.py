@@ -150,3 +150,15 @@ def test_the_stamp_is_read_from_the_bytes(nanoseconds):
     assert stamp(serialize_message(message)) == nanoseconds
     big_endian = b"\0\0\0\0" + struct.pack(">iI", *divmod(nanoseconds, 10**9))
     assert stamp(big_endian) == nanoseconds
+
+
+def test_a_message_without_a_stamp_is_counted(graph):
+    """One ended the monitor."""
+    from rbdyn_ros.ros.recording.monitor import Monitor
+
+    monitor = graph._start(Monitor, {"monitor__path": str(graph.directory / "report")})
+    publisher = graph.publisher(Odometry, "/odometry")
+    publisher.publish(b"\0\1\0\0")
+    graph.until(lambda: monitor.malformed == 1)
+    publisher.publish(Odometry())
+    graph.until(lambda: monitor.latency.window["states"] == 1)

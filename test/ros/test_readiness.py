@@ -144,6 +144,20 @@ def test_a_topic_that_does_not_arrive_is_named(graph):
     assert "pendulum_recorder has not received /imu/data; start" in simulator.runner.status
 
 
+@pytest.mark.parametrize("text", ["broken", "/joint_states received\n\n", "a b c"])
+def test_a_report_that_cannot_be_read_is_refused(graph, text):
+    """One ended the simulator."""
+    simulator = graph.simulator(start="immediately", start_after=["pendulum_recorder"])
+    report = graph.probe.create_publisher(String, "/pendulum_recorder/received", qos.LATCHED)
+    graph.until(lambda: report.get_subscription_count())
+    report.publish(String(data=text))
+    for _ in range(20):
+        graph.executor.spin_once(timeout_sec=0.02)
+    assert simulator.runner.status == "paused"
+    report.publish(String(data="* received"))
+    graph.until(lambda: simulator.runner.status == "playing")
+
+
 def test_nobody_is_waited_for_where_time_is_begun_by_hand(graph):
     simulator = graph.simulator(start_after=["pendulum_recorder"])
     assert graph.call(SetBool, "/pendulum_simulator/pause", data=False).success

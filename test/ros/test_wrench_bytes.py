@@ -87,3 +87,18 @@ def test_a_force_command_is_the_message_that_it_says(known, stamp):
         got = deserialize_message(command.packed(stamp, force), WrenchStamped)
         assert nanoseconds(got.header.stamp) == stamp and got.header.frame_id == "world"
         assert xyz(got.wrench.force) == (*force, 0.0) and xyz(got.wrench.torque) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("data", [b"", b"\1", b"\0\1", b"\xca\xfe\0\0", b"\0\3\0\0" + b"x" * 100])
+def test_bytes_that_are_no_message_are_a_value_error(data):
+    """The middleware's own error ended the node that received them."""
+    with pytest.raises(ValueError, match="no message of the type WrenchStamped|cut off"):
+        READER.wrench(data)
+
+
+@pytest.mark.parametrize("stamp", [(-1, 0), (2**31 - 1, 10**9), (0, 2**32 - 1), (-(2**31), 0)])
+def test_a_stamp_that_no_answer_can_repeat_is_refused(stamp):
+    made = message("world", 0, [0.0] * 6)
+    made.header.stamp.sec, made.header.stamp.nanosec = stamp
+    with pytest.raises(ValueError, match="the seconds must be >= 0 and the nanoseconds less than"):
+        READER.wrench(serialize_message(made))

@@ -289,7 +289,7 @@ class Controller(ManagedNode):
 
     def _send(self, force: tuple[float, float], answers: bool = True) -> None:
         """Publish a command, stamped as the newest state, or just before if it answers none."""
-        stamp = self.newest[0] - (not answers) if self.newest else 0
+        stamp = max(0, self.newest[0] - (not answers)) if self.newest else 0
         self.commands.publish(self.command.packed(stamp, force))
 
     def _report(self, answer: ControlOutput) -> None:

@@ -16,7 +16,7 @@ from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.ros.controller.state_synchronizer import CART, StateSynchronizer, Topics
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.cdr import columns
-from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
+from rbdyn_ros.ros.messages.messages import instant_of, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.schema import record
 from rbdyn_ros.types import State, System
@@ -73,12 +73,12 @@ class SensorSynchronizer:
             *columns(message, JOINTS, ("position",)),
             *columns(message, CART, ("effort",)),
         )
-        self._joints_stamp = nanoseconds(message.header.stamp)
+        self._joints_stamp = instant_of(message.header)
 
     def imu(self, message: Imu) -> None:
         """Take gyroscope and accelerometer."""
         self._imu = (xyz(message.angular_velocity), xyz(message.linear_acceleration))
-        self._imu_stamp = nanoseconds(message.header.stamp)
+        self._imu_stamp = instant_of(message.header)
 
     def state(self) -> tuple[int, State] | None:
         """(stamp [ns], State), the estimate, once everything is of the same instant.

@@ -17,7 +17,7 @@ from rbdyn_ros.control.observer.continuity import JumpDetector
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import Line
 from rbdyn_ros.ros.messages.cdr import JointBytes, OdometryBytes, columns
-from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
+from rbdyn_ros.ros.messages.messages import instant_of, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.types import State
 
@@ -86,7 +86,7 @@ class StateSynchronizer:
     def joints(self, message: JointState) -> None:
         """Take the cart. ValueError if the message does not have its joints."""
         self._cart = columns(message, CART, ("position", "velocity"))
-        self._cart_stamp = nanoseconds(message.header.stamp)
+        self._cart_stamp = instant_of(message.header)
 
     def joints_bytes(self, data: bytes) -> None:
         """Take the cart from a serialized message.
@@ -98,7 +98,7 @@ class StateSynchronizer:
     def odometry(self, message: Odometry) -> None:
         """Take the rod."""
         self._rod = (wxyz(message.pose.pose.orientation), xyz(message.twist.twist.angular))
-        self._rod_stamp = nanoseconds(message.header.stamp)
+        self._rod_stamp = instant_of(message.header)
 
     def odometry_bytes(self, data: bytes) -> None:
         """Take the rod from a serialized message. ValueError if it is cut off."""

@@ -11,7 +11,7 @@ Odometry. To write thirteen numbers where they stand in the bytes of the last on
 
 import struct
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
@@ -19,12 +19,23 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, set_stamp, wxyz, xyz
+from rbdyn_ros.ros.messages.messages import SECOND, instant, instant_of, set_stamp, wxyz, xyz
 from rbdyn_ros.types import Vector
 
 HEAD = 4  # bytes; alignment counts from behind them
 _ORDERS = {b"\0\0": ">", b"\0\1": "<"}  # plain CDR
 _STAMP = 8  # bytes, the first of every header
+
+
+def deserialize(data: bytes, kind: type) -> Any:
+    """The message of a class, as the middleware reads it; ValueError where it is none."""
+    try:
+        return deserialize_message(data, kind)
+    except RuntimeError:
+        raise ValueError(
+            f"{len(data)} bytes are no message of the type {kind.__name__}: their sender has "
+            "another definition of it, or is broken"
+        ) from None
 
 
 class Walk:
@@ -85,7 +96,7 @@ class Layout:
     def read(self, data: bytes) -> tuple[int, tuple[float, ...]] | None:
         """(stamp [ns] or 0, numbers); None if only the middleware knows the encoding.
 
-        ValueError of `look`, and for a message that is cut off.
+        ValueError of `look`, for a message that is cut off, and of `instant`.
         """
         if not self._is_known(data) and not self._learn(data):
             return None
@@ -93,7 +104,7 @@ class Layout:
         numbers: tuple[float, ...] = ()
         for block, place in self._doubles:
             numbers += block.unpack_from(data, place)
-        return seconds * SECOND + fraction, numbers
+        return instant(seconds, fraction), numbers
 
     def _is_known(self, data: bytes) -> bool:
         if len(data) != self._size:
@@ -153,8 +164,8 @@ class JointBytes:
         """
         found = self._layout.read(data)
         if found is None:
-            message = deserialize_message(data, JointState)
-            return nanoseconds(message.header.stamp), columns(message, self._joints, self._fields)
+            message = deserialize(data, JointState)
+            return instant_of(message.header), columns(message, self._joints, self._fields)
         return found
 
     def _look(self, walk: Walk) -> Places:
@@ -195,10 +206,10 @@ class OdometryBytes:
         """Return the motion. ValueError if the message is cut off."""
         found = self._layout.read(data)
         if found is None:
-            message = deserialize_message(data, Odometry)
+            message = deserialize(data, Odometry)
             pose, twist = message.pose.pose, message.twist.twist
             return Motion(
-                nanoseconds(message.header.stamp),
+                instant_of(message.header),
                 xyz(pose.position),
                 wxyz(pose.orientation),
                 xyz(twist.linear),
@@ -235,10 +246,10 @@ class WrenchBytes:
         """Return the wrench. ValueError if the message is cut off."""
         found = self._layout.read(data)
         if found is None:
-            message = deserialize_message(data, WrenchStamped)
+            message = deserialize(data, WrenchStamped)
             force, torque = xyz(message.wrench.force), xyz(message.wrench.torque)
             header = message.header
-            return Wrench(nanoseconds(header.stamp), header.frame_id, force, torque)
+            return Wrench(instant_of(header), header.frame_id, force, torque)
         stamp, (fx, fy, fz, tx, ty, tz) = found
         return Wrench(stamp, self._frame, (fx, fy, fz), (tx, ty, tz))
 
@@ -258,7 +269,7 @@ class LabeledBytes:
         """Return the numbers by label. ValueError if the message is cut off."""
         found = self._layout.read(data)
         if found is None:
-            message = deserialize_message(data, Float64MultiArray)
+            message = deserialize(data, Float64MultiArray)
             labels = [dimension.label for dimension in message.layout.dim]
             return dict(zip(labels, message.data))
         return dict(zip(self._labels, found[1]))

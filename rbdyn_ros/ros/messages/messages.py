@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion
-from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 
 class Frames(NamedTuple):
@@ -70,6 +70,25 @@ def set_stamp(time: Time, ns: int) -> None:
 def nanoseconds(time: Time) -> int:
     """The time in [ns]."""
     return time.sec * SECOND + time.nanosec
+
+
+def instant(seconds: int, fraction: int) -> int:
+    """The instant [ns] of a stamp in whole seconds and nanoseconds.
+
+    ValueError for one before zero, or with a fraction of a second or more: no answer could repeat
+    it.
+    """
+    if seconds < 0 or not 0 <= fraction < SECOND:
+        raise ValueError(
+            f"a stamp is {seconds} s and {fraction} ns; the seconds must be >= 0 and the "
+            "nanoseconds less than 1000000000"
+        )
+    return seconds * SECOND + fraction
+
+
+def instant_of(header: Header) -> int:
+    """`instant` of a header."""
+    return instant(header.stamp.sec, header.stamp.nanosec)
 
 
 def set_xyz(message, vector) -> None:

@@ -17,6 +17,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
+WARN_PERIOD = 1.0  # [s] one warning of a topic per period
+
 
 class Unspun(CallbackGroup):
     """Keeps its members from every executor."""
@@ -57,8 +59,15 @@ class Polled:
     ) -> None:
         """Pass every message of the topic to `take(Taken)` in `empty`; as bytes if `raw`."""
 
+        def take_valid(taken: Taken) -> None:
+            try:
+                take(taken)
+            except ValueError as error:
+                warn = self._node.get_logger().warning
+                warn(f"rejected: {topic}: {error}", throttle_duration_sec=WARN_PERIOD)
+
         def receive(message, info) -> None:
-            take(_taken(message, info))
+            take_valid(_taken(message, info))
 
         # rclpy's annotation lacks the callback that takes the message's info, too
         callback: Any = receive
@@ -70,7 +79,7 @@ class Polled:
 
         subscription = subscribe(self._group)
         if can_take(subscription):
-            self._listened.append((subscription, take))
+            self._listened.append((subscription, take_valid))
         else:
             self._node.destroy_subscription(subscription)
             subscribe(None)

@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 
 from rbdyn_ros.evaluation import latency_report
 from rbdyn_ros.evaluation.latency import WARNING, WRONG, Latency, alarming
+from rbdyn_ros.files import expand
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import SECOND
@@ -31,6 +32,8 @@ from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 
 NAME = "pendulum_monitor"
 EMPTIED_EVERY = 0.02  # [s]
+STAMPED = 12  # bytes up to the end of a stamp
+WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 KINDS = {"odometry": Odometry, "joint_states": JointState}
 LEVELS = (diagnostics.OK, diagnostics.WARN, diagnostics.ERROR)
 
@@ -44,12 +47,13 @@ class Monitor(Node):
             self, NODES[NAME], validate=_validate, changed=lambda values: None
         )
         self.latency: Latency | None = None
+        self.malformed = 0  # messages without a stamp
 
     def autostart(self) -> None:
         """Begin to listen."""
         latency_report.prepare()
         values = self.parameters.values
-        self.latency = latency = Latency(values["monitor.warm_up"])
+        latency = Latency(values["monitor.warm_up"])
         self.plant = PlantWatch(values)
         if values["monitor.state"] != "odometry" and not self.plant.trouble:
             self.plant.trouble = "it takes monitor.state: odometry"
@@ -70,6 +74,7 @@ class Monitor(Node):
         )
         self._reception = ReceptionReport(self)
         self._received = dict.fromkeys(self.topics.values(), WAITING)
+        self.latency = latency  # from here on `close` has all that it needs
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(EMPTIED_EVERY, self._take_arrived, clock=steady)
         self.create_timer(1.0, self._diagnose, clock=steady)
@@ -82,7 +87,7 @@ class Monitor(Node):
         self.plant.close()
         folder = Path(
             self.parameters.values["monitor.path"] or f"monitor_{self._start:%Y-%m-%d_%H-%M-%S}"
-        ).expanduser()
+        )
         made = latency_report.report(
             self.latency,
             self.topics,
@@ -91,6 +96,7 @@ class Monitor(Node):
             self.plant.report(),
         )
         try:
+            folder = expand(folder)
             written = latency_report.write(folder, made, self.latency)
         except OSError as error:
             self.get_logger().error(
@@ -109,7 +115,14 @@ class Monitor(Node):
         if latency is None:
             return
         for taken, take in self._polled.arrived():
-            take(stamp(taken.message), getattr(taken, self.parameters.values["monitor.instants"]))
+            try:
+                instant = stamp(taken.message)
+            except ValueError as error:
+                self.malformed += 1
+                warn = self.get_logger().warning
+                warn(f"rejected: {error}", throttle_duration_sec=WARN_PERIOD)
+                continue
+            take(instant, getattr(taken, self.parameters.values["monitor.instants"]))
             if take == latency.state:
                 self._newest = time.monotonic()
                 self.plant.odometry(taken.message)
@@ -138,6 +151,7 @@ class Monitor(Node):
             "states": counts["states"],
             "commands": counts["commands"],
             "lost": counts["lost"],
+            "malformed": self.malformed,
             **figures,
         }
         node = self.get_fully_qualified_name().lstrip("/")
@@ -169,7 +183,12 @@ def _validate(values: dict) -> None:
 
 
 def stamp(message: bytes) -> int:
-    """The stamp [ns] of a serialized message (CDR) whose first field is a header."""
+    """The stamp [ns] of a serialized message (CDR) whose first field is a header.
+
+    ValueError where it is cut off before the end of the stamp.
+    """
+    if len(message) < STAMPED:
+        raise ValueError(f"a message of {len(message)} bytes has no stamp; it is cut off")
     order = "<" if message[1] & 1 else ">"
     seconds, nanoseconds = struct.unpack_from(f"{order}iI", message, 4)
     return seconds * SECOND + nanoseconds

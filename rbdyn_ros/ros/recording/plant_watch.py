@@ -19,7 +19,7 @@ from rbdyn_ros.identification.innovations import NAMES, Twin
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.ros import diagnostics
-from rbdyn_ros.ros.messages.cdr import OdometryBytes, WrenchBytes
+from rbdyn_ros.ros.messages.cdr import Motion, OdometryBytes, Wrench, WrenchBytes
 
 PAUSE = 0.05  # [s] between two looks at the queue
 ROOM = 20000  # messages
@@ -33,7 +33,8 @@ class PlantWatch:
         """`values` of the plant and of monitor.plant.*, checked. ValueError for a plant whose
         equations would be singular.
         """
-        self.trouble, self.lost = "", 0  # why it does not watch; messages without room
+        # why it does not watch; messages without room, or that cannot be read
+        self.trouble, self.lost = "", 0
         if not values["monitor.plant.enabled"]:
             self.trouble = "monitor.plant.enabled is false"
         elif values["cart.fixed"]:
@@ -80,17 +81,25 @@ class PlantWatch:
     def _empty(self) -> None:
         try:
             while self._queue and not self.trouble:
-                self._take(*self._queue.popleft())
+                message, is_state = self._queue.popleft()
+                if (read := self._read(message, is_state)) is not None:
+                    self._take(read)
         except (ValueError, np.linalg.LinAlgError) as error:
             self.trouble = f"the plant cannot be estimated: {error}"
 
-    def _take(self, data: bytes, is_state: bool) -> None:
-        if not is_state:
-            command = self._commands.wrench(data)
+    def _read(self, data: bytes, is_state: bool) -> Motion | Wrench | None:
+        """What a message says; None, and a count, for one that cannot be read."""
+        try:
+            return self._states.motion(data) if is_state else self._commands.wrench(data)
+        except ValueError:
+            self.lost += 1
+            return None
+
+    def _take(self, motion: Motion | Wrench) -> None:
+        if isinstance(motion, Wrench):
             if self.origin is not None:
-                self.detector.command(1e-9 * (command.stamp - self.origin), command.force[:2])
+                self.detector.command(1e-9 * (motion.stamp - self.origin), motion.force[:2])
             return
-        motion = self._states.motion(data)
         if self.origin is None:
             self.origin = motion.stamp
         velocity = unit_quaternion.rotate(motion.orientation, motion.linear)

@@ -114,7 +114,7 @@ class CommandSubscribers:
         _in_frame(message.header.frame_id, tuple(heights), "~/disturbance")
         wrench = np.zeros(9)
         wrench[:3], wrench[3:6] = xyz(message.wrench.force), xyz(message.wrench.torque)
-        _finite(wrench, "~/disturbance")
+        _finite(wrench[:6], "~/disturbance")
         frame = message.header.frame_id
         wrench[8] = heights[frame]
         if frame in (self._frames.rod, self._frames.com, self._frames.tip, self._frames.imu):
@@ -170,5 +170,9 @@ def force_towards(
 ) -> tuple[float, ...]:
     """Return a force of size `force` [N] from `point` towards `target` (3,), zero if equal."""
     d = tuple(a - b for a, b in zip(target, point))
-    distance = math.sqrt(sum(c * c for c in d))
-    return tuple(force * c / distance for c in d) if distance > 0.0 else (0.0, 0.0, 0.0)
+    largest = max(map(abs, d))
+    if largest == 0.0:
+        return (0.0, 0.0, 0.0)
+    d = tuple(c / largest for c in d)  # whose squares neither overflow nor vanish
+    distance = math.hypot(*d)
+    return tuple(force * c / distance for c in d)
