@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.srv import ChangeState
 from rclpy.action.server import ActionServer
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -25,6 +26,7 @@ from rbdyn_ros.simulation.status import FAULT, Rejected
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+NOT_ACTIVE = "the node is not active"
 Part = TypeVar("Part")
 
 
@@ -81,6 +83,9 @@ class ManagedNode(LifecycleNode):
         self._diagnostics = self.create_publisher(
             DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
         )
+        for service in self.services:
+            if service.srv_type is ChangeState:
+                service.callback = self._transition(service.callback)
         self._warned: set[str] = set()
         self._made: list[Any] = []  # on the graph, by `configure`
         self.create_timer(1.0, self._diagnose, clock=self.steady)
@@ -162,6 +167,22 @@ class ManagedNode(LifecycleNode):
     def on_shutdown(self, state) -> TransitionCallbackReturn:
         """`deactivate`, from the active state."""
         return self.on_deactivate(state) if self.active else SUCCESS
+
+    def _transition(self, change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """`change(request, response)` of rclpy, for transitions that the present state has not,
+        too: it would end the node.
+        """
+
+        def answer(request, response):
+            try:
+                return change(request, response)
+            except RuntimeError as error:
+                wanted = request.transition.label or request.transition.id
+                self.get_logger().error(f"transition {wanted} is refused: {error}")
+                response.success = False
+                return response
+
+        return answer
 
     def _entities(self) -> list[Any]:
         """List the timers, services, subscriptions, publishers and actions of the node."""

@@ -66,6 +66,25 @@ def test_an_expression_that_is_none_is_refused_in_a_sentence(wrong):
 
 
 @pytest.mark.parametrize(
+    "expression, sentence",
+    [
+        ("(" * 20_000 + ")" * 20_000, "has 40000 characters.*must have at most 256"),
+        ("(((((a{1,100}){1,100}){1,100}){1,100}){1,100})", "must be at most 1000"),
+        ("a{9999999999999999}", "must be at most 1000"),
+        (r"(.*)\1" * 30, "back-reference"),
+    ],
+)
+def test_an_expression_that_takes_too_much_is_refused(expression, sentence):
+    """The C library ran out of stack or memory, or did not return."""
+    with pytest.raises(ValueError, match=sentence):
+        matching(expression, NAMES)
+
+
+def test_a_backslash_before_a_digit_may_be_escaped():
+    assert matching(r"a\\1", [r"a\1", "a1"]) == [r"a\1"]
+
+
+@pytest.mark.parametrize(
     "given, found",
     [
         (dict(categories=[1]), ["cart"]),

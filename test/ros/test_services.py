@@ -138,6 +138,43 @@ def test_lifecycle_without_autostart(graph):
         assert simulator.runner is None
 
 
+@pytest.mark.parametrize("transition", [(3, ""), (1, ""), (99, ""), (0, ""), (0, "fly")])
+def test_a_transition_that_the_state_has_not_is_refused(graph, transition):
+    """`activate` of an active node ended it."""
+    simulator = graph.simulator(start="immediately")
+    number, label = transition
+    wanted = Transition(id=number, label=label)
+    assert not graph.call(ChangeState, f"{NODE}/change_state", transition=wanted).success
+    assert graph.call(GetState, f"{NODE}/get_state").current_state.label == "active"
+    assert simulator.active and simulator.runner.status == "playing"
+
+
+def test_services_of_an_inactive_node_do_nothing(graph):
+    simulator = graph.simulator(start="immediately")
+    simulator.trigger_deactivate()
+    before = simulator.runner.plant.q.copy()
+    simulator.runner.plant.q[0] = 0.5
+    for kind, service, request in (
+        (SetBool, "pause", dict(data=False)),
+        (SetBool, "pause", dict(data=True)),
+        (Trigger, "step", {}),
+        (Trigger, "reset", {}),
+        (Trigger, "reset_statistics", {}),
+    ):
+        response = graph.call(kind, f"{NODE}/{service}", **request)
+        assert not response.success and response.message == "the node is not active"
+    assert simulator.runner.status == "stopped" and simulator.runner.plant.q[0] == 0.5 != before[0]
+
+
+@pytest.mark.parametrize("directory", ["~nobody-of-that-name/dumps", "/dev/null/dumps"])
+def test_a_dump_that_cannot_be_written_says_why(graph, directory):
+    """A home folder of nobody ended the node."""
+    graph.simulator(start="immediately", history__directory=directory)
+    response = graph.call(Trigger, f"{NODE}/dump")
+    assert not response.success and response.message.startswith("no dump: ")
+    assert directory in response.message or "/dev/null" in response.message
+
+
 def on_the_graph(node) -> list:
     """What a node has on the graph, by kind and name."""
     publishers = sorted(each.topic_name for each in node.publishers)

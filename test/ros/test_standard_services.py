@@ -280,3 +280,32 @@ def test_the_action_ends_where_time_runs_or_the_node_stops(graph):
     assert last.result()[0] == GoalStatus.STATUS_ABORTED and time.monotonic() < begin + 30.0
     for each in (stepping, playing, last):
         each.close()
+
+
+def test_more_steps_than_a_call_may_take_are_refused(graph):
+    """4 294 967 295 steps stopped the node, and its signals, for days."""
+    simulator = graph.simulator(start="paused")
+    start = simulator.runner.plant.steps
+    result = graph.call(StepSimulation, f"{NODE}/step_simulation", steps=2**32 - 1).result
+    assert result.result == Result.RESULT_OPERATION_FAILED
+    assert "must be at most 10000" in result.error_message and "~/simulate_steps" in (
+        result.error_message
+    )
+    assert simulator.runner.plant.steps == start
+
+
+def test_an_inactive_node_changes_nothing(graph):
+    simulator = graph.simulator(start="immediately")
+    simulator.trigger_deactivate()
+    steps = simulator.runner.plant.steps
+    playing = set_state(graph, SimulationState.STATE_PLAYING)
+    others = (
+        graph.call(StepSimulation, f"{NODE}/step_simulation", steps=1).result,
+        graph.call(ResetSimulation, f"{NODE}/reset_simulation").result,
+        graph.call(SetEntityState, f"{NODE}/set_entity_state", entity="pendulum").result,
+    )
+    for result in (playing, *others):
+        assert result.result == Result.RESULT_OPERATION_FAILED
+        assert result.error_message == "the node is not active"
+    assert get_state(graph) == SimulationState.STATE_STOPPED
+    assert simulator.runner.status == "stopped" and simulator.runner.plant.steps == steps

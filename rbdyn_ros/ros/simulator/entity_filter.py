@@ -7,12 +7,16 @@ boxes along the axes of the world; other bounds are refused.
 
 import ctypes
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 _EXTENDED = 1  # REG_EXTENDED of glibc, musl, the BSDs and macOS
 _ROOM = 512  # bytes for a regex_t, 32 to 64 on all of them
 EMPTY, BOX, CONVEX_HULL, SPHERE = 0, 1, 2, 3  # Bounds.TYPE_*
+_LONGEST, _REPEATED = 256, 1000  # characters of an expression; product of its repetitions
+_REPETITION = re.compile(r"\{(\d*),?(\d*)\}")
+_BACK_REFERENCE = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]")  # of glibc: takes for ever
 _ALL = 1  # TagsFilter.FILTER_MODE_ALL
 Corner = tuple[float, float, float]
 
@@ -87,11 +91,31 @@ def _clip(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
 
 
+def _limit_size(expression: str) -> None:
+    """ValueError for an expression for which the C library could want more stack or memory than
+    there is.
+    """
+    if _BACK_REFERENCE.search(expression):
+        what = "which a POSIX extended regular expression does not have"
+        raise ValueError(f"filters.filter is '{expression}' with a back-reference, {what}")
+    repeated = math.prod(
+        max(1, *(int(number or 1) for number in bounds))
+        for bounds in _REPETITION.findall(expression)
+    )
+    if len(expression) > _LONGEST or repeated > _REPEATED:
+        raise ValueError(
+            f"filters.filter has {len(expression)} characters, and repeats {repeated} times in "
+            f"all; it must have at most {_LONGEST}, and the product of its {{n,m}} must be at "
+            f"most {_REPEATED}"
+        )
+
+
 def matching(expression: str, names: Iterable[str]) -> list[str]:
     """The names in which a POSIX extended regular expression is found, or ValueError."""
     if "\0" in expression:
         what = "it must be a POSIX extended regular expression"
         raise ValueError(f"filters.filter has a zero byte; {what}")
+    _limit_size(expression)
     c, compiled = ctypes.CDLL(None), ctypes.create_string_buffer(_ROOM)
     failed = c.regcomp(compiled, expression.encode(), _EXTENDED)
     if failed:

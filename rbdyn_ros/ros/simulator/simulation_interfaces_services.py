@@ -8,6 +8,7 @@ delete or rename answers that it is not supported. An older release of the packa
 the services; those are left out.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,15 +37,16 @@ from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.parameters import check, initial_state
 from rbdyn_ros.parameters.tables import lookup
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz, wxyz, xyz
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode
 from rbdyn_ros.ros.simulator.entity_filter import Entity, Unsupported, choose, has_tags
 from rbdyn_ros.ros.simulator.simulate_steps import StepAction
 from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.status import PAUSED, PLAYING
+from rbdyn_ros.simulation.status import PAUSED, PLAYING, STOPPED
 from rbdyn_ros.types import State
 from rbdyn_ros.view.scene import CART as CART_EDGES
 
 CART, ROD = "cart", "pendulum"
+MOST_STEPS = 10_000  # of one call of step_simulation
 _FEATURES = (  # by name: an older release lacks some
     *("NAMED_POSES", "ENTITY_TAGS", "ENTITY_BOUNDS", "ENTITY_BOUNDS_BOX", "ENTITY_CATEGORIES"),
     *("ENTITY_STATE_GETTING", "ENTITY_STATE_SETTING", "ENTITY_INFO_GETTING", "SIMULATION_RESET"),
@@ -83,13 +85,13 @@ class SimulationInterfacesServices:
         services = {
             "GetSimulatorFeatures": self._features,
             "GetSimulationState": self._get_state,
-            "SetSimulationState": self._set_state,
-            "ResetSimulation": self._reset,
-            "StepSimulation": self._step,
+            "SetSimulationState": self._while_active(self._set_state),
+            "ResetSimulation": self._while_active(self._reset),
+            "StepSimulation": self._while_active(self._step),
             "GetEntities": self._get_entities,
             "GetEntitiesStates": self._get_entities,
             "GetEntityState": self._get_entity,
-            "SetEntityState": self._set_entity,
+            "SetEntityState": self._while_active(self._set_entity),
             "GetEntityInfo": self._get_info,
             "GetEntityBounds": self._get_bounds,
             "GetNamedPoses": self._get_poses,
@@ -110,11 +112,12 @@ class SimulationInterfacesServices:
     def _get_state(self, request, response):
         """A fault shows as paused, with its reason in the message."""
         status = self._runner.status
-        stopped = self._stopped and status == PAUSED
+        stopped = status == STOPPED or self._stopped and status == PAUSED
         state = SimulationState.STATE_STOPPED if stopped else SimulationState.STATE_PAUSED
         response.state.state = SimulationState.STATE_PLAYING if status == PLAYING else state
         response.result = Result(
-            result=Result.RESULT_OK, error_message="" if status in (PAUSED, PLAYING) else status
+            result=Result.RESULT_OK,
+            error_message="" if status in (PAUSED, PLAYING, STOPPED) else status,
         )
         return response
 
@@ -149,6 +152,13 @@ class SimulationInterfacesServices:
 
     def _step(self, request, response):
         refusal = ""
+        if request.steps > MOST_STEPS:  # the node does nothing else meanwhile
+            refusal = (
+                f"steps is {request.steps}; it must be at most {MOST_STEPS}: the action "
+                "~/simulate_steps takes any number"
+            )
+            response.result = _result(refusal)
+            return response
         for _ in range(request.steps):
             refusal = self._runner.step()
             if refusal:
@@ -262,6 +272,17 @@ class SimulationInterfacesServices:
         response.worlds = [_world()] if has_tags(request.filter, WORLD_TAGS) else []
         response.result = _result("")
         return response
+
+    def _while_active(self, answer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """Return a callback that refuses, and does nothing, while the node is not active."""
+
+        def callback(request, response):
+            if self._node.active:
+                return answer(request, response)
+            response.result = _result(NOT_ACTIVE)
+            return response
+
+        return callback
 
     def _refuse(self, why: str):
         """The answer of a service that is not supported, and why."""

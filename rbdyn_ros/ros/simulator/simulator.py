@@ -19,13 +19,14 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.faults.options import FAULTS
+from rbdyn_ros.files import expand
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding, Line
 from rbdyn_ros.ros.messages import sample, state_topics
 from rbdyn_ros.ros.messages.messages import Frames
-from rbdyn_ros.ros.node import ManagedNode, require
+from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode, require
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.readiness import StartCondition, answers
@@ -46,27 +47,25 @@ class SimulatorServices:
     def __init__(self, node: ManagedNode, runner: Runner, dump: Callable[[str], Path]):
         """`dump(why)` writes the last seconds and returns the path."""
         self._node, self._runner, self._dump = node, runner, dump
-        node.create_service(SetBool, "~/pause", self._pause)
-        node.create_service(Trigger, "~/reset", self._reset)
-        node.create_service(Trigger, "~/step", self._step)
-        node.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
+        node.create_service(SetBool, "~/pause", self._answer(self._pause))
+        node.create_service(Trigger, "~/reset", self._answer(self._reset))
+        node.create_service(Trigger, "~/step", self._answer(self._step))
+        node.create_service(Trigger, "~/reset_statistics", self._answer(self._reset_statistics))
         node.create_service(Trigger, "~/dump", self._write_dump)
 
-    def _pause(self, request, response):
-        return self._answer(
-            response, self._runner.pause() if request.data else self._runner.play()
-        )
+    def _pause(self, request) -> str:
+        return self._runner.pause() if request.data else self._runner.play()
 
-    def _step(self, request, response):
-        return self._answer(response, self._runner.step())
+    def _step(self, request) -> str:
+        return self._runner.step()
 
-    def _reset(self, request, response):
+    def _reset(self, request) -> str:
         self._runner.reset()
-        return self._answer(response, "")
+        return ""
 
-    def _reset_statistics(self, request, response):
+    def _reset_statistics(self, request) -> str:
         self._runner.reset_statistics()
-        return self._answer(response, "")
+        return ""
 
     def _write_dump(self, request, response):
         try:
@@ -75,11 +74,15 @@ class SimulatorServices:
             response.message, response.success = f"no dump: {error}", False
         return response
 
-    def _answer(self, response, refusal: str):
-        response.success, response.message = not refusal, refusal or self._runner.status
-        if not self._node.active:
-            response.success, response.message = False, "the node is not active"
-        return response
+    def _answer(self, act: Callable[[Any], str]) -> Callable[[Any, Any], Any]:
+        """Return the callback of a service that does `act(request)`, which says why not, or ""."""
+
+        def answer(request, response):
+            refusal = act(request) if self._node.active else NOT_ACTIVE
+            response.success, response.message = not refusal, refusal or self._runner.status
+            return response
+
+        return answer
 
 
 def write(
@@ -121,9 +124,9 @@ def write(
 
 
 def folder(directory: str) -> Path:
-    """Return where dumps go: `directory`, or the default under ROS's own home."""
+    """Return where dumps go: `directory`, or the default under ROS's own home. OSError."""
     if directory:
-        return Path(directory).expanduser()
+        return expand(directory)
     return Path(os.environ.get("ROS_HOME") or Path.home() / ".ros") / "rbdyn_ros"
 
 
@@ -209,10 +212,10 @@ class Simulator(ManagedNode):
         """
         values, runner = self.parameters.values, require(self.runner)
         names, timeout = values["start_after"], values["start_timeout"]
-        runner.begin({READERS} if names else ())
         self.start_condition = names and StartCondition(
             self, names, timeout, self._carrying, self._begin, runner.refuse_start
         )
+        runner.begin({READERS} if names else ())
 
     def deactivate(self) -> None:
         """Stop the simulation's thread."""
