@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import gc
 import io
+import socket
 import sys
 import threading
 import warnings
@@ -29,12 +30,14 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 
 def start(host: str, port: int) -> viser.ViserServer:
     """A server at a port, or at the next that is free, that refuses pages of other origins.
-    OSError where no port is free.
+    OSError where no port is free, or the address is none of this machine's.
 
     viser 1.1 leaves the origin unchecked and passes no hook on to `websockets`, so the check is
     given to the call of `websockets.asyncio.server.serve` by which it opens its port.
     """
     give_back_large_blocks()
+    family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][0]
+    socket.create_server((host, 0), family=family).close()  # viser tries all ports, silently
     serve, is_checked = websockets.asyncio.server.serve, threading.Event()
 
     def checking_serve(*arguments: Any, process_request: Any, **options: Any) -> Any:

@@ -116,3 +116,10 @@ def test_an_obstacle_that_is_made_anew_is_drawn_where_it_is(server):
         assert place(high, high) == [high, high]
         assert place(low) == [low]
         assert place(high) == [high]
+
+
+@pytest.mark.parametrize("host", ["1.2.3.4", "no-such-name.invalid"])
+def test_an_address_of_another_machine_is_an_error(host):
+    """The server tried one port after the other, and said nothing."""
+    with pytest.raises(OSError):
+        view_server.start(host, free_port())
