@@ -37,6 +37,15 @@ _COMPILER = "numba.core.dispatcher"  # in the stack while a kernel compiles, or 
 _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
 
+def ending() -> tuple[int, ...]:
+    """The signals that end a node; SIGHUP, of a terminal that is closed, unless `nohup` has taken
+    it away.
+    """
+    always = (signal.SIGINT, signal.SIGTERM)
+    is_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    return always if is_ignored else (*always, signal.SIGHUP)
+
+
 def raising(
     exception: type[BaseException],
     numbers: tuple[int, ...] = (signal.SIGINT,),

@@ -1,4 +1,4 @@
-"""A process with nodes in it: spin until SIGINT or SIGTERM, then end in good order.
+"""A process with nodes in it: spin until SIGINT, SIGTERM or SIGHUP, then end in good order.
 
 **Scheduling**: priority, processors and garbage collector of the process. What is asked for and
 refused is said in one sentence, and the node goes on without it. What Python can do ends at its
@@ -15,7 +15,6 @@ Fallback: rclpy's SingleThreadedExecutor, which takes half a millisecond more pe
 
 import gc
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -84,7 +83,7 @@ class Signals:
 
     def __init__(self, starting: bool = False):
         self.stop, self.starting = False, starting
-        interrupts.raising(SystemExit, (signal.SIGINT, signal.SIGTERM), when=self._take)
+        interrupts.raising(SystemExit, interrupts.ending(), when=self._take)
 
     def _take(self, number: int) -> bool:
         """Set `stop`; return whether to raise."""
@@ -103,8 +102,8 @@ def run(
 
     `nice`: niceness of a process that only watches. Its end, such as a report or the index of a
     bag, has the niceness that the process came with: on a busy machine a nice process is given too
-    little time to end before it is killed. 0 after SIGINT, SIGTERM, or when `until()` is true; 1,
-    with one sentence, if a node does not start or fails.
+    little time to end before it is killed. 0 after one of these signals, or when `until()` is
+    true; 1, with one sentence, if a node does not start or fails.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
     signals = Signals(starting=True)

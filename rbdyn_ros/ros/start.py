@@ -1,7 +1,7 @@
 """The executables of the nodes, and how they end.
 
-They listen to SIGINT and SIGTERM from before the imports, which take a second, to the last
-callback: a process that hears one ends with exit code 0.
+They listen to SIGINT, SIGTERM, and SIGHUP of a terminal that is closed, from before the imports,
+which take a second, to the last callback: a process that hears one ends with exit code 0.
 
 `python -m rbdyn_ros.ros.start PARENT NODE... --ros-args ...` runs nodes in a process that ends
 with the one that started it, of the process id PARENT, even if that is killed.
@@ -13,12 +13,14 @@ import signal
 import sys
 from importlib import import_module
 
+from rbdyn_ros import interrupts
+
 
 def leave_at_once() -> None:
     """During the imports: nothing has begun that needs an end, and an exception would become an
     ImportError.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in interrupts.ending():
         signal.signal(number, lambda number, frame: os._exit(0))
 
 

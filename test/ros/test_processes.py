@@ -38,7 +38,7 @@ def test_the_watchdog_zeroes_the_force_after_the_controller_is_killed(graph):
     graph.until(lambda: not simulator.runner.statistics.watchdog_expired)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_controller_with_one_zero_command(graph, number):
     simulator = graph.simulator(start="paused", initial__orientation=[0.96, 0.28, 0.0, 0.0])
     commands = graph.listen(WrenchStamped, "/cart/command")
@@ -132,7 +132,7 @@ def test_a_second_signal_during_the_end_is_no_error(graph, name):
     assert process.returncode == 0, (graph.directory / "log").read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("moment", [0.0, 0.4, 0.8, 1.6])
 def test_a_signal_while_it_starts_is_no_error(moment, number):
     """At any moment of the imports, the warm-up, the first ticks; not when exactly, for machines
