@@ -83,11 +83,15 @@ def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> 
         return path, ""
     except OSError as error:
         first = error
+    folder = None
     try:
-        rescued = Path(tempfile.mkdtemp(prefix="rbdyn_ros_")) / (path.name or "result")
+        folder = Path(tempfile.mkdtemp(prefix="rbdyn_ros_"))
+        rescued = folder / (path.name or "result")
         with replacing(rescued) as draft:
             make(draft)
     except OSError:
+        if folder is not None:  # it is empty
+            folder.rmdir()
         raise first from None
     return rescued, f"cannot write {path}: {first.strerror}; it is in {rescued}"
 

@@ -211,15 +211,16 @@ def _run_trial(
     from rbdyn_ros.tools.hil_trial import HilTrial
 
     live = LiveLine(sys.stdout)
-    with Interruption() as stop:
+    with Interruption() as stop, ExitStack() as ends:
         folder = Path(tempfile.mkdtemp(prefix="hil_"))
+        ends.callback(shutil.rmtree, folder)
         with HilTrial(words, folder / "nodes.log", declared) as trial:
             played = trial.play(duration, lambda: stop.signal, live.show)
             live.close()
             if trial.failure:  # before the nodes are ended
                 print(f"ends early: {trial.failure}", flush=True)
-        if not trial.failure:  # else the sentence names the file
-            shutil.rmtree(folder)
+        if str(folder) in trial.failure:  # the sentence names the file
+            ends.pop_all()
     judged = verdict(played)
     if trial.figures:
         print("\n".join(f"{title:22} {_fill(row, trial.figures)}" for title, row in ROWS))

@@ -369,7 +369,9 @@ def test_hil_reports_the_board(tmp_path, mistake, after, sentence):
     )
     try:
         said, reported, code = watched(
-            ["hil", "--udp", port, "--duration", "1000"], {**os.environ, **alone()}, "ends early: "
+            ["hil", "--udp", port, "--duration", "1000"],
+            {**os.environ, **alone(), "TMPDIR": str(tmp_path)},
+            "ends early: ",
         )
     finally:
         board.kill()

@@ -212,6 +212,26 @@ def test_a_port_that_is_taken_ends_the_trial(started, tmp_path):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         command = [sys.executable, "-m", "rbdyn_ros", "hil", "--udp", str(taken.getsockname()[1])]
-        trial = started(command, env={**os.environ, **alone()})
+        trial = started(command, env={**os.environ, **alone(), "TMPDIR": str(tmp_path)})
         said = trial.communicate(timeout=LIMIT)[0]
     assert trial.returncode == 1 and "another program uses it" in said and "Traceback" not in said
+    logs = [path for path in tmp_path.glob("hil_*/nodes.log") if str(path) in said]
+    assert logs == [*tmp_path.glob("hil_*/nodes.log")]  # only what the user was referred to stays
+
+
+@pytest.mark.parametrize("where", ["__init__", "play"])
+def test_a_trial_that_fails_leaves_no_folder(monkeypatch, tmp_path, where):
+    """Neither one that raises nor one whose sentence does not name the log."""
+    from rbdyn_ros.tools import hil_trial
+
+    def fail(*arguments):
+        raise RuntimeError("no trial today")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(hil_trial.HilTrial, "__init__", lambda *_: None)
+    monkeypatch.setattr(hil_trial.HilTrial, "__enter__", lambda trial: trial)
+    monkeypatch.setattr(hil_trial.HilTrial, "__exit__", lambda *_: None)
+    monkeypatch.setattr(hil_trial.HilTrial, where, fail)
+    with pytest.raises(RuntimeError, match="no trial today"):
+        main(["hil"])
+    assert not [*tmp_path.iterdir()]

@@ -281,12 +281,17 @@ def test_a_full_disk_is_found_before_the_work(simulate, monkeypatch):
 
 
 @pytest.mark.parametrize("options", [(), ("--controller", "rest")])
-def test_a_disk_that_fills_meanwhile_loses_no_earlier_file(simulate, monkeypatch, options):
+def test_a_disk_that_fills_meanwhile_loses_no_earlier_file(
+    simulate, monkeypatch, tmp_path_factory, options
+):
     Path("run.csv").write_text("an earlier run")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")  # is full, too
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     full_from(2, monkeypatch)
     code, _, err = simulate("--duration", "0.1", *options)
     assert code == 1 and "cannot write run.csv: No space left on device; make room" in err
     assert Path("run.csv").read_text() == "an earlier run" and len(list(Path().iterdir())) == 1
+    assert not [*elsewhere.iterdir()]
 
 
 @pytest.mark.parametrize("options", [(), ("--controller", "rest")])
