@@ -2,6 +2,8 @@
 same topics.
 """
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip(
@@ -147,6 +149,27 @@ def test_it_pauses_and_goes_round(graph, bag, replay):
 def test_what_cannot_be_replayed_is_one_sentence(bag, path, topics, sentence):
     with pytest.raises(CannotReplay, match=sentence):
         Recording(bag() if path is None else path, "all", topics)
+
+
+@pytest.mark.parametrize("size", [0, 8, 100, 5000])
+def test_a_bag_that_is_cut_off_is_named(bag, size):
+    path = Path(bag())
+    (file,) = path.glob("*.mcap")
+    file.write_bytes(file.read_bytes()[:size])
+    with pytest.raises(CannotReplay, match=f"replay.path is {path}, which is not a bag that can"):
+        Recording(str(path), "all", ())
+
+
+def test_a_bag_that_cannot_be_read_to_its_end_is_exit_code_1(graph, bag):
+    path = Path(bag())
+    (file,) = path.glob("*.mcap")
+    data = bytearray(file.read_bytes())
+    message = data.find(b"/lab/odometry") + 4000  # lengths in the chunk of messages
+    data[message : message + 4000] = b"\xff" * 4000
+    file.write_bytes(data)
+    process = graph.process("replay", "-p", f"replay.path:={path}", "-p", "replay.rate:=1000.0")
+    graph.until(lambda: process.poll() is not None)
+    assert process.returncode == 1 and f"{path} cannot be read to its end" in graph.log("replay")
 
 
 def test_a_bag_that_is_missing_ends_the_process(graph):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosbags.interfaces import Qos
-from rosbags.rosbag2 import Reader, ReaderError
+from rosbags.rosbag2 import Reader
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
@@ -185,7 +185,7 @@ def _open(path: Path) -> Reader:
             else "there is no such bag"
         )
         raise CannotReplay(f"replay.path is {path}: {why}") from None
-    except (ReaderError, OSError, ValueError, AssertionError) as error:
+    except Exception as error:  # whatever a damaged bag makes of its reader
         raise CannotReplay(
             f"replay.path is {path}, which is not a bag that can be read: "
             f"{' '.join(str(error).split())}"  # YAML's has several lines
@@ -319,9 +319,8 @@ class Replay(ManagedNode):
                 self.announce(PAUSED if self._paused else PLAYING)
                 self._play()
         except Exception as error:  # whatever a damaged bag makes of its reader
-            self.get_logger().error(
-                f"{require(self.recording).path} cannot be read to its end: {error}"
-            )
+            self.failure = f"{require(self.recording).path} cannot be read to its end: {error}"
+            self.get_logger().error(self.failure)
         if not self._ending:
             self.over = True
             self.announce(OVER)
@@ -379,7 +378,7 @@ class Replay(ManagedNode):
 
 def main(args=None) -> int:
     """`ros2 run rbdyn_ros replay`; it ends with the bag, exit code 0, or with 1 if it could not
-    begin.
+    begin, or not read the bag to its end.
     """
     present = []
 
