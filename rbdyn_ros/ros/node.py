@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState
 from rclpy.action.server import ActionServer
-from rclpy.clock import Clock
+from rclpy.clock import Clock as NodeClock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
+from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from rbdyn_ros import tracebacks
@@ -37,7 +38,31 @@ def require(part: Part | None) -> Part:
     return part
 
 
-class ManagedNode(LifecycleNode):
+class ClockGuard:
+    """Refuses instants on /clock before zero, where a node follows it: in rclpy they raise, which
+    would end the node. A base class that comes before rclpy's.
+    """
+
+    def create_subscription(self, kind: type, topic: str, callback: Any, *more, **options):
+        """`create_subscription` of the node."""
+        node: Any = super()
+        take = self._guard_clock(callback) if kind is Clock else callback
+        return node.create_subscription(kind, topic, take, *more, **options)
+
+    def _guard_clock(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
+        node: Any = self
+
+        def take(message: Clock) -> None:
+            try:
+                callback(message)
+            except ValueError as error:
+                why = f"rejected: /clock is {message.clock.sec} s: {error}"
+                node.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
+
+        return take
+
+
+class ManagedNode(ClockGuard, LifecycleNode):
     """A lifecycle node.
 
     Its subclasses write `table`, `validate`, `changed`; `configure`, `activate`, `deactivate`,
@@ -76,7 +101,7 @@ class ManagedNode(LifecycleNode):
     def __init__(self, name: str, **options):
         super().__init__(name, **options)
         self.active = False
-        self.steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.steady = NodeClock(clock_type=ClockType.STEADY_TIME)
         self.parameters = Parameters(self, self.table(), self.validate, self.changed)
         self.frames = frames(self.parameters.values["frame_prefix"])
         self._status = self.create_publisher(String, "~/status", qos.LATCHED, **qos.publishing())

@@ -8,6 +8,7 @@ from rclpy.node import Node
 
 from rbdyn_ros.evaluation.trial_report import Verdict, verdict
 from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros.node import ClockGuard
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
@@ -21,7 +22,7 @@ LOOKS_EVERY = 0.1  # [s]
 STILL = 10.0  # [s] real time without a new state, while time should run, after which it gives up
 
 
-class Referee(Node):
+class Referee(ClockGuard, Node):
     """Watches from the beginning of simulated time; `verdict` is None until the duration is
     over.
     """

@@ -16,6 +16,7 @@ from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
@@ -201,3 +202,17 @@ def test_nothing_stays_on_the_graph_after_cleanup_or_a_failed_configuration(
     monkeypatch.setattr(node, "create_service", fail)
     assert node.trigger_configure() != TransitionCallbackReturn.SUCCESS
     assert on_the_graph(node) == before
+
+
+def test_a_clock_before_zero_is_refused(graph):
+    """It ended every node that followed it."""
+    controller = graph.controller(use_sim_time=True)
+    publisher = graph.publisher(Clock, "/clock")
+    for seconds in (-1, 5):
+        message = Clock()
+        message.clock.sec = seconds
+        publisher.publish(message)
+        for _ in range(10):
+            graph.executor.spin_once(timeout_sec=0.01)
+    graph.until(lambda: controller.get_clock().now().nanoseconds == 5 * 10**9)
+    assert controller.active

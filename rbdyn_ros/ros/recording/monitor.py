@@ -24,6 +24,7 @@ from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import SECOND
 from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.node import ClockGuard
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
@@ -38,7 +39,7 @@ KINDS = {"odometry": Odometry, "joint_states": JointState}
 LEVELS = (diagnostics.OK, diagnostics.WARN, diagnostics.ERROR)
 
 
-class Monitor(Node):
+class Monitor(ClockGuard, Node):
     """Listens from `autostart` to `close`, and then writes the report."""
 
     def __init__(self, **options):

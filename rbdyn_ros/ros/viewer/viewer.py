@@ -17,6 +17,7 @@ from rbdyn_ros.optional import library
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.parameters.viewer import LOOPBACK
 from rbdyn_ros.ros.messages.messages import frames
+from rbdyn_ros.ros.node import ClockGuard
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.viewer.topic_source import TopicSource
@@ -25,7 +26,7 @@ NAME = "pendulum_viewer"
 WATCH_PERIOD, EAGER = 0.2, 0.05  # [s]; while something is missing that will soon be there
 
 
-class Viewer(Node):
+class Viewer(ClockGuard, Node):
     """Serves the page from `autostart` to `close`; `url` is where it is."""
 
     def __init__(self, **options: Any):
