@@ -2,6 +2,7 @@
 the start.
 """
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -261,3 +262,17 @@ def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0
     )
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+
+
+def test_a_recorder_whose_bag_is_taken_away_ends_with_exit_code_1(graph):
+    """It ended with 0, beside a bag that cannot be read."""
+    path = graph.directory / "bag"
+    recorder = graph.process("recorder", "-p", f"bag.path:={path}")
+    graph.until(lambda: path.is_dir() or recorder.poll() is not None)
+    graph.until(lambda: "recording to" in graph.log("recorder"))
+    shutil.rmtree(path)
+    recorder.send_signal(signal.SIGINT)
+    graph.until(lambda: recorder.poll() is not None)
+    said = graph.log("recorder")
+    assert f"the bag {path} is not complete: No such file or directory" in said
+    assert recorder.returncode == 1 and "make room" not in said and "Traceback" not in said

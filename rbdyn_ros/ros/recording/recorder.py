@@ -8,6 +8,7 @@ Fallback: the bag is written when it is closed or a chunk is full, and a recorde
 loses more than the last second.
 """
 
+import errno
 from collections import Counter
 from contextlib import contextmanager
 from datetime import datetime
@@ -25,6 +26,7 @@ from rbdyn_ros.files import expand
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.messages.messages import message_class
 from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.node import ClockGuard
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
@@ -57,6 +59,7 @@ class Losses:
 
 
 NAME = "pendulum_recorder"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EMPTIED_EVERY = 0.02  # [s]
 LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
 # [s] what a recorder that is killed loses; `python -m rbdyn_ros repair` makes a bag of the rest
@@ -67,7 +70,7 @@ class CannotRecord(RuntimeError):
     """The bag cannot be made or written; the message says why."""
 
 
-class Recorder(Node):
+class Recorder(ClockGuard, Node):
     """Records from `autostart` to `close`.
 
     Messages are stamped with the system time of their arrival.
@@ -125,6 +128,11 @@ class Recorder(Node):
         except CannotRecord as error:
             self.get_logger().error(str(error))
         self._writer = None
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether the bag could not be written to its end."""
+        return bool(self._failure)
 
     def tally(self) -> str:
         """How much was recorded, and how much was lost on the way; or why it is not complete."""
@@ -197,13 +205,21 @@ class Recorder(Node):
             yield
         except OSError as error:
             self._writer = None
-            self._failure = f"the bag {self.path} is not complete: {error.strerror}; make room"
+            advice = "; make room" if error.errno in FULL else ""
+            self._failure = f"the bag {self.path} is not complete: {error.strerror}{advice}"
             raise CannotRecord(self._failure) from None
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros recorder`."""
-    return run((Recorder,), args, nice=POLITE)
+    """`ros2 run rbdyn_ros recorder`; 1 where the bag is not complete."""
+    present: list[Recorder] = []
+
+    def recorder() -> Recorder:
+        present.append(Recorder())
+        return present[0]
+
+    code = run((recorder,), args, nice=POLITE)
+    return code or int(any(made.is_incomplete for made in present))
 
 
 if __name__ == "__main__":
