@@ -28,6 +28,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
 from rbdyn_ros import interrupts, tracebacks
+from rbdyn_ros.parameters import yaml_file
 
 POLITE = 10  # niceness of a process that only watches: the loops go first
 # [s] how soon a thread gets the interpreter from another; Python's 5 ms are longer than a tick
@@ -123,7 +124,7 @@ def run(
     except Exception as error:
         if not isinstance(error, (ValueError, RuntimeError)):  # their sentences say all
             traceback.print_exc()
-        print(f"rbdyn_ros: {tracebacks.sentence(error)}{_hint(str(error))}", file=sys.stderr)
+        print(f"rbdyn_ros: {_sentence(error, args or sys.argv)}", file=sys.stderr)
         return 1
     finally:
         signals.starting = False
@@ -148,10 +149,20 @@ def _start(nodes: list[Any]) -> None:
         settle_collector(node.parameters.values)
 
 
-def _hint(sentence: str) -> str:
-    """What to do about a sentence of rcl's that does not say it."""
-    mixed = "Sequence should be of same type" in sentence
-    return "; write every number of a list with a point: [0.1, 0.0, 0.0]" if mixed else ""
+def _sentence(error: Exception, words: list[str]) -> str:
+    """Why a node ends; where rcl cannot parse a file of the command line `words`, what this
+    package's own reader has against it: it names the line and the reason.
+    """
+    said = tracebacks.sentence(error)
+    if "Couldn't parse params file" in said:
+        for flag, word in zip(words, words[1:]):
+            try:
+                _ = list(yaml_file.read(word)) if flag == "--params-file" else []
+            except ValueError as unreadable:
+                return str(unreadable)
+    mixed = "Sequence should be of same type" in said
+    hint = "; write every number of a list with a point: [0.1, 0.0, 0.0]" if mixed else ""
+    return said + hint
 
 
 def spin(executor: Executor, stopped: Callable[[], object]) -> None:

@@ -242,11 +242,25 @@ def test_a_list_as_launch_writes_it_is_read(graph):
     assert found[0].string_array_value == ["/odometry", "/clock"]
 
 
-def test_a_missing_file_is_one_sentence_and_exit_code_1(graph):
-    simulator = graph.process("simulator", "--params-file", "nowhere.yaml")
+@pytest.mark.parametrize(
+    "content, reason",
+    [
+        (None, ": cannot read the parameter file: No such file or directory; check its path"),
+        (b"/**:\n  ros__parameters:\n    frame_prefix: h\xe9/\n", ": it is not UTF-8 text"),
+        (b"/**:\n\tros__parameters:\n", ":2: broken YAML: found character '\\t'"),
+        (b"/**:\n  ros__parameters:\n", ":2: `ros__parameters:` holds no parameters"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_sentence_and_exit_code_1(graph, content, reason):
+    """rcl says "Error parsing a event near line 0"."""
+    path = graph.directory / "given.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    simulator = graph.process("simulator", "--params-file", str(path))
     graph.until(lambda: simulator.poll() is not None)
-    assert simulator.returncode == 1 and "nowhere.yaml" in graph.log("simulator")
-    assert "Traceback" not in graph.log("simulator")
+    said = graph.log("simulator")
+    assert simulator.returncode == 1 and "Traceback" not in said
+    assert "given.yaml" in said and reason.lstrip(": ") in said and "src/rcl" not in said
 
 
 def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
