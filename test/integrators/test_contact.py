@@ -19,7 +19,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     quantities,
     upright,
 )
-from rbdyn_ros.simulation.record import events
+from rbdyn_ros.simulation.record import impact_columns
 from rbdyn_ros.types import Contacts, State
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -37,7 +37,7 @@ def test_frictionless_impacts_of_the_tip(h, split):
         GOLDEN / "rod_tip_frictionless_impacts.csv", delimiter=",", names=True
     )
     _, memory, _ = fall(FLOOR, h, 1.6, split)
-    found = events(memory)
+    found = impact_columns(memory.events[: memory.recorded[0]])
     instants, after, impulses = (
         (2e-2 * h, 40 * h * h, 40 * h * h) if split else (2.0 * h, 20 * h, 10 * h)
     )
@@ -125,7 +125,7 @@ def test_rail_ends_turn_the_cart_around(split):
     start.v[0] = 1.0
     rows, memory, _ = fall(contacts, 1e-3, 6.0, split, start=start, every=1)
     assert np.abs(rows[:, 0]).max() < (0.5 + 1e-12 if split else 0.5 + 2e-3)
-    found = events(memory)
+    found = impact_columns(memory.events[: memory.recorded[0]])
     assert len(found["t"]) >= 2 and set(found["contact"]) == {world.STOP_X}
     if split:
         np.testing.assert_allclose(found["u_n_plus"], -0.7 * found["u_n_minus"], rtol=1e-9)
@@ -164,7 +164,7 @@ def test_a_leaning_wall_stops_the_tip_and_friction_holds_it(split):
     rows, memory, _ = fall(
         wall._replace(stop_low=(-2.5, -1.0), stop_high=(0.0, 1.0)), 1e-3, 10.0, split, every=10
     )
-    found = events(memory)
+    found = impact_columns(memory.events[: memory.recorded[0]])
     hits = found["contact"] == world.OBSTACLE
     assert hits.sum() >= 2
     np.testing.assert_allclose(

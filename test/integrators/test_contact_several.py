@@ -6,7 +6,7 @@ from falling import fall
 
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
-from rbdyn_ros.simulation.record import events
+from rbdyn_ros.simulation.record import impact_columns
 from rbdyn_ros.types import Contacts, State
 
 FLOOR = Contacts(floor=1.0, floor_height=-0.1, floor_restitution=0.5)
@@ -44,7 +44,7 @@ def test_floor_and_rail_ends_agree_however_strongly_they_are_coupled(
     start = upright(tilt, azimuth)
     start.v[:] = v
     rows, memory, _ = fall(contacts, h, 3.0, start=start, every=round(0.1 / h))
-    assert {world.FLOOR} < set(events(memory)["contact"])
+    assert {world.FLOOR} < set(impact_columns(memory.events[: memory.recorded[0]])["contact"])
     gaps = [
         min(world.gaps(contacts._replace(length=2.4), State(0.0, row[:6], row[6:])).values())
         for row in rows
@@ -119,7 +119,7 @@ def test_a_step_ends_at_the_first_of_two_gaps_that_close():
     q = np.array((-0.030408557, 0.049936510, *attitude))
     v = np.array((0.27445909, 0.17793574, -0.0777452, 3.33890677, 0.08456283))
     rows, memory, _ = fall(contacts, 0.01, 0.01, split=True, start=State(0.0, q, v))
-    found = events(memory)
+    found = impact_columns(memory.events[: memory.recorded[0]])
     assert list(found["contact"]) == [world.STOP_Y, world.FLOOR]
     assert found["t"][0] == pytest.approx(0.0000635 / 0.178, rel=0.05)
     gaps = world.gaps(contacts._replace(length=2.4), State(0.0, rows[-1][:6], rows[-1][6:]))

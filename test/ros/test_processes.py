@@ -21,6 +21,14 @@ from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rbdyn_ros.ros.messages.messages import xyz  # noqa: E402
 
 
+@pytest.fixture
+def hangups():
+    """SIGHUP ends the processes of a test, also where the tests run under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def test_the_watchdog_zeroes_the_force_after_the_controller_is_killed(graph):
     simulator = graph.simulator(
         watchdog__timeout=0.1, initial__orientation=[0.96, 0.28, 0.0, 0.0], rod__length=9.0
@@ -40,7 +48,7 @@ def test_the_watchdog_zeroes_the_force_after_the_controller_is_killed(graph):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_controller_with_one_zero_command(graph, number):
+def test_a_signal_ends_the_controller_with_one_zero_command(graph, hangups, number):
     simulator = graph.simulator(start="paused", initial__orientation=[0.96, 0.28, 0.0, 0.0])
     commands = graph.listen(WrenchStamped, "/cart/command")
     controller = graph.process("controller", "-p", "state_timeout:=100.0")
@@ -54,6 +62,19 @@ def test_a_signal_ends_the_controller_with_one_zero_command(graph, number):
     assert controller.returncode == 0
     graph.until(lambda: simulator.runner.command_queue.newest.force == (0.0, 0.0))
     assert [xyz(c.wrench.force) for c in commands].count((0.0, 0.0, 0.0)) == 1
+
+
+def test_a_node_under_nohup_outlives_its_terminal(graph, hangups):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    heard = graph.listen(Odometry, "/odometry")
+    simulator = graph.process("simulator", "-p", "start:=immediately")
+    graph.until(lambda: heard)
+    simulator.send_signal(signal.SIGHUP)
+    heard.clear()
+    graph.until(lambda: len(heard) > 50)
+    simulator.terminate()
+    graph.until(lambda: simulator.poll() is not None)
+    assert simulator.returncode == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -135,7 +156,7 @@ def test_a_second_signal_during_the_end_is_no_error(graph, name):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("moment", [0.0, 0.4, 0.8, 1.6])
-def test_a_signal_while_it_starts_is_no_error(moment, number):
+def test_a_signal_while_it_starts_is_no_error(hangups, moment, number):
     """At any moment of the imports, the warm-up, the first ticks; not when exactly, for machines
     differ.
     """
