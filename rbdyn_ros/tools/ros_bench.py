@@ -117,7 +117,9 @@ class RosBench:
             self._processes.end()
         self.simulator.close()
         for node in (self.simulator, self.node):
+            self._executor.remove_node(node)  # which keeps what it knows of a node in the graph
             node.destroy_node()
+        self._executor.shutdown()
 
     def run(
         self,
