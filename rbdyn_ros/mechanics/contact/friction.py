@@ -32,6 +32,7 @@ from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     SLIDE,
     STICK,
     Contact,
+    is_regular,
     update,
     wedging,
 )
@@ -45,7 +46,7 @@ FEW_SWEEPS = 40  # in whole steps
 IMPACT_TOLERANCE = 1e-14  # [m/s]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
-FLAT = 1e-11  # det W over (trace W)^3
+FLAT = 1e-11  # det W over (trace W)^3: W is singular, to the round-off of joints that react
 NOTHING = 1e-10  # [m/s], and of a velocity: round-off of joints that react
 BENT = 1e-3  # of a velocity: what a step's curvature may leave of it along what a joint holds
 SWEPT = 8  # contacts: more of them are not swept first
@@ -100,13 +101,6 @@ def collect(m):
     return n
 
 
-@inlined
-def is_flat(W):
-    """Whether W is singular, to the round-off of joints that react."""
-    trace = W[0][0] + W[1][1] + W[2][2]
-    return abs(vec.dot(W[0], vec.cross(W[1], W[2]))) <= FLAT * trace * trace * trace
-
-
 @part
 def wedge(W, u, mu, old, h):
     """The Contact whose velocity at the impulse `old` is u and which sticks in all directions that
@@ -126,7 +120,7 @@ def solve_one(m, k, W, u, old, h):
     `old` is u; whether there is one.
     """
     found = update(W, u, arena.pairs(m)[k, c.MU], old)
-    if found.kind == NONE or found.kind == SLIDE and is_flat(W):
+    if found.kind == NONE or found.kind == SLIDE and not is_regular(W, FLAT):
         stuck = wedge(W, u, arena.pairs(m)[k, c.MU], old, h)
         found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k, c.STATUS] = found.kind

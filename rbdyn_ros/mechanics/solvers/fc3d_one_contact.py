@@ -63,9 +63,10 @@ def inside(r, mu):
 
 
 @inlined
-def is_regular(W, trace):
-    """Whether W with this trace can be inverted."""
-    return abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > _FLAT * trace * trace * trace
+def is_regular(W, least):
+    """Whether W can be inverted: its determinant is above `least` times its trace cubed."""
+    trace = W[0][0] + W[1][1] + W[2][2]
+    return abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > least * trace * trace * trace
 
 
 @inlined
@@ -143,8 +144,7 @@ def sticking(W, q, mu):
     K_mu if there is none.
     """
     r = vec.scale(-1.0, vec.solve(W, q))
-    trace = W[0][0] + W[1][1] + W[2][2]
-    if is_regular(W, trace):
+    if is_regular(W, _FLAT):
         return vec.sub(r, vec.solve(W, vec.add(vec.matvec(W, r), q))) if inside(r, mu) else r
     r = nearest_to_normal(W, q)
     if vec.size(vec.add(vec.matvec(W, r), q)) <= _EXACT * vec.size(q):
@@ -264,7 +264,7 @@ def update(W, u, mu, r):
     """
     if u[0] - vec.dot(W[0], r) >= 0.0:
         return Contact((0.0, 0.0, 0.0), TAKE_OFF)
-    if is_regular(W, W[0][0] + W[1][1] + W[2][2]):
+    if is_regular(W, _FLAT):
         stuck = vec.sub(r, vec.solve(W, u))
         if inside(stuck, mu):
             return Contact(stuck, STICK)
