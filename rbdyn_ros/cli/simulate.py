@@ -12,7 +12,7 @@ from rbdyn_ros.parameters.command_line import (
     SET,
     add_options,
     cannot_write,
-    number,
+    number_or,
     output_file,
     overrides,
     voice,
@@ -206,11 +206,10 @@ def job(arguments: argparse.Namespace) -> Job:
         advice = "of the pendulum set contact.impact_law"
         raise ValueError(f"--impact-law is given without --model; {advice}")
     values, make_loop = _values(arguments)
-    step, duration = values["integrator.step"], DURATION.default
-    if arguments.duration is not None:
-        duration = number(DURATION, arguments.duration)
+    step = values["integrator.step"]
+    duration = number_or(DURATION, arguments.duration, DURATION.default)
     shortest = values["period"] if arguments.controller else step
-    every = shortest if arguments.every is None else number(EVERY, arguments.every)
+    every = number_or(EVERY, arguments.every, shortest)
 
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build
     from rbdyn_ros.mechanics.pendulum.world import exist

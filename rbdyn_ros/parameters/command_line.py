@@ -48,6 +48,11 @@ def number(parameter: Parameter, text: str):
     return check(parameter, value_of(text, _SOURCE), _SOURCE)
 
 
+def number_or(parameter: Parameter, text: str | None, default: float) -> float:
+    """The value that was typed for an option, or the default where it is not given."""
+    return default if text is None else number(parameter, text)
+
+
 def count_jobs(text: str) -> int:
     """The number of --jobs; 0 is one for each processor."""
     return number(JOBS, text) or os.cpu_count() or 1

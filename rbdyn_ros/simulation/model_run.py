@@ -18,9 +18,9 @@ from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import model_file
-from rbdyn_ros.parameters.command_line import cannot_write, number, output_file
+from rbdyn_ros.parameters.command_line import cannot_write, number_or, output_file
 from rbdyn_ros.progress import bar, notice
-from rbdyn_ros.schema import Parameter, setting
+from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.simulation.rollout import Rows, plan_rows
 from rbdyn_ros.types import Array
@@ -59,9 +59,9 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
             )
     path = model_file.find(arguments.model)
     file = model_file.read(path)
-    step = _number(STEP, arguments.step, file.step or STEP.default)
-    duration = _number(DURATION, arguments.duration, file.duration or DURATION.default)
-    every = _number(EVERY, arguments.every, file.every or step)
+    step = number_or(STEP, arguments.step, file.step or STEP.default)
+    duration = number_or(DURATION, arguments.duration, file.duration or DURATION.default)
+    every = number_or(EVERY, arguments.every, file.every or step)
     law = file.impact_law if arguments.impact_law is None else arguments.impact_law
     if law not in restitution.LAWS:
         known = ", ".join(restitution.LAWS)
@@ -213,11 +213,6 @@ def _between(model: models.Model, i: int, j: int) -> str:
 def contact_names(model: models.Model) -> tuple[str, ...]:
     """The contacts' own names."""
     return tuple(name.removeprefix("contact ") for name in model.names.contacts)
-
-
-def _number(setting: Parameter, given: str | None, default: float) -> float:
-    """The number of an option, or the default where it is not given."""
-    return default if given is None else number(setting, given)
 
 
 def _for_picture(name: str | None) -> Path | None:
