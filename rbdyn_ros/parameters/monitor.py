@@ -43,7 +43,6 @@ _MONITOR = (
     ),
 )
 
-
 # how the monitor, and the trial of a board, watch the numbers of the plant
 PLANT_WATCH = (
     fixed(
@@ -74,8 +73,8 @@ PLANT_WATCH = (
         "monitor.plant.learning",
         10.0,
         "s",
-        "Sets how much motion tells the noise, and the plant as it was, before changes are "
-        "looked for.",
+        "Sets how much motion is used to estimate the noise, and the plant as it was, before "
+        "changes are looked for.",
         low=2.0,
         high=600.0,
     ),

@@ -21,12 +21,12 @@ from std_msgs.msg import String
 from rbdyn_ros import tracebacks
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import frames
+from rbdyn_ros.ros.messages.polled import WARN_PERIOD
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.schema import Parameter as ParameterSpec
 from rbdyn_ros.simulation.status import FAULT, Rejected
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 NOT_ACTIVE = "the node is not active"
 Part = TypeVar("Part")
 

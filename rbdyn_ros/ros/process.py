@@ -155,11 +155,12 @@ def _sentence(error: Exception, words: list[str]) -> str:
     """
     said = tracebacks.sentence(error)
     if "Couldn't parse params file" in said:
-        for flag, word in zip(words, words[1:]):
-            try:
-                _ = list(yaml_file.read(word)) if flag == "--params-file" else []
-            except ValueError as unreadable:
-                return str(unreadable)
+        files = [word for flag, word in zip(words, words[1:]) if flag == "--params-file"]
+        try:
+            for file in files:
+                yaml_file.read(file)
+        except ValueError as unreadable:
+            return str(unreadable)
     mixed = "Sequence should be of same type" in said
     hint = "; write every number of a list with a point: [0.1, 0.0, 0.0]" if mixed else ""
     return said + hint

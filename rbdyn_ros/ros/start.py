@@ -1,7 +1,7 @@
 """The executables of the nodes, and how they end.
 
-They listen to SIGINT, SIGTERM, and SIGHUP of a terminal that is closed, from before the imports,
-which take a second, to the last callback: a process that hears one ends with exit code 0.
+They handle SIGINT, SIGTERM, and SIGHUP of a terminal that is closed, from before the imports,
+which take a second, to the last callback: a process that gets one ends with exit code 0.
 
 `python -m rbdyn_ros.ros.start PARENT NODE... --ros-args ...` runs nodes in a process that ends
 with the one that started it, of the process id PARENT, even if that is killed.

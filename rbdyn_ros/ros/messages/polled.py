@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-WARN_PERIOD = 1.0  # [s] one warning of a topic per period
+WARN_PERIOD = 1.0  # [s] one warning of a kind, or of a topic, per period
 
 
 class Unspun(CallbackGroup):

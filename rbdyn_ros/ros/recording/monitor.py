@@ -23,7 +23,7 @@ from rbdyn_ros.files import expand
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import SECOND
-from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.messages.polled import WARN_PERIOD, Polled
 from rbdyn_ros.ros.node import ClockGuard
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import POLITE, run
@@ -34,7 +34,6 @@ from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 NAME = "pendulum_monitor"
 EMPTIED_EVERY = 0.02  # [s]
 STAMPED = 12  # bytes up to the end of a stamp
-WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 KINDS = {"odometry": Odometry, "joint_states": JointState}
 LEVELS = (diagnostics.OK, diagnostics.WARN, diagnostics.ERROR)
 

@@ -157,10 +157,8 @@ class SimulationInterfacesServices:
                 f"steps is {request.steps}; it must be at most {MOST_STEPS}: the action "
                 "~/simulate_steps takes any number"
             )
-            response.result = _result(refusal)
-            return response
         for _ in range(request.steps):
-            refusal = self._runner.step()
+            refusal = refusal or self._runner.step()
             if refusal:
                 break
         response.result = _result(refusal)
