@@ -11,7 +11,7 @@ mu from 0 to 1.5, e_n from 0 to 1, steps of 1 to 20 ms, whole and split; a cart 
 Printed are the faults with their reasons, the largest gain of energy in a step, how far a contact
 force lies outside of its cones at both ends of a step (steps in which a curved obstacle is met are
 left out), how far one pulls, and how deep something overlaps at the end of a step that splits.
-`test/integrators/test_random_falls.py` runs a small sample of the same.
+`test/mechanics/pendulum_contact/test_random_falls.py` runs a small sample of the same.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Random trees of joints and links for the tests of this room."""
+"""Random trees of joints and links for the tests of several bodies."""
 
 import numpy as np
 import pytest

@@ -7,19 +7,28 @@ from rbdyn_ros.geometry import floating_base
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 
-def test_F_bar_inverts_F(tree):
-    *_, q, _ = tree
+@pytest.fixture(params=[0, 1, 4, 6], ids="{} joints".format)
+def moved(request, random):
+    """q (7 + n,) with a unit quaternion, u (6 + n,)."""
+    n = request.param
+    attitude = random.normal(size=4)
+    q = (random.normal(size=3), attitude / np.linalg.norm(attitude), random.normal(size=n))
+    return np.concatenate(q), random.normal(size=6 + n)
+
+
+def test_F_bar_inverts_F(moved):
+    q, _ = moved
     assert np.allclose(floating_base.F_bar(q) @ floating_base.F(q), np.eye(len(q) - 1), atol=1e-14)
 
 
-def test_F_is_the_derivative_of_the_motion(tree):
-    *_, q, u = tree
+def test_F_is_the_derivative_of_the_motion(moved):
+    q, u = moved
     numeric = jacobian(lambda e: floating_base.boxplus(q, e), np.zeros(len(u)))
     assert np.allclose(floating_base.F(q), numeric.value, atol=1e-10)
 
 
-def test_batches(tree):
-    *_, q, u = tree
+def test_batches(moved):
+    q, u = moved
     many = floating_base.boxplus(q, np.outer(np.arange(5.0), u)).reshape(5, 1, -1)
     assert floating_base.F(many).shape == (5, 1, len(q), len(u))
     assert np.allclose(floating_base.F(many)[3, 0], floating_base.F(many[3, 0]))

@@ -22,7 +22,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
 from rbdyn_ros.simulation.record import impact_columns
 from rbdyn_ros.types import Contacts, State
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 FLOOR = Contacts(floor=1.0, floor_height=-0.1, floor_restitution=0.5)
 G = 9.81
 

@@ -12,7 +12,7 @@ from rbdyn_ros.mechanics.description import geoms, jacobian, joints, pairs, rigi
 from rbdyn_ros.mechanics.description.rows import TURN, WORLD
 
 G = 9.81
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 HALF = np.array([0.2, 0.2, 0.1])
 BRICK = geoms.box(2.0 * HALF, 0)
 BOX = (np.sum(HALF**2) - HALF**2) / 3.0  # inertia of 1 kg
