@@ -27,7 +27,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
 
-from rbdyn_ros import interrupts, tracebacks
+from rbdyn_ros import console, interrupts, tracebacks
 from rbdyn_ros.parameters import yaml_file
 
 POLITE = 10  # niceness of a process that only watches: the loops go first
@@ -208,6 +208,7 @@ def apply_scheduling(values: Mapping[str, Any], warn: Callable[[str], object]) -
 
 def settle_collector(values: Mapping[str, Any]) -> None:
     """After the start: let the collector look at what is new only, or not at all."""
+    console.collect_as_usual()  # often and short: a long collection would delay a tick
     if values["process.gc"] == "on":
         return
     gc.collect()

@@ -13,7 +13,7 @@ import signal
 import sys
 from importlib import import_module
 
-from rbdyn_ros import interrupts
+from rbdyn_ros import console, interrupts
 
 
 def leave_at_once() -> None:
@@ -22,6 +22,7 @@ def leave_at_once() -> None:
     """
     for number in interrupts.ending():
         signal.signal(number, lambda number, frame: os._exit(0))
+    console.collect_seldom()
 
 
 MODULES = {  # of the nodes, within rbdyn_ros.ros

@@ -24,7 +24,8 @@ HERE = sorted(os.sched_getaffinity(0))
 
 def in_a_process(code: str) -> str:
     """What Python code prints in a process of its own."""
-    head = f"import os, gc, threading; from rbdyn_ros.ros import process; VALUES = {VALUES}\n"
+    head = "import os, gc, threading; from rbdyn_ros import console; from rbdyn_ros.ros import "
+    head += f"process; VALUES = {VALUES}\n"
     return subprocess.run(
         [sys.executable, "-c", head + code],
         capture_output=True,
@@ -87,11 +88,13 @@ def test_what_is_refused_is_said_once_and_it_goes_on(asked, monkeypatch):
 
 @pytest.mark.parametrize("word, collects", [("on", True), ("freeze", True), ("off", False)])
 def test_the_collector(word, collects):
-    code = (
-        f"before = gc.get_freeze_count(); process.settle_collector({{**VALUES, 'process.gc': "
-        f"'{word}'}}); print(gc.isenabled(), gc.get_freeze_count() > before)"
-    )
-    assert in_a_process(code) == f"{collects} {word != 'on'}"
+    code = f"""
+console.collect_seldom()
+before, starting = gc.get_freeze_count(), gc.get_threshold()
+process.settle_collector({{**VALUES, 'process.gc': '{word}'}})
+print(gc.isenabled(), gc.get_freeze_count() > before, gc.get_threshold() < starting)
+"""
+    assert in_a_process(code) == f"{collects} {word != 'on'} True"
 
 
 def test_a_node_takes_them_as_parameters(graph):
