@@ -46,6 +46,8 @@ class Pendulums:
         self.late = np.zeros((blocks, slots * 2 * LANES))
         self.seeds, self.episodes = np.zeros((2, n), np.uint64)
         self.difficulty = np.ones(n)
+        self.is_seeded = np.zeros(n, bool)
+        self.without_episode = set(range(n))  # never begun
         seen = periods.SEEN + periods.AIMED * int(self.numbers[task.TRACKING])
         self.out = np.zeros((n, seen), dtype), np.zeros(n), np.zeros(n)
         self._parts = _parts(blocks)
@@ -70,6 +72,8 @@ class Pendulums:
         self.episodes[which] += np.uint64(1)
         values = self.variation.draw(keys, self.difficulty[which])
         self.begin_with(which, keys, values, None if self.variation.has_plants else self._plant)
+        if self.without_episode:
+            self.without_episode.difference_update(which.tolist())
 
     def begin_with(
         self, which: Array, keys: Array, values: dict[str, Any], plants: Array | None

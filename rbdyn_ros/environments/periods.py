@@ -164,7 +164,9 @@ def _show(task, a, e, first, last, i, out):
     for j in range(first, last):
         k, dk, (x, y), v = state(source, j)
         seen[i + j, 0], seen[i + j, 1] = _clip(x, travel), _clip(y, travel)
-        seen[i + j, 2], seen[i + j, 3], seen[i + j, 4] = k
+        seen[i + j, 2] = _clip(k[0], 1.0)
+        seen[i + j, 3] = _clip(k[1], 1.0)
+        seen[i + j, 4] = _clip(k[2], 1.0)
         seen[i + j, 5], seen[i + j, 6] = _clip(v[0], fast), _clip(v[1], fast)
         seen[i + j, 7] = _clip(dk[0], turning)
         seen[i + j, 8] = _clip(dk[1], turning)

@@ -121,7 +121,8 @@ def read(given: dict[str, Any], base: Task) -> Task:
     known = by_name(OPTIONS)
     for name in given:
         if name not in known:
-            raise ValueError(f"{name} is no option of an environment; {nearest(name, known)}")
+            advice = f"{nearest(name, known)}known are {', '.join(known)}"
+            raise ValueError(f"{name} is no option of an environment; {advice}")
     values = base._asdict()
     values |= {name: check(known[name], value, "the environment") for name, value in given.items()}
     return record(Task, values)

@@ -50,7 +50,7 @@ class PendulumEnv(gymnasium.Env):
         self.metadata = _metadata(self.pendulums, ALONE)
         self.live: LiveView | None = None  # of the mode human, from the first reset on
         self.observation_space, self.action_space = _spaces(self.pendulums)
-        self._action, self._is_seeded = np.zeros((1, 2)), False
+        self._action = np.zeros((1, 2))
 
     def _make(self, task: str, vary: Mapping[str, Any], dtype: Any, options: dict) -> Pendulums:
         return Pendulums(task, 1, vary, dtype, options)
@@ -64,10 +64,7 @@ class PendulumEnv(gymnasium.Env):
         azimuth.
         """
         super().reset(seed=seed)
-        if seed is None and not self._is_seeded:
-            seed = _draw_seed(self.np_random)
-        self._is_seeded = True
-        _prepare(self.pendulums, np.zeros(1, int), seed, options or {})
+        _prepare(self, self.pendulums, np.zeros(1, int), seed, options or {})
         self.pendulums.begin(np.zeros(1, int))
         if self.render_mode == "human":
             self.live = self.live or self._open_view()
@@ -75,8 +72,11 @@ class PendulumEnv(gymnasium.Env):
         return self.pendulums.out[0][0].copy(), {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Hold the action for a period. ValueError for one that is not two finite numbers."""
-        self._action[0] = action
+        """Hold the action for a period. ValueError for one that is not two finite numbers;
+        ResetNeeded before the first reset.
+        """
+        _check_begun(self.pendulums)
+        self._action[0] = _check_shape(np.asarray(action, float), (2,))
         self.pendulums.step(self._action)
         if self.live:
             period = self.pendulums.task.period
@@ -145,7 +145,7 @@ class PendulumVectorEnv(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._terminated, self._truncated = np.zeros((2, num_envs), bool)
-        self._has_ended, self._is_seeded = np.zeros(num_envs, bool), False
+        self._has_ended = np.zeros(num_envs, bool)
 
     def reset(
         self,
@@ -155,30 +155,28 @@ class PendulumVectorEnv(VectorEnv):
     ) -> tuple[Array, dict[str, Any]]:
         """The next episodes of all, or of those in the "reset_mask" (N,) of the options.
 
-        The seed s gives environment i the seed s + i; a list has one for each. `options` may hold
-        a "difficulty", one or N, which multiplies what is drawn of the start but its azimuth.
+        The seed s gives environment i the seed s + i; a list has one for each, or None for the
+        next episode there. `options` may hold a "difficulty", one or N, which multiplies what is
+        drawn of the start but its azimuth.
         """
         super().reset(seed=seed if isinstance(seed, int) else None)
         options, which = options or {}, np.arange(self.num_envs)
         if "reset_mask" in options:
             which = np.flatnonzero(_check_mask(options["reset_mask"], self.num_envs))
-        if seed is None and not self._is_seeded:
-            seed = _draw_seed(self.np_random)
-        self._is_seeded = True
-        _prepare(self.pendulums, which, seed, options)
+        _prepare(self, self.pendulums, which, seed, options)
         self.pendulums.begin(which)
         self._has_ended[which] = False
         return self._given(self.pendulums.out[0]), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Hold the actions (N, 2) for a period. ValueError for a number that is not finite."""
+        """Hold the actions (N, 2) for a period. ValueError for a number that is not finite;
+        ResetNeeded where an environment was never reset.
+        """
+        _check_begun(self.pendulums)
         actions = np.ascontiguousarray(actions)
         if actions.dtype != np.float32:  # another kernel, so that nothing is converted
             actions = actions.astype(float)
-        if actions.shape != (self.num_envs, 2):
-            raise ValueError(
-                f"the actions have shape {actions.shape}; it must be {(self.num_envs, 2)}"
-            )
+        _check_shape(actions, (self.num_envs, 2))
         before = np.flatnonzero(self._has_ended)
         if self._mode is AutoresetMode.DISABLED and len(before):
             raise ValueError(
@@ -193,11 +191,12 @@ class PendulumVectorEnv(VectorEnv):
         np.not_equal(self._has_ended, self._truncated, out=self._terminated)
         now = np.flatnonzero(self._has_ended)
         infos = self._infos(now) if len(now) else {}
-        given = self._given(rewards), self._given(self._terminated), self._given(self._truncated)
         if self._mode is AutoresetMode.SAME_STEP:
+            of_the_end = rewards[now]  # a start writes 0 there
             self.pendulums.begin(now)
-            self._has_ended[now] = False
-        return self._given(seen), *given, infos
+            rewards[now], self._has_ended[now] = of_the_end, False
+        give = self._given
+        return give(seen), give(rewards), give(self._terminated), give(self._truncated), infos
 
     def render(self) -> tuple[Array, ...] | None:
         """A picture of each."""
@@ -261,11 +260,22 @@ def _spaces(pendulums: Pendulums) -> tuple[gymnasium.spaces.Box, gymnasium.space
     )
 
 
-def _draw_seed(generator: np.random.Generator) -> int:
-    return int(generator.integers(2**62))
+def _check_begun(pendulums: Pendulums) -> None:
+    """ResetNeeded where an environment has no episode yet."""
+    if pendulums.without_episode:
+        i = min(pendulums.without_episode)
+        raise gymnasium.error.ResetNeeded(f"environment {i} was never reset: call reset() first")
+
+
+def _check_shape(actions: Array, shape: tuple[int, ...]) -> Array:
+    """The actions. ValueError for another shape."""
+    if actions.shape != shape:
+        raise ValueError(f"the actions have shape {actions.shape}; it must be {shape}")
+    return actions
 
 
 def _prepare(
+    env: PendulumEnv | PendulumVectorEnv,
     pendulums: Pendulums,
     which: Array,
     seed: int | Sequence[int | None] | None,
@@ -277,17 +287,14 @@ def _prepare(
         raise ValueError(
             f"{min(unknown)} is no option of a reset; there are difficulty and reset_mask"
         )
-    if seed is not None:
-        whole = isinstance(seed, int | np.integer)
-        seeds = range(seed, seed + pendulums.n) if whole else list(seed)
-        if len(seeds) != pendulums.n or any(s is not None and s < 0 for s in seeds):
-            raise ValueError(
-                f"seed is {seed}; it must be a whole number >= 0, or one for each of the "
-                f"{pendulums.n} environments"
-            )
-        for i in which.tolist():
-            if seeds[i] is not None:
-                pendulums.seeds[i], pendulums.episodes[i] = seeds[i], 0
+    seeds = _seeds(seed, pendulums.n)
+    own = [i for i in which.tolist() if seeds[i] is not None or not pendulums.is_seeded[i]]
+    if any(seeds[i] is None for i in own):  # the generator of `env` is that of its last seed
+        drawn = int(env.np_random.integers(2**62))
+    for i in own:
+        chosen = seeds[i]
+        pendulums.seeds[i], pendulums.episodes[i] = drawn + i if chosen is None else chosen, 0
+    pendulums.is_seeded[own] = True
     if "difficulty" in options:
         difficulty = np.asarray(options["difficulty"], float)
         if difficulty.shape not in ((), (pendulums.n,)) or not np.all(
@@ -298,6 +305,23 @@ def _prepare(
                 f"for each of the {pendulums.n} environments"
             )
         pendulums.difficulty[:] = difficulty
+
+
+def _seeds(seed: Any, n: int) -> Sequence[int | None]:
+    """The seed of each of n environments, None where none is given. ValueError."""
+    if seed is None:
+        return [None] * n
+    whole = isinstance(seed, int | np.integer)
+    seeds = range(seed, seed + n) if whole else np.atleast_1d(np.asarray(seed, object)).tolist()
+    ends = (seeds[0], seeds[-1]) if whole else seeds
+    if len(seeds) != n or not all(
+        s is None or (isinstance(s, int | np.integer) and 0 <= s < 2**64) for s in ends
+    ):
+        raise ValueError(
+            f"seed is {seed}; it must be a whole number >= 0 and < 2^64, or one for each of the "
+            f"{n} environments"
+        )
+    return seeds
 
 
 def _draw(pendulums: Pendulums, i: int) -> Array:

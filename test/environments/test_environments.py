@@ -71,10 +71,11 @@ def test_environment_i_is_the_single_one_of_its_seed_to_the_last_bit(task, n, st
     assert episodes > 2
 
 
+@pytest.mark.parametrize("copy", (True, False))
 @pytest.mark.parametrize("mode", AutoresetMode)
-def test_a_vector_is_gymnasiums_own_of_single_ones(mode):
+def test_a_vector_is_gymnasiums_own_of_single_ones(mode, copy):
     n = 5
-    ours = PendulumVectorEnv("Balance", n, EVERYTHING, autoreset_mode=mode, **PUSHED)
+    ours = PendulumVectorEnv("Balance", n, EVERYTHING, autoreset_mode=mode, copy=copy, **PUSHED)
     singles = [lambda: PendulumEnv("Balance", EVERYTHING, **PUSHED)] * n
     theirs = SyncVectorEnv(singles, autoreset_mode=mode)
     assert ours.metadata["autoreset_mode"] is mode
@@ -220,6 +221,42 @@ def test_observations_stay_within_their_bounds_however_it_is_treated():
         seen = env.step(actions if i // 40 % 2 else -actions)[0]
 
 
+def test_the_direction_is_within_its_bound_of_1_in_double_precision():
+    env = PendulumVectorEnv("SwingUp", 4, {"start.tilt": 180.0}, np.float64)
+    seen, _ = env.reset(seed=0)
+    for _ in range(300):
+        assert env.observation_space.contains(seen)
+        seen = env.step(np.zeros((4, 2)))[0]
+
+
+def test_environments_without_a_seed_of_their_own_begin_differently():
+    env = PendulumVectorEnv("Balance", 3)
+    starts, _ = env.reset(seed=[None, 4, None])
+    assert len(np.unique(starts[:, 2])) == 3
+    assert (starts[1] == PendulumEnv().reset(seed=4)[0]).all()
+    again, _ = env.reset(seed=[None, 4, None])
+    assert (again[1] == starts[1]).all() and (again[::2] != starts[::2]).any(axis=1).all()
+
+
+def test_a_step_before_the_first_reset_is_refused():
+    single, env = PendulumEnv(), PendulumVectorEnv("Balance", 3)
+    actions = np.zeros((3, 2), np.float32)
+    for one, action in ((single, actions[0]), (env, actions)):
+        with pytest.raises(gymnasium.error.ResetNeeded, match="environment 0 was never reset"):
+            one.step(action)
+    env.reset(seed=0, options={"reset_mask": np.array([True, False, True])})
+    with pytest.raises(gymnasium.error.ResetNeeded, match="environment 1 was never reset"):
+        env.step(actions)
+
+
+@pytest.mark.parametrize("action", (5.0, np.zeros(1), np.zeros(3), np.zeros((1, 2)), None))
+def test_an_action_of_another_shape_is_refused(action):
+    env = PendulumEnv()
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"it must be \(2,\)"):
+        env.step(action)
+
+
 def test_a_start_is_made_easier_and_a_seed_begins_anew():
     env = PendulumVectorEnv("Balance", 100, {"start.x": {"uniform": [-1.0, 1.0]}})
     first, _ = env.reset(seed=5)
@@ -301,6 +338,7 @@ def test_the_live_view_shows_every_step_in_real_time(monkeypatch):
     [
         ({"task": "Juggle"}, "task is 'Juggle'; it must be one of Balance, SwingUp, Track"),
         ({"perod": 0.1}, "perod is no option of an environment; did you mean period"),
+        ({"foo": 1}, "foo is no option of an environment; known are period, steps, duration"),
         ({"period": 0.0}, "period is 0"),
         ({"steps": 1.5}, "steps is 1.5"),
         ({"dtype": np.int32}, "it must be float32 or float64"),
@@ -334,8 +372,9 @@ def test_wrong_actions_seeds_and_masks_are_named_and_nothing_is_lost():
     ):
         with pytest.raises(ValueError, match=sentence):
             env.reset(options=options)
-    with pytest.raises(ValueError, match="seed is"):
-        env.reset(seed=[1, 2])
+    for seed in ([1, 2], [1, 2.5, 3], [-1, 2, 3], 2**64 - 1, 1.5):
+        with pytest.raises(ValueError, match="seed is"):
+            env.reset(seed=seed)
     with pytest.raises(ValueError, match="num_envs is 0"):
         PendulumVectorEnv("Balance", 0)
     assert (env.pendulums.out[0] == seen).all()
