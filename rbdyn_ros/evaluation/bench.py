@@ -11,6 +11,7 @@ import math
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from rbdyn_ros.control.observer.estimator import Estimator, Instant
 from rbdyn_ros.evaluation.metric import NotForThisLaw
 from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.faults.covariance import variances
+from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
 from rbdyn_ros.mechanics.integrators.select import select as integrator
@@ -173,7 +175,9 @@ class Bench:
         """
         law, c = self.law(scenario), scenario
         params, method = self.params, integrator(c.integrator)
-        watching = None if c.observer == "none" else Filtered(c, params)
+        watching = None
+        if c.observer != "none":
+            watching = partial(Filtered, observer_options(c), params, c.faults)
         conditions = closed_loop.Conditions(
             reference=reference, force_limit=c.force_limit, travel=c.travel or math.inf,
             step=c.step, faults=c.faults, seed=c.seed,
@@ -219,43 +223,58 @@ class Bench:
             raise LawFailed(f"{what} raised {type(error).__name__}: {error}") from error
 
 
+Force = Array | tuple[float, float]  # (2,) [N]
 LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is declared perfect
+
+
+def observer_options(scenario: Scenario) -> ObserverOptions:
+    """The observer of a scenario, which knows how well its sensors measure."""
+    deviations = [max(math.sqrt(v), LEAST) for v in variances(scenario.faults)]
+    cart, angle, _, _, gyroscope, accelerometer = deviations
+    return ObserverOptions(
+        sensors=scenario.observer,
+        cart=cart,
+        angle=angle,
+        gyroscope=gyroscope,
+        accelerometer=accelerometer,
+        imu_position=scenario.imu_position,
+    )
 
 
 class Filtered:
     """The filter behind encoders of cart and gimbal, or behind that of the cart and an IMU on the
-    rod: what `simulation.closed_loop.Conditions.observer` asks for.
+    rod: what `simulation.closed_loop.Conditions.observer` makes for each run.
+
+    The filter is given the declared plant, `params`; the IMU is on the true one.
     """
 
-    def __init__(self, scenario: Scenario, params: spherical_pendulum.Params):
-        deviations = [max(math.sqrt(v), LEAST) for v in variances(scenario.faults)]
-        cart, angle, _, _, gyroscope, accelerometer = deviations
-        self.system, self.joints = spherical_pendulum.build(params), GimbalJoints()
-        self.options = ObserverOptions(
-            sensors=scenario.observer,
-            cart=cart,
-            angle=angle,
-            gyroscope=gyroscope,
-            accelerometer=accelerometer,
-            imu_position=scenario.imu_position,
-        )
-        self.filter = Estimator(self.system, self.options)
+    def __init__(
+        self, options: ObserverOptions, params: spherical_pendulum.Params, faults: Faults
+    ):
+        self.options, self.joints = options, GimbalJoints()
+        self.filter = Estimator(spherical_pendulum.build(params), options)
+        self.plant = spherical_pendulum.build(actual(params, faults))
 
-    def __call__(self, measured: State, truth: State, force: Array, sensors) -> State:
-        """The estimate after the force (2,) of the last period and the sensors' newest
-        readings.
+    def __call__(
+        self, measured: State, truth: State, told: Force, acting: Force, sensors
+    ) -> State:
+        """The estimate after the last period, whose force is `told` to the filter and was `acting`
+        on the cart, and the sensors' newest readings.
         """
-        u = float(force[0]), float(force[1])
         angles = self.joints.follow(unit_quaternion.matrix(tuple(measured.q[2:].tolist())))
-        inertial = self._inertial(truth, u, sensors) if self.options.imu else (None, None)
+        inertial = self._inertial(truth, acting, sensors) if self.options.imu else (None, None)
         return self.filter.estimate(
-            Instant(truth.t, tuple(measured.q[:2].tolist()), angles, u, *inertial)
+            Instant(truth.t, tuple(measured.q[:2].tolist()), angles, _pair(told), *inertial)
         )
 
-    def _inertial(self, truth: State, u: tuple, sensors) -> tuple:
+    def _inertial(self, truth: State, acting: Force, sensors) -> tuple:
         """(rate, specific force) that the IMU reads."""
         felt = measurements.specific_force(
-            self.system, truth.q, truth.v, u, self.options.imu_position
+            self.plant, truth.q, truth.v, _pair(acting), self.options.imu_position
         )
         rate = tuple(truth.v[2:].tolist())
         return sensors.inertial(rate, felt) if sensors else (rate, felt)
+
+
+def _pair(force: Force) -> tuple[float, float]:
+    return float(force[0]), float(force[1])

@@ -28,7 +28,7 @@ from rbdyn_ros.control import linear_controller, step_linearization
 from rbdyn_ros.control.linear_controller import POSITIONS, LinearController
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.bench import Filtered
+from rbdyn_ros.evaluation.bench import observer_options
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bisection import edge
 from rbdyn_ros.parameters.controller import Noise
@@ -64,7 +64,7 @@ def of_scenario(bench, scenario) -> Margins:
         return of_law(law, bench.params, h)
     if scenario.observer == "imu" or hasattr(law, "linear"):
         return Margins(math.nan, math.nan, math.nan)
-    told = Filtered(scenario, bench.params).options
+    told = observer_options(scenario)
     commanded = scenario.observer_force == COMMANDED
     return behind_encoders(system, gains(law), h, (told.cart, told.angle), commanded)
 

@@ -52,10 +52,10 @@ class Conditions(NamedTuple):
         Faults()
     )  # a tick is a control period; the true plant is `faults.mismatch.actual(params, faults)`
     seed: int = 0  # of the faults
-    observer: Callable | None = (
-        None  # (measured, true state, force, `faults.sensors.Sensors`) -> State for the law
-    )
-    # which force of the last period the observer is given: the one that acted, or the one
+    # makes the observer of a run: (measured, true state, force that it is told, force that acted,
+    # `faults.sensors.Sensors`) -> State for the law
+    observer: Callable[[], Callable] | None = None
+    # which force of the last period the observer is told: the one that acted, or the one
     # commanded
     observer_force: str = ACTING
     gain: float = 1.0  # factor on the commanded force on its way to the cart
@@ -138,6 +138,7 @@ def warm_up(
         force_limit=conditions.force_limit,
         name=conditions.name,
         call_timeout=FIRST,
+        observer=conditions.observer,
     )
     for tilt in WARM_UP:
         if fault := run(
@@ -191,6 +192,7 @@ class _ClosedLoop:
             c.force_limit,
             self.pipeline and self.pipeline.actuator.state,
         )
+        self.observer = c.observer() if c.observer else None
         self.reference = _reference_function(c.reference)
         self.seen, self.compute = np.zeros((n, 11)), np.zeros(n)
 
@@ -219,12 +221,13 @@ class _ClosedLoop:
         ticker, c = self.simulation.ticker, self.conditions
         truth = State(t, ticker.state.q.copy(), ticker.state.v.copy())
         measured = self.pipeline.measure(i, truth) if self.pipeline else truth
-        if c.observer is None:
+        if self.observer is None:
             return measured
         force = ticker.force
         if c.observer_force == COMMANDED:
             force, _ = limit_force(self.commanded, c.force_limit)
-        return c.observer(measured, truth, force, self.pipeline and self.pipeline.sensors)
+        sensors = self.pipeline and self.pipeline.sensors
+        return self.observer(measured, truth, force, ticker.force, sensors)
 
     def record(self) -> Rollout:
         """The rows so far."""

@@ -12,10 +12,12 @@ import pytest
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
 from rbdyn_ros.evaluation import margins, metrics, trial
-from rbdyn_ros.evaluation.bench import Bench
+from rbdyn_ros.evaluation.bench import Bench, Filtered
 from rbdyn_ros.evaluation.measures import swing_up
 from rbdyn_ros.evaluation.scenario import SCENARIO, make_scenario
+from rbdyn_ros.faults.options import Faults, Mismatch, actual
 from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
+from rbdyn_ros.parameters.controller import ObserverOptions
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 
@@ -318,3 +320,21 @@ def test_the_starts_are_drawn_as_they_say():
         )
     )
     assert 140.0 <= tilt.min() < 145.0 and tilt.max() <= 180.0
+
+
+def test_an_imu_reads_the_true_plant_under_the_force_that_acts():
+    """Closed form of a rod that stands, the IMU at the height p: (M + m) x'' + m l th'' = u and
+    m l x'' + (I + m l^2) th'' = 0; what it feels is x'' + p th'' and g.
+    """
+    params, p, u, seen = spherical_pendulum.Params(), 0.3, 4.0, []
+    faults = Faults(mismatch=Mismatch(cart_mass=0.5, rod_mass=-0.3))
+    observer = Filtered(ObserverOptions(sensors="imu", imu_position=p), params, faults)
+    observer.filter.estimate = seen.append
+    start = spherical_pendulum.upright()
+    observer(start, start, (0.0, 0.0), (u, 0.0), None)
+    true = actual(params, faults)
+    M, m, center = 1.5 * params.cart_mass, 0.7 * params.rod_mass, true.rod_center_of_mass
+    inertia = true.rod_inertia[0] + m * center**2
+    ax, turn = np.linalg.solve([[M + m, m * center], [m * center, inertia]], [u, 0.0])
+    assert seen[0].felt == pytest.approx((ax + p * turn, 0.0, params.gravity))
+    assert seen[0].force == (0.0, 0.0)

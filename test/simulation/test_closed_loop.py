@@ -92,11 +92,11 @@ def test_the_true_plant_differs_from_the_declared_one_by_the_mismatch():
 
 
 def test_an_observer_stands_before_the_law():
-    def observer(measured, truth, force, sensors):
+    def observer(measured, truth, told, acting, sensors):
         assert sensors is None
         return State(truth.t, truth.q + 0.01 * np.eye(6)[1], truth.v)
 
-    seen = balanced(0.1, observer=observer)
+    seen = balanced(0.1, observer=lambda: observer)
     np.testing.assert_allclose(seen.seen[:, 1], seen.q[:-1, 1] + 0.01)
 
 
@@ -196,12 +196,12 @@ def test_a_law_that_does_not_return_is_ended():
 def test_only_the_laws_own_time_counts():
     """An observer, or a stepper that is compiled, may take longer."""
 
-    def slow(shown, truth, force, sensors):
+    def slow(shown, truth, told, acting, sensors):
         time.sleep(0.15)
         return shown
 
     seen = looped(
-        Law(lambda t, state: (0.0, 0.0)), duration=0.004, observer=slow, call_timeout=0.05
+        Law(lambda t, state: (0.0, 0.0)), duration=0.004, observer=lambda: slow, call_timeout=0.05
     )
     assert seen.fault == "" and len(seen.force) == 2
 
