@@ -189,6 +189,11 @@ def _job(arguments: argparse.Namespace) -> Job:
     name = arguments.controller or "lqr"
     module = select.load(name)
     values = closed_loop_table.values(name, module, arguments.params_file, overrides(arguments))
+    if arguments.at == "measurement" and values["observer.sensors"] != "none":
+        raise ValueError(
+            "--at measurement adds errors to what the law sees, which observer.sensors makes an "
+            "estimate; set it to none"
+        )
     is_here = not arguments.recordings and not arguments.over_ros
     loop = (
         closed_loop_table.closed(name, module, values) if is_here or arguments.controller else None

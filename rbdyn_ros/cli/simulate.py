@@ -39,6 +39,9 @@ EXAMPLES = f"""\
 # a law in closed loop with the plant, a row every 10 ms; or your own: --controller path/to/law.py
 {COMMAND} --controller lqr --set initial.orientation=[0.9961947,0,0.0871557,0] \\
     --every 0.01 --out caught.csv
+# the law behind a filter of encoders, which round to 4096 counts a turn and to 0.1 mm
+{COMMAND} --controller lqr --set observer.sensors=encoders --set faults.encoder.gimbal=4096 \\
+    --set faults.encoder.cart=1e-4 --out filtered.csv
 # a mechanism of several bodies: your own file (YAML or URDF), or a shipped one (see --list)
 {COMMAND} --model cart_double_pendulum --duration 5 --out cart.csv --picture cart.png
 # long and exact: eighth order, a row every 0.3 s
@@ -81,7 +84,7 @@ OPTIONS = (
         "--controller",
         "NAME",
         "Close the loop with this control law, by name or path/to/law.py; "
-        "period, reference and faults.* can be set as well.",
+        "period, reference, observer.* and faults.* can be set as well.",
     ),
     (
         "--model",

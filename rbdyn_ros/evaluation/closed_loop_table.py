@@ -1,12 +1,13 @@
 """A law around the plant, from the values of the parameters to the columns of a table: what
 `simulate --controller` runs.
 
-The values are those of a run without nodes and, besides, the controller node's `period` and
-`reference`, the faults, and the options of the law.
+The values are those of a run without nodes and, besides, the controller node's `period`,
+`reference` and `observer.*`, the faults, and the options of the law.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -19,9 +20,9 @@ from rbdyn_ros.evaluation.trial import tilt
 from rbdyn_ros.faults.options import FAULTS, SEED, actual, faults
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.controller import CONTROLLER
+from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER, ObserverOptions
 from rbdyn_ros.parameters.yaml_file import Override, offline_values
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import Parameter, record
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.record import COLUMNS
 from rbdyn_ros.simulation.rollout import Rollout, Stop
@@ -59,11 +60,11 @@ def values(
 ) -> dict[str, Any]:
     """The checked values, by name, of a closed loop of the law `module`. ValueError."""
     given = options.from_files(name, module, files)
-    return offline_values(files, overrides, parameters_of(name, module), given)
+    return offline_values(files, overrides, (*parameters_of(name, module), *OBSERVER), given)
 
 
 def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
-    """The loop of checked values by name.
+    """The loop of checked values by name, with an observer if they have one.
 
     ValueError, in one sentence, if they do not fit each other.
     """
@@ -80,6 +81,7 @@ def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
         step=values["integrator.step"],
         faults=faults(values),
         seed=values["seed"],
+        observer=_observer(values, declared),
         sines=parameters.plant_input(values).sines,
         name=f"the law {select.short(name)}",
         call_timeout=COMMAND_TIMEOUT,
@@ -100,6 +102,17 @@ def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
         integrator,
         state,
         conditions,
+    )
+
+
+def _observer(values: dict[str, Any], declared: spherical_pendulum.Params) -> Callable | None:
+    """What makes the observer of a run; None where the law sees the measured state."""
+    if values.get("observer.sensors", "none") == "none":
+        return None
+    from rbdyn_ros.evaluation.bench import Filtered  # its filter takes a second to load
+
+    return partial(
+        Filtered, record(ObserverOptions, values, "observer."), declared, faults(values)
     )
 
 

@@ -13,8 +13,13 @@ import pytest
 
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest
+from rbdyn_ros.evaluation.scenario import Scenario
+from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.tables import all_parameters
+from rbdyn_ros.schema import defaults
 from rbdyn_ros.simulation import closed_loop
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +40,7 @@ class Pull:
 def design(model, params, options):
     return Pull(options.gain)
 """
+NO_OBSERVER = "observer.sensors=none"
 RESET = "def reset(self): pass"
 
 
@@ -53,6 +59,34 @@ def simulate(tmp_path, capsys, monkeypatch):
         return (code, rows, *capsys.readouterr())
 
     return run
+
+
+@pytest.mark.parametrize("sensors", ("encoders", "imu"))
+def test_the_law_is_behind_the_observer_that_the_evaluation_has(simulate, sensors):
+    given = {
+        "observer.sensors": sensors,
+        **{"observer.cart": 0.01, "observer.angle": 0.002, "observer.gyroscope": 0.004},
+        **{
+            "faults.noise.cart": 0.01,
+            "faults.noise.angle": 0.002,
+            "faults.noise.gyroscope": 0.004,
+        },
+        **{"observer.accelerometer": 0.1, "faults.noise.accelerometer": 0.1, "seed": 3},
+    }
+    options = [word for item in given.items() for word in ("--set", "{}={}".format(*item))]
+    how = ("--controller", "lqr", *TILTED, "--integrator", "rk4", "--duration", "1")
+    code, rows, out, err = simulate(*how, *options)
+    assert code == 0 and err == ""
+    faults = Faults(noise=Noise(cart=0.01, angle=0.002, gyroscope=0.004, accelerometer=0.1))
+    start = spherical_pendulum.upright(np.radians(10.0))
+    bench = Bench(ControllerUnderTest("lqr", defaults(all_parameters().values()), ()))
+    truth = bench.run(Scenario(observer=sensors, faults=faults, seed=3), start, 1.0)
+    np.testing.assert_allclose(
+        np.column_stack([rows[name] for name in ("x", "y", "vx", "vy")]),
+        np.column_stack((truth.q[:, :2], truth.v[:, :2])), rtol=0, atol=1e-12,
+    )  # fmt: skip
+    np.testing.assert_allclose(rows["Fx"][:-1], truth.force[:, 0], rtol=0, atol=1e-9)
+    assert not np.array_equal(rows["Fx"], simulate(*how, *options, "--set", NO_OBSERVER)[1]["Fx"])
 
 
 def law(body="return self.gain * (reference - state.q[:2])", reset=RESET, name="pull.py") -> str:

@@ -181,7 +181,7 @@ def add_error(state: State, output: int, n: float, rate: float) -> State:
 
 def predict(loop: Loop, frequency: Array) -> Array | None:
     """L (n,) of one axis by (F.7), where the law is u = -K(z) e and all that lies between it and
-    the cart are whole periods of delay; None elsewhere.
+    the cart are whole periods of delay; None elsewhere, as behind an observer.
 
     The plant is the linearization of the step itself, with the mismatch of the faults.
     """
@@ -213,7 +213,7 @@ def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | Non
         noise=faults.noise,
         mismatch=faults.mismatch,
     )
-    if controller is None or faults != known:
+    if controller is None or faults != known or loop.conditions.observer:
         return None
     system = spherical_pendulum.build(actual(loop.params, faults))
     A, B = step_linearization.upright(system, loop.period, loop.conditions.step)
