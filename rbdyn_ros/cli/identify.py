@@ -141,10 +141,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError("it needs a RECORDING to fit, --live or --design FILE; see --help")
         segment = number(SEGMENT, arguments.segment) if arguments.segment else None
         duration = number(DURATION, arguments.duration)
-        values = offline_values(arguments.params_file, overrides(arguments))
         law = select.load(arguments.controller)
         number(WAITING, arguments.waiting)
         plan = _plan(arguments, law, duration) if arguments.design or arguments.live else None
+        given = arguments.params_file, overrides(arguments)
+        values = plan.values if plan else offline_values(*given)
         if arguments.live and plan:
             arguments.recordings.append(_live(arguments, plan))
         pieces, notes = _records(arguments.recordings)
@@ -178,7 +179,7 @@ def _names(arguments: argparse.Namespace) -> tuple[str, ...]:
     """What is to be fitted."""
     from rbdyn_ros.identification.plant_numbers import DEFAULT
 
-    return tuple(arguments.fit.split(",")) if arguments.fit else DEFAULT
+    return tuple(map(str.strip, arguments.fit.split(","))) if arguments.fit else DEFAULT
 
 
 def _fit(
@@ -257,6 +258,10 @@ def _records(paths: list[Path]) -> tuple[list, list[str]]:
     from rbdyn_ros.identification import records
 
     pieces, notes = [], []
+    files = [path.resolve() for path in paths]
+    for i, path in enumerate(paths):
+        if files.index(files[i]) < i:
+            raise ValueError(f"{path} is given twice; it tells no more than once")
     for path in paths:
         more, sentences = records.read(path)
         pieces += more

@@ -107,12 +107,16 @@ def parameters(system: System) -> dict[str, Any]:
 
 
 def check(names: tuple[str, ...]) -> None:
-    """ValueError, in one sentence, for a name that is not one of `NAMES`, or none."""
+    """ValueError, in one sentence, for a name that is not one of `NAMES`, or is there twice, or
+    none.
+    """
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
         raise ValueError(
             f"{', '.join(unknown) or 'nothing'} cannot be fitted; known are {', '.join(NAMES)}"
         )
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise ValueError(f"{twice[0]} is to be fitted twice; name it once")
 
 
 def start_of(system: System, name: str) -> float:

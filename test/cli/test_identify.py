@@ -207,6 +207,7 @@ def test_a_number_that_runs_to_the_end_of_its_range_is_none(run, tmp_path, capsy
     "words, sentence",
     [
         (["--fit", "cart.mas"], "cart.mas cannot be fitted"),
+        (["--fit", "delay, cart.mass,delay"], "delay is to be fitted twice; name it once"),
         (["--segment", "0"], "--segment is 0 s"),
         (["--set", "cart.mass=-1"], "cart.mass is -1"),
         (["--out", "/proc/none/plant.yaml"], "/proc/none"),
@@ -220,6 +221,23 @@ def test_a_number_that_runs_to_the_end_of_its_range_is_none(run, tmp_path, capsy
 def test_words_that_are_wrong_get_a_sentence(run, capsys, words, sentence):
     assert main(["identify", str(run), *words]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_record_that_is_given_twice_is_refused(run, capsys):
+    """Its intervals would be smaller by the square root of 2."""
+    again = run.parent / ".." / run.parent.name / run.name
+    assert main(["identify", str(run), str(again)]) == 2
+    assert "run.csv is given twice" in capsys.readouterr().err
+
+
+def test_a_design_is_for_the_loop_that_the_options_set(tmp_path, capsys):
+    """Its period, the weights of its law and its observer, none of which the plant has."""
+    words = ["--design", str(tmp_path / "x.yaml"), "--band", "0.5,5", "--fit", "cart.mass"]
+    slow = ["--set", "period=0.02", "--set", "lqr.force_weight=0.1"]
+    assert main(["identify", *words, *slow, "--set", "observer.sensors=encoders"]) == 0
+    assert "beside lqr: force up to" in capsys.readouterr().out
+    assert main(["identify", *words, *slow, "--set", "faults.command.delay=0.2"]) == 2
+    assert "rod" in capsys.readouterr().err
 
 
 def test_what_the_motion_does_not_determine_is_said(run, capsys):
