@@ -28,7 +28,7 @@ from zlib import crc32
 import numpy as np
 
 from rbdyn_ros.campaigns import quantities
-from rbdyn_ros.control import select
+from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import Override, read_values
@@ -119,11 +119,10 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
         for p in quantities.OF_THE_WHOLE
     }
     rest = [_absolute(line, path.parent) for line in lines.values() if line.name not in whole]
-    known = quantities.table(
-        next((_laws(line) for line in rest if line.name == "controller"), _laws(None))
-    )
+    laws = next((_laws(line) for line in rest if line.name == "controller"), _laws(None))
+    known = quantities.table(laws)
     base = {name: p.default for name, p in known.items()} | _of_files(
-        whole["params_files"], path, known
+        whole["params_files"], path, known, laws
     )
     plan = _plan(rest, known, base, whole["draws"], whole["seed"])
     if not plan.varied and plan.draws == 1:
@@ -196,12 +195,16 @@ def _laws(line: _Line | None) -> tuple:
     return tuple(check(quantities.RUN[0], name, line.source) for name in names)
 
 
-def _of_files(files: tuple, path: Path, known: dict) -> dict:
-    """What parameter files say of the plant."""
+def _of_files(files: tuple, path: Path, known: dict, laws: tuple) -> dict:
+    """What parameter files say of the plant and of the laws."""
     places = [
         path.parent / name if (path.parent / name).is_file() else config(name) for name in files
     ]
-    return {name: value for name, value in read_values(places).items() if name in known}
+    yaml_file.refuse_contacts(places, "a campaign")
+    values = {name: value for name, value in read_values(places).items() if name in known}
+    for name in laws:
+        values |= options.from_files(name, select.load(name), places)
+    return values
 
 
 def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:

@@ -108,7 +108,8 @@ OF_THE_WHOLE = (
         "params_files",
         (),
         "",
-        "Names parameter files of the plant, ROS YAML, beside the campaign's file or in config/.",
+        "Names parameter files of the plant and of the laws, ROS YAML, beside the campaign's file "
+        "or in config/.",
         "string_array",
     ),
 )

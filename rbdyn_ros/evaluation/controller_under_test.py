@@ -11,7 +11,7 @@ from rbdyn_ros.evaluation.workers import try_to_load
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import nearest
-from rbdyn_ros.parameters.yaml_file import read_values
+from rbdyn_ros.parameters.yaml_file import read_values, refuse_contacts
 from rbdyn_ros.schema import by_name, check, defaults
 
 NODE = "pendulum_controller"
@@ -67,6 +67,7 @@ def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
                 "`python -m rbdyn_ros parameters`"
             )
     values = defaults(PLANT) | {n: check(known[n], value, source) for n, value in plant.items()}
+    refuse_contacts(files, "an evaluation")
     found = read_values(files, (NODE,))
     return values | {name: value for name, value in found.items() if name in values}
 

@@ -14,6 +14,7 @@ import yaml
 from yaml.composer import ComposerError
 
 from rbdyn_ros.parameters import obstacles, tables
+from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.schema import Parameter, by_name, check, defaults
 
 _MARK = "ros__parameters"
@@ -230,6 +231,19 @@ def offline_values(
             parameter, value_of(override.text, override.source), override.source
         )
     return values
+
+
+def refuse_contacts(paths: Iterable[str | Path], what: str) -> None:
+    """ValueError where the files say that the pendulum meets something; `what` knows nothing of
+    it.
+    """
+    from rbdyn_ros.mechanics.pendulum.world import exist
+
+    if exist(plant_params(offline_values(paths)).contacts):
+        raise ValueError(
+            f"{', '.join(map(str, paths))}: the pendulum meets a floor, stops or obstacles, and "
+            f"{what} knows none: leave contact.* and obstacles out"
+        )
 
 
 def _obstacles(found: Mapping, overrides: tuple) -> tuple:

@@ -6,6 +6,8 @@ from rbdyn_ros.campaigns import plan
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import assignment
 
+OF_NODES = "/**:\n  ros__parameters:\n    {}\n"
+
 
 @pytest.fixture
 def read(tmp_path):
@@ -42,6 +44,20 @@ def test_the_plant_comes_from_the_files_of_the_nodes(read):
         read("params_files: [pendulum.yaml]\nstart.tilt: {grid: [0, 1, 2]}\nrod.mass: 1.5").fixed
     )
     assert (fixed["cart.damping"], fixed["rod.mass"]) == (0.5, 1.5)
+
+
+def test_the_options_of_the_laws_come_from_the_files_of_the_nodes(read, tmp_path):
+    of_law = OF_NODES.format("lqr: {force_weight: 0.3}").replace("/**", "/**/pendulum_controller")
+    (tmp_path / "laws.yaml").write_text(of_law)
+    text = "params_files: [laws.yaml]\nstart.tilt: {grid: [0, 1, 2]}\n"
+    assert dict(read(text).fixed)["lqr.force_weight"] == 0.3
+    assert dict(read(text, "lqr.force_weight=0.4").fixed)["lqr.force_weight"] == 0.4
+
+
+def test_a_plant_that_meets_something_is_refused(read, tmp_path):
+    (tmp_path / "floor.yaml").write_text(OF_NODES.format("contact: {floor: {enabled: true}}"))
+    with pytest.raises(ValueError, match="floor.yaml: the pendulum meets a floor, .* a campaign"):
+        read("params_files: [floor.yaml]\nstart.tilt: {grid: [0, 1, 2]}\n")
 
 
 def test_the_command_line_is_over_the_file(read):

@@ -228,6 +228,13 @@ def test_an_option_of_the_law_that_is_not_one(tmp_path, capsys):
     assert "gains.yaml:3: lqr.tilt_wait is not a known parameter" in capsys.readouterr().err
 
 
+def test_a_plant_that_meets_something_is_refused(tmp_path, capsys):
+    file = tmp_path / "floor.yaml"
+    file.write_text("/**:\n  ros__parameters:\n    contact: {floor: {enabled: true}}\n")
+    assert evaluate("--quick", "--params-file", file) == 2
+    assert "floor.yaml: the pendulum meets a floor" in capsys.readouterr().err
+
+
 def test_ctrl_c_keeps_what_there_is(tmp_path):
     """A suite of many rows is interrupted after the first; the second call measures the rest."""
     suite = tmp_path / "many.yaml"
