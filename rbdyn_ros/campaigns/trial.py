@@ -187,10 +187,10 @@ def _law(values: dict):
 
 
 def _episode(values: dict) -> Episode:
-    """The compiled run that the values ask for. ValueError."""
+    """The run that the values ask for, of whole periods. ValueError."""
     period = values["period"]
     return Episode(
-        duration=values["duration"],
+        duration=period * math.ceil((1.0 - 1e-12) * values["duration"] / period),
         period=period,
         steps=closed_loop.steps(period, values["step"]),
         delay=round(values["faults.command.delay"] / period),

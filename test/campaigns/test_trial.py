@@ -64,8 +64,11 @@ def test_a_law_that_raises_fails_in_its_sample_alone(outcomes, stranger):
     assert "ArithmeticError" in columns["reason"][3] and "too steep" in columns["reason"][3]
 
 
-def test_one_by_one_is_scored_as_lanes_are(outcomes, stranger):
-    lanes, alone = outcomes(TILTS), outcomes(TILTS, f"controller={stranger}")
+@pytest.mark.parametrize("duration", ("4", "1.0003", "0.0005"))
+def test_one_by_one_is_scored_as_lanes_are(outcomes, stranger, duration):
+    """Also where the duration is no whole number of periods: the last one counts as a whole."""
+    given = f"duration={duration}"
+    lanes, alone = outcomes(TILTS, given), outcomes(TILTS, given, f"controller={stranger}")
     for name in ("settled", "travel", "effort", "lasted"):
         np.testing.assert_allclose(alone[name][:3], lanes[name][:3], rtol=1e-5, atol=1e-9)
 
