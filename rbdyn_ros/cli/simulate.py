@@ -268,6 +268,7 @@ def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows"
 
         steps(shortest, step)
         plan_rows(duration, shortest, step)  # a closed loop keeps a row of every period
+        return plan_rows(duration, every, shortest, "control period")
     return plan_rows(duration, every, shortest)
 
 

@@ -1,6 +1,7 @@
 """Every parameter by the node that reads it, and what to say about a name that nobody knows."""
 
 import difflib
+from collections.abc import Iterable
 from itertools import chain
 
 from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
@@ -74,9 +75,9 @@ def is_of_a_law(name: str, node: str) -> bool:
     return node == "pendulum_controller" and "." in name and name.partition(".")[0] not in groups
 
 
-def lookup(name: str, source: str, node: str | None = None) -> Parameter:
-    """The parameter of that name; ValueError with the nearest known name if `node` (or any node)
-    has none.
+def lookup(name: str, source: str, node: str | None = None, more: Iterable[str] = ()) -> Parameter:
+    """The parameter of that name; ValueError with the nearest known name, of these or of `more`,
+    if `node` (or any node) has none.
     """
     parameters = all_parameters(node)
     if name in parameters:
@@ -87,7 +88,7 @@ def lookup(name: str, source: str, node: str | None = None) -> Parameter:
     group = [other for other in parameters if other.startswith(f"{name}.")]
     if group:
         raise ValueError(f"{source}: {name} is a group of parameters, not one: {', '.join(group)}")
-    alike = nearest(name, [*parameters, *obstacles.parameters_like(name)])
+    alike = nearest(name, [*parameters, *more, *obstacles.parameters_like(name)])
     if not alike and is_of_a_law(name, "pendulum_controller"):
         alike = "an option of a control law stands under /**/pendulum_controller; "
     raise ValueError(f"{source}: {name} is not a known parameter; {alike}{_LIST_THEM}")

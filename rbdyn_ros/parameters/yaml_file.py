@@ -222,7 +222,9 @@ def offline_values(
     }  # the others are the nodes'
     values |= given
     for override in overrides:
-        parameter = table.get(override.name) or tables.lookup(override.name, override.source)
+        parameter = table.get(override.name) or tables.lookup(
+            override.name, override.source, more=table
+        )
         obstacles.require_listed(override.name, listed, override.source)
         if override.name not in values:
             advice = "it is a parameter of the nodes and has no effect without them; leave it out"

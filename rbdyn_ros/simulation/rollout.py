@@ -28,12 +28,13 @@ class Rows(NamedTuple):
     steps: int  # of the integrator from row to row
 
 
-def plan_rows(duration: float, every: float, step: float) -> Rows:
+def plan_rows(duration: float, every: float, step: float, name: str = "step") -> Rows:
     """The rows of `duration` [s] >= 0 at every multiple of `every` [s] > 0, itself a multiple of
     `step` [s] > 0.
 
     The last row is at the duration, or at the last multiple of `every` before it. ValueError if
-    `every` is not a multiple of the step, or if there would be too many rows or steps.
+    `every` is not a multiple of the step, which is called `name`, or if there would be too many
+    rows or steps.
     """
     if duration / every > MOST_ROWS:
         advice = f"take an --every of at least {duration / MOST_ROWS:.1g} s"
@@ -51,8 +52,8 @@ def plan_rows(duration: float, every: float, step: float) -> Rows:
         below = max(1, int(every / step))
         near = f"{below * step:.9g} or {(below + 1) * step:.9g}"
         raise ValueError(
-            f"--every is {every:g} s; it must be a multiple of the step, {step:g} s, such as "
-            f"{near}"
+            f"--every is {every:g} s; it must be a multiple of the {name}, {step:g} s, such "
+            f"as {near}"
         )
     return Rows(every, int(duration / every * (1.0 + 1e-12) + 1e-9), steps)
 

@@ -169,7 +169,7 @@ def test_an_edit_is_run(simulate):
         (("--controller", "lqrr"), "controller is 'lqrr'; known are "),
         (
             ("--controller", "lqr", "--set", "lqr.tilt_wait=1"),
-            "lqr.tilt_wait is not a known parameter",
+            "lqr.tilt_wait is not a known parameter; did you mean lqr.tilt_weight?",
         ),
         (("--controller", "lqr", "--set", "lqr.tilt_weight=-1"), "lqr.tilt_weight is -1"),
         (
@@ -178,7 +178,7 @@ def test_an_edit_is_run(simulate):
         ),
         (
             ("--controller", "lqr", "--every", "0.003"),
-            "--every is 0.003 s; it must be a multiple of",
+            "--every is 0.003 s; it must be a multiple of the control period, 0.002 s",
         ),
         (("--controller", "lqr", "--events", "e.csv"), "the pendulum meets nothing"),
         (
