@@ -28,7 +28,7 @@ def write(results: Results, path: Path) -> None:
     if len(numeric) >= 2:
         _maps(figure, results, facets, numeric)
     elif numeric:
-        _curves(figure, results, facets, numeric[0].name, np.array(numeric[0].values))
+        _curves(figure, results, facets, numeric[0].name, np.sort(numeric[0].values))
     else:
         _draw(figure, results, facets)
     figure.savefig(path, dpi=130)
@@ -41,17 +41,21 @@ def label(plan: Plan, name: str) -> str:
 
 
 def _facets(plan: Plan) -> dict:
-    """title -> which samples (n,): one for each combination of the words that vary."""
-    words = [axis for axis in plan.axes if isinstance(axis.values[0], str)]
+    """title -> which samples (n,): one for each combination of the words that vary, if it has
+    any.
+    """
+    varied = {axis.name: axis.values for axis in plan.axes}
+    varied |= {draw.name: draw.numbers for draw in plan.drawn}
     columns = numbers(plan, 0, plan.size)
     facets = {dict(plan.fixed).get("controller", ""): np.ones(plan.size, bool)}
-    for axis in words:
-        facets = {
-            f"{title} {value}".strip(): where & (columns[axis.name] == value)
-            for title, where in facets.items()
-            for value in axis.values
-        }
-    return facets
+    for name, words in varied.items():
+        if isinstance(words[0], str):
+            facets = {
+                f"{title} {word}".strip(): where & (columns[name] == word)
+                for title, where in facets.items()
+                for word in dict.fromkeys(words)
+            }
+    return {title: where for title, where in facets.items() if where.any()}
 
 
 def _maps(figure, results: Results, facets: dict, numeric: list) -> None:
@@ -190,6 +194,13 @@ def _draw(figure, results: Results, facets: dict) -> None:
         axes.set(xlabel=label(results.plan, name), ylabel="part that settles", ylim=(-0.02, 1.02))
     if names:
         figure.axes[0].legend()
+    else:
+        axes = figure.subplots()
+        groups = [where & _is_computed(results) for where in facets.values()]
+        axes.bar(
+            list(facets), [results.success[group].sum() / max(1, group.sum()) for group in groups]
+        )
+        axes.set(ylabel="part that settles", ylim=(-0.02, 1.02))
 
 
 def _draw_bins(axes, results: Results, column: Array, where: Array, title: str) -> None:

@@ -72,6 +72,34 @@ def test_every_kind_of_campaign_has_a_picture(found, tmp_path):
     assert (tmp_path / "campaign.png").stat().st_size > 8000
 
 
+DRAWN_LAWS = Draw("controller", "choice", ("lqr", "pd"))
+
+
+@pytest.mark.parametrize(
+    ("found", "curves", "bars"),
+    (
+        (made((Axis("start.tilt", (10.0, -10.0, 0.0)),)), [("lqr", [-10.0, 0.0, 10.0])], 0),
+        (made((LAWS,)), [], 2),
+    ),
+    ids=("an axis whose values do not rise", "nothing but laws"),
+)
+def test_what_a_picture_shows(found, curves, bars, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "matplotlib.figure.Figure.savefig", lambda figure, *_, **__: seen.append(figure)
+    )
+    picture.write(found, tmp_path / "campaign.png")
+    axes = seen[0].axes[0]
+    assert [(line.get_label(), line.get_xdata().tolist()) for line in axes.lines] == curves
+    assert len(axes.patches) == bars
+
+
+def test_laws_that_are_drawn_have_curves_of_their_own():
+    plan = Plan((), (), (DRAWN_LAWS, MASS), 60, 0)
+    assert set(picture._facets(plan)) == {"lqr", "pd"}
+    assert sum(where.sum() for where in picture._facets(plan).values()) == 60
+
+
 def test_cells_stand_where_their_values_are():
     found = made((TILT, RATE))
     cells = picture._Cells(found.plan, TILT, RATE).mean(np.arange(12.0), np.ones(12, bool))
