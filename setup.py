@@ -18,6 +18,7 @@ setup(
         f"{PACKAGE}.evaluation": ["*.html"],
         f"{PACKAGE}.evaluation.leaderboard": ["*.html"],
         f"{PACKAGE}.identification": ["*.html"],
+        f"{PACKAGE}.parameters": ["*.yaml"],
     },
     python_requires=">=3.10",
     install_requires=[

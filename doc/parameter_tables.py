@@ -10,17 +10,16 @@ import sys
 from pathlib import Path
 
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
-from rbdyn_ros.parameters.nodes import NODE, WAITING
-from rbdyn_ros.parameters.simulator import SIMULATOR
+from rbdyn_ros.parameters.nodes import TABLES as GROUPS
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.schema import Parameter, describe_allowed, format_value
 
 PAGE = Path(__file__).resolve().parent / "ros.md"
 MARK = re.compile(r"(<!-- parameters: (\w+) -->\n).*?(<!-- parameters end -->)", re.DOTALL)
 TABLES = {
-    "nodes": NODE,
-    "simulator": SIMULATOR,
-    "start": WAITING,
+    "nodes": GROUPS["node"],
+    "simulator": GROUPS["simulator"],
+    "start": GROUPS["waiting"],
     "controller": CONTROLLER,
     "observer": OBSERVER,
     "viewer": NODES["pendulum_viewer"],

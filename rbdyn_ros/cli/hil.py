@@ -20,7 +20,7 @@ from rbdyn_ros.parameters.command_line import (
     scenario,
     voice,
 )
-from rbdyn_ros.parameters.nodes import HIL
+from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.parameters.yaml_file import read_files, read_values
 from rbdyn_ros.schema import by_name, defaults, setting
@@ -171,7 +171,7 @@ def _declared(files: list[Path]) -> dict[str, Any]:
 
 def _words(arguments: argparse.Namespace, files: list[Path]) -> list[str]:
     """The ROS command line of both nodes. ValueError names the option."""
-    table = by_name(HIL)
+    table = by_name(TABLES["hil"])
     chosen = {"udp.port": number(table["udp.port"], arguments.udp)}
     if arguments.serial:
         chosen = {

@@ -17,7 +17,7 @@ from rbdyn_ros.parameters.command_line import (
     parameter_files,
     voice,
 )
-from rbdyn_ros.parameters.viewer import VIEWER
+from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.yaml_file import Override
 from rbdyn_ros.schema import by_name, defaults
 
@@ -37,7 +37,7 @@ EXAMPLES = f"""\
 _say = voice(COMMAND)
 DONE, NO_PORT, BAD_INPUT, SIGNAL = 0, 1, 2, 128
 _SHORT = {"integrator": "integrator.name", "step": "integrator.step"}
-_PAGE = by_name(VIEWER)
+_PAGE = by_name(TABLES["viewer"])
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +118,7 @@ def _options(arguments: argparse.Namespace) -> dict:
                 "push the pendulum and change its parameters; see doc/security.md",
                 DONE,
             )
-    return defaults(VIEWER) | given
+    return defaults(TABLES["viewer"]) | given
 
 
 def _recording(arguments: argparse.Namespace) -> "Source":

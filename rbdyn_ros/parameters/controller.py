@@ -1,12 +1,12 @@
-"""How the controller node runs its law, and through which sensors and which filter the law sees
-the state.
+"""The excitation that measures the loop of the controller node, and the sensors and the filter
+through which its law sees the state.
 """
 
 import math
 from typing import Annotated, NamedTuple
 
-from rbdyn_ros.parameters.simulator import IMU, fixed
-from rbdyn_ros.schema import Parameter, setting, spec, table
+from rbdyn_ros.parameters.nodes import IMU, TABLES
+from rbdyn_ros.schema import Parameter, spec, table
 
 
 class Excitation(NamedTuple):
@@ -46,73 +46,6 @@ def _deviation(of: str, unit: str, name: str = "") -> Parameter:
 
 def _density(of: str, unit: str, name: str) -> Parameter:
     return spec(f"Sets the assumed white noise of {of}.", f"{unit} / sqrt Hz", name, above=0.0)
-
-
-# how the controller node runs its law
-_CONTROLLER = (
-    fixed(
-        "controller",
-        "lqr",
-        "",
-        "Names the control law, or gives the path of its file, which ends in .py.",
-    ),
-    fixed(
-        "period", 0.002, "s", "Sets the control period that the law is designed for.", above=0.0
-    ),
-    fixed(
-        "trigger",
-        "state",
-        "",
-        "Chooses when the law is computed: when a state arrives, or every period.",
-        choices=("state", "timer"),
-    ),
-    fixed("armed", True, "", "Starts the controller armed; while disarmed it sends zero force."),
-    Parameter(
-        "reference",
-        (0.0, 0.0),
-        "m",
-        "Sets the set point of the cart, x and y.",
-        "float_array",
-        length=(2,),
-    ),
-    setting(
-        "state_timeout",
-        0.1,
-        "s",
-        "Sets the age, on a steady clock, from which a state is too old, so that the force is "
-        "zero.",
-        above=0.0,
-    ),
-    setting(
-        "budget",
-        0.0,
-        "s",
-        "Sets the time within which the law is expected to answer; later answers are counted and"
-        " reported; 0 means the period.",
-        low=0.0,
-    ),
-    setting(
-        "abort.tilt",
-        math.pi,
-        "rad",
-        "Sets the tilt beyond which the controller gives up and deactivates.",
-        above=0.0,
-    ),
-    setting(
-        "abort.travel",
-        1000000.0,
-        "m",
-        "Sets the distance of the cart from the origin beyond which the controller gives up.",
-        above=0.0,
-    ),
-    setting(
-        "abort.compute_time",
-        1000000.0,
-        "s",
-        "Sets the computing time of one answer beyond which the controller gives up.",
-        above=0.0,
-    ),
-)
 
 
 class Noise(NamedTuple):
@@ -186,5 +119,5 @@ class ObserverOptions(NamedTuple):
         return self.sensors == "imu"
 
 
-CONTROLLER = _CONTROLLER + table(Excitation, "excitation.")
+CONTROLLER = TABLES["controller"] + table(Excitation, "excitation.")
 OBSERVER = table(ObserverOptions, "observer.")

@@ -8,12 +8,9 @@ from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
-from rbdyn_ros.parameters.monitor import MONITOR
-from rbdyn_ros.parameters.nodes import HIL, NODE, RECORDER, REFEREE, REPLAY, VIEWER_NODE, WAITING
+from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
-from rbdyn_ros.parameters.simulator import SIMULATOR
-from rbdyn_ros.parameters.viewer import VIEWER
 from rbdyn_ros.schema import Parameter, by_name
 
 TITLED = {
@@ -23,35 +20,35 @@ TITLED = {
     "Initial state": INITIAL,
     "Input force": INPUT,
     "Integrator": INTEGRATOR,
-    "Simulator node": SIMULATOR,
+    "Simulator node": TABLES["simulator"],
     "Faults": (SEED, *FAULTS),
     "Controller node": CONTROLLER,
     "State observer": OBSERVER,
-    "Hardware-in-the-loop bridge": HIL,
-    "Replay node": REPLAY,
-    "Lifecycle nodes": NODE,
-    "Start of simulator and replay": WAITING,
-    "Recorder node": RECORDER,
-    "Referee node": REFEREE,
-    "Monitor node": MONITOR,
-    "Live view": VIEWER,
-    "Viewer node": VIEWER_NODE[:-1],
+    "Hardware-in-the-loop bridge": TABLES["hil"],
+    "Replay node": TABLES["replay"],
+    "Lifecycle nodes": TABLES["node"],
+    "Start of simulator and replay": TABLES["waiting"],
+    "Recorder node": TABLES["recorder"],
+    "Referee node": TABLES["referee"],
+    "Monitor node": TABLES["monitor"],
+    "Live view": TABLES["viewer"],
+    "Viewer node": TABLES["viewer_node"][:-1],
 }
 # what a simulation without nodes reads
 OFFLINE = PLANT + MISMATCH + CONTACT + (OBSTACLES,) + INITIAL + INPUT + INTEGRATOR
 NODES = {
     "pendulum_simulator": OFFLINE
-    + NODE
-    + WAITING
-    + SIMULATOR
+    + TABLES["node"]
+    + TABLES["waiting"]
+    + TABLES["simulator"]
     + (SEED, *(p for p in FAULTS if p not in MISMATCH)),
-    "pendulum_controller": PLANT + NODE + CONTROLLER + OBSERVER,
-    "pendulum_hil": PLANT + NODE + HIL,
-    "pendulum_replay": NODE + WAITING + REPLAY,
-    "pendulum_recorder": RECORDER,
-    "pendulum_referee": REFEREE,
-    "pendulum_monitor": PLANT + MONITOR,
-    "pendulum_viewer": VIEWER + VIEWER_NODE,
+    "pendulum_controller": PLANT + TABLES["node"] + CONTROLLER + OBSERVER,
+    "pendulum_hil": PLANT + TABLES["node"] + TABLES["hil"],
+    "pendulum_replay": TABLES["node"] + TABLES["waiting"] + TABLES["replay"],
+    "pendulum_recorder": TABLES["recorder"],
+    "pendulum_referee": TABLES["referee"],
+    "pendulum_monitor": PLANT + TABLES["monitor"],
+    "pendulum_viewer": TABLES["viewer"] + TABLES["viewer_node"],
 }
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
 _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, cast
 
 import viser
 
-from rbdyn_ros.parameters.viewer import VIEWER
+from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.schema import check, defaults
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.drawing import Drawing, Look, Spring
@@ -41,6 +41,7 @@ FAREWELL = "Start it again as before; this page then connects by itself."
 CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
 # on an upright screen, whose lower half the panel covers
 PORTRAIT, PHONE = 1.2, ((5.9, -7.6, 1.9), (0.0, 0.0, -1.05))
+VIEWER = TABLES["viewer"]
 UNWATCHED = 0.1  # [s] from one look for browsers to the next
 OWN = tuple(p for p in VIEWER if not p.read_only)  # parameters of the page itself
 
@@ -76,8 +77,8 @@ class Page:
     """The page of a source. `begin()` serves it, `close()` ends it; `url` is where it is."""
 
     def __init__(self, source: Source, options: Mapping[str, Any] | None = None):
-        """`options` are values of `parameters.viewer.VIEWER` by name; OSError where no port is
-        free.
+        """`options` are values of the group viewer of `parameters.nodes` by name; OSError where no
+        port is free.
         """
         self.options = defaults(VIEWER) | dict(options or {})
         self.source = cast(Source, _WithOwn(source, self.options))

@@ -16,9 +16,9 @@ from rbdyn_ros.parameters import obstacles, shipped
 from rbdyn_ros.parameters.command_line import scenario
 from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER
+from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
-from rbdyn_ros.parameters.simulator import SIMULATOR
 from rbdyn_ros.parameters.yaml_file import Override, offline_values, read
 from rbdyn_ros.schema import Parameter, by_name, defaults
 from rbdyn_ros.simulation import setup
@@ -29,6 +29,7 @@ from rbdyn_ros.view.scene import Control
 
 NONE = "none"  # instead of a scenario
 HISTORY = 600.0  # [s] the longest recording
+SIMULATOR = TABLES["simulator"]
 LOOP = tuple(p for p in SIMULATOR if p.name == "real_time_factor")
 _PERIOD = tuple(p for p in CONTROLLER if p.name in ("period", "reference"))
 _ANEW = ("period", "integrator.name", "integrator.composition", "integrator.step")

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import viser
 import websockets.asyncio.server
 
-from rbdyn_ros.parameters.viewer import LOOPBACK
+from rbdyn_ros.parameters.nodes import LOOPBACK
 
 PATIENCE = 10.0  # [s] for the server's thread to write
 T = TypeVar("T")

@@ -9,10 +9,10 @@ import pytest
 
 from rbdyn_ros.evaluation import latency_report
 from rbdyn_ros.evaluation.latency import KEPT, SLOTS, Latency, Trend, alarming, loss, unanswered
-from rbdyn_ros.parameters.monitor import MONITOR
+from rbdyn_ros.parameters.nodes import TABLES
 
 MS = 1_000_000
-LIMITS = {parameter.name: parameter.default for parameter in MONITOR}
+LIMITS = {parameter.name: parameter.default for parameter in TABLES["monitor"]}
 
 
 def played(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros import parameters
-from rbdyn_ros.parameters.viewer import VIEWER
+from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 from rbdyn_ros.schema import defaults
 from rbdyn_ros.view import selection
@@ -92,7 +92,7 @@ def test_the_default_spring_tilts_the_rod_and_the_law_catches_it(loop, part):
     pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
     from rbdyn_ros.view.page import spring_force
 
-    values = defaults(VIEWER)
+    values = defaults(TABLES["viewer"])
     spring = [values["grab.stiffness"], values["grab.force_limit"]]
     loop.pause()
     loop.set_point(0.0, 0.0)

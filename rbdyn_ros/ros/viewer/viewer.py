@@ -14,8 +14,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from rbdyn_ros.optional import library
+from rbdyn_ros.parameters.nodes import LOOPBACK
 from rbdyn_ros.parameters.tables import NODES
-from rbdyn_ros.parameters.viewer import LOOPBACK
 from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.node import ClockGuard
 from rbdyn_ros.ros.parameters import Parameters
