@@ -10,7 +10,7 @@ import numpy as np
 from rbdyn_ros.faults.options import Faults, Mismatch, actual
 from rbdyn_ros.mechanics.integrators.choice import Choice
 from rbdyn_ros.mechanics.pendulum.params import Params
-from rbdyn_ros.parameters.contact import contacts
+from rbdyn_ros.parameters.obstacles import contacts
 from rbdyn_ros.schema import format_value, record, setting, spec, table, unit_quaternion
 from rbdyn_ros.types import Contacts, Input, State
 

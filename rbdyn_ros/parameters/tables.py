@@ -6,10 +6,9 @@ from itertools import chain
 
 from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.parameters import obstacles
-from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
 from rbdyn_ros.parameters.nodes import TABLES
-from rbdyn_ros.parameters.obstacles import OBSTACLES
+from rbdyn_ros.parameters.obstacles import CONTACT, OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.schema import Parameter, by_name
 

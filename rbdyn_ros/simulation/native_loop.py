@@ -24,14 +24,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.faults.channel import BLOCK
-from rbdyn_ros.faults.covariance import variances
-from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.covariance import covariances, variances
+from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.kernel import bind, inlined, specialize
 from rbdyn_ros.mechanics.pendulum import imu
 from rbdyn_ros.numerics.foreign import called
 from rbdyn_ros.simulation.command import CommandQueue
-from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.signals import (
     IS_NEW,
     PlantSignals,
@@ -50,7 +50,7 @@ from rbdyn_ros.simulation.state_messages import (
     write_state_messages,
 )
 from rbdyn_ros.simulation.statistics import Statistics
-from rbdyn_ros.simulation.steady_clock import Clock, now, sleep, waker
+from rbdyn_ros.simulation.steady_clock import Clock, now, sleep, steady, waker
 from rbdyn_ros.simulation.tick import EPOCH_NS, tick_kernel
 from rbdyn_ros.types import Array
 
@@ -269,3 +269,25 @@ def _loop_config(runner, period: float, n: int, begun: float) -> LoopConfig:
         *(float(pace.idle_period), int(not faults.sees_truth)),
         variances(faults.options),
     )
+
+
+_NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
+_AXES = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def warm_up(setup: Setup) -> str:
+    """Why the first tick of a plant would fail, or ""; the plant's contacts remember nothing of
+    it.
+    """
+    copy = Plant(setup)
+    copy.to_world(
+        copy.point((0.0, 0.0, 0.0))
+    )  # as a push in the rod's axes, or a click, asks for it
+    copy.check(setup)  # as a change of parameters does
+    failure = copy.tick((0.0, 0.0))
+    PlantSignals(copy, FaultPipeline(_NOISY, 0, 1.0), CommandQueue())
+    covariances(_NOISY, (0.0, 0.0, 0.0), _AXES, (0.0, 0.0, 0.0))
+    NativeLoop(steady()).warm_up(copy)
+    copy.steps = 0
+    copy.reset()
+    return failure

@@ -15,9 +15,15 @@ from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import imu, spherical_pendulum, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_forces, contact_state
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, forget
-from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.rollout import failure
-from rbdyn_ros.simulation.tick import EPOCH_NS, TickConfig, Ticker, TickState, write_balance
+from rbdyn_ros.simulation.tick import (
+    EPOCH_NS,
+    History,
+    TickConfig,
+    Ticker,
+    TickState,
+    write_balance,
+)
 from rbdyn_ros.types import Array, Contacts, Input, State, System
 
 

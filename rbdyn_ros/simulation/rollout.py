@@ -13,8 +13,7 @@ from rbdyn_ros.faults.actuator import DriveState
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, take_impacts, trouble
-from rbdyn_ros.simulation.history import History
-from rbdyn_ros.simulation.tick import TickConfig, Ticker, TickState, write_balance
+from rbdyn_ros.simulation.tick import History, TickConfig, Ticker, TickState, write_balance
 from rbdyn_ros.types import Array, Input, State, System
 
 MOST_ROWS, MOST_STEPS = 20_000_000, 10**12  # 4 GB of memory; a day

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.simulation.command import Command, CommandQueue
-from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.native_loop import (
     DONE,
     INTERRUPTED,
@@ -28,6 +27,7 @@ from rbdyn_ros.simulation.state_messages import NativePublisher
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING, STOPPED
 from rbdyn_ros.simulation.steady_clock import steady
+from rbdyn_ros.simulation.tick import History
 from rbdyn_ros.types import Array, State
 
 COMMAND = "first command"  # a condition of the start

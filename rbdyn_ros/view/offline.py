@@ -21,11 +21,11 @@ from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, can
 from rbdyn_ros.schema import check, format_value
 from rbdyn_ros.simulation.closed_loop import ControlError, command_force
 from rbdyn_ros.simulation.command import Command
+from rbdyn_ros.simulation.native_loop import warm_up
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.record import WRITERS
 from rbdyn_ros.simulation.runner import FAULT, PLAYING, Runner
 from rbdyn_ros.simulation.tick import EPOCH_NS
-from rbdyn_ros.simulation.warm_up import warm_up
 from rbdyn_ros.types import State, Vector
 from rbdyn_ros.view import scene, selection
 from rbdyn_ros.view.scene import Capabilities, Control, Event, EventLog, Load, Problem, SceneState

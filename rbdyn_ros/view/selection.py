@@ -14,10 +14,9 @@ from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import FAULTS, SEED
 from rbdyn_ros.parameters import obstacles, shipped
 from rbdyn_ros.parameters.command_line import scenario
-from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.parameters.nodes import TABLES
-from rbdyn_ros.parameters.obstacles import OBSTACLES
+from rbdyn_ros.parameters.obstacles import CONTACT, OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.parameters.yaml_file import Override, offline_values, read
 from rbdyn_ros.schema import Parameter, by_name, defaults

@@ -8,7 +8,7 @@ from rbdyn_ros import parameters
 from rbdyn_ros.mechanics.contact.restitution import LAWS
 from rbdyn_ros.mechanics.pendulum.world import HALF_SPACE
 from rbdyn_ros.parameters import tables
-from rbdyn_ros.parameters.contact import CONTACT, contacts
+from rbdyn_ros.parameters.obstacles import CONTACT, contacts
 from rbdyn_ros.schema import check
 from rbdyn_ros.types import IMPACT_LAWS, Contacts
 

@@ -5,8 +5,8 @@ import pytest
 
 from rbdyn_ros import parameters
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
+from rbdyn_ros.simulation.tick import History
 
 NO_WRENCH = np.zeros(9)
 

@@ -34,10 +34,10 @@ from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
 from rbdyn_ros.ros.simulator.telemetry import Telemetry
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.native_loop import warm_up
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import FAULT, STOPPED
-from rbdyn_ros.simulation.warm_up import warm_up
 from rbdyn_ros.types import Array
 
 
