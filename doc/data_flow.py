@@ -33,9 +33,7 @@ BOXES = (
     Box("publishers", "ros/simulator/telemetry.py", "Telemetry", 730, 70),
     Box("faults of commands", "faults/pipeline.py", "FaultPipeline", 270, 170),
     Box("command queue", "simulation/command.py", "CommandQueue", 40, 170),
-    Box(
-        "state of one stamp", "ros/controller/state_synchronizer.py", "StateSynchronizer", 730, 340
-    ),
+    Box("state of one stamp", "ros/controller/synchronizers.py", "StateSynchronizer", 730, 340),
     Box("observer", "control/observer/estimator.py", "Observer", 500, 340),
     Box(
         "control law", "ros/controller/controller_supervisor.py", "ControllerSupervisor", 270, 340

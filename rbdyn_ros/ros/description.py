@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement
 from rclpy.node import Node
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.ros.messages.joint_commands import DRIVEN, EFFORT, TOPIC
+from rbdyn_ros.ros.messages.commands import DRIVEN, EFFORT, TOPIC
 from rbdyn_ros.ros.messages.sample import PlantDescription
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.view.scene import CART

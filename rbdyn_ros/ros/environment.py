@@ -31,7 +31,7 @@ from rbdyn_ros.environments.pendulums import Pendulums, check_actions
 from rbdyn_ros.environments.task import BALANCE
 from rbdyn_ros.environments.vector import PendulumEnv
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer, subscribe
+from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.messages.messages import SECOND, frames, set_stamp
 from rbdyn_ros.ros.topic_observer import SIMULATOR
 from rbdyn_ros.types import Array, State

@@ -15,6 +15,7 @@ pytest.importorskip(
 from geometry_msgs.msg import PoseStamped, WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
@@ -23,7 +24,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (  # noqa: E402
     Abort,
     ControllerSupervisor,
 )
-from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer  # noqa: E402
+from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
 
 NODE = "/pendulum_controller"
@@ -322,11 +323,11 @@ def test_a_state_is_joined_from_messages_of_one_instant():
     odometry.pose.pose.orientation.w = 1.0
     set_stamp(joints.header.stamp, 5)
     assert join.state() is None
-    join.joints(joints)
-    join.odometry(odometry)
+    join.joints(serialize_message(joints))
+    join.odometry(serialize_message(odometry))
     assert join.state() is None
     set_stamp(odometry.header.stamp, 5)
-    join.odometry(odometry)
+    join.odometry(serialize_message(odometry))
     stamp, state = join.state()
     assert (
         stamp == 5

@@ -21,8 +21,8 @@ from ros2_control_stand_in import COMMANDS, StandIn  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from rbdyn_ros.ros.messages import joint_commands  # noqa: E402
-from rbdyn_ros.ros.messages.joint_commands import force_of_joints, force_of_stamped  # noqa: E402
+from rbdyn_ros.ros.messages import commands  # noqa: E402
+from rbdyn_ros.ros.messages.commands import force_of_joints, force_of_stamped  # noqa: E402
 from rbdyn_ros.ros.messages.state_topics import JOINTS  # noqa: E402
 from rbdyn_ros.simulation.status import Rejected  # noqa: E402
 
@@ -61,7 +61,7 @@ REFUSED = [
     (JOINTS, [1.0, 2.0, 3.0], "length", "has 3 efforts for 5 joints"),
     ([X, Y], [1.0, NAN], "not finite", "[1.0, nan] N"),
     ([X, Y], [NAN, math.inf], "not finite", "[nan, inf] N"),
-    ([X, Y], [NAN, NAN], joint_commands.UNSET, "no controller has set it"),
+    ([X, Y], [NAN, NAN], commands.UNSET, "no controller has set it"),
 ]
 
 
@@ -91,11 +91,11 @@ def test_a_stamped_command_is_one_of_efforts_with_a_value_for_each_joint():
 
 
 def test_stamped_commands_move_the_cart_where_the_message_is_installed(graph):
-    kind = joint_commands.stamped_type()
+    kind = commands.KINDS.get(commands.STAMPED_TOPIC)
     if kind is None:
         pytest.skip("control_msgs has no JointCommand here (Kilted and later have it)")
     simulator = graph.simulator(start="immediately", watchdog__timeout=0.1)
-    publisher = graph.publisher(kind, f"/{joint_commands.STAMPED_TOPIC}")
+    publisher = graph.publisher(kind, f"/{commands.STAMPED_TOPIC}")
     publisher.publish(kind(interface_name="effort", joint_names=[X, Y], values=FORCE))
     graph.until(lambda: simulator.runner.command_queue.accepted == 1)
     late = kind(interface_name="effort", joint_names=[X, Y], values=FORCE)
@@ -118,7 +118,7 @@ def test_what_is_refused_is_counted_and_the_command_before_stays(graph):
         publisher.publish(JointState(name=names, effort=efforts))
         graph.until(lambda: queue.rejected[reason] == before + 1)
         assert sentence in queue.rejection and queue.newest.force == FORCE
-    assert any(f"rejected, {joint_commands.UNSET}" in v for _, _, v in simulator.findings())
+    assert any(f"rejected, {commands.UNSET}" in v for _, _, v in simulator.findings())
     publisher.publish(JointState(name=[Y], effort=[3.0]))  # a joint that is not named gets zero
     graph.until(lambda: simulator.runner.plant.force == (0.0, 3.0))
 
@@ -150,7 +150,7 @@ def test_the_plugin_finds_its_hardware_and_time_begins_with_the_first_effort(gra
     node.read()  # every quantity of joint_states has its interface
     assert all(map(math.isfinite, (v for _, _, states in node.joints for v in states.values())))
     assert node.write()  # NaN: no controller has set the efforts
-    graph.until(lambda: queue.rejected == {joint_commands.UNSET: 1})
+    graph.until(lambda: queue.rejected == {commands.UNSET: 1})
     assert simulator.runner.status == "paused" and queue.accepted == 0
     node.commands = list(FORCE)
     assert node.write()

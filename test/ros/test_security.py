@@ -14,7 +14,7 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from rbdyn_ros.ros.messages import joint_commands  # noqa: E402
+from rbdyn_ros.ros.messages import commands  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 POLICY = ElementTree.parse(ROOT / "config" / "security" / "policy.xml").getroot()
@@ -90,8 +90,8 @@ def expected(enclave: str) -> dict:
         names["reply"] -= {name for name in names["reply"] if name.split("/")[2] in standard}
         for verb in ACTION:
             names[verb] -= {name for name in names[verb] if "/_action/" in name}
-    if joint_commands.stamped_type() is None:
-        names["subscribe"].discard(f"/{joint_commands.STAMPED_TOPIC}")
+    if commands.STAMPED_TOPIC not in commands.KINDS:
+        names["subscribe"].discard(f"/{commands.STAMPED_TOPIC}")
     return names
 
 

@@ -20,19 +20,24 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from rbdyn_ros.parameters.tables import NODES  # noqa: E402
 from rbdyn_ros.ros import description  # noqa: E402
-from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
+from rbdyn_ros.ros.messages import (  # noqa: E402
+    commands,  # noqa: E402
+    sample,
+    state_topics,
+)
 from rbdyn_ros.ros.messages.cdr import OdometryBytes, Wrench  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames, label_array, set_stamp  # noqa: E402
 from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
-from rbdyn_ros.ros.viewer import commands, observation, surroundings  # noqa: E402
-from rbdyn_ros.ros.viewer.pose import (  # noqa: E402
+from rbdyn_ros.ros.viewer import observation, readings  # noqa: E402
+from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems  # noqa: E402
+from rbdyn_ros.ros.viewer.readings import (  # noqa: E402
     Pose,
     pose_of_joints,
     pose_of_odometry,
     pose_of_transforms,
+    read_force,
 )
-from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems  # noqa: E402
 from rbdyn_ros.ros.viewer.remote_parameters import describe  # noqa: E402
 from rbdyn_ros.simulation import setup  # noqa: E402
 from rbdyn_ros.simulation.plant import Setup  # noqa: E402
@@ -88,7 +93,7 @@ def test_the_pose_is_taken_at_each_look_and_the_forces_when_they_are_due(graph, 
     monkeypatch.setattr(observation, "FORCE_PERIOD", math.inf)
     seen = observation.Observation(graph.probe, frames())
     states = graph.publisher(Odometry, observation.MEASURED)
-    orders = graph.publisher(WrenchStamped, commands.STAMPED)
+    orders = graph.publisher(WrenchStamped, commands.CART)
     graph.until(lambda: states.get_subscription_count() and orders.get_subscription_count())
 
     def look(stamp: int, force: float) -> bool:
@@ -119,13 +124,13 @@ def test_commands_are_read_where_the_plant_does_not_report_them(graph):
     seen.follow("/plant", "")
     states = graph.publisher(Odometry, observation.MEASURED)
     reports = graph.publisher(Float64MultiArray, "/plant/integrator")
-    orders = graph.publisher(WrenchStamped, commands.STAMPED)
+    orders = graph.publisher(WrenchStamped, commands.CART)
     graph.until(orders.get_subscription_count)
     count = 0.0
 
     def is_read() -> bool:
         """Whether the view subscribes to commands."""
-        readers = graph.probe.get_subscriptions_info_by_topic("/" + commands.STAMPED)
+        readers = graph.probe.get_subscriptions_info_by_topic("/" + commands.CART)
         return any(reader.node_name == "probe" for reader in readers)
 
     def look(labels: dict[str, float]) -> float:
@@ -145,9 +150,9 @@ def test_commands_are_read_where_the_plant_does_not_report_them(graph):
     graph.until(lambda: look(reported) == 3.0)
     assert seen.scene().commanded == (3.0, -1.0)
     assert seen.scene().command_age == 0.02
-    assert seen.age(commands.STAMPED) < observation.FRESH
+    assert seen.age(commands.CART) < observation.FRESH
     graph.until(lambda: not is_read())
-    seen.arrived[commands.STAMPED] -= observation.FRESH  # no further command was accepted
+    seen.arrived[commands.CART] -= observation.FRESH  # no further command was accepted
     seen._forces_due = 0.0
     seen.poll()
     assert math.isnan(seen.scene().commanded[0])
@@ -159,7 +164,7 @@ def test_the_commanded_force_is_that_of_any_topic():
     efforts = Float64MultiArray(data=[3.0, 4.0])
     joints = state_topics.JointState(name=["cart_y_joint", "cart_x_joint"], effort=[6.0, 5.0])
     stamped = SimpleNamespace(
-        interface_name="effort", joint_names=["cart_y_joint"], values=[7.0]
+        header=joints.header, interface_name="effort", joint_names=["cart_y_joint"], values=[7.0]
     )  # as `control_msgs/JointCommand`
     for topic, message, force in (
         ("cart/command", cart, (1.0, 2.0)),
@@ -167,9 +172,9 @@ def test_the_commanded_force_is_that_of_any_topic():
         ("joint_commands", joints, (5.0, 6.0)),
         ("joint_commands/stamped", stamped, (0.0, 7.0)),
     ):
-        assert commands.read_force(topic, message) == force
+        assert read_force(topic, message) == force
     for message in (Float64MultiArray(), Float64MultiArray(data=[1.0, math.nan])):
-        assert all(map(math.isnan, commands.read_force("effort_controller/commands", message)))
+        assert all(map(math.isnan, read_force("effort_controller/commands", message)))
 
 
 def test_joints_of_another_robot_tell_nothing():
@@ -179,17 +184,17 @@ def test_joints_of_another_robot_tell_nothing():
 
 def test_the_shape_of_the_urdf_is_that_of_the_parameters():
     made = plant(rod__length=1.7, rod__radius=0.04, cart__travel=1.2)
-    found = surroundings.shape(description.urdf(made, 30.0, 0.3))
+    found = readings.shape(description.urdf(made, 30.0, 0.3))
     assert found == shapes.shape(made.declared, 1.2, 30.0)
     hardware = description.HardwareTopics("/joint_commands", "/joint_states")
-    assert surroundings.shape(description.urdf(made, 30.0, 0.3, hardware)) == found
+    assert readings.shape(description.urdf(made, 30.0, 0.3, hardware)) == found
 
 
 def test_a_urdf_without_limits_or_frames_is_read_as_far_as_it_goes():
-    found = surroundings.shape("<robot name='r'><link name='pendulum_link'/></robot>")
-    assert found == surroundings.Shape() and found.travel == math.inf
+    found = readings.shape("<robot name='r'><link name='pendulum_link'/></robot>")
+    assert found == readings.Shape() and found.travel == math.inf
     with pytest.raises(ValueError, match="no URDF"):
-        surroundings.shape("<robot")
+        readings.shape("<robot")
 
 
 def test_the_solids_of_the_markers_are_those_of_the_parameters():
@@ -204,7 +209,7 @@ def test_the_solids_of_the_markers_are_those_of_the_parameters():
     }
     made = plant(**things)
     markers = Markers(frames()).fill(taken(made)).markers
-    found = {solid.name: solid for solid in surroundings.solids(markers)}
+    found = {solid.name: solid for solid in readings.solids(markers)}
     wanted = {solid.name: solid for solid in shapes.solids(made.system.contacts, 0.0)}
     assert found.keys() == wanted.keys()
     assert found["obstacle"] == wanted["obstacle"]

@@ -26,8 +26,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
     ControllerSupervisor,
     ControlOutput,
 )
-from rbdyn_ros.ros.controller.sensor_synchronizer import make_synchronizer
-from rbdyn_ros.ros.controller.state_synchronizer import subscribe
+from rbdyn_ros.ros.controller.synchronizers import make_synchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.messages.cdr import ForceCommand
 from rbdyn_ros.ros.messages.messages import label_array, xyz

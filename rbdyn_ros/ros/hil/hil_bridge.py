@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import diagnostics, qos
-from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer, subscribe
+from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding
 from rbdyn_ros.ros.hil.hil_plant import PlantBoard, board_plant
 from rbdyn_ros.ros.messages.cdr import ForceCommand

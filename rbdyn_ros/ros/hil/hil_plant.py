@@ -12,13 +12,11 @@ Its topics are those of the simulator, but measured only: there is no truth.
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -28,10 +26,9 @@ from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.ros import description, qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Finding
-from rbdyn_ros.ros.messages import joint_commands, sample, state_topics
-from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
+from rbdyn_ros.ros.messages import commands, sample, state_topics
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
-from rbdyn_ros.simulation.command import check_stamp, force_of
+from rbdyn_ros.simulation.command import check_stamp
 from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.types import System
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
@@ -130,16 +127,7 @@ class PlantBoard:
         self.counts: Counter[str] = Counter(
             states=0, early=0, commands=0, saturated=0, command_timeouts=0
         )
-        topics: list[tuple[type, str, Callable[[Any], None]]] = [
-            (WrenchStamped, "cart/command", self._cart_command),
-            (Float64MultiArray, "effort_controller/commands", self._effort_command),
-            (JointState, joint_commands.TOPIC, self._joint_commands),
-        ]
-        if stamped := joint_commands.stamped_type():
-            topics.append((stamped, joint_commands.STAMPED_TOPIC, self._stamped_joint_commands))
-        for kind, topic, take in topics:
-            callback = node.guard(take, self._refuse)
-            node.create_subscription(kind, topic, callback, qos.COMMAND, **qos.subscribing())
+        commands.subscribe(node, self._command, self._refuse)
 
     # from the board
 
@@ -204,42 +192,17 @@ class PlantBoard:
 
     # to the board
 
-    def _cart_command(self, message: WrenchStamped) -> None:
-        what, frames = "cart/command", self._node.frames
-        if message.header.frame_id not in ("", frames.world, frames.cart):
-            raise Rejected(
-                "frame",
-                f"{what} is in the frame '{message.header.frame_id}'; it must be in "
-                f"{frames.world}, {frames.cart}, or empty",
-            )
-        stamp = nanoseconds(message.header.stamp)
-        self._stamped_command(force_of(xyz(message.wrench.force)[:2], what), stamp, what)
-
-    def _stamped_joint_commands(self, message: Any) -> None:
-        what = joint_commands.STAMPED_TOPIC
-        force = joint_commands.force_of_stamped(message, what)
-        self._stamped_command(force, nanoseconds(message.header.stamp), what)
-
-    def _stamped_command(self, force: tuple[float, float], stamp: int, what: str) -> None:
+    def _command(self, force: tuple[float, float], stamp: int, what: str) -> None:
+        values = self._node.parameters.values
         if force != ZERO:  # to stop is right however late it is
-            limit = self._node.parameters.values["command_timeout"]
+            limit = values["command_timeout"]
             check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
-        # a stamp just beside a state's answers none
-        self._command(force, self._device.get(stamp, 0))
-
-    def _effort_command(self, message: Float64MultiArray) -> None:
-        self._command(force_of(message.data, "effort_controller/commands"), 0)
-
-    def _joint_commands(self, message: JointState) -> None:
-        names, what = list(message.name), joint_commands.TOPIC
-        self._command(joint_commands.force_of_joints(names, message.effort, what), 0)
-
-    def _command(self, force: tuple[float, float], device: int) -> None:
         self.counts["commands"] += 1
         self._commanded = time.monotonic()
-        force, cut = limit_force(force, self._node.parameters.values["cart.force_limit"])
+        force, cut = limit_force(force, values["cart.force_limit"])
         self.counts["saturated"] += cut
-        self._send(force, device)
+        # a stamp just beside a state's answers none
+        self._send(force, self._device.get(stamp, 0))
 
     def _send(self, force: tuple[float, float], device: int = 0, safe: bool = False) -> None:
         if self._line.send(FORCE, device, force, safe):
@@ -252,7 +215,7 @@ class PlantBoard:
 
     def _refuse(self, rejected: Rejected) -> None:
         self.counts[f"rejected, {rejected.reason}"] += 1
-        if rejected.reason == joint_commands.UNSET:
+        if rejected.reason == commands.UNSET:
             self._node.get_logger().info(f"waiting: {rejected}", once=True)
             return
         self._node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)

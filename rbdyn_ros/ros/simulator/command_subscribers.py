@@ -1,23 +1,18 @@
 """The subscribers of the simulator: commands, disturbances, clicked points.
 
-What does not fit is counted and reported, never applied. A WrenchStamped is read from its bytes.
+What does not fit is counted and reported, never applied.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PointStamped, WrenchStamped
-from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.messages import joint_commands
-from rbdyn_ros.ros.messages.cdr import WrenchBytes
-from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, xyz
+from rbdyn_ros.ros.messages import commands
+from rbdyn_ros.ros.messages.commands import check_finite, check_frame
+from rbdyn_ros.ros.messages.messages import Frames, xyz
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.simulation.command import (
     UNSTAMPED,
@@ -25,7 +20,6 @@ from rbdyn_ros.simulation.command import (
     Rejected,
     check_lockstep,
     check_stamp,
-    force_of,
 )
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.types import Array
@@ -36,29 +30,21 @@ class CommandSubscribers:
 
     def __init__(self, node: ManagedNode, runner: Runner, frames: Frames):
         self._node, self._runner, self._frames = node, runner, frames
-        self._wrench_bytes = WrenchBytes()
         self._unstamped: set[str] = set()  # sentences about commands that lockstep cannot use
         self.command_topics: set[str] = set()  # those on which a valid command has come
-        effort = "effort_controller/commands"
-        topics: list[tuple[type, str, QoSProfile, Callable[[Any], None]]] = [
-            (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command),
-            (Float64MultiArray, effort, qos.COMMAND, self._effort_command),
-            (JointState, joint_commands.TOPIC, qos.COMMAND, self._joint_commands),
-            (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance),
-            (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point),
-        ]
-        if stamped := joint_commands.stamped_type():
-            take = self._stamped_joint_commands
-            topics.append((stamped, joint_commands.STAMPED_TOPIC, qos.COMMAND, take))
-        for kind, topic, profile, take in topics:
-            callback, raw = node.guard(take, self._reject), topic == "cart/command"
-            node.create_subscription(kind, topic, callback, profile, raw=raw, **qos.subscribing())
+        commands.subscribe(node, self._command, self._reject)
+        for kind, topic, take in (
+            (WrenchStamped, "~/disturbance", self._disturbance),
+            (PointStamped, "/clicked_point", self._clicked_point),
+        ):
+            callback = node.guard(take, self._reject)
+            node.create_subscription(kind, topic, callback, qos.OFFERED, **qos.subscribing())
 
     def _reject(self, rejected: Rejected) -> None:
         self._runner.command_queue.reject(rejected)
         if rejected.reason == UNSTAMPED:
             self._report_unstamped(str(rejected))
-        elif rejected.reason == joint_commands.UNSET:  # what the plugin sends until then
+        elif rejected.reason == commands.UNSET:  # what the plugin sends until then
             self._node.get_logger().info(f"waiting: {rejected}", once=True)
         else:
             self._node.get_logger().warning(
@@ -72,60 +58,33 @@ class CommandSubscribers:
             self._node.get_logger().error(f"rejected: {sentence}")
             self._node.announce(f"{self._runner.status}: rejected: {sentence}")
 
-    def _check_stamp(self, stamp: int, what: str) -> None:
+    def _command(self, force: tuple[float, float], stamp: int, what: str) -> None:
         pace = self._runner.pace
         if pace.lockstep:
             check_lockstep(stamp, what)
         check_stamp(stamp, self._runner.plant.stamp, pace.oldest_stamp, what)
-
-    def _cart_command(self, data: bytes) -> None:
-        what = "cart/command"
-        try:
-            stamp, frame, force, torque = self._wrench_bytes.wrench(data)
-        except ValueError as error:
-            raise Rejected("malformed", f"{what}: {error}") from None
-        _in_frame(frame, ("", self._frames.world, self._frames.cart), what)
-        _finite(force + torque, what)
-        self._command(force_of(force[:2], what), stamp, what)
-
-    def _effort_command(self, message: Float64MultiArray) -> None:
-        what = "effort_controller/commands"
-        self._command(force_of(message.data, what), 0, what)
-
-    def _joint_commands(self, message: JointState) -> None:
-        """Take efforts of unknown age: the plugin stamps them with its own node's clock."""
-        what = joint_commands.TOPIC
-        force = joint_commands.force_of_joints(list(message.name), message.effort, what)
-        self._command(force, 0, what)
-
-    def _stamped_joint_commands(self, message: Any) -> None:
-        what = joint_commands.STAMPED_TOPIC
-        force = joint_commands.force_of_stamped(message, what)
-        self._command(force, nanoseconds(message.header.stamp), what)
-
-    def _command(self, force: tuple[float, float], stamp: int, what: str) -> None:
-        self._check_stamp(stamp, what)
         self._runner.command(Command(force, stamp, time.monotonic()))
         self.command_topics.add(what)
 
     def _disturbance(self, message: WrenchStamped) -> None:
         """Apply a wrench at its frame's origin; one of the world acts at the center of mass."""
         heights = self._heights()
-        _in_frame(message.header.frame_id, tuple(heights), "~/disturbance")
+        check_frame(message.header.frame_id, tuple(heights), "~/disturbance")
         wrench = np.zeros(9)
         wrench[:3], wrench[3:6] = xyz(message.wrench.force), xyz(message.wrench.torque)
-        _finite(wrench[:6], "~/disturbance")
+        check_finite(wrench[:6], "~/disturbance")
         frame = message.header.frame_id
         wrench[8] = heights[frame]
         if frame in (self._frames.rod, self._frames.com, self._frames.tip, self._frames.imu):
-            wrench[:3], wrench[3:6] = self._to_world(wrench[:3]), self._to_world(wrench[3:6])
+            to_world = self._runner.plant.to_world
+            wrench[:3], wrench[3:6] = to_world(wrench[:3]), to_world(wrench[3:6])
         self._push(wrench, self._node.parameters.values["disturbance.duration"])
 
     def _clicked_point(self, message: PointStamped) -> None:
         """Push the tip horizontally towards the point, whatever its height."""
-        _in_frame(message.header.frame_id, ("", self._frames.world), "/clicked_point")
+        check_frame(message.header.frame_id, ("", self._frames.world), "/clicked_point")
         (x, y, z), values = xyz(message.point), self._node.parameters.values
-        _finite((x, y, z), "/clicked_point")
+        check_finite((x, y, z), "/clicked_point")
         wrench, tip = np.zeros(9), (0.0, 0.0, self._runner.plant.setup.params.rod_length)
         point = tuple(map(float, self._runner.plant.point(tip)))
         wrench[:3] = force_towards((x, y, point[2]), point, values["push.force"])
@@ -147,22 +106,6 @@ class CommandSubscribers:
             frames.tip: setup.params.rod_length,
             frames.imu: setup.imu_position,
         }
-
-    def _to_world(self, vector: Array) -> tuple[float, float, float]:
-        return self._runner.plant.to_world(vector)
-
-
-def _in_frame(frame: str, allowed: tuple[str, ...], what: str) -> None:
-    if frame not in allowed:
-        known = ", ".join(name for name in allowed if name)
-        raise Rejected(
-            "frame", f"{what} is in the frame '{frame}'; it must be in {known}, or empty"
-        )
-
-
-def _finite(numbers: Iterable[float], what: str) -> None:
-    if not all(map(math.isfinite, numbers)):
-        raise Rejected("not finite", f"{what} is {[float(n) for n in numbers]}; it must be finite")
 
 
 def force_towards(

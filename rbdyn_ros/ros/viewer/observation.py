@@ -25,11 +25,13 @@ from visualization_msgs.msg import MarkerArray
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.cdr import LabeledBytes, Motion, OdometryBytes, Wrench, WrenchBytes
 from rbdyn_ros.ros.messages.messages import SECOND, Frames, xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
-from rbdyn_ros.ros.viewer import commands, surroundings
-from rbdyn_ros.ros.viewer.pose import (
+from rbdyn_ros.ros.messages.state_topics import COMMAND_LABELS
+from rbdyn_ros.ros.viewer import readings
+from rbdyn_ros.ros.viewer.readings import (
     NOTHING,
     Forces,
     Pose,
@@ -37,6 +39,7 @@ from rbdyn_ros.ros.viewer.pose import (
     pose_of_joints,
     pose_of_odometry,
     pose_of_transforms,
+    read_force,
 )
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Vector
@@ -54,11 +57,13 @@ POSES, APPLIED = (TRUTH, MEASURED, JOINT_STATES), "wrench/cart"  # the best firs
 KINDS = {TRUTH: Odometry, MEASURED: Odometry, JOINT_STATES: JointState, APPLIED: WrenchStamped}
 JOINT, CONTACT, DISTURBANCE = "wrench/joint", "wrench/contact", "wrench/disturbance"
 BALANCE = "integrator"
+# as a plant may report the newest command it has accepted, in `~/integrator`
+*FORCE, AGE, ACCEPTED = COMMAND_LABELS
 # from the bytes of a topic's messages to what is kept of them; a reader for each topic
 READERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
     **dict.fromkeys((TRUTH, MEASURED), lambda: OdometryBytes().motion),
     **dict.fromkeys(
-        (APPLIED, JOINT, CONTACT, DISTURBANCE, commands.STAMPED), lambda: WrenchBytes().wrench
+        (APPLIED, JOINT, CONTACT, DISTURBANCE, commands.CART), lambda: WrenchBytes().wrench
     ),
     BALANCE: lambda: LabeledBytes().numbers,
 }
@@ -141,7 +146,7 @@ class Observation:
 
     @property
     def _reports_commands(self) -> bool:
-        return commands.AGE in (self._recent(BALANCE) or ())
+        return AGE in (self._recent(BALANCE) or ())
 
     def look_at_solids(self, plant: str) -> None:
         """Subscribe to the markers of the plant, of which `poll` takes one message.
@@ -272,11 +277,11 @@ class Observation:
 
     def _commanded(self) -> Planar:
         if self._reports_commands:
-            x, y = map(self._labeled, commands.FORCE)
-            return (x, y) if self.age(commands.STAMPED) < FRESH else NOTHING
+            x, y = map(self._labeled, FORCE)
+            return (x, y) if self.age(commands.CART) < FRESH else NOTHING
         topic = min(commands.KINDS, key=self.age)
         message = self._recent(topic)
-        return NOTHING if message is None else commands.read_force(topic, message)
+        return NOTHING if message is None else read_force(topic, message)
 
     def _applied(self) -> Planar:
         message = self._recent(APPLIED)
@@ -317,8 +322,8 @@ class Observation:
 
     def _command_age(self, stamp: int) -> float:
         if self._reports_commands:
-            return self._labeled(commands.AGE) if self._accepted else math.nan
-        message = self.newest.get(commands.STAMPED)
+            return self._labeled(AGE) if self._accepted else math.nan
+        message = self.newest.get(commands.CART)
         answered = message.stamp if message else 0
         if answered:
             return max(0, stamp - answered) * 1e-9
@@ -363,9 +368,9 @@ class Observation:
 
     def _note_commands(self, numbers: dict[str, float]) -> None:
         """Note when the plant has accepted another command than the last time."""
-        accepted = numbers.get(commands.ACCEPTED, math.nan)
+        accepted = numbers.get(ACCEPTED, math.nan)
         if not math.isnan(accepted - self._accepted) and accepted != self._accepted:
-            self.arrived[commands.STAMPED] = time.monotonic()
+            self.arrived[commands.CART] = time.monotonic()
         self._accepted = accepted
 
     def _diagnose(self, message: DiagnosticArray) -> None:
@@ -382,12 +387,12 @@ class Observation:
 
     def _describe(self, message: String) -> None:
         try:
-            self.shape = surroundings.shape(message.data, self.shape.solids)
+            self.shape = readings.shape(message.data, self.shape.solids)
         except ValueError as error:
             self._node.get_logger().warning(str(error))
 
     def _solids(self, message: MarkerArray) -> None:
-        self.shape = self.shape._replace(solids=surroundings.solids(message.markers))
+        self.shape = self.shape._replace(solids=readings.solids(message.markers))
 
 
 def _is_loaded(wrench: Wrench | None) -> bool:

@@ -19,13 +19,17 @@ from rclpy.qos import qos_profile_parameter_events
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.ros import diagnostics, qos
+from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.messages import Frames, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
-from rbdyn_ros.ros.viewer import commands
 from rbdyn_ros.ros.viewer.observation import POSES, Observation
 from rbdyn_ros.ros.viewer.problems import ChangeNotes, Complaint, Facts, problems
-from rbdyn_ros.ros.viewer.remote_controls import controls, faults_on, parameter_file
-from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters
+from rbdyn_ros.ros.viewer.remote_parameters import (
+    RemoteParameters,
+    controls,
+    faults_on,
+    parameter_file,
+)
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import (
     PARAMETER,

@@ -1,11 +1,20 @@
-"""Estimate a state from joint_states, and with an IMU imu/data, of the same instant.
+"""Make of the messages of one instant the state of control laws: of joint_states and odometry as
+they come, or of sensors by an estimate.
 
-Of joint_states the positions are used, and the effort: the force that acted, after every limit.
+For an estimate the positions of joint_states are used, and the effort: the force that acted, after
+every limit; with an IMU also imu/data. The rod's part of an Odometry message is read from its
+bytes.
 """
 
+import math
 import time
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
 
+import numpy as np
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState
 
 from rbdyn_ros.control.observer.continuity import JumpDetector
@@ -13,13 +22,106 @@ from rbdyn_ros.control.observer.estimator import Estimator, Instant, at_rest
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import ObserverOptions
-from rbdyn_ros.ros.controller.state_synchronizer import CART, StateSynchronizer, Topics
+from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
-from rbdyn_ros.ros.messages.cdr import columns
+from rbdyn_ros.ros.messages.cdr import JointBytes, OdometryBytes, columns
 from rbdyn_ros.ros.messages.messages import instant_of, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.schema import record
 from rbdyn_ros.types import State, System
+
+CART = JOINTS[:2]
+
+
+# (message class, name, callback, whether it takes bytes) of each topic
+Topics = tuple[tuple[type, str, Callable[[Any], None], bool], ...]
+
+
+class Synchronizer(Protocol):
+    """What makes states of messages."""
+
+    topics: Topics
+
+
+def subscribe(
+    node: Node,
+    synchronizer: Synchronizer,
+    reject: Callable[[str, ValueError], None],
+    use_state: Callable[[], None],
+) -> None:
+    """Subscribe to the topics of a synchronizer.
+
+    `use_state()` is called after each message; `reject(topic, error)` for one that it refuses.
+    """
+
+    def receive(topic: str, take: Callable[[Any], None], message: Any) -> None:
+        try:
+            take(message)
+        except ValueError as error:
+            reject(topic, error)
+        else:
+            use_state()
+
+    for kind, topic, take, raw in synchronizer.topics:
+        callback = partial(receive, topic, take)
+        node.create_subscription(kind, topic, callback, qos.NEWEST, raw=raw, **qos.subscribing())
+
+
+class StateSynchronizer:
+    """Keeps the newest of both messages.
+
+    `jumped` says whether the pendulum was put where the last state has it; then the past of that
+    state means nothing.
+    """
+
+    nis, compute_time = math.nan, 0.0  # nothing is estimated
+
+    def __init__(self):
+        self.topics: Topics = (
+            (JointState, "joint_states", self.joints, True),
+            (Odometry, "odometry", self.odometry, True),
+        )
+        self._joint_bytes = JointBytes(CART, ("position", "velocity"))
+        self._odometry_bytes = OdometryBytes()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the messages."""
+        self._cart: tuple[float, ...] = ()  # position and velocity
+        self._rod: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+        self._cart_stamp, self._rod_stamp = -1, -2
+        self._jump_detector, self.jumped = JumpDetector(), False
+
+    def joints(self, data: bytes) -> None:
+        """Take the cart from a serialized message.
+
+        ValueError if it does not have its joints, or is cut off.
+        """
+        self._cart_stamp, self._cart = self._joint_bytes.columns(data)
+
+    def odometry(self, data: bytes) -> None:
+        """Take the rod from a serialized message. ValueError if it is cut off."""
+        motion = self._odometry_bytes.motion(data)
+        self._rod, self._rod_stamp = (motion.orientation, motion.angular), motion.stamp
+
+    def state(self) -> tuple[int, State] | None:
+        """(stamp [ns], State) once both are of the same instant."""
+        if self._cart_stamp != self._rod_stamp:
+            return None
+        x, y, vx, vy = self._cart
+        orientation, angular = self._rod
+        q, v = np.array((x, y, *orientation)), np.array((vx, vy, *angular))
+        state = State(self._rod_stamp * 1e-9, q, v)
+        self.jumped = self._jump_detector.update(state)
+        return self._rod_stamp, state
+
+    def reconfigure(self, values: dict[str, Any]) -> None:
+        """Ignore other numbers of the plant, which change nothing here."""
+
+    def findings(self) -> list[Line]:
+        """Return no diagnostics."""
+        return []
+
 
 # mean normalized innovation per value, beyond which the observer's model does not fit
 DOUBTFUL = 3.0

@@ -1,0 +1,153 @@
+"""The topics of the commanded force, and the force that their messages ask for.
+
+Efforts of the cart's joints are what the hardware plugin of ros2_control publishes, and what
+`control_msgs/JointCommand` says, where that message is installed.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages.cdr import WrenchBytes
+from rbdyn_ros.ros.messages.messages import message_class, nanoseconds
+from rbdyn_ros.ros.messages.state_topics import JOINTS
+from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.simulation.command import force_of
+from rbdyn_ros.simulation.status import Rejected
+
+CART, EFFORTS = "cart/command", "effort_controller/commands"
+TOPIC, STAMPED_TOPIC = "joint_commands", "joint_commands/stamped"
+DRIVEN = JOINTS[:2]  # the joints of the cart; the others have no drive
+EFFORT = "effort"
+UNSET = "no command"  # the reason for which efforts are rejected that no controller has set
+KINDS: dict[str, type] = {CART: WrenchStamped, EFFORTS: Float64MultiArray, TOPIC: JointState}
+# where `control_msgs` is installed, and has that message
+if _kind := message_class("control_msgs/msg/JointCommand"):
+    KINDS[STAMPED_TOPIC] = _kind
+
+Planar = tuple[float, float]
+
+
+def subscribe(
+    node: ManagedNode,
+    take: Callable[[Planar, int, str], None],
+    reject: Callable[[Rejected], None],
+) -> None:
+    """Subscribe a node to all topics of commands: `take(force [N], stamp [ns], topic)`."""
+    wrench_bytes = WrenchBytes()
+
+    def receive(topic: str, message: Any) -> None:
+        if topic == CART:
+            try:
+                message = wrench_bytes.wrench(message)
+            except ValueError as error:
+                raise Rejected("malformed", f"{topic}: {error}") from None
+            check_frame(message.frame, ("", node.frames.world, node.frames.cart), topic)
+            check_finite(message.force + message.torque, topic)
+        take(*read(topic, message), topic)
+
+    for topic, kind in KINDS.items():
+        callback = node.guard(partial(receive, topic), reject)
+        raw = topic == CART
+        node.create_subscription(kind, topic, callback, qos.COMMAND, raw=raw, **qos.subscribing())
+
+
+def read(topic: str, message: Any) -> tuple[Planar, int]:
+    """Return the force (2,) [N] of a message of the topic, of `CART` a `cdr.Wrench`, and the stamp
+    [ns] of the state that it answers, 0 where it names none. Rejected if it does not fit.
+
+    The plugin stamps its efforts with its own node's clock, so their age is unknown.
+    """
+    if topic == CART:
+        return force_of(message.force[:2], topic), message.stamp
+    if topic == EFFORTS:
+        return force_of(message.data, topic), 0
+    if topic == TOPIC:
+        return force_of_joints(list(message.name), message.effort, topic), 0
+    return force_of_stamped(message, topic), nanoseconds(message.header.stamp)
+
+
+def check_frame(frame: str, allowed: tuple[str, ...], what: str) -> None:
+    """Rejected if the frame of a message is none of those that are allowed."""
+    if frame not in allowed:
+        known = ", ".join(name for name in allowed if name)
+        raise Rejected(
+            "frame", f"{what} is in the frame '{frame}'; it must be in {known}, or empty"
+        )
+
+
+def check_finite(numbers: Iterable[float], what: str) -> None:
+    """Rejected if one of the numbers of a message is not finite."""
+    if not all(map(math.isfinite, numbers)):
+        raise Rejected("not finite", f"{what} is {[float(n) for n in numbers]}; it must be finite")
+
+
+def force_of_joints(names: Sequence[str], efforts: Sequence[float], what: str) -> Planar:
+    """Return the force (2,) [N] of efforts by joint name, in any order.
+
+    There is one effort for each name, or one for each joint of the cart, as the plugin sends them.
+    A joint of the cart that is not named gets zero. Rejected if anything else does not fit.
+    """
+    driven = _cart_joints(names, what)
+    if len(efforts) not in (len(names), len(driven)):
+        raise Rejected(
+            "length",
+            f"{what} has {len(efforts)} efforts for {len(names)} joints; it must have one for "
+            f"each, or one for each of {', '.join(driven)}",
+        )
+    named = dict(zip(names if len(efforts) == len(names) else driven, map(float, efforts)))
+    for name, effort in named.items():
+        if name not in DRIVEN and effort and not math.isnan(effort):
+            raise Rejected(
+                "joint",
+                f"{what} has an effort of {effort:g} for {name}, which has no drive; it must be "
+                "0 or NaN",
+            )
+    force = [named[name] for name in driven]
+    if all(map(math.isnan, force)):
+        raise Rejected(
+            UNSET, f"{what} has the effort NaN for {', '.join(driven)}: no controller has set it"
+        )
+    if not all(map(math.isfinite, force)):
+        raise Rejected("not finite", f"{what} is {force} N; it must be finite")
+    return named.get(DRIVEN[0], 0.0), named.get(DRIVEN[1], 0.0)
+
+
+def force_of_stamped(message: Any, what: str) -> Planar:
+    """Return the force (2,) [N] of a `control_msgs/JointCommand`. Rejected if it does not fit."""
+    if message.interface_name != EFFORT:
+        raise Rejected(
+            "interface",
+            f"{what} is for the interface '{message.interface_name}'; it must be for '{EFFORT}'",
+        )
+    if len(message.values) != len(message.joint_names):
+        raise Rejected(
+            "length",
+            f"{what} has {len(message.values)} values for {len(message.joint_names)} joints; it "
+            "must have one for each",
+        )
+    return force_of_joints(message.joint_names, message.values, what)
+
+
+def _cart_joints(names: Sequence[str], what: str) -> list[str]:
+    """Return the names of the cart's joints, in their order."""
+    for name in names:
+        if name not in JOINTS:
+            raise Rejected(
+                "joint", f"{what} names the joint '{name}'; it must be one of {', '.join(JOINTS)}"
+            )
+        if list(names).count(name) > 1:
+            raise Rejected("joint", f"{what} names {name} twice; it must name each joint once")
+    driven = [name for name in names if name in DRIVEN]
+    if not driven:
+        raise Rejected(
+            "joint",
+            f"{what} names no joint of the cart; it must name {DRIVEN[0]}, {DRIVEN[1]} or both",
+        )
+    return driven
