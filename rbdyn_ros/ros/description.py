@@ -10,23 +10,121 @@ their efforts to joint_commands.
 """
 
 from typing import NamedTuple
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
 
 from rclpy.node import Node
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.ros.messages.commands import DRIVEN, EFFORT, TOPIC
+from rbdyn_ros.ros.messages.commands import DRIVEN, TOPIC
 from rbdyn_ros.ros.messages.sample import PlantDescription
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.view.scene import CART
 
-_TURNING = (  # joint, parent, child, axis
-    ("pendulum_roll_joint", "cart_link", "pendulum_roll_link", "1 0 0"),
-    ("pendulum_pitch_joint", "pendulum_roll_link", "pendulum_pitch_link", "0 1 0"),
-    ("pendulum_spin_joint", "pendulum_pitch_link", "pendulum_link", "0 0 1"),
-)
-HARDWARE = "joint_state_topic_hardware_interface/JointStateTopicSystem"
+_ROBOT = """<?xml version="1.0"?>
+<robot name="spherical_pendulum">
+  <link name="world"/>
+  <link name="cart_x_link"/>
+  <link name="pendulum_roll_link"/>
+  <link name="pendulum_pitch_link"/>
+  <link name="cart_link">
+    <visual>
+      <origin xyz="{cart_middle}"/>
+      <material name="cart"><color rgba="0.55 0.6 0.65 1"/></material>
+      <geometry><box size="{cart_edges}"/></geometry>
+    </visual>
+    <collision>
+      <origin xyz="{cart_middle}"/>
+      <geometry><box size="{cart_edges}"/></geometry>
+    </collision>{cart_inertial}
+  </link>
+  <link name="pendulum_link">
+    <visual>
+      <origin xyz="{rod_middle}"/>
+      <material name="rod"><color rgba="0.85 0.45 0.15 1"/></material>
+      <geometry><cylinder radius="{radius}" length="{length}"/></geometry>
+    </visual>
+    <collision>
+      <origin xyz="{rod_middle}"/>
+      <geometry><cylinder radius="{radius}" length="{length}"/></geometry>
+    </collision>{rod_inertial}
+  </link>
+  <link name="pendulum_com"/>
+  <link name="pendulum_tip"/>
+  <link name="imu_link"/>
+  <joint name="cart_x_joint" type="prismatic">
+    <parent link="world"/>
+    <child link="cart_x_link"/>
+    <axis xyz="1 0 0"/>
+    <limit lower="-{travel}" upper="{travel}" effort="{force_limit}" velocity="1000"/>
+    <dynamics damping="{cart_damping}"/>
+  </joint>
+  <joint name="cart_y_joint" type="prismatic">
+    <parent link="cart_x_link"/>
+    <child link="cart_link"/>
+    <axis xyz="0 1 0"/>
+    <limit lower="-{travel}" upper="{travel}" effort="{force_limit}" velocity="1000"/>
+    <dynamics damping="{cart_damping}"/>
+  </joint>
+  <joint name="pendulum_roll_joint" type="continuous">
+    <parent link="cart_link"/>
+    <child link="pendulum_roll_link"/>
+    <axis xyz="1 0 0"/>
+    <dynamics damping="{joint_damping}"/>
+  </joint>
+  <joint name="pendulum_pitch_joint" type="continuous">
+    <parent link="pendulum_roll_link"/>
+    <child link="pendulum_pitch_link"/>
+    <axis xyz="0 1 0"/>
+    <dynamics damping="{joint_damping}"/>
+  </joint>
+  <joint name="pendulum_spin_joint" type="continuous">
+    <parent link="pendulum_pitch_link"/>
+    <child link="pendulum_link"/>
+    <axis xyz="0 0 1"/>
+    <dynamics damping="{joint_damping}"/>
+  </joint>
+  <joint name="pendulum_com_joint" type="fixed">
+    <parent link="pendulum_link"/>
+    <child link="pendulum_com"/>
+    <origin xyz="0.0 0.0 {center}"/>
+  </joint>
+  <joint name="pendulum_tip_joint" type="fixed">
+    <parent link="pendulum_link"/>
+    <child link="pendulum_tip"/>
+    <origin xyz="0.0 0.0 {length}"/>
+  </joint>
+  <joint name="imu_link_joint" type="fixed">
+    <parent link="pendulum_link"/>
+    <child link="imu_link"/>
+    <origin xyz="0.0 0.0 {imu}"/>
+  </joint>{hardware}
+</robot>
+"""
+_INERTIAL = """
+    <inertial>
+      <origin xyz="{center}"/>
+      <mass value="{mass}"/>
+      <inertia ixx="{}" ixy="0" ixz="0" iyy="{}" iyz="0" izz="{}"/>
+    </inertial>"""
+# A threshold of -1 has the plugin publish in every period. With its default it is silent while the
+# measured effort equals the commanded one, and the watchdog expires.
+_HARDWARE = """
+  <ros2_control name="spherical_pendulum" type="system">
+    <hardware>
+      <plugin>joint_state_topic_hardware_interface/JointStateTopicSystem</plugin>
+      <param name="joint_commands_topic">{commands}</param>
+      <param name="joint_states_topic">{states}</param>
+      <param name="trigger_joint_command_threshold">-1</param>
+    </hardware>{joints}
+  </ros2_control>"""
+# all three states, also where nothing drives: the plugin sets each that joint_states carries
+_INTERFACES = """
+    <joint name="{name}">{command}
+      <state_interface name="position"/>
+      <state_interface name="velocity"/>
+      <state_interface name="effort"/>
+    </joint>"""
+_COMMAND = """
+      <command_interface name="effort"/>"""
 
 
 class HardwareTopics(NamedTuple):
@@ -52,112 +150,37 @@ def urdf(
     Frame prefixes are left to its readers, as ROS has it.
     """
     params, system = setup.declared, spherical_pendulum.build(setup.declared)
-    robot = Element("robot", name="spherical_pendulum")
-    for name in ("world", "cart_x_link", "pendulum_roll_link", "pendulum_pitch_link"):
-        SubElement(robot, "link", name=name)
-    cart = SubElement(robot, "link", name="cart_link")
-    middle = (0.0, 0.0, -CART[2] / 2)
-    for shape in _shapes(cart, middle, "cart", "0.55 0.6 0.65 1"):
-        SubElement(shape, "box", size=_text(CART))
-    if system.cart_mass > 0.0:  # readers refuse a mass of zero
-        _inertial(cart, system.cart_mass, middle, box_inertia(system.cart_mass, CART))
-    rod = SubElement(robot, "link", name="pendulum_link")
-    for shape in _shapes(rod, (0.0, 0.0, params.rod_length / 2), "rod", "0.85 0.45 0.15 1"):
-        size = dict(radius=_text((params.rod_radius,)), length=_text((params.rod_length,)))
-        SubElement(shape, "cylinder", size)
-    _inertial(rod, system.rod_mass, (0.0, 0.0, system.center), system.inertia)
-    _sliding(robot, "cart_x_joint", "world", "cart_x_link", "1 0 0", setup, force_limit)
-    _sliding(robot, "cart_y_joint", "cart_x_link", "cart_link", "0 1 0", setup, force_limit)
-    for name, parent, child, axis in _TURNING:
-        joint = _joint(robot, name, "continuous", parent, child, axis)
-        SubElement(joint, "dynamics", damping=_text((system.joint_damping,)))
-    for name, height in (
-        ("pendulum_com", system.center),
-        ("pendulum_tip", params.rod_length),
-        ("imu_link", imu_position),
-    ):
-        SubElement(robot, "link", name=name)
-        joint = _joint(robot, f"{name}_joint", "fixed", "pendulum_link", name)
-        SubElement(joint, "origin", xyz=_text((0.0, 0.0, height)))
-    if hardware:
-        _hardware(robot, hardware)
-    ElementTree.indent(robot)
-    return ElementTree.tostring(robot, encoding="unicode", xml_declaration=True)
-
-
-def _hardware(robot, topics: HardwareTopics) -> None:
-    """Add the <ros2_control> tag.
-
-    A threshold of -1 has the plugin publish in every period. With its default it is silent while
-    the measured effort equals the commanded one, and the watchdog expires.
-    """
-    system = SubElement(robot, "ros2_control", name=robot.get("name"), type="system")
-    plugin = SubElement(system, "hardware")
-    SubElement(plugin, "plugin").text = HARDWARE
-    for name, value in (
-        ("joint_commands_topic", topics.commands),
-        ("joint_states_topic", topics.states),
-        ("trigger_joint_command_threshold", "-1"),
-    ):
-        SubElement(plugin, "param", name=name).text = value
-    for name in JOINTS:
-        joint = SubElement(system, "joint", name=name)
-        if name in DRIVEN:
-            SubElement(joint, "command_interface", name=EFFORT)
-        # all three, also where nothing drives: the plugin sets each that joint_states carries
-        for quantity in ("position", "velocity", EFFORT):
-            SubElement(joint, "state_interface", name=quantity)
-
-
-def _joint(robot, name: str, kind: str, parent: str, child: str, axis: str = "") -> Element:
-    joint = SubElement(robot, "joint", name=name, type=kind)
-    SubElement(joint, "parent", link=parent)
-    SubElement(joint, "child", link=child)
-    if axis:
-        SubElement(joint, "axis", xyz=axis)
-    return joint
-
-
-def _sliding(
-    robot,
-    name: str,
-    parent: str,
-    child: str,
-    axis: str,
-    setup: PlantDescription,
-    force_limit: float,
-) -> None:
-    joint = _joint(robot, name, "prismatic", parent, child, axis)
-    reach = 0.0 if setup.params.cart_fixed else setup.travel
-    SubElement(
-        joint,
-        "limit",
-        lower=_text((-reach,)),
-        upper=_text((reach,)),
-        effort=_text((force_limit,)),
-        velocity="1000",
+    middle, mass = (0.0, 0.0, -CART[2] / 2), system.cart_mass
+    of_cart = _inertial(mass, middle, box_inertia(mass, CART))
+    return _ROBOT.format(
+        cart_middle=_text(*middle),
+        cart_edges=_text(*CART),
+        cart_inertial=of_cart if mass > 0.0 else "",  # readers refuse a mass of zero
+        rod_middle=_text(0.0, 0.0, params.rod_length / 2),
+        radius=_text(params.rod_radius),
+        length=_text(params.rod_length),
+        rod_inertial=_inertial(system.rod_mass, (0.0, 0.0, system.center), system.inertia),
+        travel=_text(0.0 if setup.params.cart_fixed else setup.travel),
+        force_limit=_text(force_limit),
+        cart_damping=_text(setup.system.cart_damping),
+        joint_damping=_text(system.joint_damping),
+        center=_text(system.center),
+        imu=_text(imu_position),
+        hardware=_hardware(hardware) if hardware else "",
     )
-    SubElement(joint, "dynamics", damping=_text((setup.system.cart_damping,)))
 
 
-def _inertial(link, mass: float, center: tuple, inertia: tuple) -> None:
-    inertial = SubElement(link, "inertial")
-    SubElement(inertial, "origin", xyz=_text(center))
-    SubElement(inertial, "mass", value=_text((mass,)))
-    ixx, iyy, izz = (_text((i,)) for i in inertia)
-    SubElement(inertial, "inertia", ixx=ixx, ixy="0", ixz="0", iyy=iyy, iyz="0", izz=izz)
+def _hardware(topics: HardwareTopics) -> str:
+    """The <ros2_control> tag."""
+    joints = (
+        _INTERFACES.format(name=name, command=_COMMAND if name in DRIVEN else "")
+        for name in JOINTS
+    )
+    return _HARDWARE.format(**topics._asdict(), joints="".join(joints))
 
 
-def _shapes(link, center: tuple, material: str, rgba: str) -> list:
-    """The geometries, to be filled, of what is drawn and of what collides."""
-    shapes = []
-    for name in ("visual", "collision"):
-        part = SubElement(link, name)
-        SubElement(part, "origin", xyz=_text(center))
-        if name == "visual":
-            SubElement(SubElement(part, "material", name=material), "color", rgba=rgba)
-        shapes.append(SubElement(part, "geometry"))
-    return shapes
+def _inertial(mass: float, center: tuple[float, ...], inertia: tuple[float, ...]) -> str:
+    return _INERTIAL.format(*map(_text, inertia), mass=_text(mass), center=_text(*center))
 
 
 def box_inertia(mass: float, size: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -169,5 +192,5 @@ def box_inertia(mass: float, size: tuple[float, float, float]) -> tuple[float, f
     return (b + c, a + c, a + b)
 
 
-def _text(numbers: tuple) -> str:
+def _text(*numbers: float) -> str:
     return " ".join(repr(float(number)) for number in numbers)
