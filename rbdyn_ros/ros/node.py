@@ -1,4 +1,6 @@
-"""What lifecycle nodes share: parameters, autostart, ~/status, /diagnostics once per second."""
+"""What nodes share: parameters and a steady clock; of lifecycle nodes autostart, ~/status,
+/diagnostics once per second.
+"""
 
 import traceback
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from rclpy.action.server import ActionServer
 from rclpy.clock import Clock as NodeClock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.service import Service
 from rclpy.subscription import Subscription
@@ -19,6 +22,7 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from rbdyn_ros import tracebacks
+from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.messages.polled import WARN_PERIOD
@@ -38,10 +42,39 @@ def require(part: Part | None) -> Part:
     return part
 
 
-class ClockGuard:
-    """Refuses instants on /clock before zero, where a node follows it: in rclpy they raise, which
-    would end the node. A base class that comes before rclpy's.
+class CommonNode:
+    """What all nodes share; a base class that comes before rclpy's.
+
+    A subclass writes `table`, `validate` and `changed` where its parameters need more than the
+    table of its name.
+
+    It refuses instants on /clock before zero, where a node follows it: in rclpy they raise, which
+    would end the node. Timers run on a steady clock: rclpy's default, ROS time, stalls when time
+    stands still or steps back.
     """
+
+    def __init__(self, name: str, **options):
+        node: Any = super()
+        node.__init__(name, **options)
+        self._name = name  # which `__node:=` does not change
+        self.steady = NodeClock(clock_type=ClockType.STEADY_TIME)
+        me: Any = self
+        self.parameters = Parameters(me, self.table(), self.validate, self.changed)
+
+    def table(self) -> tuple[ParameterSpec, ...]:
+        """Return the parameters."""
+        return NODES[self._name]
+
+    def validate(self, values: dict[str, Any]) -> None:
+        """Raise ValueError if the values do not fit each other; change nothing."""
+
+    def changed(self, values: dict[str, Any]) -> None:
+        """Apply values that have passed `validate`."""
+
+    def every(self, period: float, act: Callable[[], Any]) -> Timer:
+        """Call `act()` every `period` [s]."""
+        node: Any = self
+        return node.create_timer(period, act, clock=self.steady)
 
     def create_subscription(self, kind: type, topic: str, callback: Any, *more, **options):
         """`create_subscription` of the node."""
@@ -62,25 +95,22 @@ class ClockGuard:
         return take
 
 
-class ManagedNode(ClockGuard, LifecycleNode):
+class Watcher(CommonNode, Node):
+    """A node without a lifecycle, which works from `autostart` to `close`."""
+
+    def autostart(self) -> None:
+        """Begin to work."""
+
+    def close(self) -> None:
+        """End the work."""
+
+
+class ManagedNode(CommonNode, LifecycleNode):
     """A lifecycle node.
 
-    Its subclasses write `table`, `validate`, `changed`; `configure`, `activate`, `deactivate`,
-    `cleanup`; `findings`. What they make on the graph in `configure` is destroyed after `cleanup`.
-
-    Timers run on a steady clock: rclpy's default, ROS time, stalls when time stands still or steps
-    back.
+    Its subclasses write `configure`, `activate`, `deactivate`, `cleanup`; `findings`. What they
+    make on the graph in `configure` is destroyed after `cleanup`.
     """
-
-    def table(self) -> tuple[ParameterSpec, ...]:
-        """Return the parameters."""
-        raise NotImplementedError
-
-    def validate(self, values: dict[str, Any]) -> None:
-        """Raise ValueError if the values do not fit each other; change nothing."""
-
-    def changed(self, values: dict[str, Any]) -> None:
-        """Apply values that have passed `validate`."""
 
     def configure(self) -> None:
         """Make what the node needs, on the graph and in memory."""
@@ -99,10 +129,8 @@ class ManagedNode(ClockGuard, LifecycleNode):
         raise NotImplementedError
 
     def __init__(self, name: str, **options):
-        super().__init__(name, **options)
         self.active = False
-        self.steady = NodeClock(clock_type=ClockType.STEADY_TIME)
-        self.parameters = Parameters(self, self.table(), self.validate, self.changed)
+        super().__init__(name, **options)
         self.frames = frames(self.parameters.values["frame_prefix"])
         self._status = self.create_publisher(String, "~/status", qos.LATCHED, **qos.publishing())
         self._diagnostics = self.create_publisher(
@@ -113,7 +141,7 @@ class ManagedNode(ClockGuard, LifecycleNode):
                 service.callback = self._transition(service.callback)
         self._warned: set[str] = set()
         self._made: list[Any] = []  # on the graph, by `configure`
-        self.create_timer(1.0, self._diagnose, clock=self.steady)
+        self.every(1.0, self._diagnose)
 
     def autostart(self) -> None:
         """Configure and activate, unless the parameter leaves that to a lifecycle manager.

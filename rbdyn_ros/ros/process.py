@@ -95,7 +95,8 @@ class Signals:
 def run(
     kinds: tuple[Callable[[], Any], ...],
     args: list[str] | None = None,
-    until: Callable[[], object] = lambda: False,
+    until: Callable[[Any], object] = lambda node: False,
+    failed: Callable[[Any], object] = lambda node: False,
     executor: Callable[[], Executor] = wait_set_executor,
     nice: int = 0,
 ) -> int:
@@ -103,8 +104,9 @@ def run(
 
     `nice`: niceness of a process that only watches. Its end, such as a report or the index of a
     bag, has the niceness that the process came with: on a busy machine a nice process is given too
-    little time to end before it is killed. 0 after one of these signals, or when `until()` is
-    true; 1, with one sentence, if a node does not start or fails.
+    little time to end before it is killed. 0 after one of these signals, or when
+    `until(node)` is true of one; 1, with one sentence, if a node does not start or fails, and if
+    `failed(node)` is true of one in the end.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
     signals = Signals(starting=True)
@@ -120,7 +122,7 @@ def run(
             spinning.add_node(nodes[-1])
         _start(nodes)
         signals.starting = False
-        spin(spinning, lambda: signals.stop or until())
+        spin(spinning, lambda: signals.stop or any(map(until, nodes)))
     except Exception as error:
         if not isinstance(error, (ValueError, RuntimeError)):  # their sentences say all
             traceback.print_exc()
@@ -129,7 +131,7 @@ def run(
     finally:
         signals.starting = False
         closing.submit(_close, nodes).result()
-    return 0
+    return int(any(map(failed, nodes)))
 
 
 def _close(nodes: list[Any]) -> None:

@@ -82,7 +82,7 @@ class StartCondition:
             )
             for name in self._reports
         ]
-        self._timer = node.create_timer(CHECK_PERIOD, self._check, clock=node.steady)
+        self._timer = node.every(CHECK_PERIOD, self._check)
 
     def destroy(self) -> None:
         """Take timer and subscriptions off the graph."""

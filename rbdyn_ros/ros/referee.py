@@ -2,14 +2,8 @@
 with 1.
 """
 
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
-from rclpy.node import Node
-
 from rbdyn_ros.evaluation.trial_report import Verdict, verdict
-from rbdyn_ros.parameters.tables import NODES
-from rbdyn_ros.ros.node import ClockGuard
-from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.topic_observer import TopicObserver
@@ -22,7 +16,7 @@ LOOKS_EVERY = 0.1  # [s]
 STILL = 10.0  # [s] real time without a new state, while time should run, after which it gives up
 
 
-class Referee(ClockGuard, Node):
+class Referee(Watcher):
     """Watches from the beginning of simulated time; `verdict` is None until the duration is
     over.
     """
@@ -30,18 +24,12 @@ class Referee(ClockGuard, Node):
     def __init__(self, **options):
         super().__init__(NAME, **options)
         self.verdict: Verdict | None = None
-        self.parameters = Parameters(
-            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
-        )
         self._topic_observer, self._reception = TopicObserver(self), ReceptionReport(self)
         self._stall = StallDetector()
 
     def autostart(self) -> None:
         """Begin to watch."""
-        self.create_timer(LOOKS_EVERY, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-    def close(self) -> None:
-        """Nothing is left to do."""
+        self.every(LOOKS_EVERY, self._look)
 
     def _look(self) -> None:
         topic_observer = self._topic_observer
@@ -72,15 +60,12 @@ def main(args=None) -> int:
     """`ros2 run rbdyn_ros referee`; 0 the rod stands after the duration, or a signal came; 1 it
     does not.
     """
-    present: list[Referee] = []
-
-    def referee() -> Referee:
-        present.append(Referee())
-        return present[0]
-
-    code = run((referee,), args, until=lambda: present and present[0].verdict)
-    given = present[0].verdict if present else None
-    return code or int(given is not None and not given.stood)
+    return run(
+        (Referee,),
+        args,
+        until=lambda referee: referee.verdict,
+        failed=lambda referee: referee.verdict and not referee.verdict.stood,
+    )
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def main(argv: list[str]) -> int:
     return run(
         kinds,
         argv[options:],
-        until=lambda: os.getppid() != parent,
+        until=lambda node: os.getppid() != parent,
         executor=wait_set_executor if WATCHERS & {*names} else events_executor,
         nice=POLITE if names == ["viewer"] else 0,
     )

@@ -127,7 +127,7 @@ def test_a_nice_process_ends_with_the_niceness_that_it_came_with():
         "{'values': {}})()\n"
         "    def autostart(self): print(nice() - came)\n"
         "    def close(self): print(nice() - came, flush=True)\n"
-        "came = nice(); raise SystemExit(run((Watcher,), until=lambda: True, nice=7))"
+        "came = nice(); raise SystemExit(run((Watcher,), until=lambda node: True, nice=7))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120.0

@@ -124,9 +124,9 @@ class Controller(ManagedNode):
         )
         self.create_service(SetBool, "~/arm", self._arm)
         self.create_service(Trigger, "~/emergency_stop", self._emergency_stop)
-        self.create_timer(WATCH_PERIOD, self._watch, clock=self.steady)
+        self.every(WATCH_PERIOD, self._watch)
         if values["trigger"] == "timer":
-            self.create_timer(values["period"], self._compute, clock=self.steady)
+            self.every(values["period"], self._compute)
 
     def activate(self) -> None:
         """Wait for the first state."""

@@ -18,7 +18,6 @@ from rclpy.duration import Duration
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.numerics.saturation import limit_force
-from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding
@@ -26,7 +25,6 @@ from rbdyn_ros.ros.hil.hil_plant import PlantBoard, board_plant
 from rbdyn_ros.ros.messages.cdr import ForceCommand
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.process import events_executor, run
-from rbdyn_ros.schema import Parameter
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import NO_PORT, SILENT, UP, Line
 from rbdyn_ros.wire.link import Link
@@ -153,10 +151,6 @@ class HilBridge(ManagedNode):
         self.keep_system_time("a board runs in system time")
         self.announce(STOPPED)
 
-    def table(self) -> tuple[Parameter, ...]:
-        """The parameters."""
-        return NODES[NAME]
-
     def validate(self, values: dict[str, Any]) -> None:
         """ValueError if the values do not fit each other."""
         board_plant(values)
@@ -166,9 +160,6 @@ class HilBridge(ManagedNode):
                 f"{values['link_timeout']:g} s; "
                 "the link must last at least two heartbeats, for one may be lost"
             )
-
-    def changed(self, values: dict[str, Any]) -> None:
-        """What may change is read where it is used."""
 
     def configure(self) -> None:
         """Make the link and the topics."""
@@ -186,7 +177,7 @@ class HilBridge(ManagedNode):
         )
         self.board = BOARDS[values["board"]](self, self.line, values)
         self.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
-        self.create_timer(WATCH_PERIOD, self._watch_board, clock=self.steady)
+        self.every(WATCH_PERIOD, self._watch_board)
 
     def activate(self) -> None:
         """Open the port."""

@@ -8,24 +8,20 @@ import struct
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from rbdyn_ros.evaluation import latency_report
 from rbdyn_ros.evaluation.latency import WARNING, WRONG, Latency, alarming
 from rbdyn_ros.files import expand
-from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import SECOND
 from rbdyn_ros.ros.messages.polled import WARN_PERIOD, Polled
-from rbdyn_ros.ros.node import ClockGuard
-from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.recording.bag_qos import matching
@@ -38,16 +34,17 @@ KINDS = {"odometry": Odometry, "joint_states": JointState}
 LEVELS = (diagnostics.OK, diagnostics.WARN, diagnostics.ERROR)
 
 
-class Monitor(ClockGuard, Node):
+class Monitor(Watcher):
     """Listens from `autostart` to `close`, and then writes the report."""
 
     def __init__(self, **options):
         super().__init__(NAME, **options)
-        self.parameters = Parameters(
-            self, NODES[NAME], validate=_validate, changed=lambda values: None
-        )
         self.latency: Latency | None = None
         self.malformed = 0  # messages without a stamp
+
+    def validate(self, values: dict[str, Any]) -> None:
+        """ValueError for a plant that cannot be watched."""
+        PlantWatch(values)
 
     def autostart(self) -> None:
         """Begin to listen."""
@@ -75,9 +72,8 @@ class Monitor(ClockGuard, Node):
         self._reception = ReceptionReport(self)
         self._received = dict.fromkeys(self.topics.values(), WAITING)
         self.latency = latency  # from here on `close` has all that it needs
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(EMPTIED_EVERY, self._take_arrived, clock=steady)
-        self.create_timer(1.0, self._diagnose, clock=steady)
+        self.every(EMPTIED_EVERY, self._take_arrived)
+        self.every(1.0, self._diagnose)
 
     def close(self) -> None:
         """Write the report, also after a signal; nothing if it never began."""
@@ -176,10 +172,6 @@ class Monitor(ClockGuard, Node):
             for topic, n in counts.items()
             if n > 1
         ]
-
-
-def _validate(values: dict) -> None:
-    PlantWatch(values)
 
 
 def stamp(message: bytes) -> int:

@@ -15,19 +15,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from rclpy.topic_or_service_is_hidden import topic_or_service_is_hidden
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
 from rbdyn_ros.files import expand
-from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.messages.messages import message_class
 from rbdyn_ros.ros.messages.polled import Polled
-from rbdyn_ros.ros.node import ClockGuard
-from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.recording import bag_qos
@@ -70,7 +65,7 @@ class CannotRecord(RuntimeError):
     """The bag cannot be made or written; the message says why."""
 
 
-class Recorder(ClockGuard, Node):
+class Recorder(Watcher):
     """Records from `autostart` to `close`.
 
     Messages are stamped with the system time of their arrival.
@@ -78,9 +73,6 @@ class Recorder(ClockGuard, Node):
 
     def __init__(self, **options):
         super().__init__(NAME, **options)
-        self.parameters = Parameters(
-            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
-        )
         self.counts: Counter[str] = (
             Counter()
         )  # messages per topic; a topic that is listened to is in it
@@ -111,10 +103,9 @@ class Recorder(ClockGuard, Node):
                 f"bag.path is {self.path}, which cannot be made: {error.strerror}"
             ) from None
         self._writer = writer
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOKED_EVERY, self._look, clock=steady)
-        self.create_timer(EMPTIED_EVERY, self._write, clock=steady)
-        self.create_timer(SAVED_EVERY, self._save, clock=steady)
+        self.every(LOOKED_EVERY, self._look)
+        self.every(EMPTIED_EVERY, self._write)
+        self.every(SAVED_EVERY, self._save)
         self.get_logger().info(f"recording to {self.path}")
 
     def close(self) -> None:
@@ -212,14 +203,7 @@ class Recorder(ClockGuard, Node):
 
 def main(args=None) -> int:
     """`ros2 run rbdyn_ros recorder`; 1 where the bag is not complete."""
-    present: list[Recorder] = []
-
-    def recorder() -> Recorder:
-        present.append(Recorder())
-        return present[0]
-
-    code = run((recorder,), args, nice=POLITE)
-    return code or int(any(made.is_incomplete for made in present))
+    return run((Recorder,), args, failed=lambda recorder: recorder.is_incomplete, nice=POLITE)
 
 
 if __name__ == "__main__":

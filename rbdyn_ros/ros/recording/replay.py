@@ -21,7 +21,6 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
 from rbdyn_ros.files import expand
-from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.messages import message_class, set_stamp
@@ -30,7 +29,6 @@ from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording import bag_qos
 from rbdyn_ros.ros.recording.timeline import Timeline
-from rbdyn_ros.schema import Parameter
 
 MANY = 10  # messages in a bag, from which on a topic is a state and no event
 # how such topics end
@@ -212,16 +210,6 @@ class Replay(ManagedNode):
         self.keep_system_time("this node replays /clock")
         self.announce(STOPPED)
 
-    def table(self) -> tuple[Parameter, ...]:
-        """The parameters."""
-        return NODES[NAME]
-
-    def validate(self, values: dict[str, Any]) -> None:
-        """Every combination is allowed."""
-
-    def changed(self, values: dict[str, Any]) -> None:
-        """Rate and loop are read where they are used."""
-
     def configure(self) -> None:
         """Open the bag; make its topics. CannotReplay."""
         values = self.parameters.values
@@ -380,14 +368,12 @@ def main(args=None) -> int:
     """`ros2 run rbdyn_ros replay`; it ends with the bag, exit code 0, or with 1 if it could not
     begin, or not read the bag to its end.
     """
-    present = []
-
-    def replay() -> Replay:
-        present.append(Replay())
-        return present[0]
-
-    code = run((replay,), args, until=lambda: present and (present[0].over or present[0].failure))
-    return code or int(bool(present and present[0].failure))
+    return run(
+        (Replay,),
+        args,
+        until=lambda replay: replay.over or replay.failure,
+        failed=lambda replay: replay.failure,
+    )
 
 
 if __name__ == "__main__":

@@ -8,17 +8,12 @@ due; this node's executor only looks who is there, five times a second.
 
 from typing import Any
 
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from rbdyn_ros.optional import library
 from rbdyn_ros.parameters.nodes import LOOPBACK
-from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.messages.messages import frames
-from rbdyn_ros.ros.node import ClockGuard
-from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.viewer.topic_source import TopicSource
 
@@ -26,16 +21,13 @@ NAME = "pendulum_viewer"
 WATCH_PERIOD, EAGER = 0.2, 0.05  # [s]; while something is missing that will soon be there
 
 
-class Viewer(ClockGuard, Node):
+class Viewer(Watcher):
     """Serves the page from `autostart` to `close`; `url` is where it is."""
 
     def __init__(self, **options: Any):
-        super().__init__(NAME, **options)
         self.source: TopicSource | None = None
         self.page = None
-        self.parameters = Parameters(
-            self, NODES[NAME], validate=lambda values: None, changed=self._change
-        )
+        super().__init__(NAME, **options)
 
     def autostart(self) -> None:
         """Listen, and serve the page. RuntimeError where no port is free, or viser is missing."""
@@ -46,8 +38,7 @@ class Viewer(ClockGuard, Node):
             values["plant_node"],
             values["controller_node"],
         )
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self.create_timer(EAGER, self._watch, clock=steady)
+        self._timer = self.every(EAGER, self._watch)
         library("viser", "view", "the live view")
         from rbdyn_ros.view.page import Page
         from rbdyn_ros.view.server import keep_for_good
@@ -83,8 +74,8 @@ class Viewer(ClockGuard, Node):
                 self._timer.timer_period_ns = period
         self._adopt_changes_of_the_page()
 
-    def _change(self, values: dict[str, Any]) -> None:
-        """What can be changed while it runs is the page's own."""
+    def changed(self, values: dict[str, Any]) -> None:
+        """Hand them to the page: what can be changed while it runs is its own."""
         if self.page:
             self.page.options.update(values)
 
