@@ -24,12 +24,40 @@ from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.mechanics.model import Model, Options
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
-from rbdyn_ros.parameters.model_schema import COLLIDERS, GROUPS, LAW, PLACE, SHAPES, STARTS, TOP
+from rbdyn_ros.parameters.nodes import read_tables
 from rbdyn_ros.parameters.tables import nearest
-from rbdyn_ros.schema import check
+from rbdyn_ros.schema import Parameter, by_name, check
 
 SUFFIXES = (".yaml", ".yml", ".urdf")
-_PLACE, _LAW = ({parameter.name for parameter in table} for table in (PLACE, LAW))
+SHAPES = {  # of bodies: the function, and the sizes that it needs
+    "sphere": (shapes.sphere, ("radius",)),
+    "box": (shapes.box, ("size",)),
+    "cylinder": (shapes.cylinder, ("radius", "length")),
+    "capsule": (shapes.capsule, ("radius", "length")),
+    "rod": (shapes.rod, ("length",)),
+    "none": (shapes.Body, ("mass", "inertia")),
+}
+
+
+def _tables() -> dict[str, dict[str, Parameter]]:
+    """What a file may say, group by group, with the words that are names of functions and laws."""
+    found = {
+        group: by_name(table)
+        for group, table in read_tables(Path(__file__).with_suffix(".yaml")).items()
+    }
+    for group, name, choices in (
+        ("top", "impact_law", restitution.LAWS),
+        ("bodies", "shape", SHAPES),
+        ("joints", "type", scene.KINDS),
+        ("geoms", "shape", scene.SIZES),
+    ):
+        found[group][name] = found[group][name]._replace(choices=tuple(choices))
+    return found
+
+
+GROUPS = _tables()
+TOP, COLLIDERS, STARTS = (GROUPS.pop(group) for group in ("top", "colliders", "starts"))
+_PLACE, _LAW = {"position", "orientation", "rpy"}, set(COLLIDERS)
 
 
 class ModelFile(NamedTuple):

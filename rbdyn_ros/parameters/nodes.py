@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from rbdyn_ros.schema import Parameter, by_name, setting
+from rbdyn_ros.schema import Parameter, by_name, setting, spec
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # addresses of this machine alone
 
@@ -22,25 +22,27 @@ def _processors(text: str) -> str:
     return text
 
 
-_REFINED = {"process.processors": _processors}
-
-
-def _parameter(name: str, row: dict[str, Any]) -> Parameter:
-    """The parameter of a row, whose kind follows from its default where it says none."""
-    row = {word: tuple(v) if isinstance(v, list) else v for word, v in row.items()}
-    declared = Parameter(name, **{"unit": "", **row}) if "kind" in row else setting(name, **row)
-    return declared._replace(refine=_REFINED.get(name))
-
-
-def _read(file: Path) -> dict[str, tuple[Parameter, ...]]:
-    """The parameters of each group of the file."""
+def read_tables(file: Path) -> dict[str, tuple[Parameter, ...]]:
+    """The parameters of each group of a file of tables."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # 7 ms, or 40
     groups = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
     return {
-        group: tuple(_parameter(name, row) for name, row in rows.items())
+        group: tuple(_parameter(name, **row) for name, row in rows.items())
         for group, rows in groups.items()
     }
 
 
-TABLES = _read(Path(__file__).with_name("nodes.yaml"))
+def _parameter(
+    name: str, description: str, unit: str = "", default: Any = None, **more: Any
+) -> Parameter:
+    """The parameter of a row, whose kind follows from its default where it says none."""
+    more = {word: tuple(v) if isinstance(v, list) else v for word, v in more.items()}
+    if default is None or isinstance(default, list):
+        declared = spec(description, unit, name, **more)
+        return declared if default is None else declared._replace(default=tuple(default))
+    return setting(name, default, unit, description, refine=_REFINED.get(name), **more)
+
+
+_REFINED = {"process.processors": _processors}
+TABLES = read_tables(Path(__file__).with_name("nodes.yaml"))
 IMU = by_name(TABLES["simulator"])["imu.position"]
