@@ -8,6 +8,7 @@ delete or rename answers that it is not supported. An older release of the packa
 the services; those are left out.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -77,12 +78,19 @@ UNSUPPORTED = {  # service: why
 }
 
 
+Service = Callable[[Any, Any], Result | None]  # of request and response
+
+
 class SimulationInterfacesServices:
-    """All services of the package, and its action."""
+    """All services of the package, and its action.
+
+    Each is a function of request and response that fills the response and returns its `Result`, or
+    None where all went well.
+    """
 
     def __init__(self, node: ManagedNode, runner: Runner):
         self._node, self._runner, self._stopped = node, runner, False
-        services = {
+        services: dict[str, Service] = {
             "GetSimulatorFeatures": self._features,
             "GetSimulationState": self._get_state,
             "SetSimulationState": self._while_active(self._set_state),
@@ -90,67 +98,55 @@ class SimulationInterfacesServices:
             "StepSimulation": self._while_active(self._step),
             "GetEntities": self._get_entities,
             "GetEntitiesStates": self._get_entities,
-            "GetEntityState": self._get_entity,
+            "GetEntityState": self._of_entity(self._get_entity),
             "SetEntityState": self._while_active(self._set_entity),
-            "GetEntityInfo": self._get_info,
-            "GetEntityBounds": self._get_bounds,
+            "GetEntityInfo": self._of_entity(self._get_info),
+            "GetEntityBounds": self._of_entity(self._get_bounds),
             "GetNamedPoses": self._get_poses,
             "GetCurrentWorld": self._get_world,
             "GetAvailableWorlds": self._get_worlds,
             **{name: self._refuse(why) for name, why in UNSUPPORTED.items()},
         }
-        for name, answer in services.items():
+        for name, act in services.items():
             if kind := getattr(srv, name, None):
-                node.create_service(kind, f"~/{_in_snake_case(name)}", answer)
+                topic = re.sub("(?<!^)(?=[A-Z])", "_", name).lower()
+                node.create_service(kind, f"~/{topic}", _answer(act))
         StepAction(node, runner)
 
-    def _features(self, request, response):
+    def _features(self, request, response) -> None:
         response.features.features = FEATURES
         response.features.custom_info = "entities: cart, pendulum; a reset never sets time back"
-        return response
 
-    def _get_state(self, request, response):
+    def _get_state(self, request, response) -> Result:
         """A fault shows as paused, with its reason in the message."""
         status = self._runner.status
         stopped = status == STOPPED or self._stopped and status == PAUSED
         state = SimulationState.STATE_STOPPED if stopped else SimulationState.STATE_PAUSED
         response.state.state = SimulationState.STATE_PLAYING if status == PLAYING else state
-        response.result = Result(
+        return Result(
             result=Result.RESULT_OK,
             error_message="" if status in (PAUSED, PLAYING, STOPPED) else status,
         )
-        return response
 
-    def _set_state(self, request, response):
-        target = request.state.state
-        if target not in (
-            SimulationState.STATE_PLAYING,
-            SimulationState.STATE_PAUSED,
-            SimulationState.STATE_STOPPED,
-        ):
-            response.result = _unsupported("the states are stopped, playing and paused")
-            return response
-        refusal = (
-            self._runner.play()
-            if target == SimulationState.STATE_PLAYING
-            else self._runner.pause()
-        )
-        self._stopped = target == SimulationState.STATE_STOPPED and not refusal
+    def _set_state(self, request, response) -> Result:
+        target, states = request.state.state, SimulationState
+        if target not in (states.STATE_PLAYING, states.STATE_PAUSED, states.STATE_STOPPED):
+            return _unsupported("the states are stopped, playing and paused")
+        runner = self._runner
+        refusal = runner.play() if target == states.STATE_PLAYING else runner.pause()
+        self._stopped = target == states.STATE_STOPPED and not refusal
         if self._stopped:
-            self._runner.reset()
-        response.result = _result(refusal, SetSimulationState.Response.STATE_TRANSITION_ERROR)
-        return response
+            runner.reset()
+        return _result(refusal, SetSimulationState.Response.STATE_TRANSITION_ERROR)
 
-    def _reset(self, request, response):
+    def _reset(self, request, response) -> Result | None:
         scopes = request.scope or ResetSimulation.Request.SCOPE_ALL
         if not scopes & ResetSimulation.Request.SCOPE_STATE:
-            response.result = _unsupported("only the state can be reset; time goes on")
-            return response
+            return _unsupported("only the state can be reset; time goes on")
         self._runner.reset()
-        response.result = _result("")
-        return response
+        return None
 
-    def _step(self, request, response):
+    def _step(self, request, response) -> Result:
         refusal = ""
         if request.steps > MOST_STEPS:  # the node does nothing else meanwhile
             refusal = (
@@ -161,8 +157,7 @@ class SimulationInterfacesServices:
             refusal = refusal or self._runner.step()
             if refusal:
                 break
-        response.result = _result(refusal)
-        return response
+        return _result(refusal)
 
     def _entities(self) -> list[Entity]:
         """The entities where they are now."""
@@ -191,30 +186,34 @@ class SimulationInterfacesServices:
             ),
         ]
 
-    def _find(self, name: str, response: Any) -> Entity | None:
-        """The entity of that name; None, and the result says so, where there is none."""
-        found = [entity for entity in self._entities() if entity.name == name]
-        response.result = _result("") if found else _not_found(name)
-        return found[0] if found else None
-
-    def _get_entities(self, request, response):
+    def _get_entities(self, request, response) -> Result | None:
         try:
             found = choose(request.filters, self._entities())
         except Unsupported as unsupported:
-            response.result = _unsupported(str(unsupported))
+            return _unsupported(str(unsupported))
         except ValueError as error:
-            response.result = _result(str(error))
-        else:
-            response.entities = [entity.name for entity in found]
-            if hasattr(response, "states"):
-                response.states = [self._state(name) for name in response.entities]
-            response.result = _result("")
-        return response
+            return _result(str(error))
+        response.entities = [entity.name for entity in found]
+        if hasattr(response, "states"):
+            response.states = [self._state(name) for name in response.entities]
+        return None
 
-    def _get_entity(self, request, response):
-        if entity := self._find(request.entity, response):
-            response.state = self._state(entity.name)
-        return response
+    def _of_entity(self, fill: Callable[[Entity, Any], None]) -> Service:
+        """A service that fills its response from the entity that the request names."""
+
+        def act(request, response) -> Result | None:
+            for entity in self._entities():
+                if entity.name == request.entity:
+                    return fill(entity, response)
+            return Result(
+                result=Result.RESULT_NOT_FOUND,
+                error_message=f"no entity '{request.entity}'; there are {CART} and {ROD}",
+            )
+
+        return act
+
+    def _get_entity(self, entity: Entity, response) -> None:
+        response.state = self._state(entity.name)
 
     def _state(self, entity: str) -> EntityState:
         plant, state = self._runner.plant, EntityState()
@@ -231,81 +230,55 @@ class SimulationInterfacesServices:
         )
         return state
 
-    def _get_info(self, request, response):
-        if entity := self._find(request.entity, response):
-            response.info = EntityInfo(
-                category=EntityCategory(category=entity.category),
-                description=entity.description,
-                tags=list(entity.tags),
-            )
-        return response
+    def _get_info(self, entity: Entity, response) -> None:
+        response.info = EntityInfo(
+            category=EntityCategory(category=entity.category),
+            description=entity.description,
+            tags=list(entity.tags),
+        )
 
-    def _get_bounds(self, request, response):
+    def _get_bounds(self, entity: Entity, response) -> None:
         """The upper right corner, then the lower left one."""
-        if entity := self._find(request.entity, response):
-            response.bounds = Bounds(type=Bounds.TYPE_BOX)
-            response.bounds.points = [
-                Vector3(x=x, y=y, z=z) for x, y, z in (entity.upper, entity.lower)
-            ]
-        return response
+        corners = [Vector3(x=x, y=y, z=z) for x, y, z in (entity.upper, entity.lower)]
+        response.bounds = Bounds(type=Bounds.TYPE_BOX, points=corners)
 
-    def _get_poses(self, request, response):
+    def _get_poses(self, request, response) -> None:
         if has_tags(request.tags, POSE_TAGS):
             for name, (what, orientation) in POSES.items():
                 pose = NamedPose(name=name, description=what, tags=POSE_TAGS)
                 set_quaternion(pose.pose.orientation, orientation)
                 response.poses.append(pose)
-        response.result = _result("")
-        return response
 
-    def _get_world(self, request, response):
-        response.world, response.result = _world(), _result("")
-        return response
+    def _get_world(self, request, response) -> None:
+        response.world = _world()
 
-    def _get_worlds(self, request, response):
+    def _get_worlds(self, request, response) -> Result | None:
         """Further sources are refused, unless they may fail."""
         if request.additional_sources and not request.continue_on_error:
-            response.result = _unsupported(_NO_LOADING)
-            return response
+            return _unsupported(_NO_LOADING)
         response.worlds = [_world()] if has_tags(request.filter, WORLD_TAGS) else []
-        response.result = _result("")
-        return response
+        return None
 
-    def _while_active(self, answer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """Return a callback that refuses, and does nothing, while the node is not active."""
+    def _while_active(self, act: Service) -> Service:
+        """A service that does nothing, and says so, while the node is not active."""
+        return lambda request, response: (
+            act(request, response) if self._node.active else _result(NOT_ACTIVE)
+        )
 
-        def callback(request, response):
-            if self._node.active:
-                return answer(request, response)
-            response.result = _result(NOT_ACTIVE)
-            return response
+    def _refuse(self, why: str) -> Service:
+        """A service that is not supported, and why."""
+        return lambda request, response: _unsupported(why)
 
-        return callback
-
-    def _refuse(self, why: str):
-        """The answer of a service that is not supported, and why."""
-
-        def answer(request, response):
-            response.result = _unsupported(why)
-            return response
-
-        return answer
-
-    def _set_entity(self, request, response):
+    def _set_entity(self, request, response) -> Result | None:
         if request.entity != ROD:
-            response.result = _unsupported(
+            return _unsupported(
                 f"'{request.entity}' cannot be set; '{ROD}' can: its joint is the cart's position"
             )
-            return response
         try:
             self._runner.reset(self._state_of(request))
         except ValueError as error:
-            response.result = Result(
-                result=SetEntityState.Response.INVALID_POSE, error_message=str(error)
-            )
-            return response
-        response.result = _result("")
-        return response
+            return _result(str(error), SetEntityState.Response.INVALID_POSE)
+        return None
 
     def _state_of(self, request) -> State:
         """The plant's state with what the request sets, checked as initial.* is.
@@ -338,9 +311,16 @@ class SimulationInterfacesServices:
         return initial_state({**self._node.parameters.values, **given})
 
 
-def _in_snake_case(name: str) -> str:
-    """get_entity_state of GetEntityState."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).removeprefix("_")
+def _answer(act: Service) -> Callable[[Any, Any], Any]:
+    """The callback of a service."""
+
+    def answer(request, response):
+        result = act(request, response)
+        if hasattr(response, "result"):
+            response.result = result or _result("")
+        return response
+
+    return answer
 
 
 def _world() -> Any:
@@ -359,10 +339,3 @@ def _result(refusal: str, code: int = Result.RESULT_OPERATION_FAILED) -> Result:
 
 def _unsupported(why: str) -> Result:
     return Result(result=Result.RESULT_FEATURE_UNSUPPORTED, error_message=why)
-
-
-def _not_found(entity: str) -> Result:
-    return Result(
-        result=Result.RESULT_NOT_FOUND,
-        error_message=f"no entity '{entity}'; there are {CART} and {ROD}",
-    )
