@@ -305,38 +305,25 @@ class Link:
     def figures(self) -> dict[str, float]:
         """What is known of the wire, by name: counts, and milliseconds."""
         counts, sequence, clock = self.statistics, self.sequence, self.clock
-        values = {"accepted": counts.accepted.total()}
-        values |= {
+        values: dict[str, float] = {
+            "accepted": counts.accepted.total(),
             "lost": sequence.lost,
             "loss_percent": 100.0 * sequence.loss,
             "reordered": sequence.reordered,
-        }
-        values |= {
             "duplicates": sequence.duplicates,
             "strays": sequence.strays,
             "outages": counts.outages,
-        }
-        values |= {
             "held_back": counts.held_back,
             "clock_leaps": counts.clock_leaps,
             "false_echoes": counts.false_echoes,
         }
-        values |= {
-            f"malformed, {reason}": count for reason, count in sorted(counts.malformed.items())
-        }
-        for name, samples in (
-            ("age", counts.ages),
-            ("jitter", counts.jitters),
-            ("delay", counts.delays),
-        ):
-            values |= {
-                f"{name}_{which}_ms": 1e-6 * value
-                for which, value in zip(("p50", "p99", "max"), percentiles(samples))
-            }
-        return values | {
-            "clock_drift_ppm": 1e6 * clock.drift,
-            "clock_uncertainty_ms": 1e-6 * clock.uncertainty,
-        }
+        values |= {f"malformed, {why}": count for why, count in sorted(counts.malformed.items())}
+        for name in ("age", "jitter", "delay"):
+            found = percentiles(getattr(counts, f"{name}s"))
+            values |= {f"{name}_{which}_ms": 1e-6 * value for which, value in found.items()}
+        values["clock_drift_ppm"] = 1e6 * clock.drift
+        values["clock_uncertainty_ms"] = 1e-6 * clock.uncertainty
+        return values
 
     def reset_statistics(self) -> None:
         """Count from zero; the clocks and the numbering go on."""

@@ -7,7 +7,7 @@ import errno
 import select
 import socket
 import termios
-from typing import Any, Protocol
+from typing import Any
 
 import serial
 
@@ -28,24 +28,24 @@ class Disconnected(RuntimeError):
     """The port has vanished while it was open."""
 
 
-class Port(Protocol):
-    """An open `Udp` or `SerialPort`."""
+class Port:
+    """An open port, as a cable has it: there is one peer only."""
 
     name: str  # in sentences
-    strangers: int  # datagrams that came from others than the peer
-    unsent: int  # frames for which there was no room
+    strangers = 0  # datagrams that came from others than the peer
+    unsent = 0  # frames for which there was no room
 
     def read(self) -> bytes:
-        """Return what arrives within `READ_TIMEOUT`; empty if nothing does. Gone."""
-        ...
+        """Return what arrives within `READ_TIMEOUT`; empty if nothing does. Disconnected."""
+        raise NotImplementedError
 
     def write(self, data: bytes) -> bool:
-        """Send the bytes of a frame; False if there is no peer or no room. Gone."""
-        ...
+        """Send the bytes of a frame; False if there is no peer or no room. Disconnected."""
+        raise NotImplementedError
 
     def reply(self, data: bytes) -> bool:
-        """`write` to the sender of what was read last, who is not the peer yet. Gone."""
-        ...
+        """`write` to the sender of what was read last, peer or not. Disconnected."""
+        return self.write(data)
 
     def accept(self) -> None:
         """Take the sender of what was read last as the peer."""
@@ -66,7 +66,7 @@ _LARGEST = 2048  # bytes of a datagram; what is longer is cut, and its CRC says 
 Address = tuple[Any, ...]  # as the socket module has it: (host, port), of IPv6 two more
 
 
-class Udp:
+class Udp(Port):
     """A bound socket and one peer: the given one, or else the first whose frames are valid.
 
     Nobody else is listened to, and their datagrams are counted as `strangers`, until the peer
@@ -83,7 +83,6 @@ class Udp:
         self._pinned = given is not None and given[1] != 0
         self._peer, self._open = given if self._pinned else None, not self._pinned
         self._sender = None  # of the newest datagram
-        self.strangers = self.unsent = 0
         self.name = "udp {}:{}".format(*self._socket.getsockname()[:2])
 
     def read(self) -> bytes:
@@ -132,9 +131,6 @@ class Udp:
         """
         self._open = not self._pinned
 
-    def discard(self) -> None:
-        """Nothing waits to be read by the peer: datagrams without a receiver are lost."""
-
     def close(self) -> None:
         """Free the port."""
         self._socket.close()
@@ -181,10 +177,8 @@ def _why(error: OSError) -> str:
 _AT_ONCE = 4096  # bytes of one read
 
 
-class SerialPort:
+class SerialPort(Port):
     """An open port, for this process alone."""
-
-    strangers = 0  # a cable has two ends
 
     def __init__(self, path: str, baud: int):
         """Open it at `baud` bit/s, 8N1, without flow control. NotThere; CannotOpen."""
@@ -194,13 +188,12 @@ class SerialPort:
             )
         except (OSError, ValueError) as error:
             raise _refusal(path, baud, error) from None
-        self.unsent = 0
         self.name = f"{path} at {baud} baud"
 
     def read(self) -> bytes:
         """What has arrived; empty if nothing comes within `READ_TIMEOUT`.
 
-        Gone if the cable was pulled.
+        Disconnected if the cable was pulled.
         """
         try:
             return self._serial.read(min(_AT_ONCE, self._serial.in_waiting or 1))
@@ -210,7 +203,7 @@ class SerialPort:
     def write(self, data: bytes) -> bool:
         """Hand bytes to the driver; False if it has no room, as where nobody reads the other end.
 
-        Gone.
+        Disconnected.
         """
         try:
             if select.select([], [self._serial], [], 0.0)[1] and self._serial.write(data) == len(
@@ -221,16 +214,6 @@ class SerialPort:
             raise Disconnected from None
         self.unsent += 1
         return False
-
-    def reply(self, data: bytes) -> bool:
-        """There is one peer only. Gone."""
-        return self.write(data)
-
-    def accept(self) -> None:
-        """There is one peer only."""
-
-    def forget(self) -> None:
-        """There is one peer only."""
 
     def discard(self) -> None:
         """Drop what the other end has not read: it is from before its silence."""

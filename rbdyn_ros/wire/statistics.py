@@ -2,18 +2,11 @@
 frames.
 """
 
+import math
 from collections import Counter, deque
-from typing import NamedTuple
+from collections.abc import Iterable
 
 KEPT = 5000  # samples: ten seconds at 500 Hz
-
-
-class Percentiles(NamedTuple):
-    """In the unit of the samples; nan before the first."""
-
-    p50: float
-    p99: float
-    most: float
 
 
 class Statistics:
@@ -61,13 +54,8 @@ class Statistics:
         self._last = None
 
 
-def percentiles(samples) -> Percentiles:
-    """Of any numbers."""
-    ordered = sorted(samples)
-    if not ordered:
-        return Percentiles(*(float("nan"),) * 3)
-    return Percentiles(
-        ordered[len(ordered) // 2],
-        ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)],
-        ordered[-1],
-    )
+def percentiles(samples: Iterable[float]) -> dict[str, float]:
+    """p50, p99 and max of any numbers, in their unit; nan where there are none."""
+    ordered = sorted(samples) or [math.nan]
+    n = len(ordered)
+    return {"p50": ordered[n // 2], "p99": ordered[min(n - 1, n * 99 // 100)], "max": ordered[-1]}
