@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.faults.options import Drive, Faults
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import inlined
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.types import Array
 
@@ -64,11 +64,6 @@ def drive_force(drive, u):
     return mean_x, mean_y
 
 
-@kernel
-def _drive_force(drive, u):
-    return drive_force(drive, u)
-
-
 class Actuator:
     """A drive with a memory, which `drive_force` reads and writes."""
 
@@ -100,10 +95,6 @@ class Actuator:
     def missing(self) -> float:
         """The integral of |asked for - given| [N s], in which lag and loss show too."""
         return self.state.counts.item(3)
-
-    def apply(self, force: tuple[float, float]) -> tuple[float, float]:
-        """The mean force (2,) [N] over the next tick when `force` (2,) [N] is asked for."""
-        return _drive_force(self.state, (float(force[0]), float(force[1])))
 
 
 def ideal_drive() -> DriveState:

@@ -148,15 +148,6 @@ class Watchdog(NamedTuple):
     reaction: str  # zero hold ramp
     ramp_time: float  # [s]
 
-    def expired(self, age: float) -> bool:
-        """Whether a command of this age [s] has stopped to count."""
-        return 0.0 < self.timeout < age
-
-    def force(self, force: tuple[float, float], age: float) -> tuple[float, float]:
-        """What to apply (2,) [N] when the newest command `force` has this age [s]."""
-        part = remaining(self.numbers, age) if self.expired(age) else 1.0
-        return (part * force[0], part * force[1])
-
     @property
     def numbers(self) -> tuple[float, float]:
         """(timeout [s], how long the force then falls to zero [s]), for `remaining`."""

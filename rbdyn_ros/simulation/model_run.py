@@ -142,30 +142,22 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
     opening: what the joints are open by [m] or [-].
     """
     table = {"t": record.t}
+
+    def add(name: str, words: str, rows: Array) -> None:
+        table.update({f"{name}{word}": rows[:, k] for k, word in enumerate(words.split())})
+
     for i, name in enumerate(model.names.bodies):
-        words = "x y z qw qx qy qz".split(), "vx vy vz wx wy wz".split()
-        for block, columns_of in zip((record.q[:, i], record.v[:, i]), words):
-            table |= {f"{name}.{word}": block[:, k] for k, word in enumerate(columns_of)}
+        add(f"{name}.", "x y z qw qx qy qz", record.q[:, i])
+        add(f"{name}.", "vx vy vz wx wy wz", record.v[:, i])
     for i, name in enumerate(joint_names(record)):
-        table |= {
-            f"{name}.{word}": record.reactions[:, i, 0, k]
-            for k, word in enumerate("fx fy fz tx ty tz".split())
-        }
+        add(f"{name}.", "fx fy fz tx ty tz", record.reactions[:, i, 0])
     for i, name in enumerate(contact_names(model)):
-        table |= {
-            f"{name}.{word}": record.contacts[:, i, k]
-            for k, word in enumerate("Pn Px Py Pz".split())
-        }
+        add(f"{name}.", "Pn Px Py Pz", record.contacts[:, i])
     for k, name in enumerate(collider_names(model, record)):
-        table |= {
-            f"{name}.{word}": record.collider_impulses[:, k, i]
-            for i, word in enumerate("Pn Px Py Pz".split())
-        }
-    table["E"], table["work"] = record.energy, record.work
-    linear = rigid_bodies.momentum(model.bodies, record.v)
-    angular = rigid_bodies.angular_momentum(model.bodies, record.q, record.v)
-    for what, vector in (("P", linear), ("L", angular)):
-        table |= {f"{what}{axis}": vector[:, k] for k, axis in enumerate("xyz")}
+        add(f"{name}.", "Pn Px Py Pz", record.collider_impulses[:, k])
+    table |= {"E": record.energy, "work": record.work}
+    add("P", "x y z", rigid_bodies.momentum(model.bodies, record.v))
+    add("L", "x y z", rigid_bodies.angular_momentum(model.bodies, record.q, record.v))
     return table | {"opening": record.opening}
 
 

@@ -76,11 +76,6 @@ class Statistics:
 
     def percentiles(self) -> tuple[float, float, float]:
         """Round trip (p50, p99, max) [s], nan before the first."""
-        trips = sorted(self.round_trips)
-        if not trips:
-            return math.nan, math.nan, math.nan
-        return (
-            trips[len(trips) // 2],
-            trips[min(len(trips) - 1, len(trips) * 99 // 100)],
-            trips[-1],
-        )
+        trips = sorted(self.round_trips) or [math.nan]
+        n = len(trips)
+        return trips[n // 2], trips[min(n - 1, n * 99 // 100)], trips[-1]

@@ -2,7 +2,9 @@
 
 import math
 import threading
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from rbdyn_ros.simulation.command import (
     check_stamp,
     force_of,
 )
+from rbdyn_ros.simulation.signals import HAS_COMMAND, commanded_force
 
 forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
 
@@ -91,19 +94,28 @@ def test_without_a_limit_no_stamp_is_stale():
     check_stamp(1, 10**12, math.inf, "command")
 
 
+def force_left(watchdog, force, age):
+    """Return what a watchdog lets count of the newest command, at an age [s]."""
+    numbers = np.zeros(9, np.int64)
+    numbers[HAS_COMMAND] = 1
+    signals = SimpleNamespace(active=np.array([*force, 0.0]), numbers=numbers)
+    commanded = getattr(commanded_force, "py_func", commanded_force)
+    return commanded(signals, watchdog.numbers, 1.0, age)
+
+
 @pytest.mark.parametrize("reaction, expected", [("zero", 0.0), ("hold", 8.0), ("ramp", 4.0)])
 def test_watchdog_reactions(reaction, expected):
     watchdog = Watchdog(0.1, reaction, 0.5)
-    assert watchdog.force((8.0, 0.0), 0.05) == (8.0, 0.0)
-    assert watchdog.force((8.0, 0.0), 0.35) == pytest.approx((expected, 0.0))
+    assert force_left(watchdog, (8.0, 0.0), 0.05) == (8.0, 0.0)
+    assert force_left(watchdog, (8.0, 0.0), 0.35) == pytest.approx((expected, 0.0))
 
 
 def test_the_ramp_ends_at_zero():
-    assert Watchdog(0.1, "ramp", 0.5).force((8.0, -3.0), 60.0) == (0.0, 0.0)
+    assert force_left(Watchdog(0.1, "ramp", 0.5), (8.0, -3.0), 60.0) == (0.0, 0.0)
 
 
 def test_watchdog_zero_is_off():
-    assert Watchdog(0.0, "zero", 0.5).force((8.0, 0.0), 1e9) == (8.0, 0.0)
+    assert force_left(Watchdog(0.0, "zero", 0.5), (8.0, 0.0), 1e9) == (8.0, 0.0)
 
 
 def test_a_waiting_thread_gets_the_command_that_it_waits_for():
