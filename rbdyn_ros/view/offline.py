@@ -36,7 +36,6 @@ HOLD = 0.2  # [s] for which a push acts that nobody renews
 SILENT = 1.0  # [s] without a tick, after which the law is said to hang
 WINDOW = 30  # states over which the real-time factor is measured
 SLOW = 0.8  # part of the rate that was asked for, below which the page says so
-RATES = (0.1, 10.0)
 _CAN = Capabilities(True, True, True, True, True, True, record=True, export=True)
 
 
@@ -147,8 +146,8 @@ class OfflineLoop(scene.Source):
 
     def set_rate(self, factor: float) -> str:
         """Simulate `factor` seconds per second."""
-        if not RATES[0] <= factor <= RATES[1]:
-            return f"the rate is {factor:g}; it must be from {RATES[0]:g} to {RATES[1]:g}"
+        if refusal := scene.refuse_rate(factor):
+            return refusal
         self._remember("real_time_factor", float(factor))
         self._runner.pace = self._runner.pace._replace(real_time_factor=float(factor))
         return ""

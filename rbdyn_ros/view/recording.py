@@ -23,7 +23,6 @@ from rbdyn_ros.view.scene import Capabilities, SceneState, Shape
 NEEDED = tuple("t,x,y,qw,qx,qy,qz".split(","))
 _NUMBERS = (*NEEDED, *"vx,vy,wx,wy,wz,E,Fx,Fy".split(","))  # what is read where it is there
 _POSE, _TRUE_POSE, _FORCE = "/odometry", "/ground_truth/odometry", "/wrench/cart"
-_RATES = (0.1, 10.0)
 Table = dict[str, Array]
 
 
@@ -204,8 +203,8 @@ class Recording(scene.Source):
 
     def set_rate(self, factor: float) -> str:
         """Play `factor` seconds per second."""
-        if not _RATES[0] <= factor <= _RATES[1]:
-            return f"the rate is {factor:g}; it must be from {_RATES[0]:g} to {_RATES[1]:g}"
+        if refusal := scene.refuse_rate(factor):
+            return refusal
         with self._lock:
             self._go(self._now(), self._is_playing)
             self._rate = float(factor)

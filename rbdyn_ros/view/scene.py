@@ -29,6 +29,7 @@ CART: Vector = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the j
 
 # kinds of an `Event`
 IMPACT, WATCHDOG, PUSH, STATUS, PARAMETER = "impact", "watchdog", "push", "status", "parameter"
+RATES = (0.1, 10.0)  # [s] simulated or played per second
 REFUSED = "refused"  # what a person asked for; every browser shows its sentence
 
 
@@ -159,6 +160,13 @@ class Capabilities(NamedTuple):
     seek: bool = False  # a recording: span and seek
     record: bool = False  # start_recording, stop_recording
     export: bool = False  # yaml
+
+
+def refuse_rate(factor: float) -> str:
+    """Why a rate cannot be simulated or played; "" where it can."""
+    if RATES[0] <= factor <= RATES[1]:
+        return ""
+    return f"the rate is {factor:g}; it must be from {RATES[0]:g} to {RATES[1]:g}"
 
 
 class Source:
