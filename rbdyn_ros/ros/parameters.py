@@ -56,18 +56,13 @@ class Parameters:
         self._validate, self._changed = validate, changed
         written = _read_overrides(node)
         self.values = defaults(table)
-        for name, value in written.items():
+        for name, (value, source) in written.items():
             if name in self._table:
-                self.values[name] = check(
-                    self._table[name], value, _source(name, node.get_fully_qualified_name())
-                )
+                self.values[name] = check(self._table[name], value, source)
             elif obstacles.OBSTACLES.name in self._table and obstacles.find(name):
-                source = _source(name, node.get_fully_qualified_name())
                 obstacles.require_listed(name, first(node, obstacles.OBSTACLES), source)
             else:  # of another node, in a file for all of them; or of none, which is an error
-                _known_elsewhere(
-                    name, _source(name, node.get_fully_qualified_name()), written.get("controller")
-                )
+                _known_elsewhere(name, source, written.get("controller", ("", ""))[0])
         self._require_usable(self.values, written)
         for parameter in self._table.values():
             _declare(node, parameter, self.values[parameter.name])
@@ -179,13 +174,8 @@ def first(node: Node, parameter: Parameter):
     """The value that a parameter will have, before the others are known: the table may depend on
     it.
     """
-    written = _read_overrides(node)
-    source = _source(parameter.name, node.get_fully_qualified_name())
-    return (
-        check(parameter, written[parameter.name], source)
-        if parameter.name in written
-        else parameter.default
-    )
+    value, source = _read_overrides(node).get(parameter.name, (None, ""))
+    return check(parameter, value, source) if source else parameter.default
 
 
 def _known_elsewhere(name: str, source: str, controller: object) -> None:
@@ -203,8 +193,10 @@ def _known_elsewhere(name: str, source: str, controller: object) -> None:
         tables.lookup(name, source)
 
 
-def _read_overrides(node: Node) -> dict:
-    """name -> value of what the user wrote, for the parameters that are not ROS's own.
+def _read_overrides(node: Node) -> dict[str, tuple[Any, str]]:
+    """name -> (value, source) of what the user wrote, for the parameters that are not ROS's own.
+    The source is "file:line" of the last params file that has it, the option, or "parameter
+    override".
 
     Where a parameter is written several times with different types, such as 1.0 in a file and
     `fast` after it, rcl keeps a value of each type and rclpy takes the first type that it looks
@@ -213,16 +205,17 @@ def _read_overrides(node: Node) -> dict:
     definitions = _definitions(node.get_fully_qualified_name())
     overrides = getattr(node, "_parameter_overrides", None)
     if overrides is None:
-        return {n: e[-1][0] for n, e in definitions.items() if not tables.is_of_ros(n)}
-    written = {
-        name: () if p.value is None else p.value
-        for name, p in overrides.items()
-        if not tables.is_of_ros(name)
-    }
-    for name, entries in definitions.items():
-        if name in written and len({_type(value) for value, _ in entries}) > 1:
-            written[name] = entries[-1][0]
-    return written
+        written = {name: entries[-1][0] for name, entries in definitions.items()}
+    else:
+        written = {name: () if p.value is None else p.value for name, p in overrides.items()}
+    found = {}
+    for name, value in written.items():
+        entries = definitions.get(name, [(value, "parameter override")])
+        last, source = entries[-1]
+        is_mixed = len({_type(each) for each, _ in entries}) > 1
+        if not tables.is_of_ros(name):
+            found[name] = last if is_mixed else value, source
+    return found
 
 
 def _definitions(node: str) -> dict:
@@ -273,23 +266,18 @@ def _place(path: str, line: int) -> str:
 
 
 def _declare(node: Node, parameter: Parameter, value) -> None:
-    descriptor = _descriptor(parameter)
+    plain, descriptor = _plain(value), _descriptor(parameter)
+    node.declare_parameter(parameter.name, plain, descriptor, ignore_override=True)
     if value == ():  # rclpy takes an empty list for one of bytes
-        node.declare_parameter(parameter.name, [], descriptor, ignore_override=True)
         node.set_parameters([_ros(parameter, value)])
-    else:
-        node.declare_parameter(
-            parameter.name,
-            list(value) if isinstance(value, tuple) else value,
-            descriptor,
-            ignore_override=True,
-        )
 
 
 def _ros(parameter: Parameter, value) -> RosParameter:
-    return RosParameter(
-        parameter.name, _TYPES[parameter.kind], list(value) if isinstance(value, tuple) else value
-    )
+    return RosParameter(parameter.name, _TYPES[parameter.kind], _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _descriptor(parameter: Parameter) -> ParameterDescriptor:
@@ -320,11 +308,3 @@ def _descriptor(parameter: Parameter) -> ParameterDescriptor:
 
 def _or(bound, otherwise):
     return otherwise if bound is None else bound
-
-
-def _source(name: str, node: str) -> str:
-    """Where the user wrote a parameter: "file:line" of the last params file that has it, the
-    option, or "parameter override".
-    """
-    entries = _definitions(node).get(name)
-    return entries[-1][1] if entries else "parameter override"
