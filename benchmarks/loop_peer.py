@@ -43,7 +43,7 @@ class Plant:
         )
         self._states = [
             (
-                self.node.create_publisher(type(message), topic, qos.OFFERED, **qos.publishing()),
+                self.node.create_publisher(type(message), topic, qos.OFFERED, **qos.PUBLISHING),
                 serialize_message(message),
             )
             for topic, message in (("joint_states", joints), ("odometry", Odometry()))
@@ -54,7 +54,7 @@ class Plant:
             self._answered,
             qos.COMMAND,
             raw=True,
-            **qos.subscribing(),
+            **qos.SUBSCRIBING,
         )
         self._warm_up, self._seconds = warm_up, seconds
         # written, so that the memory is theirs
@@ -99,7 +99,7 @@ def answering() -> rclpy.node.Node:
     """A node that takes both states and answers the second."""
     node = rclpy.create_node("law")
     command, ready = (
-        node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing()),
+        node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.PUBLISHING),
         serialize_message(WrenchStamped()),
     )
     hears = {
@@ -107,7 +107,7 @@ def answering() -> rclpy.node.Node:
         "odometry": (Odometry, lambda data: command.publish(ready)),
     }
     for topic, (kind, take) in hears.items():
-        node.create_subscription(kind, topic, take, qos.NEWEST, raw=True, **qos.subscribing())
+        node.create_subscription(kind, topic, take, qos.NEWEST, raw=True, **qos.SUBSCRIBING)
     return node
 
 

@@ -1,5 +1,6 @@
 """/diagnostics (REP-107): the worst level first, numbers as strings."""
 
+import math
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -25,6 +26,14 @@ def array(stamp, statuses: list[DiagnosticStatus]) -> DiagnosticArray:
     message = DiagnosticArray(status=statuses)
     message.header.stamp = stamp
     return message
+
+
+def number_of(text: str) -> float:
+    """The number that a value of diagnostics says; nan for another text."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _text(value) -> str:

@@ -132,9 +132,9 @@ class ManagedNode(CommonNode, LifecycleNode):
         self.active = False
         super().__init__(name, **options)
         self.frames = frames(self.parameters.values["frame_prefix"])
-        self._status = self.create_publisher(String, "~/status", qos.LATCHED, **qos.publishing())
+        self._status = self.create_publisher(String, "~/status", qos.LATCHED, **qos.PUBLISHING)
         self._diagnostics = self.create_publisher(
-            DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
+            DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.PUBLISHING
         )
         for service in self.services:
             if service.srv_type is ChangeState:

@@ -26,25 +26,18 @@ KEPT = 20  # messages of a topic in lockstep, after which all must have been ack
 KEPT_COMMANDS = 100  # that a controller keeps for a recorder
 
 
-def publishing() -> dict[str, Any]:
-    """Options of a publisher: a user may change history, depth and reliability by
-    `qos_overrides.*` parameters.
-
-    rclpy's event handlers are off: each is one more entity to wait for, before every callback (a
-    third of the executor's time). `incompatible` finds what they would report.
-    """
-    return dict(
-        qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-        event_callbacks=PublisherEventCallbacks(use_default_callbacks=False),
-    )
-
-
-def subscribing() -> dict[str, Any]:
-    """Options of a subscription, likewise."""
-    return dict(
-        qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-        event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
-    )
+# Options of a publisher: a user may change history, depth and reliability by `qos_overrides.*`
+# parameters. rclpy's event handlers are off: each is one more entity to wait for, before every
+# callback (a third of the executor's time). `incompatible` finds what they would report.
+PUBLISHING: dict[str, Any] = dict(
+    qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+    event_callbacks=PublisherEventCallbacks(use_default_callbacks=False),
+)
+# of a subscription, likewise
+SUBSCRIBING: dict[str, Any] = dict(
+    qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+    event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+)
 
 
 def keeping(depth: int, profile: QoSProfile) -> QoSProfile:

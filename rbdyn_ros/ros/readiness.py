@@ -35,7 +35,7 @@ class ReceptionReport:
         """
         self._others, self._newest = others, ""
         self._publisher = node.create_publisher(
-            String, "~/received", qos.LATCHED, **qos.publishing()
+            String, "~/received", qos.LATCHED, **qos.PUBLISHING
         )
 
     def publish(self, states: dict[str, str]) -> None:
@@ -78,7 +78,7 @@ class StartCondition:
                 f"{name}/received",
                 partial(self._take, name),
                 qos.LATCHED,
-                **qos.subscribing(),
+                **qos.SUBSCRIBING,
             )
             for name in self._reports
         ]

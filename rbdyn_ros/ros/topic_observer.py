@@ -18,6 +18,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from rbdyn_ros.evaluation.trial import Trial, tilt
 from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.diagnostics import number_of
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.recording.bag_qos import matching
@@ -190,7 +191,9 @@ class TopicObserver:
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
         ours = [status for status in message.status if SIMULATOR in status.name]
-        self.counts |= {pair.key: _number(pair.value) for status in ours for pair in status.values}
+        self.counts |= {
+            pair.key: number_of(pair.value) for status in ours for pair in status.values
+        }
         self.diagnosed += bool(ours)
 
     def _simulator_status(self, message: String) -> None:
@@ -206,10 +209,3 @@ def _curve(rows: list[tuple[float, ...]], start: int, end: int, width: int) -> t
     """Return the times since the start (n,) [s] and the rest of the rows (n, width - 1)."""
     table = np.array([row for row in rows if start <= row[0] <= end], float).reshape(-1, width)
     return (table[:, 0] - start) * 1e-9, table[:, 1:]
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

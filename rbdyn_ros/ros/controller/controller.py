@@ -107,20 +107,20 @@ class Controller(ManagedNode):
             Float64MultiArray,
             "~/controller_state",
             qos.keeping(qos.KEPT_COMMANDS, qos.OFFERED),
-            **qos.publishing(),
+            **qos.PUBLISHING,
         )
         self.commands = self.create_lifecycle_publisher(
             WrenchStamped,
             "cart/command",
             qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
-            **qos.publishing(),
+            **qos.PUBLISHING,
         )
         subscribe(self, self.synchronizer, self._refuse, self._use_state)
         self.create_subscription(
-            PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, **qos.subscribing()
+            PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, **qos.SUBSCRIBING
         )
         self.create_subscription(
-            PointStamped, "~/reference", self._reference, qos.OFFERED, **qos.subscribing()
+            PointStamped, "~/reference", self._reference, qos.OFFERED, **qos.SUBSCRIBING
         )
         self.create_service(SetBool, "~/arm", self._arm)
         self.create_service(Trigger, "~/emergency_stop", self._emergency_stop)

@@ -64,7 +64,7 @@ def subscribe(
 
     for kind, topic, take, raw in synchronizer.topics:
         callback = partial(receive, topic, take)
-        node.create_subscription(kind, topic, callback, qos.NEWEST, raw=raw, **qos.subscribing())
+        node.create_subscription(kind, topic, callback, qos.NEWEST, raw=raw, **qos.SUBSCRIBING)
 
 
 class StateSynchronizer:

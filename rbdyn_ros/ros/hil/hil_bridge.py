@@ -58,7 +58,7 @@ class ControllerBoard:
             "cart/command",
             # more than is of use to the plant, for those who record in lockstep
             qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
-            **qos.publishing(),
+            **qos.PUBLISHING,
         )
         subscribe(node, self._synchronizer, self._refuse, self._use_state)
 

@@ -12,7 +12,7 @@ Its topics are those of the simulator, but measured only: there is no truth.
 import math
 import time
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
@@ -21,7 +21,6 @@ from tf2_msgs.msg import TFMessage
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.ros import description, qos
@@ -30,7 +29,6 @@ from rbdyn_ros.ros.messages import commands, sample, state_topics
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.simulation.command import check_stamp
 from rbdyn_ros.simulation.status import Rejected
-from rbdyn_ros.types import System
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line
 
@@ -58,9 +56,9 @@ class HilStates:
             (TFMessage, "/tf_static", qos.LATCHED),
         )
         self._managed = [
-            node.create_lifecycle_publisher(*topic, **qos.publishing()) for topic in managed
+            node.create_lifecycle_publisher(*topic, **qos.PUBLISHING) for topic in managed
         ]
-        robot, static = (node.create_publisher(*topic, **qos.publishing()) for topic in latched)
+        robot, static = (node.create_publisher(*topic, **qos.PUBLISHING) for topic in latched)
         hardware = description.hardware_of(node) if values["ros2_control"] else None
         urdf = description.urdf(self._setup, values["cart.force_limit"], imu, hardware)
         robot.publish(String(data=urdf))
@@ -87,21 +85,12 @@ class HilStates:
         return sample.of(self._setup, stamp, q, list(numbers[6:]), force, self._gimbal)
 
 
-class Described(NamedTuple):
-    """A plant as its parameters describe it: what messages ask of a `simulation.plant.Setup`;
-    there is nothing in it to step.
-    """
-
-    params: Params
-    declared: Params
-    system: System
-    travel: float  # [m]
-
-
-def board_plant(values: dict[str, Any]) -> Described:
+def board_plant(values: dict[str, Any]) -> sample.Described:
     """The plant of the checked values. ValueError if they make none."""
     params = plant_params(values)
-    return Described(params, params, spherical_pendulum.build(params), values["cart.travel"])
+    return sample.Described(
+        params, params, spherical_pendulum.build(params), values["cart.travel"]
+    )
 
 
 REMEMBERED = 256  # states that a command may still answer

@@ -55,7 +55,7 @@ def subscribe(
     for topic, kind in KINDS.items():
         callback = node.guard(partial(receive, topic), reject)
         raw = topic == CART
-        node.create_subscription(kind, topic, callback, qos.COMMAND, raw=raw, **qos.subscribing())
+        node.create_subscription(kind, topic, callback, qos.COMMAND, raw=raw, **qos.SUBSCRIBING)
 
 
 def read(topic: str, message: Any) -> tuple[Planar, int]:

@@ -15,37 +15,24 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 class Frames(NamedTuple):
     """Frame names, the prefix included."""
 
-    world: str
-    cart: str  # origin at the joint, axes of the world
-    rod: str  # origin at the joint, z along the rod
-    com: str
-    tip: str
-    imu: str
-    disturbance: str  # where the last disturbance acted, axes of the rod
-    contact: str  # where contacts press, axes of the world
-    cart_x: str  # the links between the URDF's hinges
-    roll: str
-    pitch: str
+    world: str = "world"
+    cart: str = "cart_link"  # origin at the joint, axes of the world
+    rod: str = "pendulum_link"  # origin at the joint, z along the rod
+    com: str = "pendulum_com"
+    tip: str = "pendulum_tip"
+    imu: str = "imu_link"
+    disturbance: str = "disturbance"  # where the last disturbance acted, axes of the rod
+    contact: str = "contact"  # where contacts press, axes of the world
+    cart_x: str = "cart_x_link"  # the links between the URDF's hinges
+    roll: str = "pendulum_roll_link"
+    pitch: str = "pendulum_pitch_link"
 
 
 def frames(prefix: str = "") -> Frames:
     """The frames under a prefix. ValueError for a leading slash, which tf2 forbids."""
     if prefix.startswith("/"):
         raise ValueError(f"frame_prefix is '{prefix}'; it must not start with a slash")
-    names = (
-        "world",
-        "cart_link",
-        "pendulum_link",
-        "pendulum_com",
-        "pendulum_tip",
-        "imu_link",
-        "disturbance",
-        "contact",
-        "cart_x_link",
-        "pendulum_roll_link",
-        "pendulum_pitch_link",
-    )
-    return Frames(*(prefix + name for name in names))
+    return Frames(*(prefix + name for name in Frames()))
 
 
 def message_class(kind: str) -> type | None:
@@ -93,7 +80,7 @@ def instant_of(header: Header) -> int:
 
 def set_xyz(message, vector) -> None:
     """A Vector3 or Point := vector (3,)."""
-    message.x, message.y, message.z = float(vector[0]), float(vector[1]), float(vector[2])
+    message.x, message.y, message.z = map(float, vector)
 
 
 def xyz(message) -> tuple[float, float, float]:
@@ -103,12 +90,7 @@ def xyz(message) -> tuple[float, float, float]:
 
 def set_quaternion(message: Quaternion, wxyz) -> None:
     """message := the quaternion wxyz (4,)."""
-    message.w, message.x, message.y, message.z = (
-        float(wxyz[0]),
-        float(wxyz[1]),
-        float(wxyz[2]),
-        float(wxyz[3]),
-    )
+    message.w, message.x, message.y, message.z = map(float, wxyz)
 
 
 def wxyz(message: Quaternion) -> tuple[float, float, float, float]:

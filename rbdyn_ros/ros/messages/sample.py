@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.mechanics.pendulum_contact.contact_forces import resultant
 from rbdyn_ros.simulation.command import Command
-from rbdyn_ros.simulation.plant import StepDiagnostics
+from rbdyn_ros.simulation.plant import Setup, StepDiagnostics
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.signals import Measurement
 from rbdyn_ros.types import Array, System
@@ -21,28 +21,18 @@ from rbdyn_ros.types import Array, System
 Vector = tuple[float, float, float]
 
 
-class PlantDescription(Protocol):
-    """What messages say about a plant, simulated or not."""
+class Described(NamedTuple):
+    """A plant as its parameters describe it: what messages ask of a `simulation.plant.Setup`;
+    there is nothing in it to step.
+    """
 
-    @property
-    def params(self) -> Params:
-        """The parameters of the pendulum."""
-        ...
+    params: Params
+    declared: Params  # what the URDF states
+    system: System
+    travel: float  # [m]
 
-    @property
-    def declared(self) -> Params:
-        """The parameters that the URDF states."""
-        ...
 
-    @property
-    def system(self) -> System:
-        """The system that follows from `params`."""
-        ...
-
-    @property
-    def travel(self) -> float:
-        """The travel of the cart [m]."""
-        ...
+PlantDescription = Setup | Described
 
 
 class Sample(NamedTuple):

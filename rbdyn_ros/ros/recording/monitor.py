@@ -67,7 +67,7 @@ class Monitor(Watcher):
         ):
             self._polled.collect(kind, topic, take, everything)
         self._diagnostics = self.create_publisher(
-            DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
+            DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.PUBLISHING
         )
         self._reception = ReceptionReport(self)
         self._received = dict.fromkeys(self.topics.values(), WAITING)

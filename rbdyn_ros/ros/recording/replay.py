@@ -221,14 +221,14 @@ class Replay(ManagedNode):
             self.get_logger().warning(sentence)
         self._outputs = {
             track.topic: self.create_lifecycle_publisher(
-                track.kind, track.topic, track.profile, **qos.publishing()
+                track.kind, track.topic, track.profile, **qos.PUBLISHING
             )
             for track in recording.tracks
         }
         self._own_clock = (
             None
             if "/clock" in self._outputs
-            else self.create_lifecycle_publisher(Clock, "/clock", qos.CLOCK, **qos.publishing())
+            else self.create_lifecycle_publisher(Clock, "/clock", qos.CLOCK, **qos.PUBLISHING)
         )
         self.create_service(SetBool, "~/pause", self._pause)
         self.counts: Counter[str] = Counter()

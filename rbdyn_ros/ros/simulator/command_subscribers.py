@@ -38,7 +38,7 @@ class CommandSubscribers:
             (PointStamped, "/clicked_point", self._clicked_point),
         ):
             callback = node.guard(take, self._reject)
-            node.create_subscription(kind, topic, callback, qos.OFFERED, **qos.subscribing())
+            node.create_subscription(kind, topic, callback, qos.OFFERED, **qos.SUBSCRIBING)
 
     def _reject(self, rejected: Rejected) -> None:
         self._runner.command_queue.reject(rejected)

@@ -19,6 +19,7 @@ from rbdyn_ros.ros.messages.messages import Frames, set_quaternion, set_stamp, s
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.types import Contacts
 from rbdyn_ros.view.scene import CART
+from rbdyn_ros.view.shapes import towards
 
 METERS_PER_NEWTON = 0.05
 ORANGE, GREY, WHITE = (0.85, 0.45, 0.15), (0.55, 0.6, 0.65), (1.0, 1.0, 1.0)
@@ -160,15 +161,9 @@ def _at(point) -> Point:
 
 
 def _plane(shape: Marker, shown: bool, point: tuple, normal: tuple) -> None:
-    """A thin square whose upper face goes through `point`; the half angle's quaternion turns e3 to
-    the normal.
-    """
+    """A thin square whose upper face goes through `point`."""
     show(shape, shown)
-    c = math.sqrt(0.5 * max(0.0, 1.0 + normal[2]))
-    turn = (
-        (c, -0.5 * normal[1] / c, 0.5 * normal[0] / c, 0.0) if c > 1e-6 else (0.0, 1.0, 0.0, 0.0)
-    )
-    set_quaternion(shape.pose.orientation, turn)
+    set_quaternion(shape.pose.orientation, towards(normal))
     set_xyz(shape.pose.position, [p - 0.5 * THICK * n for p, n in zip(point, normal)])
     set_xyz(shape.scale, (SIDE, SIDE, THICK))
 

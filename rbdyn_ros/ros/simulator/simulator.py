@@ -41,48 +41,40 @@ from rbdyn_ros.simulation.status import FAULT, STOPPED
 from rbdyn_ros.types import Array
 
 
-class SimulatorServices:
-    """~/pause, ~/reset, ~/step, ~/reset_statistics, ~/dump."""
+def add_services(node: ManagedNode, runner: Runner, dump: Callable[[str], Path]) -> None:
+    """Offer ~/pause, ~/reset, ~/step, ~/reset_statistics, ~/dump.
 
-    def __init__(self, node: ManagedNode, runner: Runner, dump: Callable[[str], Path]):
-        """`dump(why)` writes the last seconds and returns the path."""
-        self._node, self._runner, self._dump = node, runner, dump
-        node.create_service(SetBool, "~/pause", self._answer(self._pause))
-        node.create_service(Trigger, "~/reset", self._answer(self._reset))
-        node.create_service(Trigger, "~/step", self._answer(self._step))
-        node.create_service(Trigger, "~/reset_statistics", self._answer(self._reset_statistics))
-        node.create_service(Trigger, "~/dump", self._write_dump)
+    `dump(why)` writes the last seconds and returns the path.
+    """
 
-    def _pause(self, request) -> str:
-        return self._runner.pause() if request.data else self._runner.play()
+    def answer(act: Callable[[Any], str | None]) -> Callable[[Any, Any], Any]:
+        """Return the callback of a service that does `act(request)`, which says why not."""
 
-    def _step(self, request) -> str:
-        return self._runner.step()
+        def callback(request, response):
+            refusal = act(request) if node.active else NOT_ACTIVE
+            response.success, response.message = not refusal, refusal or runner.status
+            return response
 
-    def _reset(self, request) -> str:
-        self._runner.reset()
-        return ""
+        return callback
 
-    def _reset_statistics(self, request) -> str:
-        self._runner.reset_statistics()
-        return ""
-
-    def _write_dump(self, request, response):
+    def write_dump(request, response):
         try:
-            response.message, response.success = str(self._dump("request")), True
+            response.message, response.success = str(dump("request")), True
         except OSError as error:
             response.message, response.success = f"no dump: {error}", False
         return response
 
-    def _answer(self, act: Callable[[Any], str]) -> Callable[[Any, Any], Any]:
-        """Return the callback of a service that does `act(request)`, which says why not, or ""."""
+    def pause(request) -> str:
+        return runner.pause() if request.data else runner.play()
 
-        def answer(request, response):
-            refusal = act(request) if self._node.active else NOT_ACTIVE
-            response.success, response.message = not refusal, refusal or self._runner.status
-            return response
-
-        return answer
+    node.create_service(SetBool, "~/pause", answer(pause))
+    for name, act in (
+        ("reset", runner.reset),
+        ("step", runner.step),
+        ("reset_statistics", runner.reset_statistics),
+    ):
+        node.create_service(Trigger, f"~/{name}", answer(lambda request, act=act: act()))
+    node.create_service(Trigger, "~/dump", write_dump)
 
 
 def write(
@@ -203,7 +195,7 @@ class Simulator(ManagedNode):
                 "functions of librcl.so"
             )
         self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
-        SimulatorServices(self, self.runner, self._dump)
+        add_services(self, self.runner, self._dump)
         add_standard_services(self, self.runner)
 
     def activate(self) -> None:

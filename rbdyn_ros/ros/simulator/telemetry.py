@@ -153,10 +153,10 @@ class Telemetry:
         self._has_clock_subscriber, self._next_check = False, 0.0  # [s, steady]
         self.subscribed: list[Group] = []  # those of the topics that have subscribers
         self._description = node.create_publisher(
-            String, "robot_description", qos.LATCHED, **qos.publishing()
+            String, "robot_description", qos.LATCHED, **qos.PUBLISHING
         )
         self._static = node.create_publisher(
-            TFMessage, "/tf_static", qos.LATCHED, **qos.publishing()
+            TFMessage, "/tf_static", qos.LATCHED, **qos.PUBLISHING
         )
         self._static_sent = False
         self._states = tuple(
@@ -292,7 +292,7 @@ class Telemetry:
 
     def _publisher(self, kind: type, topic: str, profile: QoSProfile = qos.OFFERED) -> Publisher:
         kept = qos.keeping(qos.KEPT, profile) if self.flow else profile
-        return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.publishing())
+        return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.PUBLISHING)
 
     def _make_groups(self, values: dict[str, Any]) -> list[Group]:
         """Make the publishers of all groups, in the order of `_GROUPS`.

@@ -33,7 +33,6 @@ from rbdyn_ros.ros.messages.state_topics import COMMAND_LABELS
 from rbdyn_ros.ros.viewer import readings
 from rbdyn_ros.ros.viewer.readings import (
     NOTHING,
-    Forces,
     Pose,
     place_on_axis,
     pose_of_joints,
@@ -87,7 +86,7 @@ class Observation:
         self._commands: Polled | None = None  # None: the plant reports them
         self._accepted = math.nan  # commands, so far
         self._pose: Pose | None = None
-        self._forces: Forces | None = None  # None: they are to be made of what was taken
+        self._forces: dict[str, Any] = {}  # of a scene; to be made of what was taken where empty
         self._forces_due = 0.0  # [s, steady]
         self._origin: int | None = None  # [ns] the stamp that is shown as time 0
         self._paced = (0.0, 0)  # [s, steady] and stamp [ns] at the beginning of the window
@@ -163,7 +162,7 @@ class Observation:
         now, chosen = time.monotonic(), self._chosen
         due = [chosen[topic] for topic in POSES if topic in chosen]
         if now >= self._forces_due:
-            self._forces_due, self._forces = now + FORCE_PERIOD, None
+            self._forces_due, self._forces = now + FORCE_PERIOD, {}
             applied = [chosen[APPLIED]] if APPLIED in chosen else []
             of_commands = [self._commands] if self._commands else []
             due = [self._polled, self._of_plant, *of_commands, *applied, *due]
@@ -229,16 +228,11 @@ class Observation:
             angular_velocity=pose.angular_velocity,
             shape=self.shape,
             set_point=self.set_point,
-            commanded=forces.commanded,
-            applied=forces.applied,
             disturbance=self._disturbance(pose, R),
-            joint=forces.joint,
             contacts=self._contacts(),
-            energy=forces.energy,
-            balance=forces.balance,
-            command_age=forces.command_age,
             real_time_factor=self.real_time_factor,
             status=self.text("status"),
+            **forces,
         )
 
     def text(self, key: str) -> str:
@@ -261,8 +255,9 @@ class Observation:
             self._origin = stamp if stamp > SYSTEM_TIME else min(stamp, EPOCH_NS)
         return (stamp - self._origin) * 1e-9
 
-    def _make_forces(self, pose: Pose, R: Rotation) -> Forces:
-        return Forces(
+    def _make_forces(self, pose: Pose, R: Rotation) -> dict[str, Any]:
+        """What acts, as it was looked at last, and what follows from it."""
+        return dict(
             commanded=self._commanded(),
             applied=self._applied(),
             joint=self._force(JOINT, R),

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from rbdyn_ros.ros.diagnostics import number_of
 from rbdyn_ros.ros.viewer.observation import Observation
 from rbdyn_ros.simulation.status import (
     DISARMED,
@@ -186,9 +187,9 @@ class ChangeNotes:
         the controller of this name has rejected.
         """
         counts = {pair.key: pair.value for line in lines for pair in line.values}
-        if self._grows("trips", _number(counts.get("watchdog_trips"))):
+        if self._grows("trips", number_of(counts.get("watchdog_trips", ""))):
             self._log.add(time, WATCHDOG, "The watchdog tripped: the command was too old.")
-        if self._grows("rejected", _number(counts.get(REJECTED))):
+        if self._grows("rejected", number_of(counts.get(REJECTED, ""))):
             self._log.add(time, STATUS, f"{controller} rejected the set point; see its log.")
 
     def _differs(self, name: str, value: Any) -> bool:
@@ -204,10 +205,3 @@ class ChangeNotes:
         before = self._seen.get(name, count)
         self._seen[name] = count
         return count > before
-
-
-def _number(text: str | None) -> float:
-    try:
-        return math.nan if text is None else float(text)
-    except ValueError:
-        return math.nan

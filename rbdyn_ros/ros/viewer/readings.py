@@ -34,17 +34,6 @@ class Pose(NamedTuple):
     angular_velocity: Vector = (math.nan, math.nan, math.nan)  # [rad/s, body]
 
 
-class Forces(NamedTuple):
-    """What acts, as it was looked at last, and what follows from it."""
-
-    commanded: Planar  # [N, world]
-    applied: Planar  # [N, world]
-    joint: Vector | None  # [N, world]
-    command_age: float  # [s]
-    energy: float  # [J]
-    balance: float  # [J]
-
-
 def pose_of_odometry(motion: Motion) -> Pose:
     """The pose of the rod; the twist is in the child frame."""
     stamp, (x, y, _), attitude, linear, angular = motion

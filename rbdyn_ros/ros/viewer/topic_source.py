@@ -81,7 +81,7 @@ class TopicSource(Source):
         self._wrench, self._goal = WrenchStamped(), PoseStamped()
         self._wrench.header.frame_id, self._goal.header.frame_id = frames.cart, frames.world
         self._goals = node.create_publisher(
-            PoseStamped, "goal_pose", qos.OFFERED, **qos.publishing()
+            PoseStamped, "goal_pose", qos.OFFERED, **qos.PUBLISHING
         )
         self._changes = Polled(node)
         self._changes.listen(
@@ -300,7 +300,7 @@ class TopicSource(Source):
             if self._disturbance:
                 node.destroy_publisher(self._disturbance)
             self._disturbance = node.create_publisher(
-                WrenchStamped, f"{plant}/disturbance", qos.OFFERED, **qos.publishing()
+                WrenchStamped, f"{plant}/disturbance", qos.OFFERED, **qos.PUBLISHING
             )
             self._services = {
                 "pause": node.create_client(SetBool, f"{plant}/pause"),
