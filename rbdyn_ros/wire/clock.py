@@ -13,6 +13,7 @@ SIGMETRICS 1998.
 """
 
 from collections import deque
+from statistics import linear_regression
 from typing import NamedTuple
 
 INTERVAL = 250_000_000  # [ns] of which the best sample is kept
@@ -116,12 +117,10 @@ class ClockOffset:
         good = [sample for sample in self._best if sample.delay <= _NOISY * least]
         at = good[-1].at
         t = [sample.at - at for sample in good]
-        mean_t, mean = sum(t) / len(t), sum(sample.offset for sample in good) / len(good)
-        spread = sum((x - mean_t) ** 2 for x in t)
         if t[-1] - t[0] < 4 * INTERVAL:
             return at, min(good, key=lambda sample: sample.delay).offset, 0.0, least / 2
-        drift = sum((x - mean_t) * (sample.offset - mean) for x, sample in zip(t, good)) / spread
-        return at, mean - drift * mean_t, drift, least / 2
+        drift, offset = linear_regression(t, [sample.offset for sample in good])
+        return at, offset, drift, least / 2
 
 
 def _tolerance(newest: Sample, now: int) -> float:
