@@ -11,6 +11,7 @@ import faulthandler
 import os
 import signal
 import sys
+from functools import partial
 from importlib import import_module
 
 from rbdyn_ros import console, interrupts
@@ -38,46 +39,6 @@ MODULES = {  # of the nodes, within rbdyn_ros.ros
 }
 
 
-def simulator() -> int:
-    """`ros2 run rbdyn_ros simulator`."""
-    return _main("simulator")
-
-
-def controller() -> int:
-    """`ros2 run rbdyn_ros controller`."""
-    return _main("controller")
-
-
-def recorder() -> int:
-    """`ros2 run rbdyn_ros recorder`."""
-    return _main("recorder")
-
-
-def referee() -> int:
-    """`ros2 run rbdyn_ros referee`."""
-    return _main("referee")
-
-
-def monitor() -> int:
-    """`ros2 run rbdyn_ros monitor`."""
-    return _main("monitor")
-
-
-def viewer() -> int:
-    """`ros2 run rbdyn_ros viewer`."""
-    return _main("viewer")
-
-
-def hil_bridge() -> int:
-    """`ros2 run rbdyn_ros hil_bridge`."""
-    return _main("hil_bridge")
-
-
-def replay() -> int:
-    """`ros2 run rbdyn_ros replay`."""
-    return _main("replay")
-
-
 def _main(node: str) -> int:
     leave_at_once()
     try:
@@ -90,6 +51,16 @@ def _main(node: str) -> int:
     # be an error.
     os._exit(code)
 
+
+# what `ros2 run rbdyn_ros NAME` calls
+simulator = partial(_main, "simulator")
+controller = partial(_main, "controller")
+recorder = partial(_main, "recorder")
+referee = partial(_main, "referee")
+monitor = partial(_main, "monitor")
+viewer = partial(_main, "viewer")
+hil_bridge = partial(_main, "hil_bridge")
+replay = partial(_main, "replay")
 
 WATCHERS = {"recorder", "viewer"}  # their subscriptions are polled
 KINDS = {
