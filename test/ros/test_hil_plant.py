@@ -100,10 +100,13 @@ def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board,
     commands, there = graph.publisher(WrenchStamped, "/cart/command"), board(port)
     graph.until(lambda: node.line.link.clock.known)
     graph.until(lambda: send_states(there, time.monotonic_ns()) or poses)
+    no_instant = command(0)
+    no_instant.header.stamp.sec = -1
     for bad, why in (
         (command(0, (math.nan, 0.0)), "not finite"),
         (command(0, frame="tool"), "frame"),
         (command(1_000), "stale"),
+        (no_instant, "malformed"),
     ):
         commands.publish(bad)
         graph.until(lambda: node.board.counts[f"rejected, {why}"] == 1)
