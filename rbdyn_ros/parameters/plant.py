@@ -2,7 +2,7 @@
 and its integrator.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -102,6 +102,17 @@ def initial_state(values: Mapping[str, Any]) -> State:
         )
     q, v = start.cart_position + start.orientation, start.cart_velocity + start.angular_velocity
     return State(0.0, np.array(q), np.array(v))
+
+
+def start_values(q: Sequence[float], v: Sequence[float]) -> dict[str, list[float]]:
+    """Return the parameters of a start at q (6,), v (5,), by their names."""
+    parts = {
+        "cart_position": q[:2],
+        "orientation": q[2:],
+        "cart_velocity": v[:2],
+        "angular_velocity": v[2:],
+    }
+    return {f"initial.{name}": list(part) for name, part in parts.items()}
 
 
 def plant_input(values: Mapping[str, Any]) -> Input:

@@ -97,6 +97,15 @@ def dotted(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return names
 
 
+def write(sections: Mapping[str, Mapping[str, Any]]) -> str:
+    """The text of a parameter file: name -> value of each section."""
+    files = {
+        section: {_MARK: {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}}
+        for section, values in sections.items()
+    }
+    return yaml.safe_dump(files, sort_keys=False, default_flow_style=None, width=99)
+
+
 def text(path: str | Path, what: str) -> str:
     """The text of a file; ValueError, naming the file, where it cannot be read as UTF-8."""
     try:

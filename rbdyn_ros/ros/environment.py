@@ -30,6 +30,7 @@ from rbdyn_ros.environments import periods, variation
 from rbdyn_ros.environments.pendulums import Pendulums, check_actions
 from rbdyn_ros.environments.task import BALANCE
 from rbdyn_ros.environments.vector import PendulumEnv
+from rbdyn_ros.parameters.plant import start_values
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.messages.messages import SECOND, frames, set_stamp
@@ -162,15 +163,9 @@ class RosPlant:
         RuntimeError, in a sentence, if it does not answer or refuses.
         """
         if self._plant:
-            values = {
-                "initial.cart_position": q[:2],
-                "initial.orientation": q[2:],
-                "initial.cart_velocity": v[:2],
-                "initial.angular_velocity": v[2:],
-            }
             parameters = [
-                Parameter(name, value=value.tolist()).to_parameter_msg()
-                for name, value in values.items()
+                Parameter(name, value=value).to_parameter_msg()
+                for name, value in start_values(q.tolist(), v.tolist()).items()
             ]
             for result in self._call(
                 self._set, SetParameters.Request(parameters=parameters)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import closed_loop_table
@@ -17,8 +16,8 @@ from rbdyn_ros.parameters.command_line import scenario
 from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.obstacles import CONTACT, OBSTACLES
-from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
-from rbdyn_ros.parameters.yaml_file import Override, offline_values, read
+from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT, start_values
+from rbdyn_ros.parameters.yaml_file import Override, offline_values, read, write
 from rbdyn_ros.schema import Parameter, by_name, defaults
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant, Setup
@@ -136,13 +135,6 @@ def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
 
 def parameter_file(selection: Selection, built: Built, state: State) -> str:
     """Return the values that are not the defaults, and `state` as the start, as parameter file."""
-    q, v = state.q.tolist(), state.v.tolist()
-    start = {
-        "initial.cart_position": q[:2],
-        "initial.orientation": q[2:],
-        "initial.cart_velocity": v[:2],
-        "initial.angular_velocity": v[2:],
-    }
     changed = {
         name: built.values[name]
         for name, parameter in built.table.items()
@@ -152,15 +144,13 @@ def parameter_file(selection: Selection, built: Built, state: State) -> str:
     own = {name: value for name, value in changed.items() if name.startswith(of_law)}
     own |= {name: changed.pop(name) for name in ("period", "reference") if name in changed}
     ours = {name: value for name, value in changed.items() if name not in own}
-    sections = {"/**": {"ros__parameters": _plain({**ours, **start})}}
-    controller = _plain({"controller": selection.law, **own})
-    sections["/**/pendulum_controller"] = {"ros__parameters": controller}
-    return yaml.safe_dump(sections, sort_keys=False, default_flow_style=None, width=99)
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as YAML writes them."""
-    return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+    controller = {"controller": selection.law, **own}
+    return write(
+        {
+            "/**": ours | start_values(state.q.tolist(), state.v.tolist()),
+            "/**/pendulum_controller": controller,
+        }
+    )
 
 
 def table(built: Built, plant: Plant, stamps: Array, rows: Array) -> dict[str, Array]:

@@ -36,6 +36,7 @@ from simulation_interfaces.srv import (  # pyright: ignore[reportMissingImports]
 
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.parameters import check, initial_state
+from rbdyn_ros.parameters.plant import start_values
 from rbdyn_ros.parameters.tables import lookup
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz, wxyz, xyz
 from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode
@@ -299,16 +300,9 @@ class SimulationInterfacesServices:
         if getattr(request, "set_twist", True):
             v[:2] = xyz(twist.linear)[:2]
             v[2:] = unit_quaternion.inverse_rotate(tuple(q[2:].tolist()), xyz(twist.angular))
-        names = (
-            "initial.cart_position",
-            "initial.orientation",
-            "initial.cart_velocity",
-            "initial.angular_velocity",
-        )
-        parts = (*np.split(q, [2]), *np.split(v, [2]))
         given = {
-            name: check(lookup(name, ""), part.tolist(), "set_entity_state")
-            for name, part in zip(names, parts)
+            name: check(lookup(name, ""), part, "set_entity_state")
+            for name, part in start_values(q.tolist(), v.tolist()).items()
         }
         return initial_state({**self._node.parameters.values, **given})
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import yaml
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
@@ -18,7 +17,8 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.task import Future
 
 from rbdyn_ros.faults.options import FAULTS
-from rbdyn_ros.parameters import tables
+from rbdyn_ros.parameters import tables, yaml_file
+from rbdyn_ros.parameters.plant import start_values
 from rbdyn_ros.schema import Parameter, defaults, format_value
 from rbdyn_ros.view.scene import Control, SceneState
 
@@ -233,26 +233,22 @@ def parameter_file(remotes: Iterable[RemoteParameters], scene: SceneState | None
     sections = {}
     for remote in remotes:
         values = {
-            name: list(value) if isinstance(value, tuple) else value
+            name: value
             for name, value in remote.values.items()
             if not tables.is_of_ros(name) and value not in ((), "")
         }
         if scene and "initial.orientation" in remote.table:
             values |= _start(scene)
         if values:
-            sections[remote.remote] = {"ros__parameters": values}
-    return yaml.safe_dump(sections, sort_keys=False, default_flow_style=None, width=99)
+            sections[remote.remote] = values
+    return yaml_file.write(sections)
 
 
 def _start(scene: SceneState) -> dict[str, list[float]]:
     """The scene as the initial state, without what nobody knows."""
-    start = {
-        "initial.cart_position": scene.cart,
-        "initial.orientation": scene.attitude,
-        "initial.cart_velocity": scene.cart_velocity,
-        "initial.angular_velocity": scene.angular_velocity,
-    }
-    return {name: list(v) for name, v in start.items() if all(map(math.isfinite, v))}
+    q, v = (*scene.cart, *scene.attitude), (*scene.cart_velocity, *scene.angular_velocity)
+    start = start_values(q, v)
+    return {name: part for name, part in start.items() if all(map(math.isfinite, part))}
 
 
 def _can_change(parameter: Parameter) -> bool:
