@@ -380,7 +380,7 @@ def adjoint(derivatives: Derivatives, gradients: Array) -> tuple[Array, Array, A
     """The derivatives of a cost by the start (10,), by the force of each step (n, 2) and by the
     parameters (12 or 0), in one sweep back over the steps:
 
-    lambda_n = g_n,   lambda_i = A_i^T lambda_{i+1} + g_i,   dJ/du_i = B_i^T lambda_{i+1}.    (V.4)
+    lambda_n = g_n,   lambda_{i-1} = A_i^T lambda_i + g_{i-1},   dJ/du_i = B_i^T lambda_i.    (V.4)
 
     `gradients` (n + 1, 10) are the derivatives g_i of the cost by xi at each of the states.
     ValueError if they have another shape.
