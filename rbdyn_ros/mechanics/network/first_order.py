@@ -6,7 +6,7 @@
 One or several systems, each with its dynamics, and relations that couple some of them: `assemble`
 makes one FirstOrder of all, whose W is block diagonal and whose one-step matrix has the blocks
 
-    D_aa + c sum_i C_a^i W_i^-1 B_a^i,     c sum_i C_a^i W_i^-1 B_b^i
+    D_aa + h gamma sum_i C_a^i W_i^-1 B_a^i,     h gamma sum_i C_a^i W_i^-1 B_b^i
     over the systems i that both touch                                                       (N.32)
 
 The relative degree (N.10) says how directly a multiplier acts on an output: in u = A x + B lambda,
