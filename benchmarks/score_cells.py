@@ -144,7 +144,7 @@ LINES = (  # for each number of a cell, whether more (+) or less (-) is better; 
         values(*(("S31", label, "tilt", 1, "°") for label in ("2 m", "1 m"))),
     ),
     ("+", "largest push on the tip (S7)", Cases.push),
-    ("+", "stands a delay of (S8)", values(("S8", "", "delay_margin", 0, " ms"))),
+    ("+", "largest delay of the force (S8)", values(("S8", "", "delay_margin", 0, " ms"))),
     (
         "++",
         "the same behind encoders, given the acting; the commanded force (S32)",
@@ -155,7 +155,7 @@ LINES = (  # for each number of a cell, whether more (+) or less (-) is better; 
     ),
     (
         "-+",
-        "stands its force times (S9)",
+        "stable with its force times (S9)",
         values(("S9", "", "gain_low", 2, ""), ("S9", "", "gain_high", 0, ""), between=" … "),
     ),
     (
