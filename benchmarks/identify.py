@@ -5,7 +5,7 @@
 Each plant has cart mass, rod mass, center, inertia and dampings of its own, within 30 % of the
 default one (dampings of 0.1 N s/m and 0.02 N m s/rad), and a delay of up to 20 ms. It is balanced
 by the default `lqr` for 60 s with a multisine of 6 N beside the law's force; the record has the
-place of the cart and the angles, "rounded" to 0.1 mm and to the 4096 lines of an encoder or, in a
+place of the cart and the angles, "rounded" to 0.1 mm and to the 4096 counts of an encoder or, in a
 second table, with white noise of the same deviation, and the force that was commanded. The rod's
 mass is known, as a scale tells it. Printed are the errors; the half width of the interval of 95 %
 that no unbiased estimator from these samples can be better than, from the inverse of the Fisher

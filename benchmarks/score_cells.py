@@ -166,7 +166,7 @@ LINES = (  # for each number of a cell, whether more (+) or less (-) is better; 
     ("-", "settled with a plant 20 % off, the slowest of six (S28)", slowest),
     (
         "-",
-        "cart rms, encoders of 4096 lines (S11)",
+        "cart rms, encoders of 4096 counts (S11)",
         values(("S11", "standing", "cart_rms", 2, " mm")),
     ),
     (

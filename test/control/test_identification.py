@@ -127,7 +127,7 @@ def test_a_plant_as_believed_stays_as_believed():
 
 
 def test_noise_of_an_observer_costs_little():
-    """0.01 m/s and 0.02 rad/s: as by encoders of 4096 lines."""
+    """0.01 m/s and 0.02 rad/s: as by encoders of 4096 counts."""
     assert factors(moved(true_plant(1.2, 1.2, 0.8), noise=0.01))[:3] == pytest.approx(
         (1.2, 1.2, 0.8), rel=0.04
     )
