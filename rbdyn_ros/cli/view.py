@@ -46,28 +46,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         metavar="RUN",
         nargs="*",
-        help="a recorded run to play: .csv or .npz of `simulate`, or the folder of a bag; a "
-        "second one is shown beside it",
+        help="Play this recorded run, .csv or .npz of `simulate`, or the folder of a bag; a "
+        "second one is shown beside it.",
     )
     add_options(
         parser,
-        ("--controller", "NAME", "the control law, by name or path/to/law.py"),
-        ("--scenario", "NAME", "a file of config/scenarios, without .yaml"),
+        ("--controller", "NAME", "Use this control law, by name or path/to/law.py."),
+        ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
         (
             "--tilt",
             "DEGREES",
-            "how far the rod leans at the start; default 10, or what the scenario or the "
-            "parameters say",
+            "Release the rod at this tilt (default: 10, or that of the scenario or the "
+            "parameters).",
         ),
-        ("--params-file", "F ...", "parameters, ROS YAML; may be repeated"),
-        ("--set", "NAME=VALUE ...", "one parameter; may be repeated"),
-        *(
-            (f"--{word}", "VALUE", f"short for --set {name}=VALUE")
-            for word, name in _SHORT.items()
+        ("--params-file", "F ...", "Read parameters from this ROS YAML file; may be repeated."),
+        ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated."),
+        *((f"--{word}", "VALUE", f"Set {name}.") for word, name in _SHORT.items()),
+        ("--port", "N", "Serve the page at this port (default: 8080, or the next free one)."),
+        (
+            "--host",
+            "ADDRESS",
+            "Serve the page at this address (default: 127.0.0.1, this machine).",
         ),
-        ("--port", "N", "where the page is served; default 8080, or the next free"),
-        ("--host", "ADDRESS", "at which address; default 127.0.0.1, this machine"),
-        ("--no-browser", None, "do not open a browser"),
+        ("--no-browser", None, "Do not open a browser."),
     )
 
 

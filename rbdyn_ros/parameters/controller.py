@@ -93,8 +93,8 @@ class ObserverOptions(NamedTuple):
     sensors: Annotated[
         str,
         spec(
-            "Chooses what the law sees the state through: joint_states and odometry as they "
-            "come, or a filter of the encoders or of the IMU.",
+            "Chooses the source of the law's state: joint_states and odometry as published, or "
+            "a Kalman filter of the encoders or of the IMU.",
             choices=("none", "encoders", "imu"),
             read_only=True,
         ),

@@ -43,20 +43,20 @@ class Start(NamedTuple):
     orientation: Annotated[
         tuple[float, float, float, float],
         spec(
-            "Sets the rod's first orientation as a unit quaternion w x y z from body to world "
+            "Sets the rod's initial orientation as a unit quaternion w x y z from body to world "
             "axes; upright is [1, 0, 0, 0].",
             refine=unit_quaternion,
         ),
     ] = (1.0, 0.0, 0.0, 0.0)
     angular_velocity: Annotated[
         tuple[float, float, float],
-        spec("Sets the rod's first angular velocity, in body axes.", "rad/s"),
+        spec("Sets the rod's initial angular velocity, in body axes.", "rad/s"),
     ] = (0.0, 0.0, 0.0)
     cart_position: Annotated[
-        tuple[float, float], spec("Sets the cart's first position, x and y.", "m")
+        tuple[float, float], spec("Sets the cart's initial position, x and y.", "m")
     ] = (0.0, 0.0)
     cart_velocity: Annotated[
-        tuple[float, float], spec("Sets the cart's first velocity, along x and y.", "m/s")
+        tuple[float, float], spec("Sets the cart's initial velocity, along x and y.", "m/s")
     ] = (0.0, 0.0)
 
 

@@ -57,8 +57,8 @@ class Obstacle(NamedTuple):
     orientation: Annotated[
         tuple[float, float, float, float],
         spec(
-            "Turns the axes of a box or a cylinder to those of the world, "
-            "by a unit quaternion w x y z.",
+            "Sets the orientation of a box or a cylinder as a unit quaternion w x y z from its "
+            "axes to those of the world.",
             refine=unit_quaternion,
         ),
     ] = (1.0, 0.0, 0.0, 0.0)
@@ -80,8 +80,7 @@ class Obstacle(NamedTuple):
     velocity: Annotated[
         Vector,
         spec(
-            "Moves the obstacle on from its position with a constant velocity; "
-            "a reset puts it back.",
+            "Moves the obstacle from its position with a constant velocity; a reset puts it back.",
             "m/s",
         ),
     ] = (0.0, 0.0, 0.0)
