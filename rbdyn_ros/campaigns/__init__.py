@@ -1,6 +1,6 @@
-"""Many pendulums: campaigns over starts and parameters, compiled side by side, in parts that
+"""Campaigns: closed loops over grids and random draws of starts and parameters, in parts that
 survive an interruption.
 
-`batch.run` moves thousands of closed loops at once; `plan` reads what a campaign asks for,
-`samples` makes its numbers, `parts` keeps its results.
+`batch.run` computes thousands of closed loops at once; `plan` reads a campaign and draws its
+samples, `store` keeps the results.
 """

@@ -1,6 +1,5 @@
-"""How good a control law is, and where it breaks: a suite of rows as data, measures, requirements,
-a report.
+"""Evaluation of a control law: a suite of rows as data, measures, requirements, a report.
 
 suite.py reads the rows; each file of measures/ measures one thing on a `Bench`; score.py runs the
-cases and judges them.
+cases and compares them with their requirements.
 """

@@ -1,3 +1,1 @@
-"""The world made worse on purpose: what happens to a command, to a measurement and to a force on
-their ways.
-"""
+"""Faults: what happens to commands, to measurements and to the force of the drive."""

@@ -1,1 +1,1 @@
-"""What measurements tell of a loop and of its plant."""
+"""Frequency responses and parameters of a loop and its plant from measurements."""

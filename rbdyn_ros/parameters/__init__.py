@@ -1,5 +1,5 @@
-"""The parameters: one table for the command line and for ROS, the YAML reader, and the way from
-values to nouns.
+"""The parameters: one table for the command line and for ROS, the YAML reader, and the records
+that are built from the values.
 """
 
 from rbdyn_ros.parameters.plant import initial_state, integrator, plant_input, plant_params

@@ -3,7 +3,7 @@
 With `board: controller` the board is under test and the simulator is its plant; with `board:
 plant` it is the plant. Either end that falls silent makes the force zero.
 
-Where the board is the controller (`HilController`), the states of the topics go to it and its
+Where the board is the controller (`ControllerBoard`), the states of the topics go to it and its
 forces come back as commands.
 """
 

@@ -1,1 +1,1 @@
-"""The live view as a node: what it hears, what it passes on, and in which words."""
+"""The live view as a node: its subscriptions, its publishers and service clients, its messages."""
