@@ -136,7 +136,7 @@ def test_a_rod_that_lies_on_a_table_while_a_wall_comes(graph):
     )
     assert graph_set(simulator, "obstacle.table.friction", 0.6).successful
     described = simulator.describe_parameter("obstacle.wall.velocity").description
-    assert described.startswith("Moves the obstacle on from its position")
+    assert described.startswith("Moves the obstacle from its position")
     assert simulator.describe_parameter("obstacles").read_only
 
 
