@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns import queue, swing_up_lanes
-from rbdyn_ros.campaigns.episode import DIVERGED, OUT_OF_BOUNDS, SETTLED, TIMEOUT, Episode
+from rbdyn_ros.campaigns import swing_up_lanes
+from rbdyn_ros.campaigns.episode import OUTCOME, SETTLED, Episode, advance, form_queue, runs
 from rbdyn_ros.campaigns.lanes import (
     ASKED_X,
     ASKED_Y,
@@ -36,7 +36,6 @@ from rbdyn_ros.campaigns.lanes import (
     state,
     tilt,
 )  # fmt: skip
-from rbdyn_ros.campaigns.queue import OUTCOME
 from rbdyn_ros.control.feedback import linear_force
 from rbdyn_ros.control.laws.lqr import Lqr
 from rbdyn_ros.control.laws.nested_lqr import DOWN, NestedLqr
@@ -59,10 +58,10 @@ class Feedback(NamedTuple):
 @kernel
 def run_feedback(law, episode, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    line = queue.form_queue(episode, starts, plants, outcomes)
-    while queue.runs(episode, line):
+    line = form_queue(episode, starts, plants, outcomes)
+    while runs(episode, line):
         _command(law, line.lanes)
-        queue.advance(episode, line)
+        advance(episode, line)
 
 
 @kernel
@@ -76,14 +75,6 @@ def _command(law, a):
 
 # starts that a thread takes at once, at most: while the last ones end, lanes stand empty
 CHUNK = 8192
-WORDS = {
-    SETTLED: "settled",
-    OUT_OF_BOUNDS: "left the travel",
-    TIMEOUT: "not settled in time",
-    DIVERGED: "numbers overflowed",
-}
-
-
 # of the laws that have a compiled form
 MODULES = tuple(law.__module__ for law in (Lqr, Pd, NestedLqr, SwingUp))
 
@@ -91,7 +82,7 @@ MODULES = tuple(law.__module__ for law in (Lqr, Pd, NestedLqr, SwingUp))
 class Outcomes(NamedTuple):
     """How each of n starts ended."""
 
-    # (n,) one of `episode.SETTLED`, OUT_OF_BOUNDS, TIMEOUT, DIVERGED; `WORDS` says what they mean
+    # (n,) one of `episode.SETTLED`, OUT_OF_BOUNDS, TIMEOUT, DIVERGED
     ended: Array
     success: Array  # (n,) bool: settled
     settled: Array  # (n,) [s] the time from which it held still; nan: never
@@ -244,11 +235,11 @@ class Ladder(NamedTuple):
 @kernel
 def run_nested(ladder, episode, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    line = queue.form_queue(episode, starts, plants, outcomes)
-    while queue.runs(episode, line):
+    line = form_queue(episode, starts, plants, outcomes)
+    while runs(episode, line):
         _choose(ladder, line.lanes)
         _command_nested(ladder, line.lanes)
-        queue.advance(episode, line)
+        advance(episode, line)
 
 
 @kernel

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.campaigns import queue
-from rbdyn_ros.campaigns.episode import RUNNING
+from rbdyn_ros.campaigns.episode import RUNNING, advance, form_queue, runs
 from rbdyn_ros.campaigns.lanes import (
     ASKED_X,
     ASKED_Y,
@@ -53,12 +52,12 @@ from rbdyn_ros.numerics.saturation import saturate
 @kernel
 def run(plan, episode, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    line = queue.form_queue(episode, starts, plants, outcomes)
+    line = form_queue(episode, starts, plants, outcomes)
     memory = np.zeros((LANES, swing_up.SIZE))
-    while queue.runs(episode, line):
+    while runs(episode, line):
         _look(plan, episode.period, line.lanes, memory)
         _command(plan, episode.period, line.lanes)
-        queue.advance(episode, line)
+        advance(episode, line)
 
 
 @kernel

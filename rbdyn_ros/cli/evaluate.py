@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters.command_line import (
     WAITING,
@@ -23,7 +24,7 @@ from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:
     from rbdyn_ros.evaluation.bench import ControllerUnderTest
-    from rbdyn_ros.evaluation.criterion import Criterion
+    from rbdyn_ros.evaluation.results import Criterion
     from rbdyn_ros.evaluation.suite import Case, Suite
 
 COMMAND = "python -m rbdyn_ros evaluate"
@@ -212,14 +213,13 @@ def _entry(arguments: argparse.Namespace) -> str:
 
 
 def _measure(planned: Plan) -> int:
-    from rbdyn_ros.evaluation.criterion import mark_not_applicable
-    from rbdyn_ros.evaluation.results import Results
-    from rbdyn_ros.evaluation.score import applying
-    from rbdyn_ros.interrupts import Interruption
+    from rbdyn_ros.evaluation.results import Results, mark_not_applicable
+    from rbdyn_ros.evaluation.score import applying, over_ros
 
     meant, others = applying(planned.suite, planned.under_test.kinds)
     if planned.ros:
-        meant, others = _over_ros(meant, others)
+        others += [(case, why) for case in meant if (why := over_ros(case))]
+        meant = [case for case in meant if not over_ros(case)]
     results = Results(
         planned.out,
         planned.under_test.heading(planned.ros is not None),
@@ -253,14 +253,6 @@ def _sitting(planned: Plan) -> dict:
         "over_ros": planned.ros is not None,
         "real_time": bool(planned.ros and planned.ros[1]),
     }
-
-
-def _over_ros(meant: list, others: list) -> tuple[list, list]:
-    """Without the cases that cannot be measured over topics."""
-    from rbdyn_ros.evaluation.score import over_ros
-
-    possible = [case for case in meant if not over_ros(case)]
-    return possible, others + [(case, why) for case in meant if (why := over_ros(case))]
 
 
 def _announcement(planned: Plan, meant: list, left: list) -> str:
@@ -337,7 +329,7 @@ def _on(bar, pace: float) -> Callable[[str], None]:
 def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
     """The table, the files, the exit code."""
     from rbdyn_ros.evaluation import report
-    from rbdyn_ros.evaluation.criterion import BROKEN, MISSES
+    from rbdyn_ros.evaluation.results import BROKEN, MISSES
 
     print(report.table(planned.suite, cases))
     print(report.summary(planned.suite, cases))

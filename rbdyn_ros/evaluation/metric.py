@@ -1,10 +1,11 @@
-"""What a measure returns, and how it describes itself.
+"""What a measure is given and returns, and how it describes itself: the scenario of a case has the
+settings that every measure understands.
 
 A file of measures/ exports
 
     QUESTION                  what it asks, one sentence
     SETTINGS                  its own settings, a table of `schema.Parameter`, besides those of
-                              `scenario`
+                              `Scenario`
     VALUES                    name -> Value
     OVER_ROS                  whether it also works with a law behind topics
     measure(bench, scenario, settings)  -> Metric
@@ -17,9 +18,11 @@ shared among processes:
     summary(settings, rows)                       -> Metric
 """
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from rbdyn_ros.schema import Parameter, setting
+from rbdyn_ros.faults.options import SEED, Faults
+from rbdyn_ros.schema import Parameter, record, setting, spec, table
+from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED
 
 # settings of several measures
 AZIMUTH = setting("azimuth", 23.0, "deg", "Sets the azimuth of the tilt, from x towards y.")
@@ -77,3 +80,54 @@ class NotForThisLaw(Exception):
 
 class CannotGoOn(Exception):
     """Nothing more can be measured, by this case or another; the message says why."""
+
+
+OBSERVERS = ("none", "encoders", "imu")
+
+
+class Scenario(NamedTuple):
+    """What holds during a case."""
+
+    force_limit: Annotated[
+        float, spec("Limits the norm of the force, of the plant and of the law.", "N", low=0.0)
+    ] = 20.0
+    travel: Annotated[
+        float,
+        spec(
+            "Limits the distance of the cart from the origin, of plant and law; 0 is no limit.",
+            "m",
+            low=0.0,
+        ),
+    ] = 0.0
+    period: Annotated[
+        float, spec("Sets the control period that the law is designed for.", "s", above=0.0)
+    ] = 0.002
+    step: Annotated[float, spec("Sets the step of the integrator.", "s", above=0.0)] = 0.001
+    integrator: Annotated[str, spec("Names the integrator of the plant.")] = "rk4"
+    observer: Annotated[
+        str,
+        spec(
+            "Names the sensors of the observer; with none the law sees the state.",
+            choices=OBSERVERS,
+        ),
+    ] = "none"
+    observer_force: Annotated[
+        str,
+        spec(
+            "Chooses the force that the observer gets: after limit, faults, delay, or as "
+            "commanded.",
+            choices=(ACTING, COMMANDED),
+        ),
+    ] = ACTING
+    imu_position: Annotated[float, spec("Sets the distance from the joint to the IMU.", "m")] = 0.3
+    seed: Annotated[int, SEED] = SEED.default  # of everything random
+    faults: Annotated[Faults, "faults."] = Faults()
+    law: tuple[tuple[str, Any], ...] = ()  # options of laws over those of the whole evaluation
+
+
+SCENARIO = table(Scenario)
+
+
+def make_scenario(values: dict[str, Any], law: dict[str, Any]) -> Scenario:
+    """Return the scenario of checked values by name, and of options of laws."""
+    return record(Scenario, values, law=tuple(sorted(law.items())))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.criterion import Criterion
+from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
 
 PALETTE = (

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.evaluation import criterion, measures, metrics, pictures
+from rbdyn_ros.evaluation import measures, metrics, pictures
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
-from rbdyn_ros.evaluation.criterion import (
+from rbdyn_ros.evaluation.results import (
     BROKEN,
     HOLDS,
     MISSES,
@@ -19,6 +19,7 @@ from rbdyn_ros.evaluation.criterion import (
     OPEN,
     Criterion,
     row_verdict,
+    to_json,
 )
 from rbdyn_ros.evaluation.suite import KINDS, Case, Row, Suite
 from rbdyn_ros.files import json_text
@@ -68,7 +69,7 @@ def content(
     for row, found in _by_row(suite, cases):
         by_name = {case.name: case for case in row.cases}
         told = [
-            _without_curves(criterion.to_json(case))
+            _without_curves(to_json(case))
             | ({} if case.verdict == NOT_APPLICABLE else asked(by_name[case.name]))
             for case in found
         ]
@@ -184,9 +185,7 @@ def _section(row: Row, found: list) -> dict:
         "for": sorted({kind for case in row.cases for kind in case.kinds}),
         "tables": [_cases(name, cases) for name, cases in tables.items()],
         "notes": _notes(measured),
-        "broken": [
-            (case.label, case.note) for case in measured if case.verdict == criterion.BROKEN
-        ],
+        "broken": [(case.label, case.note) for case in measured if case.verdict == BROKEN],
         "picture": pictures.picture(row, measured),
     }
 
@@ -197,7 +196,7 @@ def _notes(cases: list) -> list:
     """
     labels: dict = {}
     for case in cases:
-        if case.note and case.verdict != criterion.BROKEN:
+        if case.note and case.verdict != BROKEN:
             labels.setdefault(case.note, []).append(case.label)
     return [
         note if len(about) == len(cases) else f"{', '.join(about)}: {note}"
@@ -212,7 +211,7 @@ def _cases(measure: str, cases: list) -> dict:
     lines = [
         (case.label, case.verdict, [_cell(case, name) for name in seen])
         for case in cases
-        if case.verdict != criterion.BROKEN
+        if case.verdict != BROKEN
     ]
     return {
         "question": module.QUESTION,

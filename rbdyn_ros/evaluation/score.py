@@ -11,9 +11,8 @@ import numpy as np
 
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed
-from rbdyn_ros.evaluation.criterion import Criterion, judge, mark_broken, mark_not_applicable
-from rbdyn_ros.evaluation.metric import CannotGoOn, Metric, NotForThisLaw
-from rbdyn_ros.evaluation.scenario import SCENARIO
+from rbdyn_ros.evaluation.metric import SCENARIO, CannotGoOn, Metric, NotForThisLaw
+from rbdyn_ros.evaluation.results import Criterion, judge, mark_broken, mark_not_applicable
 from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
 from rbdyn_ros.evaluation.workers import Ended
 from rbdyn_ros.schema import defaults

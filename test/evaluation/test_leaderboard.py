@@ -15,7 +15,7 @@ from rbdyn_ros.evaluation import bench, workers
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.controller_under_test import local_controller
 from rbdyn_ros.evaluation.leaderboard import board, entry, page
-from rbdyn_ros.evaluation.scenario import Scenario
+from rbdyn_ros.evaluation.metric import Scenario
 from rbdyn_ros.evaluation.score import Score
 
 ROOT = Path(__file__).parents[2]

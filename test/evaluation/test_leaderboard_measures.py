@@ -8,9 +8,9 @@ import pytest
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.controller_under_test import local_controller
-from rbdyn_ros.evaluation.leaderboard import board, task
+from rbdyn_ros.evaluation.leaderboard import board
 from rbdyn_ros.evaluation.measures import performance, robustness, uptime
-from rbdyn_ros.evaluation.scenario import Scenario
+from rbdyn_ros.evaluation.metric import Scenario
 from rbdyn_ros.simulation.rollout import Rollout
 
 SUITE = board.suite_of_board()
@@ -35,10 +35,10 @@ def leaning(tilt_deg, h: float = 0.01) -> Rollout:
 
 def test_the_tip_above_nine_tenths_is_upright():
     run = leaning([180.0, 26.0, 25.0, 30.0, 25.8, 10.0, 0.0])
-    assert task.is_upright(run).tolist() == [False, False, True, False, True, True, True]
-    assert task.upright_since(run) == pytest.approx(0.04)
-    assert task.upright_since(leaning([0.0, 0.0, 90.0])) == math.inf
-    assert task.upright_since(leaning([0.0, 0.0])._replace(ended="off the rail")) == math.inf
+    assert metrics.is_upright(run).tolist() == [False, False, True, False, True, True, True]
+    assert metrics.upright_since(run) == pytest.approx(0.04)
+    assert metrics.upright_since(leaning([0.0, 0.0, 90.0])) == math.inf
+    assert metrics.upright_since(leaning([0.0, 0.0])._replace(ended="off the rail")) == math.inf
 
 
 def test_the_costs_of_a_run_are_those_of_their_formulas():
@@ -101,12 +101,12 @@ def test_noise_of_the_force_reaches_the_cart():
 
 def test_pushes_are_drawn_from_the_seed_within_their_bounds():
     rng = np.random.default_rng(3)
-    pushes = task.draw_pushes(rng, 60.0, 6.0, 0.9, 2.4)
+    pushes = metrics.draw_pushes(rng, 60.0, 6.0, 0.9, 2.4)
     impulses = [math.hypot(*push.wrench[:2]) * push.duration for push in pushes]
     gaps = np.diff([push.time for push in pushes])
     assert 0.27 <= min(impulses) and max(impulses) <= 0.9 + 1e-12
     assert 3.0 <= gaps.min() and gaps.max() <= 9.0 and 6 <= len(pushes) <= 20
-    assert task.draw_pushes(np.random.default_rng(3), 60.0, 6.0, 0.9, 2.4) == pushes
+    assert metrics.draw_pushes(np.random.default_rng(3), 60.0, 6.0, 0.9, 2.4) == pushes
 
 
 def test_swing_ups_are_counted_a_second_apart():

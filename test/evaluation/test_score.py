@@ -10,17 +10,18 @@ import pytest
 
 from rbdyn_ros.evaluation import suite
 from rbdyn_ros.evaluation.bench import Bench
-from rbdyn_ros.evaluation.criterion import (
+from rbdyn_ros.evaluation.results import (
     BROKEN,
+    FILE,
     HOLDS,
     MISSES,
     NOT_APPLICABLE,
     Criterion,
+    Results,
     from_json,
     row_verdict,
     to_json,
 )
-from rbdyn_ros.evaluation.results import FILE, Results
 from rbdyn_ros.evaluation.score import Count, Score, Task, serve, server
 from rbdyn_ros.evaluation.workers import Ended, Workers
 

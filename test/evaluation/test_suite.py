@@ -7,10 +7,9 @@ import pytest
 from benchmarks.size import is_sentence
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import measures, suite
-from rbdyn_ros.evaluation.criterion import judge, mark_not_applicable
-from rbdyn_ros.evaluation.metric import Metric
+from rbdyn_ros.evaluation.metric import SCENARIO, Metric
 from rbdyn_ros.evaluation.report import summary
-from rbdyn_ros.evaluation.scenario import SCENARIO
+from rbdyn_ros.evaluation.results import judge, mark_not_applicable
 from rbdyn_ros.evaluation.score import applying
 from rbdyn_ros.evaluation.suite import Requirement
 from rbdyn_ros.faults.options import Mismatch

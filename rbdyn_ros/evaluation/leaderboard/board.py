@@ -11,9 +11,9 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
 from rbdyn_ros.evaluation.controller_under_test import local_controller
-from rbdyn_ros.evaluation.criterion import Criterion
 from rbdyn_ros.evaluation.leaderboard import entry as entries
 from rbdyn_ros.evaluation.leaderboard.entry import LAW, check_files, files_of
+from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.suite import Suite, read
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.shipped import config

@@ -30,7 +30,7 @@ from rbdyn_ros.control import select
 from rbdyn_ros.control.provenance import law_files
 from rbdyn_ros.evaluation import pictures, report
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
-from rbdyn_ros.evaluation.criterion import BROKEN, NOT_APPLICABLE, Criterion, from_json, to_json
+from rbdyn_ros.evaluation.results import BROKEN, NOT_APPLICABLE, Criterion, from_json, to_json
 from rbdyn_ros.evaluation.suite import Case, Suite
 from rbdyn_ros.files import write_whole
 

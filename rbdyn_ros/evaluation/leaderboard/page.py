@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from rbdyn_ros.evaluation import measures, pictures, report
-from rbdyn_ros.evaluation.criterion import Criterion
 from rbdyn_ros.evaluation.leaderboard import board, entry
+from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.suite import Row, Suite
 from rbdyn_ros.files import make_folder, write_whole
 

@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.rollout import Rollout
@@ -58,7 +57,7 @@ VALUES = {
 def measure(bench, scenario, settings) -> Metric:
     """One run."""
     run = bench.run(scenario, metrics.start_state(settings), settings["duration"])
-    stands = metrics.settling_time(run) if settings["settle"] else task.upright_since(run)
+    stands = metrics.settling_time(run) if settings["settle"] else metrics.upright_since(run)
     success = math.isfinite(stands)
     values = {"success": 100.0 * success, "time": stands, **costs(run)}
     loss = [math.tanh(math.pi * values[name] / settings[f"scale.{name}"]) for name in SCALES]

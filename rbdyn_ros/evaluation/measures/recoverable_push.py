@@ -3,7 +3,6 @@
 import math
 
 from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bisection import edge
@@ -37,7 +36,7 @@ def measure(bench, scenario, settings) -> Metric:
     length = bench.params.rod_length
 
     def recovers(impulse: float) -> bool:
-        push = task.push_tip(impulse, azimuth, length, lasting)
+        push = metrics.push_tip(impulse, azimuth, length, lasting)
         run = bench.run(
             scenario,
             spherical_pendulum.upright(),

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.faults.options import Mismatch, Noise
 from rbdyn_ros.schema import setting
@@ -69,7 +68,7 @@ def outcomes(bench, scenario, settings, part: range) -> Array:
 def _outcome(bench, scenario, settings, number: int) -> tuple[float, float]:
     size, asked, more = vary(scenario, settings, number, bench.params.rod_length)
     run = bench.run(asked, metrics.start_state(settings), settings["duration"], **more)
-    stands = task.upright_since(run) <= settings["duration"] - LAST
+    stands = metrics.upright_since(run) <= settings["duration"] - LAST
     return size, float(stands)
 
 
@@ -92,7 +91,7 @@ def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, di
     elif kind == "delay":
         faults = faults._replace(command_delay=size)
     else:
-        more["pushes"] = task.draw_pushes(rng, settings["duration"] - 3.0, 2.0, size, length)
+        more["pushes"] = metrics.draw_pushes(rng, settings["duration"] - 3.0, 2.0, size, length)
     return size, scenario._replace(faults=faults, seed=scenario.seed + number), more
 
 

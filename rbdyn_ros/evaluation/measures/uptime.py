@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.leaderboard import task
 from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.rollout import Rollout
@@ -43,16 +42,16 @@ def outcomes(bench, scenario, settings, part: range) -> Array:
 def _outcome(bench, scenario, settings, number: int) -> tuple[float, float, float]:
     rng = np.random.default_rng((scenario.seed, number, 60))
     duration, length = settings["duration"], bench.params.rod_length
-    pushes = task.draw_pushes(rng, duration, settings["interval"], settings["largest"], length)
+    pushes = metrics.draw_pushes(rng, duration, settings["interval"], settings["largest"], length)
     run = bench.run(scenario, metrics.start_state(settings), duration, pushes=pushes)
     h = run.t.item(1) - run.t.item(0) if len(run.t) > 1 else math.inf
-    upright = task.is_upright(run)[1:]
+    upright = metrics.is_upright(run)[1:]
     return 100.0 * h * float(upright.sum()) / duration, swing_ups(run), len(pushes)
 
 
 def swing_ups(run: Rollout) -> float:
     """How often the rod becomes upright, at least `REST` after it was upright before."""
-    up, count, last = task.is_upright(run), 0, -math.inf
+    up, count, last = metrics.is_upright(run), 0, -math.inf
     for t, is_up, was_up in zip(run.t[1:].tolist(), up[1:].tolist(), up[:-1].tolist()):
         if is_up and not was_up and t - last > REST:
             count += 1
