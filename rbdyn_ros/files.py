@@ -4,6 +4,7 @@ survive a place that fails.
 
 import errno
 import json
+import math
 import os
 import tempfile
 import zipfile
@@ -62,8 +63,16 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
 
 def json_text(content: object, indent: int = 1) -> str:
-    """The text of a JSON file."""
-    return json.dumps(content, indent=indent) + "\n"
+    """The text of a JSON file, with null for numbers that are not finite: JSON has none."""
+    return json.dumps(_finite(content), indent=indent) + "\n"
+
+
+def _finite(content: object) -> object:
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [*map(_finite, content)]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> tuple[Path, str]:

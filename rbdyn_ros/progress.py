@@ -5,11 +5,12 @@ that is rewritten in place on a terminal, one line a second elsewhere.
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Timer
-from typing import TextIO
+from typing import TextIO, TypeVar
 
+T = TypeVar("T")
 _DELAY = 2.0  # [s]
 IN_PLACE, LINES = 0.1, 1.0  # [s] between two updates
 _ERASE = "\r\x1b[2K"
@@ -34,6 +35,13 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
             drawn.update(done - drawn.n)
 
         yield show
+
+
+def count(things: Iterable[T], unit: str) -> Iterable[T]:
+    """The things, counted on stderr where it is a terminal."""
+    from tqdm import tqdm
+
+    return tqdm(things, unit=f" {unit}", disable=not sys.stderr.isatty())
 
 
 def estimate(simulated: float, duration: float, seconds: float) -> str:

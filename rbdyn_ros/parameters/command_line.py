@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.parameters.yaml_file import Override, assignment, value_of
@@ -27,15 +28,22 @@ FILES = (
 )
 
 
-def add_options(parser: ArgumentParser, *rows: tuple[str | None, ...]) -> None:
+def add_options(parser: ArgumentParser, *rows: tuple[Any, ...]) -> None:
     """Add options, each (name, name of its value, help) or (..., default).
 
-    Without a name of its value an option is a flag; one whose value is "NAME ..." may be repeated.
+    Without a name of its value an option is a flag; one whose value is "NAME ..." may be repeated;
+    a tuple of values is a choice. A setting in the place of the name has a default, which the help
+    says.
     """
     for name, value, text, *default in rows:
-        assert name is not None
+        if isinstance(name, Parameter):
+            text, default = f"{text} (default: {name.default:g}).", [str(name.default)]
+            name = name.name
         if value is None:
             parser.add_argument(name, action="store_true", help=text)
+        elif isinstance(value, tuple):
+            kind, chosen = type(value[0]), (*default, None)[0]
+            parser.add_argument(name, type=kind, choices=value, default=chosen, help=text)
         elif value.endswith(" ..."):
             metavar = value.removesuffix(" ...")
             parser.add_argument(name, metavar=metavar, action="append", default=[], help=text)
@@ -120,6 +128,13 @@ def output_file(option: str, name: str | Path, suffixes: tuple[str, ...]) -> Pat
         known = f"{', '.join(most)} or {last}" if most else last
         raise ValueError(f"{option} is {path}; it must end in {known}")
     return try_file(path, option)
+
+
+def explain(error: OSError | ValueError) -> str:
+    """The sentence on bad input, or on a file that cannot be read."""
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def cannot_write(

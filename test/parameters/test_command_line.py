@@ -2,11 +2,16 @@
 overwritten.
 """
 
+import json
+import math
 import re
+from argparse import ArgumentParser
 
 import pytest
 
+from rbdyn_ros.files import json_text
 from rbdyn_ros.parameters.command_line import (
+    add_options,
     fresh_folder,
     number,
     parameter_files,
@@ -24,6 +29,20 @@ def test_a_number_is_checked_by_its_parameter():
         ValueError, match="^command line: --count is 0; it must be a whole number >= 1$"
     ):
         number(COUNT, "0")
+
+
+def test_an_option_of_a_setting_has_its_default_and_says_it():
+    parser = ArgumentParser()
+    add_options(parser, (COUNT, "N", "Count to N"), ("--way", ("up", "down"), "Go."))
+    assert vars(parser.parse_args([])) == {"count": "1", "way": None}
+    assert "Count to N (default: 1)." in parser.format_help()
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--way", "left"])
+
+
+def test_numbers_that_json_does_not_have_are_null():
+    found = json.loads(json_text({"a": [1.5, math.nan], "b": {"c": (-math.inf, 2, "x")}}))
+    assert found == {"a": [1.5, None], "b": {"c": [None, 2, "x"]}}
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
