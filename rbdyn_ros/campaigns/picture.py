@@ -190,7 +190,10 @@ def _draw(figure, results: Results, facets: dict) -> None:
     for i, name in enumerate(names):
         axes = figure.add_subplot(tall, wide, i + 1)
         for title, where in facets.items():
-            _draw_bins(axes, results, columns[name], where, title)
+            edges = np.quantile(columns[name][where], np.linspace(0.0, 1.0, BINS + 1))
+            bins = np.searchsorted(edges, columns[name], side="right").clip(1, BINS)
+            groups = [where & (bins == i + 1) & _is_computed(results) for i in range(BINS)]
+            _draw_part(axes, results, groups, 0.5 * (edges[:-1] + edges[1:]), title)
         axes.set(xlabel=label(results.plan, name), ylabel="part that settles", ylim=(-0.02, 1.02))
     if names:
         figure.axes[0].legend()
@@ -201,10 +204,3 @@ def _draw(figure, results: Results, facets: dict) -> None:
             list(facets), [results.success[group].sum() / max(1, group.sum()) for group in groups]
         )
         axes.set(ylabel="part that settles", ylim=(-0.02, 1.02))
-
-
-def _draw_bins(axes, results: Results, column: Array, where: Array, title: str) -> None:
-    edges = np.quantile(column[where], np.linspace(0.0, 1.0, BINS + 1))
-    bins = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, BINS - 1)
-    groups = [where & (bins == i) & _is_computed(results) for i in range(BINS)]
-    _draw_part(axes, results, groups, 0.5 * (edges[:-1] + edges[1:]), title)

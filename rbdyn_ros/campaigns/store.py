@@ -103,7 +103,11 @@ class Store:
                     f"{self.folder} already holds results of this campaign; add --resume to go "
                     "on, or choose another --out"
                 )
-            if changes := _changes(before.get(LAWS) or {}, self.laws):
+            known = before.get(LAWS) or {}
+            changes = chain(
+                *(differences(known.get(n) or {}, law) for n, law in self.laws.items())
+            )
+            if changes := [*dict.fromkeys(changes)]:
                 anew = self._anew(changes)
             else:
                 self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
@@ -130,7 +134,11 @@ class Store:
 
     def write(self, part: int, columns: dict[str, Array]) -> None:
         """Keep a batch. The file's bytes depend on the columns alone. OSError."""
-        table = self._arrow.table({name: _plain(column) for name, column in columns.items()})
+        plain = {
+            name: column if column.dtype.kind in "if" else [*map(str, column)]
+            for name, column in columns.items()
+        }
+        table = self._arrow.table(plain)
         table = table.replace_schema_metadata({"campaign": self._print, "part": str(part)})
         sink = self._arrow.BufferOutputStream()
         self._parquet.write_table(table, sink, compression="zstd")
@@ -208,12 +216,6 @@ def identities(plan: Plan) -> dict[str, dict[str, Any]]:
     }
 
 
-def _changes(before: dict, now: dict) -> list:
-    """What has changed of the laws, in words."""
-    changes = (differences(before.get(name) or {}, law) for name, law in now.items())
-    return list(dict.fromkeys(chain(*changes)))
-
-
 def _heading(plan: Plan, batch: int) -> dict:
     """name -> what the campaign says about it."""
     axes = {axis.name: {"values": list(axis.values)} for axis in plan.axes}
@@ -225,10 +227,6 @@ def _heading(plan: Plan, batch: int) -> dict:
         "axes": [axis.name for axis in plan.axes],
     }
     return json.loads(json.dumps({**whole, **axes, **drawn, **dict(plan.fixed)}))
-
-
-def _plain(column) -> list | np.ndarray:
-    return column if column.dtype.kind in "if" else [str(value) for value in column]
 
 
 def _format(value) -> str:

@@ -24,6 +24,7 @@ from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:
     from rbdyn_ros.evaluation.bench import ControllerUnderTest
+    from rbdyn_ros.evaluation.report import Evaluation
     from rbdyn_ros.evaluation.results import Criterion
     from rbdyn_ros.evaluation.suite import Case, Suite
 
@@ -93,7 +94,7 @@ OPTIONS = (
     ),
     ("--resume", None, "Continue the interrupted evaluation in the folder of --out or --entry."),
     ("--jobs", "N", "Use N processes (default: one for each processor).", "0"),
-    ("--patience", "S", "Allow S seconds for one command of the law (default: 2).", "2"),
+    (COMMAND_TIMEOUT, "S", "Allow S seconds for one command of the law"),
     (
         "--over-ros",
         None,
@@ -104,12 +105,7 @@ OPTIONS = (
         None,
         "With --over-ros: start no node; yours answers on cart/command, and NAME is any word.",
     ),
-    (
-        "--waiting",
-        "S",
-        "With --external: wait S seconds for its first command (default: 20).",
-        "20",
-    ),
+    (WAITING, "S", "With --external: wait S seconds for its first command"),
     ("--real-time", None, "With --over-ros: run in real time."),
 )
 
@@ -156,7 +152,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
     call_timeout = number(COMMAND_TIMEOUT, arguments.patience)
     waiting = number(WAITING, arguments.waiting)
     parameter_files(arguments.params_file)
-    from rbdyn_ros.evaluation.controller_under_test import external_controller, local_controller
+    from rbdyn_ros.evaluation.controller_under_test import controller_under_test
     from rbdyn_ros.evaluation.suite import read
     from rbdyn_ros.parameters.shipped import config
 
@@ -167,10 +163,8 @@ def plan(arguments: argparse.Namespace) -> Plan:
     suite = read(path, rows, arguments.quick)
     if arguments.external and not arguments.over_ros:
         raise ValueError("--external is for a node of somebody else; add --over-ros")
-    make = external_controller if arguments.external else local_controller
-    law = make(
-        arguments.controller, arguments.params_file, arguments.kind, suite.plant, call_timeout
-    )
+    asked = arguments.controller, arguments.params_file, arguments.kind, suite.plant
+    law = controller_under_test(*asked, call_timeout, arguments.external)
     if entry:
         from rbdyn_ros.evaluation.leaderboard.entry import false_name
 
@@ -282,8 +276,7 @@ def measure_cases(
     """
     from tqdm import tqdm
 
-    from rbdyn_ros.evaluation.score import Score, serve
-    from rbdyn_ros.evaluation.workers import Workers
+    from rbdyn_ros.evaluation.score import Score, Workers, serve
 
     form = (
         "{percentage:3.0f} %|{bar}| {n:.1f} of {total} cases [{elapsed} so far, {remaining} to "
@@ -333,10 +326,11 @@ def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: in
 
     print(report.table(planned.suite, cases))
     print(report.summary(planned.suite, cases))
-    for path in report.write(planned.suite, planned.under_test, cases, sittings, planned.out):
+    made = report.Evaluation(planned.suite, planned.under_test, cases, sittings)
+    for path in report.write(made, planned.out):
         print(f"wrote {path}")
     if planned.entry:
-        _write_entry(planned, cases, sittings)
+        _write_entry(planned, made)
     if signal:
         option = "--entry" if planned.entry else "--out"
         return _say(
@@ -346,13 +340,11 @@ def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: in
     return FAILS if any(case.verdict in (MISSES, BROKEN) for case in cases.values()) else HOLDS
 
 
-def _write_entry(planned: Plan, cases: dict, sittings: list) -> None:
+def _write_entry(planned: Plan, made: "Evaluation") -> None:
     """Write the entry of the leaderboard, and say what rank it can have."""
     from rbdyn_ros.evaluation.leaderboard import entry
 
-    for path in entry.write(
-        planned.out, planned.entry, planned.suite, planned.under_test, cases, sittings
-    ):
+    for path in entry.write(planned.out, planned.entry, made):
         print(f"wrote {path}")
     found = entry.read(planned.out)
     for discipline, scores in found["scores"].items():

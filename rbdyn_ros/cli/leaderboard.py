@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdyn_ros.files import make_folder
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
@@ -70,10 +71,8 @@ def _rank(arguments: argparse.Namespace) -> int:
     found = board.collect(folders, suite)
     print(board.terminal(found))
     if out:
-        from rbdyn_ros.evaluation.leaderboard import page
-
-        page.write(found, suite, out)
-        print(f"wrote {out / page.INDEX}")
+        board.write_pages(found, suite, out)
+        print(f"wrote {out / board.INDEX}")
     return DIFFERS if found.refused else DONE
 
 
@@ -88,7 +87,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     suite = board.suite_of_board(split_words(arguments.rows or ""), recorded["quick"])
     law = board.controller(recorded, folder, suite)
     before = entry.criteria(recorded)
-    cases = [case for row in suite.rows for case in row.cases if case.name in before]
+    cases = [case for case in suite.cases if case.name in before]
     if not cases:
         raise ValueError(f"--rows: {recorded['name']} has none of these rows")
     now, signal = _measure(law, jobs, cases)
@@ -109,7 +108,6 @@ def _verify(arguments: argparse.Namespace) -> int:
 def _measure(law: Any, jobs: int, cases: list[Any]) -> tuple[dict[str, Any], int]:
     """(the cases that were measured, by their names, the signal that ended it)."""
     from rbdyn_ros.cli.evaluate import measure_cases
-    from rbdyn_ros.interrupts import Interruption
 
     now: dict[str, Any] = {}
     with Interruption() as stop:

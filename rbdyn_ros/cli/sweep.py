@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import console
 from rbdyn_ros.files import write_or_rescue
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
@@ -19,6 +20,9 @@ from rbdyn_ros.parameters.command_line import (
     overrides,
     voice,
 )
+from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.progress import bar, notice
 
 if TYPE_CHECKING:
     from rbdyn_ros.campaigns.plan import Plan
@@ -148,9 +152,6 @@ def job(arguments: argparse.Namespace) -> Job:
 
 
 def _file(arguments: argparse.Namespace) -> Path:
-    from rbdyn_ros.parameters.shipped import config
-    from rbdyn_ros.parameters.tables import nearest
-
     if bool(arguments.file) == bool(arguments.preset):
         raise ValueError("give a campaign's FILE.yaml or one --preset; see --list")
     if arguments.file:
@@ -165,8 +166,6 @@ def _file(arguments: argparse.Namespace) -> Path:
 
 
 def _presets() -> list:
-    from rbdyn_ros.parameters.shipped import config
-
     return sorted(file.stem for file in config("campaigns").glob("*.yaml"))
 
 
@@ -189,7 +188,6 @@ def _list() -> int:
 
 def _compute(job: Job) -> int:
     from rbdyn_ros.campaigns.workers import WorkersDied
-    from rbdyn_ros.interrupts import Interruption
 
     _warm_up(job)
     began, before = time.perf_counter(), len(job.store.missing()[0])
@@ -218,7 +216,6 @@ def _compute(job: Job) -> int:
 def _warm_up(job: Job) -> None:
     """What compiles compiles here, once; the workers find it in the cache."""
     from rbdyn_ros.campaigns.trial import outcomes
-    from rbdyn_ros.progress import notice
 
     with notice("compiling, once on this machine: less than a minute ..."):
         if job.compiled:
@@ -232,7 +229,6 @@ def _warm_up(job: Job) -> None:
 def _carry_out(job: Job, stop) -> None:
     """Compute and keep what is missing, until it is done or a signal comes."""
     from rbdyn_ros.campaigns import workers
-    from rbdyn_ros.progress import bar
 
     spans = {part: job.store.span(part) for part in job.store.missing()[0]}
     place = (

@@ -1,13 +1,14 @@
 """The law under test, from what the command line and the parameter files say."""
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
-from rbdyn_ros.evaluation.bench import ControllerUnderTest, load
+from rbdyn_ros.evaluation.bench import LONGEST, ControllerUnderTest, load
+from rbdyn_ros.evaluation.score import Ended, Workers
 from rbdyn_ros.evaluation.suite import KINDS
-from rbdyn_ros.evaluation.workers import try_to_load
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import nearest
@@ -18,43 +19,35 @@ NODE = "pendulum_controller"
 DEFAULT_KINDS = ("balance",)  # kinds of a law that does not say its own
 
 
-def local_controller(
+def controller_under_test(
     name: str,
     files: Iterable[str],
     kinds: str | None,
     plant: Mapping[str, Any],
     call_timeout: float,
+    external: bool = False,
 ) -> ControllerUnderTest:
     """The law `name`, or of the file of that path, with the parameters of the files, over those of
-    the suite's `plant`.
+    the suite's `plant`; one that is `external` is in somebody else's node, and only the plant is
+    known here.
 
     `kinds` as "balance,wide".
 
     ValueError: an unknown law, kind or parameter, a value out of range, a law that does not load.
     """
-    if not select.is_own(name):
-        try_to_load(name)
-    module, files = load(name), tuple(files)
-    name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
+    module, path, files = None, "", tuple(files)
+    if not external:
+        if not select.is_own(name):
+            try_to_load(name)
+        module = load(name)
+        name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
     kinds_given = kinds is not None or hasattr(module, "KINDS")
     chosen = tuple(getattr(module, "KINDS", DEFAULT_KINDS)) if kinds is None else _kinds(kinds)
-    values = _plant(files, plant) | options.from_files(name, module, files)
+    values = _plant(files, plant)
+    if module:
+        values |= options.from_files(name, module, files)
     return ControllerUnderTest(
         name, values, chosen, kinds_given, call_timeout, identity(name, module, values), path
-    )
-
-
-def external_controller(
-    name: str,
-    files: Iterable[str],
-    kinds: str | None,
-    plant: Mapping[str, Any],
-    call_timeout: float,
-) -> ControllerUnderTest:
-    """A law in somebody else's node, of which only the plant is known here. ValueError."""
-    values, chosen = _plant(tuple(files), plant), DEFAULT_KINDS if kinds is None else _kinds(kinds)
-    return ControllerUnderTest(
-        name, values, chosen, kinds is not None, call_timeout, identity(name, None, values)
     )
 
 
@@ -81,3 +74,28 @@ def _kinds(given: str) -> tuple[str, ...]:
                 f"{', '.join(KINDS)}"
             )
     return kinds
+
+
+def try_to_load(name: str) -> None:
+    """Load the law `name` in a process of its own first, which ends where the law crashes it or
+    hangs in compiled code, as no other process could then. ValueError, in a sentence.
+    """
+    with Workers(1, (name, LONGEST), _loader, "loaded it") as workers:
+        for task, answer in workers.answers(deque(["load"])):
+            if isinstance(answer, Ended):
+                raise ValueError(f"controller '{name}' does not load: {answer.sentence}")
+            if task and answer:
+                raise ValueError(answer)
+
+
+def _loader(asked: tuple[str, float]) -> Callable[[str], str]:
+    """What answers why a law does not load; "": it does."""
+
+    def answer(_task: str) -> str:
+        try:
+            load(*asked)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    return answer

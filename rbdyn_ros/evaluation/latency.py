@@ -285,27 +285,14 @@ def _measured(latency: Latency, counts: Counter, window: bool) -> list:
     """(name of the limit, value, sentence); what was not measured yet is nan, which is beyond
     nothing.
     """
-    period, age, trip = (
-        figure.window if window else figure.run for figure in latency.figures.values()
-    )
-    ratio = period.percentile(99) / period.percentile(50) if period.total else 0.0
+    figures = [figure.window if window else figure.run for figure in latency.figures.values()]
+    period, late, trip = (figure.percentile(99) for figure in figures)
+    median = figures[0].percentile(50)
+    ratio, usual = period / median if figures[0].total else 0.0, f"{1e3 * median:.3g}"
     return [
-        (
-            "period_ratio",
-            ratio,
-            f"the period's p99 is {ratio:.1f} times its median of "
-            f"{1e3 * period.percentile(50):.3g} ms",
-        ),
-        (
-            "age",
-            age.percentile(99),
-            f"the commands' age has a p99 of {1e3 * age.percentile(99):.3g} ms",
-        ),
-        (
-            "round_trip",
-            trip.percentile(99),
-            f"the round trip has a p99 of {1e3 * trip.percentile(99):.3g} ms",
-        ),
+        ("period_ratio", ratio, f"the period's p99 is {ratio:.1f} times its median of {usual} ms"),
+        ("age", late, f"the commands' age has a p99 of {1e3 * late:.3g} ms"),
+        ("round_trip", trip, f"the round trip has a p99 of {1e3 * trip:.3g} ms"),
         ("loss", loss(counts), f"{100.0 * loss(counts):.3g} % of the states did not arrive"),
         (
             "unanswered",

@@ -52,6 +52,9 @@ class Margins(NamedTuple):
     gain_high: float
 
 
+UNKNOWN = Margins(math.nan, math.nan, math.nan)
+
+
 def of_scenario(bench, scenario) -> Margins:
     """The margins of the bench's law under the scenario, on the state or behind encoders.
 
@@ -63,7 +66,7 @@ def of_scenario(bench, scenario) -> Margins:
     if scenario.observer == "none":
         return of_law(law, bench.params, h)
     if scenario.observer == "imu" or hasattr(law, "linear"):
-        return Margins(math.nan, math.nan, math.nan)
+        return UNKNOWN
     told = observer_options(scenario)
     commanded = scenario.observer_force == COMMANDED
     return behind_encoders(system, gains(law), h, (told.cart, told.angle), commanded)
@@ -85,7 +88,7 @@ def behind_encoders(
         return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)
 
     if not decays(0, 1.0):
-        return Margins(math.nan, math.nan, math.nan)
+        return UNKNOWN
 
     def gain_margin(way: float) -> float:
         farthest = edge(lambda far: decays(0, math.exp(way * far)), math.log(STRONGEST), 1e-3)
@@ -135,7 +138,7 @@ def margins(system: System, controller: LinearController, h: float) -> Margins:
     """
     A, B = step_linearization.upright(system, h)
     if not linear_controller.is_stable(controller, A, B):
-        return Margins(math.nan, math.nan, math.nan)
+        return UNKNOWN
     w = np.geomspace(1e-2, math.pi / h, GRID)
     L = controller.loop(A, B, np.exp(1j * h * w))
     delays = [

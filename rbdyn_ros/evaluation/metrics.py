@@ -140,8 +140,10 @@ class SettlingDetector:
             return FALLEN
         if self._within is None:
             return ""
+        vx, vy, wx, wy, _ = v.tolist()
         near = math.hypot(x - self._x, y - self._y) <= self._within.distance
-        if not (near and height >= self._upright and _is_slow(v, self._within)):
+        slow = math.hypot(vx, vy) <= self._within.speed and math.hypot(wx, wy) <= self._within.rate
+        if not (near and slow and height >= self._upright):
             self.since = t
         return SETTLED if t - self.since >= self._within.hold - _INSTANT else ""
 
@@ -149,11 +151,6 @@ class SettlingDetector:
         """Return the score of the run that this detector could end."""
         travel = float(distances(run)[1:].max(initial=0.0))
         return SettlingScore(self.since if run.ended == SETTLED else math.nan, travel, effort(run))
-
-
-def _is_slow(v: Array, within: Tolerance) -> bool:
-    vx, vy, wx, wy, _ = v.tolist()
-    return math.hypot(vx, vy) <= within.speed and math.hypot(wx, wy) <= within.rate
 
 
 def until_rest(reference=(0.0, 0.0), after: float = 0.0) -> SettlingDetector:

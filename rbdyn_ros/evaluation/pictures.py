@@ -66,20 +66,20 @@ def _runs(row: Row, cases: list):
         label_axes(axes, "", name)
         axes.set_ylim(bottom=0.0)
     rows[-1].set_xlabel("time [s]; dashed: settled is below", fontsize=9)
-    _legend(figure, rows[0], cases)
+    if len(cases) > 1:
+        labels = rows[0].get_legend_handles_labels()
+        figure.legend(*labels, loc="outside right upper", frameon=False, fontsize=8)
     return figure
 
 
 def _paths(row: Row, cases: list):
     """Draw the path of the cart and its reference path."""
     figure = canvas(4.6 * len(cases), 4.4)
-    for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
-        c = case.curves
+    for axes, c in _side_by_side(figure, cases):
         axes.plot(c["path_x"], c["path_y"], color=GREY, linewidth=4.0, alpha=0.5, label="the path")
         axes.plot(c["x"], c["y"], color=PALETTE[0], linewidth=1.1, label="the cart")
         axes.set_aspect("equal", adjustable="datalim")
         label_axes(axes, "x [m]", "y [m]")
-        axes.set_title(case.label, fontsize=9, loc="left")
     figure.legend(
         *axes.get_legend_handles_labels(),
         loc="outside lower center",
@@ -131,8 +131,7 @@ def _draw_variations(row: Row, cases: list):
 
 def _maps(cases: list):
     figure = canvas(4.8 * len(cases), 4.2)
-    for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
-        c = case.curves
+    for axes, c in _side_by_side(figure, cases):
         grid = np.array([[math.nan if t is None else t for t in line] for line in c["settled"]])
         extent = (-c["tilt"], c["tilt"], -c["rate"], c["rate"])
         axes.set_facecolor("#e6e2dc")
@@ -147,8 +146,14 @@ def _maps(cases: list):
         figure.colorbar(image, ax=axes, shrink=0.85).set_label("settled after [s]", fontsize=8)
         label_axes(axes, "tilt [°]", "rate [rad/s]")
         axes.grid(False)
-        axes.set_title(case.label, fontsize=9, loc="left")
     return figure
+
+
+def _side_by_side(figure, cases: list):
+    """The axes of each case, with its name, and its curves."""
+    for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
+        axes.set_title(case.label, fontsize=9, loc="left")
+        yield axes, case.curves
 
 
 def _sweep(row: Row, measured: dict):
@@ -205,13 +210,6 @@ def label_axes(axes, x: str, y: str) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
-
-
-def _legend(figure, axes, cases: list) -> None:
-    if len(cases) > 1:
-        figure.legend(
-            *axes.get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8
-        )
 
 
 def address(figure) -> str:

@@ -3,9 +3,9 @@ evaluation.json for programs; report.html, with everything in it, for people.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,32 +40,26 @@ TOLERANCES = {
 }
 
 
-def write(
-    suite: Suite,
-    under_test: ControllerUnderTest,
-    cases: dict[str, Criterion],
-    sittings: list[dict[str, Any]],
-    folder: Path,
-) -> Iterator[Path]:
-    """Write both files into the folder, and yield their paths; `sittings` says when and where it
-    was measured. OSError.
-    """
-    path = folder / JSON
-    path.write_text(json_text(content(suite, under_test, cases, sittings)), encoding="utf-8")
-    yield path
-    path = folder / PAGE
-    path.write_text(page(suite, under_test, cases, sittings), encoding="utf-8")
-    yield path
+class Evaluation(NamedTuple):
+    """What was measured of a law."""
+
+    suite: Suite
+    under_test: ControllerUnderTest
+    cases: Mapping[str, Criterion]  # by their names
+    sittings: list[dict[str, Any]]  # when and where
 
 
-def content(
-    suite: Suite,
-    under_test: ControllerUnderTest,
-    cases: dict[str, Criterion],
-    sittings: list[dict[str, Any]],
-) -> dict[str, Any]:
+def write(made: Evaluation, folder: Path) -> Iterator[Path]:
+    """Write both files into the folder, and yield their paths. OSError."""
+    for name, text in ((JSON, lambda: json_text(content(made))), (PAGE, lambda: page(made))):
+        path = folder / name
+        path.write_text(text(), encoding="utf-8")
+        yield path
+
+
+def content(made: Evaluation) -> dict[str, Any]:
     """What programs read: without curves, which are in cases.jsonl."""
-    rows = []
+    (suite, under_test, cases, sittings), rows = made, []
     for row, found in _by_row(suite, cases):
         by_name = {case.name: case for case in row.cases}
         told = [
@@ -119,7 +113,7 @@ def asked(case: Case) -> dict[str, Any]:
 
 
 def _seeds(suite: Suite) -> list:
-    return sorted({case.scenario.seed for row in suite.rows for case in row.cases})
+    return sorted({case.scenario.seed for case in suite.cases})
 
 
 def template(name: str, package: str = "rbdyn_ros.evaluation") -> Any:
@@ -134,18 +128,14 @@ def template(name: str, package: str = "rbdyn_ros.evaluation") -> Any:
     return environment.get_template(name)
 
 
-def page(
-    suite: Suite,
-    under_test: ControllerUnderTest,
-    cases: dict[str, Criterion],
-    sittings: list[dict[str, Any]],
-) -> str:
+def page(made: Evaluation) -> str:
     """What people read, in one file."""
+    suite, under_test, cases, sittings = made
     rows = [_section(row, found) for row, found in _by_row(suite, cases)]
-    options = {
-        name: _format_option(option)
-        for name, option in under_test.identity.get("options", {}).items()
-    }
+    options = {}
+    for name, option in under_test.identity.get("options", {}).items():
+        given = "" if option["value"] == option["default"] else f" (default {option['default']})"
+        options[name] = f"{option['value']} {option['unit']}".strip() + given
     plant = {
         name: value
         for name, value in under_test.values.items()
@@ -159,16 +149,8 @@ def page(
     )  # fmt: skip
 
 
-def _format_option(option: dict) -> str:
-    """An option's value with its unit, and its default where it is another."""
-    given = "" if option["value"] == option["default"] else f" (default {option['default']})"
-    return f"{option['value']} {option['unit']}".strip() + given
-
-
-def _by_row(suite: Suite, cases: dict) -> list:
-    return [
-        (row, [cases[case.name] for case in row.cases if case.name in cases]) for row in suite.rows
-    ]
+def _by_row(suite: Suite, cases: Mapping) -> list:
+    return [(row, row.known(cases)) for row in suite.rows]
 
 
 def _section(row: Row, found: list) -> dict:
@@ -235,7 +217,7 @@ def _cell(case: Criterion, name: str) -> dict:
 MARKS = {HOLDS: "ok", MISSES: "MISSES", BROKEN: "BROKEN", NOT_APPLICABLE: "-", OPEN: "open"}
 
 
-def table(suite: Suite, cases: dict[str, Criterion]) -> str:
+def table(suite: Suite, cases: Mapping[str, Criterion]) -> str:
     """Every row of the suite with what was measured (case name -> Criterion)."""
     lines = []
     for row, found in _by_row(suite, cases):
@@ -246,7 +228,7 @@ def table(suite: Suite, cases: dict[str, Criterion]) -> str:
     return "\n".join(lines)
 
 
-def summary(suite: Suite, cases: dict[str, Criterion]) -> str:
+def summary(suite: Suite, cases: Mapping[str, Criterion]) -> str:
     """How many rows hold. The rows of the plant are counted apart: no law takes part in them."""
     law, plant = (
         [row_verdict(found) for row, found in _by_row(suite, cases) if row.of_plant == of_plant]
@@ -289,17 +271,10 @@ def _line(row: Row, case: Criterion) -> str:
     if case.verdict == BROKEN:
         return f"{label}{case.note}"
     measure = next(c.measure for c in row.cases if c.name == case.name)
-    shown = [_format_requirement(measure, case, text, holds) for text, holds in case.requirements]
-    return (
-        label
-        + ", ".join(shown)
-        + (f"  ({case.note})" if case.note and case.verdict == MISSES else "")
-    )
-
-
-def _format_requirement(measure: str, case: Criterion, text: str, holds: bool) -> str:
-    name, sign, bound = text.split()
-    value = case.values.get(name, math.nan)
-    return f"{name} {with_unit(measure, name, value)}" + (
-        "" if holds else f" (must be {sign} {bound})"
-    )
+    shown = []
+    for text, holds in case.requirements:
+        name, bound = text.split(maxsplit=1)
+        value = with_unit(measure, name, case.values.get(name, math.nan))
+        shown.append(f"{name} {value}" + ("" if holds else f" (must be {bound})"))
+    note = f"  ({case.note})" if case.note and case.verdict == MISSES else ""
+    return f"{label}{', '.join(shown)}{note}"

@@ -115,7 +115,9 @@ class Results:
             raise ValueError(
                 f"--out is {folder}, which is not empty; {advice}, so that nothing is lost"
             )
-        self._rewrite({**heading, SITTINGS: self.sittings})
+        # whole lines only, in one step: what is appended later begins on a line of its own
+        lines = {**heading, SITTINGS: self.sittings}, *map(to_json, self.cases.values())
+        write_whole(self.path, "".join(json.dumps(line) + "\n" for line in lines))
 
     def add(self, case: Criterion) -> None:
         """Keep a case, safely on disk when this returns. OSError."""
@@ -131,7 +133,10 @@ class Results:
         first, *lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines() or [
             ""
         ]
-        before = _parse(first)
+        try:
+            before = json.loads(first)
+        except ValueError:
+            before = None
         different = [
             key
             for key in SUBJECT
@@ -161,13 +166,6 @@ class Results:
                 continue
             self.cases[case.key] = case
 
-    def _rewrite(self, heading: dict) -> None:
-        """Whole lines only, in one step: what is appended later begins on a line of its own."""
-        text = "".join(
-            json.dumps(line) + "\n" for line in (heading, *map(to_json, self.cases.values()))
-        )
-        write_whole(self.path, text)
-
 
 def _changes(before: dict, now: dict) -> list:
     """What the results depend on and has changed since, in words."""
@@ -186,10 +184,3 @@ def set_aside(path: Path) -> Path:
         n for n in range(1, 10_000) if not path.with_suffix(f".{n}{path.suffix}").exists()
     )
     return path.rename(path.with_suffix(f".{number}{path.suffix}"))
-
-
-def _parse(line: str) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None

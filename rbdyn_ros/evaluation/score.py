@@ -1,23 +1,111 @@
 """The course of an evaluation: which cases are left, who measures them, what becomes of their
-answers.
+answers. The processes that measure each hold the law under test, so that one that crashes or hangs
+takes nothing else with it.
 """
 
+import multiprocessing
+import signal
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed
+from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory
 from rbdyn_ros.evaluation.metric import SCENARIO, CannotGoOn, Metric, NotForThisLaw
 from rbdyn_ros.evaluation.results import Criterion, judge, mark_broken, mark_not_applicable
 from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
-from rbdyn_ros.evaluation.workers import Ended
+from rbdyn_ros.interrupts import CallTimeout, block
 from rbdyn_ros.schema import defaults
 
 PART, PARTS = 4, 16  # starts that are measured at once, at least; parts that a case has, at most
+
+
+LAST_RESORT = 30.0  # [s] that compiled code may take beyond the time of a call
+
+
+class Ended(NamedTuple):
+    """The answer in the place of that of a process which has ended."""
+
+    sentence: str
+
+
+class Workers:
+    """`with Workers(n, under_test, serve) as workers:`, where `serve(under_test)` returns, in each
+    process, the function from a task to its answer.
+    """
+
+    def __init__(self, n: int, under_test: Any, serve: Callable, does: str = "measured it"):
+        self._context = multiprocessing.get_context("spawn")
+        self._prepared, self._does = (under_test, serve), does
+        self._idle, self._busy = [], {}  # workers; connection -> (process, task)
+        self._limit = n
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_) -> None:
+        for process in [*(p for p, _ in self._idle), *(p for p, _ in self._busy.values())]:
+            process.kill()
+            process.join()
+
+    def answers(self, tasks: deque[Any], interval: float = 0.2) -> Iterator[tuple[Any, Any]]:
+        """(task, answer) as they come; `tasks` may grow meanwhile. (None, None) every `interval`
+        [s] without one.
+        """
+        while tasks or self._busy:
+            while tasks and len(self._busy) < self._limit:
+                process, connection = self._idle.pop() if self._idle else self._start()
+                self._busy[connection] = process, tasks.popleft()
+                connection.send(self._busy[connection][1])
+            ready = wait(list(self._busy), interval)
+            for connection in ready:
+                yield self._receive(connection)
+            if not ready:
+                yield None, None
+
+    def _start(self) -> tuple[Any, Any]:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(
+            target=_work, args=(theirs, LAST_RESORT, *self._prepared), daemon=False
+        )
+        with block():  # Ctrl-C is for the parent, which ends its workers
+            process.start()
+        theirs.close()
+        return process, ours
+
+    def _receive(self, connection: Any) -> tuple[Any, Any]:
+        process, task = self._busy.pop(connection)
+        try:
+            answer = connection.recv()
+        except (EOFError, OSError):
+            process.join()
+            return task, Ended(f"the process that {self._does} ended {_how(process.exitcode)}")
+        self._idle.append((process, connection))
+        return task, answer
+
+
+def _work(connection: Connection, last_resort: float, under_test: Any, serve: Callable) -> None:
+    """The life of a worker, which ends with a law that hangs in compiled code."""
+    CallTimeout.last_resort = last_resort
+    with limit_memory():
+        answer = serve(under_test)
+        while True:
+            try:
+                task = connection.recv()
+            except EOFError:
+                return
+            connection.send(answer(task))
+
+
+def _how(code: int) -> str:
+    if code < 0:
+        return f"by signal {signal.Signals(-code).name}"
+    hang = f", as after a call that lasts {LAST_RESORT:g} s too long in compiled code"
+    return f"with exit code {code}{hang if code == 1 else ''}"
 
 
 class Task(NamedTuple):
@@ -73,9 +161,9 @@ def serve(under_test: ControllerUnderTest) -> Callable[[Task], Any]:
 
 def applying(suite: Suite, kinds: tuple[str, ...]) -> tuple[list[Case], list[tuple[Case, str]]]:
     """(cases to measure, (case, why not) of those that are not for a law of these kinds)."""
-    cases = [case for row in suite.rows for case in row.cases]
-    meant = [case for case in cases if set(case.kinds) & {ANY, PLANT, *kinds}]
-    return meant, [(case, f"for {' or '.join(case.kinds)}") for case in cases if case not in meant]
+    meant = [case for case in suite.cases if set(case.kinds) & {ANY, PLANT, *kinds}]
+    others = [case for case in suite.cases if case not in meant]
+    return meant, [(case, f"for {' or '.join(case.kinds)}") for case in others]
 
 
 def over_ros(case: Case) -> str:

@@ -19,9 +19,10 @@ rows:
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import yaml
@@ -32,6 +33,7 @@ from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.parameters.yaml_file import dotted
 from rbdyn_ros.schema import by_name, check, flat
 
+T = TypeVar("T")
 ANY = "any"  # kind of law
 PLANT = "plant"  # kind of a case that tests the plant: it counts for no law
 KINDS = {
@@ -80,6 +82,10 @@ class Row(NamedTuple):
     cases: tuple
     picture: dict  # x, y: names of a setting and of a value; title. Empty: none
 
+    def known(self, found: Mapping[str, T]) -> list[T]:
+        """What was found of its cases, by their names."""
+        return [found[case.name] for case in self.cases if case.name in found]
+
     @property
     def of_plant(self) -> bool:
         """Whether every case tests the plant, so that the row counts for no law."""
@@ -92,6 +98,11 @@ class Suite(NamedTuple):
     title: str
     plant: dict  # parameters of the plant, by name
     rows: tuple
+
+    @property
+    def cases(self) -> list[Case]:
+        """The cases of all rows."""
+        return [case for row in self.rows for case in row.cases]
 
 
 def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite:

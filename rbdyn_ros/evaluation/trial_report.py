@@ -68,20 +68,11 @@ def verdict(trial: Trial) -> Verdict:
             "second; the plant ran ahead of who watched"
         )
         return Verdict(False, sentence)
-    return Verdict(
-        True,
-        f"the rod stood: at most {worst:.2f}° in the last second{_describe_missed_pushes(trial)}",
-    )
-
-
-def _describe_missed_pushes(trial: Trial) -> str:
-    """What a rod that stood did not have to stand."""
-    late = sum(not push.felt <= trial.duration for push in trial.pushes)
-    return (
-        f"; but {late} of {len(trial.pushes)} pushes came after the end, or were not seen to act"
-        if late
-        else ""
-    )
+    sentence = f"the rod stood: at most {worst:.2f}° in the last second"
+    pushes = len(trial.pushes)
+    if late := pushes - len(_felt(trial)):
+        sentence += f"; but {late} of {pushes} pushes came after the end, or were not seen to act"
+    return Verdict(True, sentence)
 
 
 def settling(trial: Trial) -> list[Settling]:
@@ -93,53 +84,38 @@ def settling(trial: Trial) -> list[Settling]:
         min((later for _, later in starts[i:] if not math.isnan(later)), default=math.inf)
         for i in range(1, len(starts) + 1)
     ]
-    return [
-        Settling(event, _settling_time(trial, start, end))
-        for (event, start), end in zip(starts, ends)
-    ]
-
-
-def _settling_time(trial: Trial, start: float, end: float) -> float:
-    chosen = (trial.t >= start) & (trial.t < end)
-    times, outside = trial.t[chosen], tilt(trial.q[chosen]) > SETTLED
-    since = metrics.inside_since(times, outside)
-    return since - start if math.isfinite(since) else math.nan
+    found, outside = [], tilt(trial.q) > SETTLED
+    for (event, start), end in zip(starts, ends):
+        chosen = (trial.t >= start) & (trial.t < end)
+        since = metrics.inside_since(trial.t[chosen], outside[chosen])
+        found.append(Settling(event, since - start if math.isfinite(since) else math.nan))
+    return found
 
 
 def summary(trial: Trial, recorded: str) -> str:
     """One line per quantity, the last one says what was recorded. What was not seen is a dash."""
+    lean, force = np.degrees(tilt(trial.q)), np.hypot(*trial.force.T)
+    away = np.hypot(*(trial.q[:, :2] - trial.q[:1, :2]).T)
+    settled = (f"{event} {_number(time, '.2f')} s" for event, time in settling(trial))
+    pushes = [
+        f"{_number(push.felt, '.2f')} s, asked for at {push.time:.2f} s" for push in trial.pushes
+    ]
     rows = [
-        _settling(trial),
-        *_pushes(trial),
-        *_extremes(trial),
+        (f"settled, below {math.degrees(SETTLED):g}°, after", ", ".join(settled)),
+        *([("pushes felt at", "; ".join(pushes))] if pushes else []),
+        ("largest tilt", f"{_largest(lean, '.1f')}°"),
+        ("largest force", f"{_largest(force, '.1f')} N"),
+        ("cart, farthest from its start", f"{_largest(away, '.2f')} m"),
         *_timing(trial),
-        _energy_words(trial),
+        (
+            "energy balance residual",
+            f"{_largest(abs(trial.balance), '.1e')} J: change of energy - work of the forces + "
+            "dissipation",
+        ),
         ("recorded", recorded),
     ]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"  {name:{width}}  {text}" for name, text in rows)
-
-
-def _settling(trial: Trial) -> tuple:
-    parts = [f"{event} {_number(time, '.2f')} s" for event, time in settling(trial)]
-    return f"settled, below {math.degrees(SETTLED):g}°, after", ", ".join(parts)
-
-
-def _pushes(trial: Trial) -> list:
-    told = [
-        f"{_number(push.felt, '.2f')} s, asked for at {push.time:.2f} s" for push in trial.pushes
-    ]
-    return [("pushes felt at", "; ".join(told))] if told else []
-
-
-def _extremes(trial: Trial) -> list:
-    lean, force = np.degrees(tilt(trial.q)), np.hypot(*trial.force.T)
-    away = np.hypot(*(trial.q[:, :2] - trial.q[:1, :2]).T)
-    return [
-        ("largest tilt", f"{_largest(lean, '.1f')}°"),
-        ("largest force", f"{_largest(force, '.1f')} N"),
-        ("cart, farthest from its start", f"{_largest(away, '.2f')} m"),
-    ]
 
 
 def _timing(trial: Trial) -> list:
@@ -169,14 +145,6 @@ def _timing(trial: Trial) -> list:
     ]
 
 
-def _energy_words(trial: Trial) -> tuple:
-    text = (
-        f"{_largest(abs(trial.balance), '.1e')} J: change of energy - work of the forces + "
-        "dissipation"
-    )
-    return "energy balance residual", text
-
-
 def _largest(values, form: str) -> str:
     return _number(values.max() if len(values) else None, form)
 
@@ -197,8 +165,11 @@ def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: P
     figure = Figure(figsize=(13.0, 7.5), layout="constrained")
     grid = figure.add_gridspec(4, 2, width_ratios=(1.5, 1.0))
     rows = [figure.add_subplot(grid[i, 0]) for i in range(4)]
-    for axes, draw in zip(rows, (_tilt, _cart, _force, _energy)):
-        draw(axes, trial)
+    _tilt(rows[0], trial)
+    _components(rows[1], trial.t, trial.q[:, :2], 1.4, "cart [m]")
+    _components(rows[2], trial.force_t, trial.force, 1.0, "force [N]")
+    _energy(rows[3], trial)
+    for axes in rows:
         _quiet(axes, trial, last=axes is rows[-1])
     _name_events(rows[0], trial)
     _space(figure.add_subplot(grid[:, 1], projection="3d"), trial, rod_length)
@@ -219,14 +190,6 @@ def _tilt(axes, trial: Trial) -> None:
     axes.set_ylim(bottom=0.0)
     _legend(axes)
     axes.set_ylabel("tilt [°]")
-
-
-def _cart(axes, trial: Trial) -> None:
-    _components(axes, trial.t, trial.q[:, :2], 1.4, "cart [m]")
-
-
-def _force(axes, trial: Trial) -> None:
-    _components(axes, trial.force_t, trial.force, 1.0, "force [N]")
 
 
 def _components(axes, t: Array, vectors: Array, width: float, label: str) -> None:
@@ -293,7 +256,8 @@ def _space(axes, trial: Trial, rod_length: float) -> None:
         return
     cart = np.column_stack((trial.q[:, :2], np.zeros(len(trial.t))))
     tip = cart + rod_length * axis(trial.q)
-    for i in _along(tip, RODS):
+    traveled = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(tip, axis=0), axis=1))))
+    for i in np.searchsorted(traveled, np.linspace(0.0, traveled[-1], RODS)):
         axes.plot(*np.stack((cart[i], tip[i])).T, color=GREY, linewidth=0.8, alpha=0.5)
     axes.plot(
         *np.stack((cart[-1], tip[-1])).T,
@@ -307,12 +271,6 @@ def _space(axes, trial: Trial, rod_length: float) -> None:
     axes.scatter(*cart[-1], color=BLUE, s=70, marker="s", depthshade=False)
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.1), fontsize=9, frameon=False)
     _fit(axes, np.vstack((cart, tip)))
-
-
-def _along(way, count: int):
-    """Indices of `count` points at equal distances along a way (n, 3)."""
-    traveled = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))))
-    return np.searchsorted(traveled, np.linspace(0.0, traveled[-1], count))
 
 
 def _fit(axes, points) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from rbdyn_ros import __main__ as program
 from rbdyn_ros.evaluation import measures, suite
-from rbdyn_ros.evaluation.controller_under_test import local_controller
+from rbdyn_ros.evaluation.controller_under_test import controller_under_test
 from rbdyn_ros.parameters.shipped import config
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def test_the_newcomers_law_is_scored(installed, tmp_path, capsys):
 def test_a_file_of_parameters_sets_its_gains_and_the_plant(installed, tmp_path):
     plant = tmp_path / "plant.yaml"
     plant.write_text("/**:\n  ros__parameters: {rod: {mass: 1.5}}\n")
-    made = local_controller(
+    made = controller_under_test(
         "lean", (ROOT / "examples/lean.yaml", plant), None, {"joint.damping": 0.005}, 2.0
     )
     assert [made.values[name] for name in ("lean.tilt_gain", "rod.mass", "joint.damping")] == [
@@ -76,7 +76,7 @@ def test_an_option_that_the_law_does_not_have(installed, tmp_path):
         match="gains.yaml:2: lean.tilt_gian is not an option "
         "of lean; did you mean lean.tilt_gain?",
     ):
-        local_controller("lean", (file,), None, {}, 2.0)
+        controller_under_test("lean", (file,), None, {}, 2.0)
 
 
 def test_the_page_names_every_row_and_every_measure():

@@ -11,10 +11,10 @@ import pytest
 
 from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.control import select
-from rbdyn_ros.evaluation import bench, workers
+from rbdyn_ros.evaluation import bench, score
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
-from rbdyn_ros.evaluation.controller_under_test import local_controller
-from rbdyn_ros.evaluation.leaderboard import board, entry, page
+from rbdyn_ros.evaluation.controller_under_test import controller_under_test
+from rbdyn_ros.evaluation.leaderboard import board, entry
 from rbdyn_ros.evaluation.metric import Scenario
 from rbdyn_ros.evaluation.score import Score
 
@@ -214,10 +214,10 @@ def test_a_law_that_hangs_before_its_first_command_gets_one_sentence(tmp_path, m
     law = str(bad_law(tmp_path, **{where: "while True: pass"}))
     if where == "first":
         with pytest.raises(ValueError, match=f"controller '{law}' does not load: it took longer"):
-            local_controller(law, (), None, SUITE.plant, 2.0)
+            controller_under_test(law, (), None, SUITE.plant, 2.0)
         return
     what = {"design": "designing", "reset": "resetting"}[where]
-    mine = Bench(local_controller(law, (), None, SUITE.plant, 2.0))
+    mine = Bench(controller_under_test(law, (), None, SUITE.plant, 2.0))
     with pytest.raises(LawFailed, match=f"the law bad: {what} it took longer than 0.2 s"):
         mine.law(Scenario())
 
@@ -233,10 +233,10 @@ spin(1)
 
 def test_a_law_that_hangs_in_compiled_code_while_it_loads_gets_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "LONGEST", 1.0)
-    monkeypatch.setattr(workers, "LAST_RESORT", 1.0)
+    monkeypatch.setattr(score, "LAST_RESORT", 1.0)
     law = str(bad_law(tmp_path, first=SPIN))
     with pytest.raises(ValueError) as error:
-        local_controller(law, (), None, SUITE.plant, 2.0)
+        controller_under_test(law, (), None, SUITE.plant, 2.0)
     assert str(error.value) == (
         f"controller '{law}' does not load: the process that loaded it ended with exit code 1, "
         "as after a call that lasts 1 s too long in compiled code"
@@ -249,13 +249,13 @@ def test_a_law_that_hangs_in_compiled_code_while_it_loads_gets_one_sentence(tmp_
 def test_a_law_that_ends_the_process_that_loads_it_gets_one_sentence(tmp_path):
     law = str(bad_law(tmp_path, first="import os; os._exit(3)"))
     with pytest.raises(ValueError, match="the process that loaded it ended with exit code 3"):
-        local_controller(law, (), None, SUITE.plant, 2.0)
+        controller_under_test(law, (), None, SUITE.plant, 2.0)
 
 
 def test_a_law_that_allocates_while_it_loads_gets_one_sentence(tmp_path):
     law = str(bad_law(tmp_path, first="while True: kept.append(bytes(2**28))"))
     with pytest.raises(ValueError, match="does not load: MemoryError"):
-        local_controller(law, (), None, SUITE.plant, 2.0)
+        controller_under_test(law, (), None, SUITE.plant, 2.0)
 
 
 def test_a_law_under_a_false_name_is_not_measured_and_has_no_rank(quick, tmp_path, rank):
@@ -298,8 +298,8 @@ def test_the_page_shows_every_entry_and_what_has_no_rank(quick, tmp_path):
     changed(quick, tmp_path / "in" / "quick", name="<b>quick</b>")
     found = board.collect(board.folders_of([tmp_path / "in"]), SUITE)
     assert [line.entry["name"] for line in found.lines["balance"]] == ["pd"]
-    page.write(found, SUITE, tmp_path / "site")
-    text = (tmp_path / "site" / page.INDEX).read_text()
+    board.write_pages(found, SUITE, tmp_path / "site")
+    text = (tmp_path / "site" / board.INDEX).read_text()
     assert 'href="pd.html"' in text and "&lt;b&gt;quick" in text and "<b>quick" not in text
     assert "data:image/svg+xml" in (tmp_path / "site" / "pd.html").read_text()
     total = found.lines["balance"][0].scores["total"]
@@ -354,12 +354,12 @@ def test_an_entry_of_the_repository_is_what_is_measured_here(name, row):
 
 def test_the_table_is_sorted_by_its_heads_in_a_browser(browser, tmp_path):
     found = board.collect(board.folders_of([SHIPPED]), SUITE)
-    page.write(found, SUITE, tmp_path)
+    board.write_pages(found, SUITE, tmp_path)
     with browser.new_page(viewport={"width": 390, "height": 844}) as shown:
         complaints: list[str] = []
         shown.on("console", lambda message: complaints.append(message.text))
         shown.on("request", lambda request: complaints.append(request.url))
-        shown.goto(f"file://{tmp_path / page.INDEX}")
+        shown.goto(f"file://{tmp_path / board.INDEX}")
         rows = "[...document.querySelector('table').tBodies[0].rows]"
         names = f"{rows}.map(row => row.cells[1].textContent)"
         ranked = [line.entry["name"] for line in found.lines["balance"]]

@@ -7,7 +7,7 @@ import pytest
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Bench
-from rbdyn_ros.evaluation.controller_under_test import local_controller
+from rbdyn_ros.evaluation.controller_under_test import controller_under_test
 from rbdyn_ros.evaluation.leaderboard import board
 from rbdyn_ros.evaluation.measures import performance, robustness, uptime
 from rbdyn_ros.evaluation.metric import Scenario
@@ -17,7 +17,7 @@ SUITE = board.suite_of_board()
 
 
 def bench(name: str) -> Bench:
-    return Bench(local_controller(name, (), None, SUITE.plant, 2.0))
+    return Bench(controller_under_test(name, (), None, SUITE.plant, 2.0))
 
 
 def defaults(measure, **settings) -> dict:

@@ -22,8 +22,7 @@ from rbdyn_ros.evaluation.results import (
     row_verdict,
     to_json,
 )
-from rbdyn_ros.evaluation.score import Count, Score, Task, serve, server
-from rbdyn_ros.evaluation.workers import Ended, Workers
+from rbdyn_ros.evaluation.score import Count, Ended, Score, Task, Workers, serve, server
 
 ROWS = """\
 rows:

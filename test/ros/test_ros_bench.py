@@ -180,7 +180,7 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     graph, tmp_path, topic, command, sentence
 ):
     """What somebody sends is wrong, and it is not silence."""
-    from rbdyn_ros.evaluation.controller_under_test import external_controller
+    from rbdyn_ros.evaluation.controller_under_test import controller_under_test
     from rbdyn_ros.evaluation.metric import SCENARIO, CannotGoOn, make_scenario
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
@@ -188,7 +188,11 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
 
     bench, ended = (
         RosBench(
-            external_controller("mine", (), None, {}, 2.0), 6.0, False, tmp_path, Interruption()
+            controller_under_test("mine", (), None, {}, 2.0, external=True),
+            6.0,
+            False,
+            tmp_path,
+            Interruption(),
         ),
         threading.Event(),
     )

@@ -1,5 +1,6 @@
-"""The ranking of entries, and its table in a terminal; and an entry measured anew: the law that it
-was measured with, and what differs.
+"""The ranking of entries: its table in a terminal, and pages that need no server, index.html with
+the ranking, and one page for each entry; and an entry measured anew: the law that it was measured
+with, and what differs.
 """
 
 import math
@@ -9,50 +10,52 @@ from typing import Any, NamedTuple
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
+from rbdyn_ros.evaluation import measures, pictures, report
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
-from rbdyn_ros.evaluation.controller_under_test import local_controller
+from rbdyn_ros.evaluation.controller_under_test import controller_under_test
 from rbdyn_ros.evaluation.leaderboard import entry as entries
 from rbdyn_ros.evaluation.leaderboard.entry import LAW, check_files, files_of
 from rbdyn_ros.evaluation.results import Criterion
-from rbdyn_ros.evaluation.suite import Suite, read
+from rbdyn_ros.evaluation.suite import Row, Suite, read
+from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.schema import by_name, check
 
+INDEX = "index.html"
+_RUN = (  # columns of one undisturbed run: head, unit, value
+    ("Energy", "J", "energy"),
+    ("Force cost", "N²s", "force_cost"),
+    ("Smoothness", "N", "smoothness"),
+    ("Velocity cost", "rad²/s", "velocity_cost"),
+)
+_ROBUST = "Model", "Velocity noise", "Force noise", "Response", "Delay", "Perturbations"
+_UPTIME = ("Uptime", "%", "uptime", "", "uptime", 1)
+Column = tuple[str, str, str, str, str, int]
+
+
+def _columns(time: str, digits: tuple[int, ...]) -> tuple[Column, ...]:
+    """The columns of a discipline with one undisturbed run and robustness."""
+    run = zip(((time, "s", "time"), *_RUN), digits)
+    return (
+        *((head, unit, "performance", "", value, places) for (head, unit, value), places in run),
+        *((head, "%", "robustness", head.lower(), "success", 0) for head in _ROBUST),
+        _UPTIME,
+    )
+
+
 # the columns of a discipline: head, unit, measure, label of the case, value, digits
 COLUMNS = {
     "swing_up": (
-        ("Swingup time", "s", "performance", "", "time", 2),
-        ("Energy", "J", "performance", "", "energy", 0),
-        ("Force cost", "N²s", "performance", "", "force_cost", 0),
-        ("Smoothness", "N", "performance", "", "smoothness", 3),
-        ("Velocity cost", "rad²/s", "performance", "", "velocity_cost", 1),
+        *_columns("Swingup time", (2, 0, 0, 3, 1)),
+        ("Swing-ups", "", "uptime", "", "swing_ups", 0),
     ),
-    "balance": (
-        ("Settled", "s", "performance", "", "time", 2),
-        ("Energy", "J", "performance", "", "energy", 1),
-        ("Force cost", "N²s", "performance", "", "force_cost", 0),
-        ("Smoothness", "N", "performance", "", "smoothness", 3),
-        ("Velocity cost", "rad²/s", "performance", "", "velocity_cost", 3),
-    ),
+    "balance": _columns("Settled", (2, 1, 0, 3, 3)),
     "tracking": (
         ("Circle", "mm", "tracking", "circle", "error_rms", 4),
         ("Figure of eight", "mm", "tracking", "figure of eight", "error_rms", 4),
     ),
 }
-_ROBUST = (
-    *(("Model", "model"), ("Velocity noise", "velocity noise"), ("Force noise", "force noise")),
-    *(("Response", "response"), ("Delay", "delay"), ("Perturbations", "perturbations")),
-)
-_MINUTE = (
-    ("Uptime", "%", "uptime", "", "uptime", 1),
-    ("Swing-ups", "", "uptime", "", "swing_ups", 0),
-)
-for _name in ("swing_up", "balance"):
-    COLUMNS[_name] += tuple(
-        (head, "%", "robustness", label, "success", 0) for head, label in _ROBUST
-    )
-    COLUMNS[_name] += _MINUTE[: 2 if _name == "swing_up" else 1]
 
 
 class Line(NamedTuple):
@@ -185,7 +188,7 @@ def controller(entry: Mapping[str, Any], folder: Path, suite: Suite) -> Controll
     ValueError, in one sentence: there is no such law here, or its files are others.
     """
     name = str((folder / entry["path"]).resolve()) if entry["path"] else entry["law"]
-    found = local_controller(name, (), ",".join(entry["kinds"]) or None, suite.plant, 2.0)
+    found = controller_under_test(name, (), ",".join(entry["kinds"]) or None, suite.plant, 2.0)
     given = {
         key: str((folder / value).resolve()) if str(value).startswith(f"{LAW}/") else value
         for key, value in entry["parameters"].items()
@@ -217,3 +220,103 @@ def _equal(a: float | None, b: float | None) -> bool:
         return False
     is_close = math.isclose(a, b, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
     return is_close or (math.isnan(a) and math.isnan(b))
+
+
+def write_pages(found: Board, suite: Suite, folder: Path) -> None:
+    """Write the pages into the folder. OSError."""
+    make_folder(folder)
+    ranked = {line.entry["name"]: line.entry for lines in found.lines.values() for line in lines}
+    for name, known in ranked.items():
+        text = _template("entry.html").render(
+            entry=known,
+            disciplines=entries.DISCIPLINES,
+            ranks={
+                discipline: (line.rank, len(lines))
+                for discipline, lines in found.lines.items()
+                for line in lines
+                if line.entry["name"] == name
+            },
+            rows=_rows(suite, entries.criteria(known)),
+        )
+        write_whole(folder / f"{name}.html", text)
+    text = _template("index.html").render(
+        tables=[_table(name, lines, suite) for name, lines in found.lines.items()],
+        refused=found.refused,
+        entries=len(ranked),
+    )
+    write_whole(folder / INDEX, text)
+
+
+def _template(name: str) -> Any:
+    return report.template(name, "rbdyn_ros.evaluation.leaderboard")
+
+
+def _table(discipline: str, lines: list[Line], suite: Suite) -> dict[str, Any]:
+    """What the page shows of a discipline."""
+    titles, columns = heads(discipline, lines), COLUMNS[discipline]
+    meanings = [_FIXED[head] for head in titles[: -len(columns)]] + [*map(_meaning, columns)]
+    rows = [row for row in suite.rows if any(discipline in c.kinds for c in row.cases)]
+    return {
+        "title": entries.DISCIPLINES[discipline],
+        "heads": [*zip(titles, meanings)],
+        "lines": [(line, cells(discipline, line)) for line in lines],
+        "rows": rows,
+        "picture": _runs_of_the_best(rows, lines),
+        "bar": titles.index("score"),
+    }
+
+
+def _runs_of_the_best(rows: list[Row], lines: list[Line]) -> str:
+    """The undisturbed runs of the best entries in one picture; "" where there is no such row."""
+    for row in rows:
+        for case in row.cases:
+            if case.measure == "performance":
+                found = [
+                    entries.criteria(line.entry)[case.name]._replace(label=line.entry["name"])
+                    for line in lines[: len(pictures.PALETTE)]
+                ]
+                return pictures.picture(row, found)
+    return ""
+
+
+# what the first columns mean
+_FIXED = {
+    "#": "rank by the score",
+    "entry": "the name of the entry; its page has every number",
+    "score": "mean of its parts, from 0 to 1",
+    "performance": "success (1 - mean tanh(pi c / scale)) of time, energy, force cost, "
+    "smoothness and velocity cost of one run",
+    "robustness": "mean share of the runs with something wrong in which the rod stands",
+    "uptime": "share of the time upright",
+    "accuracy": "mean of 1 - tanh(pi e / 20 mm), e the rms distance from the path",
+}
+
+
+def _meaning(column: tuple[Any, ...]) -> str:
+    """What one of `COLUMNS` means."""
+    _, _, measure, label, value, _ = column
+    meaning = measures.load(measure).VALUES[value].description
+    return f"{label}: {meaning}" if label else meaning
+
+
+def _rows(suite: Suite, found: dict[str, Criterion]) -> list[dict[str, Any]]:
+    """The rows of an entry, with their tables and pictures."""
+    return [
+        {
+            "row": row,
+            "cases": [(case, found[case.name]) for case in row.cases if case.name in found],
+            "meanings": _meanings(row),
+            "picture": pictures.picture(row, row.known(found)),
+        }
+        for row in suite.rows
+        if row.known(found)
+    ]
+
+
+def _meanings(row: Row) -> dict[str, tuple[str, str]]:
+    """value -> (unit, what it is), of the measures of a row."""
+    return {
+        name: (value.unit.replace("^2", "²").replace(" ", "\N{NO-BREAK SPACE}"), value.description)
+        for case in row.cases
+        for name, value in measures.load(case.measure).VALUES.items()
+    }

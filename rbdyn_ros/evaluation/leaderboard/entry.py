@@ -30,6 +30,7 @@ from rbdyn_ros.control import select
 from rbdyn_ros.control.provenance import law_files
 from rbdyn_ros.evaluation import pictures, report
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
+from rbdyn_ros.evaluation.report import Evaluation
 from rbdyn_ros.evaluation.results import BROKEN, NOT_APPLICABLE, Criterion, from_json, to_json
 from rbdyn_ros.evaluation.suite import Case, Suite
 from rbdyn_ros.files import write_whole
@@ -63,14 +64,9 @@ def false_name(name: str, law: str, path: str) -> str:
     return ""
 
 
-def content(
-    name: str,
-    suite: Suite,
-    under_test: ControllerUnderTest,
-    cases: Mapping[str, Criterion],
-    sittings: list[dict[str, Any]],
-) -> dict[str, Any]:
-    """What entry.json holds, with its fingerprint; `cases` by their names."""
+def content(name: str, made: Evaluation) -> dict[str, Any]:
+    """What entry.json holds, with its fingerprint."""
+    suite, under_test, cases, sittings = made
     law = select.load(under_test.controller)
     files = {path.name: hash_of(path.read_bytes()) for path in files_of(law, under_test)}
     found = {
@@ -85,26 +81,23 @@ def content(
         "identity": under_test.identity,
         "files": files,
         "sittings": sittings,
-        "cases": [_case(case, cases[case.name]) for case in _measured(suite, cases)],
+        "cases": [
+            to_json(cases[case.name]) | {"measure": case.measure, "asked": asked(case)}
+            for case in suite.cases
+            if case.name in cases and cases[case.name].verdict != NOT_APPLICABLE
+        ],
         "scores": _scores(suite, under_test.kinds, cases),
     }
     return {**found, "fingerprint": fingerprint(found)}
 
 
-def write(
-    folder: Path,
-    name: str,
-    suite: Suite,
-    under_test: ControllerUnderTest,
-    cases: Mapping[str, Criterion],
-    sittings: list[dict[str, Any]],
-) -> list[Path]:
+def write(folder: Path, name: str, made: Evaluation) -> list[Path]:
     """Write an entry into the folder; the paths of its files. OSError."""
-    found = content(name, suite, under_test, cases, sittings)
+    (suite, under_test, cases, _), found = made, content(name, made)
     drawn = {
         f"{row.name}.svg": picture
         for row in suite.rows
-        if (picture := pictures.svg(row, [cases[c.name] for c in row.cases if c.name in cases]))
+        if (picture := pictures.svg(row, row.known(cases)))
     }
     local = Path(under_test.path).name if under_test.path else ""
     named = [value for value in found["parameters"].values() if str(value).startswith(f"{LAW}/")]
@@ -226,19 +219,6 @@ def _with_local_files(under_test: ControllerUnderTest, law: ModuleType) -> dict[
     return values | local
 
 
-def _measured(suite: Suite, cases: Mapping[str, Criterion]) -> Iterable[Case]:
-    return (
-        case
-        for row in suite.rows
-        for case in row.cases
-        if case.name in cases and cases[case.name].verdict != NOT_APPLICABLE
-    )
-
-
-def _case(case: Case, found: Criterion) -> dict[str, Any]:
-    return to_json(found) | {"measure": case.measure, "asked": asked(case)}
-
-
 def asked(case: Case) -> dict[str, Any]:
     """What a case asks for, as JSON has it."""
     return json.loads(
@@ -304,17 +284,12 @@ DISCIPLINES = {"balance": "Balance", "swing_up": "Swing-up", "tracking": "Tracki
 ACCURATE = 20.0  # [mm]
 
 
-def _accuracy(values: Mapping[str, float]) -> float:
-    error = values.get("error_rms", math.inf)
-    return 1.0 - math.tanh(math.pi * error / ACCURATE)
-
-
-# measure -> the part that it is of, and its share of that from the values of a case
-PARTS: dict[str, tuple[str, Callable[[Mapping[str, float]], float]]] = {
-    "performance": ("performance", lambda values: values.get("score", 0.0)),
-    "robustness": ("robustness", lambda values: values.get("success", 0.0) / 100.0),
-    "uptime": ("uptime", lambda values: values.get("uptime", 0.0) / 100.0),
-    "tracking": ("accuracy", _accuracy),
+# measure -> the part that it is of, the value that counts, and its share of the part
+PARTS: dict[str, tuple[str, str, Callable[[float], float]]] = {
+    "performance": ("performance", "score", lambda score: score),
+    "robustness": ("robustness", "success", lambda percent: percent / 100.0),
+    "uptime": ("uptime", "uptime", lambda percent: percent / 100.0),
+    "tracking": ("accuracy", "error_rms", lambda e: 1.0 - math.tanh(math.pi * e / ACCURATE)),
 }
 
 
@@ -327,7 +302,7 @@ class Scores(NamedTuple):
 
 def cases_of(suite: Suite, discipline: str) -> list[Case]:
     """The cases of a discipline."""
-    return [case for row in suite.rows for case in row.cases if discipline in case.kinds]
+    return [case for case in suite.cases if discipline in case.kinds]
 
 
 def disciplines(suite: Suite, kinds: Iterable[str]) -> list[str]:
@@ -342,8 +317,8 @@ def score(suite: Suite, discipline: str, values: Mapping[str, Mapping[str, float
     """
     shares: dict[str, list[float]] = {}
     for case in cases_of(suite, discipline):
-        part, share = PARTS[case.measure]
-        found = share(values.get(case.name, {}))
+        part, value, share = PARTS[case.measure]
+        found = share(values.get(case.name, {}).get(value, math.nan))
         shares.setdefault(part, []).append(found if math.isfinite(found) else 0.0)
     parts = {part: math.fsum(found) / len(found) for part, found in shares.items()}
     return Scores(math.fsum(parts.values()) / len(parts) if parts else 0.0, parts)

@@ -62,14 +62,12 @@ def starts(bench, scenario, settings) -> int:
 
 def outcomes(bench, scenario, settings, part: range) -> Array:
     """Rows (n, 2): the variation, and whether the rod stands."""
-    return np.array([_outcome(bench, scenario, settings, number) for number in part])
-
-
-def _outcome(bench, scenario, settings, number: int) -> tuple[float, float]:
-    size, asked, more = vary(scenario, settings, number, bench.params.rod_length)
-    run = bench.run(asked, metrics.start_state(settings), settings["duration"], **more)
-    stands = metrics.upright_since(run) <= settings["duration"] - LAST
-    return size, float(stands)
+    duration, rows = settings["duration"], []
+    for number in part:
+        size, asked, more = vary(scenario, settings, number, bench.params.rod_length)
+        run = bench.run(asked, metrics.start_state(settings), duration, **more)
+        rows.append((size, metrics.upright_since(run) <= duration - LAST))
+    return np.array(rows, float)
 
 
 def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, dict[str, Any]]:

@@ -36,17 +36,16 @@ def starts(bench, scenario, settings) -> int:
 
 def outcomes(bench, scenario, settings, part: range) -> Array:
     """Rows (n, 3): the share of the time upright, swing-ups, pushes."""
-    return np.array([_outcome(bench, scenario, settings, number) for number in part])
-
-
-def _outcome(bench, scenario, settings, number: int) -> tuple[float, float, float]:
-    rng = np.random.default_rng((scenario.seed, number, 60))
-    duration, length = settings["duration"], bench.params.rod_length
-    pushes = metrics.draw_pushes(rng, duration, settings["interval"], settings["largest"], length)
-    run = bench.run(scenario, metrics.start_state(settings), duration, pushes=pushes)
-    h = run.t.item(1) - run.t.item(0) if len(run.t) > 1 else math.inf
-    upright = metrics.is_upright(run)[1:]
-    return 100.0 * h * float(upright.sum()) / duration, swing_ups(run), len(pushes)
+    duration, length, rows = settings["duration"], bench.params.rod_length, []
+    size = settings["interval"], settings["largest"]
+    for number in part:
+        rng = np.random.default_rng((scenario.seed, number, 60))
+        pushes = metrics.draw_pushes(rng, duration, *size, length)
+        run = bench.run(scenario, metrics.start_state(settings), duration, pushes=pushes)
+        h = run.t.item(1) - run.t.item(0) if len(run.t) > 1 else math.inf
+        upright = metrics.is_upright(run)[1:].sum()
+        rows.append((100.0 * h * upright / duration, swing_ups(run), len(pushes)))
+    return np.array(rows)
 
 
 def swing_ups(run: Rollout) -> float:
