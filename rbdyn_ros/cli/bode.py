@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbdyn_ros.files import json_text, try_file
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import (
     FILES,
@@ -13,6 +14,7 @@ from rbdyn_ros.parameters.command_line import (
     WAITING,
     add_options,
     band,
+    explain,
     number,
     output_file,
     overrides,
@@ -21,6 +23,7 @@ from rbdyn_ros.parameters.command_line import (
 )
 from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.parameters.yaml_file import read_values
+from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
@@ -62,12 +65,7 @@ OVER_ROS = (
         "pendulum_simulator instead.",
     ),
     ("--namespace", "NS", "With --over-ros: the namespace of the nodes.", ""),
-    (
-        "--waiting",
-        "S",
-        f"With --over-ros: wait S seconds for the nodes (default: {WAITING.default:g}).",
-        str(WAITING.default),
-    ),
+    (WAITING, "S", "With --over-ros: wait S seconds for the nodes"),
 )
 
 
@@ -91,15 +89,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Read the response from bags, or .csv or .npz tables (t, x, y, qw..qz, Fx, Fy), that "
         "were recorded under excitation.*, instead of a simulation.",
     )
-    parser.add_argument(
-        "--at",
-        choices=("command", "measurement"),
-        default="command",
-        help="Add the excitation to the force of the law, or to the measured place of the cart "
-        "and to the measured tilt, one at a time (default: command).",
-    )
     add_options(
         parser,
+        (
+            "--at",
+            ("command", "measurement"),
+            "Add the excitation to the force of the law, or to the measured place of the cart "
+            "and to the measured tilt, one at a time (default: command).",
+            "command",
+        ),
         (
             "--controller",
             "NAME",
@@ -147,10 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
             measured = _listen(job, arguments)
         else:
             measured = _simulate(job)
-    except OSError as error:
-        return _say(f"{error.filename}: {error.strerror}", BAD_INPUT)
-    except ValueError as error:
-        return _say(str(error), BAD_INPUT)
+    except (OSError, ValueError) as error:
+        return _say(explain(error), BAD_INPUT)
     except (_Failed, RuntimeError) as error:
         return _say(str(error), FELL)
     if isinstance(measured, int):
@@ -229,7 +225,6 @@ def _simulate(job: Job) -> "Measured":
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import measurement
-    from rbdyn_ros.progress import bar, notice
 
     loop, periods = job.loop, job.periods
     assert loop is not None and periods is not None
@@ -256,16 +251,14 @@ def _read(job: Job, paths: list[Path]) -> "Measured":
 
     h, limit = job.values["period"], job.values["cart.force_limit"]
     stretches = [one for path in paths for one in excited_record.read(path, job.given, h)]
-    found = excited_record.measure(stretches, h, job.periods, limit)
+    found = excited_record.measure_longest(stretches, h, job.periods, limit)
     return _measured(job, " and ".join(path.name for path in paths), h, limit, found)
 
 
 def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
     """The nodes that run; the signal that came, if one did. ValueError; RuntimeError."""
     from rbdyn_ros.identification import excitation
-    from rbdyn_ros.identification.frequency import excited_series
-    from rbdyn_ros.interrupts import Interruption
-    from rbdyn_ros.progress import bar
+    from rbdyn_ros.identification.frequency import excited_record
     from rbdyn_ros.tools.running_loop import Interrupted, OfController, OfPlant
 
     assert job.periods is not None
@@ -285,7 +278,7 @@ def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
                         )
         except Interrupted:
             return stop.signal
-    found = excited_series.measure(
+    found = excited_record.measure(
         sine, loop.period, series, periods=job.periods, limit=loop.force_limit
     )
     return _measured(job, loop.name, loop.period, loop.force_limit, found)
@@ -317,8 +310,7 @@ def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
         writers[arguments.out] = lambda draft: response_report.write_response(draft, measured)
     if arguments.json:
         found = {"controller": measured.name, "period": measured.period, "at": arguments.at}
-        found["margins"] = response_report.finite(figures)
-        writers[arguments.json] = json_text(found)
+        writers[arguments.json] = json_text({**found, "margins": figures})
     if arguments.picture:
         drawn = response_report.draw(measured)
         form = Path(arguments.picture).suffix[1:].lower()

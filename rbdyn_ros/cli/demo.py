@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros.files import make_folder, write_or_rescue
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.command_line import (
@@ -24,6 +25,7 @@ from rbdyn_ros.parameters.command_line import (
     voice,
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _say = voice(COMMAND)
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = setting("--duration", 20.0, "s", above=0.0)
 HOST, VIEW_PORT, VIEW_PORTS = "127.0.0.1", 8080, 100  # the first port that is tried, and how many
+BAG, LOG = "bag", "nodes.log"
 FACTOR = setting("--real-time-factor", 1.0, low=0.0)
 
 
@@ -58,53 +61,28 @@ class Plan(NamedTuple):
     out: Path
     view_port: int  # of the live view; 0 for none
 
-    @property
-    def picture(self) -> Path:
-        """Where the picture goes."""
-        return self.out / "demo.png"
-
-    @property
-    def bag(self) -> Path:
-        """Where the recording goes."""
-        return self.out / "bag"
-
-    @property
-    def view_log(self) -> Path:
-        """Where the words of the live view go."""
-        return self.out / "view.log"
-
-    @property
-    def log(self) -> Path:
-        """Where the nodes' words go."""
-        return self.out / "nodes.log"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `plan`."""
     add_options(
         parser,
-        ("--duration", "T", "Simulate T seconds (default: 20).", "20"),
+        (DURATION, "T", "Simulate T seconds"),
         (
             "--tilt",
             "DEGREES",
             "Release the rod at this tilt (default: 10, or that of the scenario).",
         ),
-    )
-    parser.add_argument(
-        "--processes",
-        type=int,
-        choices=(1, 2),
-        default=1,
-        help="Run simulator and controller in one process or in two (default: 1).",
-    )
-    add_options(
-        parser,
         (
-            "--seed",
+            "--processes",
+            (1, 2),
+            "Run simulator and controller in one process or in two (default: 1).",
+            1,
+        ),
+        (
+            SEED,
             "N",
             "Choose the direction of the fall, the pushes and the random numbers "
-            "of faults by this seed (default: 0).",
-            "0",
+            "of faults by this seed",
         ),
         (
             "--real-time-factor",
@@ -118,15 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "that of the scenario); rest applies no force.",
         ),
         ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
-    )
-    parser.add_argument(
-        "--no-view",
-        dest="view",
-        action="store_false",
-        help="Serve no live view in the browser.",
-    )
-    add_options(
-        parser,
+        ("--no-view", None, "Serve no live view in the browser."),
         (
             "--params-file",
             "F ...",
@@ -172,7 +142,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
         words=_words(arguments, files),
         rod_length=offline_values(files)["rod.length"],
         out=fresh_folder(arguments.out, "demo"),
-        view_port=_view_port() if arguments.view else 0,
+        view_port=0 if arguments.no_view else _view_port(),
     )
 
 
@@ -217,16 +187,14 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
 
 
 def _run_with_display(planned: Plan) -> int:
-    from rbdyn_ros.interrupts import Interruption
-    from rbdyn_ros.progress import LiveLine
-    from rbdyn_ros.tools.demo_run import DemoRun, DemoSession, demo_plan
+    from rbdyn_ros.tools.demo_run import DemoSession, demo_plan
     from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 
     play = demo_plan(planned.duration, planned.tilt, planned.seed)
     start = [f"initial.orientation:={list(play.orientation)}"] if play.orientation else []
     parameters = ros_words(planned.files, (*planned.words, *start))
     with Interruption() as stop:
-        processes = NodeProcesses(parameters, planned.log)
+        processes = NodeProcesses(parameters, planned.out / LOG)
         view = _view(planned)
         if planned.processes == 1:
             processes.start("simulator", "controller")
@@ -234,8 +202,8 @@ def _run_with_display(planned: Plan) -> int:
             processes.start("simulator")
             processes.start("controller")
         try:
-            with DemoSession(processes, planned.bag, LiveLine(sys.stdout), stop) as stage:
-                trial = DemoRun(play, stage).play()
+            with DemoSession(processes, planned.out / BAG, LiveLine(sys.stdout), stop) as stage:
+                trial = stage.play(play)
                 if trial.failure:  # before the nodes are ended and the picture is drawn
                     stage.live.close()
                     print(f"ends early: {trial.failure}", flush=True)
@@ -266,7 +234,7 @@ def _view(planned: Plan) -> "NodeProcesses | None":
     if not planned.view_port:
         return None
     words = (f"host:={HOST}", f"port:={planned.view_port}", "open_browser:=true")
-    view = NodeProcesses(ros_words((), words), planned.view_log)
+    view = NodeProcesses(ros_words((), words), planned.out / "view.log")
     view.start("viewer")
     print(f"the live view is at http://{HOST}:{planned.view_port}", flush=True)
     return view
@@ -275,14 +243,19 @@ def _view(planned: Plan) -> "NodeProcesses | None":
 def _report(planned: Plan, trial, recorded: str) -> int:
     from rbdyn_ros.evaluation import trial_report
 
-    judged, written, elsewhere = trial_report.verdict(trial), [planned.bag, planned.log], ""
+    judged, written, elsewhere = (
+        trial_report.verdict(trial),
+        [planned.out / BAG, planned.out / LOG],
+        "",
+    )
     if len(trial.t):
         print(trial_report.summary(trial, recorded))
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}", flush=True)
     if len(trial.t):
-        title = _title(planned)
+        start = "" if planned.tilt is None else f" from {math.degrees(planned.tilt):g}°"
+        title = f"{planned.duration:g} s{start}, seed {planned.seed}"
         picture, elsewhere = write_or_rescue(
-            planned.picture,
+            planned.out / "demo.png",
             lambda draft: trial_report.write(trial, judged, planned.rod_length, title, draft),
         )
         written.insert(0, picture)
@@ -290,8 +263,3 @@ def _report(planned: Plan, trial, recorded: str) -> int:
     if elsewhere:
         return _say(elsewhere, CANNOT_WRITE)
     return STOOD if judged.stood else FELL
-
-
-def _title(planned: Plan) -> str:
-    start = "" if planned.tilt is None else f" from {math.degrees(planned.tilt):g}°"
-    return f"{planned.duration:g} s{start}, seed {planned.seed}"

@@ -13,6 +13,7 @@ from rbdyn_ros import console
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.parameters.command_line import add_options, cannot_write, voice
 from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.progress import bar
 
 COMMAND = "python -m rbdyn_ros experiment"
 HELP = "Answer a question of mechanics: a figure, a table, a verdict."
@@ -56,11 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             None,
             "Run the shorter form for continuous integration, which checks the same claims.",
         ),
-    )
-    parser.add_argument(
-        "--animate",
-        choices=("gif", "mp4"),
-        help="Write a film as well if the experiment has one (mp4 needs ffmpeg).",
+        (
+            "--animate",
+            ("gif", "mp4"),
+            "Write a film as well if the experiment has one (mp4 needs ffmpeg).",
+        ),
     )
 
 
@@ -100,7 +101,6 @@ def _list() -> int:
 
 def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
     from rbdyn_ros.experiments import outcome as outcomes
-    from rbdyn_ros.progress import bar
 
     experiment = _load(name)
     _require_film(name, experiment, animate)
@@ -163,8 +163,6 @@ def _write_table(columns: dict, path: Path) -> None:
 
 def _film(experiment, outcome, path: Path, kind: str) -> None:
     from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
-
-    from rbdyn_ros.progress import bar
 
     film = experiment.animate(outcome)
     writer = (PillowWriter if kind == "gif" else FFMpegWriter)(fps=film.rate)

@@ -1,13 +1,14 @@
 """Malformed frames at the wire, and at a bridge that runs."""
 
 import argparse
-import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters.command_line import SEED, add_options, number, voice
+from rbdyn_ros.progress import count
 from rbdyn_ros.schema import setting
 
 COMMAND = "python -m rbdyn_ros fuzz"
@@ -27,19 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_options(
         parser,
-        (
-            "--frames",
-            "N",
-            f"Send N frames to the wire code (default: {FRAMES.default}).",
-            str(FRAMES.default),
-        ),
-        (
-            "--bridge",
-            "N",
-            f"Send N frames to a bridge process over UDP (default: {BRIDGE.default}).",
-            str(BRIDGE.default),
-        ),
-        ("--seed", "N", "Choose the frames by this seed (default: 0).", "0"),
+        (FRAMES, "N", "Send N frames to the wire code"),
+        (BRIDGE, "N", "Send N frames to a bridge process over UDP"),
+        (SEED, "N", "Choose the frames by this seed"),
         ("--json", "FILE", "Write the figures to this file."),
     )
 
@@ -80,7 +71,7 @@ def _fuzz(frames: int, bridge: int, seed: int, file: str | None) -> int:
 def _at_the_wire(number: int, seed: int) -> dict:
     from rbdyn_ros.tools.wire_fuzz import through_a_link
 
-    counted = through_a_link(number, seed, _bar)
+    counted = through_a_link(number, seed, partial(count, unit="frames"))
     total = sum(counted.counts.values())
     print(
         f"wire: {number} frames sent, {total} counted: {_list(counted.counts)}",
@@ -98,7 +89,7 @@ def _at_a_bridge(number: int, seed: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         bridge = FuzzedBridge(Path(folder))
         try:
-            survived = bridge.run(number, seed, _bar)
+            survived = bridge.run(number, seed, partial(count, unit="frames"))
         except Over as over:
             print(f"bridge: {over}")
             return {"passed": False, "failure": str(over)}
@@ -115,11 +106,5 @@ def _at_a_bridge(number: int, seed: int) -> dict:
     return {"passed": survived.passed, **survived._asdict()}
 
 
-def _bar(frames):
-    from tqdm import tqdm
-
-    return tqdm(frames, unit=" frames", disable=not sys.stderr.isatty())
-
-
 def _list(counts: dict) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
+    return ", ".join(f"{number} {reason}" for reason, number in sorted(counts.items()))

@@ -31,29 +31,18 @@ ROWS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which law, for which plant, and in which form."""
-    parser.add_argument(
-        "--controller",
-        metavar="LAW",
-        choices=LAWS,
-        default="lqr",
-        help="Design this law: lqr, pd or policy (default: lqr).",
-    )
     add_options(
         parser,
+        ("--controller", LAWS, "Design this law (default: lqr).", "lqr"),
         (
             "--params-file",
             "F ...",
             "Read plant and weights from this ROS YAML file; may be repeated, the "
             "last one takes effect.",
         ),
+        ("--format", tuple(FORMATS), "Write this format (default: text).", "text"),
+        ("--out", "FILE", "Write to this file instead of the terminal."),
     )
-    parser.add_argument(
-        "--format",
-        choices=("text", "c", "json"),
-        default="text",
-        help="Write this format (default: text).",
-    )
-    add_options(parser, ("--out", "FILE", "Write to this file instead of the terminal."))
 
 
 def run(arguments: argparse.Namespace) -> int:

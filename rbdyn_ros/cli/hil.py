@@ -1,7 +1,6 @@
 """Test a controller board against the simulator in real time."""
 
 import argparse
-import math
 import shutil
 import sys
 import tempfile
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters.command_line import (
     add_options,
@@ -23,6 +23,7 @@ from rbdyn_ros.parameters.command_line import (
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.parameters.yaml_file import read_files, read_values
+from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.schema import by_name, defaults, setting
 from rbdyn_ros.tools.node_processes import ros_words
 from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
@@ -111,12 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         ("--baud", "N", "Set the baud rate of the serial port (default: 921600).", "921600"),
-        (
-            "--duration",
-            "T",
-            "Simulate T seconds from the board's first command on (default: 20).",
-            "20",
-        ),
+        (DURATION, "T", "Simulate T seconds from the board's first command on"),
         ("--key", "FILE", "Take only frames of a board that shares the key in this file."),
         ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
         ("--params-file", "F ...", "Override parameters by this ROS YAML file; may be repeated."),
@@ -134,7 +130,9 @@ def run(arguments: argparse.Namespace) -> int:
     stay_local()
     try:
         duration, files = number(DURATION, arguments.duration), _files(arguments)
-        words, declared = _words(arguments, files), _declared(files)
+        words, nodes = _words(arguments, files), ("pendulum_simulator", "pendulum_monitor")
+        # what the files say of the plant, and of how its changes are looked for
+        declared = defaults(chain(*(NODES[node] for node in nodes))) | read_values(files, nodes)
         if arguments.json:
             try_file(arguments.json, "--json")
     except ValueError as error:
@@ -163,12 +161,6 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
     return files
 
 
-def _declared(files: list[Path]) -> dict[str, Any]:
-    """What the files say of the plant, and of how its changes are looked for."""
-    nodes = ("pendulum_simulator", "pendulum_monitor")
-    return defaults(chain(*(NODES[node] for node in nodes))) | read_values(files, nodes)
-
-
 def _words(arguments: argparse.Namespace, files: list[Path]) -> list[str]:
     """The ROS command line of both nodes. ValueError names the option."""
     table = by_name(TABLES["hil"])
@@ -192,35 +184,26 @@ def _hold(
     arguments: argparse.Namespace, duration: float, words: list[str], declared: dict[str, Any]
 ) -> int:
     """Hold the trial, on an emulated board where one is wanted. CannotEmulate."""
-    with ExitStack() as ends:
-        if arguments.emulate:
-            folder = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="board_")))
-            key = Path(arguments.key).resolve() if arguments.key else ""
-            image = build(folder, arguments.emulate, KEY=key)
-            board = ends.enter_context(EmulatedBoard(image, folder, arguments.emulate))
-            words = [*words, "-p", "transport:=serial", "-p", f"serial.port:={board.port}"]
-        return _run_trial(arguments, duration, words, declared)
-
-
-def _run_trial(
-    arguments: argparse.Namespace, duration: float, words: list[str], declared: dict[str, Any]
-) -> int:
     from rbdyn_ros.evaluation.trial_report import verdict
-    from rbdyn_ros.interrupts import Interruption
-    from rbdyn_ros.progress import LiveLine
     from rbdyn_ros.tools.hil_trial import HilTrial
 
-    live = LiveLine(sys.stdout)
-    with Interruption() as stop, ExitStack() as ends:
-        folder = Path(tempfile.mkdtemp(prefix="hil_"))
-        ends.callback(shutil.rmtree, folder)
-        with HilTrial(words, folder / "nodes.log", declared) as trial:
+    live, folder = LiveLine(sys.stdout), Path(tempfile.mkdtemp(prefix="hil_"))
+    with ExitStack() as logs, ExitStack() as ends:
+        logs.callback(shutil.rmtree, folder)
+        if arguments.emulate:
+            place = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="board_")))
+            key = Path(arguments.key).resolve() if arguments.key else ""
+            image = build(place, arguments.emulate, KEY=key)
+            board = ends.enter_context(EmulatedBoard(image, place, arguments.emulate))
+            words = [*words, "-p", "transport:=serial", "-p", f"serial.port:={board.port}"]
+        log = folder / "nodes.log"
+        with Interruption() as stop, HilTrial(words, log, declared) as trial:
             played = trial.play(duration, lambda: stop.signal, live.show)
             live.close()
             if trial.failure:  # before the nodes are ended
                 print(f"ends early: {trial.failure}", flush=True)
         if str(folder) in trial.failure:  # the sentence names the file
-            ends.pop_all()
+            logs.pop_all()
     judged = verdict(played)
     if trial.figures:
         print("\n".join(f"{title:22} {_fill(row, trial.figures)}" for title, row in ROWS))
@@ -228,7 +211,7 @@ def _run_trial(
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
     if arguments.json:
         found = {"stood": judged.stood, "verdict": judged.sentence, "plant": trial.plant.report()}
-        text = json_text(found | _finite(trial.figures), 2)
+        text = json_text(found | trial.figures, 2)
         _, elsewhere = write_or_rescue(arguments.json, text)
         if elsewhere:
             return _say(elsewhere, CANNOT_WRITE)
@@ -240,8 +223,3 @@ def _fill(row: str, figures: dict) -> str:
         return row.format_map(figures)
     except KeyError as missing:
         return f"no {missing.args[0]} was measured"
-
-
-def _finite(figures: dict) -> dict:
-    """JSON has no nan."""
-    return {name: value if math.isfinite(value) else None for name, value in figures.items()}

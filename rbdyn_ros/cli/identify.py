@@ -6,13 +6,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from rbdyn_ros.files import json_text, try_file
+from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import (
     SET,
     WAITING,
     add_options,
     band,
+    explain,
     number,
     output_file,
     overrides,
@@ -20,6 +21,7 @@ from rbdyn_ros.parameters.command_line import (
     write_files,
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
@@ -51,12 +53,7 @@ LIVE = (
         "--duration, record the motion to FILE.npz, and fit it.",
     ),
     ("--namespace", "NS", "With --live: the namespace of the nodes.", ""),
-    (
-        "--waiting",
-        "S",
-        f"With --live: wait S seconds for the nodes (default: {WAITING.default:g}).",
-        str(WAITING.default),
-    ),
+    (WAITING, "S", "With --live: wait S seconds for the nodes"),
 )
 
 
@@ -112,12 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
         ("--axis", "AXIS", "Excite along x or y (default: x).", "x"),
         ("--band", "LOW,HIGH", f"Excite these frequencies [Hz] (default: {BAND}).", BAND),
-        (
-            "--duration",
-            "T",
-            f"Predict the intervals of a record of T seconds (default: {DURATION.default:g}).",
-            str(DURATION.default),
-        ),
+        (DURATION, "T", "Predict the intervals of a record of T seconds"),
     )
 
 
@@ -149,10 +141,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.live and plan:
             arguments.recordings.append(_live(arguments, plan))
         pieces, notes = _records(arguments.recordings)
-    except OSError as error:
-        return _say(f"{error.filename}: {error.strerror}", BAD_INPUT)
-    except ValueError as error:
-        return _say(str(error), BAD_INPUT)
+    except (OSError, ValueError) as error:
+        return _say(explain(error), BAD_INPUT)
     except RuntimeError as error:  # nobody answers, or the rod falls
         return _say(str(error), NOT_FITTED)
     from rbdyn_ros.identification import design, plant_fit
@@ -187,7 +177,6 @@ def _fit(
 ) -> "Fit":
     """Fit and print. ValueError."""
     from rbdyn_ros.identification import plant_fit, remarks
-    from rbdyn_ros.progress import notice
 
     with notice("fitting: seconds, and half a minute to compile the first time ..."):
         found = plant_fit.fit(pieces, system, names, segment=segment, robust=robust)
@@ -216,7 +205,6 @@ def _design(
 ) -> "Design":
     """Design, and print. ValueError."""
     from rbdyn_ros.identification import design
-    from rbdyn_ros.progress import notice
 
     with notice("designing: some runs of the loop ..."):
         designed = design.follow(plan, names, found, system)
@@ -228,11 +216,10 @@ def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
     """Design, excite the loop that runs, and write the record. ValueError; RuntimeError; OSError;
     KeyboardInterrupt, the excitation being off.
     """
-    from rbdyn_ros.files import write_or_rescue
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters.controller import Excitation
-    from rbdyn_ros.progress import bar
-    from rbdyn_ros.tools import live_record
+    from rbdyn_ros.simulation.record import write_table
+    from rbdyn_ros.tools import running_loop
 
     system = spherical_pendulum.build(plan.loop.params)
     designed = _design(plan, _names(arguments), None, system)
@@ -242,9 +229,9 @@ def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
     )
     reach = arguments.namespace, float(arguments.waiting)
     with bar(plan.duration, "s") as show:
-        columns = live_record.record(given, plan.loop.period, plan.duration, reach, show)
+        columns = running_loop.record(given, plan.loop.period, plan.duration, reach, show)
     path, elsewhere = write_or_rescue(
-        Path(arguments.live).expanduser(), lambda draft: live_record.write(draft, columns)
+        Path(arguments.live).expanduser(), lambda draft: write_table(columns, draft)
     )
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
@@ -302,38 +289,31 @@ def _texts(
 def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[str]) -> str:
     """The report, with the margins of `lqr` at its default weights."""
     from rbdyn_ros.control.laws import lqr
-    from rbdyn_ros.identification import plant_numbers, redesign, report
+    from rbdyn_ros.identification import plant_numbers, report
 
     fitted, given = plant_numbers.plant(system, found.given), found.given
     delay = math.fsum(given.get(name, 0.0) for name in (plant_numbers.DELAY, plant_numbers.LAG))
     try:
-        predicted = redesign.predict(system, fitted, delay, lqr.Options())
+        predicted = report.predict(system, fitted, delay, lqr.Options())
     except ValueError as error:
         predicted = f"No law can be designed: {error}."
     return report.page(found, system, [path.name for path in recordings], notes, predicted)
 
 
 def _figures(found: "Fit") -> dict[str, Any]:
-    """The result as JSON can say it: None for what is not known."""
+    """The result for JSON."""
     from rbdyn_ros.identification.remarks import UNITS
 
-    def finite(value: float) -> float | None:
-        return float(value) if math.isfinite(value) else None
-
+    deviations = found.deviations.tolist()
     fitted = {
-        name: {
-            "value": value,
-            "deviation": finite(deviation),
-            "interval": finite(interval),
-            "unit": UNITS[name],
-        }
-        for (name, value, interval), deviation in zip(found.rows, found.deviations)
+        name: {"value": value, "deviation": deviation, "interval": interval, "unit": UNITS[name]}
+        for (name, value, interval), deviation in zip(found.rows, deviations)
     }
     return {
         "parameters": fitted,
-        "undetermined": list(found.undetermined),
-        "residuals": [*map(finite, found.residuals)],
-        "validation": [*map(finite, found.validation)],
+        "undetermined": found.undetermined,
+        "residuals": found.residuals,
+        "validation": found.validation,
         "whiteness": found.whiteness,
     }
 

@@ -1,10 +1,11 @@
 """Make a readable bag of one whose recorder was killed."""
 
 import argparse
-import sys
+from functools import partial
 from pathlib import Path
 
 from rbdyn_ros.parameters.command_line import voice
+from rbdyn_ros.progress import count
 
 COMMAND = "python -m rbdyn_ros repair"
 HELP = "Make a readable bag of one whose recorder was killed."
@@ -33,17 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Repair; 0 done, 2 there is nothing to repair or nothing that can be, 4 a file cannot be read
     or written.
     """
-    from tqdm import tqdm
-
     from rbdyn_ros.ros.recording.bag_repair import repair
 
     out = arguments.out or arguments.bag.with_name(f"{arguments.bag.name}_repaired")
     try:
-        saved = repair(
-            arguments.bag,
-            out,
-            lambda messages: tqdm(messages, unit=" messages", disable=not sys.stderr.isatty()),
-        )
+        saved = repair(arguments.bag, out, partial(count, unit="messages"))
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import parameters
 from rbdyn_ros.files import write_or_rescue
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.command_line import (
     FILES,
     SET,
@@ -18,11 +19,11 @@ from rbdyn_ros.parameters.command_line import (
     voice,
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
     from rbdyn_ros.evaluation.closed_loop_table import Loop
-    from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.integrators.select import Integrator
     from rbdyn_ros.simulation.model_run import Job as ModelJob
     from rbdyn_ros.simulation.rollout import Rollout, Rows
@@ -168,8 +169,6 @@ def run(arguments: argparse.Namespace) -> int:
             return _say(f"{fault}; nothing was written", NOT_CONVERGED)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
-    from rbdyn_ros.interrupts import Interruption
-
     with Interruption() as interruption:
         return _simulate_and_write(planned, interruption)
 
@@ -290,7 +289,6 @@ def _note_last_row(job: Job) -> None:
 
 def _warm_up(job: Job) -> str:
     """Compile what the run needs; what a law did wrong there, or ""."""
-    from rbdyn_ros.progress import notice
     from rbdyn_ros.simulation import rollout
 
     with notice("compiling, once on this machine: less than a minute ..."):
@@ -302,10 +300,9 @@ def _warm_up(job: Job) -> str:
     return ""
 
 
-def _simulate(job: Job, interruption: "Interruption") -> "tuple[Rollout, float]":
+def _simulate(job: Job, interruption: Interruption) -> "tuple[Rollout, float]":
     """(the run, wall time [s])."""
     from rbdyn_ros.evaluation import closed_loop_table
-    from rbdyn_ros.progress import bar
     from rbdyn_ros.simulation.rollout import Simulation
 
     duration = job.rows.every * job.rows.count
@@ -327,7 +324,7 @@ def _simulate(job: Job, interruption: "Interruption") -> "tuple[Rollout, float]"
         return run, time.perf_counter() - began
 
 
-def _simulate_and_write(job: Job, interruption: "Interruption") -> int:
+def _simulate_and_write(job: Job, interruption: Interruption) -> int:
     """Simulate, write the rows, say so, and return the exit code."""
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.simulation import record
@@ -343,8 +340,7 @@ def _simulate_and_write(job: Job, interruption: "Interruption") -> int:
             elsewhere = "; ".join(filter(None, (elsewhere, _write_events(job.events, run))))
     except OSError as error:
         return _say(cannot_write(error, job.out), CANNOT_WRITE)
-    summary = _law_summary(job.loop, run, seconds) if job.loop else _summary(job, run, seconds)
-    print(f"{out}: {len(table['t'])} rows; {summary}")
+    print(f"{out}: {len(table['t'])} rows; {_summary(job, run, seconds)}")
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
     if run.ok:
@@ -363,18 +359,15 @@ def _write_events(path: Path, run: "Rollout") -> str:
     return elsewhere
 
 
-def _law_summary(loop: "Loop", run: "Rollout", seconds: float) -> str:
-    from rbdyn_ros.evaluation.closed_loop_table import summary
-
-    n = len(run.force)
-    work = f"{n} commands of the law {loop.name}, one in {loop.period:g} s, in {seconds:.2g} s"
-    return f"{work}, {run.t[-1] / seconds:.3g} times real time; {summary(loop, run)}"
-
-
 def _summary(job: Job, run: "Rollout", seconds: float) -> str:
+    pace, loop = f"{run.t[-1] / seconds:.3g} times real time", job.loop
+    if loop:
+        from rbdyn_ros.evaluation.closed_loop_table import summary
+
+        work = f"{len(run.force)} commands of the law {loop.name}, one in {loop.period:g} s"
+        return f"{work}, in {seconds:.2g} s, {pace}; {summary(loop, run)}"
     steps, energy = (len(run.t) - 1) * job.rows.steps, run.quantities[:, 0]
     drift = abs(energy - energy[0]).max()
-    pace = f"{run.t[-1] / seconds:.3g} times real time"
     return (
         f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}; energy {energy[-1]:.9g} J, "
         f"at most {drift:.2g} J from its start"

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Pause, reset and lose commands while other processes use the machine.",
         ),
         ("--view", None, "Run the viewer beside the soak, too, and watch it as the other nodes."),
-        ("--seed", "N", "Choose the random times by this seed (default: 0).", "0"),
+        (SEED, "N", "Choose the random times by this seed"),
         (
             "--out",
             "DIR",
@@ -89,12 +89,12 @@ def _tests(arguments: argparse.Namespace) -> dict:
 
 
 def _report(tests: dict, seed: int, out: Path, with_view: bool) -> int:
-    from rbdyn_ros.tools.endurance import NAMES, Endurance
+    from rbdyn_ros.tools import endurance
 
-    results, names = {}, (*NAMES, "viewer") if with_view else NAMES
+    results, names = {}, (*endurance.NAMES, *(("viewer",) if with_view else ()))
     for name, size in tests.items():
         (out / name).mkdir()
-        results[name] = Endurance(out / name, seed, names).run(name, size)
+        results[name] = endurance.run(name, size, out / name, seed, names)
         print(
             f"{name}:", *(check.sentence for check in results[name].checks), sep="\n  ", flush=True
         )

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import library
 from rbdyn_ros.parameters.command_line import (
     TILT,
@@ -19,6 +20,7 @@ from rbdyn_ros.parameters.command_line import (
 )
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.yaml_file import Override
+from rbdyn_ros.progress import notice
 from rbdyn_ros.schema import by_name, defaults
 
 if TYPE_CHECKING:  # Numba and viser wait until there is something to show
@@ -74,8 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show until a signal ends it; 0, 1 no port is free, 2 bad input."""
-    from rbdyn_ros.interrupts import Interruption
-
     try:
         library("viser", "view", "the live view")
         options = _options(arguments)
@@ -91,7 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
             why = error.strerror or error
             return _say(f"no page at {where}: {why}; choose another --port or --host", NO_PORT)
         try:
-            _show(page, arguments)
+            print(f"the live view is at {page.url}; Ctrl-C ends it", flush=True)
+            if not arguments.no_browser:
+                page.open_browser()  # where there is a screen
             while not stop.signal:
                 time.sleep(0.1)
         finally:
@@ -144,7 +146,6 @@ def _recording(arguments: argparse.Namespace) -> "Source":
 
 def _loop(arguments: argparse.Namespace) -> "Source":
     """The simulation. ValueError."""
-    from rbdyn_ros.progress import notice
     from rbdyn_ros.view import selection
     from rbdyn_ros.view.offline import OfflineLoop
 
@@ -152,21 +153,16 @@ def _loop(arguments: argparse.Namespace) -> "Source":
     given = tuple(overrides(arguments, _SHORT))
     start = arguments.scenario or selection.NONE
     chosen = selection.Selection(files, given, arguments.controller or "", start)
-    tilt = _tilt(arguments, selection.names_a_start(chosen))
+    tilt = arguments.tilt
+    if tilt is None and not selection.names_a_start(chosen):
+        tilt = str(TILT.default)
     if tilt is not None:
-        half = 0.5 * math.radians(tilt)
+        half = 0.5 * math.radians(number(TILT, tilt))
         lean = f"[{math.cos(half)!r}, 0.0, {math.sin(half)!r}, 0.0]"
         first = Override("initial.orientation", lean, "--tilt")
         chosen = chosen._replace(overrides=(first, *given))
     with notice("compiling, once on this machine: less than a minute ..."):
         return OfflineLoop(chosen)
-
-
-def _tilt(arguments: argparse.Namespace, has_start: bool) -> float | None:
-    """How far the rod leans [degrees]; None leaves it to the parameters."""
-    if arguments.tilt is None:
-        return None if has_start else TILT.default
-    return number(TILT, arguments.tilt)
 
 
 def _page(source: "Source", options: dict) -> "Page":
@@ -179,10 +175,3 @@ def _page(source: "Source", options: dict) -> "Page":
     page.begin()
     keep_for_good()
     return page
-
-
-def _show(page: "Page", arguments: argparse.Namespace) -> None:
-    """Say where the page is, and open it where there is a screen."""
-    print(f"the live view is at {page.url}; Ctrl-C ends it", flush=True)
-    if not arguments.no_browser:
-        page.open_browser()

@@ -34,8 +34,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.identification import innovations
-from rbdyn_ros.identification.changes import Change, Estimate
-from rbdyn_ros.identification.innovations import DELAY, NAMES, SEEN, Inputs, Memory, Twin
+from rbdyn_ros.identification.innovations import (
+    DELAY,
+    NAMES,
+    SEEN,
+    Change,
+    Estimate,
+    Inputs,
+    Memory,
+    Twin,
+)
 from rbdyn_ros.types import Array
 
 BLOCK = 0.25  # [s]
@@ -294,8 +302,7 @@ class ChangeDetector:
             if found is None:
                 return None
             sums, memory = found
-            eta, information = _total(sums)
-            G, known = _weigh(self._past, information)
+            eta, _, G, known = self._weighed(sums)
             if iteration < ITERATIONS:
                 delta = max(LOWEST, delta + ratio * (G @ eta)[i] / known[i])
         remains = sum(s.square for s in sums) - eta @ self._past @ G @ eta
@@ -335,7 +342,7 @@ class ChangeDetector:
             0.25 * (before - fit.remains), 6.0 * math.sqrt(2.0 * count) / self._factor
         ):
             return False
-        row = _weigh(self._past, _total(sums)[1])[0][i]
+        row = self._weighed(sums)[2][i]
         parts = np.array([row @ (s.eta - s.information @ d) for s in sums])
         if np.abs(parts).max() > SHARE * abs(parts.sum()):
             return False
@@ -347,9 +354,13 @@ class ChangeDetector:
 
     def _alone(self, sums: list[_Sums], i: int) -> tuple[float, float]:
         """The change of a number, and its deviation, from some of the blocks, by (I.10)."""
-        eta, information = _total(sums)
-        G, known = _weigh(self._past, information)
+        eta, information, G, known = self._weighed(sums)
         return (G @ (eta - information @ self._delta))[i] / known[i], known[i] ** -0.5
+
+    def _weighed(self, sums: list[_Sums]) -> tuple[Array, Array, Array, Array]:
+        """(eta, Lambda, G, the diagonal of G Lambda) of several blocks."""
+        eta, information = _total(sums)
+        return eta, information, *_weigh(self._past, information)
 
     def _adopt(self, named: list["_Fit"]) -> None:
         """Go on with the likeliest plant, as uncertain as it is."""

@@ -25,12 +25,11 @@ import yaml as pyyaml
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, remarks
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.frequency.measurement import AXES, Excited, run_excited
+from rbdyn_ros.identification.frequency.measurement import AXES, Excited, outputs_of, run_excited
 from rbdyn_ros.identification.plant_fit import Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.records import Record
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.yaml_file import dotted
 from rbdyn_ros.types import Array, System
@@ -125,7 +124,7 @@ def _run(
     run = run_excited(loop, law, sine.period + min(sine.period, SETTLING))
     if not run.ok:
         return None, (0.0, 0.0, 0.0)
-    lean = max(math.hypot(*tilt(q, v)[:2]) for q, v in zip(run.q, run.v))
+    lean = max(math.hypot(*outputs_of(q)[2:]) for q in run.q)
     force = np.array(law.sums)
     peaks = (
         float(np.hypot(*force.T).max()),

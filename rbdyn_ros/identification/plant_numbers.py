@@ -34,6 +34,14 @@ COLUMNS = {
     "gravity": (8,),
     GAIN: (9,),
 }
+FIELDS = {  # of `System`, besides its inertia
+    "cart.mass": "cart_mass",
+    "cart.damping": "cart_damping",
+    "rod.mass": "rod_mass",
+    "rod.center_of_mass": "center",
+    "joint.damping": "joint_damping",
+    "gravity": "gravity",
+}
 NAMES = (*COLUMNS, DELAY, LAG, *BIAS, *TILT)
 OUTSIDE = (GAIN, DELAY, LAG, *BIAS, *TILT)  # of which no parameter of the plant is one
 # The columns of a segment: those of the plant by `COLUMNS`, those of the force, and then
@@ -60,15 +68,11 @@ DEFAULT = (
 
 def numbers(system: System) -> dict[str, float]:
     """The value of each of `NAMES`."""
+    I1, I2, I3 = system.inertia
     return {
-        "cart.mass": system.cart_mass,
-        "cart.damping": system.cart_damping,
-        "rod.mass": system.rod_mass,
-        "rod.center_of_mass": system.center,
-        "rod.inertia": 0.5 * (system.inertia[0] + system.inertia[1]),
-        "rod.inertia_3": system.inertia[2],
-        "joint.damping": system.joint_damping,
-        "gravity": system.gravity,
+        **{name: getattr(system, field) for name, field in FIELDS.items()},
+        "rod.inertia": 0.5 * (I1 + I2),
+        "rod.inertia_3": I3,
         **dict.fromkeys(OUTSIDE, 0.0),
         GAIN: 1.0,
     }
@@ -76,19 +80,11 @@ def numbers(system: System) -> dict[str, float]:
 
 def plant(system: System, given: Mapping[str, float]) -> System:
     """The system with other numbers, by `NAMES`; those `OUTSIDE` are not its own."""
-    new = numbers(system) | dict(given)
-    I1, I2, _ = system.inertia
+    I1, I2, I3 = system.inertia
     if "rod.inertia" in given:
-        I1 = I2 = new["rod.inertia"]
-    return system._replace(
-        cart_mass=new["cart.mass"],
-        cart_damping=new["cart.damping"],
-        rod_mass=new["rod.mass"],
-        center=new["rod.center_of_mass"],
-        inertia=(I1, I2, new["rod.inertia_3"]),
-        joint_damping=new["joint.damping"],
-        gravity=new["gravity"],
-    )
+        I1 = I2 = given["rod.inertia"]
+    new = {field: given[name] for name, field in FIELDS.items() if name in given}
+    return system._replace(inertia=(I1, I2, given.get("rod.inertia_3", I3)), **new)
 
 
 def parameters(system: System) -> dict[str, Any]:

@@ -1,4 +1,10 @@
-"""The report of a fit in one HTML page, in the style of `evaluate`, and its pictures."""
+"""The report of a fit in one HTML page, in the style of `evaluate`, and its pictures; with what a
+law that is designed anew on the fitted plant is predicted to bear.
+
+The loop is that of (F.7) with the dead time tau of the fit, L(z) exp(-j w tau). It is stable where
+the eigenvalues of the step under u = -K e, late by the whole periods next to tau, lie within the
+unit circle.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -6,15 +12,71 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.control import step_linearization
+from rbdyn_ros.control.feedback import regulator
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.control.linear_controller import LinearController, constant, dynamic, is_stable
 from rbdyn_ros.evaluation import pictures
 from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, label_axes
 from rbdyn_ros.evaluation.report import template
 from rbdyn_ros.identification import plant_fit, plant_numbers, remarks
+from rbdyn_ros.identification.frequency import frequency_response
+from rbdyn_ros.identification.frequency.frequency_response import Margins
 from rbdyn_ros.identification.intervals import correlations
 from rbdyn_ros.identification.plant_fit import Curves, Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
-from rbdyn_ros.identification.redesign import Redesign
-from rbdyn_ros.types import System
+from rbdyn_ros.types import Array, System
+
+LOWEST, POINTS = 0.02, 2000  # [Hz], frequencies up to half the rate of the loop
+
+
+class Prediction(NamedTuple):
+    """One law around one plant."""
+
+    name: str
+    gains: Array  # K (4,)
+    loop: Array  # L (n,)
+    margins: Margins | None  # None: it is not stable
+
+
+class Redesign(NamedTuple):
+    """The laws before and after."""
+
+    frequency: Array  # (n,) [Hz]
+    loops: tuple[Prediction, ...]
+
+
+def predict(known: System, fitted: System, delay: float, options: lqr.Options) -> Redesign:
+    """`lqr` designed on the plant that was known, around it and around the fitted one, and `lqr`
+    designed on the fitted plant around that; `delay` [s] is that of the fit.
+
+    ValueError where no gains stabilize.
+    """
+    *weights, force_weight, h, _ = options
+    frequency = np.geomspace(LOWEST, 0.499 / h, POINTS)
+    before, after = (regulator(each, weights, force_weight, h)[0] for each in (known, fitted))
+    cases = (
+        ("present law, plant as known", known, before, 0.0),
+        ("present law, plant as fitted", fitted, before, delay),
+        ("new law, plant as fitted", fitted, after, delay),
+    )
+    loops = []
+    for name, system, K, tau in cases:
+        A, B = step_linearization.upright(system, h)
+        L = frequency_response.predict(A, B, constant(K), h, frequency, tau)
+        late = is_stable(_delay(K, max(0, round(tau / h))), A, B)
+        bears = frequency_response.margins(frequency, L) if late else None
+        loops.append(Prediction(name, K, L, bears))
+    return Redesign(frequency, tuple(loops))
+
+
+def _delay(K: Array, n: int) -> LinearController:
+    """u_k = -K e_{k-n}; its memory are the n forces on their way."""
+    if n == 0:
+        return constant(K)
+    enters, leaves = np.eye(n)[:, -1:] * K, np.eye(n)[0]
+    return dynamic(np.eye(n, k=1), enters, leaves, np.zeros(4))
+
 
 QUANTITIES = (  # of `Margins`: field, what it is, its unit, by what it is multiplied
     ("gain_up", "gain, up", "", 1.0),
@@ -52,6 +114,7 @@ def page(
     left out of them; `redesign` is a sentence where there is no law for the fitted plant.
     """
     rows = list(lines(found, system))
+    changed = changes(rows)
     shown: dict[str, Any] = {"redesign": redesign}
     if isinstance(redesign, Redesign):
         shown = {"redesign": None, "laws": [_law(each) for each in redesign.loops]}
@@ -67,7 +130,7 @@ def page(
         doubts=[_sentence(text) for text in remarks.doubts(found)],
         notes=notes,
         quantities=[(name, unit) for _, name, unit, _ in QUANTITIES],
-        changes=_picture(changes(rows)),
+        changes=pictures.address(changed) if changed else "",
         residuals=pictures.address(residuals(found.curves)),
         delay=found.given.get(DELAY, 0.0),
         **shown,
@@ -79,10 +142,6 @@ def _sentence(text: str) -> str:
     first = text.split()[0]
     start = text if "." in first or first in remarks.UNITS else text[0].upper() + text[1:]
     return start.replace("+-", "±") + "."
-
-
-def _picture(figure: Any) -> str:
-    return pictures.address(figure) if figure else ""
 
 
 def _law(prediction: Any) -> tuple[str, list[float] | None, str]:

@@ -44,9 +44,8 @@ def _shoot(system, options, h, force, slope, room):
         if by_state(system, options, load, loop, pair, None, J) < 1:
             return k
         by_parameters(system, options, load, loop, pair, None, G)
+        Z[k + 1] = 0.0
         for i in range(10):
-            for j in range(10):
-                Z[k + 1, i, j] = 0.0
             for j in range(PATH):
                 W[k + 1, i, j] = G[i, j]
             for j in range(FORCES):

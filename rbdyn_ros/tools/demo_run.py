@@ -30,108 +30,6 @@ from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.status import RUNNING
 from rbdyn_ros.tools.node_processes import NodeProcesses
 
-
-class Over(Exception):
-    """The trial has ended early; the message says why."""
-
-
-class Interrupted(Exception):
-    """Somebody wants it to end."""
-
-
-class DemoSession:
-    """The demo's view of a simulator that runs in a process of `processes`.
-
-    At the end of the context these end before the recorder, which receives their last messages.
-    """
-
-    def __init__(self, processes: NodeProcesses, bag: Path, live: LiveLine, stop: Interruption):
-        self.processes, self.live, self.stop = processes, live, stop
-        self.node, self.executor = watcher("pendulum_demo")
-        self.topic_observer = TopicObserver(self.node)
-        self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
-        self.disturbance = self.node.create_publisher(
-            WrenchStamped, f"{SIMULATOR}/disturbance", qos.OFFERED
-        )
-        self.pause = self.node.create_client(SetBool, f"{SIMULATOR}/pause")
-        self.reset_statistics = self.node.create_client(Trigger, f"{SIMULATOR}/reset_statistics")
-        self.executor.add_node(self.recorder)
-
-    def __enter__(self) -> "DemoSession":
-        os.nice(POLITE)
-        return self
-
-    def __exit__(self, *_) -> None:
-        self.live.close()
-        self.processes.end()
-        self.recorder.close()
-        leave(self.recorder, self.node)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all nodes are connected. Over: there are two simulators."""
-        if self.node.count_publishers("/clock") > 1:
-            raise Over(
-                "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another "
-                "ROS_DOMAIN_ID"
-            )
-        heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
-        services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
-        return heard and services and self.disturbance.get_subscription_count() > 0
-
-    def record(self) -> None:
-        """Let the recorder begin. Over: it cannot."""
-        try:
-            self.recorder.autostart()
-        except CannotRecord as error:
-            raise Over(str(error)) from None
-
-    def until(
-        self,
-        condition: Callable[[], object],
-        line: Callable[[], str],
-        timeout: float,
-        in_vain: str,
-    ) -> None:
-        """Watch until it holds.
-
-        Interrupted; Over: a node has ended or given up, or no time was simulated for `timeout`
-        [s].
-        """
-        stall = StallDetector()
-        while not condition():
-            if self.stop.signal:
-                raise Interrupted
-            if reason := self.processes.failure() or self.topic_observer.failure():
-                raise Over(reason)
-            if stall.look(self.topic_observer.stamp) > timeout:
-                raise Over(in_vain)
-            self._turn()
-            self.live.show(line)
-
-    def _turn(self) -> None:
-        try:
-            self.executor.spin_once(timeout_sec=0.02)
-        except CannotRecord as error:
-            raise Over(str(error)) from None
-        self.topic_observer.look()
-
-    def call(self, client, request, timeout: float) -> None:
-        """Call a service of the simulator.
-
-        Over: it refuses, or does not answer for `timeout` [s].
-        """
-        future = client.call_async(request)
-        self.until(
-            future.done,
-            lambda: f"calling {client.srv_name}",
-            timeout,
-            f"{client.srv_name} does not answer",
-        )
-        if not future.result().success:
-            raise Over(f"{client.srv_name}: {future.result().message}")
-
-
 PUSHED_AT = (0.3, 0.6)  # of the duration
 # [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act
 PUSH = (2.0, 4.0)
@@ -182,44 +80,126 @@ STILL = 10.0  # [s] real time without a new state, or an answer, after which the
 COUNTING = 3.0
 
 
-class DemoRun:
-    """One demo of a script on a stage."""
+class Over(Exception):
+    """The trial has ended early; the message says why."""
 
-    def __init__(self, script: DemoPlan, stage: DemoSession):
-        self._script, self._stage, self._topic_observer = script, stage, stage.topic_observer
+
+class Interrupted(Exception):
+    """Somebody wants it to end."""
+
+
+class DemoSession:
+    """The demo's view of a simulator that runs in a process of `processes`.
+
+    At the end of the context these end before the recorder, which receives their last messages.
+    """
+
+    def __init__(self, processes: NodeProcesses, bag: Path, live: LiveLine, stop: Interruption):
+        self.processes, self.live, self.stop = processes, live, stop
+        self.node, self.executor = watcher("pendulum_demo")
+        self.topic_observer = TopicObserver(self.node)
+        self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
+        self.disturbance = self.node.create_publisher(
+            WrenchStamped, f"{SIMULATOR}/disturbance", qos.OFFERED
+        )
+        self.pause = self.node.create_client(SetBool, f"{SIMULATOR}/pause")
+        self.reset_statistics = self.node.create_client(Trigger, f"{SIMULATOR}/reset_statistics")
+        self.executor.add_node(self.recorder)
         self._start = 0  # [ns] simulated, of the release
         self._released, self._ended = 0.0, 0.0  # [s] steady
-        self._pushes = []  # and the stamp that was in view when each was sent
+        self._pushes: list[tuple[Push, int]] = []  # and the stamp in view when each was sent
 
-    def play(self) -> Trial:
-        """Play it to its end, or to where it breaks off."""
+    def __enter__(self) -> "DemoSession":
+        os.nice(POLITE)
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.live.close()
+        self.processes.end()
+        self.recorder.close()
+        leave(self.recorder, self.node)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all nodes are connected. Over: there are two simulators."""
+        if self.node.count_publishers("/clock") > 1:
+            raise Over(
+                "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another "
+                "ROS_DOMAIN_ID"
+            )
+        heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
+        services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
+        return heard and services and self.disturbance.get_subscription_count() > 0
+
+    def until(
+        self,
+        condition: Callable[[], object],
+        line: Callable[[], str],
+        timeout: float,
+        in_vain: str,
+    ) -> None:
+        """Watch until it holds.
+
+        Interrupted; Over: a node has ended or given up, or no time was simulated for `timeout`
+        [s].
+        """
+        stall = StallDetector()
+        while not condition():
+            if self.stop.signal:
+                raise Interrupted
+            if reason := self.processes.failure() or self.topic_observer.failure():
+                raise Over(reason)
+            if stall.look(self.topic_observer.stamp) > timeout:
+                raise Over(in_vain)
+            self._turn()
+            self.live.show(line)
+
+    def _turn(self) -> None:
+        self.executor.spin_once(timeout_sec=0.02)
+        self.topic_observer.look()
+
+    def call(self, client, request, timeout: float) -> None:
+        """Call a service of the simulator.
+
+        Over: it refuses, or does not answer for `timeout` [s].
+        """
+        future = client.call_async(request)
+        self.until(
+            future.done,
+            lambda: f"calling {client.srv_name}",
+            timeout,
+            f"{client.srv_name} does not answer",
+        )
+        if not future.result().success:
+            raise Over(f"{client.srv_name}: {future.result().message}")
+
+    def play(self, script: DemoPlan) -> Trial:
+        """Play the demo to its end, or to where it breaks off."""
         failure, interrupted = "", False
         try:
-            self._stage.record()
+            self.recorder.autostart()
             self._come_up()
             self._release()
-            for push in self._script.pushes:
+            for push in script.pushes:
                 self._wait_for(push.time)
                 self._push(push)
-            self._wait_for(self._script.duration)
+            self._wait_for(script.duration)
             self._ended = time.monotonic()
             self._count()
-        except Over as over:
+        except (Over, CannotRecord) as over:
             failure = str(over)
         except Interrupted:
             interrupted = True
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
-        end = self._start + round(self._script.duration * 1e9) if self._released else -1
+        end = self._start + round(script.duration * 1e9) if self._released else -1
         pushes = tuple(push._replace(felt=self._acted_at(sent)) for push, sent in self._pushes)
-        return self._topic_observer.trial(
-            self._start, end, pushes, wall_time, failure, interrupted
-        )
+        return self.topic_observer.trial(self._start, end, pushes, wall_time, failure, interrupted)
 
     def _acted_at(self, sent: int) -> float:
         """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since
         the release; nan: it was not seen to.
         """
-        seen = (stamp for stamp in self._topic_observer.disturbed if stamp >= sent)
+        seen = (stamp for stamp in self.topic_observer.disturbed if stamp >= sent)
         return (next(seen, math.nan) - self._start) * 1e-9
 
     def _come_up(self) -> None:
@@ -232,22 +212,22 @@ class DemoRun:
             )
 
         def up() -> bool:
-            return self._stage.complete and self._topic_observer.controller == RUNNING
+            return self.complete and self.topic_observer.controller == RUNNING
 
-        self._stage.until(up, line, COMING_UP, f"the nodes did not start within {COMING_UP:g} s")
+        self.until(up, line, COMING_UP, f"the nodes did not start within {COMING_UP:g} s")
 
     def _release(self) -> None:
-        self._stage.call(self._stage.reset_statistics, Trigger.Request(), STILL)
-        self._topic_observer.forget()
-        self._start, self._released = self._topic_observer.stamp, time.monotonic()
-        self._stage.call(self._stage.pause, SetBool.Request(data=False), STILL)
+        self.call(self.reset_statistics, Trigger.Request(), STILL)
+        self.topic_observer.forget()
+        self._start, self._released = self.topic_observer.stamp, time.monotonic()
+        self.call(self.pause, SetBool.Request(data=False), STILL)
 
     def _wait_for(self, seconds: float) -> None:
         end = self._start + round(seconds * 1e9)
 
-        self._stage.until(
-            lambda: self._topic_observer.stamp >= end,
-            lambda: self._topic_observer.line(self._start),
+        self.until(
+            lambda: self.topic_observer.stamp >= end,
+            lambda: self.topic_observer.line(self._start),
             STILL,
             f"no new state for {STILL:g} s",
         )
@@ -257,14 +237,14 @@ class DemoRun:
         message.header.frame_id = frames().tip
         x, y = push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth)
         set_xyz(message.wrench.force, (x, y, 0.0))
-        self._stage.disturbance.publish(message)
-        self._pushes.append((push, self._topic_observer.stamp))
+        self.disturbance.publish(message)
+        self._pushes.append((push, self.topic_observer.stamp))
 
     def _count(self) -> None:
-        self._stage.call(self._stage.pause, SetBool.Request(data=True), STILL)
-        seen = self._topic_observer.diagnosed
-        self._stage.until(
-            lambda: self._topic_observer.diagnosed > seen,
+        self.call(self.pause, SetBool.Request(data=True), STILL)
+        seen = self.topic_observer.diagnosed
+        self.until(
+            lambda: self.topic_observer.diagnosed > seen,
             lambda: "counting",
             COUNTING,
             "no /diagnostics came",

@@ -7,6 +7,7 @@ queue.
 Its picture has memory, round trip and skipped periods over time.
 """
 
+import math
 import sys
 import time
 from pathlib import Path
@@ -19,15 +20,83 @@ from rbdyn_ros.evaluation.latency import unanswered
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share
-from rbdyn_ros.tools.endurance_limits import SETTLED, Check, Sample, check_samples
-from rbdyn_ros.tools.kills import Kills
 from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
-from rbdyn_ros.tools.soak_watch import Over, Watch
-from rbdyn_ros.tools.stress_test import StressTest
+from rbdyn_ros.tools.soak_watch import Check, Over, Watch
+from rbdyn_ros.tools.stress_test import Kills, StressTest
 
+SETTLED = 0.3  # part of a run after which caches, rings and allocators have filled
 LOOKED_EVERY = 1.0  # [s]
 COMING_UP = 180.0  # [s] the first start on a machine compiles
 NAMES = ("simulator", "controller")
+
+
+class Sample(NamedTuple):
+    """A look at one process and the loop."""
+
+    t: float  # [s] since the first look
+    rss: tuple  # [MiB] of each process
+    threads: tuple
+    files: tuple  # open descriptors
+    clock: float  # [s] when the simulator said what follows
+    simulated: float  # [s]
+    missed: float  # periods skipped since the start
+    round_trip: float  # [ms] p50 since the look before
+    unanswered: float  # share of the states since the look before
+
+
+def check_samples(samples: list[Sample], names: tuple[str, ...], period: float) -> list[Check]:
+    """The checks of a soak: `names` of the processes, `period` [s] of a tick."""
+    late = [sample for sample in samples if sample.t >= SETTLED * samples[-1].t]
+    grown = {
+        "threads": np.subtract(late[-1].threads, late[0].threads),
+        "open files": np.subtract(late[-1].files, late[0].files),
+    }
+    checks = []
+    for i, name in enumerate(names):
+        rss = [sample.rss[i] for sample in late]
+        checks += [
+            Check(
+                f"memory of the {name}, growth over the last {100 * (1 - SETTLED):.0f} %",
+                growth(late, rss),
+                1.0,
+                "MiB",
+            ),
+            *(
+                Check(f"{what} of the {name}, more at the end", float(more[i]), 0.0, "")
+                for what, more in grown.items()
+            ),
+        ]
+    return [*checks, *_loop(late, period)]
+
+
+def _loop(late: list, period: float) -> list:
+    """Skipped periods are counted by the simulator, so what is left over is drift."""
+    first, last = late[0], late[-1]
+    due = last.clock - first.clock
+    drift = (
+        (last.simulated - first.simulated + (last.missed - first.missed) * period) / due - 1.0
+        if due
+        else math.nan
+    )
+    trips, third = [sample.round_trip for sample in late], max(1, len(late) // 3)
+    rise = float(np.nanmedian(trips[-third:]) - np.nanmedian(trips[:third]))
+    return [
+        Check(
+            "drift of the loop, skipped periods apart",
+            1e6 * abs(drift),
+            100.0 + 2e6 * period / max(due, period),
+            "ppm",
+        ),
+        Check("round trip, longer in the last third", rise, 1.0, "ms"),
+    ]
+
+
+def growth(samples: list[Sample], values: list[float]) -> float:
+    """What a least squares line through `values` rises from the first sample to the last; nan for
+    fewer than three.
+    """
+    t = np.array([sample.t for sample in samples])
+    return float(np.polyfit(t - t[0], values, 1)[0] * (t[-1] - t[0])) if len(t) > 2 else math.nan
 
 
 def soak(
@@ -98,39 +167,32 @@ class Result(NamedTuple):
         }
 
 
-class Endurance:
-    """Runs one test with its results in `folder`, the soak with the nodes `names`."""
-
-    def __init__(self, folder: Path, seed: int, names: tuple[str, ...] = NAMES):
-        self._folder, self._seed, self._names = folder, seed, names
-
-    def run(self, name: str, size) -> Result:
-        """The test `name`: "soak" of `size` minutes, `size` "kills", "trouble". KeyboardInterrupt
-        when a signal comes.
-        """
-        live = LiveLine(sys.stderr)
-        nodes = NodeProcesses(words(LAWS[name]), self._folder)
-        with Interruption() as stop:
-            watch = Watch(stop, live.show)
-            try:
-                rows, checks = self._test(name, size, nodes, watch)
-                failure = ""
-            except Over as over:
-                rows, checks, failure = [], [], str(over)
-            finally:
-                live.close()
-                nodes.end()
-                watch.close()
-        if name == "soak" and rows:
-            draw_figure(rows, self._names, self._folder / "soak.png")
-        return Result(rows, checks, failure)
-
-    def _test(self, name: str, size, nodes: NodeProcesses, watch: Watch) -> tuple:
-        if name == "soak":
-            return soak(nodes, watch, size, self._names)
-        if name == "kills":
-            return Kills(nodes, watch, self._folder, self._seed).run(size)
-        return [], StressTest(nodes, watch, self._seed).run()
+def run(name: str, size: Any, folder: Path, seed: int, names: tuple[str, ...] = NAMES) -> Result:
+    """The test `name` with its results in `folder`: "soak" of `size` minutes with the nodes
+    `names`, `size` "kills", "trouble". KeyboardInterrupt when a signal comes.
+    """
+    live = LiveLine(sys.stderr)
+    nodes = NodeProcesses(words(LAWS[name]), folder)
+    rows: list[Any] = []
+    checks, failure = [], ""
+    with Interruption() as stop:
+        watch = Watch(stop, live.show)
+        try:
+            if name == "soak":
+                rows, checks = soak(nodes, watch, size, names)
+            elif name == "kills":
+                rows, checks = Kills(nodes, watch, folder, seed).run(size)
+            else:
+                checks = StressTest(nodes, watch, seed).run()
+        except Over as over:
+            failure = str(over)
+        finally:
+            live.close()
+            nodes.end()
+            watch.close()
+    if name == "soak" and rows:
+        draw_figure(rows, names, folder / "soak.png")
+    return Result(rows, checks, failure)
 
 
 def words(law: str) -> list[str]:

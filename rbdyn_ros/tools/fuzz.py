@@ -4,7 +4,6 @@ accept the next right one.
 
 import socket
 import time
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed, ros_words
 from rbdyn_ros.tools.soak_watch import Over
-from rbdyn_ros.tools.wire_fuzz import BadFrame, Fuzz
+from rbdyn_ros.tools.wire_fuzz import Fuzz, Progress
 from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
 
@@ -76,7 +75,7 @@ class FuzzedBridge:
         self,
         number: int,
         seed: int,
-        progress: Callable[[Iterable[BadFrame]], Iterable[BadFrame]] = lambda frames: frames,
+        progress: Progress = lambda frames: frames,
     ) -> Survived:
         """Send so many wrong frames. Over if the bridge does not come up."""
         self._processes.start(
@@ -85,11 +84,13 @@ class FuzzedBridge:
                 (), (f"udp.port:={self._bridge[1]}", "link_timeout:=5.0", "retry:=0.1")
             ),
         )
-        self._until(
-            self._connect,
-            f"the bridge received no frame within {TIMEOUT:g} s; see "
-            f"{self._processes.log('hil bridge')}",
-        )
+        end = time.monotonic() + TIMEOUT
+        while not self._accepted:
+            if time.monotonic() > end or self._processes.ended():
+                log = self._processes.log("hil bridge")
+                raise Over(f"the bridge received no frame within {TIMEOUT:g} s; see {log}")
+            self._say()
+            self._turn(0.05)
         for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):
             if k % ALIVE_EVERY == 0:
                 self._turn(PAUSE)
@@ -123,21 +124,10 @@ class FuzzedBridge:
             self._turn(0.1)
         return self._commands > 0
 
-    def _connect(self) -> bool:
-        self._say()
-        return self._accepted > 0
-
     def _say(self, kind: int = 1, numbers: tuple = ()) -> None:
         self._socket.sendto(
             self._link.outgoing(time.monotonic_ns(), kind, 0, numbers), self._bridge
         )
-
-    def _until(self, condition: Callable, in_vain: str) -> None:
-        end = time.monotonic() + TIMEOUT
-        while not condition():
-            if time.monotonic() > end or self._processes.ended():
-                raise Over(in_vain)
-            self._turn(0.05)
 
     def _turn(self, seconds: float) -> None:
         end = time.monotonic() + seconds

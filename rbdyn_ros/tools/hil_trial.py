@@ -85,7 +85,8 @@ class HilTrial:
         while self._topic_observer.stamp < end and not interrupted() and not self.failure:
             self._executor.spin_once(timeout_sec=0.02)
             self._topic_observer.look()
-            self._watch()
+            for taken, take in self._polled.arrived():  # in the order of its arrival
+                take(taken.message)
             playing = self._topic_observer.simulator == PLAYING
             if playing and math.isnan(began):
                 began = time.monotonic()
@@ -99,7 +100,9 @@ class HilTrial:
                     self._topic_observer.line(EPOCH_NS) if playing else self.bridge or "starting"
                 )
             )
-        self._settle()
+        self.figures, last = {}, time.monotonic() + 3.0  # the newest come once per second
+        while not self.figures and not self.failure and time.monotonic() < last:
+            self._executor.spin_once(timeout_sec=0.02)
         self.plant.close()
         return self._topic_observer.trial(
             EPOCH_NS,
@@ -108,17 +111,6 @@ class HilTrial:
             failure=self.failure,
             interrupted=bool(interrupted()),
         )
-
-    def _watch(self) -> None:
-        """Pass on what has arrived for the watch of the plant, in the order of its arrival."""
-        for taken, take in self._polled.arrived():
-            take(taken.message)
-
-    def _settle(self) -> None:
-        """Wait for the newest diagnostics: they come once per second."""
-        self.figures, end = {}, time.monotonic() + 3.0
-        while not self.figures and not self.failure and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.02)
 
     def _failure(self, still: float) -> str:
         if reason := self._processes.failure() or self._topic_observer.failure():

@@ -2,6 +2,7 @@
 controller behind topics.
 """
 
+import json
 import math
 import sys
 import time
@@ -134,7 +135,10 @@ class RosBench:
         self._prepare(scenario)
         self.runner.restart(start)
         begun = self.runner.plant.stamp
-        self._aim(reference)
+        goal = PoseStamped()
+        goal.header.frame_id = frames().world
+        set_xyz(goal.pose.position, (*map(float, reference), 0.0))
+        self._goal.publish(goal)
         self._wait_for_an_answer()
         self._push(pushes, begun)
         stop = travel_stop(scenario.travel or math.inf, stop)
@@ -212,12 +216,6 @@ class RosBench:
         self._controller_settings, self._heard, self._status = wanted, False, ""
         self._processes.start("controller")
         self.runner.command_queue.clear()
-
-    def _aim(self, reference: tuple) -> None:
-        message = PoseStamped()
-        message.header.frame_id = frames().world
-        set_xyz(message.pose.position, (*map(float, reference), 0.0))
-        self._goal.publish(message)
 
     def _wait_for_an_answer(self) -> None:
         """Until a command has come to the state that waits.
@@ -348,6 +346,4 @@ def _ros(values: dict) -> list:
 
 
 def _word(value) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(list(value) if isinstance(value, tuple) else value)
+    return value if isinstance(value, str) else json.dumps(value)

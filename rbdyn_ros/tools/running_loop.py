@@ -6,6 +6,7 @@ a stranger, or a board, and the plant is the simulator of this package, the forc
 plant's parameters `input.*`, which push the cart beside the force of its drive.
 """
 
+import bisect
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -26,12 +27,12 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.identification import excitation
-from rbdyn_ros.identification.frequency import excited_series
-from rbdyn_ros.identification.frequency.excited_series import Series
-from rbdyn_ros.identification.frequency.measurement import AXES, FALLEN
+from rbdyn_ros.identification.frequency import excited_record
+from rbdyn_ros.identification.frequency.excited_record import Series
+from rbdyn_ros.identification.frequency.measurement import AXES, FALLEN, outputs_of
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
@@ -44,6 +45,7 @@ from rbdyn_ros.types import Array
 
 EMPTIED_EVERY = 0.02  # [s]
 LEAVING = 5.0  # [s] for the excitation to be switched off
+COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,Fx,Fy".split(","))  # of a record for `identify`
 Rows = dict[int, tuple[float, ...]]  # stamp [ns] -> numbers of the first message that has it
 
 
@@ -146,7 +148,9 @@ class RunningLoop:
     def _seen(self, stamps: Array) -> Array:
         """(n, 4) x, y, th_x, th_y at these stamps [ns]; nan where no state came."""
         unknown, found = (math.nan,) * 4, self.states
-        seen = [_outputs(found[s]) if s in found else unknown for s in stamps.tolist()]
+        seen = [
+            outputs_of(np.array(found[s][:6])) if s in found else unknown for s in stamps.tolist()
+        ]
         return np.array(seen).reshape(-1, 4)
 
     def _acted(self, begun: int) -> tuple[Array, Array]:
@@ -194,7 +198,7 @@ class RunningLoop:
             )
         if self.states:
             stamp, row = next(reversed(self.states.items()))
-            lean = math.hypot(*_outputs(row)[2:])
+            lean = math.hypot(*outputs_of(np.array(row[:6]))[2:])
             if lean > FALLEN:
                 raise RuntimeError(
                     f"the rod is {math.degrees(lean):.0f} degrees from upright at the stamp "
@@ -222,6 +226,12 @@ class RunningLoop:
         response = self._call(client, request, timeout)
         if not response.result.successful:
             raise RuntimeError(f"{node} refuses: {response.result.reason}")
+
+    def _switch_off(self, node: str, values: Mapping[str, Any], advice: str) -> None:
+        try:
+            self.set(node, values, LEAVING)
+        except RuntimeError as error:
+            raise RuntimeError(f"the excitation may still be on, as {error}: {advice}") from error
 
     def _call(self, client: Any, request: Any, timeout: float) -> Any:
         """The response of a service, which may take so long [s]."""
@@ -265,18 +275,13 @@ class OfController(RunningLoop):
         self.set(CONTROLLER, values, self._waiting)
 
     def _end(self) -> None:
-        try:
-            self.set(CONTROLLER, {"excitation.amplitude": 0.0}, LEAVING)
-        except RuntimeError as error:
-            raise RuntimeError(
-                f"the excitation may still be on, as {error}: ros2 param set {CONTROLLER} "
-                "excitation.amplitude 0.0"
-            ) from error
+        advice = f"ros2 param set {CONTROLLER} excitation.amplitude 0.0"
+        self._switch_off(CONTROLLER, {"excitation.amplitude": 0.0}, advice)
 
     def _series(self, given: Excitation, begun: int) -> Series:
         stamps, force = self._acted(begun)
         sine, seen = excitation.of(given, self.period), self._seen(stamps)
-        return excited_series.of_commands(
+        return excited_record.of_commands(
             sine, self.period, given.axis, 1e-9 * stamps, force, seen
         )
 
@@ -308,13 +313,8 @@ class OfPlant(RunningLoop):
 
     def _end(self) -> None:
         values = {f"input.force_{axis}": list(was or ()) for axis, was in zip(AXES, self._before)}
-        try:
-            self.set(SIMULATOR, values, LEAVING)
-        except RuntimeError as error:
-            raise RuntimeError(
-                f"the excitation may still be on, as {error}: end the simulator, or set its "
-                "input.force_x and input.force_y"
-            ) from error
+        advice = "end the simulator, or set its input.force_x and input.force_y"
+        self._switch_off(SIMULATOR, values, advice)
 
     def _series(self, given: Excitation, begun: int) -> Series:
         sine, own = excitation.of(given, self.period), AXES.index(given.axis)
@@ -350,7 +350,44 @@ def _motion(message: Odometry) -> tuple[float, ...]:
     )
 
 
-def _outputs(row: tuple[float, ...]) -> tuple[float, ...]:
-    """(x, y, th_x, th_y) of `_motion`."""
-    q, v = np.array(row[:6]), np.zeros(5)
-    return (*row[:2], *map(float, tilt(q, v)[:2]))
+def record(
+    given: Excitation,
+    period: float,
+    duration: float,
+    reach: tuple[str, float],
+    progress: Callable[[float], Any] = lambda seconds: None,
+) -> dict[str, Array]:
+    """A table for `identify`: the columns (n,) of `duration` [s] of a loop of the control period
+    `period` [s], excited as `given`; `reach` is the namespace of the nodes, and how long to wait
+    for them [s].
+
+    Of each state it has the force that was commanded last: that which answers it, where none is
+    missing. States are samples of that period: what a stamp is early or late by, less than half
+    of it, is the clock's.
+
+    ValueError; RuntimeError where nobody answers; KeyboardInterrupt, the excitation being off.
+    """
+    namespace, waiting = reach
+    with Interruption() as stop:
+        try:
+            with OfController(namespace, waiting, stop) as loop:
+                if loop.period != period:
+                    raise ValueError(
+                        f"the period of {loop.name} is {loop.period:g} s and that of the design "
+                        f"{period:g} s; give the node's, --set period=..."
+                    )
+                loop.excite(given, duration, progress)
+        except Interrupted:
+            raise KeyboardInterrupt from None
+    rows, stamps = [], sorted(loop.forces)
+    for stamp, (x, y, *turn_and_rates) in loop.states.items():
+        newest = bisect.bisect_right(stamps, stamp) - 1
+        if stamp < loop.begun or newest < 0:
+            continue
+        q, v, w = (tuple(turn_and_rates[i:j]) for i, j in ((0, 4), (4, 7), (7, 10)))
+        velocity, force = unit_quaternion.rotate(q, v)[:2], loop.forces[stamps[newest]]
+        rows.append((1e-9 * (stamp - loop.begun), x, y, *q, *velocity, *w, *force))
+    columns: dict[str, Array] = dict(zip(COLUMNS, np.array(rows).T))
+    steps = np.maximum(1.0, np.rint(np.diff(columns["t"]) / period))
+    columns["t"] = period * np.concatenate(([0.0], np.cumsum(steps)))
+    return columns

@@ -3,6 +3,8 @@ the simulator.
 
 Instants are those at which a message was sent: all nodes are on one machine, and the watch itself
 may be late.
+
+What a long run has to prove are checks: numbers with limits.
 """
 
 import math
@@ -10,7 +12,7 @@ import struct
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
@@ -30,6 +32,35 @@ from rbdyn_ros.ros.recording.monitor import stamp
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
 from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed
+
+
+class Check(NamedTuple):
+    """One thing to be proven."""
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+    least: bool = False  # the value must be at least the limit, not at most
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was; a value that is not known, nan, proves nothing."""
+        return self.value >= self.limit if self.least else self.value <= self.limit
+
+    @property
+    def sentence(self) -> str:
+        """How it went."""
+        bound = "at least" if self.least else "at most"
+        return (
+            f"{'ok  ' if self.ok else 'FAIL'} {self.name}: {self.value:.4g} {self.unit} ({bound} "
+            f"{self.limit:g})"
+        )
+
+
+def count_check(name: str, number: float, least: float) -> Check:
+    """The check that there are as many as there must be."""
+    return Check(name, float(number), float(least), "", least=True)
 
 
 class Over(Exception):

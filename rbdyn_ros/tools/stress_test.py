@@ -1,5 +1,6 @@
-"""StressTest under load: pauses, resets, changes of pace, losses; the machine is kept busy
-meanwhile.
+"""Tests of a loop that is disturbed. Stress: pauses, resets, changes of pace, losses, while the
+machine is kept busy. Kills: simulator, controller and recorder are killed at any moment and
+started anew.
 """
 
 import math
@@ -7,17 +8,23 @@ import os
 import random
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
+from rbdyn_ros.parameters.tables import lookup
+from rbdyn_ros.ros.recording.bag_repair import repair
+from rbdyn_ros.ros.recording.recorder import SAVED_EVERY
 from rbdyn_ros.ros.topic_observer import SIMULATOR
 from rbdyn_ros.simulation.status import PAUSED
-from rbdyn_ros.tools.endurance_limits import Check, count_check
 from rbdyn_ros.tools.node_processes import NodeProcesses
-from rbdyn_ros.tools.soak_watch import Over, Watch
+from rbdyn_ros.tools.soak_watch import Check, Over, Watch, count_check
 
 TIMES = 20
 FAULTY = 10.0  # [s] with losses and jitter
@@ -160,3 +167,149 @@ class StressTest:
         ).results
         if not result.successful:
             raise Over(f"{name} was not set: {result.reason}")
+
+
+VICTIMS = ("controller", "recorder", "simulator")  # in turn
+# [s] the longest time from the loop's, or a process's, start to the kill
+RUNNING_FOR, STARTING_FOR = 1.0, 2.0
+EARLY = 0.25  # part of the kills, after the first of each, that fall into a start
+RESUMED = 60.0  # [s] a machine under load starts Python slowly
+ON_THE_WAY = 0.1  # [s] from the simulator's decision to its sight here
+ZERO_FOR = 0.3  # [s] the force is watched after it should be zero
+GAP = 1.0  # [s] a recorder may lose beside what it has not saved
+NAN = math.nan
+
+
+class Kill(NamedTuple):
+    """One kill, and what came of it; nan where it was not to be seen."""
+
+    victim: str
+    early: bool  # while it started
+    until_zero: float  # [s] from the kill of a controller to zero force, as the simulator says it
+    pushed: float  # [s] simulated, from the state that its last command answers to the last force
+    until_resumed: float  # [s] from the new start to a force
+    saved: float  # messages in the repaired bag of a killed recorder
+    lost: float  # [s] between the last message in it and the kill
+
+
+class Kills:
+    """Kills and restarts."""
+
+    def __init__(self, nodes: NodeProcesses, watch: Watch, folder: Path, seed: int):
+        self._processes, self._watch, self._folder = nodes, watch, folder
+        self._random, self._bags = random.Random(seed), []
+
+    def run(self, number: int) -> tuple[list[Kill], list[Check]]:
+        """(kills, checks). Over if the loop does not come back."""
+        for name in ("simulator", "controller"):
+            self._processes.start(name)
+        self._record()
+        self._wait_for_loop(after=time.time_ns(), timeout=180.0)
+        kills = [
+            self._kill(VICTIMS[k % len(VICTIMS)], may_be_early=k >= len(VICTIMS))
+            for k in range(number)
+        ]
+        return kills, check_kills(kills)
+
+    def _kill(self, victim: str, may_be_early: bool) -> Kill:
+        early = may_be_early and victim != "recorder" and self._random.random() < EARLY
+        if early:  # the one before has left it in good order; this start is not to succeed
+            self._processes.kill(victim)
+            self._processes.start(victim)
+            self._watch.rest(self._random.uniform(0.0, STARTING_FOR))
+        else:
+            self._watch.rest(self._random.uniform(0.1, RUNNING_FOR))
+        self._processes.kill(victim)
+        at = time.time_ns()
+        if victim == "recorder":
+            saved, lost = self._repair(at)
+            self._record()
+            return Kill(victim, early, NAN, NAN, NAN, saved, lost)
+        zero = self._zero(at) if victim == "controller" and not early else (NAN, NAN)
+        self._processes.start(victim)
+        return Kill(victim, early, *zero, self._wait_for_loop(after=time.time_ns()), NAN, NAN)
+
+    def _zero(self, at: int) -> tuple[float, float]:
+        """(real, simulated) time [s] until the last force that was not zero: since the kill, since
+        the state last answered.
+        """
+        self._watch.rest(ON_THE_WAY + ZERO_FOR)
+        self._watch.until(
+            lambda: self._watch.force == (0.0, 0.0), 5.0, "the force did not become zero"
+        )
+        said, stamped = self._watch.pushed
+        return max(0.0, (said - at) * 1e-9), (stamped - self._watch.answered) * 1e-9
+
+    def _wait_for_loop(self, after: int, timeout: float = RESUMED) -> float:
+        watch = self._watch
+
+        def acts() -> bool:
+            watch.require(self._processes)
+            return watch.pushed[0] > after and watch.runs
+
+        return watch.until(acts, timeout, "the loop did not recover")
+
+    def _record(self) -> None:
+        self._bags.append(self._folder / f"bag_{len(self._bags)}")
+        topics = "[/odometry, /joint_states, /cart/command]"
+        self._processes.start(
+            "recorder",
+            arguments=["-p", f"bag.path:={self._bags[-1]}", "-p", f"bag.topics:={topics}"],
+        )
+        file = self._bags[-1] / f"{self._bags[-1].name}.mcap"
+        self._watch.until(
+            lambda: file.exists() and file.stat().st_size > 10_000,
+            RESUMED,
+            "the recorder wrote nothing",
+        )
+
+    def _repair(self, at: int) -> tuple:
+        """(messages, [s] lost before the kill) of the newest bag, which is without an end."""
+        from rosbags.rosbag2 import Reader
+
+        made = self._bags[-1].with_name(f"{self._bags[-1].name}_repaired")
+        saved = repair(self._bags[-1], made)
+        with Reader(made) as reader:
+            return float(saved.messages), max(0.0, (at - reader.end_time) * 1e-9)
+
+
+def check_kills(kills: list[Kill]) -> list[Check]:
+    """The checks; the watchdog's timeout is that of the shipped parameters.
+
+    A command may answer a state as old as the timeout, and then counts for as long: however busy
+    the machine is, the plant is not pushed for more simulated time than twice that.
+    """
+    timeout = lookup("watchdog.timeout", "").default
+    known = {
+        name: [getattr(kill, name) for kill in kills if not math.isnan(getattr(kill, name))]
+        for name in Kill._fields[2:]
+    }
+    readable = [kill.saved > 0.0 for kill in kills if kill.victim == "recorder"]
+    checks = [
+        count_check("kills after which the loop recovered", len(kills), len(kills)),
+        Check(
+            "from the last answered state to zero force, simulated, longest",
+            max(known["pushed"], default=NAN),
+            2.0 * timeout,
+            "s",
+        ),
+        Check(
+            "from a controller's kill to zero force, median",
+            median(known["until_zero"] or [NAN]),
+            timeout + ON_THE_WAY,
+            "s",
+        ),
+        Check(
+            "from a start to a force, longest",
+            max(known["until_resumed"], default=NAN),
+            RESUMED,
+            "s",
+        ),
+    ]
+    if readable:
+        lost = max(known["lost"])
+        checks += [
+            count_check("bags of killed recorders that are read", sum(readable), len(readable)),
+            Check("missing end of such a bag, longest", lost, SAVED_EVERY + GAP, "s"),
+        ]
+    return checks

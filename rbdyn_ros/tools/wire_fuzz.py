@@ -26,6 +26,9 @@ class BadFrame(NamedTuple):
     reason: str  # under which it must be counted, or ANY
 
 
+Progress = Callable[[Iterable[BadFrame]], Iterable[BadFrame]]  # wraps the iterator
+
+
 class Fuzz:
     """Makes wrong frames, the same ones for the same seed."""
 
@@ -136,7 +139,7 @@ class Counted(NamedTuple):
 def through_a_link(
     number: int,
     seed: int,
-    progress: Callable[[Iterable[BadFrame]], Iterable[BadFrame]] = lambda frames: frames,
+    progress: Progress = lambda frames: frames,
     session: Session | None = None,
 ) -> Counted:
     """Feed so many wrong frames to one end of the wire, in pieces of any length.

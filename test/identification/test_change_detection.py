@@ -9,10 +9,9 @@ import pytest
 
 from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import closed_loop_table
-from rbdyn_ros.identification import changes, innovations
+from rbdyn_ros.identification import innovations
 from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
-from rbdyn_ros.identification.changes import Change, Estimate
-from rbdyn_ros.identification.innovations import NAMES, Twin
+from rbdyn_ros.identification.innovations import NAMES, Change, Estimate, Twin
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 from rbdyn_ros.simulation import closed_loop
@@ -236,4 +235,4 @@ def test_sentences_say_what_has_changed_by_how_much_and_since_when():
     assert Estimate("cart.damping", 0.0, 0.05, 5e-4).sentence() == (
         "the cart's damping is 0.05 ± 0.001 N s/m larger"
     )
-    assert {*changes.WORDS} == {*NAMES}
+    assert {*innovations.WORDS} == {*NAMES}

@@ -4,7 +4,7 @@ import pytest
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import margins
-from rbdyn_ros.identification import redesign
+from rbdyn_ros.identification import report
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 
@@ -13,7 +13,7 @@ SYSTEMS = [spherical_pendulum.build(params) for params in (KNOWN, TRUE)]
 
 
 def test_without_a_delay_they_are_those_of_the_suite():
-    loops = redesign.predict(*SYSTEMS, 0.0, lqr.Options()).loops
+    loops = report.predict(*SYSTEMS, 0.0, lqr.Options()).loops
     cases = ((KNOWN, KNOWN), (KNOWN, TRUE), (TRUE, TRUE))
     for loop, (designed, actual) in zip(loops, cases):
         law = lqr.design(spherical_pendulum, designed, lqr.Options())
@@ -24,7 +24,7 @@ def test_without_a_delay_they_are_those_of_the_suite():
 
 
 def test_the_dead_time_is_taken_from_the_delay_that_a_loop_bears():
-    without, late = (redesign.predict(*SYSTEMS, tau, lqr.Options()).loops for tau in (0.0, 0.02))
+    without, late = (report.predict(*SYSTEMS, tau, lqr.Options()).loops for tau in (0.0, 0.02))
     for i in (1, 2):
         lost = without[i].margins.delay - late[i].margins.delay
         assert lost == pytest.approx(0.02, rel=1e-6)
@@ -32,7 +32,7 @@ def test_the_dead_time_is_taken_from_the_delay_that_a_loop_bears():
 
 
 def test_a_loop_that_is_later_than_its_margin_is_not_stable():
-    bears = redesign.predict(*SYSTEMS, 0.0, lqr.Options()).loops[2].margins.delay
+    bears = report.predict(*SYSTEMS, 0.0, lqr.Options()).loops[2].margins.delay
     for tau, stable in ((bears - 0.004, True), (bears + 0.004, False)):
-        loop = redesign.predict(*SYSTEMS, tau, lqr.Options()).loops[2]
+        loop = report.predict(*SYSTEMS, tau, lqr.Options()).loops[2]
         assert (loop.margins is not None) == stable

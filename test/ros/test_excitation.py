@@ -7,7 +7,7 @@ from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
 from rbdyn_ros.identification import excitation
-from rbdyn_ros.identification.frequency import excited_series, frequency_response
+from rbdyn_ros.identification.frequency import excited_record, frequency_response
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
 from rbdyn_ros.parameters import plant_params, tables
@@ -52,8 +52,8 @@ def test_the_response_from_the_commands_is_that_of_the_theory(axis):
     t, repeated = np.array(node.t[3000:]), np.array([40, 2000])  # a state that came twice
     t = np.insert(t, repeated, t[repeated - 1])
     force = np.insert(np.array(node.sent)[3000:], repeated, 7.0, axis=0)
-    series = excited_series.of_commands(sine, H, axis, t, force, np.full((len(t), 4), np.nan))
-    measured = excited_series.measure(sine, H, [series], settling=0)
+    series = excited_record.of_commands(sine, H, axis, t, force, np.full((len(t), 4), np.nan))
+    measured = excited_record.measure(sine, H, [series], settling=0)
     assert measured.response.axes == axis and measured.missing == 0
     found = measured.response.loop[:, 0, 0]
     system = model.build(params)
@@ -84,21 +84,21 @@ def series_of(t):
     place = np.rint(t / H).astype(int)
     force = np.zeros((len(t), 2))
     force[:, 0] = sine.sample(H)[place % 1000]
-    return sine, excited_series.of_commands(sine, H, "x", t, force, np.zeros((len(t), 4)))
+    return sine, excited_record.of_commands(sine, H, "x", t, force, np.zeros((len(t), 4)))
 
 
 def test_less_than_a_period_is_refused():
     sine, series = series_of(H * np.arange(1800))
     with pytest.raises(ValueError, match=r"3.6 s under the excitation are too short: it needs 1"):
-        excited_series.measure(sine, H, [series])
+        excited_record.measure(sine, H, [series])
 
 
 def test_commands_that_are_missing_are_counted_and_many_are_refused():
     t = H * np.arange(3000)
     sine, series = series_of(np.delete(t, np.arange(1500, 2900, 40)))
-    found = excited_series.measure(sine, H, [series])
+    found = excited_record.measure(sine, H, [series])
     assert found.missing == 35
     assert np.abs(found.response.loop).max() < 0.03
     sine, series = series_of(np.delete(t, np.arange(1500, 2900, 2)))
     with pytest.raises(ValueError, match="700 of 2000 commands are missing, every 0.002 s one"):
-        excited_series.measure(sine, H, [series])
+        excited_record.measure(sine, H, [series])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.tools import endurance
-from rbdyn_ros.tools.endurance_limits import Check, Sample, check_samples
+from rbdyn_ros.tools.endurance import Sample, check_samples
+from rbdyn_ros.tools.soak_watch import Check
 
 TICK = 0.002
 

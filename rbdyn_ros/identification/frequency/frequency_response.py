@@ -108,8 +108,11 @@ def margins(frequency: Array, loop: Array) -> Margins:
     def at(place: float) -> complex:
         return np.exp(size(place) + 1j * turn(place))
 
-    crossings = _roots(w, size)
-    phases = [(_phase(at(place)), math.exp(place)) for place in crossings]
+    # how far L may turn clockwise to -1 [rad], from 0 to 2 pi, and the frequency
+    phases = [
+        ((math.pi + float(np.angle(at(place)))) % (2.0 * math.pi), math.exp(place))
+        for place in _roots(w, size)
+    ]
     gains = [
         1.0 / abs(at(place))
         for place in _roots(w, lambda place: np.sin(turn(place)))
@@ -121,23 +124,16 @@ def margins(frequency: Array, loop: Array) -> Margins:
     return Margins(
         gain_up=min((g for g in gains if g > 1.0), default=math.inf),
         gain_down=max((g for g in gains if g < 1.0), default=0.0),
-        phase=min((math.degrees(abs(_near(phase))) for phase, _ in phases), default=math.inf),
+        phase=min(
+            (math.degrees(min(phase, 2.0 * math.pi - phase)) for phase, _ in phases),
+            default=math.inf,
+        ),
         crossover=max((f for _, f in phases), default=math.inf),
         delay=min((phase / (2.0 * math.pi * f) for phase, f in phases), default=math.inf),
         disk=1.0 / np.abs(S - 0.5).max(),
         sensitivity=np.abs(S).max(),
         complementary=np.abs(L * S).max(),
     )
-
-
-def _phase(L: complex) -> float:
-    """How far L may turn clockwise to -1 [rad], from 0 to 2 pi."""
-    return (math.pi + float(np.angle(L))) % (2.0 * math.pi)
-
-
-def _near(phase: float) -> float:
-    """The same the nearer way round."""
-    return min(phase, 2.0 * math.pi - phase)
 
 
 def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:

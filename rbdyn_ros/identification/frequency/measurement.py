@@ -80,8 +80,8 @@ def measure(
                 f"{run.message} while it was {place}: the loop is not stable, or the excitation "
                 "too strong for it (--amplitude)"
             )
-        angles = np.array([tilt(q, v)[:2] for q, v in zip(run.q[:-1], run.v[:-1])])
-        signals.append((*map(np.array, excited.signals()), np.hstack((run.q[:-1, :2], angles))))
+        seen = [*map(outputs_of, run.q[:-1])]
+        signals.append([*map(np.array, (*excited.signals(), seen))])
     shape = len(places), settling + periods, len(wave), -1
     first, second, outputs = (
         np.stack(each).reshape(shape)[:, settling:] for each in zip(*signals)
@@ -92,6 +92,11 @@ def measure(
         return Measurement(response, lean, _limited(loop, second))
     found = output_response.estimate(sine, loop.period, first, second)
     return Measurement(found.at_force(), lean, _limited(loop, first), outputs=found)
+
+
+def outputs_of(q: Array) -> tuple[float, ...]:
+    """(x, y, th_x, th_y) [m, rad] of q (6,)."""
+    return (*q[:2].tolist(), *tilt(q, np.zeros(5))[:2])
 
 
 def settling_periods(sine: Multisine) -> int:
@@ -108,7 +113,7 @@ def run_excited(
 
     def stop(t: float, q: Array, v: Array) -> str:
         progress(t / duration)
-        lean = math.hypot(*tilt(q, v)[:2])
+        lean = math.hypot(*outputs_of(q)[2:])
         return f"the rod fell at t = {t:.2f} s" if lean > FALLEN else ""
 
     conditions = loop.conditions._replace(stop=stop)
@@ -156,7 +161,7 @@ class ExcitedMeasurement:
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """The law's force (2,) [N] for the state with the error."""
-        self.outputs.append(np.array((*state.q[:2], *tilt(state.q, state.v)[:2])))
+        self.outputs.append(np.array(outputs_of(state.q)))
         i = len(self.forces)
         n, rate = (float(each[i % len(each)]) for each in self._errors)
         measured = add_error(state, self._output, n, rate)

@@ -19,6 +19,7 @@ from rbdyn_ros.identification.frequency.frequency_response import (
 )
 from rbdyn_ros.identification.frequency.measurement import Measurement
 from rbdyn_ros.identification.frequency.output_response import OUTPUTS, OutputResponse
+from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.types import Array
 
 COHERENT = 0.9  # below, a frequency is remarked on
@@ -140,14 +141,6 @@ def remarks(measured: Measured) -> list[str]:
     return said
 
 
-def finite(figures: Summary) -> dict[str, dict[str, float | None]]:
-    """The same with None for infinity, which JSON does not have."""
-    return {
-        name: {key: None if math.isinf(value) else value for key, value in each.items()}
-        for name, each in figures.items()
-    }
-
-
 def write_response(draft: Path, measured: Measured) -> None:
     """Columns f [Hz], then real and imaginary part of L, P and, where there is one, the theory;
     of S_o, C and the theory of the measurements where these were excited.
@@ -169,11 +162,7 @@ def write_response(draft: Path, measured: Measured) -> None:
     for name, values in entries.items():
         columns |= {f"{name}.re": np.real(values), f"{name}.im": np.imag(values)}
     columns |= {f"coherence.{b}": response.coherence[:, j] for j, b in axes}
-    if draft.suffix.lower() == ".npz":
-        np.savez(draft, allow_pickle=False, **columns)
-        return
-    rows = np.column_stack(list(columns.values()))
-    np.savetxt(draft, rows, "%.17g", ",", header=",".join(columns), comments="")
+    write_table(columns, draft)
 
 
 COLORS = {"x": "#1f6fb4", "y": "#d9732b"}

@@ -14,8 +14,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
-from rbdyn_ros.identification.changes import Change
-from rbdyn_ros.identification.innovations import NAMES, Twin
+from rbdyn_ros.identification.innovations import NAMES, Change, Twin
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.ros import diagnostics
