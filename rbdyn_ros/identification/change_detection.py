@@ -34,16 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.identification import innovations
-from rbdyn_ros.identification.innovations import (
-    DELAY,
-    NAMES,
-    SEEN,
-    Change,
-    Estimate,
-    Inputs,
-    Memory,
-    Twin,
-)
+from rbdyn_ros.identification.innovations import DELAY, NAMES, Change, Inputs, Memory, Twin
 from rbdyn_ros.types import Array
 
 BLOCK = 0.25  # [s]
@@ -285,7 +276,9 @@ class ChangeDetector:
             return None
         value, unit = self.twin.value, self.twin.unit
         estimates = tuple(
-            Estimate(f.name, value(f.name), f.twin.value(f.name), f.deviation * unit(f.name))
+            innovations.Estimate(
+                f.name, value(f.name), f.twin.value(f.name), f.deviation * unit(f.name)
+            )
             for f in named
         )
         self._adopt(named)
@@ -336,11 +329,10 @@ class ChangeDetector:
         """Whether noise is all that a fit leaves, and no single block has made it."""
         sums, d, i = self._sums[onset + SETTLING :], self._delta, NAMES.index(fit.name)
         before = sum(s.square - 2.0 * d @ s.eta + d @ s.information @ d for s in sums)
-        count = fit.count * len(SEEN)
+        count = fit.count * len(innovations.SEEN)
         excess = fit.remains - count / self._factor
-        if excess > max(
-            0.25 * (before - fit.remains), 6.0 * math.sqrt(2.0 * count) / self._factor
-        ):
+        chance = 6.0 * math.sqrt(2.0 * count) / self._factor
+        if excess > max(0.25 * (before - fit.remains), chance):
             return False
         row = self._weighed(sums)[2][i]
         parts = np.array([row @ (s.eta - s.information @ d) for s in sums])
