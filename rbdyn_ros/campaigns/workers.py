@@ -97,7 +97,8 @@ def compute(
     they are done.
 
     No more than `AHEAD` of them for each worker are under way, so memory stays bounded. Where
-    `go_on()` is false no new one begins. WorkersDied.
+    `go_on()`, which is asked once a second, is false, those that have begun are finished.
+    WorkersDied.
     """
     waiting, under_way = iter(spans.items()), {}
     while True:
@@ -106,9 +107,11 @@ def compute(
             # a worker may die between two batches too; Ctrl-C is for this process alone
             with _name_deaths(), block():
                 under_way[executor.submit(outcomes, plan, *span)] = part
+        if not go_on():
+            under_way = {future: part for future, part in under_way.items() if not future.cancel()}
         if not under_way:
             return
-        done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+        done, _ = wait(under_way, timeout=1.0, return_when=FIRST_COMPLETED)
         for future in done:
             with _name_deaths():
                 columns = future.result()

@@ -5,6 +5,7 @@ interruption.
 import argparse
 import errno
 import signal
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -236,11 +237,17 @@ def _carry_out(job: Job, stop) -> None:
         if job.scheduler
         else workers.here(job.jobs, job.compiled)
     )
-    total, done = sum(end - begin for begin, end in spans.values()), 0
+    total, done, said = sum(end - begin for begin, end in spans.values()), 0, False
+
+    def go_on() -> bool:
+        nonlocal said
+        if stop.signal and not (said or job.scheduler):  # a cluster gives them up
+            said = True
+            print("finishing and keeping the parts that have begun ...", file=sys.stderr)
+        return not stop.signal
+
     with place as (executor, count), bar(total, "samples") as show:
-        for part, columns in workers.compute(
-            job.plan, spans, executor, count, lambda: not stop.signal
-        ):
+        for part, columns in workers.compute(job.plan, spans, executor, count, go_on):
             job.store.write(part, columns)
             done += len(columns["sample"])
             show(done)

@@ -2,7 +2,8 @@
 
 import multiprocessing
 import os
-from concurrent.futures import ProcessPoolExecutor
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
@@ -33,3 +34,23 @@ def test_a_worker_that_died_between_two_batches_is_named(pool, deadly):
     assert pool.submit(os._exit, CODE).exception() is not None
     with pytest.raises(workers.WorkersDied, match="a worker process died"):
         next(deadly)
+
+
+def test_after_a_signal_what_has_begun_is_finished_and_no_more(monkeypatch):
+    begun, signal, end = threading.Event(), threading.Event(), threading.Event()
+
+    def outcomes(_plan, part):
+        begun.set()
+        assert end.wait(60.0)
+        return {"part": part}
+
+    def go_on() -> bool:
+        if begun.is_set():
+            signal.set()
+            threading.Timer(0.2, end.set).start()
+        return not signal.is_set()
+
+    monkeypatch.setattr(workers, "outcomes", outcomes)
+    with ThreadPoolExecutor(1) as pool:
+        spans = {part: (part,) for part in range(9)}
+        assert list(workers.compute(CODE, spans, pool, 3, go_on)) == [(0, {"part": 0})]

@@ -178,6 +178,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_workers_too(sweep, tmp_path):
     assert (
         running.returncode == 130 and "add --resume to go on" in told and "Traceback" not in told
     ), told
+    assert "finishing and keeping the parts that have begun" in told
 
 
 def written(tmp_path) -> int:
