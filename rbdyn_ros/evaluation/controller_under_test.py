@@ -6,7 +6,8 @@ from typing import Any
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
-from rbdyn_ros.evaluation.bench import LONGEST, ControllerUnderTest, load
+from rbdyn_ros.evaluation import bench
+from rbdyn_ros.evaluation.bench import ControllerUnderTest, load
 from rbdyn_ros.evaluation.score import Ended, Workers
 from rbdyn_ros.evaluation.suite import KINDS
 from rbdyn_ros.parameters.command_line import split_words
@@ -80,7 +81,7 @@ def try_to_load(name: str) -> None:
     """Load the law `name` in a process of its own first, which ends where the law crashes it or
     hangs in compiled code, as no other process could then. ValueError, in a sentence.
     """
-    with Workers(1, (name, LONGEST), _loader, "loaded it") as workers:
+    with Workers(1, (name, bench.LONGEST), _loader, "loaded it") as workers:
         for task, answer in workers.answers(deque(["load"])):
             if isinstance(answer, Ended):
                 raise ValueError(f"controller '{name}' does not load: {answer.sentence}")

@@ -76,7 +76,7 @@ def test_the_law_is_behind_the_observer_that_the_evaluation_has(simulate, sensor
     options = [word for item in given.items() for word in ("--set", "{}={}".format(*item))]
     how = ("--controller", "lqr", *TILTED, "--integrator", "rk4", "--duration", "1")
     code, rows, out, err = simulate(*how, *options)
-    assert code == 0 and err == ""
+    assert code == 0, err
     faults = Faults(noise=Noise(cart=0.01, angle=0.002, gyroscope=0.004, accelerometer=0.1))
     start = spherical_pendulum.upright(np.radians(10.0))
     bench = Bench(ControllerUnderTest("lqr", defaults(all_parameters().values()), ()))
