@@ -147,6 +147,7 @@ def _start(nodes: list[Any]) -> None:
         apply_scheduling(node.parameters.values, node.get_logger().warning)
     for node in nodes:
         node.autostart()
+    console.collect_as_usual()  # often and short: a long collection would delay a message
     for node in scheduled:
         settle_collector(node.parameters.values)
 
@@ -210,7 +211,6 @@ def apply_scheduling(values: Mapping[str, Any], warn: Callable[[str], object]) -
 
 def settle_collector(values: Mapping[str, Any]) -> None:
     """After the start: let the collector look at what is new only, or not at all."""
-    console.collect_as_usual()  # often and short: a long collection would delay a tick
     if values["process.gc"] == "on":
         return
     gc.collect()

@@ -88,13 +88,26 @@ def test_what_is_refused_is_said_once_and_it_goes_on(asked, monkeypatch):
 
 @pytest.mark.parametrize("word, collects", [("on", True), ("freeze", True), ("off", False)])
 def test_the_collector(word, collects):
-    code = f"""
-console.collect_seldom()
-before, starting = gc.get_freeze_count(), gc.get_threshold()
-process.settle_collector({{**VALUES, 'process.gc': '{word}'}})
-print(gc.isenabled(), gc.get_freeze_count() > before, gc.get_threshold() < starting)
+    code = (
+        f"before = gc.get_freeze_count(); process.settle_collector({{**VALUES, 'process.gc': "
+        f"'{word}'}}); print(gc.isenabled(), gc.get_freeze_count() > before)"
+    )
+    assert in_a_process(code) == f"{collects} {word != 'on'}"
+
+
+def test_garbage_is_collected_seldom_during_the_start_only():
+    code = """
+usual = gc.get_threshold()
+class Node:
+    parameters = type("", (), {"values": {}})
+    def __init__(self): console.collect_seldom(); print(gc.get_threshold() > usual)
+    def autostart(self): print(gc.get_threshold() > usual)
+    def close(self): print(gc.get_threshold() == usual)
+    def destroy_node(self): pass
+executor = type("", (), {"add_node": lambda *_: None})
+process.run((Node,), until=lambda node: True, executor=executor)
 """
-    assert in_a_process(code) == f"{collects} {word != 'on'} True"
+    assert in_a_process(code).splitlines() == ["True", "True", "True"]
 
 
 def test_a_node_takes_them_as_parameters(graph):
