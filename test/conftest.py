@@ -42,3 +42,10 @@ def pytest_collection_modifyitems(config, items) -> None:
         for item in items:
             if item.path.relative_to(FOLDER).parts[0] in REAL_TIME:
                 item.add_marker(pytest.mark.flaky(reruns=2))
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Say why the further tries were needed."""
+    for report in terminalreporter.stats.get("rerun", ()):
+        why = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
+        terminalreporter.write_line("\n".join([f"failed at first: {report.nodeid}", *why[:20]]))
