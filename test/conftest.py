@@ -8,15 +8,11 @@ import pytest
 from hypothesis import settings
 from view_browser import browser
 
-from rbdyn_ros import console
-
 __all__ = ["browser"]  # one of them for all tests of a process
 
 # Without a deadline: the first call of a kernel compiles it.
 settings.register_profile("kernels", deadline=None, derandomize=True)
 settings.load_profile("kernels")
-
-console.collect_seldom()  # the kernels of thousands of tests stay: each collection looks at them
 
 FOLDER = Path(__file__).parent
 # folders of tests that start nodes, other processes and threads in real time

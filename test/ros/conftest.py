@@ -2,6 +2,7 @@
 real DDS.
 """
 
+import gc
 import os
 import socket
 import subprocess
@@ -18,6 +19,14 @@ os.environ.update(alone())  # before rclpy starts; others may run beside
 TIMEOUT = (
     60.0  # [s] how long anything may take; a loaded machine is slow, and nothing here is timed
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_nodes_of_other_files():
+    """A node that an earlier file of this process has dropped may wait for the collector: it
+    would answer, and be counted, as one of the nodes under test.
+    """
+    gc.collect()
 
 
 class Graph:
