@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import viser
 import websockets.asyncio.server
 
+from rbdyn_ros import console
 from rbdyn_ros.parameters.nodes import LOOPBACK
 
 PATIENCE = 10.0  # [s] for the server's thread to write
@@ -96,6 +97,7 @@ def keep_for_good() -> None:
     It looks at everything only when a quarter of that has come anew: beside the 200 000 objects of
     the modules what is made and dropped at each picture would pile up for a quarter of an hour.
     """
+    console.collect_as_usual()  # the command has begun with few collections
     gc.collect()
     gc.freeze()
 
