@@ -60,7 +60,7 @@ from rbdyn_ros.campaigns.lanes import (
     Y,
     state,
     tilt,
-)  # fmt: skip  # fmt: skip
+)  # fmt: skip
 from rbdyn_ros.control import identification
 from rbdyn_ros.control.feedback import linear_force
 from rbdyn_ros.control.identification import FACTORS

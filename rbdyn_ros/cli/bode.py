@@ -250,8 +250,8 @@ def _read(job: Job, paths: list[Path]) -> "Measured":
     from rbdyn_ros.identification.frequency import excited_record
 
     h, limit = job.values["period"], job.values["cart.force_limit"]
-    stretches = [one for path in paths for one in excited_record.read(path, job.given, h)]
-    found = excited_record.measure_longest(stretches, h, job.periods, limit)
+    spans = [one for path in paths for one in excited_record.read(path, job.given, h)]
+    found = excited_record.measure_longest(spans, h, job.periods, limit)
     return _measured(job, " and ".join(path.name for path in paths), h, limit, found)
 
 

@@ -248,7 +248,7 @@ def _records(paths: list[Path]) -> tuple[list, list[str]]:
     files = [path.resolve() for path in paths]
     for i, path in enumerate(paths):
         if files.index(files[i]) < i:
-            raise ValueError(f"{path} is given twice; it tells no more than once")
+            raise ValueError(f"{path} is given twice; once is enough")
     for path in paths:
         more, sentences = records.read(path)
         pieces += more

@@ -255,15 +255,15 @@ class Filtered:
         self.plant = spherical_pendulum.build(actual(params, faults))
 
     def __call__(
-        self, measured: State, truth: State, told: Force, acting: Force, sensors
+        self, measured: State, truth: State, known: Force, acting: Force, sensors
     ) -> State:
-        """The estimate after the last period, whose force is `told` to the filter and was `acting`
-        on the cart, and the sensors' newest readings.
+        """The estimate after the last period, of whose force the filter takes `known`, while
+        `acting` was on the cart, and the sensors' newest readings.
         """
         angles = self.joints.follow(unit_quaternion.matrix(tuple(measured.q[2:].tolist())))
         inertial = self._inertial(truth, acting, sensors) if self.options.imu else (None, None)
         return self.filter.estimate(
-            Instant(truth.t, tuple(measured.q[:2].tolist()), angles, _pair(told), *inertial)
+            Instant(truth.t, tuple(measured.q[:2].tolist()), angles, _pair(known), *inertial)
         )
 
     def _inertial(self, truth: State, acting: Force, sensors) -> tuple:

@@ -67,9 +67,9 @@ def of_scenario(bench, scenario) -> Margins:
         return of_law(law, bench.params, h)
     if scenario.observer == "imu" or hasattr(law, "linear"):
         return UNKNOWN
-    told = observer_options(scenario)
+    assumed = observer_options(scenario)
     commanded = scenario.observer_force == COMMANDED
-    return behind_encoders(system, gains(law), h, (told.cart, told.angle), commanded)
+    return behind_encoders(system, gains(law), h, (assumed.cart, assumed.angle), commanded)
 
 
 def behind_encoders(

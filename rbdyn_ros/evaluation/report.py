@@ -62,7 +62,7 @@ def content(made: Evaluation) -> dict[str, Any]:
     (suite, under_test, cases, sittings), rows = made, []
     for row, found in _by_row(suite, cases):
         by_name = {case.name: case for case in row.cases}
-        told = [
+        documents = [
             _without_curves(to_json(case))
             | ({} if case.verdict == NOT_APPLICABLE else asked(by_name[case.name]))
             for case in found
@@ -73,7 +73,7 @@ def content(made: Evaluation) -> dict[str, Any]:
                 "title": row.title,
                 "verdict": row_verdict(found),
                 "counts": not row.of_plant,
-                "cases": told,
+                "cases": documents,
             }
         )
     heading = under_test.heading(False)

@@ -52,10 +52,10 @@ class Conditions(NamedTuple):
         Faults()
     )  # a tick is a control period; the true plant is `faults.mismatch.actual(params, faults)`
     seed: int = 0  # of the faults
-    # makes the observer of a run: (measured, true state, force that it is told, force that acted,
+    # makes the observer of a run: (measured, true state, force that it takes, force that acted,
     # `faults.sensors.Sensors`) -> State for the law
     observer: Callable[[], Callable] | None = None
-    # which force of the last period the observer is told: the one that acted, or the one
+    # which force of the last period the observer takes: the one that acted, or the one
     # commanded
     observer_force: str = ACTING
     gain: float = 1.0  # factor on the commanded force on its way to the cart

@@ -92,7 +92,7 @@ def test_the_true_plant_differs_from_the_declared_one_by_the_mismatch():
 
 
 def test_an_observer_stands_before_the_law():
-    def observer(measured, truth, told, acting, sensors):
+    def observer(measured, truth, known, acting, sensors):
         assert sensors is None
         return State(truth.t, truth.q + 0.01 * np.eye(6)[1], truth.v)
 
@@ -196,7 +196,7 @@ def test_a_law_that_does_not_return_is_ended():
 def test_only_the_laws_own_time_counts():
     """An observer, or a stepper that is compiled, may take longer."""
 
-    def slow(shown, truth, told, acting, sensors):
+    def slow(shown, truth, known, acting, sensors):
         time.sleep(0.15)
         return shown
 

@@ -118,17 +118,15 @@ CONTROLLER, PREFIX = "pendulum_controller", "excitation."
 EVEN = 0.02  # part of the period by which the usual distance of commands may differ from it
 _COMMAND, _POSE, _EVENTS = "cart/command", "odometry", "parameter_events"
 _UNKNOWN = (np.nan,) * 4
-Stretch = tuple[Excitation, Series]
+Span = tuple[Excitation, Series]
 
 
-def measure_longest(
-    stretches: list[Stretch], h: float, periods: int | None, limit: float
-) -> Measurement:
-    """The response from the longest stretch along each axis. ValueError, in one sentence, where
+def measure_longest(spans: list[Span], h: float, periods: int | None, limit: float) -> Measurement:
+    """The response from the longest span along each axis. ValueError, in one sentence, where
     nothing was excited, or the axes differently.
     """
-    chosen: dict[str, Stretch] = {}
-    for given, series in stretches:
+    chosen: dict[str, Span] = {}
+    for given, series in spans:
         if given.axis not in chosen or len(series.place) > len(chosen[given.axis][1].place):
             chosen[given.axis] = given, series
     if not chosen:
@@ -145,15 +143,15 @@ def measure_longest(
     return measure(sine, h, series, periods=periods, limit=limit)
 
 
-def read(path: Path, given: Excitation, h: float) -> list[Stretch]:
-    """What was recorded in each stretch of time under one excitation, in periods h [s].
+def read(path: Path, given: Excitation, h: float) -> list[Span]:
+    """What was recorded in each span of time under one excitation, in periods h [s].
 
     A bag of the recorder may have the changes of `excitation.*` while it was recorded; before
     them, and in a table all the time, the excitation is the `given` one. ValueError, in one
     sentence.
     """
     found = _from_bag(path, given) if path.is_dir() else _from_table(path, given)
-    stretches = []
+    spans = []
     for excited, t, force, outputs in found:
         distance = float(np.median(np.diff(np.unique(t)))) if len(t) > 1 else h
         if abs(distance - h) > EVEN * h:
@@ -163,8 +161,8 @@ def read(path: Path, given: Excitation, h: float) -> list[Stretch]:
             )
         sine = excitation.of(excited, h)
         series = of_commands(sine, h, excited.axis, t, force, outputs)
-        stretches.append((excited, series))
-    return stretches
+        spans.append((excited, series))
+    return spans
 
 
 def _from_table(path: Path, given: Excitation) -> Iterator[tuple[Excitation, Array, Array, Array]]:
@@ -188,12 +186,12 @@ def _from_bag(path: Path, given: Excitation) -> Iterator[tuple[Excitation, Array
     for last in range(1, len(commands) + 1):
         if last < len(commands) and commands[last][1] == commands[first][1]:
             continue
-        stretch, excited = commands[first:last], commands[first][1]
+        span, excited = commands[first:last], commands[first][1]
         first = last
         if excited.amplitude:
-            outputs = [states.get(stamp, _UNKNOWN) for stamp, *_ in stretch]
-            t = 1e-9 * np.array([stamp for stamp, *_ in stretch], float)
-            yield excited, t, np.array([force for *_, force in stretch]), np.array(outputs)
+            outputs = [states.get(stamp, _UNKNOWN) for stamp, *_ in span]
+            t = 1e-9 * np.array([stamp for stamp, *_ in span], float)
+            yield excited, t, np.array([force for *_, force in span]), np.array(outputs)
 
 
 def _messages(
