@@ -1,5 +1,5 @@
 """Accelerations of a model at any state, under its joints and chosen contacts (doc/nonsmooth.md,
-N.24), and what closes its joints there.
+N.24), and the displacement that closes its joints there.
 
     M dv/dt = F - (0, w x J w) + A^T nu + D^T lambda,     A dv/dt + dA/dt v = 0
     du/dt = D dv/dt + dD/dt v = G lambda + du/dt at lambda = 0
@@ -30,7 +30,7 @@ _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 class Accelerations(NamedTuple):
-    """What `evaluate` finds for n bodies and k chosen contacts of three rows each."""
+    """Result of `evaluate` for n bodies and k chosen contacts of three rows each."""
 
     free: Array  # (6n,) dv/dt without contact forces [m/s^2 world | rad/s^2 body]
     rate: Array  # (3k,) du/dt without contact forces [m/s^2]
@@ -39,14 +39,14 @@ class Accelerations(NamedTuple):
     gap: Array  # (k,) [m]
     u: Array  # (3k,) [m/s] velocities of the contacts: normal, tangents
     closing: Array  # (6n,) displacement that closes the joints in first order [m | rad]
-    closing_gap: Array  # (k,) what it does to the gaps [m]
+    closing_gap: Array  # (k,) its change of the gaps [m]
     v: Array  # (6n,) v with the joints obeyed
     opening: float  # largest |C| of the joints' rows [m] or [-]
 
 
 def evaluate(memory: arena.Arena, q: Array, v: Array, load: Array, chosen: Array) -> Accelerations:
-    """The Accelerations at q (n, 7), v (n, 6) under a load (n, 6) [N world | N m body], with the
-    contacts of the pairs `chosen` (k,). The arena is left there.
+    """Return the Accelerations at q (n, 7), v (n, 6) under a load (n, 6) [N world | N m body],
+    with the contacts of the pairs `chosen` (k,). The arena is left at that state.
     """
     n, k = v.size, 3 * len(chosen)
     found = Accelerations(
@@ -68,7 +68,7 @@ def evaluate(memory: arena.Arena, q: Array, v: Array, load: Array, chosen: Array
 
 @part
 def fill(m, q, v, load, chosen, found):
-    """Fill the tables of `found`, Accelerations; the opening."""
+    """Fill the tables of `found`, Accelerations; return the opening of the joints."""
     free, rate, G, carried, gap, u, closing, closing_gap, consistent, _ = found
     count = len(chosen)
     if count > 0:
@@ -115,13 +115,13 @@ def fill(m, q, v, load, chosen, found):
 
 @inlined
 def set_row(x, at, value):
-    """x[3 at : 3 at + 3] := value."""
+    """Set x[3 at : 3 at + 3] to value."""
     x[3 * at], x[3 * at + 1], x[3 * at + 2] = value
 
 
 @inlined
 def put_row(x, at, value):
-    """x[3 at : 3 at + 3] += value."""
+    """Add value to x[3 at : 3 at + 3]."""
     x[3 * at] += value[0]
     x[3 * at + 1] += value[1]
     x[3 * at + 2] += value[2]
@@ -129,7 +129,7 @@ def put_row(x, at, value):
 
 @part
 def set_state(m, q, v, ahead):
-    """X, Q, R := q moved along `ahead` [s] of v; U_X, U_W := v."""
+    """Set X, Q, R to q moved along `ahead` [s] of v, and U_X, U_W to v."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         u, w = (v[i, 0], v[i, 1], v[i, 2]), (v[i, 3], v[i, 4], v[i, 5])
@@ -148,7 +148,7 @@ def set_state(m, q, v, ahead):
 
 @part
 def read(m, x, more):
-    """x (6n,) := U_X, U_W, or += these."""
+    """Set x (6n,) to U_X, U_W, or add these to it where `more` is true."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         for k in range(3):
@@ -159,7 +159,7 @@ def read(m, x, more):
 
 @part
 def write(m, x):
-    """U_X, U_W := x (6n,)."""
+    """Set U_X, U_W to x (6n,)."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         for k in range(3):
@@ -168,7 +168,7 @@ def write(m, x):
 
 @part
 def load_freely(m):
-    """D_X, D_W := F, TAU - w x J w, w in U_W."""
+    """Set D_X, D_W to F, TAU - w x J w, with w in U_W."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         w = get(bodies, i, c.U_W)
@@ -179,7 +179,7 @@ def load_freely(m):
 
 @part
 def put_momenta(m, v):
-    """D_X, D_W := M v."""
+    """Set D_X, D_W to the momenta M v."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         u, w = (v[i, 0], v[i, 1], v[i, 2]), (v[i, 3], v[i, 4], v[i, 5])
@@ -189,7 +189,7 @@ def put_momenta(m, v):
 
 @part
 def measure_joints(m):
-    """PHI := what the joints are open by at the node; the largest number."""
+    """Set PHI to the residuals C of the joints at the node; return the largest absolute value."""
     bodies, blocks, largest = arena.bodies(m), arena.blocks(m), 0.0
     for i in range(len(bodies)):
         put(bodies, i, c.X_1, get(bodies, i, c.X))
@@ -205,7 +205,7 @@ def measure_joints(m):
 
 @part
 def close(m, column):
-    """U_X, U_W := M^-1 A^T (A M^-1 A^T)^-1 times minus what `column` of the joint blocks holds."""
+    """Set U_X, U_W to -M^-1 A^T (A M^-1 A^T)^-1 d, with d in `column` of the joint blocks."""
     bodies, blocks = arena.bodies(m), arena.blocks(m)
     smooth.clear(m, c.D_X, c.D_W)
     smooth.clear(m, c.TORQUE, c.D_W)
@@ -224,7 +224,7 @@ def close(m, column):
 
 @part
 def set_biases(m):
-    """PHI := dA/dt v of all joint blocks, v in U_X, U_W (after `velocity.prepare_node`)."""
+    """Set PHI to dA/dt v of all joint blocks, v in U_X, U_W (after `velocity.prepare_node`)."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
         a, b = integers[j, c.A], integers[j, c.B]
@@ -239,7 +239,7 @@ def set_biases(m):
 
 @inlined
 def world_turning(bodies, i):
-    """The angular velocity of body i in the world, or that of the world."""
+    """Return the angular velocity of body i in world axes, zero for the world."""
     return (
         (0.0, 0.0, 0.0)
         if i == c.WORLD
@@ -249,14 +249,15 @@ def world_turning(bodies, i):
 
 @inlined
 def spun(w, p):
-    """w x (w x p)."""
+    """Return the centripetal acceleration w x (w x p)."""
     return vec.cross(w, vec.cross(w, p))
 
 
 @inlined
 def row_bias(bodies, blocks, j, r, a, b, on_a, on_b):
-    """dA/dt v of row r of a block that is not POINTS: the second derivative of u.d without what
-    accelerations give, d = R_a p (+ x_a - x_b); of a turn y_0, y = q_b n q_a^*, see C.5.
+    """Return dA/dt v of row r of a block that is not POINTS: the second derivative of u.d without
+    the part of the accelerations, d = R_a p (+ x_a - x_b); of a row of kind TURN that of y_0, y =
+    q_b n q_a^*, see C.5.
     """
     k, o = blocks[j, c.K_ROW + r], 3 * r
     p, n = get(blocks, j, c.PA + o), get(blocks, j, c.NB + o)

@@ -72,7 +72,7 @@ PARTS = (
     ("bounds", 1, True),
     ("near", 1, False),  # the pairs that can touch, `counters[NEAR]` of them
     ("colliders", c.COLLIDER, True),  # shapes that can touch each other
-    # what it is, body, first slot, place in the sorted list
+    # kind of shape, body, first slot, place in the sorted list
     ("collider_integers", c.COLLIDER_INTEGERS, False),
     # of the last pairs, which shapes share: other shape, number, next slot, when it was last seen
     ("slots", c.SLOT, False),
@@ -89,7 +89,7 @@ _SOURCE = hashlib.sha1(Path(__file__).read_bytes()).hexdigest()
 
 
 def _interpreted(compiled: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """`plain` where Numba is switched off, to run a step in a debugger."""
+    """Return `plain` where Numba is switched off, to run a step in a debugger, else `compiled`."""
     if vars(config)["DISABLE_JIT"]:
         return plain
     compiled.fingerprint = _SOURCE
@@ -97,7 +97,7 @@ def _interpreted(compiled: Any, plain: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _view(name: str) -> Callable[..., Any]:
-    """The kernel m -> a part of the arena, (rows,) or (rows, width).
+    """Make the kernel m -> a part of the arena, (rows,) or (rows, width).
 
     It is neither a call nor counts references. The offsets do not change: no store makes the
     compiler read them again.
@@ -184,7 +184,9 @@ touched = _view("touched")
 
 
 def _numbers(builder, context, signature, arguments):
-    """Pointer to a number of a row, of (table, i, column, ...): i is not below 0 and inside."""
+    """Return the function k -> pointer to a number of a row, for the arguments (table, i, column,
+    ...); i is not below 0 and inside.
+    """
     table, i, column = arguments[:3]
     view = make_array(signature.args[0])(context, builder, table)
     width = builder.extract_value(view.shape, 1)
@@ -193,7 +195,7 @@ def _numbers(builder, context, signature, arguments):
 
 
 def _reader(table, count: int) -> tuple[Any, Callable[..., Any]]:
-    """Signature and code of a tuple of `count` columns of a row."""
+    """Return the signature and the code that read `count` columns of a row."""
 
     def codegen(context, builder, signature, arguments):
         number = _numbers(builder, context, signature, arguments)
@@ -207,7 +209,7 @@ def _reader(table, count: int) -> tuple[Any, Callable[..., Any]]:
 
 
 def _writer(table, value, change: Callable[..., Any]) -> tuple[Any, Callable[..., Any]]:
-    """Signature and code of a change of as many columns of a row as `value` has."""
+    """Return the signature and the code that change as many columns of a row as `value` has."""
 
     def codegen(context, builder, signature, arguments):
         number = _numbers(builder, context, signature, arguments)
@@ -259,19 +261,19 @@ add = _write(lambda builder, at, new: builder.fadd(builder.load(at), new), opera
 
 @inlined
 def get9(table, i, column):
-    """Nine columns of a row as a 3x3 matrix."""
+    """Return nine columns of a row as a 3x3 matrix."""
     return get(table, i, column), get(table, i, column + 3), get(table, i, column + 6)
 
 
 @inlined
 def put9(table, i, column, value):
-    """Write a 3x3 matrix."""
+    """Write a 3x3 matrix to nine columns of a row."""
     put(table, i, column, value[0])
     put(table, i, column + 3, value[1])
     put(table, i, column + 6, value[2])
 
 
-NOT_SAVED, AT_IMPACT, AT_START = np.int64(-1), np.int64(0), np.int64(1)  # their places
+NOT_SAVED, AT_IMPACT, AT_START = np.int64(-1), np.int64(0), np.int64(1)  # places in `saved`
 
 
 @part
@@ -303,7 +305,7 @@ def copy_state(m, place, to_saved):
 
 @part
 def copy_columns(table, first, width, store, at, to_saved):
-    """Save or restore columns of all rows; where the next ones go."""
+    """Save or restore columns of all rows; return the place in `store` after them."""
     for i in range(len(table)):
         for k in range(first, first + width):
             if to_saved:

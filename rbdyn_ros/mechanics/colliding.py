@@ -1,4 +1,4 @@
-"""What is read from a model about the shapes that can all touch each other: their impulses."""
+"""Impulses of the colliders of a model, the shapes that can all touch each other."""
 
 import math
 
@@ -10,8 +10,9 @@ from rbdyn_ros.types import Array
 
 
 def impulses(model) -> tuple[Array, Array]:
-    """((k, 2) the colliders i < j that have pressed each other since the last call, (k, 4) their
-    impulses [N s]: along the normals, and the vector on the body of i [world]); forgets them.
+    """Return ((k, 2) the colliders i < j that have pressed each other since the last call, (k, 4)
+    their impulses [N s]: along the normals, and the vector on the body of i [world]), and reset
+    the sums.
     """
     sums, rows = packing.part(model.arena, "touched"), packing.part(model.arena, "pairs")
     used = packing.part(model.arena, "used")[: packing.part(model.arena, "counters")[c.USED, 0], 0]
@@ -28,12 +29,12 @@ def impulses(model) -> tuple[Array, Array]:
 
 
 def of_row(row: int) -> tuple[int, int]:
-    """The colliders i < j of a row i + j (j - 1)/2."""
+    """Return the colliders i < j of the row i + j (j - 1)/2 of `touched`."""
     j = (1 + math.isqrt(1 + 8 * row)) // 2
     return row - j * (j - 1) // 2, j
 
 
 def require_none(model, called: str) -> None:
-    """ValueError for a model with colliders, which only the variational step knows."""
+    """Raise ValueError for a model with colliders, which only the variational step supports."""
     if model.colliders.geoms:
         raise ValueError(f"the model has colliders; {called} knows contact pairs only")

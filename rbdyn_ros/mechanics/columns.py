@@ -9,7 +9,7 @@ import numpy as np
 
 
 def offsets(*widths: int) -> tuple[np.int64, ...]:
-    """The first column of each of the groups of `widths`, and the number of all columns."""
+    """Return the first column of each of the groups of `widths`, and the number of all columns."""
     return tuple(np.int64(at) for at in np.cumsum((0, *widths)))
 
 
@@ -76,8 +76,8 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
 # Frame (normal, two tangents), contact points [m, in a and b], gap at the node and at the end, own
 # block of the Delassus matrix, velocity, levers of a and b, impulse at the start of an iteration,
 # mu |u_T| of the augmented Lagrangian, tangential velocity of this step, shift of the friction
-# law, what the contact does, velocity before an impact, impulse put by; velocity z of the
-# alternating directions, and what they have found; sum of the ways of a and b below which the pair
+# law, status of the contact, velocity before an impact, saved impulse; velocity z of the
+# alternating directions, and their result; sum of the ways of a and b below which the pair
 # stays open; whether frame, points and levers stand for bodies that have not drifted since; own
 # block of a step whose joints react, and whether there is one.
 (
@@ -115,7 +115,7 @@ WORLD = np.int64(-1)
 # box about it along the world's axes.
 PLACE_IN, AXES_IN, EXTENT, ROUND, MU_OF, E_OF, CENTER, AXES, _n = offsets(3, 9, 3, 1, 1, 1, 3, 9)
 LOW, HIGH, COLLIDER = (_n + c for c in offsets(3, 3))
-# ... and their integers: what it is, its body, the first of its slots, a place in the sorted list.
+# ... and their integers: kind, its body, the first of its slots, a place in the sorted list.
 SHAPE, BODY_OF, HEAD, ORDER, COLLIDER_INTEGERS = offsets(1, 1, 1, 1)
 BALL_SHAPE, CAPSULE_SHAPE, BOX_SHAPE, CYLINDER_SHAPE, PLANE_SHAPE = (np.int64(i) for i in range(5))
 # Slots of contacts: the other shape, the contact's number, the next slot, when it was last seen.
@@ -148,7 +148,7 @@ IMPACT = np.int64(7)
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
 STALLS, FAILURE, WHERE, NEAR, RESPONDED, _n, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1, 1, 5))
 # Of the slots: the first free one, those that are taken, the number of the search for contacts.
-# Of Newton's method for colliders: rounds for which it rests, and rested before (`friction`).
+# Of Newton's method for colliders: rounds for which it pauses, and paused before (`friction`).
 FREE, USED, STAMP, RESTS, LAST_REST = (_n + c for c in range(5))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of

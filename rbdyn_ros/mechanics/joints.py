@@ -1,4 +1,4 @@
-"""Joint blocks: their gradients at the node and at the end of the step, and what their impulses do
+"""Joint blocks: their gradients at the node and at the end of the step, and their impulses
 (doc/nonsmooth.md, M.8).
 
 A block of kind POINTS lets a point of a be a point of b, C = x_a + R_a p - x_b - R_b s. A MIXED
@@ -20,25 +20,25 @@ from rbdyn_ros.mechanics.description.rows import TURN
 
 @inlined
 def place(bodies, i, x):
-    """A position of body i, or that of the world."""
+    """Return the position of body i in columns x, or that of the world."""
     return (0.0, 0.0, 0.0) if i == c.WORLD else get(bodies, i, x)
 
 
 @inlined
 def rotate(bodies, i, R, p):
-    """R p of body i, or of the world."""
+    """Return R p of body i, or p for the world."""
     return p if i == c.WORLD else vec.matvec(get9(bodies, i, R), p)
 
 
 @inlined
 def quaternion(bodies, i, q):
-    """An attitude of body i, or that of the world."""
+    """Return the attitude of body i in columns q, or that of the world."""
     return (1.0, 0.0, 0.0, 0.0) if i == c.WORLD else get4(bodies, i, q)
 
 
 @part
 def node_gradients(m):
-    """A of all blocks at the node; constant during a step."""
+    """Set A of all blocks at the node, which is constant during a step."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
         a, b = integers[j, c.A], integers[j, c.B]
@@ -52,7 +52,9 @@ def node_gradients(m):
 
 @part
 def linearize(m):
-    """Phi and A_1 of all blocks at the end of the step, and the right sides -Phi + A_1 K r."""
+    """Set Phi and A_1 of all blocks at the end of the step, and the right sides -Phi + A_1 K r in
+    D.
+    """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
         a, b = integers[j, c.A], integers[j, c.B]
@@ -77,7 +79,9 @@ def linearize(m):
 
 @inlined
 def mixed_row(bodies, blocks, j, r, a, b, at_end):
-    """Row r of a MIXED block: residual and gradients at the end, or gradients at the node."""
+    """Set row r of a block that is not POINTS: residual and gradients at the end, or gradients at
+    the node.
+    """
     o, k = 3 * r, blocks[j, c.K_ROW + r]
     p, n = get(blocks, j, c.PA + o), get(blocks, j, c.NB + o)
     x, R = (c.X_1, c.R_1) if at_end else (c.X, c.R)
@@ -101,7 +105,7 @@ def mixed_row(bodies, blocks, j, r, a, b, at_end):
 
 @inlined
 def relative_turn(bodies, a, b, n, at_end):
-    """q_a.(q_b n), and half the vector part of q_b n q_a^*, its gradient by a turn of a."""
+    """Return q_a.(q_b n), and half the vector part of q_b n q_a^*, its gradient by a turn of a."""
     q = c.Q_1 if at_end else c.Q
     q_a, q_b = quaternion(bodies, a, q), quaternion(bodies, b, q)
     y = unit_quaternion.product(
@@ -113,7 +117,7 @@ def relative_turn(bodies, a, b, n, at_end):
 
 @part
 def largest_residual(m):
-    """The block that is farthest from closed, nan counting as farthest."""
+    """Return the block with the largest residual, nan counting as largest."""
     blocks, worst, at = arena.blocks(m), -1.0, 0
     for j in range(len(blocks)):
         size = vec.size(get(blocks, j, c.PHI))
@@ -126,8 +130,8 @@ def largest_residual(m):
 
 @part
 def fill(m, h, on_w):
-    """The joints' matrix: A_1 K A^T of a step (on_w: END_WA), or A M^-1 A^T at the node (on_w:
-    NODE_WA, h = 1).
+    """Fill the joints' matrix: A_1 K A^T of a step (on_w: END_WA), or A M^-1 A^T at the node
+    (on_w: NODE_WA, h = 1).
     """
     bodies, blocks, integers, S = (
         arena.bodies(m),
@@ -186,7 +190,7 @@ def solve(m, h, on_w):
 
 @inlined
 def displacement(blocks, integers, j, side, column):
-    """dC/dx of a side of block j."""
+    """Return dC/dx of a side of block j."""
     if integers[j, c.KIND] == c.POINTS:
         s = 1.0 if side == 0 else -1.0
         return (s, 0.0, 0.0), (0.0, s, 0.0), (0.0, 0.0, s)
@@ -195,7 +199,7 @@ def displacement(blocks, integers, j, side, column):
 
 @inlined
 def rotation(blocks, integers, j, side, column):
-    """dC by a turn [world] of a side of block j."""
+    """Return the derivative of C of block j by a turn [world] of one of its sides."""
     if integers[j, c.KIND] == c.POINTS:
         s = 1.0 if side == 0 else -1.0
         x, y, z = vec.scale(s, get(blocks, j, column + 9 * side))
@@ -205,7 +209,7 @@ def rotation(blocks, integers, j, side, column):
 
 @inlined
 def force(blocks, integers, j, side, impulse):
-    """A_x^T lambda: what the impulse of block j does to its body a (side 0) or b."""
+    """Return A_x^T lambda, the force of the impulse of block j on its body a (side 0) or b."""
     if integers[j, c.KIND] == c.POINTS:
         return impulse if side == 0 else vec.scale(-1.0, impulse)
     return vec.transposed_matvec(get9(blocks, j, c.NODE_XA + 9 * side), impulse)
@@ -213,7 +217,9 @@ def force(blocks, integers, j, side, impulse):
 
 @inlined
 def torque(blocks, integers, j, side, impulse):
-    """A_w^T lambda [world]."""
+    """Return A_w^T lambda, the torque of the impulse of block j on its body a (side 0) or b
+    [world].
+    """
     if integers[j, c.KIND] == c.POINTS:
         p = get(blocks, j, c.NODE_WA + 9 * side)
         return vec.cross(p, impulse) if side == 0 else vec.cross(impulse, p)
@@ -222,8 +228,8 @@ def torque(blocks, integers, j, side, impulse):
 
 @part
 def spread(m, column, on_x, is_change):
-    """Columns `on_x` and TORQUE of the bodies += A^T of the impulses in `column`; lambda += these
-    if they are its change.
+    """Add A^T of the impulses in `column` to the columns `on_x` and TORQUE of the bodies; add
+    these impulses to lambda if they are its change.
     """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
@@ -240,7 +246,7 @@ def spread(m, column, on_x, is_change):
 
 @part
 def push(m, j):
-    """P_1, L_1 += A^T of the impulse of block j."""
+    """Add A^T of the impulse of block j to P_1, L_1."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     impulse = get(blocks, j, c.LAM)
     for side in range(2):
@@ -253,7 +259,7 @@ def push(m, j):
 
 @inlined
 def add_up(m):
-    """Add the impulses of the node to the sums that reactions are told from."""
+    """Add the impulses of the node to the sums from which reactions are computed."""
     blocks = arena.blocks(m)
     for j in range(len(blocks)):
         add_wrench(m, j, get(blocks, j, c.LAM))
@@ -261,8 +267,8 @@ def add_up(m):
 
 @part
 def add_wrench(m, j, impulse):
-    """SUM of block j += the wrenches of an impulse at the node: force [world] and torque [body] on
-    a, then on b.
+    """Add the wrenches of an impulse at the node to SUM of block j: force [world] and torque
+    [body] on a, then on b.
     """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for side in range(2):

@@ -1,9 +1,9 @@
 """A model: bodies, joints and contact pairs with their state, in one arena that the compiled step
 moves.
 
-`build` checks everything that can be wrong and says so in a sentence; `advance` takes steps; what
-is read from a model (state, reactions, impacts) are copies. Redundant rows of joints are left out,
-those that contradict each other are refused.
+`build` checks everything that can be wrong and says so in a sentence; `advance` takes steps;
+state, reactions and impacts are returned as copies. Redundant rows of joints are left out, those
+that contradict each other are refused.
 """
 
 from collections.abc import Callable
@@ -30,11 +30,11 @@ from rbdyn_ros.mechanics.packing import bind_once
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-6  # [m] by which bodies may overlap at the start
-STILL = 1e-9  # [m/s] or [rad/s] over the largest velocity: what a joint may move at the start
+STILL = 1e-9  # [m/s] or [rad/s] over the largest velocity: rate of a joint's rows at the start
 
 
 class Names(NamedTuple):
-    """What sentences and tables call the parts of a model; joints have theirs in `constraints`."""
+    """Names of the parts of a model in messages and tables; `constraints` has those of joints."""
 
     bodies: tuple = ()  # (n,) of str; (): body 0, body 1, ...
     contacts: tuple = ()  # of str; (): contact 0, contact 1, ..., one for each pair
@@ -57,12 +57,12 @@ class Options(NamedTuple):
     # that axis with order 4
     gamma: float | Array = 0.0
     overlap: float = OVERLAP
-    impacts: int = 1000  # that are written down, at most
+    impacts: int = 1000  # that are recorded, at most
     names: Names = Names()
 
 
 class Model(NamedTuple):
-    """Nouns that the model was made of, and its arena."""
+    """The elements that the model was made of, and its arena."""
 
     bodies: Bodies
     constraints: Constraints  # all rows
@@ -122,7 +122,7 @@ def build(
 
 
 def _require_possible(options: Options, pairs: Pairs, colliders: Colliders, names: Names) -> None:
-    """ValueError for options out of range, or that do not fit what can touch."""
+    """Raise ValueError for options out of range, or that do not fit what can touch."""
     if not 1 <= options.max_impacts <= 1000:
         raise ValueError(f"max_impacts is {options.max_impacts}; it must be from 1 to 1000")
     if options.impact_law not in restitution.LAWS:
@@ -140,8 +140,8 @@ def _require_possible(options: Options, pairs: Pairs, colliders: Colliders, name
 def start(
     bodies: Bodies, constraints: Constraints, q, v, names: tuple[str, ...] = ()
 ) -> tuple[Array, Array]:
-    """Copies of q (n, 7) and v (n, 6); ValueError where they are none of these bodies, or v would
-    open a joint.
+    """Return copies of q (n, 7) and v (n, 6). Raise ValueError where they are no state of these
+    bodies, or v would open a joint.
     """
     n = len(bodies.mass)
     q, v = (
@@ -165,19 +165,19 @@ def start(
 
 
 def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
-    """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
-    began; see `failure`.
+    """Take n steps of h [s]; return how many were taken. At a step that fails the model stays
+    where it began; see `failure`.
 
     `composition` raises the order from 2 to 4, 6 or 8 (`mechanics.integrators.composition`).
-    ValueError if it is not known, or if the model has contacts: some stages of a composition go
-    back in time.
+    Raise ValueError if it is not known, or if the model has contacts: some stages of a
+    composition go back in time.
     """
     return stepper(model, composition)(model.arena, float(h), int(n))
 
 
 def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, int], int]:
-    """What takes the steps of `advance`, compiled or read from the cache: (arena, h, n) ->
-    taken.
+    """Return the kernel that takes the steps of `advance`, compiled or read from the cache:
+    (arena, h, n) -> taken.
     """
     if composition == "none":
         return bind_once(step.advance, model.arena, 1e-3, 1)
@@ -192,12 +192,12 @@ def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, 
 
 
 def iterations(model: Model) -> int:
-    """Newton's iterations so far, of all bodies without joints and of all with joints."""
+    """Return Newton's iterations so far, of all bodies without joints and of all with joints."""
     return int(part(model, "counters")[c.ITERATIONS, 0])
 
 
 def observe(model: Model) -> bool:
-    """Let the velocities of this instant stand in the arena; whether they were found."""
+    """Set the velocities of this instant in the arena; return whether they were found."""
     return bind_once(step.advance, model.arena, 1e-3, 1)(model.arena, 0.0, int(step.OBSERVE)) == 1
 
 
@@ -207,8 +207,8 @@ def add_node_reactions(model: Model, sign: float) -> None:
 
 
 def state(model: Model) -> tuple[Array, Array]:
-    """(q (n, 7), v (n, 6)): places, and the velocities of this instant with joints and closed
-    contacts obeyed.
+    """Return (q (n, 7), v (n, 6)): places, and the velocities of this instant with joints and
+    closed contacts obeyed. Raise ArithmeticError where these are not found.
     """
     if not observe(model):
         raise ArithmeticError(
@@ -220,26 +220,26 @@ def state(model: Model) -> tuple[Array, Array]:
 
 
 def places(model: Model) -> Array:
-    """q (n, 7): positions of the centers of mass [m] and orientations wxyz."""
+    """Return q (n, 7): positions of the centers of mass [m] and orientations wxyz."""
     rows = part(model, "bodies")
     return np.hstack([rows[:, c.X : c.X + 3], rows[:, c.Q : c.Q + 4]])
 
 
 def energy(model: Model) -> float:
-    """Kinetic and potential energy [J] of this instant, springs included; the potential of weights
-    is zero at the origin.
+    """Return the kinetic and potential energy [J] of this instant, springs included; the potential
+    of weights is zero at the origin.
     """
     return float(rigid_bodies.energy(model.bodies, *state(model))) + spring_energy(model)
 
 
 def spring_energy(model: Model) -> float:
-    """What the springs hold [J] at this instant."""
+    """Return the energy that the springs hold [J] at this instant."""
     return of_springs.energy(model.springs, part(model, "springs")[:, c.EXTENSION])
 
 
 def damped(model: Model) -> float:
-    """What dampers have taken so far [J], less what bodies with a prescribed velocity have done
-    through springs and dampers.
+    """Return the energy that the dampers have taken so far [J], less the work of bodies with a
+    prescribed velocity through springs and dampers.
     """
     return float(part(model, "springs")[:, c.LOSS].sum())
 
@@ -247,8 +247,8 @@ def damped(model: Model) -> float:
 def work_of_drives(
     model: Model, impulses: Array, reactions: Array, touched: tuple[Array, Array]
 ) -> float:
-    """What bodies with a prescribed velocity have done [J] by the impulses (k, 4) of the pairs,
-    (joints, 2, 6) of the joints and of the colliders, `touched` (`colliding.impulses`).
+    """Return the work of bodies with a prescribed velocity [J] by the impulses (k, 4) of the
+    pairs, (joints, 2, 6) of the joints and of the colliders, `touched` (`colliding.impulses`).
     """
     drive = np.zeros((len(model.bodies.mass) + 1, 3))  # the last one is the world
     drive[:-1] = part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3]
@@ -264,7 +264,7 @@ def work_of_drives(
 
 
 def momenta(model: Model) -> tuple[Array, Array]:
-    """(linear momentum (3,) [kg m/s], angular momentum about the origin (3,) [kg m^2/s]),
+    """Return (linear momentum (3,) [kg m/s], angular momentum about the origin (3,) [kg m^2/s]),
     world.
     """
     (q, v), bodies = state(model), model.bodies
@@ -272,8 +272,8 @@ def momenta(model: Model) -> tuple[Array, Array]:
 
 
 def reactions(model: Model, since: Array | None = None) -> Array:
-    """(joints, 2, 6) impulses of each joint on its bodies a and b since the last call [N s, world
-    | N m s, body]; forgets them.
+    """Return the (joints, 2, 6) impulses of each joint on its bodies a and b since the last call
+    [N s, world | N m s, body]; reset the sums.
 
     At the centers of mass; over any time they balance the bodies' momenta to round-off. Where rows
     are redundant all rows share their load so that its norm is least (C.15); the shares are those
@@ -297,8 +297,8 @@ def reactions(model: Model, since: Array | None = None) -> Array:
 
 
 def contact_impulses(model: Model) -> Array:
-    """(k, 4) impulses of each pair since the last call [N s]: along its normal, and the vector on
-    a [world]; forgets them.
+    """Return the (k, 4) impulses of each pair since the last call [N s]: along its normal, and the
+    vector on a [world]; reset the sums.
     """
     sums = part(model, "pairs")[: len(model.pairs.kind), c.TOTAL : c.TOTAL + 4]
     found = sums.copy()
@@ -307,21 +307,22 @@ def contact_impulses(model: Model) -> Array:
 
 
 def impact_count(model: Model) -> int:
-    """The impacts so far, also those that `build` has no room for."""
+    """Return the number of impacts so far, with those for which `build` made no room."""
     return int(part(model, "counters")[c.IMPACTS, 0])
 
 
 def impacts(model: Model) -> Array:
-    """(impacts, 7) time [s], pair, impulse along normal and tangents [N s], normal velocity before
-    and after [m/s]; the pairs of colliders come after those that are listed (`colliding.of_row`).
+    """Return the (impacts, 7) table of time [s], pair, impulse along normal and tangents [N s],
+    normal velocity before and after [m/s]; the pairs of colliders come after those that are listed
+    (`colliding.of_row`).
     """
     table = part(model, "impacts")
     return table[: min(len(table), impact_count(model))].copy()
 
 
 def failure(model: Model) -> str:
-    """Why the last step was not taken, in a sentence without its end; it names the body, the joint
-    or the contact.
+    """Return why the last step was not taken, in a sentence without its full stop; it names the
+    body, the joint or the contact.
     """
     code, where = (int(x) for x in part(model, "counters")[[c.FAILURE, c.WHERE], 0])
     if code == smooth.BODY_FAILED:
@@ -350,7 +351,7 @@ def failure(model: Model) -> str:
 
 
 def contact_name(model: Model, pair: int) -> str:
-    """The name of the contact of a pair, and its bodies."""
+    """Return the name of the contact of a pair, and its bodies."""
     bodies = model.names.bodies
     a, b = (int(body) for body in part(model, "pair_integers")[pair, [c.A, c.B]])
     if pair < len(model.pairs.kind):
@@ -362,17 +363,17 @@ def contact_name(model: Model, pair: int) -> str:
 
 
 def joint_name(model: Model, number: int) -> str:
-    """The name of a joint."""
+    """Return the name of a joint."""
     return model.constraints.names[model.constraints.joint.index(number)].rsplit(", row ", 1)[0]
 
 
 def part(model: Model, name: str) -> Array:
-    """A view of a part of the arena as (rows, columns)."""
+    """Return a view of a part of the arena as (rows, columns)."""
     return packing.part(model.arena, name)
 
 
 def _require_apart(model: Model, overlap: float) -> None:
-    """ValueError for contacts that overlap at the start, or more of colliders than room."""
+    """Raise ValueError for contacts that overlap at the start, or more of colliders than room."""
     if part(model, "counters")[c.FAILURE, 0] == slots.NO_ROOM:
         raise ValueError(failure(model))
     count, gaps = part(model, "counters")[c.USED, 0], part(model, "pairs")[:, c.GAP]
@@ -387,7 +388,7 @@ def _require_apart(model: Model, overlap: float) -> None:
 
 
 def _complete_names(names: Names, n: int, pairs: Pairs, shaped: int) -> Names:
-    """Names for everything: numbers where none are given."""
+    """Return names for everything: numbers where none are given."""
     bodies = names.bodies or tuple(f"body {i}" for i in range(n))
     colliders = names.colliders or tuple(f"shape {i}" for i in range(shaped))
     if names.contacts:

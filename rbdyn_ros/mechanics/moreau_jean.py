@@ -6,9 +6,9 @@ steps (doc/nonsmooth.md, N.15 to N.17).
 
 A round takes A and D at the last q(v), turns each body under the last impulses (the gyroscopic
 term by Newton's method), and finds what changes of the impulses obey joints and laws, with M in
-the place of N.17's iteration matrix; rounds go on until the velocities stay. The bodies, joints,
-pairs and the friction solver are those of the variational step, in the same arena. Springs and
-dampers count as forces F, as do loads.
+the place of N.17's iteration matrix; rounds go on until the velocities converge. The bodies,
+joints, pairs and the friction solver are those of the variational step, in the same arena. Springs
+and dampers count as forces F, as do loads.
 """
 
 from math import cos, sin
@@ -40,13 +40,15 @@ NOT_AGREED = 6  # a code of `model.failure`'s counters
 def advance(
     model: models.Model, h: float, n: int, options: Options = Options(), loads: Array | None = None
 ) -> int:
-    """Take n steps of h [s]; how many were taken. A step that fails leaves the model (`failure`).
+    """Take n steps of h [s]; return how many were taken. At a step that fails the model stays
+    where it began (`failure`).
 
-    `loads` act beside the weight: (bodies, 6), or (n + 1, bodies, 6) at the ends of the steps, a
+    `loads` act besides the weight: (bodies, 6), or (n + 1, bodies, 6) at the ends of the steps, a
     force [N, world] and a torque [N m, body] for each body, at its center of mass.
 
     The options' tolerance is that of the velocities, `linearized` is one round, whose velocities
-    are taken. The loss of dampers is not summed up. ValueError for h <= 0 and for wrong loads.
+    are taken. The loss of dampers is not summed up. Raise ValueError for h <= 0 and for wrong
+    loads.
     """
     h = number(h, "h", 0.0, open_low=True)
     colliding.require_none(model, "moreau_jean")
@@ -55,7 +57,7 @@ def advance(
 
 
 def _loads(loads: Array | None, n: int, model: models.Model) -> Array:
-    """Loads as rows for the ends of the steps: one if they stay, none if there are none."""
+    """Return the loads as rows for the ends of the steps: one if they stay, none without loads."""
     bodies = len(model.bodies.mass)
     if loads is None:
         return np.zeros((0, bodies, 6))
@@ -69,14 +71,14 @@ def _loads(loads: Array | None, n: int, model: models.Model) -> Array:
 
 
 def velocities(model: models.Model):
-    """v (n, 6) of the scheme: end velocities, which a variational step would still correct."""
+    """Return v (n, 6) of the scheme at the end, which a variational step would still correct."""
     rows = models.part(model, "bodies")
     v = rows[:, c.DRIVE : c.DRIVE + 3] + rows[:, c.IM : c.IM + 3] * rows[:, c.P : c.P + 3]
     return np.hstack([v, rows[:, c.IJ : c.IJ + 3] * rows[:, c.L : c.L + 3]])
 
 
 def failure(model: models.Model) -> str:
-    """Why the last step was not taken, in a sentence without its end."""
+    """Return why the last step was not taken, in a sentence without its full stop."""
     if models.part(model, "counters")[c.FAILURE, 0] == NOT_AGREED:
         return "velocities and impulses do not agree; take a smaller step or more iterations"
     return models.failure(model)
@@ -84,8 +86,8 @@ def failure(model: models.Model) -> str:
 
 @part
 def steps(m, loads, h, n, options):
-    """Take n steps of h; how many were taken."""
-    arena.clock(m)[c.STARTED] = 0.0  # a variational step that follows looks at what touches
+    """Take n steps of h; return how many were taken."""
+    arena.clock(m)[c.STARTED] = 0.0  # a variational step that follows detects contacts
     arena.counters(m)[c.FRESH] = 0
     for j in range(len(arena.pairs(m))):
         arena.pair_integers(m)[j, c.CLOSED] = 0
@@ -102,7 +104,7 @@ def steps(m, loads, h, n, options):
 
 @part
 def step(m, loads, now, then, h, options):
-    """One step under the loads of two rows, none where these are -1; whether it was solved."""
+    """Take a step under the loads of two rows, none where -1; return whether it was solved."""
     theta, gamma, tolerance, most, takes_any = options
     size = begin(m, loads, now, h, theta)
     activate(m, gamma * h)
@@ -128,8 +130,8 @@ def step(m, loads, now, then, h, options):
 
 @part
 def begin(m, loads, now, h, theta):
-    """Keep the start in X_1, Q_1, V_2, V_3; B := the momenta at the end without impulses and
-    without what acts there. The size of the velocities.
+    """Save the start in X_1, Q_1, V_2, V_3; set B to the momenta at the end without impulses and
+    without the forces there. Return the size of the velocities.
     """
     bodies, size, start = arena.bodies(m), 0.0, h * (1.0 - theta)
     for i in range(len(bodies)):
@@ -152,14 +154,14 @@ def begin(m, loads, now, h, theta):
 
 @inlined
 def linear_velocity(bodies, i):
-    """The velocity of body i of its momentum, or what is prescribed."""
+    """Return the velocity of body i from its momentum, or the prescribed one."""
     v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.P))
     return vec.add(v, get(bodies, i, c.DRIVE))
 
 
 @part
 def set_forces(m, loads, row):
-    """F, TAU := weights, springs, dampers and a row of the loads at the present places and the
+    """Set F, TAU to weights, springs, dampers and a row of the loads at the present places and the
     velocities U_X, U_W.
     """
     bodies, rows = arena.bodies(m), arena.springs(m)
@@ -179,9 +181,7 @@ def set_forces(m, loads, row):
 
 @part
 def activate(m, ahead):
-    """The pairs whose gap, `ahead` [s] of their velocity later, is closed become the active ones
-    (N.16); BEFORE: their velocities.
-    """
+    """Activate the pairs with gaps closed `ahead` [s] later (N.16); put velocities in BEFORE."""
     pairs, active, n = arena.pairs(m), arena.active(m), 0
     for k in range(len(pairs)):
         g, is_active = any_gap(m, k, c.X, c.R), False
@@ -200,9 +200,7 @@ def activate(m, ahead):
 
 @inlined
 def fastest(m, k):
-    """A velocity [m/s] that pair k does not exceed; infinite where its bodies' reach is
-    unknown.
-    """
+    """Return a bound of the velocity of pair k [m/s], 1e300 where a body's reach is unknown."""
     bodies, integers, total = arena.bodies(m), arena.pair_integers(m), 0.0
     for side in range(2):
         i = integers[k, c.A + side]
@@ -216,7 +214,7 @@ def fastest(m, k):
 
 @part
 def reset_forces(m):
-    """F, TAU := weights and springs at the present places."""
+    """Set F, TAU to weights and springs at the present places."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         put(bodies, i, c.F, get(bodies, i, c.F_0))
@@ -226,7 +224,7 @@ def reset_forces(m):
 
 @part
 def place(m, h, theta):
-    """X, Q, R := the start moved along h (theta v + (1 - theta) v_k), v of the momenta P, L."""
+    """Set X, Q, R to the start moved along h (theta v + (1 - theta) v_k), with v of P, L."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         v = linear_velocity(bodies, i)
@@ -245,14 +243,14 @@ def place(m, h, theta):
 
 @inlined
 def put_attitude(bodies, i, q):
-    """Q and R of body i."""
+    """Set Q and R of body i."""
     put(bodies, i, c.Q, q)
     put9(bodies, i, c.R, unit_quaternion.matrix(q))
 
 
 @part
 def update(m, ahead, lawful, gain, anew):
-    """One round: new impulses and momenta at the present places; (change of the velocities, their
+    """Find new impulses and momenta at the present places. Return (change of the velocities, their
     size), FAILED if there are no impulses. ahead: h theta; anew: the contacts' matrix is, too.
     """
     bodies, pairs, blocks = arena.bodies(m), arena.pairs(m), arena.blocks(m)
@@ -286,8 +284,8 @@ def update(m, ahead, lawful, gain, anew):
 
 @part
 def solve(m, tolerance, gain, anew):
-    """The impulses LA of the active pairs whose velocities at the present LA are U; whether they
-    were found.
+    """Find the impulses LA of the active pairs, with U at the present LA; return whether they
+    exist.
     """
     n = arena.counters(m)[c.ACTIVE]
     if n <= coupled.FEW:
@@ -300,8 +298,8 @@ def solve(m, tolerance, gain, anew):
 
 @part
 def apply_impulses(m, ahead):
-    """P, L := the momenta at the end under the impulses so far, P_1, L_1 := the velocities before;
-    whether every turn was found.
+    """Set P, L to the momenta at the end under the impulses so far, P_1, L_1 to the velocities
+    before; return whether every turn was found.
     """
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
     for i in range(len(bodies)):
@@ -331,7 +329,7 @@ def apply_impulses(m, ahead):
 
 @inlined
 def turn_rate(J, b, ahead, w):
-    """(w, whether it was found): J w + ahead w x J w = b, by Newton's method from w."""
+    """Solve J w + ahead w x J w = b by Newton's method from w; return (w, if it converged)."""
     found = False
     for _ in range(TURNS):
         l, a, d = vec.times(J, w), vec.scale(ahead, w), (J[2] - J[1], J[0] - J[2], J[1] - J[0])
@@ -351,7 +349,7 @@ def turn_rate(J, b, ahead, w):
 
 @part
 def take(m):
-    """P, L := the momenta of U_X, U_W; (change since the last round, size) of the velocities."""
+    """Set P, L to the momenta of U_X, U_W; return (change in the round, size) of velocities."""
     bodies, change, size = arena.bodies(m), 0.0, 0.0
     for i in range(len(bodies)):
         v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
@@ -368,7 +366,7 @@ def take(m):
 
 @part
 def finish(m, h):
-    """Make the end the node: impulses are summed up, a variational step may follow."""
+    """Make the end the node: sum the impulses up, let a variational step follow."""
     bodies, active = arena.bodies(m), arena.active(m)
     joints.add_up(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
@@ -383,7 +381,7 @@ def finish(m, h):
 
 @part
 def undo(m):
-    """Go back to the start of the step. Returns False."""
+    """Go back to the start of the step. Return False."""
     bodies, pairs, blocks = arena.bodies(m), arena.pairs(m), arena.blocks(m)
     for i in range(len(bodies)):
         w = get(bodies, i, c.V_3)

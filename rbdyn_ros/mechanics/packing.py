@@ -1,5 +1,5 @@
-"""The arena of a model: its nouns as rows of tables, and the integer programs that follow from who
-is joined to whom.
+"""The arena of a model: its elements as rows of tables, and the integer tables that follow from
+its graph of joints and contacts.
 """
 
 import gc
@@ -29,7 +29,7 @@ _BOUND: dict = {}
 
 
 class Elements(NamedTuple):
-    """What a model is made of."""
+    """The elements of a model."""
 
     bodies: Bodies
     constraints: Constraints  # independent rows
@@ -41,8 +41,8 @@ class Elements(NamedTuple):
 def arena_of(
     elements: Elements, q: Array, v: Array, gamma: Array, impacts: int, options: tuple[Any, ...]
 ) -> tuple[Arena, tuple[Any, ...]]:
-    """(Arena, owners) of a model at q (n, 7), v (n, 6) whose rows are independent, with room for
-    so many impacts; owners says which joint each block belongs to.
+    """Return (Arena, owners) of a model at q (n, 7), v (n, 6) whose rows are independent, with
+    room for so many impacts; owners holds the joint that each block belongs to.
 
     gamma (n,) [kg m^2]; options: impacts within a step, the number of the impact law.
     """
@@ -62,10 +62,11 @@ def arena_of(
 
 
 def bind_once(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[..., Any]:
-    """`kernel.bind`, asked once for each function: the arenas of all models have one type.
+    """Return `kernel.bind` of a function, computed once for each: the arenas of all models have
+    one type.
 
-    Python's cyclic garbage waits meanwhile: the compiler makes millions of objects that stay, and
-    to look through them again and again takes an eighth of the time to compile.
+    Python's cyclic garbage collection is off meanwhile: the compiler makes millions of objects
+    that stay, and to look through them again and again takes an eighth of the time to compile.
     """
     key = (function, *map(type, numbers))
     if key not in _BOUND:
@@ -80,7 +81,7 @@ def bind_once(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[
 
 
 def part(arena: Arena, name: str) -> Array:
-    """A view of a part of an arena as (rows, columns)."""
+    """Return a view of a part of an arena as (rows, columns)."""
     f, z = arena
     k = [part_name for part_name, _, _ in PARTS].index(name)
     width, in_f = PARTS[k][1:]
@@ -89,7 +90,7 @@ def part(arena: Arena, name: str) -> Array:
 
 
 def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -> Array:
-    """The bodies' rows at the start."""
+    """Return the bodies' rows at the start."""
     rows = np.zeros((len(q), c.BODY))
     free, turns = 1.0 - bodies.held[:, :3], 1.0 - bodies.held[:, 3]
     rows[:, c.X : c.X + 3], rows[:, c.Q : c.Q + 4] = (
@@ -117,8 +118,8 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
 
 
 def _blocks(constraints: Constraints) -> tuple:
-    """(rows, integers, owners) of the joint blocks: three rows of one joint each, a ball joint's
-    first.
+    """Return (rows, integers, owners) of the joint blocks: three rows of one joint each, a ball
+    joint's first.
     """
     rows, blocks, integers, owners = constraints.rows, [], [], []
     for joint in sorted(set(constraints.joint)):
@@ -172,7 +173,7 @@ def _pairs(pairs: Pairs) -> Array:
 
 
 def _springs(springs: Springs) -> dict:
-    """The parts of the springs."""
+    """Return the parts of the springs."""
     rows = np.zeros((len(springs.kind), c.SPRING))
     for column, values in (
         (c.S_A, springs.on_a),
@@ -196,7 +197,7 @@ def _parts(
     springs: int,
     impacts: int,
 ) -> dict:
-    """All parts of the arena by name."""
+    """Return all parts of the arena by name."""
     n, k = len(bodies), len(pair_rows)
     joined = [(int(a), int(b)) for a, b in integers[:, [c.A, c.B]]]
     size, gather, pivots, reach, updates = sparse.plan(joined)
@@ -235,7 +236,9 @@ def _parts(
 
 
 def _prepare_whole_steps(parts: dict, pairs: Pairs) -> None:
-    """Room for the list of near pairs; no matrix of all bodies where it would be nearly dense."""
+    """Make room for the list of near pairs, and no matrix of all bodies where it would be nearly
+    dense.
+    """
     bodies = parts["bodies"]
     arms = np.linalg.norm(pairs.p, axis=1), np.linalg.norm(pairs.n, axis=1)
     two = (pairs.kind == BALLS) & (pairs.b != c.WORLD)
@@ -248,7 +251,7 @@ def _prepare_whole_steps(parts: dict, pairs: Pairs) -> None:
 
 
 def _add_colliders(parts: dict, colliders: Colliders) -> None:
-    """The shapes that can all touch each other, and the slots of their contacts: rows of pairs
+    """Add the shapes that can all touch each other, and the slots of their contacts: rows of pairs
     that are taken when two of them come near.
     """
     n, slots = len(colliders.geoms), colliders.contacts
@@ -293,7 +296,7 @@ def _add_colliders(parts: dict, colliders: Colliders) -> None:
 
 
 def _pack(parts: dict) -> Arena:
-    """The arena of the parts."""
+    """Return the arena of the parts."""
     header, floats, whole = np.zeros(HEADER, np.int64), [], []
     sizes = {True: 0, False: HEADER}
     for k, (name, width, in_f) in enumerate(PARTS):

@@ -38,7 +38,7 @@ class Joint(NamedTuple):
 
 
 class Placements(NamedTuple):
-    """Where every link is, in the world frame."""
+    """The position and the orientation of every link in the world frame."""
 
     R: np.ndarray  # (n + 1, 3, 3) link to world
     r: np.ndarray  # (n + 1, 3) [m] origins
@@ -46,15 +46,15 @@ class Placements(NamedTuple):
 
 
 def build(*joints: Joint) -> tuple[Joint, ...]:
-    """The joints, checked: parents come before their children; ValueError names the joint that is
-    wrong.
+    """Return the joints after a check: parents come before their children. Raise ValueError, which
+    names the joint that is wrong.
     """
     return tuple(_check_joint(i, joint) for i, joint in enumerate(joints))
 
 
 def placements(joints: tuple[Joint, ...], q) -> Placements:
-    """Every link's frame at q (7 + n,): revolute R_i = R_p R_J exp(axis q_i), prismatic r_i = r_p
-    + ... + axis q_i.
+    """Return every link's frame at q (7 + n,): revolute R_i = R_p R_J exp(axis q_i), prismatic r_i
+    = r_p + ... + axis q_i.
     """
     q = floating_base.check_coordinates(q, len(joints))
     R, r, axes = [quaternion.to_matrix(q[3:7])], [q[:3]], []
@@ -69,7 +69,7 @@ def placements(joints: tuple[Joint, ...], q) -> Placements:
 
 
 def jacobian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
-    """J (6, 6 + n) of a point (3,) [m, in the link's frame]: (v_Q, w) = J u [world].
+    """Return J (6, 6 + n) of a point (3,) [m, in the link's frame]: (v_Q, w) = J u [world].
 
     Columns: base (1; 0) and (-R r^; R) (Appendix II of the sheet); revolute (a x (r_Q - r_i); a);
     prismatic (a; 0); zero for joints that do not carry the link (G.7).
@@ -91,13 +91,13 @@ def jacobian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
 
 
 def hessian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
-    """H (6 + n, 6, 6 + n): H[k] is the change of J along the generalized velocity k.
+    """Return H (6 + n, 6, 6 + n): H[k] is the change of J along the generalized velocity k.
 
         dJ_i / dk = (J_Rk x J_Pi; J_Rk x J_Ri)   if motion k carries the axis of column i
                     (J_Ri x J_Pk; 0)             otherwise
 
     (G.8, Appendix III of the Kindr sheet). A motion carries itself and what comes after it. The
-    base's rotations carry each other as well, because u speaks of them in the body frame; the
+    base's rotations carry each other as well, because u has them in the body frame; the
     sheet leaves that case out.
     """
     J = jacobian(joints, q, link, point)
@@ -110,7 +110,7 @@ def hessian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
 
 
 def jacobian_rate(joints: tuple[Joint, ...], q, u, link: int, point) -> np.ndarray:
-    """dJ/dt = sum_k H[k] u_k (6, 6 + n), base rotation included; a_Q = J du/dt + dJ/dt u."""
+    """Return dJ/dt = sum_k H[k] u_k (6, 6 + n) with base rotation; a_Q = J du/dt + dJ/dt u."""
     H = hessian(joints, q, link, point)
     return np.tensordot(arguments.array(u, "u", len(H)), H, axes=1)
 
@@ -139,7 +139,7 @@ def _link(joints: tuple[Joint, ...], link: int) -> int:
 
 
 class Link(NamedTuple):
-    """What a link weighs, in its own frame."""
+    """The mass and the inertia of a link, in its own frame."""
 
     mass: float  # m [kg]
     center: np.ndarray  # (3,) [m] center of mass
@@ -163,8 +163,8 @@ class Equations(NamedTuple):
 
 
 def equations(joints: tuple[Joint, ...], links: tuple[Link, ...], q, u) -> Equations:
-    """M(q) and g(q, u) for the base and one link per joint; ValueError if the number of links is
-    wrong.
+    """Return M(q) and g(q, u) for the base and one link per joint. Raise ValueError if the number
+    of links is wrong.
     """
     _require_one_link_each(joints, links)
     at = placements(joints, q)
@@ -183,7 +183,7 @@ def equations(joints: tuple[Joint, ...], links: tuple[Link, ...], q, u) -> Equat
 
 
 def generalized_force(joints: tuple[Joint, ...], q, loads: tuple[Load, ...]) -> np.ndarray:
-    """f (n_u,): the generalized force of the loads."""
+    """Return f (n_u,), the generalized force of the loads."""
     f = np.zeros(BASE + len(joints))
     for load in loads:
         wrench = [
@@ -195,7 +195,7 @@ def generalized_force(joints: tuple[Joint, ...], q, loads: tuple[Load, ...]) -> 
 
 
 def weight(links: tuple[Link, ...], gravity) -> tuple[Load, ...]:
-    """The links' weights as loads, for the gravity (3,) [m/s^2, world]."""
+    """Return the links' weights as loads, for the gravity (3,) [m/s^2, world]."""
     gravity = arguments.array(gravity, "gravity", 3)
     return tuple(
         Load(i, link.center, link.mass * gravity, np.zeros(3)) for i, link in enumerate(links)
@@ -203,17 +203,18 @@ def weight(links: tuple[Link, ...], gravity) -> tuple[Load, ...]:
 
 
 def acceleration(equations: Equations, f, W=None, lam=None) -> np.ndarray:
-    """du/dt = M^-1 (f - g + W lambda); W (n_u, m) holds the directions of the m constraint or
-    contact forces.
+    """Return du/dt = M^-1 (f - g + W lambda); W (n_u, m) holds the directions of the m constraint
+    or contact forces.
     """
     return velocity_change(equations, f, 1.0, W, lam)
 
 
 def velocity_change(equations: Equations, f, dt: float, W=None, P=None) -> np.ndarray:
-    """Delta u with M Delta u - (f - g) dt = W P: over a step dt [s] with percussions P (m,) [N s].
+    """Return Delta u with M Delta u - (f - g) dt = W P, over a step dt [s] with percussions P (m,)
+    [N s].
 
-    dt = 0 is an impact: M (u+ - u-) = W Lambda. ValueError if M is singular: a link without mass
-    or inertia.
+    dt = 0 is an impact: M (u+ - u-) = W Lambda. Raise ValueError if M is singular: a link without
+    mass or inertia.
     """
     h = arguments.array(f, "f", len(equations.g)) - equations.g
     if (W is None) != (P is None):
@@ -232,7 +233,7 @@ def velocity_change(equations: Equations, f, dt: float, W=None, P=None) -> np.nd
 
 
 def transform(M_bar, h_bar, B, dB, u) -> tuple[np.ndarray, np.ndarray]:
-    """(M, h) in other velocities u, where u_bar = B u and dB is dB/dt:
+    """Return (M, h) in other velocities u, where u_bar = B u and dB is dB/dt:
 
     M = B^T M_bar B,  h = B^T (h_bar - M_bar dB u).
     """

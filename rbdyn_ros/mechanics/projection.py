@@ -5,8 +5,8 @@ Least in the bodies' kinetic metric, q = q_0 (+) w with
     0 = C(q_0) + A w,     0 <= g_N(q_0) + D_N w  _|_  P >= 0,     M w = A^T nu + D_N^T P     (N.18)
 
 repeated with new gradients until |C| and the overlaps are below the tolerance. w is a displacement
-along the bodies' velocities and (+) the exponential: every C is asked at quaternions of norm 1,
-which is the row |Q| - 1 of the notes. Normalized once afterwards, they would leave the joints
+along the bodies' velocities and (+) the exponential: every C is evaluated at quaternions of norm
+1, which is the row |Q| - 1 of the notes. Normalized once afterwards, they would leave the joints
 again. Source: the Siconos developer's notes, chapter 11.
 """
 
@@ -27,7 +27,7 @@ NO_PAIR = np.empty(0, np.int64)
 
 
 class Projected(NamedTuple):
-    """Where the places ended; when `ok` is false, at the last iterate."""
+    """The result of a projection; when `ok` is false, the last iterate."""
 
     q: Array  # (n, 7)
     iterations: int
@@ -37,8 +37,8 @@ class Projected(NamedTuple):
 
 def project(model: models.Model, tolerance: float = 1e-12, max_iterations: int = 20) -> Projected:
     """Move the model to the nearest places where its joints are closed and nothing overlaps; when
-    there are none within `max_iterations`, it stays. Velocities are not touched, open contacts
-    stay open.
+    there are none within `max_iterations`, it stays. Velocities do not change, open contacts stay
+    open.
     """
     colliding.require_none(model, "the projection")
     before, q = models.places(model), models.places(model)
@@ -67,8 +67,8 @@ def project(model: models.Model, tolerance: float = 1e-12, max_iterations: int =
 def close_joints(
     memory: Arena, q: Array, v: Array, tolerance: float = 1e-14
 ) -> tuple[Array, Array]:
-    """(q (n, 7), v (n, 6)) with the joints of the arena closed and obeyed; the arena is left
-    there.
+    """Return (q (n, 7), v (n, 6)) with the joints of the arena closed and obeyed. The arena is
+    left there.
     """
     for _ in range(5):
         q = move(q, np.zeros(v.size))
@@ -80,25 +80,25 @@ def close_joints(
 
 
 def memory_of(model: models.Model) -> Arena:
-    """A copy of the model's arena."""
+    """Return a copy of the model's arena."""
     return Arena(model.arena.f.copy(), model.arena.z.copy())
 
 
 def move(q: Array, w: Array) -> Array:
-    """q (+) w: (x + w_x, Q o exp(w_Q)), the rotation vector w_Q in body axes, |Q| = 1."""
+    """Return q (+) w = (x + w_x, Q o exp(w_Q)), the rotation vector w_Q in body axes, |Q| = 1."""
     w = w.reshape(-1, 6)
     Q = quaternion.product(q[:, 3:], quaternion.exp(w[:, 3:]))
     return np.hstack([q[:, :3] + w[:, :3], quaternion.normalized(Q)])
 
 
 def _at(memory: Arena, q: Array, chosen: Array, v: Array | None = None):
-    """The `Accelerations` at q; only its places count."""
+    """Return the `Accelerations` at q and v, by default 0, without a load."""
     still = np.zeros((len(q), 6))
     return accelerations.evaluate(memory, q, still if v is None else v, still, chosen)
 
 
 def _place(model: models.Model, before: Array, q: Array) -> None:
-    """Let the bodies of the model stand at q; contacts are looked at again."""
+    """Set the places of the model's bodies to q; the next step looks at its contacts again."""
     rows, contacts = models.part(model, "bodies"), models.part(model, "pairs")
     rows[:, c.X : c.X + 3], rows[:, c.Q : c.Q + 4] = q[:, :3], q[:, 3:]
     rows[:, c.R : c.R + 9] = quaternion.to_matrix(q[:, 3:]).reshape(-1, 9)

@@ -1,9 +1,9 @@
 """Runs of a model, row by row: by the variational scheme, or by Lagrange multipliers and the
 classical Runge-Kutta method.
 
-The latter integrates the accelerations of description/multipliers.py as they are; what the joints
-lose by the step's error comes back through the stabilization. Order 4, dissipative or not by
-chance, without contacts.
+The latter integrates the accelerations of description/multipliers.py as they are; the
+stabilization corrects the drift of the joints. Order 4, dissipative or not by chance, without
+contacts.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ from rbdyn_ros.mechanics.description.springs import add_forces
 from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
 
-CHUNK = 2000  # steps between two questions whether to go on
+CHUNK = 2000  # steps between two calls of go_on
 INTERRUPTED = "interrupted"
-# residual of the multipliers that stops a run; redundant rows leave one of the size of what the
-# joints have opened
+# residual of the multipliers that stops a run; redundant rows leave one of the size of the joints'
+# residuals
 INCONSISTENT = 1e-3
 
 
@@ -38,7 +38,7 @@ class Record(NamedTuple):
     # (rows,) [J] what bodies with a prescribed velocity, or a load, have done, less what dampers
     # have taken
     work: Array
-    kinetic: Array  # (rows,) [J] the part of it that is motion
+    kinetic: Array  # (rows,) [J]
     opening: Array  # (rows,) largest |C| of the joints [m] or [-]
     # (rows, joints, 2, 6) wrench of each joint on its bodies a and b [N world | N m body, at the
     # centers of mass]
@@ -60,7 +60,7 @@ class Record(NamedTuple):
 
 
 class Forces(NamedTuple):
-    """What acts on bodies beside their weight and their joints."""
+    """The forces on bodies other than their weight and those of their joints."""
 
     springs: of_springs.Springs
     near: Array  # (k,) [m] or [rad] lengths and angles of the springs, as they were last
@@ -68,7 +68,7 @@ class Forces(NamedTuple):
 
 
 def no_forces(bodies: int) -> Forces:
-    """Nothing that acts on so many bodies beside their weight and their joints."""
+    """Return the `Forces` of so many bodies without springs and load."""
     return Forces(of_springs.build(bodies), np.zeros(0), np.zeros((bodies, 6)))
 
 
@@ -84,7 +84,7 @@ def run(
     called again and again with the time reached [s] and stops the run where it returns False.
 
     Reactions are the means since the row before, impacts included; zero in the first. Redundant
-    joints share their load. ValueError for a step or counts that are none.
+    joints share their load. Raise ValueError for a step or counts that are none.
     """
     positive(h, "the step", " s")
     count(rows, "rows", 1)
@@ -128,7 +128,7 @@ def run(
 
 
 def _of_rows(touched: list) -> tuple:
-    """((k, 2), (rows, k, 4)) of the colliders of all rows, and their impulses."""
+    """Return ((k, 2), (rows, k, 4)) of the colliders of all rows, and their impulses."""
     between = sorted({tuple(map(int, ij)) for found, _ in touched for ij in found})
     column = {ij: k for k, ij in enumerate(between)}
     impulses = np.zeros((len(touched), len(between), 4))
@@ -146,10 +146,11 @@ def multiplier_run(
     steps_per_row: int,
     load: Array | None = None,
 ) -> Record:
-    """The same by Lagrange multipliers with stabilization alpha [1/s] (0: none) and Runge-Kutta,
-    from where the model stands; it does not move, and ValueError where it has contacts.
+    """Take the same steps by Lagrange multipliers with stabilization alpha [1/s] (0: none) and
+    Runge-Kutta, from the state of the model, which does not move. Raise ValueError where it has
+    contacts.
 
-    Springs and dampers act as forces; `load` (bodies, 6) acts beside the weight, a force [N,
+    Springs and dampers act as forces; `load` (bodies, 6) acts besides the weight, a force [N,
     world] and a torque [N m, body] for each body. In directions in which a body is held it keeps
     the velocity of its start (M.29). `work` is what load and driven bodies have done, less what
     dampers have taken. Reactions are those at the row; redundant rows share their load.
@@ -200,15 +201,15 @@ def multiplier_run(
 
 @kernel
 def normalize(q):
-    """q := orientations of norm 1."""
+    """Divide the orientations in q by their norms."""
     for i in range(len(q)):
         q[i, 3:] /= np.sqrt((q[i, 3:] ** 2).sum())
 
 
 @kernel
 def multiplier_advance(bodies, rows, forces, alpha, h, n, state, reaction):
-    """Take n steps of h of the state (q, v) in place; the multipliers at the start of the last go
-    into reaction (m,). Returns (done, rank, residual, work of drives, load and dampers [J]).
+    """Take n steps of h of the state (q, v) in place; write the multipliers at the start of the
+    last to reaction (m,). Return (done, rank, residual, work of drives, load and dampers [J]).
 
     It stops where the rows contradict each other (residual > INCONSISTENT) or a number is not
     finite: then done < n.

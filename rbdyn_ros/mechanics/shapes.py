@@ -1,10 +1,9 @@
-"""Bodies by their shape: sphere, box, cylinder, capsule, rod, or by mass and inertia; then the
-arrays that
-`model.build` takes.
+"""Bodies by their shape: sphere, box, cylinder, capsule, rod, or by mass and inertia; and the
+arrays of them that `model.build` takes.
 
     ball = shapes.sphere(0.1, density=1000.0, position=(0, 0, 1))
     plank = shapes.box((0.2, 0.1, 0.02), mass=0.5)
-    bodies, q, v = shapes.assembled([ball, plank])
+    bodies, q, v = shapes.assemble([ball, plank])
 
 A shape has either its mass [kg] or its density [kg/m^3]; axes 1, 2, 3 of the body are those of the
 shape, the origin its center.
@@ -38,14 +37,14 @@ class Body(NamedTuple):
 def sphere(
     radius: float, mass: float | None = None, density: float | None = None, **start
 ) -> Body:
-    """A solid sphere of a radius [m]."""
+    """Return a solid sphere of a radius [m]."""
     r = positive(radius, "the radius of a sphere", " m")
     m = _mass("a sphere", 4.0 / 3.0 * np.pi * r * r * r, mass, density)
     return Body(m, (0.4 * m * r * r,) * 3, **start)
 
 
 def box(edges, mass: float | None = None, density: float | None = None, **start) -> Body:
-    """A solid box of edges (3,) [m]."""
+    """Return a solid box of edges (3,) [m]."""
     a, b, c = (positive(edge, "an edge of a box", " m") for edge in edges)
     m = _mass("a box", a * b * c, mass, density)
     return Body(
@@ -58,7 +57,7 @@ def box(edges, mass: float | None = None, density: float | None = None, **start)
 def cylinder(
     radius: float, length: float, mass: float | None = None, density: float | None = None, **start
 ) -> Body:
-    """A solid cylinder along its axis 3 [m]."""
+    """Return a solid cylinder along its axis 3 [m]."""
     r, l = (
         positive(radius, "the radius of a cylinder", " m"),
         positive(length, "the length of a cylinder", " m"),
@@ -71,8 +70,8 @@ def cylinder(
 def capsule(
     radius: float, length: float, mass: float | None = None, density: float | None = None, **start
 ) -> Body:
-    """A solid cylinder along its axis 3 with a half sphere at each end; the length [m] is that of
-    the cylinder.
+    """Return a solid cylinder along its axis 3 with a half sphere at each end; the length [m] is
+    that of the cylinder.
     """
     r, l = (
         positive(radius, "the radius of a capsule", " m"),
@@ -94,14 +93,16 @@ def rod(
     radius: float = THIN,
     **start,
 ) -> Body:
-    """A thin cylinder along its axis 3 [m]."""
+    """Return a thin cylinder along its axis 3 [m]."""
     return cylinder(radius, length, mass, density, **start)
 
 
 def assemble(
     bodies: list[Body], gravity=(0.0, 0.0, -9.81)
 ) -> tuple[rigid_bodies.Bodies, Array, Array]:
-    """(Bodies, q (n, 7), v (n, 6)) of a list; ValueError names the body that cannot be."""
+    """Return (Bodies, q (n, 7), v (n, 6)) of a list. Raise ValueError, which names the body that
+    cannot be.
+    """
     columns = [np.array(column, dtype=float) for column in zip(*bodies)]
     arrays = rigid_bodies.build(columns[0], columns[1], gravity, columns[6])
     return (
@@ -115,7 +116,7 @@ assembled = assemble  # the name of earlier versions
 
 
 def corners(half) -> Array:
-    """(8, 3) the corners of a box with half edges (3,) [m]."""
+    """Return the (8, 3) corners of a box with half edges (3,) [m]."""
     signs = np.array(np.meshgrid((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0))).reshape(3, -1).T
     return signs * np.asarray(half, dtype=float)
 

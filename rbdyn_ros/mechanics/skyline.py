@@ -17,7 +17,9 @@ WIDEST = 30  # numbers in a row of the matrix, in the mean, above which contacts
 
 
 def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
-    """(numbers, envelope (6n, 2)) for bodies that touch each other as `sides` [(a, b)] says."""
+    """Return (numbers, envelope (6n, 2)) for bodies that touch each other as `sides` [(a, b)]
+    says.
+    """
     first = np.arange(bodies)
     for a, b in sides:
         if a != c.WORLD and b != c.WORLD:
@@ -31,8 +33,8 @@ def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
 
 @part
 def follow(m):
-    """Let the envelope be that of the active pairs; whether there is room for the matrix. One that
-    holds them stays while its factors are of use.
+    """Make the envelope that of the active pairs; return whether there is room for the matrix. An
+    envelope that holds them stays while its factors are of use.
     """
     low, integers, active = arena.envelope(m), arena.pair_integers(m), arena.active(m)
     count, bodies = arena.counters(m), arena.bodies(m)
@@ -59,14 +61,16 @@ def follow(m):
 
 @inlined
 def is_narrow(m):
-    """Whether the rows of the matrix are short: then many of its factorizations cost little."""
+    """Return whether the rows of the matrix are short: then many of its factorizations cost
+    little.
+    """
     low, n = arena.envelope(m), len(arena.right_side(m))
     return low[n - 1, 1] + n <= WIDEST * n
 
 
 @part
 def factor_and_solve(m):
-    """L L^T of the matrix, 1/L_ii on the diagonal, and the solution in `right_side`."""
+    """Factor the matrix as L L^T, with 1/L_ii on the diagonal, and solve for `right_side`."""
     A, low, y = arena.skyline(m), arena.envelope(m), arena.right_side(m)
     for i in range(len(y)):
         first, row = low[i, 0], low[i, 1]
@@ -88,7 +92,7 @@ def factor_and_solve(m):
 
 @part
 def solve_again(m):
-    """The solution for another right side."""
+    """Solve for another right side with the factors of the matrix."""
     A, low, y = arena.skyline(m), arena.envelope(m), arena.right_side(m)
     for i in range(len(y)):
         row, t = low[i, 1], y[i]
@@ -100,7 +104,7 @@ def solve_again(m):
 
 @part
 def substitute(m):
-    """The second half of the solution: from the last row back."""
+    """Substitute from the last row back, the second half of the solution."""
     A, low, y = arena.skyline(m), arena.envelope(m), arena.right_side(m)
     for i in range(len(y) - 1, -1, -1):
         row = low[i, 1]

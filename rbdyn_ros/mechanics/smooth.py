@@ -28,7 +28,7 @@ BODY_FAILED, JOINT_FAILED = 1, 2
 
 @inlined
 def load(m, h, on_x, on_w):
-    """Columns on_x, on_w := the momenta at the node without its reactions: p + (h/2) f."""
+    """Set columns on_x, on_w to the momenta at the node without its reactions: p + (h/2) f."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         put(bodies, i, on_x, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P)))
@@ -38,7 +38,7 @@ def load(m, h, on_x, on_w):
 
 @part
 def start(m):
-    """P_1, L_1 := the momenta without reactions, to which impulses are added."""
+    """Set P_1, L_1 to the momenta without reactions, to which impulses are added."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         put(bodies, i, c.P_1, get(bodies, i, c.B_X))
@@ -47,8 +47,8 @@ def start(m):
 
 @inlined
 def guess(m, h):
-    """v := h (4 r_1 - 6 r_2 + 4 r_3 - r_4) from the rates of the last four steps: correct to h^5
-    in smooth motion.
+    """Guess v = h (4 r_1 - 6 r_2 + 4 r_3 - r_4) from the rates of the last four steps: correct to
+    h^5 in smooth motion.
     """
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
@@ -60,7 +60,7 @@ def guess(m, h):
 
 @part
 def clear(m, on_x, on_w):
-    """The vectors in columns on_x, on_w of all bodies := 0."""
+    """Set the vectors in columns on_x, on_w of all bodies to 0."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         put(bodies, i, on_x, (0.0, 0.0, 0.0))
@@ -69,7 +69,7 @@ def clear(m, on_x, on_w):
 
 @inlined
 def finish(bodies, i, v, w):
-    """The attitude at the end of the step."""
+    """Set the attitude of body i at the end of the step, W, Q_1 and R_1, of its turn (w, v)."""
     bodies[i, c.W] = w
     q = unit_quaternion.product(get4(bodies, i, c.Q), (w, v[0], v[1], v[2]))
     put(bodies, i, c.Q_1, q)
@@ -78,14 +78,16 @@ def finish(bodies, i, v, w):
 
 @inlined
 def end_place(bodies, i, h, b):
-    """Where body i is after h with the momentum b, or at the velocity that is prescribed."""
+    """Return the position of body i after h with the momentum b, or at the prescribed velocity."""
     v = vec.add(vec.times(get(bodies, i, c.IM), b), get(bodies, i, c.DRIVE))
     return vec.axpy(h, v, get(bodies, i, c.X))
 
 
 @inlined
 def move_free(m, h):
-    """Newton's method for each body without joints; how many iterations, -1 where it fails."""
+    """Move each body without joints by Newton's method; return how many iterations, -1 where it
+    fails.
+    """
     bodies, f, total = arena.bodies(m), 2.0 / h, 0
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] != 0.0:
@@ -134,8 +136,8 @@ def begin_joined(m):
 
 @part
 def linearize_bodies(m, h):
-    """The joined bodies at v under the joints' impulses: their ends, the inverse gradients K and
-    the turns that their residuals stand for.
+    """Linearize the joined bodies at v under the joints' impulses: set their ends, the inverse
+    gradients K and the turns that stand for their residuals.
     """
     bodies, f = arena.bodies(m), 2.0 / h
     for i in range(len(bodies)):
@@ -158,8 +160,9 @@ def linearize_bodies(m, h):
 
 @part
 def correct(m, h):
-    """v and the ends of the joined bodies after a change of the joints' impulses, whose torque is
-    in TORQUE; the largest change of v, or geometric mean of it and of the change of place [m].
+    """Correct v and the ends of the joined bodies for a change of the joints' impulses, whose
+    torque is in TORQUE. Return the largest change of v, or geometric mean of it and of the change
+    of place [m].
     """
     bodies, largest, bad = arena.bodies(m), 0.0, 0.0
     for i in range(len(bodies)):
@@ -185,7 +188,9 @@ def correct(m, h):
 
 @inlined
 def move_joined(m, h):
-    """Newton's method for all bodies with joints; the number of iterations, -1 where it fails."""
+    """Move all bodies with joints by Newton's method; return the number of iterations, -1 where it
+    fails.
+    """
     largest, iterations = 0.0, 0
     begin_joined(m)
     for _ in range(ITERATIONS):
@@ -198,7 +203,7 @@ def move_joined(m, h):
         if not largest >= CLOSE:
             break
     if not largest < CLOSE:
-        joints.linearize(m)  # what is open, with the impulses
+        joints.linearize(m)  # residuals with the last impulses
         arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = (
             JOINT_FAILED,
             joints.largest_residual(m),
@@ -210,7 +215,7 @@ def move_joined(m, h):
 @part
 def move(m, h):
     """Move all bodies by a step of h with the momenta P_1, L_1, to which the joints' impulses are
-    added; the number of iterations, -1 where it fails.
+    added; return the number of iterations, -1 where it fails.
     """
     free = move_free(m, h)
     if free < 0:
@@ -221,7 +226,7 @@ def move(m, h):
 
 @inlined
 def way(bodies, i):
-    """What no point of the shapes of body i moves farther than in the step [m]."""
+    """Return a bound of the way of all points of the shapes of body i in the step [m]."""
     moved = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
     turned = vec.size(get(bodies, i, c.V)) if bodies[i, c.TURNS] != 0.0 else 0.0
     return moved + HALF_TURN * turned * bodies[i, c.REACH]
@@ -229,8 +234,8 @@ def way(bodies, i):
 
 @inlined
 def put_rates(bodies, i, rate):
-    """The rates that the guess of the next step is made of, where the steps before tell
-    nothing.
+    """Set the rates from which the next step is guessed to one rate, where the steps before give
+    none.
     """
     put(bodies, i, c.V_1, rate)
     put(bodies, i, c.V_2, rate)
@@ -240,7 +245,7 @@ def put_rates(bodies, i, rate):
 
 @part
 def commit(m, h, has_rate):
-    """Make the end of the step the node; `has_rate`: h is long enough to tell a rate."""
+    """Make the end of the step the node; with `has_rate` h is long enough for rates of turning."""
     joints.add_up(m)
     bodies = arena.bodies(m)
     for i in range(len(bodies)):

@@ -17,8 +17,8 @@ from rbdyn_ros.mechanics.arena import get, get9, number, put, put9
 
 
 def plan(sides: list[tuple[int, int]]) -> tuple[Any, ...]:
-    """(blocks, gather, pivots, reach, updates) for joint blocks between the bodies `sides` [(a,
-    b), ...], by least degree.
+    """Return (blocks, gather, pivots, reach, updates) for joint blocks between the bodies `sides`
+    [(a, b), ...], by least degree.
     """
     blocks = range(len(sides))
     shared = [[(set(s) & set(t)) - {int(c.WORLD)} for t in sides] for s in sides]
@@ -63,7 +63,7 @@ def plan(sides: list[tuple[int, int]]) -> tuple[Any, ...]:
 
 @inlined
 def substitute(m):
-    """The second half of the solution: from the last pivot back."""
+    """Substitute from the last pivot back, the second half of the solution."""
     blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)
     for e in range(len(pivots) - 1, -1, -1):
         if pivots[e, 2] == pivots[e, 3]:

@@ -3,8 +3,8 @@
     f = -k (l - l_0) d/l at the node, half of it in either step             a part of the potential
     p := p + d r,   r = -(h/2) c (l' + w r/2),   w = d^T M^-1 d   before and after each step of h
 
-The damping is a motion of its own, the midpoint rule on the velocities of the node with the joints
-obeyed, one damper after the other and back.
+The damping is a substep of its own, the midpoint rule on the velocities of the node with the
+joints obeyed, one damper after the other and back.
 """
 
 from math import atan2, floor, pi, sqrt
@@ -20,7 +20,7 @@ LINEAR = 0
 
 @inlined
 def point(bodies, i, p):
-    """The point p of body i at the node [m, world]."""
+    """Return the point p of body i at the node [m, world]."""
     if i == c.WORLD:
         return p
     return vec.add(get(bodies, i, c.X), vec.matvec(get9(bodies, i, c.R), p))
@@ -28,19 +28,19 @@ def point(bodies, i, p):
 
 @inlined
 def world_axis(bodies, i, axis):
-    """An axis of body i in the world."""
+    """Return an axis of body i in the world."""
     return axis if i == c.WORLD else vec.matvec(get9(bodies, i, c.R), axis)
 
 
 @inlined
 def inverse(q):
-    """q*."""
+    """Return q* = (w, -x, -y, -z), the inverse of a rotation quaternion."""
     return (q[0], -q[1], -q[2], -q[3])
 
 
 @inlined
 def angle(bodies, row, k, a, b):
-    """The angle of torsional spring k next to its last one [rad]."""
+    """Return the angle of torsional spring k next to its last one [rad]."""
     q = get4(bodies, a, c.Q)
     if b != c.WORLD:
         q = unit_quaternion.product(inverse(get4(bodies, b, c.Q)), q)
@@ -73,9 +73,8 @@ def apply(m, k, s, on_x, on_w):
 
 @part
 def update(m, h):
-    """The springs' forces at the node in place of those before, in F and TAU and, for the half
-    step
-    h/2 that has arrived, in the momenta; then the damping of that half step.
+    """Set the springs' forces at the node in place of those before, in F and TAU and, for the half
+    step h/2 that has arrived, in the momenta; then damp that half step.
     """
     bodies, rows, integers = arena.bodies(m), arena.springs(m), arena.spring_integers(m)
     if len(rows) == 0:
@@ -93,7 +92,7 @@ def update(m, h):
                 point(bodies, a, get(rows, k, c.S_A)), point(bodies, b, get(rows, k, c.S_B))
             )
             length = sqrt(vec.dot(d, d))
-            # of a spring whose ends meet the direction is the last one
+            # a spring whose ends meet keeps its last direction
             if length > 0.0:
                 put(rows, k, c.ALONG, vec.scale(1.0 / length, d))
             rows[k, c.EXTENSION] = length
@@ -113,8 +112,8 @@ def update(m, h):
 
 @part
 def damp(m, h, on_x, on_w):
-    """Let the dampers act for h/2, on the momenta that arrive at the node (P, L; the last damper
-    first) or on those that leave it for a step of h (in columns on_x, on_w).
+    """Apply the dampers for h/2, to the momenta that arrive at the node (P, L; the last damper
+    first) or to those that leave it for a step of h (in columns on_x, on_w).
     """
     bodies, rows = arena.bodies(m), arena.springs(m)
     prepared, arrived = False, on_x == c.P
@@ -145,13 +144,13 @@ def damp(m, h, on_x, on_w):
 
 @inlined
 def force_of(rows, k):
-    """The force, or the torque, of spring k along ALONG at its present length or angle."""
+    """Return the force, or the torque, of spring k along ALONG at its present length or angle."""
     return -rows[k, c.STIFFNESS] * (rows[k, c.EXTENSION] - rows[k, c.REST_AT])
 
 
 @inlined
 def drive_rate(m, k):
-    """The part of the rate of spring k that is prescribed: drives do not turn."""
+    """Return the prescribed part of the rate of spring k: drives do not turn."""
     bodies, integers = arena.bodies(m), arena.spring_integers(m)
     V, b = get(bodies, integers[k, 1], c.DRIVE), integers[k, 2]
     if integers[k, 0] != LINEAR:
@@ -163,7 +162,7 @@ def drive_rate(m, k):
 
 @inlined
 def rate_of(m, k):
-    """The rate of spring k's length or angle, of the velocities U_X, U_W."""
+    """Return the rate of spring k's length or angle, for the velocities U_X, U_W."""
     bodies, rows, integers = arena.bodies(m), arena.springs(m), arena.spring_integers(m)
     d, linear = get(rows, k, c.ALONG), integers[k, 0] == LINEAR
     a, b = integers[k, 1], integers[k, 2]
@@ -173,7 +172,7 @@ def rate_of(m, k):
 
 @inlined
 def end_rate(bodies, i, p, d, linear):
-    """The velocity along d of the point p of body i, or its rate of turning about d."""
+    """Return the velocity along d of the point p of body i, or its rate of turning about d."""
     if i == c.WORLD:
         return 0.0
     w = get(bodies, i, c.U_W)

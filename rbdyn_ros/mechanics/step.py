@@ -2,7 +2,7 @@
 fail (doc/nonsmooth.md, M.14 to M.22).
 
 A step is tried with the contacts that are closed. Where an open gap is negative at its end, the
-part that ends where the first gap closes is taken, everything that touches jumps there, and the
+part that ends where the first gap closes is taken, everything that touches collides there, and the
 rest of the step follows. The last of too many impacts within a step is without restitution, so
 that a bouncing ball comes to rest.
 """
@@ -20,7 +20,7 @@ from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [m] the gap at which a part of a step ends
 ROUNDS = 50  # between bodies and impulses
-ROUND_OFF = 4e-15  # of the places, per step: the least velocity that a contact can be asked for
+ROUND_OFF = 4e-15  # of the places, per step: least tolerance of a contact's velocity
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
 # [m] of a change of one contact whose W has the joints in it, as far as that is exact: to O(h w)
 SHORT = 5e-12
@@ -36,7 +36,7 @@ OBSERVE = np.int64(-1)
 
 @part
 def nudge(m, h):
-    """Let the last small change of the impulses, from L_B to LA, move bodies and joints linearly.
+    """Move bodies and joints linearly by the last small change of the impulses, from L_B to LA.
 
     What that leaves of the equation of the turn goes into the momentum (M.11).
     """
@@ -62,7 +62,9 @@ def nudge(m, h):
 
 @part
 def advance_part(m, h, whole):
-    """Bodies, joints and closed contacts by h, a part of a step `whole`; whether it was solved."""
+    """Advance bodies, joints and closed contacts by h, a part of a step `whole`; return whether it
+    was solved.
+    """
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
     smooth.start(m)
     n, joined = friction.collect(m), len(arena.blocks(m)) > 0
@@ -104,8 +106,8 @@ def advance_part(m, h, whole):
 
 @inlined
 def follows_rims(m, h):
-    """Whether the points of contact have gone little way along rims in a part h of a step, or it
-    is too short to be divided.
+    """Return whether the points of contact have gone little way along rims in a part h of a step,
+    or it is too short to be divided.
     """
     clock = arena.clock(m)
     return clock[c.TRAVEL] <= FARTHEST or h <= LEAST_PIECE * clock[c.STEP]
@@ -113,8 +115,8 @@ def follows_rims(m, h):
 
 @part
 def attempt(m, h, whole, scale):
-    """A part h of a step from the node, its turns guessed as `scale` times those of the last
-    attempt; whether it was solved.
+    """Attempt a part h of a step from the node, its turns guessed as `scale` times those of the
+    last attempt; return whether it was solved.
     """
     bodies = arena.bodies(m)
     smooth.load(m, h, c.B_X, c.B_W)
@@ -129,8 +131,8 @@ def attempt(m, h, whole, scale):
 
 @part
 def find_impact(m, left, whole):
-    """The part of a step at whose end the first gap is just closed, and which is then solved; 0 if
-    it is too short to be taken, -1: failed.
+    """Find and solve the part of a step at whose end the first gap is just closed; return its
+    length, 0 if it is too short to be taken, -1 if it failed.
 
     It ends on the side where nothing overlaps.
     """
@@ -155,8 +157,8 @@ def find_impact(m, left, whole):
 
 @part
 def finish_part(m, tau, left, whole):
-    """The part tau of what is left of a step, which is solved; nothing, or all that is left, where
-    it or the rest would be too short; -1: failed.
+    """Return the part tau of what is left of a step, which is solved; 0, or all that is left,
+    where it or the rest would be too short; -1 if that failed.
     """
     if tau <= SHORTEST * whole:
         return 0.0
@@ -167,9 +169,7 @@ def finish_part(m, tau, left, whole):
 
 @part
 def take(m, h, whole):
-    """Make the part that was solved the node: its impulses are summed up, contacts that have
-    parted are opened.
-    """
+    """Make the part that was solved the node: sum up its impulses, open contacts that parted."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     active = arena.active(m)
     for i in range(len(bodies)):
@@ -190,8 +190,8 @@ def take(m, h, whole):
 
 @part
 def note_slack(m):
-    """What open pairs overlap by while they part: round-off, or what a contact that persisted has
-    left.
+    """Record in SLACK what open pairs overlap by while they part: round-off, or what a contact
+    that persisted has left.
     """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
@@ -201,7 +201,7 @@ def note_slack(m):
 
 @part
 def note_gaps(m):
-    """The gaps of all pairs at the node, except those of colliders."""
+    """Record the gaps of all pairs at the node, except those of colliders."""
     pairs = arena.pairs(m)
     for k in range(len(pairs) - len(arena.slots(m))):
         pairs[k, c.GAP] = any_gap(m, k, c.X, c.R)
@@ -209,7 +209,7 @@ def note_gaps(m):
 
 @part
 def step(m, h):
-    """One step; whether it was solved."""
+    """Take one step; return whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
     left, scale, last, saved = h, 1.0, int(arena.clock(m)[c.MAX_IMPACTS]), NOT_SAVED
@@ -242,7 +242,7 @@ def step(m, h):
 
 @part
 def whole_step(m, h):
-    """One step that no impact splits; whether it was solved."""
+    """Take one step that no impact splits; return whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
     whole.note_closed(m)
@@ -270,8 +270,7 @@ def whole_step(m, h):
 @part
 def undo(m, saved):
     """Go back to the start of the step, which was saved in one of the places unless it still is
-    the
-    node; the impulses there are forgotten, they only were a guess. Returns False.
+    the node; reset the impulses there, which only were a guess. Return False.
     """
     if saved != NOT_SAVED:
         copy_state(m, saved, False)
@@ -287,7 +286,7 @@ def undo(m, saved):
 
 @part
 def step_without_pairs(m, h):
-    """One step of a model that has no contact pairs; whether it was solved."""
+    """Take one step of a model that has no contact pairs; return whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
     smooth.load(m, h, c.P_1, c.L_1)
@@ -306,9 +305,9 @@ def step_without_pairs(m, h):
 
 @part
 def advance(m, h, n):
-    """Take n steps of h; how many were taken. At a step that fails the state is that of its start.
-    OBSERVE steps: 1 if U_X, U_W are now the velocities of the node, else 0. One kernel for both,
-    so that the solvers are compiled once.
+    """Take n steps of h; return how many were taken. At a step that fails the state is that of its
+    start. With n = OBSERVE return 1 if U_X, U_W are now the velocities of the node, else 0. One
+    kernel does both, so that the solvers are compiled once.
 
     Before the first step what touches and does not part is closed, and what approaches there has
     its impact. A step that fails is tried in halves, down to LEAST_PIECE of it, and goes on in
@@ -354,7 +353,8 @@ def advance(m, h, n):
 
 @part
 def advance_composed(m, weights, h, n):
-    """Take n steps of h, each of stages h weights[i] one after the other; how many were taken.
+    """Take n steps of h, each of stages h weights[i] one after the other; return how many were
+    taken.
 
     For models without contact pairs: a symmetric composition raises the order of the symmetric
     step, but some of its stages go back in time. A step that fails in one of its stages is undone.

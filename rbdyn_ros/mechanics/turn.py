@@ -17,7 +17,7 @@ from rbdyn_ros.kernel import inlined
 
 @inlined
 def product(A, B):
-    """A B."""
+    """Return the product A B."""
     return (
         vec.transposed_matvec(B, A[0]),
         vec.transposed_matvec(B, A[1]),
@@ -27,45 +27,47 @@ def product(A, B):
 
 @inlined
 def product_transposed(A, B):
-    """A B^T."""
+    """Return the product A B^T."""
     return vec.matvec(B, A[0]), vec.matvec(B, A[1]), vec.matvec(B, A[2])
 
 
 @inlined
 def scaled_columns(A, d):
-    """A diag(d)."""
+    """Return A diag(d)."""
     return vec.times(A[0], d), vec.times(A[1], d), vec.times(A[2], d)
 
 
 @inlined
 def product_with_cross(A, r):
-    """A r^, r^ x = r x x."""
+    """Return A r^, where r^ x = r x x."""
     return vec.cross(A[0], r), vec.cross(A[1], r), vec.cross(A[2], r)
 
 
 @inlined
 def scale(s, A):
-    """s A."""
+    """Return s A."""
     return vec.scale(s, A[0]), vec.scale(s, A[1]), vec.scale(s, A[2])
 
 
 @inlined
 def adjugate(A):
-    """(adj A, det A), A^-1 = adj A/det A. A product with adj A needs not wait for the division."""
+    """Return (adj A, det A), A^-1 = adj A/det A. A product with adj A need not wait for the
+    division.
+    """
     a, b, c = vec.cross(A[1], A[2]), vec.cross(A[2], A[0]), vec.cross(A[0], A[1])
     return vec.transpose((a, b, c)), vec.dot(A[0], a)
 
 
 @inlined
 def cosine(v):
-    """w of F(v); nan where |v| > 1, a turn of more than half a revolution."""
+    """Return w of F(v), nan where |v| > 1, a turn of more than half a revolution."""
     return np.sqrt(((1.0 - v[0] * v[0]) - v[1] * v[1]) - v[2] * v[2])
 
 
 @inlined
 def next_cosine(v, w):
-    """`cosine` of a v that is close to that of w: a step of Newton's method for the root, whose
-    division does not depend on v.
+    """Return `cosine` of a v that is close to that of w: a step of Newton's method for the root,
+    whose division does not depend on v.
     """
     change = (((1.0 - w * w) - v[0] * v[0]) - v[1] * v[1]) - v[2] * v[2]
     return w + (0.5 / w) * change
@@ -73,8 +75,8 @@ def next_cosine(v, w):
 
 @inlined
 def momentum(f, J, gamma, v, w):
-    """(a, c): f (w J v + gamma (1 - w) v) and f v x J v; a + c at the start, a - c at the end
-    (M.3).
+    """Return (a, c): f (w J v + gamma (1 - w) v) and f v x J v; a + c at the start, a - c at the
+    end (M.3).
     """
     Jv = vec.times(J, v)
     a = vec.axpy(w, Jv, vec.scale(gamma * (1.0 - w), v))
@@ -83,22 +85,22 @@ def momentum(f, J, gamma, v, w):
 
 @inlined
 def sideways(f, J, v):
-    """c of `momentum`."""
+    """Return c of `momentum`."""
     return vec.scale(f, vec.cross(v, vec.times(J, v)))
 
 
 @inlined
 def change(v, w, o):
-    """The change of v of a small turn o [rad, body] after F(v): (w o + v x o)/2; w changes by
-    -v.o/2.
+    """Return the change of v of a small turn o [rad, body] after F(v): (w o + v x o)/2; w changes
+    by -v.o/2.
     """
     return vec.axpy(0.5 * w, o, vec.cross(vec.scale(0.5, v), o))
 
 
 @inlined
 def momentum_gradient(f, J, gamma, v, w):
-    """d(a + c) by such a turn: f/2 [C (w 1 + v^) + (gamma v - J v) v^T] with C = w J + v^ J - (J
-    v)^ + gamma (1 - w) 1   (M.4).
+    """Return d(a + c) by such a turn: f/2 [C (w 1 + v^) + (gamma v - J v) v^T] with C = w J + v^ J
+    - (J v)^ + gamma (1 - w) 1   (M.4).
     """
     x, y, z = v
     a, b, c = vec.times(J, v)
@@ -113,5 +115,5 @@ def momentum_gradient(f, J, gamma, v, w):
 
 @inlined
 def gradient_row(f, C, p, v, w):
-    """f (w C + C x v + p v)."""
+    """Return f (w C + C x v + p v), a row of `momentum_gradient`."""
     return vec.scale(f, vec.axpy(w, C, vec.axpy(p, v, vec.cross(C, v))))

@@ -16,20 +16,19 @@ from rbdyn_ros.mechanics.contact.pairs import push
 
 @part
 def respond(m, h, at_node):
-    """U_X, U_W: velocities that the impulses in D_X, D_W give while the joints react; their
-    impulses are in D. See `velocities_of`.
+    """Set U_X, U_W to the velocities that the impulses in D_X, D_W give while the joints react,
+    and D to the joints' impulses. See `velocities_of`.
     """
     velocities_of(m, h, at_node, 0.0)
 
 
 @part
 def velocities_of(m, h, at_node, drive):
-    """U_X, U_W: velocities of the momenta in D_X, D_W with the joints obeyed, whose impulses are
-    in
-    D; with `drive` = 1 held bodies have the velocities that are prescribed, with 0 none.
+    """Set U_X, U_W to the velocities of the momenta in D_X, D_W with the joints obeyed, and D to
+    the joints' impulses; with `drive` = 1 held bodies have the prescribed velocities, with 0 none.
 
-    With the matrix of the joints as it was last factored: of a step of h (then the velocities are
-    means), or of the node.
+    The matrix of the joints is that which was last factored: of a step of h (then the velocities
+    are means), or of the node.
     """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     if len(blocks) > 0:
@@ -66,21 +65,23 @@ def velocities_of(m, h, at_node, drive):
 
 @inlined
 def turn_of(bodies, i):
-    """The turn [world] that the impulse D_W [body] gives body i, which has joints."""
+    """Return the turn [world] that the impulse D_W [body] gives body i, which has joints."""
     world = vec.matvec(get9(bodies, i, c.R), get(bodies, i, c.D_W))
     return vec.matvec(get9(bodies, i, c.K), world)
 
 
 @inlined
 def resulting_velocity(bodies, i, drive):
-    """The velocity of body i of the momentum in D_X, and of what is prescribed."""
+    """Return the velocity of body i from the momentum in D_X, with `drive` times its prescribed
+    velocity.
+    """
     v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X))
     return vec.axpy(drive, get(bodies, i, c.DRIVE), v)
 
 
 @part
 def prepare_node(m):
-    """The gradients of the joints at the node and their factored matrix."""
+    """Set the gradients of the joints at the node and factor their matrix."""
     if len(arena.blocks(m)) > 0:
         bodies = arena.bodies(m)
         for i in range(len(bodies)):
@@ -95,10 +96,10 @@ def prepare_node(m):
 
 @part
 def node_velocities(m, with_contacts):
-    """U_X, U_W: the velocities of the node (after `prepare_node`), with the impulses LA of the
-    active pairs if asked for.
+    """Set U_X, U_W to the velocities of the node (after `prepare_node`), with the impulses LA of
+    the active pairs if asked for.
 
-    nu stays in D. Returns the kinetic energy.
+    nu stays in D. Return the kinetic energy.
     """
     bodies, active, energy = arena.bodies(m), arena.active(m), 0.0
     for i in range(len(bodies)):
