@@ -11,73 +11,73 @@ FALLS_BACK = False  # where several contacts meet Stronge's law fails
 
 @inlined
 def law(m):
-    """Which of `restitution.LAWS` holds."""
+    """Return which of `restitution.LAWS` holds."""
     return arena.clock(m)[c.LAW]
 
 
 @inlined
 def count(m):
-    """How many pairs are active."""
+    """Return how many pairs are active."""
     return arena.counters(m)[c.ACTIVE]
 
 
 @inlined
 def member(m, at):
-    """The number of an active pair."""
+    """Return the number of an active pair."""
     return arena.active(m)[at]
 
 
 @inlined
 def impulse(m, k):
-    """P of pair k."""
+    """Return the impulse P of pair k."""
     return get(arena.pairs(m), k, c.LA)
 
 
 @inlined
 def put_impulse(m, k, P):
-    """P of pair k := P."""
+    """Set the impulse of pair k to P."""
     put(arena.pairs(m), k, c.LA, P)
 
 
 @inlined
 def kept(m, k):
-    """The impulse of pair k that was put by."""
+    """Return the saved impulse of pair k."""
     return get(arena.pairs(m), k, c.KEEP)
 
 
 @inlined
 def keep(m, k):
-    """Put the impulse of pair k by."""
+    """Save the impulse of pair k."""
     put(arena.pairs(m), k, c.KEEP, get(arena.pairs(m), k, c.LA))
 
 
 @inlined
 def before(m, k):
-    """u- of pair k."""
+    """Return u-, the velocity of pair k before the impact."""
     return get(arena.pairs(m), k, c.BEFORE)
 
 
 @inlined
 def own(m, k):
-    """W_kk."""
+    """Return W_kk, the own block of pair k of the Delassus matrix."""
     return get9(arena.pairs(m), k, c.W_OWN)
 
 
 @inlined
 def friction(m, k):
-    """mu of pair k."""
+    """Return mu of pair k."""
     return arena.pairs(m)[k, c.MU]
 
 
 @inlined
 def restitution(m, k):
-    """e of pair k."""
+    """Return e of pair k."""
     return arena.pairs(m)[k, c.E]
 
 
 @inlined
 def rebound(m, k):
-    """e u_N- of pair k where it approaches and was open, else 0."""
+    """Return e u_N- of pair k where it approaches and was open, else 0."""
     pairs = arena.pairs(m)
     is_open = arena.pair_integers(m)[k, c.CLOSED] == 0
     return pairs[k, c.E] * min(pairs[k, c.BEFORE], 0.0) if is_open else 0.0
@@ -85,23 +85,23 @@ def rebound(m, k):
 
 @inlined
 def ask(m, k, u, back):
-    """Ask pair k, whose velocity is u, for u_N + back >= 0."""
+    """Require u_N + back >= 0 of pair k, whose velocity is u."""
     put(arena.pairs(m), k, c.U, (u[0] + back, u[1], u[2]))
 
 
 @inlined
 def velocity(m, k):
-    """u of pair k after its impulses."""
+    """Return u of pair k after its impulses."""
     return pairs.velocity(m, k)
 
 
 @inlined
 def fail(m, kind, k):
-    """Write down why there are no impulses, and at which pair."""
+    """Record why there are no impulses, and at which pair."""
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = kind, k
 
 
 @inlined
 def forget_failure(m):
-    """The impulses were found with a smaller share."""
+    """Clear the failure: the impulses were found with a smaller share."""
     fail(m, 0, 0)

@@ -10,7 +10,7 @@ from rbdyn_ros.kernel import part, specialize
 def bind(
     templates: tuple[Callable[..., Any], ...], contacts: ModuleType, label: str = "", **scope
 ) -> dict[str, Callable[..., Any]]:
-    """Parts of the code of plain functions, by name, whose global `contacts` is that module.
+    """Make parts of the code of plain functions, by name, whose global `contacts` is that module.
 
     Each finds those before it, and what else is in `scope`, under their names. A template that is
     bound to the same module more than once has another `label` each time.

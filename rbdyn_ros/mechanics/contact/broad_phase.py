@@ -1,7 +1,8 @@
-"""Which shapes are near each other: sweep and prune over their boxes along the world's axes.
+"""The broad phase: which shapes are near each other, by sweep and prune over their boxes along the
+world's axes.
 
 Every shape can touch every other one of another body, if no joint links the two, and planes. Pairs
-of shapes are looked at where their boxes meet, widened by how far their bodies move in the step.
+of shapes are tested where their boxes meet, widened by how far their bodies move in the step.
 """
 
 from rbdyn_ros.geometry import vec
@@ -20,7 +21,7 @@ LEAST = 1e-4  # [m]
 
 @part
 def place(m, is_end):
-    """Centers and axes of the shapes in the world, and their widened boxes."""
+    """Set centers and axes of the shapes in the world, and their widened boxes."""
     bodies, rows, integers = arena.bodies(m), arena.colliders(m), arena.collider_integers(m)
     for i in range(len(bodies)):
         bodies[i, c.STEP_WAY] = way(bodies, i)
@@ -44,7 +45,7 @@ def place(m, is_end):
 
 @part
 def sort(m):
-    """Sort the shapes by the low ends of their boxes; the order of the last step is near."""
+    """Sort the shapes by the low ends of their boxes, from the order of the last step."""
     rows, integers = arena.colliders(m), arena.collider_integers(m)
     for k in range(1, len(rows)):
         i = integers[k, c.ORDER]
@@ -57,7 +58,7 @@ def sort(m):
 
 @inlined
 def moved(bodies, i, is_end):
-    """What body i has moved since its contacts were aimed, or in this step."""
+    """Return how far body i has moved since its contacts were aimed, or in this step."""
     if i == c.WORLD:
         return 0.0
     if not is_end:
@@ -68,13 +69,13 @@ def moved(bodies, i, is_end):
 
 @inlined
 def can_move(bodies, i):
-    """Whether body i is neither of the world nor held."""
+    """Return whether body i is neither of the world nor held."""
     return i != c.WORLD and bodies[i, c.TURNS] + vec.size(get(bodies, i, c.IM)) > 0.0
 
 
 @part
 def are_joined(m, a, b):
-    """Whether a joint links two bodies: those do not collide."""
+    """Return whether a joint links two bodies: those do not collide."""
     bodies, joints = arena.bodies(m), arena.block_integers(m)
     if a == c.WORLD or b == c.WORLD or bodies[a, c.JOINTED] * bodies[b, c.JOINTED] == 0.0:
         return False
@@ -87,8 +88,8 @@ def are_joined(m, a, b):
 
 @part
 def meet(m, i, j, limit, is_end):
-    """The contacts of shapes i and j, if they can have any, at the end with gaps below `limit`;
-    how many were found.
+    """Find the contacts of shapes i and j, if they can have any, at the end with gaps below
+    `limit`; return how many were found.
     """
     bodies, integers = arena.bodies(m), arena.collider_integers(m)
     a, b = integers[i, c.BODY_OF], integers[j, c.BODY_OF]
@@ -106,7 +107,7 @@ def meet(m, i, j, limit, is_end):
 
 @inlined
 def is_beside(rows, i, j, k):
-    """Whether the boxes about shapes i and j are apart along axis k."""
+    """Return whether the boxes about shapes i and j are apart along axis k."""
     if rows[j, c.LOW + k] > rows[i, c.HIGH + k]:
         return True
     return rows[j, c.HIGH + k] < rows[i, c.LOW + k]
@@ -115,7 +116,7 @@ def is_beside(rows, i, j, k):
 @part
 def find_contacts(m, limit, is_end):
     """Make contacts for all shapes that are near each other at the node; or, at the end of the
-    step, close those whose gap there is below `limit`. How many were found.
+    step, close those whose gap there is below `limit`. Return how many were found.
     """
     rows, integers, count = arena.colliders(m), arena.collider_integers(m), arena.counters(m)
     n, found = len(rows), 0

@@ -3,7 +3,7 @@
     u = q + W r,   W = D (M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1) D^T   with the joints reacting
 
 W is kept in the part `saved` of the arena from one solution to the next: with the W of an earlier
-step the velocities after the impulses, which are measured, tell what is left to be solved for.
+step the velocities after the impulses, which are computed anew, give the rest to solve for.
 """
 
 import sys
@@ -23,21 +23,21 @@ _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def size(pairs: int) -> int:
-    """The numbers that the matrix of so many pairs needs in the arena."""
+    """Return how many numbers the matrix of so many pairs needs in the arena."""
     n = min(pairs, FEW)
     return 1 + n + 9 * n * n
 
 
 @part
 def forget(m):
-    """There is no matrix."""
+    """Mark the matrix as unknown."""
     if len(arena.saved(m)) > 0:
         arena.saved(m)[0] = 0.0
 
 
 @inlined
 def is_known(m):
-    """Whether there is a matrix of the active pairs."""
+    """Return whether there is a matrix of the active pairs."""
     W, active, n = arena.saved(m), arena.active(m), arena.counters(m)[c.ACTIVE]
     same = W[0] == n
     for at in range(n):
@@ -47,7 +47,7 @@ def is_known(m):
 
 @inlined
 def block(W, n, at, other):
-    """The 3x3 block of W that says what an impulse of active pair `at` does to `other`."""
+    """Return the 3x3 block of W from an impulse of active pair `at` to the velocity of `other`."""
     o = 1 + n + 9 * (n * at + other)
     return (
         (W[o], W[o + 3], W[o + 6]),
@@ -58,7 +58,7 @@ def block(W, n, at, other):
 
 @part
 def couple(m):
-    """W of the active pairs (after `velocity.prepare_node`)."""
+    """Set W of the active pairs (after `velocity.prepare_node`)."""
     pairs, active, W = arena.pairs(m), arena.active(m), arena.saved(m)
     n = arena.counters(m)[c.ACTIVE]
     W[0] = n
@@ -78,13 +78,13 @@ def couple(m):
 
 @inlined
 def velocity_of(m, k):
-    """u of pair k."""
+    """Return u of pair k, within a sweep."""
     return vec.add(get(arena.pairs(m), k, c.U), get(arena.pairs(m), k, c.Z))
 
 
 @inlined
 def respond_to(m, at, h, change):
-    """The velocities follow the change of the impulse of active pair `at`."""
+    """Add the effect of a change of the impulse of active pair `at` to the velocities."""
     W, active, n = arena.saved(m), arena.active(m), arena.counters(m)[c.ACTIVE]
     for other in range(n):
         du = vec.matvec(block(W, n, at, other), change)
@@ -96,10 +96,11 @@ sweep = sweeps.of(active_pairs, sys.modules[__name__], friction.solve_one, "_cou
 
 @part
 def solve(m, tolerance, gain):
-    """The impulses LA of the active pairs whose velocities at the present LA are U, until a sweep
-    changes them by less than the tolerance [m/s], or `gain` times as much as the first one.
+    """Find the impulses LA of the active pairs whose velocities at the present LA are U, by sweeps
+    until one changes them by less than the tolerance [m/s], or `gain` times as much as the first
+    one.
 
-    Whether they were found; LA stays where it was if not.
+    Return whether they were found; LA stays where it was if not.
     """
     pairs, active, W = arena.pairs(m), arena.active(m), arena.saved(m)
     n, first = arena.counters(m)[c.ACTIVE], 0.0

@@ -33,7 +33,7 @@ UPRIGHT = 1e-9  # of a sine: a rim that has no lowest point
 
 @part
 def width(m, i, n):
-    """Half the width of box or cylinder i along n."""
+    """Return half the width of box or cylinder i along n."""
     rows = arena.colliders(m)
     if arena.collider_integers(m)[i, c.SHAPE] == c.CYLINDER_SHAPE:
         z = get(rows, i, c.AXES + 6)
@@ -47,7 +47,7 @@ def width(m, i, n):
 
 @part
 def slope(m, i, n, turn):
-    """The change of the width of i as n turns toward `turn`."""
+    """Return the change of the width of i as n turns toward `turn`."""
     rows = arena.colliders(m)
     if arena.collider_integers(m)[i, c.SHAPE] == c.CYLINDER_SHAPE:
         z = get(rows, i, c.AXES + 6)
@@ -64,8 +64,8 @@ def slope(m, i, n, turn):
 
 @part
 def better(m, i, j, n, axis, more, best):
-    """`best` = (rank, s, axis, n out of j, largest s so far), or that of direction n if its rank,
-    s + more, is higher.
+    """Return `best` = (rank, s, axis, n out of j, largest s so far), or that of direction n if its
+    rank, s + more, is higher.
     """
     d = vec.sub(get(arena.colliders(m), i, c.CENTER), get(arena.colliders(m), j, c.CENTER))
     along = vec.dot(d, n)
@@ -78,8 +78,8 @@ def better(m, i, j, n, axis, more, best):
 
 @part
 def arc(m, i, j, a, b, span, best):
-    """`best` with the largest s on the arc from a toward b that is `span` long, if it lies inside
-    of it.
+    """Return `best` with the largest s on the arc from a toward b that is `span` long, if it lies
+    inside of it.
     """
     d = vec.sub(get(arena.colliders(m), i, c.CENTER), get(arena.colliders(m), j, c.CENTER))
     low, high, n = EDGE_OF_ARC, span - EDGE_OF_ARC, a
@@ -97,8 +97,8 @@ def arc(m, i, j, a, b, span, best):
 
 @part
 def rims(m, i, j, of_i, of_j, face, best):
-    """`best` with the direction between the rims at two ends (1.0 or -1.0 along their axes), by
-    Newton's method on the sphere. It starts near `face`, if that is not zero.
+    """Return `best` with the direction between the rims at two ends (1.0 or -1.0 along their
+    axes), by Newton's method on the sphere. It starts near `face`, if that is not zero.
     """
     rows = arena.colliders(m)
     y, z = get(rows, i, c.AXES + 6), get(rows, j, c.AXES + 6)
@@ -147,15 +147,15 @@ def rims(m, i, j, of_i, of_j, face, best):
 
 @inlined
 def bias(last, axis, face):
-    """What a face has ahead of others if the contacts lie on it now; faces do not count where
-    nothing lies on the nearest one.
+    """Return the advantage of a face over others if the contacts lie on it now; faces do not count
+    where nothing lies on the nearest one.
     """
     return -ONLY_BOUND if vec.size(face) > 0.0 else SAME_AXIS if last == axis else 0.0
 
 
 @part
 def with_box(m, i, j, limit, best):
-    """`best` with the directions between box i and cylinder j that are normal to no face."""
+    """Return `best` with the directions between box i and cylinder j normal to no face."""
     rows = arena.colliders(m)
     z, d = get(rows, j, c.AXES + 6), vec.sub(get(rows, i, c.CENTER), get(rows, j, c.CENTER))
     for l in range(3):
@@ -185,7 +185,7 @@ def with_box(m, i, j, limit, best):
 
 @part
 def with_cylinder(m, i, j, limit, face, best):
-    """`best` with the directions between two cylinders that are normal to no end."""
+    """Return `best` with the directions between two cylinders that are normal to no end."""
     rows = arena.colliders(m)
     y, z = get(rows, i, c.AXES + 6), get(rows, j, c.AXES + 6)
     d, across = vec.sub(get(rows, i, c.CENTER), get(rows, j, c.CENTER)), vec.cross(y, z)
@@ -213,8 +213,8 @@ def with_cylinder(m, i, j, limit, face, best):
 
 @part
 def search(m, i, j, limit, face):
-    """(rank, s, axis, n out of j, the largest s): box or cylinder i, cylinder j; not to the end
-    where a distance of `limit` or more is found on the way. face: zero, or the normal of the
+    """Return (rank, s, axis, n out of j, the largest s) for box or cylinder i and cylinder j; end
+    early where a distance of `limit` or more is found on the way. face: zero, or the normal of the
     nearest face if nothing lies on it; then faces do not count.
     """
     rows, last = arena.colliders(m), slots.last_axis(m, min(i, j), max(i, j))

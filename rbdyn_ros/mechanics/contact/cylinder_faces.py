@@ -1,5 +1,5 @@
-"""Where a cylinder touches a plane, a box or another cylinder, once it is known along which
-direction they are nearest (doc/nonsmooth.md, M.33b).
+"""Contacts of a cylinder with a plane, a box or another cylinder, for the direction along which
+they are nearest (doc/nonsmooth.md, M.33b).
 
     lying on a face        both ends of the line of its side that is lowest, clipped to the face
     standing on a face     what its end and the face have in common: four points of its rim,
@@ -34,7 +34,9 @@ LOWEST, FIRST, CORNERS, LOWEST_AT_END, SECTORS = 2, 3, 8, 16, 16
 
 @part
 def on_cylinder(m, i, j, limit, is_end):
-    """Box or cylinder i and cylinder j: on a face or, where nothing lies over that, on lines."""
+    """Find the contacts of box or cylinder i and cylinder j, on a face or, where nothing lies over
+    that, on lines; return how many.
+    """
     _, apart, axis, n, most = search(m, i, j, limit, (0.0, 0.0, 0.0))
     if most >= limit:
         return 0
@@ -48,7 +50,9 @@ def on_cylinder(m, i, j, limit, is_end):
 
 @part
 def on_nearest_face(m, i, j, axis, n, limit, is_end):
-    """Box or cylinder i and cylinder j with the face of one of them along n."""
+    """Find the contacts of box or cylinder i and cylinder j on the face of one of them along n;
+    return how many.
+    """
     down = vec.scale(-1.0, n)
     if axis <= END_I:
         return on_face(m, j, i, axis, down, limit, is_end)
@@ -59,7 +63,9 @@ def on_nearest_face(m, i, j, axis, n, limit, is_end):
 
 @inlined
 def face_point(m, j, axis, n):
-    """A point of the face of j along n: a plane, side `axis` of a box, the end of a cylinder."""
+    """Return a point of the face of j along n: a plane, side `axis` of a box, the end of a
+    cylinder.
+    """
     rows, shape = arena.colliders(m), arena.collider_integers(m)[j, c.SHAPE]
     center = get(rows, j, c.CENTER)
     if shape == c.PLANE_SHAPE:
@@ -69,8 +75,8 @@ def face_point(m, j, axis, n):
 
 @part
 def clip(m, j, axis, a, b):
-    """(t_0, t_1) of the part of the segment from a to b that is over the face of j; (1, 0) if it
-    is beside.
+    """Return (t_0, t_1) of the part of the segment from a to b that is over the face of j; t_0 >
+    t_1 if there is none.
     """
     rows, shape = arena.colliders(m), arena.collider_integers(m)[j, c.SHAPE]
     if shape == c.PLANE_SHAPE:
@@ -109,14 +115,14 @@ def clip(m, j, axis, a, b):
 
 @inlined
 def between(a, b, t):
-    """a + t (b - a), exact at both ends."""
+    """Return a + t (b - a), exact at both ends."""
     return a if t <= 0.0 else b if t >= 1.0 else vec.axpy(t, vec.sub(b, a), a)
 
 
 @part
 def offer_point(m, i, j, number, on_i, on_j, limit, is_end):
-    """Write down the point of shape i and the radius rho of the shape there, `on_i` = (w, rho), on
-    the face of j, `on_j` = (point, normal n). How many that is.
+    """Record the point of shape i and the radius rho of the shape there, `on_i` = (w, rho), on the
+    face of j, `on_j` = (point, normal n); return how many that is.
     """
     (w, rho), n = on_i, on_j[1]
     gap = vec.dot(n, vec.sub(w, on_j[0]))
@@ -129,8 +135,8 @@ def offer_point(m, i, j, number, on_i, on_j, limit, is_end):
 
 @part
 def on_face(m, i, j, axis, n, limit, is_end):
-    """Cylinder i on the face of j along n: a plane, side `axis` of a box, the end of a
-    cylinder.
+    """Find the contacts of cylinder i on the face of j along n: a plane, side `axis` of a box, the
+    end of a cylinder; return how many.
     """
     rows, first = arena.colliders(m), slots.AXIS * axis
     z, center, r, h = (
@@ -176,14 +182,16 @@ def on_face(m, i, j, axis, n, limit, is_end):
 
 @inlined
 def onto(p, on_i, on_j):
-    """The point of the face of i = (point, normal) over p, along the normal of the face of j."""
+    """Return the point of the face of i = (point, normal) over p, along the normal of the face of
+    j.
+    """
     n, other = on_j[1], on_i[1]
     return vec.axpy(vec.dot(vec.sub(on_i[0], p), other) / vec.dot(n, other), n, p)
 
 
 @inlined
 def end_of(m, i, n):
-    """(center, axis) of the end of cylinder i that looks along n."""
+    """Return (center, axis) of the end of cylinder i on the side of n."""
     rows = arena.colliders(m)
     z, h = get(rows, i, c.AXES + 6), rows[i, c.EXTENT + 2]
     return vec.axpy(h if vec.dot(z, n) > 0.0 else -h, z, get(rows, i, c.CENTER)), z
@@ -191,7 +199,7 @@ def end_of(m, i, n):
 
 @inlined
 def aligned_axis(m, i, n):
-    """The axis of box i that is nearest to n."""
+    """Return the axis of box i that is nearest to n."""
     rows, best, most = arena.colliders(m), 0, -1.0
     for l in range(3):
         size = abs(vec.dot(get(rows, i, c.AXES + 3 * l), n))
@@ -202,8 +210,9 @@ def aligned_axis(m, i, n):
 
 @part
 def disk_and_rectangle(m, i, j, axis, n, limit, is_end):
-    """The end of a cylinder and the face of a box, or a plane, one on the other: what they have in
-    common. n looks out of j; `axis` is that of a box j.
+    """Find the contacts of the end of a cylinder and the face of a box, or a plane, one on the
+    other: the corners of what they have in common; return how many. n points out of j; `axis` is
+    that of a box j.
     """
     rows, shapes = arena.colliders(m), arena.collider_integers(m)
     disk = i if shapes[i, c.SHAPE] == c.CYLINDER_SHAPE else j
@@ -248,8 +257,8 @@ def disk_and_rectangle(m, i, j, axis, n, limit, is_end):
 
 @part
 def lens(m, i, j, axis, n, limit, is_end):
-    """The ends of two cylinders, flat on each other: the four extremes of what they share,
-    along the line of their centers and across.
+    """Find the contacts of the ends of two cylinders, flat on each other: the four extremes of
+    what they share, along the line of their centers and across; return how many.
     """
     rows, first = arena.colliders(m), slots.AXIS * axis + FIRST
     on_i, on_j = end_of(m, i, vec.scale(-1.0, n)), (end_of(m, j, n)[0], n)
@@ -278,8 +287,8 @@ def lens(m, i, j, axis, n, limit, is_end):
 
 @part
 def line_of(m, i, n):
-    """(middle, direction, half length, radius) of what of i is furthest along n: an edge, a line
-    of the side, or a point.
+    """Return (middle, direction, half length, radius) of what of i is furthest along n: an edge, a
+    line of the side, or a point.
     """
     rows = arena.colliders(m)
     center, z, r = get(rows, i, c.CENTER), get(rows, i, c.AXES + 6), rows[i, c.EXTENT]
@@ -302,7 +311,9 @@ def line_of(m, i, n):
 
 @part
 def lines(m, i, j, best, limit, is_end):
-    """Lines, edges and points of i and j that look at each other; `best` = (s, n)."""
+    """Find the contacts of lines, edges and points of i and j that face each other; `best` = (s,
+    n). Return how many.
+    """
     apart, n = best
     first = slots.AXIS * LINES
     p, a, half_a, rho = line_of(m, i, vec.scale(-1.0, n))

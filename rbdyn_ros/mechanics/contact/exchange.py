@@ -33,13 +33,13 @@ STALLED = 1e-6  # of the impulses: a change per sweep that is taken where all sw
 
 
 def rebound(m, k, share, slow):
-    """A share of e u_N- of contact k; 0 where that is too slow to part."""
+    """Return a share of e u_N- of contact k, 0 where that is too slow to part."""
     back = share * contacts.rebound(m, k)
     return back if back < 0.0 and -back >= slow else 0.0
 
 
 def rebounds(m, slow):
-    """Whether restitution lets any of the contacts part."""
+    """Return whether restitution lets any of the contacts part."""
     for at in range(contacts.count(m)):
         if rebound(m, contacts.member(m, at), 1.0, slow) < 0.0:
             return True
@@ -47,7 +47,9 @@ def rebounds(m, slow):
 
 
 def impulses(m, share, slow):
-    """The impulses by Newton's law with a share of the restitution; whether they were found."""
+    """Find the impulses by Newton's law with a share of the restitution; return whether they were
+    found.
+    """
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
         contacts.put_impulse(m, k, (0.0, 0.0, 0.0))
@@ -56,14 +58,16 @@ def impulses(m, share, slow):
 
 
 def least(m, k, share, slow):
-    """The least normal impulse of contact k in its restitution; 0 where it parts too slowly."""
+    """Return the least normal impulse of contact k in its restitution, 0 where it parts too
+    slowly.
+    """
     p = share * contacts.restitution(m, k) * contacts.kept(m, k)[0]
     return p if contacts.own(m, k)[0][0] * p >= slow else 0.0
 
 
 def restore(m, k, W, u, old, how):
-    """The impulse of contact k in its restitution, with that of the compression; whether it is
-    one.
+    """Return the impulse of contact k in its restitution, with that of the compression, and
+    whether it is one.
     """
     P = contacts.kept(m, k)
     p, free = least(m, k, how[0], how[1]), vec.sub(u, vec.matvec(W, vec.sub(old, P)))
@@ -73,8 +77,8 @@ def restore(m, k, W, u, old, how):
 
 
 def expand(m, share, slow):
-    """The kept impulses and those of the restitution, at least `share` e times their normal ones,
-    by sweeps of Gauss and Seidel; whether they were found.
+    """Find the sum of the saved impulses and those of the restitution, at least `share` e times
+    their normal ones, by sweeps of Gauss and Seidel; return whether they were found.
     """
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
@@ -91,8 +95,8 @@ def expand(m, share, slow):
 
 
 def work(m):
-    """(energy that the impulses give, size of what they exchange): sum of P.(u- + u+)/2, what a
-    prescribed velocity does left out.
+    """Return (energy that the impulses give, size of what they exchange): sum of P.(u- + u+)/2,
+    without the work of a prescribed velocity.
     """
     solver.respond_to_all(m)
     gained, size = 0.0, 0.0
@@ -107,7 +111,7 @@ def work(m):
 
 def collide_each(m, slow):
     """Give the contacts that approach the impulse of a collision of their own, by Stronge's law;
-    whether they were found, and none has changed the velocity of another.
+    return whether they were found, and none has changed the velocity of another.
     """
     for at in range(contacts.count(m)):
         contacts.put_impulse(m, contacts.member(m, at), (0.0, 0.0, 0.0))
@@ -135,10 +139,10 @@ def collide_each(m, slow):
 
 
 def exchange(m, energy, spent, slow):
-    """Find the impulses by the law of the model; whether they were found.
+    """Find the impulses by the law of the model; return whether they were found.
 
-    `energy` is the kinetic one before [J], or 0; `spent` was gained on the way here, and the
-    impact has to take it.
+    `energy` is the kinetic one before [J], or 0; `spent` was gained on the way to the impact,
+    which has to take it.
     """
     law = contacts.law(m)
     if not rebounds(m, slow):
@@ -170,8 +174,8 @@ def exchange(m, energy, spent, slow):
 
 
 def of(contacts, solver):
-    """The kernel `exchange(m, energy, spent, slow)` of the contacts that a module reads, whose
-    impulses another one finds.
+    """Return the kernel `exchange(m, energy, spent, slow)` of the contacts that a module reads,
+    with the solver of their impulses.
     """
     scope = bind((rebound, rebounds, impulses, least, restore), contacts, solver=solver)
     scope["sweep"] = sweeps.of(contacts, solver, scope["restore"], "_restore")

@@ -54,8 +54,8 @@ SWEPT = 8  # contacts: more of them are not swept first
 # ones, which the augmented Lagrangian would not find
 SLIDING = 200
 CONTACT_FAILED = 3
-# steps in which weights make what colliders may move for Newton's method, and the most rounds for
-# which that rests
+# steps in which weights make the velocity below which Newton's method is used for colliders, and
+# the most rounds for which it pauses
 SLOW, LONGEST_REST = 4.0, 1024
 TALL = 10  # bodies: a tower of more bends so softly that its impulses are refined
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -63,9 +63,9 @@ _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 @part
 def collect(m):
-    """The closed pairs become the active ones, with frames and the shift of their friction law
-    (M.17). Those that have left the extent of what they touched are opened. Frames of bodies that
-    rest are kept.
+    """Make the closed pairs the active ones, with frames and the shift of their friction law
+    (M.17), and open those that have left the extent of what they touched. Frames of bodies that
+    rest are kept. Return how many pairs are active.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     active, n = arena.active(m), 0
@@ -103,9 +103,9 @@ def collect(m):
 
 @part
 def wedge(W, u, mu, old, h):
-    """The Contact whose velocity at the impulse `old` is u and which sticks in all directions that
-    its joints leave, if the others, along which nothing moves, hold no more than round-off and, in
-    a step of h, its curvature.
+    """Return the Contact whose velocity at the impulse `old` is u and which sticks in all
+    directions that its joints leave, if the velocity along the others, which they hold, is no more
+    than round-off and, in a step of h, its curvature.
     """
     q = vec.sub(u, vec.matvec(W, old))
     r, is_held = wedging(W, q, mu)
@@ -116,8 +116,8 @@ def wedge(W, u, mu, old, h):
 
 @inlined
 def solve_one(m, k, W, u, old, h):
-    """The impulse of pair k, in a step of h or, h = 0, at the node, whose velocity at the impulse
-    `old` is u; whether there is one.
+    """Return the impulse of pair k, in a step of h or, h = 0, at the node, whose velocity at the
+    impulse `old` is u, and whether there is one.
     """
     found = update(W, u, arena.pairs(m)[k, c.MU], old)
     if found.kind == NONE or found.kind == SLIDE and not is_regular(W, FLAT):
@@ -129,13 +129,13 @@ def solve_one(m, k, W, u, old, h):
 
 @inlined
 def velocity_of(m, k):
-    """u of pair k, within a sweep."""
+    """Return u of pair k, within a sweep."""
     return vec.add(get(arena.pairs(m), k, c.U), velocity(m, k))
 
 
 @part
 def respond_to(m, at, h, change):
-    """The velocities follow the change of the impulse of active pair `at`."""
+    """Add the effect of a change of the impulse of active pair `at` to the velocities."""
     if len(arena.blocks(m)) > 0:
         respond_to_changes(m, h)
     else:
@@ -147,18 +147,18 @@ sweep = sweeps.of(active_pairs, sys.modules[__name__], solve_one)
 
 @part
 def fail(m, k):
-    """Write down that pair k has no impulse."""
+    """Record that pair k has no impulse; return FAILED."""
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = CONTACT_FAILED, k
     return FAILED
 
 
 @part
 def solve(m, tolerance, h):
-    """The impulses LA of the active pairs whose velocities at the present LA are U, of a step of h
-    or, h = 0, at the node.
+    """Find the impulses LA of the active pairs whose velocities at the present LA are U, of a step
+    of h or, h = 0, at the node.
 
-    Returns the change of the first sweep over the tolerance [m/s], FAILED if no impulses are
-    found. U_X, U_W: what the impulses change of the bodies' velocities, where there are no joints.
+    Return the change of the first sweep over the tolerance [m/s], FAILED if no impulses are found.
+    U_X, U_W: the impulses' change of the bodies' velocities, where there are no joints.
     """
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
     n, joined = count[c.ACTIVE], len(arena.blocks(m)) > 0
@@ -185,7 +185,7 @@ def solve(m, tolerance, h):
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
     is_whole, enough = arena.clock(m)[c.WHOLE] != 0.0, 1
     for k in range(FEW_SWEEPS if is_whole else SWEEPS):
-        # piles are long ways for a change
+        # in piles a change needs many sweeps
         moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, h)
         count[c.SWEEPS] += 1
         allowed = tolerance + ROUND_OFF * size
@@ -210,7 +210,7 @@ def solve(m, tolerance, h):
 
 @part
 def all_slide(m):
-    """Whether none of the active pairs sticks."""
+    """Return whether none of the active pairs sticks."""
     pairs, active = arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         if pairs[active[at], c.STATUS] == STICK:
@@ -220,7 +220,7 @@ def all_slide(m):
 
 @part
 def is_slow(m):
-    """Whether the bodies move, in the mean, no faster than weights make them in SLOW steps."""
+    """Return whether bodies are, in the mean, no faster than weights make them in SLOW steps."""
     bodies, moving, given = arena.bodies(m), 0.0, 0.0
     for i in range(len(bodies)):
         p, l, f = get(bodies, i, c.P), get(bodies, i, c.L), get(bodies, i, c.F)
@@ -232,9 +232,10 @@ def is_slow(m):
 
 @part
 def solve_slow(m, tolerance, h):
-    """The impulses of colliders that hardly move, by Newton's method, if their matrix has room;
-    whether they were found. Where not, Newton's method rests for 1, 2, 4, ... LONGEST_REST rounds,
-    of which those at the node, h = 0, are none: velocities that are read change no rest.
+    """Find the impulses of colliders that hardly move, by Newton's method, if their matrix has
+    room; return whether they were found. Where not, Newton's method pauses for 1, 2, 4, ...
+    LONGEST_REST rounds, of which those at the node, h = 0, are none: reading velocities changes no
+    pause.
     """
     count = arena.counters(m)
     if h == 0.0 and (count[c.RESTS] > 0 or not is_slow(m)):
@@ -258,9 +259,9 @@ def solve_slow(m, tolerance, h):
 
 @part
 def solve_again(m, tolerance, h):
-    """As `solve`, for the only contact of bodies with joints, with the W of an earlier step: right
-    to the order of its change, which the response to the new impulse tells. FAILED if that is too
-    much.
+    """Solve as `solve`, for the only contact of bodies with joints, with the W of an earlier step:
+    right to the order of its change, which the response to the new impulse shows. Return FAILED if
+    that is too much.
     """
     pairs, k = arena.pairs(m), arena.active(m)[0]
     if pairs[k, c.COUPLED] == 0.0:
@@ -283,7 +284,7 @@ def solve_again(m, tolerance, h):
 
 @part
 def couple_all(m, h):
-    """W_OWN of the active pairs with the joints reacting."""
+    """Set W_OWN of the active pairs with the joints reacting."""
     active = arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         couple(m, active[at], h)
@@ -291,7 +292,7 @@ def couple_all(m, h):
 
 @part
 def couple(m, k, h):
-    """W_OWN of pair k with the joints reacting."""
+    """Set W_OWN of pair k with the joints reacting."""
     pairs = arena.pairs(m)
     for j in range(3):
         smooth.clear(m, c.D_X, c.D_W)
@@ -308,8 +309,8 @@ def couple(m, k, h):
 
 @part
 def respond_to_changes(m, h):
-    """U_X, U_W, D_X, D_W: what the change of the impulses from L_B to LA gives the bodies while
-    the joints react.
+    """Set U_X, U_W, D_X, D_W to what the change of the impulses from L_B to LA gives the bodies
+    while the joints react.
     """
     pairs, active = arena.pairs(m), arena.active(m)
     smooth.clear(m, c.D_X, c.D_W)
@@ -321,27 +322,27 @@ def respond_to_changes(m, h):
 
 @part
 def solve_impact(m):
-    """The impulses of the active pairs at the node; whether they were found."""
+    """Find the impulses of the active pairs at the node; return whether they were found."""
     return solve(m, IMPACT_TOLERANCE, 0.0) < FAILED
 
 
 @part
 def couple_impact(m):
-    """W_OWN of the active pairs at the node with the joints reacting."""
+    """Set W_OWN of the active pairs at the node with the joints reacting."""
     if len(arena.blocks(m)) > 0:
         couple_all(m, 0.0)
 
 
 @part
 def respond_to_all(m):
-    """The velocities of the node follow all impulses."""
+    """Set the velocities of the node to those after all impulses."""
     node_velocities(m, True)
 
 
 @part
 def begin_sweeps(m):
-    """The velocities of the active pairs at the node follow their impulses; U_X, U_W are what
-    changes from now on.
+    """Set the velocities of the active pairs at the node to those after their impulses; U_X, U_W
+    are what changes from now on.
     """
     node_velocities(m, True)
     pairs, active = arena.pairs(m), arena.active(m)

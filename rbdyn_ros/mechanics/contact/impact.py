@@ -1,5 +1,5 @@
-"""Impacts at the node: all that touch jump together, with restitution and Coulomb's friction
-(doc/nonsmooth.md, M.20 to M.26).
+"""Impacts at the node: all contacts that touch collide together, with restitution and Coulomb's
+friction (doc/nonsmooth.md, M.20 to M.26).
 
     M (v+ - v-) = A^T nu + D^T P,   A v+ = 0
 
@@ -24,11 +24,11 @@ find_impulses = exchange.of(active_pairs, friction)
 
 @part
 def gather(m, share, touching):
-    """The closed pairs become the active ones, with those that touch if asked for: how many; their
-    frames and velocities.
+    """Make the closed pairs the active ones, with those that touch if asked for; set their frames
+    and velocities, and return how many they are.
 
     Closed pairs begin with a share of their last impulses; at rest half of them is the part of the
-    node's before an instant.
+    node's reactions before an instant.
     """
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     n = 0
@@ -49,8 +49,8 @@ def gather(m, share, touching):
 
 @part
 def strike(m, h, share):
-    """Let everything that touches at the node jump, with a share (0, 1) of its restitution; pairs
-    that do not part are closed then. Whether impulses were found.
+    """Let everything that touches at the node collide, with a share (0, 1) of its restitution;
+    close the pairs that do not part. Return whether impulses were found.
 
     First the closed contacts get the part of the node's reactions that has acted before the
     impact.
@@ -83,8 +83,8 @@ def push_all(m):
 
 @part
 def observe(m):
-    """U_X, U_W: the velocities of the node as output, joints and closed contacts obeyed (M.14).
-    Whether impulses were found.
+    """Set U_X, U_W to the velocities of the node as output, joints and closed contacts obeyed
+    (M.14); return whether impulses were found.
     """
     pairs = arena.pairs(m)
     for k in range(len(pairs)):
@@ -101,7 +101,7 @@ def observe(m):
 
 @part
 def finish(m, h, hit):
-    """Close what does not part, write impacts down, let the rates of turning follow the jump."""
+    """Close what does not part, record impacts, let the rates of turning follow the jump."""
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     push_all(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
@@ -120,7 +120,7 @@ def finish(m, h, hit):
 
 @part
 def follow_rates(m):
-    """Let the rates of turning, from which steps guess, be those of U_W."""
+    """Set the rates of turning, from which steps guess, to those of U_W."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         smooth.put_rates(bodies, i, vec.scale(0.5, get(bodies, i, c.U_W)))
@@ -137,8 +137,8 @@ def add_up(pairs, k):
 
 @part
 def record(m, k, before, after):
-    """Write an impact down; it is counted also where the table is full. That of two colliders has
-    the number of the listed pairs and of their row of `touched`.
+    """Record an impact; it is counted also where the table is full. That of two colliders has the
+    number of the listed pairs plus that of their row of `touched`.
     """
     table, count, pairs = arena.impacts(m), arena.counters(m), arena.pairs(m)
     e, listed = count[c.IMPACTS], len(pairs) - len(arena.slots(m))

@@ -43,7 +43,7 @@ _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 @part
 def unlawful(m):
-    """(what the law of each contact alone would change, size of the impulses) as velocities."""
+    """Return (what each contact's own law would change, size of the impulses) as velocities."""
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -55,7 +55,7 @@ def unlawful(m):
 
 @inlined
 def augmented(m, pairs, k, sigma):
-    """(x, r): x = r_k - sigma (u + s e_N) of pair k and its projection on the cone."""
+    """Return (x, r): x = r_k - sigma (u + s e_N) of pair k and its projection on the cone."""
     u = vec.add(get(pairs, k, c.U), velocity(m, k))
     x = vec.axpy(-sigma, (u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.LA))
     return x, project(x, pairs[k, c.MU])
@@ -63,7 +63,7 @@ def augmented(m, pairs, k, sigma):
 
 @part
 def restart(m):
-    """LA := L_B, at which U holds, and what follows from that."""
+    """Set LA to L_B, at which U holds, and what follows from that."""
     pairs, active = arena.pairs(m), arena.active(m)
     smooth.clear(m, c.U_X, c.U_W)
     for at in range(arena.counters(m)[c.ACTIVE]):
@@ -80,7 +80,7 @@ def restart(m):
 
 @part
 def own_size(m, j):
-    """The mean of the diagonal of A M^-1 A^T of joint block j; writes BODY_WA, BODY_WB down."""
+    """Return the mean of the diagonal of A M^-1 A^T of joint block j; set BODY_WA, BODY_WB."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     total = 0.0
     for side in range(2):
@@ -96,7 +96,7 @@ def own_size(m, j):
 
 @inlined
 def joint_direction(blocks, integers, j, side, k):
-    """Column k (0 to 2 along the world's axes, 3 to 5 turns) of A of a side of joint block j."""
+    """Return column k (0-2 along the world's axes, 3-5 turns) of A of a side of joint block j."""
     if k > 2:
         o = c.BODY_WA + 9 * side + k - 3
         return blocks[j, o], blocks[j, o + 3], blocks[j, o + 6]
@@ -106,7 +106,7 @@ def joint_direction(blocks, integers, j, side, k):
 
 @inlined
 def joint_impulse(m, j, sigma):
-    """r = r_k - sigma A du of joint block j."""
+    """Return r = r_k - sigma A du of joint block j."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     r = get(blocks, j, c.D)
     for side in range(2):
@@ -121,7 +121,7 @@ def joint_impulse(m, j, sigma):
 
 @part
 def add_joints(m, scale, fresh):
-    """Right side += A^T r of all joints; unless the factors stay, matrix += sigma A^T A."""
+    """Add A^T r of all joints to the right side and, if fresh, sigma A^T A to the matrix."""
     y, A, low = arena.right_side(m), arena.skyline(m), arena.envelope(m)
     blocks, integers = arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
@@ -145,8 +145,7 @@ def add_joints(m, scale, fresh):
 
 @part
 def solve_lagrangian(m, tolerance):
-    """The impulses LA by the augmented Lagrangian, from L_B, at which U holds; whether they were
-    found.
+    """Find the impulses LA from L_B, at which U holds; return whether they were found.
 
     Where Newton's method alone does not get there, alternating directions come before it; not so
     for heaps of colliders, whose matrix is wide.
@@ -164,7 +163,7 @@ def solve_lagrangian(m, tolerance):
             return False
         is_stalled = STALLING * before < left <= ACCEPTED
         if left > 0.1 * before:
-            # impulses that have far to go take longer strides; after the longest the shortest
+            # far from the solution sigma grows; after the largest comes the smallest
             scale = STRIDE * scale if scale < LONGEST else 1.0 / LONGEST
         before = left
         keep_alternation(m, True)
@@ -181,9 +180,7 @@ def solve_lagrangian(m, tolerance):
 
 @part
 def refine(m):
-    """The impulses LA, which are found to a tolerance, to FINE [m/s], if Newton's method gets
-    there.
-    """
+    """Refine the impulses LA to FINE [m/s], if Newton's method gets there."""
     keep_alternation(m, True)
     if not newton(m, FINE, STIFF_SIGMA):
         keep_alternation(m, False)
@@ -191,7 +188,7 @@ def refine(m):
 
 @part
 def keep_alternation(m, to_kept):
-    """Put what the alternation has found by, or take it back."""
+    """Save the result of the alternation, or restore it."""
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -212,11 +209,11 @@ def keep_alternation(m, to_kept):
 
 @part
 def alternate(m, tolerance, scale):
-    """Alternating directions from LA, U_S and the bodies' velocities: (change of the last round,
-    size) as velocities.
+    """Alternate directions from LA, U_S and the bodies' velocities; return (change of the last
+    round, size) as velocities.
 
-    The bodies' velocities for z = u + s e_N held, one factorization for all rounds; then z and r
-    by projection.
+    A round finds the bodies' velocities for z = u + s e_N held, with one factorization for all
+    rounds, then z and r by projection.
     """
     bodies, y, moved, size = arena.bodies(m), arena.right_side(m), FAILED, 0.0
     newton_system(m, scale, HELD)
@@ -237,8 +234,8 @@ def alternate(m, tolerance, scale):
 
 @part
 def newton(m, tolerance, scale):
-    """The impulses LA by rounds of Newton's method from LA, U_S and the bodies' velocities;
-    whether they were found.
+    """Find LA by Newton's method from LA, U_S and the bodies' velocities; return whether it
+    converged.
     """
     bodies, count, y = arena.bodies(m), arena.counters(m), arena.right_side(m)
     last, is_start = FAILED, scale >= SIGMA
@@ -256,7 +253,7 @@ def newton(m, tolerance, scale):
                 found = True
                 break
             before_last = left
-            if is_start and fresh and left <= 0.1 * before:  # the factors of the last matrix do
+            if is_start and fresh and left <= 0.1 * before:  # the last factors serve
                 skyline.solve_again(m)
                 before = left
             else:
@@ -289,7 +286,7 @@ def newton(m, tolerance, scale):
 
 @part
 def update_multipliers(m, scale):
-    """LA := proj_K(x), U_S := mu |u_T|, joints' D := r; (its change, size of LA) as velocities."""
+    """Set LA to proj_K(x), U_S to mu |u_T|, D to r; return (change, size of LA) as velocities."""
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -313,10 +310,10 @@ def update_multipliers(m, scale):
 
 @part
 def newton_system(m, scale, what):
-    """Right side -M du + D^T (r - r_0) and, unless it is AGAIN, the matrix M + sigma D^T G D.
+    """Set the right side -M du + D^T (r - r_0); unless AGAIN, the matrix M + sigma D^T G D.
 
     PROJECTED: r = proj_K(x), G its gradient. HELD: z = (proj_K(x) - x)/sigma of the last round is
-    held, r = x + sigma z, G = 1. Returns (size of the impulses, of the right side) as velocities.
+    held, r = x + sigma z, G = 1. Return (size of the impulses, of the right side) as velocities.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     A, low, y, active = arena.skyline(m), arena.envelope(m), arena.right_side(m), arena.active(m)
@@ -363,7 +360,7 @@ def newton_system(m, scale, what):
 
 @part
 def round_off(m, scale):
-    """What cancels in r = x + sigma z leaves this of a right side, as a velocity."""
+    """Return what cancels in r = x + sigma z and stays of a right side, as a velocity."""
     pairs, active, size = arena.pairs(m), arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -374,7 +371,7 @@ def round_off(m, scale):
 
 @inlined
 def direction(pairs, k, side, j):
-    """Column j (0 to 2 along the world's axes, 3 to 5 turns) of D of a side of pair k."""
+    """Return column j (0-2 along the world's axes, 3-5 turns) of D of a side of pair k."""
     s = 1.0 if side == 0 else -1.0
     o = c.FRAME + j if j < 3 else c.T_A + 9 * side + j - 3
     return s * pairs[k, o], s * pairs[k, o + 3], s * pairs[k, o + 6]
@@ -382,7 +379,7 @@ def direction(pairs, k, side, j):
 
 @part
 def add_pair(m, k, G, sigma):
-    """Matrix += sigma D^T G D of pair k."""
+    """Add sigma D^T G D of pair k to the matrix."""
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     A, low = arena.skyline(m), arena.envelope(m)
     for side in range(2):

@@ -1,4 +1,4 @@
-"""Where two shapes can touch: points of one of them on planes of the other, for one step
+"""Contacts of two shapes: points of one of them on planes of the other, for one step
 (doc/nonsmooth.md, M.33).
 
     ball on ball                  the line of the centers
@@ -33,8 +33,8 @@ NUMBERS = 64  # of points on a face of one box and a face of another
 
 @part
 def touch(m, i, j, limit, is_end):
-    """Write down where shapes i and j can touch, with gaps below `limit`, at the node or at
-    the end of the step; how many are new or, at the end, placed anew.
+    """Record where shapes i and j can touch, with gaps below `limit`, at the node or at the end of
+    the step; return how many contacts were found.
     """
     integers = arena.collider_integers(m)
     if integers[i, c.SHAPE] > integers[j, c.SHAPE]:
@@ -57,7 +57,7 @@ def touch(m, i, j, limit, is_end):
 
 @part
 def balls(m, i, j, limit, is_end):
-    """Two balls."""
+    """Find the contact of two balls; return how many."""
     rows = arena.colliders(m)
     d = vec.sub(get(rows, i, c.CENTER), get(rows, j, c.CENTER))
     rho = rows[i, c.ROUND] + rows[j, c.ROUND]
@@ -79,7 +79,9 @@ def balls(m, i, j, limit, is_end):
 
 @part
 def on_plane(m, i, j, limit, is_end):
-    """A ball, the ends of a capsule or the corners of a box on plane j."""
+    """Find the contacts of a ball, the ends of a capsule or the corners of a box on plane j;
+    return how many.
+    """
     rows, found = arena.colliders(m), 0
     n, at = get(rows, j, c.AXES + 6), get(rows, j, c.CENTER)
     center, rho = get(rows, i, c.CENTER), rows[i, c.ROUND]
@@ -100,7 +102,7 @@ def on_plane(m, i, j, limit, is_end):
 
 @part
 def ball_on_box(m, i, j, limit, is_end):
-    """Ball i on the plane that touches box j nearest to it."""
+    """Find the contact of ball i and the point of box j nearest to it; return how many."""
     rows = arena.colliders(m)
     center, axes = get(rows, i, c.CENTER), get9(rows, j, c.AXES)
     p = vec.matvec(axes, vec.sub(center, get(rows, j, c.CENTER)))
@@ -115,7 +117,7 @@ def ball_on_box(m, i, j, limit, is_end):
 
 @inlined
 def width(rows, i, n):
-    """Half the width of box i along n."""
+    """Return half the width of box i along n."""
     total = 0.0
     for l in range(3):
         total += rows[i, c.EXTENT + l] * abs(vec.dot(get(rows, i, c.AXES + 3 * l), n))
@@ -124,7 +126,7 @@ def width(rows, i, n):
 
 @part
 def boxes(m, i, j, limit, is_end):
-    """Two boxes, i < j."""
+    """Find the contacts of two boxes, i < j; return how many."""
     rows = arena.colliders(m)
     d = vec.sub(get(rows, i, c.CENTER), get(rows, j, c.CENTER))
     last, best, most, apart, normal = slots.last_axis(m, i, j), -1, -1e300, 0.0, d
@@ -157,7 +159,9 @@ def boxes(m, i, j, limit, is_end):
 
 @part
 def edges(m, i, j, axis, n, apart, is_end):
-    """The nearest points of the edge of box i that looks along -n and that of j along n."""
+    """Find the contact at the nearest points of the edge of box i that faces -n and that of j that
+    faces n; return how many.
+    """
     rows = arena.colliders(m)
     of_a, of_b = (axis - 6) // 3, (axis - 6) % 3
     p, s, number = get(rows, i, c.CENTER), get(rows, j, c.CENTER), 0
@@ -176,7 +180,7 @@ def edges(m, i, j, axis, n, apart, is_end):
     half_a, half_b = rows[i, c.EXTENT + of_a], rows[j, c.EXTENT + of_b]
     on_a, on_b = nearest(vec.dot(a, b), vec.dot(a, r), vec.dot(b, r), half_a, half_b)
     if apart > 0.0 and (abs(on_a) >= half_a or abs(on_b) >= half_b):
-        return 0  # the lines pass each other beside the edges
+        return 0  # the lines pass each other outside of the edges
     p, s = vec.axpy(on_a, a, p), vec.axpy(on_b, b, s)
     slots.offer(m, i, j, slots.AXIS * axis + number, (p, n, s, 0.0), is_end)
     return 1
@@ -184,7 +188,9 @@ def edges(m, i, j, axis, n, apart, is_end):
 
 @part
 def faces(m, i, j, axis, n, limit, is_end):
-    """The face of box i that looks against n most, clipped to the face of box j along `axis`."""
+    """Find the contacts of the face of box i that is turned against n most, clipped to the face of
+    box j along `axis`; return how many.
+    """
     rows, l, most, k = arena.colliders(m), 0, -1.0, axis % 3
     for other in range(3):
         size = abs(vec.dot(get(rows, i, c.AXES + 3 * other), n))
@@ -221,7 +227,7 @@ def faces(m, i, j, axis, n, limit, is_end):
 @part
 def clip(polygon, first, second):
     """Cut the four corners in `polygon` down to |x| <= first, |y| <= second, one side after the
-    other (Sutherland and Hodgman); how many corners are left.
+    other (Sutherland and Hodgman); return how many corners are left.
 
     Rows: x, y, height, number, number of the edge to the next corner. The second half is a copy.
     """

@@ -26,14 +26,14 @@ _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 @inlined
 def locate(bodies, i, p, x, R):
-    """The point p of body i at the node (columns X, R) or at the end (X_1, R_1) [m, world]."""
+    """Return the point p of body i at the node (X, R) or at the end (X_1, R_1) [m, world]."""
     return p if i == c.WORLD else vec.add(get(bodies, i, x), vec.matvec(get9(bodies, i, R), p))
 
 
 @inlined
 def gap(m, k, x, R):
-    """(gap, normal, center of a's ball or its corner) of pair k, FACE or BALLS, at the node or at
-    the end.
+    """Return (gap, normal, center of a's ball or its corner) of pair k, FACE or BALLS, at the node
+    or at the end.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     a, b, n = integers[k, c.A], integers[k, c.B], get(pairs, k, c.CB)
@@ -53,7 +53,8 @@ def gap(m, k, x, R):
 
 @part
 def shape_gap(m, k, x, R, before):
-    """As `gap`, between features of two shapes; where they touch in place of the center.
+    """Return the same as `gap` between features of two shapes, the point of contact in place of
+    the center.
 
     `before`: see `features.gap`.
     """
@@ -67,9 +68,9 @@ def shape_gap(m, k, x, R, before):
 
 @part
 def end_gap(m, k, d):
-    """(gap, where they touch) of the closed pair k of two shapes at the end of a step in which its
-    points moved apart by d; of edges that are nearly parallel to first order, for their normal may
-    turn round.
+    """Return (gap, where they touch) of the closed pair k of two shapes at the end of a step in
+    which its points moved apart by d; of edges that are nearly parallel to first order, for their
+    normal may turn round.
     """
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
     normal = get(pairs, k, c.FRAME)
@@ -89,8 +90,8 @@ def end_gap(m, k, d):
 
 @inlined
 def rolls(pairs, integers, k):
-    """Whether pair k touches with another point of its bodies as they turn: not so corners and
-    points, which stay where they are, also to round-off.
+    """Return whether pair k touches with another point of its bodies as they turn: not so corners
+    and points, which stay where they are, also to round-off.
     """
     kind = integers[k, c.KIND]
     if kind <= c.BALLS:
@@ -100,8 +101,8 @@ def rolls(pairs, integers, k):
 
 @inlined
 def carried(bodies, i, p, point):
-    """How far body i has carried the point of contact, which was p in it and is now `point` in the
-    world: x_1 - x_0 + (2 w v) x (the mean of its levers)   (M.14a).
+    """Return how far body i has carried the point of contact, which was p in it and is now `point`
+    in the world: x_1 - x_0 + (2 w v) x (the mean of its levers)   (M.14a).
     """
     if i == c.WORLD:
         return _ORIGIN
@@ -114,12 +115,11 @@ def carried(bodies, i, p, point):
 
 @part
 def hold(m, k):
-    """Aim the closed pair k of two shapes; False where it has left what it was closed on: an
-    edge's end, a face's rim.
+    """Aim the closed pair k of two shapes; return False where it has left what it was closed on:
+    an edge's end, a face's rim.
 
-    Its gap is the one that the end of the step is asked for, with the normal given: what that
-    differs by from the gap of an open pair would be a velocity without bound in a short part of a
-    step.
+    Its gap is taken as at the end of the step, with the normal given: a difference to the gap of
+    an open pair would be a velocity without bound in a short part of a step.
     """
     g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
     if g > LEFT or vec.dot(normal, get(arena.pairs(m), k, c.FRAME)) < 0.5:
@@ -133,15 +133,15 @@ def hold(m, k):
 
 @inlined
 def pose(m, i, x, R):
-    """Place and attitude of body i at the node or at the end; those of the world."""
+    """Return place and attitude of body i at the node or at the end, or those of the world."""
     bodies = arena.bodies(m)
     return (_ORIGIN, _UPRIGHT) if i == c.WORLD else (get(bodies, i, x), get9(bodies, i, R))
 
 
 @part
 def any_gap(m, k, x, R):
-    """The gap of pair k of any kind. It is not inlined: the option would pass on to what it calls
-    first, which is the largest part of all.
+    """Return the gap of pair k of any kind. It is not inlined: the option would pass on to what it
+    calls first, which is the largest part of all.
     """
     if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
         return shape_gap(m, k, x, R, _ORIGIN)[0]
@@ -150,7 +150,9 @@ def any_gap(m, k, x, R):
 
 @part
 def aim(m, k):
-    """Frame, contact points, levers and own block of the Delassus matrix of pair k at the node."""
+    """Set frame, contact points, levers and own block of the Delassus matrix of pair k at the
+    node.
+    """
     if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
         aim_shape(m, k)
     else:
@@ -160,14 +162,14 @@ def aim(m, k):
 
 @part
 def aim_shape(m, k):
-    """As `aim`, of two shapes."""
+    """Set the same as `aim`, of two shapes."""
     g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
     set_contact(m, k, g, normal, point)
 
 
 @inlined
 def set_contact(m, k, g, normal, center):
-    """Write what follows from the gap and the normal of pair k."""
+    """Set what follows from the gap and the normal of pair k."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     T = vec.frame(normal)
     pairs[k, c.GAP] = g
@@ -195,13 +197,13 @@ def set_contact(m, k, g, normal, center):
 
 @inlined
 def lever(p, R, direction):
-    """p x R^T t: the torque [body] of a unit impulse along t at p."""
+    """Return p x R^T t, the torque [body] of a unit impulse along t at p."""
     return vec.cross(p, vec.transposed_matvec(R, direction))
 
 
 @inlined
 def own_row(row, T, S, im, ij, r):
-    """Row r of W plus T_r M^-1 T^T + S_r J^-1 S^T of one body."""
+    """Return row r of W plus T_r M^-1 T^T + S_r J^-1 S^T of one body."""
     t, s = vec.times(im, T[r]), vec.times(ij, S[r])
     return vec.add(row, vec.add(vec.matvec(T, t), vec.matvec(S, s)))
 
@@ -214,7 +216,7 @@ def push(m, k, impulse, on_x, on_w):
 
 @inlined
 def accelerate(m, k, impulse):
-    """Add to U_X, U_W what the impulse of pair k gives its bodies, joints left aside."""
+    """Add to U_X, U_W what the impulse of pair k gives its bodies, without the joints."""
     apply(m, k, impulse, c.U_X, c.U_W, True)
 
 
@@ -237,7 +239,7 @@ def apply(m, k, impulse, on_x, on_w, as_velocity):
 
 @inlined
 def velocity(m, k):
-    """u of pair k, in its frame, of the velocities in U_X, U_W."""
+    """Return the velocity u of pair k, in its frame, for the velocities in U_X, U_W."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     a, b = integers[k, c.A], integers[k, c.B]
     v, u = get(bodies, a, c.U_X), vec.matvec(get9(pairs, k, c.T_A), get(bodies, a, c.U_W))
@@ -249,7 +251,7 @@ def velocity(m, k):
 
 @inlined
 def is_unjointed(m, k):
-    """Whether no joint holds the bodies of pair k."""
+    """Return whether no joint holds the bodies of pair k."""
     bodies, integers = arena.bodies(m), arena.pair_integers(m)
     a, b = integers[k, c.A], integers[k, c.B]
     if bodies[a, c.JOINTED] != 0.0:
@@ -259,16 +261,16 @@ def is_unjointed(m, k):
 
 @inlined
 def stays(m, k):
-    """Whether pair k has carried an impulse in the whole step before, between bodies without
-    joints.
+    """Return whether pair k has carried an impulse in the whole step before, between bodies
+    without joints.
     """
     return arena.saved_flags(m)[k] != 0 and is_unjointed(m, k)
 
 
 @part
 def displacements(m, h, whole):
-    """U := the mean velocities of the active pairs over the step: gap over h, and the tangents'
-    shift over h (M.15).
+    """Set U to the mean velocities of the active pairs over the step: gap over h, and the
+    tangents' shift over h (M.15).
 
     An overlap at the start is taken back as fast as a step of the length `whole` would; whole
     steps leave the gap of a contact that stays as it is (`whole.separate`).
@@ -308,10 +310,10 @@ def displacements(m, h, whole):
 
 @inlined
 def note_travel(m, k, point):
-    """TRAVEL: how far `point`, where the rim of pair k touches a plane or a face at the end, is
-    along the rim from where it was [radii], as seen by the cylinder or by the world, whichever
-    sees less: a wheel that rolls goes nowhere. As a cylinder comes flat that is half a turn in no
-    time.
+    """Increase TRAVEL to how far `point`, where the rim of pair k touches a plane or a face at the
+    end, is along the rim from where it was [radii], as seen by the cylinder or by the world,
+    whichever sees less: 0 for a wheel that rolls. As a cylinder comes flat that is half a turn in
+    no time.
     """
     shapes, kind = arena.pair_shapes(m), arena.pair_integers(m)[k, c.KIND]
     if kind != features.RIM and kind != cylinders.RIM_FACE:
@@ -328,8 +330,8 @@ def note_travel(m, k, point):
 
 @part
 def smallest(m, x, R):
-    """The smallest gap of the open pairs, over what they overlapped by when they parted; inf
-    without any.
+    """Return the smallest gap of the open pairs, over what they overlapped by when they parted;
+    1e300 without any.
     """
     if len(arena.geoms(m)) > 0:
         return smallest_of_shapes(m, x, R)
@@ -342,8 +344,8 @@ def smallest(m, x, R):
 
 @part
 def smallest_of_shapes(m, x, R):
-    """As `smallest`, with pairs of any kind. No gap closes faster than its bodies move: those of
-    shapes that were wider are not looked at before they have come that far.
+    """Return the same as `smallest`, with pairs of any kind. No gap closes faster than its bodies
+    move: those of shapes that were wider are not computed before they have come that far.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     for i in range(len(bodies)):
@@ -369,7 +371,9 @@ def smallest_of_shapes(m, x, R):
 
 @part
 def clearance(m, k, x, R, g):
-    """What the bodies of pair k of two shapes, whose gap is g, can move before it closes [m]."""
+    """Return how far the bodies of pair k of two shapes, whose gap is g, can move before it closes
+    [m].
+    """
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
     kind = integers[k, c.KIND]
     if kind != features.EDGES and kind < cylinders.LATERAL:
@@ -381,7 +385,7 @@ def clearance(m, k, x, R, g):
 
 @inlined
 def ways(m, k):
-    """(until the node, in the step) the ways of both bodies of pair k together [m]."""
+    """Return (until the node, in the step) the ways of both bodies of pair k together [m]."""
     bodies, integers, before, step = arena.bodies(m), arena.pair_integers(m), 0.0, 0.0
     for side in range(2):
         i = integers[k, c.A + side]

@@ -36,9 +36,9 @@ JAMMED = 1e-9
 
 @inlined
 def limited(W, a, b, most):
-    """The tangential impulse x with |x| <= most, for which W_TT x + (a, b) is 0 or points against
-    x: the root of |(W_TT + s)^-1 (a, b)| = most for s >= 0, from the left. Along the range of a
-    W_TT of rank 1, where joints leave no more, (a, b) is divided by its trace.
+    """Return the tangential impulse x with |x| <= most, for which W_TT x + (a, b) is 0 or points
+    against x: the root of |(W_TT + s)^-1 (a, b)| = most for s >= 0, from the left. Along the range
+    of a W_TT of rank 1, where joints leave no more, (a, b) is divided by its trace.
     """
     w1, w2, w, s = W[1][1], W[2][2], 0.5 * (W[1][2] + W[2][1]), 0.0
     is_line = w1 * w2 - w * w <= SINGULAR * (w1 + w2) ** 2
@@ -59,7 +59,7 @@ def limited(W, a, b, most):
 
 @part
 def at_least(W, q, mu, p, guess):
-    """(impulse, whether it is one) of the contact law with P_N >= p in place of P_N >= 0."""
+    """Return (impulse, whether it is one) of the contact law with P_N >= p, not P_N >= 0."""
     x, y = limited(W, q[1] + W[1][0] * p, q[2] + W[2][0] * p, mu * p)
     r = (p, x, y)
     if q[0] + vec.dot(W[0], r) >= 0.0:
@@ -70,13 +70,13 @@ def at_least(W, q, mu, p, guess):
 
 @inlined
 def slope(u, mu):
-    """dP/ds of sliding."""
+    """Return dP/ds of sliding."""
     return (sqrt(u[1] * u[1] + u[2] * u[2]), -mu * u[1], -mu * u[2])
 
 
 @inlined
 def stride(W, u, mu, ds):
-    """(impulse, work of its normal part) of a step of Runge and Kutta."""
+    """Return (impulse, work of its normal part) of a step of Runge and Kutta."""
     k_1 = slope(u, mu)
     u_2 = vec.axpy(0.5 * ds, vec.matvec(W, k_1), u)
     k_2 = slope(u_2, mu)
@@ -92,9 +92,9 @@ def stride(W, u, mu, ds):
 
 @part
 def end_stride(W, u, how, ended, ds):
-    """(impulse, work) of the part of a step until its work is given back, or else u_N changes its
-    sign; `how` is mu, e and the work taken and given before. Its length has the derivatives of
-    where it ends.
+    """Return (impulse, work) of the part of a step until its work is given back, or else u_N
+    changes its sign; `how` is mu, e and the work taken and given before. Its length has the
+    derivatives of where it ends.
     """
     mu, e, taken, given = how
     low, high, middle = 0.0, ds, ds
@@ -113,8 +113,8 @@ def end_stride(W, u, how, ended, ds):
 
 @part
 def differentiate_direction(W, mu, d, sticks):
-    """The direction d = (1, x, y) of the impulse after sliding has stopped, with the derivatives
-    of W_T d = 0, or of W_T d parallel to (x, y) and |(x, y)| = mu.
+    """Return the direction d = (1, x, y) of the impulse after sliding has stopped, with the
+    derivatives of W_T d = 0, or of W_T d parallel to (x, y) and |(x, y)| = mu.
     """
     x, y = value(d[1]), value(d[2])
     a, b = vec.dot(W[1], (1.0, x, y)), vec.dot(W[2], (1.0, x, y))
@@ -131,8 +131,8 @@ def differentiate_direction(W, mu, d, sticks):
 
 @part
 def straight(u, du, most, e, taken, given):
-    """(normal impulse, work taken, work given, whether the collision ends) while u changes by du
-    for a unit of the normal impulse, of which there is `most`.
+    """Return (normal impulse, work taken, work given, whether the collision ends) while u changes
+    by du for a unit of the normal impulse, of which there is `most`.
 
     The work is counted until u_N changes its sign.
     """
@@ -152,8 +152,8 @@ def straight(u, du, most, e, taken, given):
 
 @part
 def collide(W, u_0, mu, e):
-    """(impulse P, whether one was found) of Stronge's law for a contact that approaches with u_0;
-    the velocity after it is u_0 + W P.
+    """Return (impulse P, whether one was found) of Stronge's law for a contact that approaches
+    with u_0; the velocity after it is u_0 + W P.
     """
     P, u, taken, given = (0.0, 0.0, 0.0), u_0, 0.0, 0.0
     size = vec.size(u_0)

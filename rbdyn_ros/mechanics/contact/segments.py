@@ -4,7 +4,7 @@
 The signed distance s of a convex body is convex along the segment c + t z: t* where s is least
 follows from the sign of its slope. Where the gradient of s stays the same about t*, the segment
 lies on a face or along a side, and both ends of that stretch touch. A point that is found at the
-end of a step is a contact beside that of the node.
+end of a step is a contact besides that of the node.
 """
 
 from rbdyn_ros.geometry import vec
@@ -24,7 +24,7 @@ FLAT = 1e-14  # of a cosine: a gradient along an axis
 
 @part
 def distance(m, j, p):
-    """(s, its gradient, whether that is normal to a flat face) of a point from collider j."""
+    """Return (s, its gradient, whether it is normal to a flat face) of a point from collider j."""
     rows, axes = arena.colliders(m), get9(arena.colliders(m), j, c.AXES)
     q, half = vec.matvec(axes, vec.sub(p, get(rows, j, c.CENTER))), get(rows, j, c.EXTENT)
     shape, flat = arena.collider_integers(m)[j, c.SHAPE], 0.0
@@ -40,7 +40,7 @@ def distance(m, j, p):
 
 @part
 def nearest_place(m, i, j):
-    """t* in [-h, h] of segment i where the distance from j is least."""
+    """Return t* in [-h, h] of segment i where the distance from j is least."""
     rows = arena.colliders(m)
     center, z, h = get(rows, i, c.CENTER), get(rows, i, c.AXES + 6), rows[i, c.EXTENT + 2]
     low, high = -h, h
@@ -58,7 +58,7 @@ def nearest_place(m, i, j):
 
 @part
 def end_of_stretch(m, i, j, t, far, normal, most):
-    """The place between t and `far` of segment i up to which the gradient is `normal`."""
+    """Return the place between t and `far` of segment i up to which the gradient is `normal`."""
     rows = arena.colliders(m)
     center, z, near = get(rows, i, c.CENTER), get(rows, i, c.AXES + 6), t
     at = far
@@ -76,7 +76,7 @@ def end_of_stretch(m, i, j, t, far, normal, most):
 
 @part
 def offer_at(m, i, j, number, t, limit, is_end):
-    """Write down the contact at place t of segment i if it is near; how many that is."""
+    """Record the contact at place t of segment i if it is near; return how many that is."""
     rows = arena.colliders(m)
     p = vec.axpy(t, get(rows, i, c.AXES + 6), get(rows, i, c.CENTER))
     s, n, _ = distance(m, j, p)
@@ -88,7 +88,9 @@ def offer_at(m, i, j, number, t, limit, is_end):
 
 @part
 def segment(m, i, j, limit, is_end):
-    """A ball or a capsule i on a capsule, a box or a cylinder j."""
+    """Find the contacts of a ball or a capsule i on a capsule, a box or a cylinder j; return how
+    many.
+    """
     rows = arena.colliders(m)
     z, h = get(rows, i, c.AXES + 6), rows[i, c.EXTENT + 2]
     center = get(rows, i, c.CENTER)

@@ -20,33 +20,33 @@ NO_ROOM = 8
 
 @inlined
 def row_of(m, slot):
-    """The pair of a slot."""
+    """Return the pair of a slot."""
     return len(arena.pairs(m)) - len(arena.slots(m)) + slot
 
 
 @inlined
 def row_of_shapes(m, k):
-    """The row of `touched` of the shapes of pair k, which is that of a slot."""
+    """Return the row of `touched` of the shapes of pair k, which is that of a slot."""
     shapes = arena.pair_shapes(m)
     return shapes[k, 0] + shapes[k, 1] * (shapes[k, 1] - 1) // 2
 
 
 @inlined
 def pose_at(m, i, is_end):
-    """Place and attitude of body i at the node, or at the end of the step."""
+    """Return place and attitude of body i at the node, or at the end of the step."""
     return pose(m, i, c.X_1, c.R_1) if is_end else pose(m, i, c.X, c.R)
 
 
 @inlined
 def into(m, i, point, is_end):
-    """A point of the world in body i."""
+    """Return a point of the world in body i."""
     at, R = pose_at(m, i, is_end)
     return vec.transposed_matvec(R, vec.sub(point, at))
 
 
 @part
 def find(m, i, j, number):
-    """The slot of contact `number` between shapes i and j, -1 without one."""
+    """Return the slot of contact `number` between shapes i and j, -1 without one."""
     table, low, high = arena.slots(m), min(i, j), max(i, j)
     slot = arena.collider_integers(m)[low, c.HEAD]
     while slot >= 0:
@@ -58,7 +58,7 @@ def find(m, i, j, number):
 
 @part
 def last_axis(m, i, j):
-    """The axis of the contacts that boxes i < j have now, -1 without any."""
+    """Return the axis of the contacts that shapes i < j have now, -1 without any."""
     table, slot = arena.slots(m), arena.collider_integers(m)[i, c.HEAD]
     while slot >= 0:
         if table[slot, c.OTHER] == j:
@@ -69,7 +69,7 @@ def last_axis(m, i, j):
 
 @part
 def keep(m, i, j):
-    """Mark the contacts of shapes i and j as seen; how many they are."""
+    """Mark the contacts of shapes i and j as seen; return how many they are."""
     table, low, high = arena.slots(m), min(i, j), max(i, j)
     slot, count = arena.collider_integers(m)[low, c.HEAD], 0
     while slot >= 0:
@@ -82,7 +82,7 @@ def keep(m, i, j):
 
 @part
 def take(m, i, j, number):
-    """A free slot for a contact, -1 if there is none."""
+    """Take a free slot for a contact and return it, -1 if there is none."""
     table, heads, count = arena.slots(m), arena.collider_integers(m), arena.counters(m)
     slot, low = count[c.FREE], min(i, j)
     if slot < 0:
@@ -101,10 +101,10 @@ def take(m, i, j, number):
 
 @part
 def offer(m, i, j, number, touch, is_end):
-    """Write down a contact, `touch` = (p, n, s, rho): a ball of radius rho at p of shape i, and
-    the plane of shape j through s that looks along n; its pair, -1 without room.
+    """Record a contact, `touch` = (p, n, s, rho): a ball of radius rho at p of shape i, and the
+    plane of shape j through s with the normal n. Return its pair, -1 without room.
 
-    `is_end`: it is closed, for the bodies overlap there.
+    With `is_end` it is closed, for the bodies overlap there.
     """
     p, n, s, rho = touch
     slot, heads = find(m, i, j, number), arena.collider_integers(m)
@@ -134,8 +134,8 @@ def offer(m, i, j, number, touch, is_end):
 
 @part
 def release(m, slot):
-    """Give a slot back: its impulses are kept for its shapes. Its pair is one of the world with
-    itself, which never touches.
+    """Give a slot back, but keep its impulses for its shapes. Its pair is then one of the world
+    with itself, which never touches.
     """
     pairs, integers, table = arena.pairs(m), arena.pair_integers(m), arena.slots(m)
     k, sums = row_of(m, slot), arena.touched(m)

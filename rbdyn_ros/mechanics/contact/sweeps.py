@@ -1,9 +1,9 @@
 """The sweep of Gauss and Seidel over contacts, for bodies and for the pendulum.
 
 `sweep` is a template (`binding`). `contacts` reads and writes the contacts of a model, `solver`
-knows what their impulses do: `velocity_of` is that of a contact at the present impulses,
-`respond_to` lets the velocities follow a change. `solve_one` is the law of a contact for itself,
-from its velocity u at its impulse `old`; `how` is handed on to it.
+computes the effect of their impulses: `velocity_of` is that of a contact at the present impulses,
+`respond_to` adds the effect of a change to the velocities. `solve_one` is the law of a contact for
+itself, from its velocity u at its impulse `old`; `how` is handed on to it.
 """
 
 from typing import Any
@@ -18,8 +18,8 @@ solve_one: Any = None
 
 def sweep(m, is_back, h, how):
     """Give each active contact its own impulse at those of the others, in a step of h or, h = 0,
-    at the node: (change, size of the impulses, both as normal velocities; whether all are lawful;
-    the contact that changed most).
+    at the node. Return (change, size of the impulses, both as normal velocities; whether all are
+    lawful; the contact that changed most).
     """
     moved, size, farthest, where, lawful = 0.0, 1e-300, -1.0, 0, True
     n = contacts.count(m)
@@ -42,5 +42,5 @@ def sweep(m, is_back, h, how):
 
 
 def of(contacts, solver, solve_one, label=""):
-    """The kernel `sweep` for the contacts of one module, velocities of another, and a law."""
+    """Return the kernel `sweep` for the contacts of a module, velocities of another, and a law."""
     return bind((sweep,), contacts, label, solver=solver, solve_one=solve_one)["sweep"]

@@ -2,7 +2,7 @@
 
 All pairs that would overlap at the end of a step obey the law of contacts that stay. What arrives
 is stopped there, and no overlap is left that would have to be given back as speed; restitution
-throws it back at the end of the step. Pairs are looked at only if their bodies can have come near
+acts at the end of the step. Pairs are computed only if their bodies can have come near
 each other: the list of those is made again when a body has moved as far as its margin allows.
 """
 
@@ -26,12 +26,12 @@ STEPS_AHEAD = 8.0  # of the fastest body, for which the list of near pairs holds
 LEAST_MARGIN = 1e-3  # [m]
 ROUND_OFF = 1e-14  # of an energy
 HALVINGS = 10  # of the share of the restitution
-SLOW = 2.0  # times what weights give in a step: the least velocity that is thrown back
+SLOW = 2.0  # times what weights give in a step: the least velocity of a rebound
 
 
 @part
 def fastest(m):
-    """The longest way of a body in the step [m]."""
+    """Return the longest way of a body in the step [m]."""
     bodies, longest = arena.bodies(m), 0.0
     for i in range(len(bodies)):
         longest = max(longest, way(bodies, i))
@@ -75,20 +75,22 @@ def list_near(m, longest):
 
 @inlined
 def count_near(m):
-    """The near pairs and the taken slots."""
+    """Return how many near pairs and taken slots there are."""
     return arena.counters(m)[c.NEAR] + arena.counters(m)[c.USED]
 
 
 @inlined
 def near_pair(m, at):
-    """A near pair or that of a taken slot."""
+    """Return a near pair or that of a taken slot."""
     n = arena.counters(m)[c.NEAR]
     return arena.near(m)[at] if at < n else arena.used(m)[at - n]
 
 
 @part
 def foresee(m, h):
-    """The end of the step with the impulses of the step before."""
+    """Predict the end of the step with the impulses of the step before; return whether it was
+    found.
+    """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     smooth.load(m, h, c.P_1, c.L_1)
     for at in range(count_near(m)):
@@ -100,8 +102,8 @@ def foresee(m, h):
 
 @part
 def close(m, ahead, overlap):
-    """Close the open pairs whose gap at the end of the step is below `ahead`; how many, with the
-    closed ones whose gap is below `overlap`.
+    """Close the open pairs whose gap at the end of the step is below `ahead`; return how many,
+    with the closed ones whose gap is below `overlap`.
     """
     pairs, integers, found = arena.pairs(m), arena.pair_integers(m), 0
     for at in range(count_near(m)):
@@ -119,7 +121,7 @@ def close(m, ahead, overlap):
 
 @part
 def close_all(m, longest):
-    """Close what overlaps at the end of the step; how many contacts overlap there too much."""
+    """Close what overlaps at the end of the step; return how many overlap there too much."""
     list_near(m, longest)
     overlap = -OVERLAP - OF_WAY * longest
     found = close(m, 0.0, overlap)
@@ -128,7 +130,7 @@ def close_all(m, longest):
 
 @part
 def note_closed(m):
-    """Remember which contacts are closed at the start of the step."""
+    """Record which contacts are closed at the start of the step."""
     flags, integers = arena.saved_flags(m), arena.pair_integers(m)
     for k in range(len(integers)):
         flags[k] = integers[k, c.CLOSED]
@@ -136,7 +138,7 @@ def note_closed(m):
 
 @part
 def open_idle(m):
-    """Open contacts that have carried nothing: what only just reaches them has not arrived yet."""
+    """Open contacts that have carried no impulse: their bodies have not reached each other yet."""
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -196,7 +198,7 @@ def shift_ends(m):
 
 @part
 def kinetic_energy(m):
-    """U_X, U_W := the velocities of the momenta at the node; their energy."""
+    """Set U_X, U_W to the velocities of the momenta at the node; return their energy."""
     bodies, energy = arena.bodies(m), 0.0
     for i in range(len(bodies)):
         p, l = get(bodies, i, c.P), get(bodies, i, c.L)
@@ -209,7 +211,9 @@ def kinetic_energy(m):
 
 @inlined
 def slow(m, k, h):
-    """A velocity of pair k [m/s] that is not thrown back: a multiple of what weights give."""
+    """Return the velocity of pair k [m/s] up to which nothing rebounds: a multiple of what weights
+    give.
+    """
     bodies, integers, given = arena.bodies(m), arena.pair_integers(m), 0.0
     for side in range(2):
         i = integers[k, c.A + side]
@@ -220,8 +224,8 @@ def slow(m, k, h):
 
 @part
 def find_arrivals(m, h):
-    """SLACK := e times the velocity at which active pairs have arrived in the step that was
-    solved, 0 for others; (how many have, energy that the impacts may leave [J]).
+    """Set SLACK to e times the velocity at which active pairs have arrived in the step that was
+    solved, 0 for others; return (how many have, energy that the impacts may leave [J]).
 
     U_N- is that of the node: what arrives has been stopped since. The energy is the kinetic one
     there and what the forces have done.
@@ -244,8 +248,8 @@ def find_arrivals(m, h):
 
 @part
 def throw_back(m, most):
-    """The impact at the end of a step: pairs that have arrived part at the velocity in SLACK, or
-    at the largest halved share of it that leaves no more energy than `most`.
+    """Resolve the impact at the end of a step: pairs that have arrived part at the velocity in
+    SLACK, or at the largest halved share of it that leaves no more energy than `most`.
     """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
