@@ -1,4 +1,5 @@
-"""What a stepper takes from Python: float arrays of the right shapes that it may write to.
+"""The arguments that a stepper takes from Python: float arrays of the right shapes that it may
+write to.
 
 A read-only, strided or integer array would compile the stepper once more, one of another shape
 would be read beyond its end.
@@ -17,9 +18,9 @@ from rbdyn_ros.types import Array, Input, State
 
 
 def copies(state: State) -> tuple[Array, Array]:
-    """(q, v) of the state as arrays of one's own.
+    """Return copies (q, v) of the arrays of the state.
 
-    ValueError if their shapes are not (6,) and (5,).
+    Raise ValueError if their shapes are not (6,) and (5,).
     """
     q, v = np.array(state.q, float), np.array(state.v, float)
     require_shape("state.q", q, (6,))
@@ -28,9 +29,9 @@ def copies(state: State) -> tuple[Array, Array]:
 
 
 def start(state: State) -> tuple[Array, Array]:
-    """`copies` of a state from which steps are taken.
+    """Return `copies` of a state from which steps are taken.
 
-    ValueError if q[2:] is not a unit quaternion.
+    Raise ValueError if q[2:] is not a unit quaternion.
     """
     q, v = copies(state)
     arguments.unit_quaternion(q[2:], "the attitude state.q[2:]")
@@ -38,9 +39,9 @@ def start(state: State) -> tuple[Array, Array]:
 
 
 def accept(input: Input) -> Input:
-    """The input itself, its arrays copied where need be.
+    """Return the input itself, its arrays copied where need be.
 
-    ValueError if a shape is not that of `types.Input`.
+    Raise ValueError if a shape is not that of `types.Input`.
     """
     force, sines, disturbance = (np.require(array, float, ("C", "W", "A")) for array in input)
     require_shape("input.force", force, (2,))
@@ -52,15 +53,15 @@ def accept(input: Input) -> Input:
 
 @inlined
 def read(q, v):
-    """(x, Q, w, u) of the arrays q (6,), v (5,): cart position, attitude, angular velocity, cart
-    velocity.
+    """Return (x, Q, w, u) of the arrays q (6,), v (5,): cart position, attitude, angular velocity,
+    cart velocity.
     """
     return (q[0], q[1]), (q[2], q[3], q[4], q[5]), (v[2], v[3], v[4]), (v[0], v[1])
 
 
 @inlined
 def write(q, v, x, Q, w, u):
-    """The inverse of `read`, in place."""
+    """Write x, Q, w, u to the arrays q, v: the inverse of `read`, in place."""
     q[0], q[1] = x
     q[2], q[3], q[4], q[5] = Q
     v[0], v[1] = u
@@ -69,11 +70,11 @@ def write(q, v, x, Q, w, u):
 
 @inlined
 def write_reaction(reaction, F):
-    """reaction (3,) := F."""
+    """Write F to reaction (3,)."""
     reaction[0], reaction[1], reaction[2] = F
 
 
 @inlined
 def finite(x, Q, w, u):
-    """Whether every number of the state is finite."""
+    """Return whether every number of the state is finite."""
     return isfinite(x[0] + x[1] + Q[0] + Q[1] + Q[2] + Q[3] + w[0] + w[1] + w[2] + u[0] + u[1])

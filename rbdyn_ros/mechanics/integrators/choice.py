@@ -1,6 +1,4 @@
-"""Which stepper, and how far its Newton iteration goes: the declaration, which loads no
-stepper.
-"""
+"""The declaration of the stepper and of its Newton iteration, which loads no stepper."""
 
 from pathlib import Path
 from typing import Annotated, NamedTuple

@@ -16,7 +16,7 @@ _z = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
 
 
 def _palindrome(*half: float) -> np.ndarray:
-    """g_1 .. g_m, middle, g_m .. g_1 with the middle one from sum g = 1."""
+    """Return g_1 .. g_m, middle, g_m .. g_1 with the middle one from sum g = 1."""
     return np.array([*half, 1.0 - 2.0 * sum(half), *half[::-1]])
 
 
@@ -47,7 +47,7 @@ ORDERS = {"none": 2, "suzuki4": 4, "kahan_li6": 6, "kahan_li8": 8}
 
 
 class Options(NamedTuple):
-    """What a composed method that solves equations needs; the weights of its stages sum to one.
+    """Options of a composed method that solves equations; the weights of its stages sum to one.
 
     One class for all of them: where two have the same name and fields, Numba takes 0.2 ms a call
     to tell them apart.

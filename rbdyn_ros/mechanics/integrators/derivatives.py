@@ -57,7 +57,7 @@ PARAMETERS = (
 
 
 class Derivatives(NamedTuple):
-    """Those of n steps, one after the other: xi_{i+1} = A_i xi_i + B_i du + C_i dp."""
+    """Derivatives of n steps, one after the other: xi_{i+1} = A_i xi_i + B_i du + C_i dp."""
 
     A: Array  # (n, 10, 10) by xi = (dx, dtheta, dx', dw): cart [world], rotation and rates [body]
     B: Array  # (n, 10, 2) by the force on the cart
@@ -69,20 +69,20 @@ class Derivatives(NamedTuple):
 
 @inlined
 def along_eight(system, load, s):
-    """The system, the load and the state with the derivatives by w, u and theta."""
+    """Return the system, the load and the state with the derivatives by w, u and theta."""
     return along_state(8, 8, 8, system, load, s)
 
 
 @inlined
 def along_ten(system, load, s):
-    """The system, the load and the state with the derivatives by w, u, theta and x'."""
+    """Return the system, the load and the state with the derivatives by w, u, theta and x'."""
     return along_state(16, 8, 9, system, load, s)
 
 
 @inlined
 def along_state(width, first, second, system, load, s):
-    """The same in `width` directions: x' is the `first` and the `second`, or none, the `width`th.
-    All three are literals.
+    """Return the same in `width` directions: x' is the `first` and the `second`, or none, the
+    `width`th. All three are literals.
     """
     force = variable(width, load.force[0], 6), variable(width, load.force[1], 7)
     theta = variable(width, 0.0, 1), variable(width, 0.0, 2), variable(width, 0.0, 0)
@@ -95,7 +95,7 @@ def along_state(width, first, second, system, load, s):
 
 @inlined
 def along_parameters(system, load, s):
-    """The system, the load and the state with the derivatives by `PARAMETERS`."""
+    """Return the system, the load and the state with the derivatives by `PARAMETERS`."""
     m, gain, f = system, variable(16, 1.0, 9), system.cart_free
     I = m.inertia
     varied = System(
@@ -118,15 +118,15 @@ def along_parameters(system, load, s):
 
 @inlined
 def components(state):
-    """The ten components of xi at a state, of which those of dtheta have the value 0."""
+    """Return the ten components of xi at a state, of which those of dtheta have the value 0."""
     x, (_, theta), w, u = state
     return x[0], x[1], theta[0], theta[1], theta[2], u[0], u[1], w[0], w[1], w[2]
 
 
 @inlined
 def write_columns(J, i, xi):
-    """Rows 10 i to 10 i + 9 of J := d xi/d(dx, dtheta, dx', dw, du) but for the columns of dx',
-    which lie between and are overwritten.
+    """Write rows 10 i to 10 i + 9 of J = d xi/d(dx, dtheta, dx', dw, du) but for the columns of
+    dx', which lie between and are overwritten.
     """
     for r in range(10):
         row = 10 * i + r
@@ -137,7 +137,7 @@ def write_columns(J, i, xi):
 
 @inlined
 def write_state(J, i, system, h, state):
-    """Rows 10 i to 10 i + 9 of J := d xi_1/d(dx, dtheta, dx', dw, du), by (V.2)."""
+    """Write rows 10 i to 10 i + 9 of J = d xi_1/d(dx, dtheta, dx', dw, du), by (V.2)."""
     xi, free = components(state), system.cart_free
     write_columns(J, i, xi)
     for r in range(10):
@@ -149,14 +149,14 @@ def write_state(J, i, system, h, state):
 
 @inlined
 def write_turning(J, i, system, h, state):
-    """`write_state` where x' does not count."""
+    """Write the rows of `write_state` where x' does not count."""
     write_columns(J, i, components(state))
     J[10 * i : 10 * i + 10, 5:7] = 0.0
 
 
 @inlined
 def write_ten(J, i, system, h, state):
-    """`write_state` of ten directions."""
+    """Write the rows of `write_state` for ten directions."""
     xi = components(state)
     write_columns(J, i, xi)
     for r in range(10):
@@ -165,19 +165,19 @@ def write_ten(J, i, system, h, state):
 
 @inlined
 def write_parameters(J, i, system, h, state):
-    """Rows 10 i to 10 i + 9 of J := d xi_1/d(parameters)."""
+    """Write rows 10 i to 10 i + 9 of J = d xi_1/d(parameters)."""
     xi = components(state)
     for r in range(10):
         store(J, 10 * i + r, 0, xi[r], 0, 10)
 
 
-# of the method and of what is asked for; `compile_steps` puts them in their places
+# of the method and of the derivatives' kind; `compile_steps` replaces them
 vary = stage = write = dual_stages.rk4_stage
 ANEW = 1  # 0 where the stepper remembers more than the state
 
 
 class Loop(NamedTuple):
-    """How steps are taken, by any method."""
+    """Settings of the loop that takes the steps of any method."""
 
     weights: Array | tuple[float]  # (s,) fractions of h; (1.0,) and None compile to a plain loop
     sines: Array | None  # (n, 4) of the `Input`
@@ -187,7 +187,7 @@ class Loop(NamedTuple):
 
 
 def _steps(system, options, load, loop, S, held, J):
-    """Take the steps of a loop and write their derivatives; returns how many succeeded.
+    """Take the steps of a loop and write their derivatives; return how many succeeded.
 
     S (n + 1, 11) has the states q, v: the first is read, the others are written. J (10 n, 12 or
     10) has ten rows a step; where `ANEW` is 0, those of all steps so far.
@@ -236,7 +236,7 @@ _STATE, _PARAMETERS = "state", "parameters"  # what a kernel differentiates by
 
 @cache
 def compile_steps(name: str, kind: str) -> Callable[..., int]:
-    """`_steps` of an integrator, by the "state" or by the "parameters"."""
+    """Return `_steps` of an integrator, by the "state" or by the "parameters"."""
     vary, write, anew = _METHODS[name]
     if kind == _PARAMETERS:
         vary, write = along_parameters, write_parameters
@@ -245,7 +245,9 @@ def compile_steps(name: str, kind: str) -> Callable[..., int]:
 
 
 def carried_state(name: str) -> Any:
-    """What a method carries besides the state, nan at the start: a lever, or n and its rate."""
+    """Return what a method carries besides the state, nan at the start: a lever, or n and its
+    rate.
+    """
     unknown = (np.nan, np.nan, np.nan)
     return {"tqdl": unknown, "rattle_s2": (unknown, unknown)}.get(name)
 
@@ -260,13 +262,14 @@ def along(
     by_parameters: bool = False,
     contact: ContactState | None = None,
 ) -> Derivatives:
-    """The derivatives of each of n steps of h [s] from `state`; those by the parameters are (n,
-    10, 0) unless `by_parameters`. `contact` is what the contacts remember at the start, None where
-    nothing touches yet (`pendulum_contact.contact_derivatives` says what they know of contacts).
+    """Return the derivatives of each of n steps of h [s] from `state`; those by the parameters are
+    (n, 10, 0) unless `by_parameters`. `contact` is what the contacts remember at the start, None
+    where nothing touches yet (`pendulum_contact.contact_derivatives` says how contacts are
+    differentiated).
 
     The steps of `tqdl` depend on more than the state: there they are those of all steps together,
-    as one. ValueError if an array has another shape than in `types`, if the method does not apply
-    or is not one of this package, and where a step does not converge.
+    as one. Raise ValueError if an array has another shape than in `types`, if the method does not
+    apply or is not one of this package, and where a step does not converge.
     """
     if integrator.name not in _METHODS:
         raise ValueError(
@@ -299,7 +302,7 @@ def _touching(
     h: float,
     n: int,
 ) -> Derivatives:
-    """`along` where there is something to touch."""
+    """Return the derivatives of `along` where there is something to touch."""
     S, J, C = [np.concatenate(boundary.start(state))], [], []
     for i in range(n):
         t = float(state.t + i * h)
@@ -323,7 +326,7 @@ def _write(
     n: int,
     kind: str,
 ) -> tuple[Array, Array]:
-    """What the kernel writes: S (n + 1, 11) and J (n, 10, 12 or 10)."""
+    """Return the tables that the kernel writes: S (n + 1, 11) and J (n, 10, 12 or 10)."""
     weights, sines = getattr(options, "weights", np.ones(1)), input.sines
     if _METHODS[name] is _FRAME and len(weights) == 1 and len(sines) == 0:  # a plain loop
         weights, sines = (1.0,), None
@@ -342,7 +345,7 @@ def _write(
 def _by_differences(
     name: str, system: System, options: Any, state: State, input: Input, h: float, n: int
 ) -> tuple[Array, Array]:
-    """What `_write` writes by the state, from differences: under NUMBA_DISABLE_JIT=1."""
+    """Return the tables of `_write` by the state, from differences: under NUMBA_DISABLE_JIT=1."""
     advance = import_module(f"rbdyn_ros.mechanics.integrators.{name}").advance
     S, J = np.concatenate(boundary.start(state))[None], []
 
@@ -365,7 +368,7 @@ def _by_differences(
 
 
 def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
-    """A (10, 10), B (10, 2) and C (10, 12 or 0) of all steps together, the force held:
+    """Return A (10, 10), B (10, 2) and C (10, 12 or 0) of all steps together, the force held:
 
     A = A_n ... A_1,   B = sum_i A_n ... A_{i+1} B_i,   C likewise.                           (V.3)
     """
@@ -377,13 +380,13 @@ def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
 
 
 def adjoint(derivatives: Derivatives, gradients: Array) -> tuple[Array, Array, Array]:
-    """The derivatives of a cost by the start (10,), by the force of each step (n, 2) and by the
-    parameters (12 or 0), in one sweep back over the steps:
+    """Return the derivatives of a cost by the start (10,), by the force of each step (n, 2) and by
+    the parameters (12 or 0), in one sweep back over the steps:
 
     lambda_n = g_n,   lambda_{i-1} = A_i^T lambda_i + g_{i-1},   dJ/du_i = B_i^T lambda_i.    (V.4)
 
     `gradients` (n + 1, 10) are the derivatives g_i of the cost by xi at each of the states.
-    ValueError if they have another shape.
+    Raise ValueError if they have another shape.
     """
     A, B, C, _ = derivatives
     require_shape("gradients", gradients, (len(A) + 1, SIZE))  # a row for each state

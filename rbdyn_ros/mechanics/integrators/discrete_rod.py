@@ -44,7 +44,7 @@ class Equations(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """The rotation of a step and what is known of it."""
+    """The rotation of a step, and how well it solves the equations."""
 
     v: tuple  # (3,) vector part
     w: float  # scalar part
@@ -56,7 +56,7 @@ class Turn(NamedTuple):
 
 @inlined
 def equations(system, gamma, h):
-    """The numbers of a step of size h."""
+    """Return the numbers of a step of size h."""
     I, m, l, f = system.inertia, system.rod_mass, system.center, 2.0 / h
     i_Mt = system.cart_free / (system.cart_mass + m + 0.5 * h * system.cart_damping)
     mu = m * i_Mt
@@ -78,7 +78,7 @@ def equations(system, gamma, h):
 
 @inlined
 def terms(E, v):
-    """(w, A v, e) at v: what (2.10), (2.11) and the Jacobian are made of."""
+    """Return (w, A v, e) at v, which (2.10), (2.11) and the Jacobian are made of."""
     w = sqrt(1.0 - vec.dot(v, v))
     x, y, z = v
     return (
@@ -90,8 +90,8 @@ def terms(E, v):
 
 @inlined
 def cart_momentum(E, R, Ph):
-    """mu c x R^T (Ph, 0): what the cart's momentum adds about the joint [body]; its third
-    component is 0.
+    """Return the first two components of mu c x R^T (Ph, 0), the part of the cart's momentum about
+    the joint [body]; the third is 0.
     """
     g = E.mu * E.l
     P1, P2 = g * Ph[0], g * Ph[1]
@@ -100,8 +100,8 @@ def cart_momentum(E, R, Ph):
 
 @inlined
 def explicit(E, k, B, w):
-    """(v, w, e) of (2.10) for an axisymmetric rod; the guess w enters the small alpha and beta
-    only.
+    """Return (v, w, e) of (2.10) for an axisymmetric rod; the guess w enters the small alpha and
+    beta only.
 
     With F e3 = (x, 1 - delta) and v3 from the third line, the first two, turned by a quarter, are
 
@@ -135,7 +135,7 @@ def explicit(E, k, B, w):
 
 @inlined
 def residual(E, k, v, w, Av, e, B):
-    """r(v) of (2.10)."""
+    """Return r(v) of (2.10)."""
     G, c = E.gamma + E.damping, E.s * vec.dot(k, e)
     r = vec.add(vec.axpy(w, Av, vec.scale(G, v)), vec.cross(v, Av))
     return (r[0] - (B[0] + c * k[1]), r[1] - (B[1] - c * k[0]), r[2] - B[2])
@@ -143,8 +143,8 @@ def residual(E, k, v, w, Av, e, B):
 
 @inlined
 def jacobian(E, k, v, w, Av):
-    """dr/dv, three rows, from dw/dv = -v^T/w:  d(w A v) = w A - (A v) v^T/w,  d(v x A v) = v^ A -
-    (A v)^.
+    """Return dr/dv, three rows, from dw/dv = -v^T/w:  d(w A v) = w A - (A v) v^T/w,  d(v x A v) =
+    v^ A - (A v)^.
     """
     A, G = E.A, E.gamma + E.damping
     x, y, z = v
@@ -165,7 +165,7 @@ def jacobian(E, k, v, w, Av):
 
 @inlined
 def solve(E, R, Ph, b, w, tolerance, max_iterations):
-    """The Turn of (2.10) with b = p_k + (h/2) tau_k, from the guess w of its scalar part.
+    """Return the Turn of (2.10) with b = p_k + (h/2) tau_k, from the guess w of its scalar part.
 
     The residual is measured against the size of the momenta in it. Not converged if it is above
     the tolerance, or nan (a turn of more than half a circle in one step).
@@ -191,9 +191,9 @@ def solve(E, R, Ph, b, w, tolerance, max_iterations):
 
 @inlined
 def transport_momentum(E, turn, ke, R, Ph):
-    """p+ of (2.11), k.e of before and R of after the turn.
+    """Return p+ of (2.11), with k.e of before and R of after the turn.
 
-    It takes along what is left of r, for the momenta' sake.
+    The rest of r is part of it, so that momenta are exact.
     """
     v, w = turn.v, turn.w
     Av, P_b, c = vec.times(E.A, v), cart_momentum(E, R, Ph), E.s * ke

@@ -19,15 +19,15 @@ from rbdyn_ros.kernel import inlined, kernel
 
 @inlined
 def metric(I, m, V):
-    """G V = (I w, m v)."""
+    """Return G V = (I w, m v)."""
     return vec.times(I, V[0]), vec.scale(m, V[1])
 
 
 @inlined
 def momentum(I, m, xi, V, D, D1):
-    """dlog_xi^T G V for xi = (f, g) along V, D and D1 = dD/ds of s = |f|^2: with G V = (a, b) its
-    angular part is  a + f x a/2 + D f x (f x a) + g x b/2 + D (f x (g x b) + g x (f x b))
-    + 2 D' (f.g) f x (f x b),  the linear one  b + f x b/2 + D f x (f x b).
+    """Return dlog_xi^T G V for xi = (f, g) along V, D and D1 = dD/ds of s = |f|^2: with G V = (a,
+    b) its angular part is  a + f x a/2 + D f x (f x a) + g x b/2 + D (f x (g x b) + g x (f x b)) +
+    2 D' (f.g) f x (f x b),  the linear one  b + f x b/2 + D f x (f x b).
     """
     (f, g), (a, b) = xi, metric(I, m, V)
     fa, fb, gb = vec.cross(f, a), vec.cross(f, b), vec.cross(g, b)
@@ -40,8 +40,8 @@ def momentum(I, m, xi, V, D, D1):
 
 @inlined
 def blocks(I, m, h, V, D, D1):
-    """d(dlog_{hV}^T G V)/dV = dlog^T G + h d(dlog_xi^T y)/dxi at y = G V: the rows of its blocks,
-    ((angular by w, by v), (linear by w, by v)); D and D1 = dD/ds are those of s = |h w|^2.
+    """Return d(dlog_{hV}^T G V)/dV = dlog^T G + h d(dlog_xi^T y)/dxi at y = G V: the rows of its
+    blocks, ((angular by w, by v), (linear by w, by v)); D and D1 = dD/ds are those of s = |h w|^2.
 
     By f x (f x a) = f (f.a) - a |f|^2 and its like all are outer products and a part
     s 1 + w^.
@@ -75,25 +75,25 @@ def blocks(I, m, h, V, D, D1):
 
 @inlined
 def with_spin(s, w):
-    """s 1 + w^, three rows."""
+    """Return s 1 + w^, three rows."""
     return (s, -w[2], w[1]), (w[2], s, -w[0]), (-w[1], w[0], s)
 
 
 @inlined
 def outer(A, u, v):
-    """A + u v^T."""
+    """Return A + u v^T."""
     return vec.axpy(u[0], v, A[0]), vec.axpy(u[1], v, A[1]), vec.axpy(u[2], v, A[2])
 
 
 @inlined
 def scale_rows(s, A):
-    """s A."""
+    """Return s A."""
     return vec.scale(s, A[0]), vec.scale(s, A[1]), vec.scale(s, A[2])
 
 
 @kernel
 def momentum_jacobian(I, m, h, V, K):
-    """K (6, 6) := `blocks`."""
+    """Write `blocks` to K (6, 6)."""
     s = h * h * vec.dot(V[0], V[0])
     (A, B), (C, D) = blocks(I, m, h, V, coefficients.D(s), coefficients.dD(s))
     for i in range(3):

@@ -29,7 +29,7 @@ from rbdyn_ros.types import System
 
 @inlined
 def real_system(s):
-    """The values of a `System`."""
+    """Return the values of a `System`."""
     return System(
         value(s.cart_mass),
         s.cart_free,
@@ -45,7 +45,7 @@ def real_system(s):
 
 @inlined
 def real_equations(E):
-    """The values of `discrete_rod.Equations`."""
+    """Return the values of `discrete_rod.Equations`."""
     return discrete_rod.Equations(
         value(E.h),
         value(E.f),
@@ -62,7 +62,9 @@ def real_equations(E):
 
 @inlined
 def discrete_rod_stage(system, options, gamma, load, forces, h, state, push):
-    """A step of (2.10), (2.11): (state, relative residual). `push` as in `maximal_rod.stage`."""
+    """Take a step of (2.10), (2.11); return (state, relative residual). `push` as in
+    `maximal_rod.stage`.
+    """
     x, attitude, w, u = state
     E, half, R = discrete_rod.equations(system, gamma, h), 0.5 * h, dual_attitude.matrix(attitude)
     k, U, known = R[2], rod_on_cart.horizontal(load, forces[0]), real_equations(E)
@@ -98,7 +100,7 @@ def discrete_rod_stage(system, options, gamma, load, forces, h, state, push):
 
 @inlined
 def add_push(R, p, P, push):
-    """The momenta after a half-step push (f, g, f_cart)."""
+    """Return the momenta after a half-step push (f, g, f_cart)."""
     if push is None:
         return p, P
     f, g, f_cart = push
@@ -109,8 +111,8 @@ def add_push(R, p, P, push):
 
 @inlined
 def velocities(system, R, p, P):
-    """(w, x') of momenta as `rod_on_cart.velocities`, whose derivative takes the mass matrix of
-    the values: (V.1) for M(R) v = p.
+    """Return (w, x') of momenta as `rod_on_cart.velocities`, whose derivative takes the mass
+    matrix of the values: (V.1) for M(R) v = p.
     """
     known, R0 = real_system(system), (real(R[0]), real(R[1]), real(R[2]))
     w, u = rod_on_cart.velocities(known, R0, real(p), (value(P[0]), value(P[1])))
@@ -122,21 +124,21 @@ def velocities(system, R, p, P):
 
 @inlined
 def moser_veselov_stage(system, options, load, forces, h, state, held):
-    """A step of `moser_veselov`."""
+    """Take a step of `moser_veselov`."""
     state, error = discrete_rod_stage(system, options, 0.0, load, forces, h, state, None)
     return state, held, error
 
 
 @inlined
 def quaternion_midpoint_stage(system, options, load, forces, h, state, held):
-    """A step of `quaternion_midpoint` with open contacts."""
+    """Take a step of `quaternion_midpoint` with open contacts."""
     state, error = discrete_rod_stage(system, options, options.gamma, load, forces, h, state, None)
     return state, held, error
 
 
 @inlined
 def rk4_stage(system, options, load, forces, h, state, held):
-    """A step of `rk4`."""
+    """Take a step of `rk4`."""
     x, attitude, w, u = state
     state = x, dual_attitude.quaternion(attitude), w, u
     x, Q, w, u = rk4.stage(system, load, forces, h, state)
@@ -145,8 +147,8 @@ def rk4_stage(system, options, load, forces, h, state, held):
 
 @inlined
 def rattle_s2_stage(system, options, load, forces, h, state, held):
-    """A step of `rattle_s2`; `held` are the values of n and its rate where the step before ended.
-    The attitude after the shortest turn from n to n1 has, with n1 = R1 e3,
+    """Take a step of `rattle_s2`; `held` are the values of n and its rate where the step before
+    ended. The attitude after the shortest turn from n to n1 has, with n1 = R1 e3,
 
     R1^T dn1 = theta1 x e3,   theta1_3 = theta_3 - (n x n1).(dn + dn1) / (1 + n.n1).
     """
@@ -176,7 +178,7 @@ def rattle_s2_stage(system, options, load, forces, h, state, held):
 
 @inlined
 def tqdl_stage(system, options, load, forces, h, state, held):
-    """A step of `tqdl`; `held` is the lever of the step before."""
+    """Take a step of `tqdl`; `held` is the lever of the step before."""
     (x, Q, w, _), c = state, (0.0, 0.0, system.center)
     Q, w, c0 = tqdl.stage(system, options, load.T, dual_attitude.quaternion(Q), w, held, h)
     c1 = unit_quaternion.rotate(Q, c)
@@ -187,7 +189,7 @@ def tqdl_stage(system, options, load, forces, h, state, held):
 
 @inlined
 def euler_lagrange_stage(system, options, load, forces, h, state, held):
-    """A step of `euler_lagrange`."""
+    """Take a step of `euler_lagrange`."""
     x, Q, w, u = state
     J, V = pitch_cone.constants(system)
     d, e, dd, de = pitch_cone.from_state(dual_attitude.quaternion(Q), w)
@@ -211,7 +213,7 @@ def euler_lagrange_stage(system, options, load, forces, h, state, held):
 
 @inlined
 def se3_variational_stage(system, options, load, forces, h, state, held):
-    """A step of `se3_variational`."""
+    """Take a step of `se3_variational`."""
     x, attitude, w, u = state
     half, known, R = 0.5 * h, real_system(system), dual_attitude.matrix(attitude)
     R0, U = (real(R[0]), real(R[1]), real(R[2])), rod_on_cart.horizontal(load, forces[0])

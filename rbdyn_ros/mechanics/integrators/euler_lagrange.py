@@ -1,15 +1,15 @@
-"""The discrete Euler-Lagrange equations in pitch-cone coordinates: the documented way into a
-singular chart.
+"""The discrete Euler-Lagrange equations in pitch-cone coordinates, which fail at the
+singularity of the chart.
 
 Midpoint rule, L_d(q_k, q_{k+1}) = h L((q_k + q_{k+1})/2, D), D = (q_{k+1} - q_k)/h, with L of
 (6.1), in position-momentum form (whose first step is the bootstrap of the two-step recurrence):
 
     p_k = -D_1 L_d = dL/dq' - (h/2) dL/dq,      p_{k+1} = D_2 L_d = dL/dq' + (h/2) dL/dq      (6.3)
 
-by exact Newton. Symplectic, of order 2, and yet it goes wild: L_d is not invariant under rotations
+by exact Newton. Symplectic, of order 2, and yet it fails: L_d is not invariant under rotations
 about the vertical (only d and e are, separately, translated), so L_z is not kept, the swing plane
-turns at each upright pass and the pendulum runs into d = +-90 degrees. `rattle_s2` does what was
-hoped for.
+turns at each upright pass and the pendulum runs into d = +-90 degrees. `rattle_s2` has no
+chart.
 """
 
 from math import cos, degrees, isfinite, sin
@@ -28,7 +28,7 @@ _EDGE = 0.0698  # cos 86 deg: nearer to the pole one step turns the cone angle b
 
 
 def check(system: System, state: State, input: Input) -> None:
-    """ValueError unless the joint is fixed and only weight acts."""
+    """Raise ValueError unless the joint is fixed and only weight acts."""
     if system.cart_free != 0.0 or system.joint_damping != 0.0:
         raise ValueError(
             "euler_lagrange is for a fixed joint without damping; set cart.fixed: true, "
@@ -41,7 +41,7 @@ def check(system: System, state: State, input: Input) -> None:
 
 
 def explain(q: Array, v: Array) -> str:
-    """Where the chart stands: its singularity is why the method ends."""
+    """Return the pitch, and that the method ends because the chart is singular, in a sentence."""
     d = pitch_cone.from_state(tuple(q[2:]), tuple(v[2:]))[0]
     return (
         f"the pitch has reached {degrees(d):.1f} deg and the pitch-cone chart is singular at "
@@ -51,7 +51,9 @@ def explain(q: Array, v: Array) -> str:
 
 @inlined
 def momenta(J, V, h, d, e, D, sign):
-    """dL/dq' + sign (h/2) dL/dq at the midpoint (d, e) with velocity D: both sides of (6.3)."""
+    """Return dL/dq' + sign (h/2) dL/dq at the midpoint (d, e) with velocity D: both sides of
+    (6.3).
+    """
     c, s = cos(d), sin(d)
     half = 0.5 * sign * h
     return (
@@ -62,7 +64,7 @@ def momenta(J, V, h, d, e, D, sign):
 
 @inlined
 def newton_step(J, V, h, d, e, D, r):
-    """(dr/dD)^-1 r for r = p_k of (6.3), the midpoint moving by h/2 with D."""
+    """Return (dr/dD)^-1 r for the residual r of p_k in (6.3); the midpoint moves by h/2 with D."""
     c, s, half = cos(d), sin(d), 0.5 * h
     ce, se = cos(e), sin(e)
     a = J - half * half * (V * c * ce - J * (c * c - s * s) * D[1] * D[1])
@@ -75,7 +77,7 @@ def newton_step(J, V, h, d, e, D, r):
 
 @inlined
 def stage(J, V, h, place, p, options):
-    """One step of (6.3) from (d, e, D): (d, e, D, p, iterations, relative residual)."""
+    """Take one step of (6.3) from (d, e, D); return (d, e, D, p, iterations, residual)."""
     d, e, D = place
     scale = abs(p[0]) + abs(p[1]) + abs(J * D[0]) + abs(J * D[1]) + abs(h) * V * 1e-3
     half, iterations = 0.5 * h, 0
@@ -95,7 +97,7 @@ def stage(J, V, h, place, p, options):
 
 @inlined
 def accelerations(system, load, f, q, w, u):
-    """(w', x'') of (6.2); the attitude turns about the rod as the chart has it."""
+    """Return (w', x'') of (6.2); the attitude turns about the rod as the chart has it."""
     d, e, dd, de = pitch_cone.from_state(q, w)
     a, b = pitch_cone.accelerations(system, d, e, dd, de)
     c, s = cos(d), sin(d)
@@ -104,8 +106,7 @@ def accelerations(system, load, f, q, w, u):
 
 @kernel
 def advance(system, options, input, h, n, state, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative
-    residual).
+    """Take n steps of size h in place; return (steps done, iterations, largest relative residual).
 
     It stops where Newton does not converge and where the pitch comes within 4 degrees of the pole
     (residual inf).

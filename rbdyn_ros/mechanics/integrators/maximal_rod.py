@@ -30,7 +30,7 @@ from rbdyn_ros.mechanics.pendulum import rod_on_cart
 
 
 class StepInputs(NamedTuple):
-    """What acts during a step, and how exactly its equations are solved."""
+    """The forces during a step, and how exactly its equations are solved."""
 
     load: rod_on_cart.Load  # the wrench on the rod
     u0: tuple  # (2,) cart force at the start of the step [N]
@@ -42,8 +42,8 @@ class StepInputs(NamedTuple):
 
 @inlined
 def forces(system, load, R):
-    """(f_r, tau_c): weight and wrench on the rod, force [world] and torque about the centre of
-    mass [body].
+    """Return (f_r, tau_c): weight and wrench on the rod, force [world] and torque about the center
+    of mass [body].
     """
     f_r = vec.sub(load.F, (0.0, 0.0, system.rod_mass * system.gravity))
     if vec.size(load.F) + vec.size(load.T) == 0.0:
@@ -55,7 +55,7 @@ def forces(system, load, R):
 
 @inlined
 def about_joint(l, R, p_w, p_r):
-    """p_w + c x R^T p_r: a momentum or torque about the joint [body]."""
+    """Return p_w + c x R^T p_r, a momentum or torque about the joint [body]."""
     return (
         p_w[0] - l * vec.dot(p_r, column(R, 1)),
         p_w[1] + l * vec.dot(p_r, column(R, 0)),
@@ -65,13 +65,13 @@ def about_joint(l, R, p_w, p_r):
 
 @inlined
 def column(R, i):
-    """R e_i."""
+    """Return R e_i."""
     return (R[0][i], R[1][i], R[2][i])
 
 
 @inlined
 def add_push(l, R, p_r, p_w, pi, push):
-    """The momenta after a half-step push; g - l f is its lever about the centre of mass."""
+    """Return the momenta after a half-step push; g - l f is its lever about the center of mass."""
     if push is None:
         return p_r, p_w, pi
     f, g, f_cart = push
@@ -81,8 +81,8 @@ def add_push(l, R, p_r, p_w, pi, push):
 
 @inlined
 def stage(system, E, inputs, state, guess, push):
-    """One step of (3.2), the momenta and the projection: (state, turn, impulse of the joint on the
-    rod).
+    """Take one step of (3.2), the momenta and the projection; return (state, turn, impulse of the
+    joint on the rod).
 
     `guess`: scalar part of the turn; `push`: None, or what else pushes with half of its impulse at
     each end, (f, g, f_cart) in world axes: f on the rod with the lever moment g = sum rho f of

@@ -18,7 +18,7 @@ Options = composition.Options
 
 @inlined
 def stage(E, system, load, tolerance, max_iterations, f, state, guess):
-    """One step of (2.6) to (2.9).
+    """Take one step of (2.6) to (2.9); return (state, turn).
 
     `state` is (x, Q, R, p, P, tau, U), the last two the forces at its node; f the sines' force at
     the other end; `guess` the scalar part of the turn.
@@ -43,7 +43,7 @@ def stage(E, system, load, tolerance, max_iterations, f, state, guess):
 
 @kernel
 def write(system, q, v, state):
-    """Write (x, Q, R, p, P, ...) as positions and velocities; returns the latter (w, u)."""
+    """Write (x, Q, R, p, P, ...) as positions and velocities; return the latter (w, u)."""
     w, u = rod_on_cart.velocities(system, state[2], state[3], state[4])
     boundary.write(q, v, state[0], state[1], w, u)
     return w, u
@@ -51,8 +51,8 @@ def write(system, q, v, state):
 
 @kernel
 def steps(system, options, input, sines, h, n, state, reaction):
-    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
-    compile to a plain loop.
+    """Take the steps of `advance` for weights and sines whose type gives their number: (1.0,) and
+    None compile to a plain loop.
     """
     weights, tolerance, max_iterations = options
     load, (t, q, v) = rod_on_cart.load(input), state
@@ -92,7 +92,7 @@ def steps(system, options, input, sines, h, n, state, reaction):
 
 @kernel
 def advance(system, options, input, h, n, state, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative
+    """Take n steps of size h in place; return (steps done, iterations, largest relative
     residual).
     """
     if len(options.weights) == 1 and len(input.sines) == 0:

@@ -18,14 +18,14 @@ from rbdyn_ros.kernel import inlined, kernel
 
 @inlined
 def constants(system):
-    """(J, V) of (6.1): inertia about the joint across the rod [kg m^2], m g l [J]."""
+    """Return (J, V) of (6.1): inertia about the joint across the rod [kg m^2], m g l [J]."""
     m, l = system.rod_mass, system.center
     return system.inertia[0] + m * l * l, m * system.gravity * l
 
 
 @kernel
 def accelerations(system, d, e, dd, de):
-    """(d'', e'') of (6.2) [rad/s^2]."""
+    """Return (d'', e'') of (6.2) [rad/s^2]."""
     J, V = constants(system)
     return V / J * cos(e) * sin(d) - sin(d) * cos(d) * de * de, V / J * sin(e) / cos(
         d
@@ -34,8 +34,8 @@ def accelerations(system, d, e, dd, de):
 
 @kernel
 def from_state(Q, w):
-    """(d, e, d', e') of an attitude and an angular velocity [body]; its spin is not part of the
-    chart.
+    """Return (d, e, d', e') of an attitude and an angular velocity [body]; its spin is not part of
+    the chart.
     """
     n = unit_quaternion.rotate(Q, (0.0, 0.0, 1.0))
     dn = unit_quaternion.rotate(Q, (w[1], -w[0], 0.0))
@@ -46,7 +46,7 @@ def from_state(Q, w):
 
 @kernel
 def to_state(d, e, dd, de):
-    """(Q, w) of the attitude R = R_x(-e) R_y(d), whose third axis is n; w in body axes."""
+    """Return (Q, w) of the attitude R = R_x(-e) R_y(d), whose third axis is n; w in body axes."""
     ce, se, cd, sd = cos(0.5 * e), sin(0.5 * e), cos(0.5 * d), sin(0.5 * d)
     Q = unit_quaternion.product((ce, -se, 0.0, 0.0), (cd, 0.0, sd, 0.0))
     return Q, (-de * cos(d), dd, -de * sin(d))

@@ -21,7 +21,7 @@ SYMMETRIC = True
 
 
 class Options(NamedTuple):
-    """What the solve needs; `weights` are the stages of a symmetric composition, ones sum."""
+    """Options of the solver; `weights` are the stages of a symmetric composition, with sum 1."""
 
     weights: Array | tuple[float]  # (s,) fractions of h
     tolerance: float  # relative residual of the discrete equations
@@ -37,8 +37,8 @@ class Options(NamedTuple):
 
 @part
 def steps(system, options, input, sines, h, n, state, reaction):
-    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
-    compile to a plain loop.
+    """Take the steps of `advance` for weights and sines whose type gives their number: (1.0,) and
+    None compile to a plain loop.
     """
     weights, gamma = options.weights, options.gamma
     tolerance, max_iterations = options.tolerance, options.max_iterations
@@ -75,8 +75,8 @@ def steps(system, options, input, sines, h, n, state, reaction):
 
 @part
 def walk(system, options, contact, input, h, n, state, reaction):
-    """`advance` for a `contact` whose type tells whether there is anything to touch: None compiles
-    the smooth loop alone.
+    """Take the steps of `advance` for a `contact` whose type shows whether there is anything to
+    touch: None compiles the smooth loop alone.
     """
     if contact is not None:
         return contact_loop.steps(system, options, input, h, n, state, reaction)
@@ -90,7 +90,7 @@ def walk(system, options, contact, input, h, n, state, reaction):
 
 @hot
 def advance(system, options, input, h, n, state, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative
+    """Take n steps of size h in place; return (steps done, iterations, largest relative
     residual).
     """
     return walk(system, options, options.contact, input, h, n, state, reaction)

@@ -17,7 +17,7 @@ A step solves, with the multiplier lam of |n| = 1 and the cart eliminated, Mt = 
     p_n' = p_n + (h/2) (f_n + f_n') + lam n_k - d Dn,
     P' = P + (h/2) (U_k + U_{k+1}) - b Dx,                                                    (5.3)
 
-and become velocities, on n.n' = 0, where they are asked for. The map equals that of Moser and
+and become velocities, on n.n' = 0, where they are needed. The map equals that of Moser and
 Veselov at v_3 = 0. It is the discrete pitch-cone integrator without its chart.
 """
 
@@ -37,7 +37,9 @@ SYMMETRIC = True
 
 
 class Options(NamedTuple):
-    """`weights` are the stages of a symmetric composition; nothing is iterated."""
+    """Options of the method; `weights` are the stages of a symmetric composition; nothing is
+    iterated.
+    """
 
     weights: Array | tuple[float]  # (s,) fractions of h
     # 1 carries R along without spin, 0 only the direction n (then R is the shortest turn over the
@@ -46,7 +48,9 @@ class Options(NamedTuple):
 
 
 def check(system: System, state: State, input: Input) -> None:
-    """ValueError unless the rod is axisymmetric, does not spin, and nothing would make it spin."""
+    """Raise ValueError unless the rod is axisymmetric, does not spin, and nothing would make it
+    spin.
+    """
     I, F = system.inertia, input.disturbance
     if abs(I[0] - I[1]) > 1e-12 * max(I):
         raise ValueError(f"rattle_s2 needs an axisymmetric rod; rod.inertia is {I}")
@@ -72,7 +76,7 @@ class Equations(NamedTuple):
 
 @inlined
 def equations(system, h):
-    """The numbers of a step of size h."""
+    """Return the numbers of a step of size h."""
     m, l, d = system.rod_mass, system.center, system.joint_damping
     i_Mt = system.cart_free / (system.cart_mass + m + 0.5 * h * system.cart_damping)
     K = system.inertia[0] + m * l * l + 0.5 * h * d
@@ -82,8 +86,8 @@ def equations(system, h):
 
 @inlined
 def velocities(system, n, p_n, P):
-    """(n', x') of the momenta, on n.n' = 0: K_0 n' = p_n - (m l/(M + m)) (P, 0) + mu n, K_0 = K at
-    h = 0.
+    """Return (n', x') of the momenta, on n.n' = 0: K_0 n' = p_n - (m l/(M + m)) (P, 0) + mu n, K_0
+    = K at h = 0.
     """
     m, l = system.rod_mass, system.center
     ml = m * l
@@ -98,7 +102,7 @@ def velocities(system, n, p_n, P):
 
 @inlined
 def momenta(system, dn, u):
-    """(p_n, P) of the velocities."""
+    """Return (p_n, P) of the velocities."""
     ml = system.rod_mass * system.center
     J = system.inertia[0] + ml * system.center
     M = system.cart_mass + system.rod_mass
@@ -110,8 +114,8 @@ def momenta(system, dn, u):
 
 @inlined
 def stage(E, f_n, U0, U1, x, n, p_n, P):
-    """One step of (5.2), (5.3): (x, n, p_n, P) at its end; nan where the quadratic equation has no
-    root.
+    """Take one step of (5.2), (5.3); return (x, n, p_n, P) at its end, nan where the quadratic
+    equation has no root.
     """
     half, g = 0.5 * E.h, E.ml * E.i_Mt
     Ph = (P[0] + half * U0[0], P[1] + half * U0[1])
@@ -134,8 +138,8 @@ def stage(E, f_n, U0, U1, x, n, p_n, P):
 
 @inlined
 def turn(n0, n1):
-    """The shortest rotation from n0 to n1 as a world quaternion: (1 + n0.n1, n0 x n1),
-    normalised.
+    """Return the shortest rotation from n0 to n1 as a world quaternion: (1 + n0.n1, n0 x n1),
+    normalized.
     """
     c = vec.cross(n0, n1)
     return unit_quaternion.normalize((1.0 + vec.dot(n0, n1), c[0], c[1], c[2]))
@@ -143,14 +147,14 @@ def turn(n0, n1):
 
 @inlined
 def body_rate(Q, d, dd):
-    """w = R^T (n x n'), without spin."""
+    """Return w = R^T (n x n'), without spin."""
     w = unit_quaternion.inverse_rotate(Q, vec.cross(d, dd))
     return (w[0], w[1], 0.0)
 
 
 @inlined
 def write(system, q, v, x, Q, n, p_n, P):
-    """Write positions and the velocities of the momenta; returns the centre of mass's velocity
+    """Write positions and the velocities of the momenta; return the center of mass's velocity
     [m/s, world].
     """
     dn, u = velocities(system, n, p_n, P)
@@ -161,8 +165,8 @@ def write(system, q, v, x, Q, n, p_n, P):
 
 @kernel
 def steps(system, options, input, sines, h, n, state, reaction):
-    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
-    compile to a plain loop.
+    """Take the steps of `advance` for weights and sines whose type gives their number: (1.0,) and
+    None compile to a plain loop.
     """
     weights, attitude = options
     load, (t, q, v) = rod_on_cart.load(input), state
@@ -207,7 +211,7 @@ def steps(system, options, input, sines, h, n, state, reaction):
 
 @kernel
 def advance(system, options, input, h, n, state, reaction):
-    """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
+    """Take n steps of size h in place; return (steps done, 0 iterations, residual 0).
 
     A step so large that (5.2) has no solution stops it: residual nan.
     """

@@ -22,13 +22,13 @@ SYMMETRIC = False
 
 
 class Options(NamedTuple):
-    """Nothing to choose: no equation is solved."""
+    """No options: no equation is solved."""
 
 
 @inlined
 def rates(system, load, f, q, w, u):
-    """(x', q', w', u') for the cart velocity u (2,), attitude q, angular velocity w [body] and the
-    sines' force f.
+    """Return (x', q', w', u') for the cart velocity u (2,), attitude q, angular velocity w [body]
+    and the sines' force f.
     """
     R = unit_quaternion.matrix(q)
     m, l, I = system.rod_mass, system.center, system.inertia
@@ -47,14 +47,16 @@ def rates(system, load, f, q, w, u):
 
 @inlined
 def accelerations(system, load, f, q, w, u):
-    """(w', x'') of the coupled equations (1.7), (1.8), which all integrators but `tqdl` step."""
+    """Return (w', x'') of the coupled equations (1.7), (1.8), which all integrators but `tqdl`
+    step.
+    """
     _, _, dw, du = rates(system, load, f, q, w, u)
     return dw, du
 
 
 @inlined
 def move(state, h, rate):
-    """state + h rate, of (x, q, w, u)."""
+    """Return state + h rate, of (x, q, w, u)."""
     x, q, w, u = state
     dx, dq, dw, du = rate
     return (
@@ -67,7 +69,9 @@ def move(state, h, rate):
 
 @inlined
 def stage(system, load, forces, h, state):
-    """One step from (x, q, w, u) under the sines' forces at its start, its middle and its end."""
+    """Take one step from (x, q, w, u) under the sines' forces at its start, its middle and its
+    end.
+    """
     _, q, w, u = state
     k1 = rates(system, load, forces[0], q, w, u)
     _, q, w, u = move(state, 0.5 * h, k1)
@@ -83,8 +87,8 @@ def stage(system, load, forces, h, state):
 
 @kernel
 def steps(system, input, sines, h, n, state, reaction):
-    """`advance` for sines of a type that tells whether there are any: None compiles to a plain
-    loop.
+    """Take the steps of `advance` for sines whose type shows whether there are any: None compiles
+    to a plain loop.
     """
     load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read(q, v)
@@ -108,7 +112,7 @@ def steps(system, input, sines, h, n, state, reaction):
 
 @kernel
 def advance(system, options, input, h, n, state, reaction):
-    """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
+    """Take n steps of size h in place; return (steps done, 0 iterations, residual 0).
 
     Only an overflow stops it.
     """

@@ -17,7 +17,7 @@ from rbdyn_ros.numerics import linear
 
 
 class Options(NamedTuple):
-    """What the solve needs."""
+    """Options of the solver."""
 
     tolerance: float  # relative residual of (8.3)
     max_iterations: int
@@ -26,8 +26,8 @@ class Options(NamedTuple):
 
 @inlined
 def wrench(system, disturbance, Q):
-    """F - T*dP [body] of the weight and a wrench (force, torque in the world; point in the body
-    from the centre of mass).
+    """Return F - T*dP [body] of the weight and a wrench (force, torque in the world; point in the
+    body from the center of mass).
     """
     d = disturbance
     F = unit_quaternion.inverse_rotate(Q, (d[0], d[1], d[2]))
@@ -38,7 +38,7 @@ def wrench(system, disturbance, Q):
 
 @kernel
 def solve(system, h, V, left, options, K, z):
-    """(V, rho, iterations, relative residual) of rho(V) = dlog_{hV}^T G V - left = 0."""
+    """Solve rho(V) = dlog_{hV}^T G V - left = 0; return (V, rho, iterations, residual)."""
     I, m = system.inertia, system.rod_mass
     scale = vec.size(left[0]) + vec.size(left[1]) + 1e-300
     iterations = 0
@@ -65,7 +65,7 @@ def advance_free(system, options, disturbance, h, n, q, v):
     """Take n steps of size h in place on q (7,) = x y z | w x y z and v (6,) = velocity [world] |
     w [body].
 
-    q is the pose of the centre of mass (`system.center` is not read). Returns (steps done,
+    q is the pose of the center of mass (`system.center` is not read). Return (steps done,
     iterations, largest relative residual).
     """
     I, m = system.inertia, system.rod_mass

@@ -1,4 +1,4 @@
-"""CGDVIE3 as it was meant: variational steps on SE(3) in the logarithm, the joint eliminated.
+"""CGDVIE3 as it was intended: variational steps on SE(3) in the logarithm, the joint eliminated.
 
 The rod's pose T = (R, r) at its center of mass moves by T_{k+1} = T_k exp(hV), V = (w, v), the
 cart by h c, joined by r = R l e3 + (x, 0): with n = R_k^T (c, 0) the joint holds at k+1 if
@@ -35,7 +35,9 @@ Options = composition.Options
 
 @inlined
 def residual(system, h, R, w, c, p, P):
-    """(q1, q2, (n, V, D, dD/ds), (mu, f)) of (8.7), R the rows of R_k; for a fixed cart q2 = c."""
+    """Return (q1, q2, (n, V, D, dD/ds), (mu, f)) of (8.7), R: rows of R_k; if the cart is fixed,
+    q2 is c.
+    """
     l, n, turn = system.center, vec.axpy(c[0], R[0], vec.scale(c[1], R[1])), vec.scale(h, w)
     s, across = vec.dot(turn, turn), vec.cross(turn, n)
     D, D1 = coefficients.D(s), coefficients.dD(s)
@@ -53,7 +55,7 @@ def residual(system, h, R, w, c, p, P):
 
 @inlined
 def about_joint(l, mu, f):
-    """mu + l e3 x f."""
+    """Return mu + l e3 x f."""
     return (mu[0] - l * f[1], mu[1] + l * f[0], mu[2])
 
 
@@ -68,7 +70,7 @@ class Jacobian(NamedTuple):
 
 @inlined
 def jacobian(system, h, R, place):
-    """The `Jacobian` at the place (n, V, D, dD/ds) of a `residual`."""
+    """Return the `Jacobian` at the place (n, V, D, dD/ds) of a `residual`."""
     (n, V, D, D1), l, m = place, system.center, system.rod_mass
     turn = vec.scale(h, V[0])
     s, second = vec.dot(turn, turn), vec.cross(turn, vec.cross(turn, n))
@@ -97,7 +99,7 @@ def jacobian(system, h, R, place):
 
 @inlined
 def add_product(A, B, C):
-    """A + B C, three rows each."""
+    """Return A + B C, three rows each."""
     return (
         vec.add(A[0], vec.transposed_matvec(C, B[0])),
         vec.add(A[1], vec.transposed_matvec(C, B[1])),
@@ -107,8 +109,8 @@ def add_product(A, B, C):
 
 @inlined
 def newton_step(system, h, R, J, q1, q2):
-    """The changes (dw, dc) that J makes of (q1, q2): c is eliminated, whose 2x2 block is near (M +
-    m) 1.
+    """Return the changes (dw, dc) of (w, c) that J makes of (q1, q2): c is eliminated, whose 2x2
+    block is near (M + m) 1.
     """
     free, Mb = system.cart_free, system.cart_mass + 0.5 * h * system.cart_damping
     fixed = 1.0 - free
@@ -130,8 +132,8 @@ def newton_step(system, h, R, J, q1, q2):
 
 @inlined
 def solve(system, options, h, R, p, P, guess):
-    """Solve (8.7) by Newton's method from the guess (w, c): (w, c, n, f, iterations, relative
-    residual).
+    """Solve (8.7) by Newton's method from the guess (w, c); return (w, c, n, f, iterations,
+    relative residual).
 
     The residual is measured against the size of the momenta in it.
     """
@@ -149,8 +151,8 @@ def solve(system, options, h, R, p, P, guess):
 
 @inlined
 def stage(system, options, load, h, forces, state, guess):
-    """Take one step from the state (x, Q, w, u) under the sines' forces at its two ends: (state,
-    (w, c), iterations, error).
+    """Take one step from the state (x, Q, w, u) under the sines' forces at its two ends; return
+    (state, (w, c), iterations, error).
 
     What Newton leaves of (8.7) does not enter the momenta at k+1: they are exact whatever the
     tolerance.
@@ -176,8 +178,7 @@ def stage(system, options, load, h, forces, state, guess):
 
 @kernel
 def advance(system, options, input, h, n, state, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative
-    residual).
+    """Take n steps of size h in place; return (steps done, iterations, largest relative residual).
 
     A step that turns the rod by pi rad or more stops it: residual inf, and the state before it.
     """

@@ -1,4 +1,4 @@
-"""Integrators by the names of the YAML, with what they need to know of the plant."""
+"""Integrators by the names of the YAML, with the options that depend on the plant."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -29,15 +29,15 @@ class Integrator(NamedTuple):
     advance: Callable
     options: Callable  # System -> the stepper's Options
     check: Callable  # (System, State, Input): ValueError where the method does not apply
-    explain: Callable  # (q, v): what else to say of a step that failed, "" mostly
+    explain: Callable  # (q, v) -> explanation of a step that failed, mostly ""
     accelerations: Callable  # (system, load, sines' force, Q, w, x') -> (w', x'') of its equations
 
 
 def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
-    """The integrator `name`, composed; `numbers` are other fields of `choice.Choice`.
+    """Return the integrator `name`, composed; `numbers` are other fields of `choice.Choice`.
 
-    ValueError for an unknown name, a composition that the method does not admit, a number out of
-    range.
+    Raise ValueError for an unknown name, a composition that the method does not admit, a number
+    out of range.
     """
     choice = check_record(Choice(name, composition, **numbers), "select", "integrator.")
     method = import_module(f"rbdyn_ros.mechanics.integrators.{name}")
@@ -89,15 +89,15 @@ def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
 
 
 def _memory(system: System) -> contact_state.ContactState | None:
-    """What contacts remember; None where there is nothing to touch."""
+    """Return the state of the contacts at the start, None where there is nothing to touch."""
     if not exist(system.contacts):
         return None
     return contact_state.create(candidates(system.contacts))
 
 
 def _check_contacts(name: str, composition: str, method, system: System, state: State) -> None:
-    """ValueError where the method knows no contacts, its stages step back in time, or contacts
-    overlap at the start.
+    """Raise ValueError where the method supports no contacts, its stages step back in time, or
+    contacts overlap at the start.
     """
     if "contact" not in method.Options._fields:
         advice = "take quaternion_midpoint, or leave contact.* and obstacles out"

@@ -11,10 +11,12 @@ from rbdyn_ros.types import Input, State, Step, System
 
 
 def step(integrator: Integrator, system: System, state: State, input: Input, h: float) -> Step:
-    """The state one step of h [s] later, with the joint's mean force and what the solver did.
+    """Return the state one step of h [s] later, with the joint's mean force and the solver's
+    iterations and residual.
 
     A step that does not converge returns the given state, `ok=False`, its iterations and residual.
-    ValueError if an array has another shape than in `types`, or if the method does not apply.
+    Raise ValueError if an array has another shape than in `types`, or if the method does not
+    apply.
     """
     input = boundary.accept(input)
     after, reaction = State(float(state.t), *boundary.start(state)), np.zeros(3)

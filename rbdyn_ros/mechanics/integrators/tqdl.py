@@ -1,7 +1,7 @@
 """The quaternion scheme of the notebook "Geometric Discrete Variational Dynamics", exactly as
 written: known-bad.
 
-Each step is two Runge-Kutta steps that do not see each other: the angular velocity with the
+Each step is two Runge-Kutta steps that do not depend on each other: the angular velocity with the
 attitude and the torque frozen, the quaternion with the OLD angular velocity frozen,
 
     I w' = R_k^T tau_s - w x I w   over h,      q' = q o (0, w_k) / 2   over h,               (7.1)
@@ -44,14 +44,14 @@ class Options(NamedTuple):
 
 @inlined
 def acceleration(I, w, tau_b):
-    """w' = I^-1 (tau_b - w x I w)."""
+    """Return w' = I^-1 (tau_b - w x I w)."""
     r = vec.sub(tau_b, vec.cross(w, vec.times(I, w)))
     return (r[0] / I[0], r[1] / I[1], r[2] / I[2])
 
 
 @inlined
 def torque(system, T, c_s):
-    """tau_s = T + m g e3 x c_s [N m, world]."""
+    """Return tau_s = T + m g e3 x c_s [N m, world]."""
     mg = system.rod_mass * system.gravity
     return (T[0] - mg * c_s[1], T[1] + mg * c_s[0], T[2])
 
@@ -82,8 +82,8 @@ def runge_kutta(system, T, q, w, tau_b, h):
 
 @inlined
 def stage(system, options, T, Q, w, lever, h):
-    """One step of attitude and angular velocity, with the lever of the step before, nan in the
-    first one: (Q, w, the lever at its start).
+    """Take one step of attitude and angular velocity, with the lever of the step before, nan in
+    the first one; return (Q, w, the lever at its start).
     """
     c_s = unit_quaternion.rotate(Q, (0.0, 0.0, system.center))
     if options.coupling == COUPLED:
@@ -97,14 +97,14 @@ def stage(system, options, T, Q, w, lever, h):
 
 @inlined
 def relative(system, T, q, w):
-    """w' at the attitude q."""
+    """Return w' at the attitude q."""
     tau_s = torque(system, T, unit_quaternion.rotate(q, (0.0, 0.0, system.center)))
     return acceleration(system.inertia, w, unit_quaternion.inverse_rotate(q, tau_s))
 
 
 @inlined
 def accelerations(system, load, f, q, w, u):
-    """(w', x'') of this model, whose joint slides below a centre of mass that stays."""
+    """Return (w', x'') of this model, whose joint slides below a center of mass that stays."""
     c, R = (0.0, 0.0, system.center), unit_quaternion.matrix(q)
     dw = relative(system, load.T, q, w)
     turning = vec.matvec(R, vec.add(vec.cross(dw, c), vec.cross(w, vec.cross(w, c))))
@@ -113,9 +113,9 @@ def accelerations(system, load, f, q, w, u):
 
 @kernel
 def advance(system, options, input, h, n, state, reaction):
-    """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
+    """Take n steps of size h in place; return (steps done, 0 iterations, residual 0).
 
-    The cart follows below the centre of mass, which this model keeps where it is. A step whose
+    The cart follows below the center of mass, which this model keeps where it is. A step whose
     numbers grow beyond all bounds stops it: residual nan, and the state before that step.
     """
     _, q, v = state
