@@ -77,7 +77,7 @@ def fill(m, q, v, load, chosen, found):
             for at in range(count):
                 aim(m, chosen[at])
                 u_there = pair_velocity(m, chosen[at])
-                put_row(rate, at, vec.scale(weight / (12.0 * SHIFT), u_there))
+                add_row(rate, at, vec.scale(weight / (12.0 * SHIFT), u_there))
     set_state(m, q, v, 0.0)
     for at in range(count):
         aim(m, chosen[at])
@@ -93,7 +93,7 @@ def fill(m, q, v, load, chosen, found):
     read(m, free, True)
     write(m, free)
     for at in range(count):
-        put_row(rate, at, pair_velocity(m, chosen[at]))
+        add_row(rate, at, pair_velocity(m, chosen[at]))
     for at in range(count):
         for j in range(3):
             smooth.clear(m, c.D_X, c.D_W)
@@ -120,7 +120,7 @@ def set_row(x, at, value):
 
 
 @inlined
-def put_row(x, at, value):
+def add_row(x, at, value):
     """Add value to x[3 at : 3 at + 3]."""
     x[3 * at] += value[0]
     x[3 * at + 1] += value[1]
@@ -228,17 +228,17 @@ def set_biases(m):
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
         a, b = integers[j, c.A], integers[j, c.B]
-        on_a, on_b = world_turning(bodies, a), world_turning(bodies, b)
+        on_a, on_b = angular_velocity(bodies, a), angular_velocity(bodies, b)
         if integers[j, c.KIND] == c.POINTS:
-            by_a = spun(on_a, get(blocks, j, c.NODE_WA))
-            put(blocks, j, c.PHI, vec.sub(by_a, spun(on_b, get(blocks, j, c.NODE_WB))))
+            by_a = centripetal(on_a, get(blocks, j, c.NODE_WA))
+            put(blocks, j, c.PHI, vec.sub(by_a, centripetal(on_b, get(blocks, j, c.NODE_WB))))
         else:
             for r in range(integers[j, c.ROWS]):
                 blocks[j, c.PHI + r] = row_bias(bodies, blocks, j, r, a, b, on_a, on_b)
 
 
 @inlined
-def world_turning(bodies, i):
+def angular_velocity(bodies, i):
     """Return the angular velocity of body i in world axes, zero for the world."""
     return (
         (0.0, 0.0, 0.0)
@@ -248,7 +248,7 @@ def world_turning(bodies, i):
 
 
 @inlined
-def spun(w, p):
+def centripetal(w, p):
     """Return the centripetal acceleration w x (w x p)."""
     return vec.cross(w, vec.cross(w, p))
 
@@ -272,5 +272,5 @@ def row_bias(bodies, blocks, j, r, a, b, on_a, on_b):
     moves = vec.sub(joints.place(bodies, a, c.U_X), joints.place(bodies, b, c.U_X))
     d = vec.axpy(k, apart, arm)
     rate = vec.axpy(k, moves, vec.cross(on_a, arm))
-    bias = vec.dot(spun(on_b, u), d) + 2.0 * vec.dot(vec.cross(on_b, u), rate)
-    return bias + vec.dot(u, spun(on_a, arm))
+    bias = vec.dot(centripetal(on_b, u), d) + 2.0 * vec.dot(vec.cross(on_b, u), rate)
+    return bias + vec.dot(u, centripetal(on_a, arm))

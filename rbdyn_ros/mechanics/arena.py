@@ -88,7 +88,7 @@ HEADER = 2 * len(PARTS)
 _SOURCE = hashlib.sha1(Path(__file__).read_bytes()).hexdigest()
 
 
-def _interpreted(compiled: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
+def _choose_code(compiled: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
     """Return `plain` where Numba is switched off, to run a step in a debugger, else `compiled`."""
     if vars(config)["DISABLE_JIT"]:
         return plain
@@ -117,7 +117,7 @@ def _view(name: str) -> Callable[..., Any]:
             )
             constant, found = partial(context.get_constant, types.intp), make_array(part)
             at, rows = (
-                _unchanging(builder, builder.gep(header.data, [constant(2 * k + of)]))
+                _load_constant(builder, builder.gep(header.data, [constant(2 * k + of)]))
                 for of in range(2)
             )
             result = found(context, builder)
@@ -140,10 +140,10 @@ def _view(name: str) -> Callable[..., Any]:
         return rectangle[:, 0] if width == 1 else rectangle
 
     view.__name__ = view.__qualname__ = name
-    return _interpreted(intrinsic(view), interpreted)
+    return _choose_code(intrinsic(view), interpreted)
 
 
-def _unchanging(builder, pointer):
+def _load_constant(builder, pointer):
     """Load a number that no kernel writes."""
     loaded = builder.load(pointer)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -235,7 +235,7 @@ def _read(count: int) -> Callable[..., Any]:
     def interpreted(table, i, column):
         return table[i, column] if count == 1 else tuple(table[i, column : column + count])
 
-    return _interpreted(intrinsic(read), interpreted)
+    return _choose_code(intrinsic(read), interpreted)
 
 
 def _write(change: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -250,7 +250,7 @@ def _write(change: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..
         columns = slice(column, column + len(value))
         table[i, columns] = plain(table[i, columns], value)
 
-    return _interpreted(intrinsic(write), interpreted)
+    return _choose_code(intrinsic(write), interpreted)
 
 
 get, get4 = _read(3), _read(4)  # a vector, a quaternion

@@ -167,7 +167,7 @@ def fill(m, h, on_w):
                 x = displacement(blocks, integers, j, on_j, on_w - 18)
                 y = displacement(blocks, integers, l, on_l, c.NODE_XA)
                 mobility = vec.scale(h, get(bodies, i, c.IM))
-                x = turn.product_transposed(turn.scaled_columns(x, mobility), y)
+                x = turn.product_transposed(turn.scale_columns(x, mobility), y)
                 A = vec.add(A[0], x[0]), vec.add(A[1], x[1]), vec.add(A[2], x[2])
         if is_first:
             put9(S, k, 0, A)

@@ -237,7 +237,7 @@ def spring_energy(model: Model) -> float:
     return of_springs.energy(model.springs, part(model, "springs")[:, c.EXTENSION])
 
 
-def damped(model: Model) -> float:
+def damping_loss(model: Model) -> float:
     """Return the energy that the dampers have taken so far [J], less the work of bodies with a
     prescribed velocity through springs and dampers.
     """

@@ -117,7 +117,7 @@ def run(
         impulses = models.reactions(model, since[0])
         done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses, touched[-1])
         means = impulses / (done * h) if done else np.zeros_like(impulses)
-        work = done_by_drives[0] - models.damped(model)
+        work = done_by_drives[0] - models.damping_loss(model)
         return means, sums, models.spring_energy(model), work
 
     start = models.state(model)

@@ -32,7 +32,7 @@ def product_transposed(A, B):
 
 
 @inlined
-def scaled_columns(A, d):
+def scale_columns(A, d):
     """Return A diag(d)."""
     return vec.times(A[0], d), vec.times(A[1], d), vec.times(A[2], d)
 

@@ -86,7 +86,7 @@ def prepare_node(m):
         bodies = arena.bodies(m)
         for i in range(len(bodies)):
             R = get9(bodies, i, c.R)
-            turned = turn.scaled_columns(R, get(bodies, i, c.IJ))
+            turned = turn.scale_columns(R, get(bodies, i, c.IJ))
             put9(bodies, i, c.K, turn.product_transposed(turned, R))
         joints.node_gradients(m)
         for j in range(len(arena.blocks(m))):

@@ -34,7 +34,7 @@ def test_an_oscillator_has_order_two_and_keeps_its_balance(damping):
         swings = np.cos(w * t) + decay / w * np.sin(w * t)
         q, _ = advanced(model, h, round(t / h))
         errors.append(abs(q[0, 0] - 1.0 - 0.2 * np.exp(-decay * t) * swings))
-        balances.append(abs(models.energy(model) + models.damped(model) - start))
+        balances.append(abs(models.energy(model) + models.damping_loss(model) - start))
     assert errors[0] < 2e-4 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
     assert balances[0] < 1e-3 and balances[1] < 0.3 * balances[0] + 1e-12
 
@@ -115,7 +115,7 @@ def test_dampers_at_joints_balance_their_energy():
         model = arm()
         start = models.energy(model)
         advanced(model, h, round(2.0 / h))
-        lost.append(models.damped(model))
+        lost.append(models.damping_loss(model))
         balances.append(abs(models.energy(model) + lost[-1] - start))
     assert lost[1] > 0.1 and balances[0] < 2e-3 and balances[1] < 0.4 * balances[0] + 1e-6
 
@@ -134,7 +134,7 @@ def test_multipliers_and_steps_give_one_motion_of_springs_and_dampers():
         model = arm()
         q, v = advanced(model, h, round(1.0 / h))
         errors.append(max(np.abs(q - exact.q[-1]).max(), np.abs(v - exact.v[-1]).max()))
-        losses.append(abs(models.damped(model) + exact.work[-1]))
+        losses.append(abs(models.damping_loss(model) + exact.work[-1]))
     assert errors[2] < 1e-3 and losses[2] < 1e-4
     for found in (errors, losses):
         assert np.log2(found[0] / found[1]) == pytest.approx(2.0, abs=0.2)
