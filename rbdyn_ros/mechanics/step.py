@@ -15,7 +15,7 @@ from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
 from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
-from rbdyn_ros.mechanics.contact.pairs import any_gap, displacements, push, smallest
+from rbdyn_ros.mechanics.contact.pairs import any_gap, push, set_mean_velocities, smallest
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [m] the gap at which a part of a step ends
@@ -35,7 +35,7 @@ OBSERVE = np.int64(-1)
 
 
 @part
-def nudge(m, h):
+def move_linearly(m, h):
     """Move bodies and joints linearly by the last small change of the impulses, from L_B to LA.
 
     What that leaves of the equation of the turn goes into the momentum (M.11).
@@ -85,7 +85,7 @@ def advance_part(m, h, whole):
             return False
         count[c.ITERATIONS] += done
         count[c.ROUNDS] += 1
-        displacements(m, h, whole)
+        set_mean_velocities(m, h, whole)
         stalls = count[c.STALLS]
         change = friction.solve(m, tolerance, h)
         if change == friction.FAILED:
@@ -93,19 +93,19 @@ def advance_part(m, h, whole):
         stalled = least == 0.0 and k > 1 and count[c.STALLS] > stalls
         is_exact = joined and n == 1 and change * tolerance * h <= SHORT
         if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
-            nudge(m, h)
-            return follows_rims(m, h)
+            move_linearly(m, h)
+            return is_travel_short(m, h)
     # another pass goes on; or round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
     if least > 0.0 or change < 1e6:
-        nudge(m, h)
+        move_linearly(m, h)
         count[c.STALLS] += 1
-        return follows_rims(m, h)
+        return is_travel_short(m, h)
     count[c.FAILURE], count[c.WHERE] = ROUNDS_FAILED, active[0]
     return False
 
 
 @inlined
-def follows_rims(m, h):
+def is_travel_short(m, h):
     """Return whether the points of contact have gone little way along rims in a part h of a step,
     or it is too short to be divided.
     """
@@ -246,16 +246,16 @@ def whole_step(m, h):
     smooth.guess(m, h)
     joints.node_gradients(m)
     whole.note_closed(m)
-    if not whole.foresee(m, h):
+    if not whole.predict(m, h):
         return undo(m, NOT_SAVED)
-    longest = whole.fastest(m)
-    whole.look_around(m, longest)
+    longest = whole.longest_way(m)
+    whole.find_candidates(m, longest)
     whole.close(m, whole.AHEAD * longest, -1e300)
     for _ in range(whole.PASSES):
         if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
             return undo(m, NOT_SAVED)
         whole.separate(m)
-        longest = whole.fastest(m)
+        longest = whole.longest_way(m)
         if whole.close_all(m, longest) == 0:
             break
     arena.clock(m)[c.MOVED] += longest
@@ -263,7 +263,7 @@ def whole_step(m, h):
     take(m, h, h)
     whole.open_idle(m)
     if arrived > 0:
-        whole.throw_back(m, energy)
+        whole.apply_restitution(m, energy)
     return True
 
 

@@ -106,7 +106,7 @@ def meet(m, i, j, limit, is_end):
 
 
 @inlined
-def is_beside(rows, i, j, k):
+def is_apart(rows, i, j, k):
     """Return whether the boxes about shapes i and j are apart along axis k."""
     if rows[j, c.LOW + k] > rows[i, c.HIGH + k]:
         return True
@@ -137,7 +137,7 @@ def find_contacts(m, limit, is_end):
                 break
             if integers[j, c.SHAPE] == c.PLANE_SHAPE:
                 continue
-            if is_beside(rows, i, j, 1) or is_beside(rows, i, j, 2):
+            if is_apart(rows, i, j, 1) or is_apart(rows, i, j, 2):
                 continue
             found += meet(m, i, j, limit, is_end)
     if not is_end:

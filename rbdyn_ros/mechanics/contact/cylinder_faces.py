@@ -114,7 +114,7 @@ def clip(m, j, axis, a, b):
 
 
 @inlined
-def between(a, b, t):
+def interpolate(a, b, t):
     """Return a + t (b - a), exact at both ends."""
     return a if t <= 0.0 else b if t >= 1.0 else vec.axpy(t, vec.sub(b, a), a)
 
@@ -155,9 +155,9 @@ def on_face(m, i, j, axis, n, limit, is_end):
         low, high = clip(m, j, axis, a, b)
         if low > high:
             return 0
-        found = offer_point(m, i, j, first, (between(a, b, low), rho), on_j, limit, is_end)
+        found = offer_point(m, i, j, first, (interpolate(a, b, low), rho), on_j, limit, is_end)
         if high > low:
-            w = between(a, b, high)
+            w = interpolate(a, b, high)
             found += offer_point(m, i, j, first + 1, (w, rho), on_j, limit, is_end)
         return found
     found = 0
@@ -246,10 +246,10 @@ def disk_and_rectangle(m, i, j, axis, n, limit, is_end):
         low, high = clip(m, disk, 0, a, b)
         if low <= high:
             number = first + CORNERS + 2 * edge
-            w = onto(between(a, b, low), on_i, on_j)
+            w = onto(interpolate(a, b, low), on_i, on_j)
             found += offer_point(m, i, j, number, (w, 0.0), on_j, limit, is_end)
             if high < 1.0:  # else the next edge begins there
-                w = onto(between(a, b, high), on_i, on_j)
+                w = onto(interpolate(a, b, high), on_i, on_j)
                 found += offer_point(m, i, j, number + 1, (w, 0.0), on_j, limit, is_end)
         u, v = vec.scale(-1.0, v), u
     return found

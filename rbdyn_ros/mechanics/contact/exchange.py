@@ -38,7 +38,7 @@ def rebound(m, k, share, slow):
     return back if back < 0.0 and -back >= slow else 0.0
 
 
-def rebounds(m, slow):
+def has_rebound(m, slow):
     """Return whether restitution lets any of the contacts part."""
     for at in range(contacts.count(m)):
         if rebound(m, contacts.member(m, at), 1.0, slow) < 0.0:
@@ -57,7 +57,7 @@ def impulses(m, share, slow):
     return solver.solve_impact(m)
 
 
-def least(m, k, share, slow):
+def least_impulse(m, k, share, slow):
     """Return the least normal impulse of contact k in its restitution, 0 where it parts too
     slowly.
     """
@@ -70,7 +70,7 @@ def restore(m, k, W, u, old, how):
     whether it is one.
     """
     P = contacts.kept(m, k)
-    p, free = least(m, k, how[0], how[1]), vec.sub(u, vec.matvec(W, vec.sub(old, P)))
+    p, free = least_impulse(m, k, how[0], how[1]), vec.sub(u, vec.matvec(W, vec.sub(old, P)))
     mu = contacts.friction(m, k)
     new, found = restitution.at_least(W, free, mu, p, vec.sub(old, P))
     return vec.add(P, new), found
@@ -83,7 +83,7 @@ def expand(m, share, slow):
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
         P = contacts.kept(m, k)
-        more = least(m, k, share, slow) / max(P[0], 1e-300)
+        more = least_impulse(m, k, share, slow) / max(P[0], 1e-300)
         contacts.put_impulse(m, k, vec.axpy(more, P, P))
     solver.begin_sweeps(m)
     moved, size, lawful = 0.0, 0.0, True
@@ -145,7 +145,7 @@ def exchange(m, energy, spent, slow):
     which has to take it.
     """
     law = contacts.law(m)
-    if not rebounds(m, slow):
+    if not has_rebound(m, slow):
         return impulses(m, 0.0, slow)
     has_phases = law == restitution.POISSON or law == restitution.ENERGETIC
     if has_phases:
@@ -177,6 +177,6 @@ def of(contacts, solver):
     """Return the kernel `exchange(m, energy, spent, slow)` of the contacts that a module reads,
     with the solver of their impulses.
     """
-    scope = bind((rebound, rebounds, impulses, least, restore), contacts, solver=solver)
+    scope = bind((rebound, has_rebound, impulses, least_impulse, restore), contacts, solver=solver)
     scope["sweep"] = sweeps.of(contacts, solver, scope["restore"], "_restore")
     return bind((expand, work, collide_each, exchange), contacts, "", **scope)["exchange"]

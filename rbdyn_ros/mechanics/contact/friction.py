@@ -23,7 +23,7 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     refine,
     restart,
     solve_lagrangian,
-    unlawful,
+    violation,
 )
 from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
 from rbdyn_ros.mechanics.solvers.fc3d import natural
@@ -171,7 +171,7 @@ def solve(m, tolerance, h):
     if shaped and not joined and solve_slow(m, tolerance, h):
         return 0.0
     if has_matrix and (n > SWEPT or joined and n > 1):
-        moved, size = unlawful(m)
+        moved, size = violation(m)
         if solve_lagrangian(m, 0.3 * tolerance):
             return moved / (tolerance + ROUND_OFF * size)
         restart(m)
@@ -196,7 +196,7 @@ def solve(m, tolerance, h):
         if not moved < FAILED:
             return fail(m, where)
         if k == enough and has_matrix and not joined and 1 < n <= SWEPT:
-            if h > 0.0 and k < SLIDING and all_slide(m):
+            if h > 0.0 and k < SLIDING and is_sliding(m):
                 enough = SLIDING
             elif solve_lagrangian(m, 0.3 * tolerance):
                 return first
@@ -209,7 +209,7 @@ def solve(m, tolerance, h):
 
 
 @part
-def all_slide(m):
+def is_sliding(m):
     """Return whether none of the active pairs sticks."""
     pairs, active = arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):

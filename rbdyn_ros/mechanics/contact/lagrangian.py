@@ -42,7 +42,7 @@ _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @part
-def unlawful(m):
+def violation(m):
     """Return (what each contact's own law would change, size of the impulses) as velocities."""
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
@@ -54,7 +54,7 @@ def unlawful(m):
 
 
 @inlined
-def augmented(m, pairs, k, sigma):
+def augmented_impulse(m, pairs, k, sigma):
     """Return (x, r): x = r_k - sigma (u + s e_N) of pair k and its projection on the cone."""
     u = vec.add(get(pairs, k, c.U), velocity(m, k))
     x = vec.axpy(-sigma, (u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.LA))
@@ -291,7 +291,7 @@ def update_multipliers(m, scale):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         sigma, old = scale / pairs[k, c.W_OWN], get(pairs, k, c.LA)
-        x, r = augmented(m, pairs, k, sigma)
+        x, r = augmented_impulse(m, pairs, k, sigma)
         put(pairs, k, c.LA, r)
         put(pairs, k, c.Z, vec.scale(1.0 / sigma, vec.sub(r, x)))
         slip = pairs[k, c.MU] / sigma * sqrt((r[1] - x[1]) ** 2 + (r[2] - x[2]) ** 2)
@@ -328,7 +328,7 @@ def newton_system(m, scale, what):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         sigma = scale / pairs[k, c.W_OWN]
-        x, r = augmented(m, pairs, k, sigma)
+        x, r = augmented_impulse(m, pairs, k, sigma)
         if what == HELD or what == HELD_AGAIN:
             r = vec.add(x, vec.scale(sigma, get(pairs, k, c.Z)))
         change = vec.sub(r, get(pairs, k, c.L_B))
@@ -364,7 +364,7 @@ def round_off(m, scale):
     pairs, active, size = arena.pairs(m), arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        x, _ = augmented(m, pairs, k, scale / pairs[k, c.W_OWN])
+        x, _ = augmented_impulse(m, pairs, k, scale / pairs[k, c.W_OWN])
         size += pairs[k, c.W_OWN] * vec.size(x)
     return NOISE * size
 

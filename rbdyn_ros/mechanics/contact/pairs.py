@@ -89,7 +89,7 @@ def end_gap(m, k, d):
 
 
 @inlined
-def rolls(pairs, integers, k):
+def can_roll(pairs, integers, k):
     """Return whether pair k touches with another point of its bodies as they turn: not so corners
     and points, which stay where they are, also to round-off.
     """
@@ -100,7 +100,7 @@ def rolls(pairs, integers, k):
 
 
 @inlined
-def carried(bodies, i, p, point):
+def contact_displacement(bodies, i, p, point):
     """Return how far body i has carried the point of contact, which was p in it and is now `point`
     in the world: x_1 - x_0 + (2 w v) x (the mean of its levers)   (M.14a).
     """
@@ -260,7 +260,7 @@ def is_unjointed(m, k):
 
 
 @inlined
-def stays(m, k):
+def is_lasting(m, k):
     """Return whether pair k has carried an impulse in the whole step before, between bodies
     without joints.
     """
@@ -268,7 +268,7 @@ def stays(m, k):
 
 
 @part
-def displacements(m, h, whole):
+def set_mean_velocities(m, h, whole):
     """Set U to the mean velocities of the active pairs over the step: gap over h, and the
     tangents' shift over h (M.15).
 
@@ -294,13 +294,13 @@ def displacements(m, h, whole):
             g, normal, center = gap(m, k, c.X_1, c.R_1)
             point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
             d = vec.sub(center, on_b)
-        if rolls(pairs, integers, k):
-            d = carried(bodies, a, get(pairs, k, c.ON_A), point)
-            d = vec.sub(d, carried(bodies, b, get(pairs, k, c.ON_B), point))
+        if can_roll(pairs, integers, k):
+            d = contact_displacement(bodies, a, get(pairs, k, c.ON_A), point)
+            d = vec.sub(d, contact_displacement(bodies, b, get(pairs, k, c.ON_B), point))
             note_travel(m, k, point)
         pairs[k, c.GAP_1] = g
         keep = min(pairs[k, c.GAP], 0.0) * left
-        if is_whole and stays(m, k):
+        if is_whole and is_lasting(m, k):
             keep = pairs[k, c.GAP]
         s = rate * vec.dot(get(pairs, k, c.FRAME + 3), d)
         t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)

@@ -35,7 +35,7 @@ JAMMED = 1e-9
 
 
 @inlined
-def limited(W, a, b, most):
+def tangential_impulse(W, a, b, most):
     """Return the tangential impulse x with |x| <= most, for which W_TT x + (a, b) is 0 or points
     against x: the root of |(W_TT + s)^-1 (a, b)| = most for s >= 0, from the left. Along the range
     of a W_TT of rank 1, where joints leave no more, (a, b) is divided by its trace.
@@ -60,7 +60,7 @@ def limited(W, a, b, most):
 @part
 def at_least(W, q, mu, p, guess):
     """Return (impulse, whether it is one) of the contact law with P_N >= p, not P_N >= 0."""
-    x, y = limited(W, q[1] + W[1][0] * p, q[2] + W[2][0] * p, mu * p)
+    x, y = tangential_impulse(W, q[1] + W[1][0] * p, q[2] + W[2][0] * p, mu * p)
     r = (p, x, y)
     if q[0] + vec.dot(W[0], r) >= 0.0:
         return r, True
@@ -195,7 +195,7 @@ def collide(W, u_0, mu, e):
         if sqrt(u[1] * u[1] + u[2] * u[2]) > STOPPED * size:
             return P, False
         A, m = (real(W[0]), real(W[1]), real(W[2])), value(mu)
-        x, y = limited(A, A[1][0], A[2][0], m)
+        x, y = tangential_impulse(A, A[1][0], A[2][0], m)
         sticks, stopped = x * x + y * y < m * m * (1.0 - 1e-12), (1.0, x, y)
         if not sticks:  # it goes on sliding, in its own direction
             found = contact(A, (-1.0, 0.0, 0.0), m, (0.0, 0.0, 0.0))

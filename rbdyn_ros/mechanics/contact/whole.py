@@ -13,7 +13,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, put, put9
 from rbdyn_ros.mechanics.contact import friction, impact
 from rbdyn_ros.mechanics.contact.broad_phase import find_contacts
-from rbdyn_ros.mechanics.contact.pairs import accelerate, any_gap, is_unjointed, push, stays
+from rbdyn_ros.mechanics.contact.pairs import accelerate, any_gap, is_lasting, is_unjointed, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.smooth import way
 
@@ -30,7 +30,7 @@ SLOW = 2.0  # times what weights give in a step: the least velocity of a rebound
 
 
 @part
-def fastest(m):
+def longest_way(m):
     """Return the longest way of a body in the step [m]."""
     bodies, longest = arena.bodies(m), 0.0
     for i in range(len(bodies)):
@@ -39,7 +39,7 @@ def fastest(m):
 
 
 @part
-def look_around(m, longest):
+def find_candidates(m, longest):
     """Find what can touch within the step, in which no body moves farther than `longest`."""
     if len(arena.colliders(m)) > 0:
         find_contacts(m, 0.0, False)
@@ -87,7 +87,7 @@ def near_pair(m, at):
 
 
 @part
-def foresee(m, h):
+def predict(m, h):
     """Predict the end of the step with the impulses of the step before; return whether it was
     found.
     """
@@ -167,7 +167,7 @@ def separate(m):
             gap = pairs[k, c.GAP_1] + pair_velocity(m, k)[0]
             old = pairs[k, c.Z]
             new = old - gap / pairs[k, c.W_OWN]
-            if not (stays(m, k) and pairs[k, c.LA] > 0.0):
+            if not (is_lasting(m, k) and pairs[k, c.LA] > 0.0):
                 new = max(new, 0.0)
             if new != old:
                 pairs[k, c.Z] = new
@@ -210,7 +210,7 @@ def kinetic_energy(m):
 
 
 @inlined
-def slow(m, k, h):
+def rebound_threshold(m, k, h):
     """Return the velocity of pair k [m/s] up to which nothing rebounds: a multiple of what weights
     give.
     """
@@ -240,14 +240,14 @@ def find_arrivals(m, h):
         pairs[k, c.SLACK] = 0.0
         if arena.saved_flags(m)[k] == 0 and pairs[k, c.E] > 0.0 and pairs[k, c.LA] > 0.0:
             back = -pairs[k, c.E] * pair_velocity(m, k)[0]
-            if back > slow(m, k, h):
+            if back > rebound_threshold(m, k, h):
                 pairs[k, c.SLACK] = back
                 count += 1
     return count, energy
 
 
 @part
-def throw_back(m, most):
+def apply_restitution(m, most):
     """Resolve the impact at the end of a step: pairs that have arrived part at the velocity in
     SLACK, or at the largest halved share of it that leaves no more energy than `most`.
     """
