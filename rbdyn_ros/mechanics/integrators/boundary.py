@@ -75,6 +75,6 @@ def write_reaction(reaction, F):
 
 
 @inlined
-def finite(x, Q, w, u):
+def is_finite(x, Q, w, u):
     """Return whether every number of the state is finite."""
     return isfinite(x[0] + x[1] + Q[0] + Q[1] + Q[2] + Q[3] + w[0] + w[1] + w[2] + u[0] + u[1])

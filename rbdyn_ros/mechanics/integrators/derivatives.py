@@ -283,7 +283,7 @@ def along(
     if world.exist(system.contacts):
         options = integrator.options(system)
         options = options._replace(contact=(contact or options.contact).copy())
-        return _touching(integrator, system, options, state, input, float(h), int(n))
+        return _along_contacts(integrator, system, options, state, input, float(h), int(n))
     system = system._replace(contacts=Contacts())
     steps = (integrator.name, system, integrator.options(system), state, input, float(h), int(n))
     S, J = _by_differences(*steps) if vars(config)["DISABLE_JIT"] else _write(*steps, _STATE)
@@ -293,7 +293,7 @@ def along(
     return Derivatives(J[..., :SIZE], J[..., SIZE:], C, S[[0, -1]] if len(J) < n else S)
 
 
-def _touching(
+def _along_contacts(
     integrator: Integrator,
     system: System,
     options: Any,

@@ -74,7 +74,7 @@ def steps(system, options, input, sines, h, n, state, reaction):
 
 
 @part
-def walk(system, options, contact, input, h, n, state, reaction):
+def dispatch(system, options, contact, input, h, n, state, reaction):
     """Take the steps of `advance` for a `contact` whose type shows whether there is anything to
     touch: None compiles the smooth loop alone.
     """
@@ -93,4 +93,4 @@ def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; return (steps done, iterations, largest relative
     residual).
     """
-    return walk(system, options, options.contact, input, h, n, state, reaction)
+    return dispatch(system, options, options.contact, input, h, n, state, reaction)

@@ -99,7 +99,7 @@ def steps(system, input, sines, h, n, state, reaction):
         f1 = rod_on_cart.sines_at(sines, s + 0.5 * h)
         f2 = rod_on_cart.sines_at(sines, s + h)
         x, Q, w, u = stage(system, load, (f0, f1, f2), h, here)
-        if not boundary.finite(x, Q, w, u):
+        if not boundary.is_finite(x, Q, w, u):
             boundary.write(q, v, *here)
             return i, 0, np.inf
         if i == n - 1:

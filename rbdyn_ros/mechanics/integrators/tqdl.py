@@ -62,7 +62,7 @@ def rates(system, T, start, q, w, tau_b):
     frozen, or with those of the stage where tau_b is None.
     """
     if tau_b is None:
-        return unit_quaternion.rate(q, w), relative(system, T, q, w)
+        return unit_quaternion.rate(q, w), angular_acceleration(system, T, q, w)
     return unit_quaternion.rate(q, start), acceleration(system.inertia, w, tau_b)
 
 
@@ -96,7 +96,7 @@ def stage(system, options, T, Q, w, lever, h):
 
 
 @inlined
-def relative(system, T, q, w):
+def angular_acceleration(system, T, q, w):
     """Return w' at the attitude q."""
     tau_s = torque(system, T, unit_quaternion.rotate(q, (0.0, 0.0, system.center)))
     return acceleration(system.inertia, w, unit_quaternion.inverse_rotate(q, tau_s))
@@ -106,7 +106,7 @@ def relative(system, T, q, w):
 def accelerations(system, load, f, q, w, u):
     """Return (w', x'') of this model, whose joint slides below a center of mass that stays."""
     c, R = (0.0, 0.0, system.center), unit_quaternion.matrix(q)
-    dw = relative(system, load.T, q, w)
+    dw = angular_acceleration(system, load.T, q, w)
     turning = vec.matvec(R, vec.add(vec.cross(dw, c), vec.cross(w, vec.cross(w, c))))
     return dw, (-turning[0], -turning[1])
 
@@ -128,7 +128,7 @@ def advance(system, options, input, h, n, state, reaction):
     for i in range(n):
         Q0, w0 = Q, w
         Q, w, c_s = stage(system, options, load.T, Q, w, lever, h)
-        if not boundary.finite(foot, Q, w, foot):
+        if not boundary.is_finite(foot, Q, w, foot):
             if i == 0:
                 return 0, 0, nan
             Q, w, done = Q0, w0, i
