@@ -1,3 +1,3 @@
-"""What a model consists of, as data: joints as rows C(q) = 0, contact pairs, Jacobians, redundant
-rows, multipliers.
+"""The parts of a model as data: joints as rows C(q) = 0, contact pairs, Jacobians, redundant rows,
+multipliers.
 """

@@ -9,7 +9,7 @@ cylinder with one of these pairs of features, besides corners and balls (`featur
     RIM_RIM     two rims cross
 
 Each gives nearest points p_a, p_b and a common normal N; g = N . (p_a - p_b) - rho. These features
-touch where g is also the distance along N of the whole shapes, which their support functions tell;
+touch where g is also the distance along N of the whole shapes, which their support functions give;
 elsewhere g is that of p_a from the other shape and up to `OUTSIDE` more.
 """
 
@@ -37,7 +37,7 @@ FOUND = 1e-9  # [rad]: the next iteration would turn by its square
 
 @part
 def gap(geoms, pair, A, B, before):
-    """As `features.gap`, of candidates of all kinds."""
+    """Return (g, N, point) as `features.gap` does, for candidates of all kinds."""
     kind, i, j, feature, p, n, size = pair
     if kind < LATERAL:
         return features.gap(geoms, pair, A, B, before)
@@ -50,7 +50,9 @@ def gap(geoms, pair, A, B, before):
 
 @part
 def from_cylinder(geoms, pair, A, B, before):
-    """(g, N out of b, the point that touches) of the features of cylinder i and of shape j."""
+    """Return (g, N out of b, the point that touches) for the features of cylinder i and of shape
+    j.
+    """
     kind, i, j, feature, _, _, size = pair
     a, b = features.placed(geoms, i, A), features.placed(geoms, j, B)
     (x, axes), (y, others) = a, b
@@ -91,7 +93,9 @@ def from_cylinder(geoms, pair, A, B, before):
 
 @inlined
 def distance(geoms, i, is_round, x, axes, point):
-    """Of a point from the core of shape i at x with its axes; negative inside."""
+    """Return the distance of a point from the core of shape i at x with its axes; it is negative
+    inside.
+    """
     p = vec.matvec(axes, vec.sub(point, x))
     half = features.three(geoms, i, HALF)
     if is_round:
@@ -101,14 +105,14 @@ def distance(geoms, i, is_round, x, axes, point):
 
 @inlined
 def inward(p, center, g):
-    """The point p of a shape, moved to its center by a part of g."""
+    """Return the point p of a shape, moved toward its center by a part of g."""
     d = vec.sub(center, p)
     return vec.axpy(min(0.5 * abs(g) / max(vec.norm(d), 1e-300), 1.0), d, p)
 
 
 @inlined
 def reach(geoms, i, is_round, axes, N):
-    """How far the core of shape i reaches from its center along N and along -N."""
+    """Return how far the core of shape i reaches from its center along N and along -N."""
     n = vec.matvec(axes, N)
     if is_round:
         return geoms[i, HALF] * sqrt(n[0] * n[0] + n[1] * n[1]) + geoms[i, HALF + 2] * abs(n[2])
@@ -117,14 +121,14 @@ def reach(geoms, i, is_round, axes, N):
 
 @inlined
 def toward(N, out):
-    """N or -N, whichever looks along `out`."""
+    """Return N or -N, whichever points along `out`."""
     return vec.scale(1.0 if vec.dot(N, out) >= 0.0 else -1.0, N)
 
 
 @inlined
 def line_of(geoms, j, is_round, x, axes, along, signs):
-    """(middle, half length, radius) of the axis of a cylinder, or of the edge of a box along one
-    of its axes at the signs (bits) of the other two.
+    """Return (middle, half length, radius) of the axis of a cylinder, or of the edge of a box
+    along one of its axes at the signs (bits) of the other two.
     """
     if is_round:
         return x, geoms[j, HALF + 2], geoms[j, HALF]
@@ -136,8 +140,9 @@ def line_of(geoms, j, is_round, x, axes, along, signs):
 
 @inlined
 def sides(geoms, i, j, feature, at_i, at_j, out):
-    """Nearest points of the side of cylinder i and of the side of another or an edge (number:
-    twice its axis, and the bit of `features.edge`); both are at (x, axes).
+    """Return (p_a, p_b, N, depth, over) of the side of cylinder i and the side of another one or
+    an edge (number: twice its axis, and the bit of `features.edge`), both at (x, axes): nearest
+    points, normal, their distance along it, and by how much they lie beyond an end [m].
     """
     (x, axes), (y, others) = at_i, at_j
     z, r, half, is_round = axes[2], geoms[i, HALF], geoms[i, HALF + 2], feature & ROUND != 0
@@ -162,7 +167,9 @@ def sides(geoms, i, j, feature, at_i, at_j, out):
 
 @inlined
 def rim_on_face(geoms, i, j, feature, at_i, at_j, out):
-    """The lowest point of a rim over a face (number: 3 end + axis of the face)."""
+    """Return what `sides` does for the lowest point of a rim over a face (number: 3 end + axis of
+    the face).
+    """
     (x, axes), (y, others) = at_i, at_j
     face, top = feature // 4 % 3, 1.0 if feature // 12 == 1 else -1.0
     N = toward(features.axis(others, face), out)
@@ -184,8 +191,8 @@ def rim_on_face(geoms, i, j, feature, at_i, at_j, out):
 
 @inlined
 def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
-    """Nearest points of a rim and an edge or the side of a cylinder (number: 12 (2 end + branch)
-    + 4 axis of the edge + signs).
+    """Return what `sides` does for a rim and an edge or the side of a cylinder (number: 12 (2 end
+    + branch) + 4 axis of the edge + signs).
 
     Newton's method for the point p = c + r e of the rim, e' = tau:
     tau . D = 0, D = P (p - m), P = 1 - b b^T.
@@ -235,8 +242,8 @@ def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
 
 @inlined
 def rims(geoms, i, j, feature, at_i, at_j, out):
-    """Nearest points of two rims (number: 4 end of i + 2 end of j + branch), by Newton's method:
-    tau_1 . D = tau_2 . D = 0, D = p_1 - p_2.
+    """Return what `sides` does for two rims (number: 4 end of i + 2 end of j + branch), by
+    Newton's method: tau_1 . D = tau_2 . D = 0, D = p_1 - p_2.
     """
     (x, axes), (y, others) = at_i, at_j
     number, z, r, f = feature // 4, axes[2], geoms[i, HALF], geoms[j, HALF]
@@ -278,8 +285,8 @@ def rims(geoms, i, j, feature, at_i, at_j, out):
 
 @inlined
 def normal_of(cross, D, out, rho):
-    """(N, depth, over) of two curves whose tangents have a cross product, whose nearest points are
-    D apart, one of them with a radius rho.
+    """Return (N, depth, over) of two curves whose tangents have a cross product, whose nearest
+    points are D apart, one of them with a radius rho.
     """
     square, length = vec.dot(cross, cross), vec.norm(D)
     if rho > 0.0 and length > 0.0:
@@ -293,13 +300,13 @@ def normal_of(cross, D, out, rho):
 
 @inlined
 def nearest_on_rim(axes, p):
-    """The direction from the center of a rim to its point that is nearest to p."""
+    """Return the direction from the center of a rim to its point that is nearest to p."""
     return vec.unit(vec.axpy(-vec.dot(p, axes[2]), axes[2], p), axes[0])
 
 
 @inlined
 def swing(z, e, angle):
-    """(e, z x e) after a turn about z by about an angle, at most `TURN`."""
+    """Return (e, z x e) after a turn about z by about an angle, at most `TURN`."""
     e = vec.axpy(min(max(angle, -TURN), TURN), vec.cross(z, e), e)
     e = vec.scale(1.0 / vec.norm(e), e)
     return e, vec.cross(z, e)
@@ -307,13 +314,13 @@ def swing(z, e, angle):
 
 @inlined
 def cylinder_first(i, j, feature, A, B):
-    """(i, A, j, B), the cylinder and its body first."""
+    """Return (i, A, j, B) with the cylinder and its body first."""
     return (j, B, i, A) if feature & SWAPPED else (i, A, j, B)
 
 
 @part
 def is_skew(geoms, kind, i, j, feature, A, B):
-    """As `features.is_skew`, also of a side and an edge or two sides."""
+    """Return what `features.is_skew` does, also for a side and an edge or for two sides."""
     if kind == features.EDGES:
         return features.is_skew(geoms, i, j, feature, A, B)
     a, P, b, Q = cylinder_first(i, j, feature, A, B)
@@ -324,7 +331,7 @@ def is_skew(geoms, kind, i, j, feature, A, B):
 
 @part
 def apart(geoms, kind, i, j, feature, A, B, size):
-    """A distance of the features from each other that changes no faster than they move."""
+    """Return a distance of the features from each other that changes no faster than they move."""
     if kind == features.EDGES:
         return features.apart(geoms, i, j, feature, A, B, size)
     a, P, b, Q = cylinder_first(i, j, feature, A, B)

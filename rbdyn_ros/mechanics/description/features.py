@@ -76,7 +76,7 @@ def _nine(table, i, column):
 
 @inlined
 def placed(geoms, i, pose):
-    """(center, rows of the attitude) of shape i [world]."""
+    """Return (center, rows of the attitude) of shape i [world]."""
     R, G = pose[1], vec.transpose(_nine(geoms, i, TURN))
     turned = vec.matvec(R, G[0]), vec.matvec(R, G[1]), vec.matvec(R, G[2])  # its axes, as rows
     return vec.add(pose[0], vec.matvec(R, three(geoms, i, PLACE))), turned
@@ -84,7 +84,7 @@ def placed(geoms, i, pose):
 
 @part
 def gap(geoms, pair, A, B, before):
-    """(g, N out of b, the point that touches) of a candidate.
+    """Return (g, N out of b, the point that touches) of a candidate.
 
     A, B: (x, R) of the bodies. before: 0, or the normal at the start of a step in which the
     contact is closed. It stays on that face, and edges cross each other, until the end of the
@@ -109,9 +109,9 @@ def gap(geoms, pair, A, B, before):
 
 @inlined
 def distance(geoms, is_box, i, at, corner, center, margin, before):
-    """(s, N) of a point from shape i, which is at (x, axes); corner = (j, feature, R): where
-    feature >= 0 it is that sharp corner of shape j, whose body has R; of a cylinder only `TIP` is
-    asked for.
+    """Return (s, N) of a point from shape i, which is at (x, axes). In corner = (j, feature, R), a
+    feature >= 0 says that the point is that sharp corner of shape j, whose body has R; of a
+    cylinder only `TIP` is considered.
     """
     (x, axes), (j, feature, R) = at, corner
     p, half = vec.matvec(axes, vec.sub(center, x)), three(geoms, i, HALF)
@@ -130,7 +130,8 @@ def distance(geoms, is_box, i, at, corner, center, margin, before):
 
 @inlined
 def box_distance(p, half):
-    """(s, its gradient) of a point p from a box, in the frame of the box; negative inside (C.10).
+    """Return (s, its gradient) of a point p from a box, in the frame of the box (C.10); s is
+    negative inside.
 
     s = |max(d, 0)| + min(max(d_1, d_2, d_3), 0),   d_i = |p_i| - h_i
     """
@@ -149,7 +150,7 @@ def box_distance(p, half):
 
 @inlined
 def face_distance(p, half, n):
-    """(s, N) of a point from the plane of that face of a box that n looks out of most."""
+    """Return (s, N) of a point from the plane of that face of a box that n points out of most."""
     x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
     if x >= y and x >= z:
         return sign(n[0]) * p[0] - half[0], (sign(n[0]), 0.0, 0.0)
@@ -160,14 +161,15 @@ def face_distance(p, half, n):
 
 @inlined
 def sign(x):
-    """1, or -1 for x < 0."""
+    """Return 1, or -1 for x < 0."""
     return 1.0 if x >= 0.0 else -1.0
 
 
 @inlined
 def corner_distance(geoms, j, feature, axes, R, p, half, margin):
-    """As `box_distance` for a sharp corner: the faces beside its own reach `margin` further, and
-    where two of them are as near, the one counts whose normal is in the corner's cone.
+    """Return (s, N) as `box_distance` does, for a sharp corner: the faces besides its own reach
+    `margin` further, and where two of them are as near, the one counts whose normal is in the
+    corner's cone.
     """
     d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
     side = sign(p[0]), sign(p[1]), sign(p[2])
@@ -201,8 +203,8 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
 
 @inlined
 def _in_cone(geoms, j, feature, N, R):
-    """How far inside of the cone of corner `feature` of shape j -N is: the smallest cosine with
-    its three faces.
+    """Return how far -N is inside of the cone of corner `feature` of shape j: the smallest cosine
+    with its three faces.
     """
     inner = vec.transposed_matvec(_nine(geoms, j, TURN), vec.transposed_matvec(R, N))
     x = -inner[0] if feature & 1 else inner[0]
@@ -213,7 +215,7 @@ def _in_cone(geoms, j, feature, N, R):
 
 @inlined
 def cylinder_distance(p, half):
-    """(s, its gradient) of a point from a cylinder, in its frame; negative inside."""
+    """Return (s, its gradient) of a point from a cylinder, in its frame; s is negative inside."""
     r = sqrt(p[0] * p[0] + p[1] * p[1])
     across = (p[0] / r, p[1] / r, 0.0) if r > 0.0 else (1.0, 0.0, 0.0)
     d, e, up = r - half[0], abs(p[2]) - half[2], sign(p[2])
@@ -227,7 +229,9 @@ def cylinder_distance(p, half):
 
 @inlined
 def side_distance(p, half, n):
-    """As `cylinder_distance`, from the plane of the end that n looks out of most, or the side."""
+    """Return (s, N) as `cylinder_distance` does, from the plane of the end that n points out of
+    most, or from the side.
+    """
     r = sqrt(p[0] * p[0] + p[1] * p[1])
     if 2.0 * n[2] * n[2] > vec.dot(n, n) or r == 0.0:
         return sign(n[2]) * p[2] - half[2], (0.0, 0.0, sign(n[2]))
@@ -236,7 +240,7 @@ def side_distance(p, half, n):
 
 @inlined
 def rim(geoms, i, feature, A, B, n, size):
-    """The lowest point of an end of a cylinder over a plane."""
+    """Return (g, N, point) of the lowest point of an end of a cylinder over a plane."""
     N = vec.matvec(B[1], n)
     x, axes = placed(geoms, i, A)
     end = vec.axpy((1.0 if feature == 1 else -1.0) * geoms[i, HALF + 2], axes[2], x)
@@ -246,7 +250,9 @@ def rim(geoms, i, feature, A, B, n, size):
 
 @inlined
 def lowest(axes, radius, N):
-    """(how far a rim reaches below its center along N, its lowest point from there) (C.12)."""
+    """Return (how far a rim reaches below its center along N, its lowest point from there)
+    (C.12).
+    """
     z = axes[2]
     down = vec.sub(vec.scale(vec.dot(N, z), z), N)
     length, u = vec.norm(down), vec.unit(down, axes[0])
@@ -257,8 +263,9 @@ def lowest(axes, radius, N):
 
 @inlined
 def edges(geoms, i, j, feature, A, B, size, before):
-    """Edges along axis `feature // 12` of shape i and axis `feature // 4 % 3` of shape j, of those
-    two that each has with a sign (bits 1 and 0) the ones that face each other.
+    """Return (g, N, point) of an edge along axis `feature // 12` of shape i and one along axis
+    `feature // 4 % 3` of shape j; of the two edges that each has with a sign (bits 1 and 0), those
+    count that face each other.
     """
     x_a, a_axes = placed(geoms, i, A)
     x_b, b_axes = placed(geoms, j, B)
@@ -283,7 +290,7 @@ def edges(geoms, i, j, feature, A, B, size, before):
         over = max(abs(s) - half_a + MARGIN, abs(t) - half_b - MARGIN, 0.0)
         over = 0.0 if closed else over + (half_a + half_b) * max(max(out_a, out_b) - CONE, 0.0)
         depth = vec.dot(N, r)
-        if over == 0.0 and depth < 0.0 and not closed:  # or another axis says that they are apart
+        if over == 0.0 and depth < 0.0 and not closed:  # unless another axis separates them
             least = separation(d, a_axes, three(geoms, i, HALF), b_axes, three(geoms, j, HALF))
             over = OUTSIDE if depth < 2.0 * least - SHALLOW else 0.0
         outside = min(over, OUTSIDE)
@@ -301,7 +308,9 @@ def edges(geoms, i, j, feature, A, B, size, before):
 
 @part
 def is_skew(geoms, i, j, feature, A, B):
-    """Whether two edges are so near to parallel that their normal turns much faster than they."""
+    """Return whether two edges are so near to parallel that their normal turns much faster than
+    they do.
+    """
     a = axis(placed(geoms, i, A)[1], feature // 12)
     c = vec.dot(a, axis(placed(geoms, j, B)[1], feature // 4 % 3))
     return 1.0 - c * c < SKEW
@@ -309,9 +318,8 @@ def is_skew(geoms, i, j, feature, A, B):
 
 @part
 def apart(geoms, i, j, feature, A, B, size):
-    """The least distance between the two edges of each shape that `edges` may choose of; it
-    changes
-    no faster than they move.
+    """Return the least distance between the two edges of each shape that `edges` may choose of; it
+    changes no faster than they move.
     """
     x_a, a_axes = placed(geoms, i, A)
     x_b, b_axes = placed(geoms, j, B)
@@ -332,8 +340,8 @@ def apart(geoms, i, j, feature, A, B, size):
 
 @part
 def separation(d, a, h, b, f):
-    """The largest of the distances of two boxes along the 15 axes that can part them; negative
-    where they overlap.
+    """Return the largest of the distances of two boxes along the 15 axes that can separate them;
+    it is negative where they overlap.
     """
     most = -1e300
     for k in range(15):
@@ -359,8 +367,9 @@ def axis(axes, k):
 
 @inlined
 def edge(geoms, i, axes, along, same, N):
-    """(middle of the edge from the center, sine by which N is out of its cone) of the two edges
-    whose offsets along the other axes have the same signs, or not: the one further along N.
+    """Return (middle of the edge from the center, sine by which N is out of its cone) of one of
+    the two edges whose offsets along the other axes have the same signs, or not: the one further
+    along N.
     """
     k, l = (1 if along == 0 else 0), (1 if along == 2 else 2)
     h, f = geoms[i, HALF + k], geoms[i, HALF + l]
@@ -375,8 +384,8 @@ def edge(geoms, i, axes, along, same, N):
 
 @inlined
 def nearest(c, ra, rb, half_a, half_b):
-    """(s, t) of the nearest points of the segments m_a + s a, m_b + t b; c = a . b, ra = a . r,
-    rb = b . r, r = m_a - m_b.
+    """Return (s, t) of the nearest points of the segments m_a + s a, m_b + t b; c = a . b, ra = a
+    . r, rb = b . r, r = m_a - m_b.
     """
     square = 1.0 - c * c
     s = (c * rb - ra) / square if square > PARALLEL else 0.0

@@ -1,4 +1,4 @@
-"""Shapes that bodies carry, and what of two of them can touch: the candidates of a pair of shapes.
+"""Shapes that bodies carry, and the contact candidates of two of them.
 
     table = geoms.box((1.0, 1.0, 0.1), position=(0, 0, -0.05))  # the world's
     cube = geoms.box((0.1, 0.1, 0.1), body=0)
@@ -37,28 +37,30 @@ class Geom(NamedTuple):
 
 
 def box(size, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT) -> Geom:
-    """A box of edges (3,) [m]."""
+    """Return a box of edges (3,) [m]."""
     edges = arguments.array(size, "the size of a box", 3)
     half = tuple(0.5 * positive(edge, "an edge of a box", " m") for edge in edges)
     return _geom("box", half, 0.0, body, position, orientation)
 
 
 def sphere(radius: float, body: int = WORLD, position=_ORIGIN) -> Geom:
-    """A sphere of a radius [m]."""
+    """Return a sphere of a radius [m]."""
     return _geom(
         "sphere", _ORIGIN, positive(radius, "the radius of a sphere", " m"), body, position
     )
 
 
 def point(body: int = WORLD, position=_ORIGIN) -> Geom:
-    """A corner or a tip."""
+    """Return a point, such as a corner or a tip."""
     return _geom("point", (0.0, 0.0, 0.0), 0.0, body, position)
 
 
 def capsule(
     radius: float, length: float, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT
 ) -> Geom:
-    """All that is nearer than the radius to a segment of a length along its axis 3 [m]."""
+    """Return a capsule: all points nearer than the radius to a segment of a length along its axis
+    3 [m].
+    """
     half = 0.0, 0.0, 0.5 * positive(length, "the length of a capsule", " m")
     rho = positive(radius, "the radius of a capsule", " m")
     return _geom("capsule", half, rho, body, position, orientation)
@@ -67,14 +69,14 @@ def capsule(
 def cylinder(
     radius: float, length: float, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT
 ) -> Geom:
-    """A cylinder of a radius and a length along its axis 3 [m]."""
+    """Return a cylinder of a radius and a length along its axis 3 [m]."""
     r = positive(radius, "the radius of a cylinder", " m")
     half = r, r, 0.5 * positive(length, "the length of a cylinder", " m")
     return _geom("cylinder", half, 0.0, body, position, orientation)
 
 
 def plane(normal=(0.0, 0.0, 1.0), offset: float = 0.0, body: int = WORLD) -> Geom:
-    """The half space normal . x <= offset [m], without an end."""
+    """Return the half space normal . x <= offset [m], which has no end."""
     n = arguments.unit(normal, "the normal of a plane", 3, "divide it by its length")
     number(offset, "the offset of a plane", unit=" m")
     at = tuple(map(float, offset * n))
@@ -96,9 +98,9 @@ def colliders(
     restitution: float | Sequence[float] = 0.0,
     contacts: int | None = None,
 ) -> Colliders:
-    """Shapes that all can touch each other, for whole steps; friction and
-    restitution: one for all, or one for each; contacts: room for so many at one time, by default
-    16 for each shape.
+    """Return shapes that can all touch each other, for whole steps; `friction` and `restitution`
+    are one number for all or one for each, `contacts` the room for contacts at one time, by
+    default 16 for each shape.
 
     Of two that touch friction is sqrt(mu_a mu_b), restitution max(e_a, e_b).
     """
@@ -114,7 +116,9 @@ def colliders(
 
 
 def _of_each(name: str, values, most: float, shapes: int) -> tuple[float, ...]:
-    """One number of a law for each collider."""
+    """Return one number of a law for each collider. Raise ValueError for another count or a number
+    out of range.
+    """
     found = np.array(values, dtype=float)
     if found.shape not in ((), (shapes,)):
         raise ValueError(
@@ -126,10 +130,11 @@ def _of_each(name: str, values, most: float, shapes: int) -> tuple[float, ...]:
 
 
 def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list[tuple[Any, ...]]:
-    """The candidates between two shapes, with friction mu and restitution e, for `pairs.build`.
+    """Return the candidates between two shapes, with friction mu and restitution e, for
+    `pairs.build`.
 
     The first body of each candidate is that of `a`, if it has one and `a` is no plane, else that
-    of `b`. ValueError says what cannot touch.
+    of `b`. Raise ValueError for two shapes that cannot touch.
     """
     if a.kind == "plane" or a.body == WORLD and b.kind != "plane":
         a, b = b, a
@@ -152,7 +157,7 @@ def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list[tup
 
 
 def _on_plane(a: Geom, b: Geom, law: tuple) -> list:
-    """Corners or ends of a shape on a plane."""
+    """Return the candidates of the corners or ends of a shape and a plane."""
     on_b = b.body, b.orientation, b.position, *law
     if a.kind != "cylinder":
         return [pairs.ball(a.body, a.radius, at, *on_b) for at in _corners(a, a.half).values()]
@@ -162,7 +167,7 @@ def _on_plane(a: Geom, b: Geom, law: tuple) -> list:
 
 
 def _points_of_ends(geom: Geom) -> list:
-    """Four points of each end of a cylinder, in the body."""
+    """Return four points of each end of a cylinder, in the body."""
     r, _, half = geom.half
     inner = (1.0 - INSIDE) * r
     around = ((inner, 0.0), (0.0, inner), (-inner, 0.0), (0.0, -inner))
@@ -170,7 +175,9 @@ def _points_of_ends(geom: Geom) -> list:
 
 
 def _with_cylinder(a: Geom, b: Geom, law: tuple) -> list:
-    """Corners of each on the other, and the cylinder's ends, rims and side (`cylinders`)."""
+    """Return the candidates of corners of each on the other, and of the cylinder's ends, rims and
+    side (`cylinders`).
+    """
     size, found = a.radius + b.radius, []
     for point, other in ((a, b), (b, a)):
         if max(other.half) == 0.0:
@@ -198,7 +205,9 @@ _ONE_SIDED = (cylinders.RIM_FACE, cylinders.RIM_LINE)  # the rim is that of one 
 
 
 def _of_cylinder(other: Geom) -> list:
-    """(kind, number) of what of a cylinder can touch a box, a capsule or another cylinder."""
+    """Return (kind, number) of each feature of a cylinder that can touch a box, a capsule or
+    another cylinder.
+    """
     is_box, is_round = other.kind == "box", other.kind == "cylinder"
     lines = [2] if not is_box else range(3)
     found = [(cylinders.LATERAL, 2 * k + same) for k in lines for same in range(1 + is_box)]
@@ -214,10 +223,10 @@ def _of_cylinder(other: Geom) -> list:
 
 
 def _rounded_boxes(a: Geom, b: Geom, law: tuple) -> list:
-    """Corners of each on the other, and edges with edges."""
+    """Return the candidates of corners of each shape on the other, and of edges with edges."""
     size, found = a.radius + b.radius, []
     for kind, point, other in ((features.BALL_ON_BOX, a, b), (features.BOX_ON_BALL, b, a)):
-        if max(other.half) > 0.0:  # else its own distance says all
+        if max(other.half) > 0.0:  # else the candidate of its center on `point` suffices
             for feature, p in _corners(point, point.half).items():
                 feature = features.TIP if max(point.half) == 0.0 else feature
                 sharp = feature if size == 0.0 else -1
@@ -234,12 +243,14 @@ def _rounded_boxes(a: Geom, b: Geom, law: tuple) -> list:
 def _candidate(
     kind, a: Geom, b: Geom, at, size: float, law: tuple, feature: int | np.int64
 ) -> tuple[Any, ...]:
-    """A candidate as `pairs.build` takes it, with its shapes."""
+    """Return a candidate as `pairs.build` takes it, with its shapes."""
     return (int(kind), a.body, b.body, tuple(at), tuple(at), size, 0.0, *law, a, b, feature)
 
 
 def _corners(geom: Geom, half) -> dict:
-    """The corners of the core in the body, by number: bit k is set where coordinate k is > 0."""
+    """Return the corners of the core in the body, by number: bit k is set where coordinate k is >
+    0.
+    """
     found = {}
     for feature in range(8):
         signs = [1.0 if feature >> k & 1 else -1.0 for k in range(3)]

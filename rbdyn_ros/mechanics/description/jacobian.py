@@ -15,7 +15,7 @@ from rbdyn_ros.mechanics.description import rows as row
 
 @kernel
 def values(rows, q):
-    """C (m,) at q (n, 7)."""
+    """Return C (m,) at q (n, 7)."""
     C = np.empty(len(rows.kind))
     for i in range(len(C)):
         C[i] = row.value(rows, i, q)
@@ -24,7 +24,7 @@ def values(rows, q):
 
 @kernel
 def rates(q, v):
-    """dx/dt (n, 7) of v (n, 6)."""
+    """Return dx/dt (n, 7) for v (n, 6) at q (n, 7)."""
     d = np.empty_like(q)
     for i in range(len(q)):
         Q = row.place(q, i)[1]
@@ -37,7 +37,7 @@ def rates(q, v):
 
 @kernel
 def add(J, i, side, r, w):
-    """J_i,side := (r, w)."""
+    """Set J_i,side := (r, w), unless the side is the world."""
     if side != row.WORLD:
         k = 6 * side
         J[i, k], J[i, k + 1], J[i, k + 2] = r
@@ -46,7 +46,7 @@ def add(J, i, side, r, w):
 
 @kernel
 def put(G, i, side, r, Q):
-    """G_i,side := (r, Q), of 7 columns."""
+    """Set G_i,side := (r, Q), 7 columns, unless the side is the world."""
     if side != row.WORLD:
         k = 7 * side
         G[i, k], G[i, k + 1], G[i, k + 2] = r
@@ -55,7 +55,7 @@ def put(G, i, side, r, Q):
 
 @kernel
 def gradients(rows, q):
-    """dC/dx (m, 7n) by the coordinates q (n, 7), off |Q| = 1 too (C.2)."""
+    """Return dC/dx (m, 7n) by the coordinates q (n, 7), also where |Q| is not 1 (C.2)."""
     G = np.zeros((len(rows.kind), 7 * len(q)))
     for i in range(len(G)):
         on_a, on_b = row.gradient(rows, i, q)
@@ -66,7 +66,7 @@ def gradients(rows, q):
 
 @kernel
 def jacobian(rows, q):
-    """J (m, 6n) at q (n, 7)."""
+    """Return J (m, 6n) at q (n, 7)."""
     J = np.zeros((len(rows.kind), 6 * len(q)))
     for i in range(len(J)):
         on_a, on_b = row.gradient(rows, i, q)
@@ -78,7 +78,7 @@ def jacobian(rows, q):
 
 @kernel
 def jacobian_rate(rows, q, v):
-    """dJ/dt (m, 6n) at q (n, 7), v (n, 6)."""
+    """Return dJ/dt (m, 6n) at q (n, 7), v (n, 6)."""
     J, d = np.zeros((len(rows.kind), 6 * len(q))), rates(q, v)
     for i in range(len(J)):
         a, b = rows.a[i], rows.b[i]

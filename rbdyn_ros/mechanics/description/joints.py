@@ -1,4 +1,4 @@
-"""Joints: nail, ball joint, plane, planar, hinge, universal, prismatic and fixed joint, relative
+"""Joints: anchor, ball joint, plane, planar, hinge, universal, prismatic and fixed joint, relative
 rotation. Each is a few rows with a name.
 
 Bodies are numbers, or rows.WORLD; points [m] and directions are given in the body's own axes
@@ -26,7 +26,7 @@ from rbdyn_ros.types import Array
 
 
 class Joint(NamedTuple):
-    """Rows that belong together."""
+    """The rows of one joint, and its name."""
 
     name: str
     rows: tuple  # of (kind, a, b, p, n, c)
@@ -41,12 +41,14 @@ class Constraints(NamedTuple):
 
 
 def anchor(a: int, p, point) -> Joint:
-    """The point p of a is fixed at `point` of the world: 3 POINT."""
+    """Return the joint that fixes the point p of a at `point` of the world: 3 POINT."""
     return Joint(f"nail of {_name_of(a)}", ball_joint(a, p, WORLD, point).rows)
 
 
 def ball_joint(a: int, p, b: int, s) -> Joint:
-    """The point p of a is the point s of b: x_a + R_a p = x_b + R_b s, 3 POINT."""
+    """Return the joint that keeps the point p of a at the point s of b, x_a + R_a p = x_b + R_b s:
+    3 POINT.
+    """
     p, s = arguments.array(p, "p", 3), arguments.array(s, "s", 3)
     return Joint(
         _between("ball joint", a, b), tuple((POINT, a, b, p, n, n @ s) for n in np.eye(3))
@@ -54,14 +56,16 @@ def ball_joint(a: int, p, b: int, s) -> Joint:
 
 
 def plane(a: int, p, b: int, n, s=(0.0, 0.0, 0.0)) -> Joint:
-    """The point p of a stays in the plane of b through s with normal n: 1 POINT."""
+    """Return the joint that keeps the point p of a in the plane of b through s with normal n: 1
+    POINT.
+    """
     p, n, s = arguments.array(p, "p", 3), direction(n, "n"), arguments.array(s, "s", 3)
     return Joint(_between("plane", a, b), ((POINT, a, b, p, n, n @ s),))
 
 
 def planar(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
-    """p of a stays in the plane of b through s with normal axis_b, and a turns about axis_a only:
-    1 POINT, 2 DOT.
+    """Return the joint that keeps p of a in the plane of b through s with normal axis_b and lets a
+    turn about axis_a only: 1 POINT, 2 DOT.
     """
     axis_b = axis_a if axis_b is None else axis_b
     turns = _about(a, axis_a, b, axis_b)
@@ -69,33 +73,35 @@ def planar(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
 
 
 def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
-    """p of a is s of b, and a turns about axis_a only, which is axis_b in b (by default the same
-    numbers): 3 POINT, 2 DOT.
+    """Return the joint that keeps p of a at s of b and lets a turn about axis_a only, which is
+    axis_b in b (by default the same numbers): 3 POINT, 2 DOT.
     """
     turns = _about(a, axis_a, b, axis_a if axis_b is None else axis_b)
     return Joint(_between("hinge", a, b), ball_joint(a, p, b, s).rows + turns)
 
 
 def _about(a: int, axis_a, b: int, axis_b) -> tuple:
-    """Two DOT rows: a turns about axis_a only, which is axis_b in b."""
+    """Return two DOT rows that let a turn about axis_a only, which is axis_b in b."""
     axis_a = direction(axis_a, "axis_a")
     return tuple((DOT, a, b, axis_a, n, 0.0) for n in _normals(direction(axis_b, "axis_b")))
 
 
 def _normals(axis: Array) -> Array:
-    """Two unit vectors normal to an axis and to each other."""
+    """Return two unit vectors normal to an axis and to each other."""
     return np.linalg.svd(axis[None])[2][1:]
 
 
 def universal(a: int, p, b: int, s, axis_a, axis_b) -> Joint:
-    """p of a is s of b, and axis_a of a stays normal to axis_b of b: 3 POINT, 1 DOT."""
+    """Return the joint that keeps p of a at s of b and axis_a of a normal to axis_b of b: 3 POINT,
+    1 DOT.
+    """
     row = (DOT, a, b, direction(axis_a, "axis_a"), direction(axis_b, "axis_b"), 0.0)
     return Joint(_between("universal joint", a, b), (*ball_joint(a, p, b, s).rows, row))
 
 
 def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
-    """p of a slides along `axis` of b through s, and a keeps its `orientation` in b (wxyz): 2
-    POINT, 3 DOT.
+    """Return the joint that lets p of a slide along `axis` of b through s and keeps the
+    `orientation` of a in b (wxyz): 2 POINT, 3 DOT.
     """
     p, s, axis = arguments.array(p, "p", 3), arguments.array(s, "s", 3), direction(axis, "axis")
     slide = tuple((POINT, a, b, p, n, n @ s) for n in _normals(axis))
@@ -103,7 +109,9 @@ def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> J
 
 
 def fixed(a: int, p, b: int, s, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
-    """p of a is s of b, and a keeps its `orientation` in b (wxyz): 3 POINT, 3 DOT."""
+    """Return the joint that keeps p of a at s of b and the `orientation` of a in b (wxyz): 3
+    POINT, 3 DOT.
+    """
     return Joint(
         _between("fixed joint", a, b),
         ball_joint(a, p, b, s).rows + _orientation(a, b, orientation),
@@ -111,16 +119,16 @@ def fixed(a: int, p, b: int, s, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
 
 
 def _orientation(a: int, b: int, orientation) -> tuple:
-    """Three DOT rows that keep the orientation of a in b: axes e1, e2, e3 of b stay normal to
-    turned e2, e3, e1 of a.
+    """Return three DOT rows that keep the orientation of a in b: axes e1, e2, e3 of b stay normal
+    to the rotated e2, e3, e1 of a.
     """
     turn = quaternion.to_matrix(arguments.unit_quaternion(orientation, "orientation"))
     return tuple((DOT, a, b, turn.T @ np.eye(3)[(k + 1) % 3], np.eye(3)[k], 0.0) for k in range(3))
 
 
 def relative_rotation(a: int, b: int, n) -> Joint:
-    """The axis of the rotation from a to b, q_b q_a*, stays normal to n, which b carries: 1
-    TURN.
+    """Return the joint that keeps the axis of the rotation from a to b, q_b q_a*, normal to n,
+    which b carries: 1 TURN.
     """
     zero = np.zeros(3)
     return Joint(
@@ -129,8 +137,8 @@ def relative_rotation(a: int, b: int, n) -> Joint:
 
 
 def assemble(bodies: int, *joints: Joint) -> Constraints:
-    """The rows of all joints between `bodies` bodies; ValueError names a joint whose bodies do not
-    exist.
+    """Return the rows of all joints between `bodies` bodies. Raise ValueError naming a joint whose
+    bodies do not exist.
     """
     rows, names, numbers = [], [], []
     for number, joint in enumerate(joints):
@@ -144,20 +152,20 @@ def assemble(bodies: int, *joints: Joint) -> Constraints:
 
 
 def select_rows(constraints: Constraints, keep) -> Constraints:
-    """Only the rows `keep`."""
+    """Return the constraints of the rows `keep` only."""
     keep = np.asarray(keep, dtype=np.int64)
     rows = Rows(*(np.ascontiguousarray(x[keep]) for x in constraints.rows))
     return Constraints(rows, *(tuple(column[i] for i in keep) for column in constraints[1:]))
 
 
 def joint_names(constraints: Constraints) -> tuple[str, ...]:
-    """The name of each joint, those without a row left out."""
+    """Return the name of each joint that has a row."""
     names = dict(zip(constraints.joint, constraints.names))
     return tuple(names[i].rsplit(", row ", 1)[0] for i in sorted(names))
 
 
 def local(q: Array, body: int, point) -> Array:
-    """A point of the world (3,) in the axes of a body that is at q (n, 7)."""
+    """Return a point of the world (3,) in the axes of a body that is at q (n, 7)."""
     point = arguments.array(point, "point", 3)
     if body == WORLD:
         return point
@@ -184,7 +192,7 @@ def _check(name: str, bodies: int, a: int, b: int) -> None:
 
 
 def direction(value, name: str) -> Array:
-    """A direction (3,) of any length, with the length 1; ValueError for one that is zero."""
+    """Return the unit vector along a direction (3,) of any length. Raise ValueError for zero."""
     n = arguments.array(value, name, 3)
     if not n.any():
         raise ValueError(f"{name} is {tuple(map(float, n))}; a direction must not be zero")

@@ -20,13 +20,13 @@ _RANK = 1e-11  # singular values below this, relative to the largest, are zero
 
 
 class Forward(NamedTuple):
-    """Acceleration and what the joints do for it."""
+    """The accelerations and multipliers, and how consistent the joints' equations are."""
 
     acceleration: Array  # (n, 6) [m/s^2 world | rad/s^2 body]
     multipliers: Array  # (m,) [N] or [N m]
     rank: np.int64  # of J
-    # |W lambda - b| / (1 + |b|); above round-off the rows contradict each other, nan: a number is
-    # not finite
+    # |W lambda - b| / (1 + |b|): above round-off the rows contradict each other; nan where a
+    # number is not finite
     residual: float
     # [W] of bodies with a prescribed velocity: against joints and the wrench on them (M.30)
     drive: float
@@ -34,8 +34,8 @@ class Forward(NamedTuple):
 
 @kernel
 def free_acceleration(bodies, wrench, v):
-    """M^-1 f (n, 6): gravity, wrench (n, 6) [N world | N m body] at the centres of mass, Euler's
-    term J w x w.
+    """Return M^-1 f (n, 6) of gravity, the wrench (n, 6) [N world | N m body] at the centers of
+    mass and Euler's term J w x w, zero in held directions.
     """
     a = np.empty_like(v)
     for i in range(len(v)):
@@ -50,7 +50,7 @@ def free_acceleration(bodies, wrench, v):
 
 @kernel
 def inverse_mass(bodies):
-    """The diagonal of M^-1 (6n,), zero where a body is held."""
+    """Return the diagonal of M^-1 (6n,), zero where a body is held."""
     inverse = np.empty_like(bodies.held)
     for i in range(len(inverse)):
         inverse[i, :3] = 1.0 / bodies.mass[i]
@@ -61,8 +61,8 @@ def inverse_mass(bodies):
 
 @kernel
 def forward(bodies, rows, wrench, alpha, q, v):
-    """The Forward dynamics at q (n, 7), v (n, 6); alpha [1/s] is the rate at which errors of C die
-    out.
+    """Return the Forward dynamics at q (n, 7), v (n, 6); alpha [1/s] is the rate at which errors
+    of C decay.
     """
     a = free_acceleration(bodies, wrench, v)
     if len(rows.kind) == 0:
@@ -75,7 +75,7 @@ def forward(bodies, rows, wrench, alpha, q, v):
     W = K @ J.T
     if not (
         np.isfinite(W).all() and np.isfinite(b).all()
-    ):  # which lstsq would answer with an exception
+    ):  # for which lstsq would raise an exception
         return Forward(a, np.full(len(b), np.nan), np.int64(0), np.nan, np.nan)
     multipliers, _, rank, _ = np.linalg.lstsq(W, b, _RANK)
     residual = np.linalg.norm(W @ multipliers - b) / (1.0 + np.linalg.norm(b))
@@ -86,8 +86,8 @@ def forward(bodies, rows, wrench, alpha, q, v):
 
 @kernel
 def reactions(rows, q, multipliers):
-    """The wrench of each row on its bodies (m, 2, 6): J^T lambda on a and on b, [N world | N m
-    body, at the centre of mass].
+    """Return the wrench of each row on its bodies (m, 2, 6): J^T lambda on a and on b, [N world |
+    N m body, at the center of mass].
     """
     J = jacobian.jacobian(rows, q)
     found = np.zeros((len(multipliers), 2, 6))

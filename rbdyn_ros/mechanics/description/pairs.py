@@ -1,5 +1,5 @@
-"""What can touch what between rigid bodies: corners, balls and planes, one candidate pair at a
-time (doc/nonsmooth.md, C.9).
+"""Candidate pairs of contact between rigid bodies: corners, balls and planes (doc/nonsmooth.md,
+C.9).
 
     FACE    a ball of radius rho (0: a corner) at p of body a, and the half space below a plane
             that b carries:   g = N . (x_a + R_a p - x_b) - n . s - rho,   N = R_b n
@@ -35,7 +35,7 @@ FACE, BALLS = range(2)
 
 
 class Pairs(NamedTuple):
-    """k candidates; make them with `build` from `corner`, `ball` and `balls`."""
+    """k candidates, made by `build` from `corner`, `ball` and `balls`."""
 
     kind: Array  # (k,)
     a: Array  # (k,) body
@@ -51,7 +51,7 @@ class Pairs(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """How a pair stands to each other."""
+    """The gap, the normal and the contact points of a pair."""
 
     gap: float  # g [m]
     normal: Vector  # N [world]
@@ -61,7 +61,7 @@ class Touch(NamedTuple):
 
 @kernel
 def touch(pairs, i, q):
-    """The Touch of candidate i at q (n, 7)."""
+    """Return the Touch of candidate i at q (n, 7)."""
     A, B, p, n = place(q, pairs.a[i]), place(q, pairs.b[i]), vector(pairs.p, i), vector(pairs.n, i)
     center, kind, shapes = vec.add(A[0], body.turned(A[1], p)), pairs.kind[i], pairs.shapes[i]
     if kind > BALLS:
@@ -86,7 +86,7 @@ def _touch(gap, N, point, A, B):
 
 @kernel
 def gaps(pairs, q):
-    """g (k,) of all candidates."""
+    """Return g (k,) of all candidates."""
     g = np.empty(len(pairs.kind))
     for i in range(len(g)):
         g[i] = touch(pairs, i, q).gap
@@ -96,7 +96,9 @@ def gaps(pairs, q):
 def corner(
     a: int, p, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0
 ) -> tuple[Any, ...]:
-    """The point p of a on the plane of b through s with the outward normal n."""
+    """Return the candidate of the point p of a and the plane of b through s with the outward
+    normal n.
+    """
     return ball(a, 0.0, p, b, n, s, mu, e)
 
 
@@ -110,7 +112,9 @@ def ball(
     mu=0.0,
     e=0.0,
 ) -> tuple[Any, ...]:
-    """A ball [m] at p of a on the plane of b through s with the outward normal n."""
+    """Return the candidate of a ball [m] at p of a and the plane of b through s with the outward
+    normal n.
+    """
     n = arguments.unit(n, "n", 3, "divide it by its length")
     radius = number(radius, "the radius of a ball", 0.0, unit=" m")
     return (FACE, a, b, p, n, n @ arguments.array(s, "s", 3) + radius, radius, mu, e)
@@ -126,7 +130,7 @@ def balls(
     mu=0.0,
     e=0.0,
 ) -> tuple[Any, ...]:
-    """Balls [m] at p of a and s of b."""
+    """Return the candidate of balls [m] at p of a and s of b."""
     radius_a, radius_b = (
         number(r, "the radius of a ball", 0.0, unit=" m") for r in (radius_a, radius_b)
     )
@@ -134,8 +138,8 @@ def balls(
 
 
 def build(bodies: int, *candidates) -> Pairs:
-    """The candidates between `bodies` bodies; ValueError names the one whose bodies, friction or
-    restitution cannot be.
+    """Return the candidates between `bodies` bodies. Raise ValueError naming the one whose bodies,
+    friction or restitution are impossible.
     """
     for i, (_, a, b, _, _, _, _, mu, e, *_) in enumerate(candidates):
         require_bodies(f"contact {i}", a, b, bodies)
@@ -147,7 +151,9 @@ def build(bodies: int, *candidates) -> Pairs:
 
 
 def reach(pairs: Pairs, bodies: int) -> Array:
-    """(bodies,) how far the shapes with faces that end reach from the center of their body [m]."""
+    """Return how far (bodies,) the shapes with faces that end reach from the center of their body
+    [m].
+    """
     f, found = features, np.zeros(bodies)
     place, half = pairs.geoms[:, f.PLACE : f.PLACE + 3], pairs.geoms[:, f.HALF : f.HALF + 3]
     size = np.linalg.norm(place, axis=1) + np.linalg.norm(half, axis=1) + pairs.geoms[:, f.RHO]
@@ -158,7 +164,7 @@ def reach(pairs: Pairs, bodies: int) -> Array:
 
 
 def _shapes(candidates) -> tuple[Array, Array]:
-    """(shapes, geoms) of the candidates; each shape has one row."""
+    """Return (shapes, geoms) of the candidates; each shape has one row."""
     rows: dict[Any, int] = {}
     of = [
         [rows.setdefault(geom, len(rows)) for geom in rest[:2]] + [rest[2]]

@@ -19,75 +19,77 @@ from rbdyn_ros.kernel import kernel
 
 @kernel
 def conjugate(q):
-    """q* = (w, -x, -y, -z)."""
+    """Return q* = (w, -x, -y, -z)."""
     return q[0], -q[1], -q[2], -q[3]
 
 
 @kernel
 def imaginary(q):
-    """Im q: the vector part."""
+    """Return Im q, the vector part."""
     return q[1], q[2], q[3]
 
 
 @kernel
 def pure(c):
-    """(0, c)."""
+    """Return the pure quaternion (0, c)."""
     return 0.0, c[0], c[1], c[2]
 
 
 @kernel
 def scaled(s, q):
-    """s q for a 4-vector."""
+    """Return s q for a 4-vector."""
     return s * q[0], s * q[1], s * q[2], s * q[3]
 
 
 @kernel
 def plus(p, q):
-    """p + q for 4-vectors."""
+    """Return p + q for 4-vectors."""
     return p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3]
 
 
 @kernel
 def dot(p, q):
-    """p . q for 4-vectors."""
+    """Return p . q for 4-vectors."""
     return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
 
 
 @kernel
 def L(q, p):
-    """L(q) p = Im(q* p) (Q.1); twice that of p = dq/dt is the angular velocity [body]."""
+    """Return L(q) p = Im(q* p) (Q.1); twice that of p = dq/dt is the angular velocity [body]."""
     return imaginary(product(conjugate(q), p))
 
 
 @kernel
 def LT(q, e):
-    """L^T(q) e = q (0, e) (Q.1). Its gradient E(e) d is LT(d, e)."""
+    """Return L^T(q) e = q (0, e) (Q.1). Its gradient E(e) d is LT(d, e)."""
     return product(q, pure(e))
 
 
 @kernel
 def modified(J, gamma):
-    """J_gamma = J - gamma 1 as a diagonal [kg m^2]."""
+    """Return J_gamma = J - gamma 1 as a diagonal [kg m^2]."""
     return J[0] - gamma, J[1] - gamma, J[2] - gamma
 
 
 @kernel
 def momentum(J, gamma, q, v):
-    """p = M v = 4 L^T(q) J_gamma L(q) v + 4 gamma v (Q.5), rotational part, for v = dq/dt."""
+    """Return p = M v = 4 L^T(q) J_gamma L(q) v + 4 gamma v (Q.5), the rotational part, for v =
+    dq/dt.
+    """
     return plus(scaled(4.0, LT(q, vec.times(modified(J, gamma), L(q, v)))), scaled(4.0 * gamma, v))
 
 
 @kernel
 def velocity(J, gamma, q, p):
-    """M^-1 p = (L^T(q) J^-1 L(q) p + q (q . p) / gamma) / 4 for |q| = 1 (Q.6)."""
+    """Return M^-1 p = (L^T(q) J^-1 L(q) p + q (q . p) / gamma) / 4 for |q| = 1 (Q.6)."""
     turned = LT(q, vec.times((1.0 / J[0], 1.0 / J[1], 1.0 / J[2]), L(q, p)))
     return scaled(0.25, plus(turned, scaled(dot(q, p) / gamma, q)))
 
 
 @kernel
 def momentum_gradient(J, gamma, q, v, d):
-    """d(M v)/dq d = 4 L^T(d) J_gamma L(q) v + 4 L^T(q) J_gamma L(d) v (Q.7); for d = v it is dM/dt
-    v.
+    """Return d(M v)/dq d = 4 L^T(d) J_gamma L(q) v + 4 L^T(q) J_gamma L(d) v (Q.7); for d = v it
+    is dM/dt v.
     """
     Jg = modified(J, gamma)
     return scaled(4.0, plus(LT(d, vec.times(Jg, L(q, v))), LT(q, vec.times(Jg, L(d, v)))))
@@ -95,8 +97,8 @@ def momentum_gradient(J, gamma, q, v, d):
 
 @kernel
 def velocity_gradient(J, gamma, q, p, d):
-    """d(M^-1 p)/dq d = -M^-1 d(M v)/dq d at v = M^-1 p, for |q| = 1 (Q.26): the derivative of the
-    inverse.
+    """Return d(M^-1 p)/dq d = -M^-1 d(M v)/dq d at v = M^-1 p, for |q| = 1 (Q.26): the derivative
+    of the inverse.
     """
     return scaled(
         -1.0, velocity(J, gamma, q, momentum_gradient(J, gamma, q, velocity(J, gamma, q, p), d))
@@ -105,22 +107,22 @@ def velocity_gradient(J, gamma, q, p, d):
 
 @kernel
 def kinetic_energy(m, J, gamma, r_rate, q, v):
-    """T = m |r'|^2 / 2 + v . M v / 2 [J] (Q.4); without effect of gamma where q . v = 0 and |q| =
-    1.
+    """Return T = m |r'|^2 / 2 + v . M v / 2 [J] (Q.4), on which gamma has no effect where q . v =
+    0 and |q| = 1.
     """
     return 0.5 * m * vec.dot(r_rate, r_rate) + 0.5 * dot(v, momentum(J, gamma, q, v))
 
 
 @kernel
 def energy_gradient(J, gamma, q, v):
-    """dT/dq = 4 L^T(v) J_gamma L(v) q (Q.8)."""
+    """Return dT/dq = 4 L^T(v) J_gamma L(v) q (Q.8)."""
     return scaled(4.0, LT(v, vec.times(modified(J, gamma), L(v, q))))
 
 
 @kernel
 def energy_gradient_rate(J, gamma, q, v, d, dv):
-    """The change of dT/dq by d of q and dv of v: 4 L^T(v) J_g L(v) d + 4 L^T(dv) J_g L(v) q + 4
-    L^T(v) J_g L(dv) q.
+    """Return the change of dT/dq by d of q and dv of v: 4 L^T(v) J_g L(v) d + 4 L^T(dv) J_g L(v) q
+    + 4 L^T(v) J_g L(dv) q.
     """
     Jg = modified(J, gamma)
     by_q = LT(v, vec.times(Jg, vec.add(L(v, d), L(dv, q))))
@@ -129,14 +131,16 @@ def energy_gradient_rate(J, gamma, q, v, d, dv):
 
 @kernel
 def quadratic_term(J, gamma, q, v):
-    """dM/dt v - dT/dq = 8 L^T(v) J_gamma L(q) v (Q.9), the Coriolis and centrifugal terms."""
+    """Return dM/dt v - dT/dq = 8 L^T(v) J_gamma L(q) v (Q.9), the Coriolis and centrifugal
+    terms.
+    """
     return scaled(8.0, LT(v, vec.times(modified(J, gamma), L(q, v))))
 
 
 @kernel
 def acceleration(J, gamma, q, v, torque):
-    """(q'', lambda) of the differential-algebraic form for |q| = 1, q . v = 0 and a torque [N m,
-    body] (Q.27):
+    """Return (q'', lambda) of the differential-algebraic form for |q| = 1, q . v = 0 and a torque
+    [N m, body] (Q.27):
 
     M q'' + 8 L^T(q') J_gamma L(q) q' = 2 L^T(q) torque - q lambda,     q . q'' + q' . q' = 0.
     """
@@ -149,63 +153,65 @@ def acceleration(J, gamma, q, v, torque):
 
 @kernel
 def turned(q, c):
-    """R(q) c = Im(q c q*) (Q.3): a quadratic form in q, a rotation for |q| = 1."""
+    """Return R(q) c = Im(q c q*) (Q.3): a quadratic form in q, a rotation for |q| = 1."""
     return imaginary(product(product(q, pure(c)), conjugate(q)))
 
 
 @kernel
 def turned_gradient(q, c, d):
-    """d(R c)/dq d = 2 Im(d c q*), exact for every q (Q.10); -2 R c^ L d + 2 R c (q . d) where |q|
-    = 1.
+    """Return d(R c)/dq d = 2 Im(d c q*), exact for every q (Q.10); -2 R c^ L d + 2 R c (q . d)
+    where |q| = 1.
     """
     return vec.scale(2.0, imaginary(product(product(d, pure(c)), conjugate(q))))
 
 
 @kernel
 def turned_back(q, f):
-    """R^T(q) f = Im(q* f q) (Q.3)."""
+    """Return R^T(q) f = Im(q* f q) (Q.3)."""
     return imaginary(product(product(conjugate(q), pure(f)), q))
 
 
 @kernel
 def turned_back_gradient(q, f, d):
-    """d(R^T f)/dq d = 2 Im(q* f d)."""
+    """Return d(R^T f)/dq d = 2 Im(q* f d)."""
     return vec.scale(2.0, imaginary(product(product(conjugate(q), pure(f)), d)))
 
 
 @kernel
 def lever(q, c, f):
-    """(d(R c)/dq)^T f = -2 f q c (Q.11): what a force f at c does to q, exact; bilinear, its
-    gradient is lever(d, c, f).
+    """Return (d(R c)/dq)^T f = -2 f q c (Q.11), the generalized force on q of a force f at c; it
+    is exact and bilinear, its gradient is lever(d, c, f).
     """
     return scaled(-2.0, product(product(pure(f), q), pure(c)))
 
 
 @kernel
 def point_velocity(q, c, r_rate, v):
-    """C(x; c) x' = r' - 2 R c^ L(q) v: the velocity of the body's point c [m/s, world] (Q.12)."""
+    """Return C(x; c) x' = r' - 2 R c^ L(q) v, the velocity of the body's point c [m/s, world]
+    (Q.12).
+    """
     return vec.add(r_rate, turned(q, vec.cross(vec.scale(2.0, L(q, v)), c)))
 
 
 @kernel
 def point_velocity_gradient(q, c, v, d):
-    """d(C x')/dq d = dR/dq [2 L(q) v x c] d + 2 R (L(d) v x c)."""
+    """Return d(C x')/dq d = dR/dq [2 L(q) v x c] d + 2 R (L(d) v x c)."""
     by_rotation = turned_gradient(q, vec.cross(vec.scale(2.0, L(q, v)), c), d)
     return vec.add(by_rotation, turned(q, vec.cross(vec.scale(2.0, L(d, v)), c)))
 
 
 @kernel
 def point_force(q, c, f):
-    """The rotational part of C^T f = (f, 2 L^T(q) (c x R^T f)): a force f [world] at the body's
-    point c (Q.12).
+    """Return the rotational part of C^T f = (f, 2 L^T(q) (c x R^T f)) for a force f [world] at the
+    body's point c (Q.12).
     """
     return LT(q, vec.scale(2.0, vec.cross(c, turned_back(q, f))))
 
 
 @kernel
 def point_force_gradient(q, c, f, d):
-    """K(q; c, f) d, the rotational part of d(C^T f)/dq d (Q.13): 2 L^T(d)(c x R^T f) + 2 L^T(q)(c
-    x dR^T f).
+    """Return K(q; c, f) d, the rotational part of d(C^T f)/dq d (Q.13): 2 L^T(d)(c x R^T f) + 2
+    L^T(q)(c x dR^T f).
     """
     by_lever = LT(d, vec.scale(2.0, vec.cross(c, turned_back(q, f))))
     return plus(by_lever, LT(q, vec.scale(2.0, vec.cross(c, turned_back_gradient(q, f, d)))))

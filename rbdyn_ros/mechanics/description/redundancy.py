@@ -1,8 +1,8 @@
-"""Which rows say something new, which repeat others, and which contradict them.
+"""The independent rows of a mechanism, the rows that repeat them, and rows that contradict them.
 
 A row is redundant where its row of J is a combination of those before it, at the start and at the
-configurations near it that the joints allow: a mechanism that only starts stretched keeps all its
-rows.
+configurations near it that the joints allow: a mechanism that is stretched at the start only keeps
+all its rows.
 """
 
 from typing import NamedTuple
@@ -18,19 +18,19 @@ from rbdyn_ros.types import Array
 
 TOLERANCE = 1e-8  # of a row's length: what round-off leaves of a combination
 MET = 1e-9  # [m] or [-]: a constraint that counts as met
-NEARBY = 0.1  # [m] or [rad] to the configurations that are looked at
+NEARBY = 0.1  # [m] or [rad] to the configurations that are checked, too
 
 
 class Redundancy(NamedTuple):
-    """The rows that matter."""
+    """The independent rows, and the names of the redundant ones."""
 
     kept: tuple  # indices of independent rows, the first ones preferred
     dropped: tuple  # names of the rows that repeat them
 
 
 def close(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Array:
-    """The configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton; ValueError names
-    the rows that cannot be met.
+    """Return the configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton. Raise
+    ValueError naming the rows that cannot be met.
 
     free (6n,) is 0 where a body is held.
     """
@@ -51,7 +51,8 @@ def close(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Arra
 
 
 def closed_velocity(constraints: Constraints, bodies: Bodies, q: Array, v: Array) -> Array:
-    """The velocities (n, 6) nearest to v, by their kinetic energy, that keep all rows met at q:
+    """Return the velocities (n, 6) nearest to v, by their kinetic energy, that keep all rows met
+    at q:
 
         v + M^-1 J^T P,   J M^-1 J^T P = -J v
 
@@ -68,15 +69,15 @@ def require_met(
     q: Array,
     advice: str = "start where the joints are closed, or close them first",
 ) -> None:
-    """ValueError naming the rows with C(q) != 0."""
+    """Raise ValueError naming the rows with C(q) != 0."""
     C = jacobian.values(constraints.rows, q)
     for i in np.flatnonzero(~(np.abs(C) <= MET)):
         raise ValueError(f"{constraints.names[i]}: C is {C[i]:.3g}; it must be 0: {advice}")
 
 
 def independent(constraints: Constraints, q: Array, held: Array | None = None) -> Redundancy:
-    """The independent rows at q (n, 7), which must meet all of them; held (n, 6) is 1 where a body
-    cannot move.
+    """Return the independent rows at q (n, 7), which must meet all of them; held (n, 6) is 1 where
+    a body cannot move.
     """
     require_met(constraints, q)
     free = np.ones(6 * len(q)) if held is None else 1.0 - held.reshape(-1)
@@ -90,14 +91,14 @@ def independent(constraints: Constraints, q: Array, held: Array | None = None) -
 def share(
     constraints: Constraints, kept: tuple[int, ...], held: Array, q: Array, wrenches: Array
 ) -> Array:
-    """`wrenches` (joints, 2, 6) of the independent rows `kept` alone, shared among all rows at q
-    (n, 7) so that the norm of the multipliers is least (C.15).
+    """Share the `wrenches` (joints, 2, 6) of the independent rows `kept` among all rows at q (n,
+    7) so that the norm of the multipliers is least (C.15).
 
         J^T lambda = J_k^T lambda_k,   |lambda| least
 
     Rows that keep a point carry newtons, rows that keep a direction newton meters, which count
-    alike. What all joints together do to the free motions of each body stays the same to
-    round-off; held (n, 6) is 1 where a body cannot move. Works on forces and on impulses.
+    alike. The sum of all joints' loads on the free motions of each body stays the same to
+    round-off; held (n, 6) is 1 where a body cannot move. The wrenches are forces or impulses.
     """
     rows, independent, owner = constraints.rows, list(kept), np.array(constraints.joint)
     J, free, first = jacobian.jacobian(rows, q), 1.0 - held.reshape(-1), {}
@@ -119,7 +120,7 @@ def share(
 
 
 def _basis(J: Array, kept: list) -> list:
-    """`kept` and the rows of J that are no combination of it and of each other."""
+    """Return `kept` with the rows of J added that are no combination of it and of each other."""
     kept = list(kept)
     for i in range(len(J)):
         if i not in kept:
@@ -132,8 +133,8 @@ def _basis(J: Array, kept: list) -> list:
 
 
 def _around(constraints: Constraints, q: Array, free: Array):
-    """q and two configurations near it, reached along velocities that the rows and what is held
-    allow.
+    """Yield q and two configurations near it, reached along velocities that the rows and the held
+    directions allow.
     """
     yield q
     J, random = jacobian.jacobian(constraints.rows, q) * free, np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Several rigid bodies as arrays: what they weigh, where they are, energy and momentum.
+"""Several rigid bodies as arrays: inertia, configuration and motion, energy and momentum.
 
 q (n, 7): position of the center of mass [m, world], orientation wxyz (principal axes to world)
 v (n, 6): its velocity [m/s, world], angular velocity [rad/s, body]
@@ -13,7 +13,7 @@ from rbdyn_ros.types import Array
 
 
 class Bodies(NamedTuple):
-    """n rigid bodies; make them with `build`, which checks."""
+    """n rigid bodies, made by `build`, which checks them."""
 
     mass: Array  # (n,) [kg]
     inertia: Array  # (n, 3) [kg m^2] principal, about the center of mass, body axes
@@ -24,8 +24,8 @@ class Bodies(NamedTuple):
 
 
 def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
-    """The bodies of mass (n,) [kg] and principal inertia (n, 3) [kg m^2]; ValueError names the
-    body that cannot be.
+    """Return the bodies of mass (n,) [kg] and principal inertia (n, 3) [kg m^2]. Raise ValueError
+    naming the body that is impossible.
 
     held (n, 6), or (6,) for all, says in which directions of the world a body cannot move: (0, 0,
     1, 1, 1, 1) is a cart in a plane.
@@ -56,8 +56,8 @@ def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
 
 
 def configuration(bodies: Bodies, position, orientation=(1.0, 0.0, 0.0, 0.0)) -> Array:
-    """q (n, 7) of positions (n, 3) [m] and orientations (n, 4) wxyz, or one orientation for
-    all.
+    """Return q (n, 7) for positions (n, 3) [m] and orientations (n, 4) wxyz, or one orientation
+    for all.
     """
     n = len(bodies.mass)
     r = np.broadcast_to(arguments.array(position, "position", 3), (n, 3))
@@ -69,8 +69,8 @@ def configuration(bodies: Bodies, position, orientation=(1.0, 0.0, 0.0, 0.0)) ->
 
 
 def motion(bodies: Bodies, velocity=(0.0, 0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0)) -> Array:
-    """v (n, 6) of velocities [m/s, world] and angular velocities [rad/s, body], each (n, 3) or one
-    for all.
+    """Return v (n, 6) for velocities [m/s, world] and angular velocities [rad/s, body], each (n,
+    3) or one for all.
     """
     n = len(bodies.mass)
     parts = (velocity, "velocity"), (angular_velocity, "angular_velocity")
@@ -82,9 +82,10 @@ def motion(bodies: Bodies, velocity=(0.0, 0.0, 0.0), angular_velocity=(0.0, 0.0,
 
 
 def energy(bodies: Bodies, q, v) -> Array:
-    """Kinetic plus potential energy [J], zero at the origin, of q (..., n, 7), v (..., n, 6).
+    """Return the kinetic plus potential energy [J], zero at the origin, of q (..., n, 7), v (...,
+    n, 6).
 
-    Held directions have none: a wall that moves at a prescribed velocity is no store of energy.
+    Held directions have none: a wall that moves at a prescribed velocity stores no energy.
     """
     q, v, free = np.asarray(q), np.asarray(v), 1.0 - bodies.held
     kinetic = 0.5 * bodies.mass * (free[:, :3] * v[..., :3] ** 2).sum(-1)
@@ -93,13 +94,15 @@ def energy(bodies: Bodies, q, v) -> Array:
 
 
 def momentum(bodies: Bodies, v) -> Array:
-    """Linear momentum (..., 3) [kg m/s, world]; none in held directions."""
+    """Return the linear momentum (..., 3) [kg m/s, world], which held directions do not have."""
     free = bodies.mass[:, None] * (1.0 - bodies.held[:, :3])
     return (free * np.asarray(v)[..., :3]).sum(-2)
 
 
 def angular_momentum(bodies: Bodies, q, v) -> Array:
-    """Angular momentum about the origin (..., 3) [kg m^2/s, world]: sum of r x m r' + R J w."""
+    """Return the angular momentum about the origin (..., 3) [kg m^2/s, world], the sum of r x m r'
+    + R J w.
+    """
     q, v = np.asarray(q), np.asarray(v)
     free = bodies.mass[:, None] * (1.0 - bodies.held[:, :3])
     orbital = np.cross(q[..., :3], free * v[..., :3])

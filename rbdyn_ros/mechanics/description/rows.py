@@ -32,7 +32,7 @@ _ORIGIN = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
 class Rows(NamedTuple):
-    """m rows between bodies; joints.py makes them."""
+    """m constraint rows between bodies, made by joints.py."""
 
     kind: Array  # (m,) POINT, DOT, TURN
     a: Array  # (m,) body, or WORLD
@@ -48,7 +48,9 @@ INDEX, NUMBER, VECTOR = (np.int64, ()), (float, ()), (float, (3,))  # kinds of `
 def as_columns(
     items: Sequence[tuple[Any, ...]], *kinds: tuple[type, tuple[int, ...]]
 ) -> list[Array]:
-    """The arrays of what all items have at one place; kinds: the type and shape of each place."""
+    """Return one array for each place of the items; `kinds` are the type and the shape of each
+    place.
+    """
     columns = zip(*items) if items else [()] * len(kinds)
     return [
         np.array(column, dtype=kind).reshape(-1, *shape)
@@ -57,7 +59,7 @@ def as_columns(
 
 
 def require_bodies(called: str, a: int, b: int, bodies: int) -> None:
-    """ValueError unless a is one of the bodies, and b another one or the world."""
+    """Raise ValueError unless a is one of the bodies, and b another one or the world."""
     if a not in range(bodies) or b not in range(-1, bodies) or a == b:
         raise ValueError(
             f"{called} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or {WORLD} "
@@ -67,13 +69,13 @@ def require_bodies(called: str, a: int, b: int, bodies: int) -> None:
 
 @kernel
 def vector(a, i):
-    """Row i of an (m, 3) array as a tuple."""
+    """Return row i of an (m, 3) array as a tuple."""
     return a[i, 0], a[i, 1], a[i, 2]
 
 
 @kernel
 def place(q, i):
-    """(x, Q) of body i in q (n, 7), or of the world."""
+    """Return (x, Q) of body i in q (n, 7), or of the world."""
     if i == WORLD:
         return _ORIGIN
     return (q[i, 0], q[i, 1], q[i, 2]), (q[i, 3], q[i, 4], q[i, 5], q[i, 6])
@@ -81,7 +83,7 @@ def place(q, i):
 
 @kernel
 def change(d, i):
-    """(dx, dQ) of body i in d (n, 7); nothing for the world."""
+    """Return (dx, dQ) of body i in d (n, 7), zero for the world."""
     if i == WORLD:
         return _REST
     return (d[i, 0], d[i, 1], d[i, 2]), (d[i, 3], d[i, 4], d[i, 5], d[i, 6])
@@ -89,13 +91,13 @@ def change(d, i):
 
 @kernel
 def arm(k, p, A, B):
-    """w = k (x_a - x_b) + R_a p."""
+    """Return w = k (x_a - x_b) + R_a p."""
     return vec.axpy(k, vec.sub(A[0], B[0]), body.turned(A[1], p))
 
 
 @kernel
 def value(rows, i, q):
-    """C of row i at q (n, 7) (C.1)."""
+    """Return C of row i at q (n, 7) (C.1)."""
     A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
     if rows.kind[i] == TURN:
         return body.dot(A[1], body.LT(B[1], n)) - rows.c[i]
@@ -105,7 +107,7 @@ def value(rows, i, q):
 
 @kernel
 def gradient(rows, i, q):
-    """dC/dx of row i (C.2): ((r_a, q_a), (r_b, q_b))."""
+    """Return dC/dx of row i (C.2) as ((r_a, q_a), (r_b, q_b))."""
     A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
     if rows.kind[i] == TURN:
         return (_REST[0], body.LT(B[1], n)), (_REST[0], body.scaled(-1.0, body.LT(A[1], n)))
@@ -116,7 +118,7 @@ def gradient(rows, i, q):
 
 @kernel
 def gradient_rate(rows, i, q, dA, dB):
-    """The change of dC/dx by dA of body a and dB of body b (C.3): the Hessian of C times a
+    """Return the change of dC/dx by dA of body a and dB of body b (C.3), the Hessian of C times a
     direction, as in `gradient`.
     """
     A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)

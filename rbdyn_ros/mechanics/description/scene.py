@@ -1,5 +1,4 @@
-"""A model of named bodies, joints, geoms and contacts: a small vocabulary that checks what it is
-given.
+"""A model of named bodies, joints, geoms and contacts, whose parts are checked as it is built.
 
     arm = scene.Scene(
         bodies={
@@ -42,10 +41,10 @@ class Joint(NamedTuple):
     """A joint of kind KINDS between the bodies named in `between`; the second may be "world".
 
     anchor, ball    a point of one is a point of the other
-    hinge           and it turns about `axis` only
-    universal       and `axis`, which the first one carries, stays normal to `axis_b` of the other
+    hinge           the same, and it turns about `axis` only
+    universal       the same, and `axis` of the first one stays normal to `axis_b` of the other
     plane           a point of the first stays in the plane of the second with the normal `axis`
-    planar          and the first one turns about `axis` only
+    planar          the same, and the first one turns about `axis` only
     prismatic       the first one slides along `axis` and does not turn
     fixed           neither slides nor turns
     """
@@ -75,15 +74,15 @@ class Geom(NamedTuple):
     size: tuple = ()  # [m]
     position: tuple = (0.0, 0.0, 0.0)  # [m, in the body] of its center
     orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, from its axes to those of the body
-    # [m/s] of one of the world, which becomes a body of its name that nothing holds up
+    # [m/s] of a geom of the world, which then becomes a body of its name that nothing stops
     velocity: tuple = (0.0, 0.0, 0.0)
     friction: float | None = None  # among the colliders; None: theirs
     restitution: float | None = None
 
 
 def plane(normal=(0.0, 0.0, 1.0), point=_ORIGIN, body=GROUND, velocity=_ORIGIN) -> Geom:
-    """The half space below the plane through a point with an outward normal, both in the body; in
-    the world it may move at a velocity [m/s].
+    """Return the half space below the plane through a point with an outward normal, both in the
+    body; in the world it may move at a velocity [m/s].
     """
     n = _axis("geom plane", "normal", normal)
     turn = np.array([1.0 + n[2], -n[1], n[0], 0.0])  # the shortest one from axis 3 to n
@@ -122,7 +121,7 @@ class Spring(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What a model is made of, by name."""
+    """The parts of a model, by name."""
 
     bodies: Mapping  # name -> shapes.Body
     joints: Mapping = _NOTHING  # name -> Joint
@@ -130,8 +129,7 @@ class Scene(NamedTuple):
     contacts: Mapping = _NOTHING  # name -> Contact
     gravity: tuple = (0.0, 0.0, -9.81)  # [m/s^2, world]
     # move the bodies to the nearest places where all joints are closed, and change their
-    # velocities
-    # as the joints' impulses would
+    # velocities as the joints' impulses would
     close: bool = False
     springs: Mapping = _NOTHING  # name -> Spring
     colliders: Colliders | None = None
@@ -151,9 +149,10 @@ SIZES = {  # what a geom's size is made of; that of a box are its three edges
 
 
 def build(scene: Scene, options: models.Options = models.Options()) -> models.Model:
-    """The model of a scene, whose names take the place of those of the options.
+    """Return the model of a scene, whose names take the place of those of the options.
 
-    ValueError with one sentence that names what cannot be: a name, a body, a joint, a contact.
+    Raise ValueError with one sentence that names what is impossible: a name, a body, a joint, a
+    contact.
     """
     groups = (*scene[:4], scene.springs)
     for what, group in zip(("body", "joint", "geom", "contact", "spring"), groups):
@@ -207,7 +206,7 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
 
 
 def opening(constraints: Constraints, q: Array) -> float:
-    """The largest |C| of all rows at q (n, 7) [m] or [-]; 0 without joints."""
+    """Return the largest |C| of all rows at q (n, 7) [m] or [-], 0 without joints."""
     return float(np.abs(jacobian.values(constraints.rows, q)).max(initial=0.0))
 
 
@@ -247,7 +246,7 @@ def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
 
 
 def _two_bodies(called: str, between: tuple, numbers: dict) -> tuple[int, int]:
-    """The numbers of two bodies, or of a body and the world."""
+    """Return the numbers of two bodies, or of a body and the world."""
     a, b = (numbers[word] for word in names_of.two(called, between, numbers, "body"))
     if a == b or a == WORLD:
         rule = "take two bodies, or a body and then the world"
@@ -256,7 +255,7 @@ def _two_bodies(called: str, between: tuple, numbers: dict) -> tuple[int, int]:
 
 
 def _with_walls(scene: Scene) -> Scene:
-    """The scene with a held body in place of every geom of the world that moves."""
+    """Return the scene with a held body in place of every geom of the world that moves."""
     bodies, geoms = dict(scene.bodies), dict(scene.geoms)
     for name, geom in scene.geoms.items():
         velocity = arguments.array(geom.velocity, f"geom {name}: velocity", 3)
@@ -276,7 +275,9 @@ def _with_walls(scene: Scene) -> Scene:
 
 
 def _ends(name: str, spring: Spring, scene: Scene, numbers: dict, q: Array) -> tuple:
-    """(a, p, b, s): the bodies of a spring, and its points [m], or the hinge's axis, in them."""
+    """Return (a, p, b, s): the bodies of a spring, and its points [m], or the hinge's axis, in
+    them.
+    """
     called = f"spring {name}"
     if spring.hinge:
         if spring.between or spring.start is not None or spring.end is not None:
@@ -297,7 +298,9 @@ def _ends(name: str, spring: Spring, scene: Scene, numbers: dict, q: Array) -> t
 
 
 def _spring(name: str, spring: Spring, ends: tuple, q: Array) -> tuple:
-    """A spring as `springs.build` takes it; ValueError, with its name, for what cannot be."""
+    """Return a spring as `springs.build` takes it. Raise ValueError, with its name, if it is
+    impossible.
+    """
     a, p, b, s = ends
     if spring.hinge:
         turn = quaternion.product(quaternion.conjugate(_attitude(q, b)), _attitude(q, a))
@@ -314,7 +317,7 @@ def _spring(name: str, spring: Spring, ends: tuple, q: Array) -> tuple:
 
 
 def _points(called: str, joint: Joint, a: int, b: int, q: Array) -> tuple:
-    """The joint's point in a and in b [m]."""
+    """Return the joint's point in a and in b [m]."""
     apart = joint.point_a, joint.point_b
     if any(at is not None for at in apart):
         if any(at is None for at in apart) or joint.point is not None:
@@ -343,7 +346,7 @@ def _axis(called: str, word: str, value) -> Array:
 
 
 def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> list:
-    """The candidate pairs of a contact."""
+    """Return the candidate pairs of a contact."""
     called = f"contact {name}"
     first, second = (geoms[word] for word in names_of.two(called, contact.between, geoms, "geom"))
     if first.kind == "plane" or first.body == GROUND and second.kind != "plane":

@@ -7,20 +7,20 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def check(what: str, name: str) -> None:
-    """ValueError for a name that a scene cannot have."""
+    """Raise ValueError for a name that a scene cannot have."""
     if not NAME.fullmatch(name) or name == GROUND:
         rule = "letters, digits, _ and -, no digit first, and not be the word world"
         raise ValueError(f"the name of a {what} is {name!r}; it must have {rule}")
 
 
 def one_of(called: str, word: str, value, known) -> None:
-    """ValueError unless a value is one of those that are known."""
+    """Raise ValueError unless a value is one of the known ones."""
     if value not in known:
         raise ValueError(f"{called}: {word} is {value!r}; known are {', '.join(known)}")
 
 
 def two(called: str, between, known, what: str) -> tuple[str, str]:
-    """The two names in `between`; ValueError unless both are known."""
+    """Return the two names in `between`. Raise ValueError unless both are known."""
     if isinstance(between, str) or len(between) != 2:
         raise ValueError(f"{called}: between is {between!r}; name two of {', '.join(known)}")
     for name in between:

@@ -30,7 +30,7 @@ LINEAR, TORSION = range(2)
 
 
 class Springs(NamedTuple):
-    """k springs; make them with `build` from `linear` and `torsion`."""
+    """k springs, made by `build` from `linear` and `torsion`."""
 
     kind: Array  # (k,)
     a: Array  # (k,) body
@@ -46,7 +46,7 @@ class Springs(NamedTuple):
 def linear(
     a: int, p, b: int, s, stiffness: float, length: float, damping: float = 0.0
 ) -> tuple[Any, ...]:
-    """A spring of a rest length [m] from p of a to s of b [m, in the bodies]."""
+    """Return a spring of a rest length [m] from p of a to s of b [m, in the bodies]."""
     return (LINEAR, a, b, p, s, (1.0, 0.0, 0.0, 0.0), stiffness, length, damping)
 
 
@@ -60,8 +60,8 @@ def torsion(
     angle: float = 0.0,
     damping: float = 0.0,
 ) -> tuple[Any, ...]:
-    """A spring about an axis of a that is one of b, too; `turn` is the attitude of a in b, wxyz,
-    from which angles are counted, `angle` [rad] the one at rest.
+    """Return a spring about an axis of a that is also an axis of b; `turn` is the attitude of a in
+    b, wxyz, from which angles are counted, `angle` [rad] the angle at rest.
     """
     axes = (
         arguments.unit(axis, "axis", 3, "divide it by its length") for axis in (axis_a, axis_b)
@@ -70,7 +70,9 @@ def torsion(
 
 
 def build(bodies: int, *springs) -> Springs:
-    """The springs between `bodies` bodies; ValueError names the one that cannot be."""
+    """Return the springs between `bodies` bodies. Raise ValueError naming the spring that is
+    impossible.
+    """
     for i, (kind, a, b, _, _, _, stiffness, rest, damping) in enumerate(springs):
         require_bodies(f"spring {i}", a, b, bodies)
         low = 0.0 if kind == LINEAR else -np.inf
@@ -86,15 +88,15 @@ def build(bodies: int, *springs) -> Springs:
 
 
 def place(q: Array, body: int, point: Array) -> Array:
-    """A point of a body [m, world]."""
+    """Return the position of a point of a body [m, world]."""
     return point if body == WORLD else q[body, :3] + quaternion.rotate(q[body, 3:], point)
 
 
 @kernel
 def add_forces(springs, near, q, v, wrench):
     """Add the forces of springs and dampers at q (n, 7), v (n, 6) to wrench (n, 6) [N world | N m
-    body, at the centers of mass]; near (k,) := lengths [m] and angles [rad], these next to what
-    they were. Returns the power of the dampers [W].
+    body, at the centers of mass] and return the power of the dampers [W]. Set near (k,) to the
+    lengths [m] and to the angles [rad] nearest to its previous values.
     """
     power = 0.0
     for k in range(len(near)):
@@ -134,14 +136,14 @@ def add_forces(springs, near, q, v, wrench):
 
 @inlined
 def pose(q, i):
-    """(R, x) of body i, or of the world."""
+    """Return (R, x) of body i, or of the world."""
     x, Q = rows.place(q, i)
     return unit_quaternion.matrix(unit_quaternion.normalize(Q)), x
 
 
 @inlined
 def motion(v, i, R):
-    """(v, w) [world] of body i, or of the world."""
+    """Return (v, w) [world] of body i, or of the world."""
     if i == WORLD:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     return vector(v, i), vec.matvec(R, (v[i, 3], v[i, 4], v[i, 5]))
@@ -149,7 +151,7 @@ def motion(v, i, R):
 
 @inlined
 def angle(springs, k, q, near):
-    """The angle of torsional spring k next to `near` [rad]."""
+    """Return the angle of torsional spring k that is nearest to `near` [rad]."""
     (_, a), (_, b), t = rows.place(q, springs.a[k]), rows.place(q, springs.b[k]), springs.turn[k]
     e = unit_quaternion.product((b[0], -b[1], -b[2], -b[3]), a)
     e = unit_quaternion.product(e, (t[0], -t[1], -t[2], -t[3]))
@@ -158,5 +160,5 @@ def angle(springs, k, q, near):
 
 
 def energy(springs: Springs, extension: Array) -> float:
-    """What the springs hold [J]."""
+    """Return the energy of the springs [J] at their lengths [m] and angles [rad] `extension`."""
     return float(0.5 * springs.stiffness @ (extension - springs.rest) ** 2)
