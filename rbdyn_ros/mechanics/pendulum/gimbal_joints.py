@@ -1,4 +1,4 @@
-"""The ball joint as the chain of hinges that a URDF knows: R = Rx(roll) Ry(pitch) Rz(spin).
+"""The ball joint as the chain of hinges that a URDF can describe: R = Rx(roll) Ry(pitch) Rz(spin).
 
     (R_23, R_33) = cos p (-sin r, cos r),  R_13 = sin p,  row 2 of Rx(r)^T R = (sin s, cos s, 0)
     w_b = (cos p cos s r' + sin s p',  -cos p sin s r' + cos s p',  sin p r' + s')
@@ -13,13 +13,13 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import bind, inlined, kernel
 from rbdyn_ros.types import Vector
 
-_POLE = 1e-9  # cos p below which roll cannot be told
+_POLE = 1e-9  # cos p below which roll is undetermined
 
 
 @inlined
 def nearest_angles(R, last):
-    """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the
-    `last` ones.
+    """Return the angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to
+    the `last` ones.
     """
     at_pole = math.hypot(R[1][2], R[2][2]) < _POLE
     roll = last[0] if at_pole else math.atan2(-R[1][2], R[2][2])
@@ -40,8 +40,8 @@ def nearest_angles(R, last):
 
 @inlined
 def hinge_rates(angles, w):
-    """The rates [rad/s] of the angles under the angular velocity w (3,) [rad/s, body]; large near
-    a pole.
+    """Return the rates [rad/s] of the angles under the angular velocity w (3,) [rad/s, body]; they
+    are large near a pole.
     """
     _, pitch, spin = angles
     cp, sp, cs, ss = math.cos(pitch), math.sin(pitch), math.cos(spin), math.sin(spin)
@@ -52,7 +52,7 @@ def hinge_rates(angles, w):
 
 @inlined
 def _unwound(angles, last):
-    """The angles, each turned by whole turns to lie within half a turn of the last one."""
+    """Return the angles, each changed by whole turns to lie within half a turn of the last one."""
     turn = 2.0 * math.pi
     return (
         angles[0] + turn * round((last[0] - angles[0]) / turn),
@@ -63,8 +63,8 @@ def _unwound(angles, last):
 
 @kernel
 def motion(Q, u, w, last):
-    """(R, angles, rates of the hinges, cart velocity in the axes of the rod), angles near
-    `last`.
+    """Return (R, angles, rates of the hinges, cart velocity in the axes of the rod), with the
+    angles near `last`.
     """
     R = unit_quaternion.matrix(Q)
     angles = nearest_angles(R, last)
@@ -72,7 +72,7 @@ def motion(Q, u, w, last):
 
 
 class GimbalJoints:
-    """Follows the three angles continuously: they pass 180 degrees without a jump and a pole on
+    """The three angles, followed continuously: they pass 180 degrees without a jump and a pole on
     the nearer branch.
     """
 
@@ -81,8 +81,8 @@ class GimbalJoints:
         self._motion = bind(motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles)
 
     def follow(self, R: tuple[Vector, Vector, Vector]) -> Vector:
-        """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the
-        last ones.
+        """Return the angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest
+        to the last ones.
         """
         self.angles = nearest_angles(R, self.angles)
         return self.angles
@@ -90,8 +90,8 @@ class GimbalJoints:
     def motion(
         self, Q: tuple[float, float, float, float], u: tuple[float, float], w: Vector
     ) -> tuple[tuple[Vector, Vector, Vector], Vector, Vector, Vector]:
-        """(R, angles, rates, V) of the rotation Q (4,) under w (3,), and V = R^T (u, 0) the cart's
-        velocity u (2,) in body axes.
+        """Return (R, angles, rates, V) of the rotation Q (4,) under w (3,), where V = R^T (u, 0)
+        is the cart's velocity u (2,) in body axes.
         """
         R, self.angles, rates, V = self._motion(Q, u, w, self.angles)
         return R, self.angles, rates, V

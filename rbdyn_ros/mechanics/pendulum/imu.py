@@ -41,7 +41,9 @@ _MOVE = 1e-5  # [m] by which the pendulum is moved to differentiate normals
 
 @inlined
 def at(R, w, dw, du, gravity, position):
-    """R^T (a_p - g) at the point p = (0, 0, position) for the accelerations w', x'' (2,)."""
+    """Return R^T (a_p - g) at the point p = (0, 0, position) for the accelerations w', x''
+    (2,).
+    """
     p = (0.0, 0.0, position)
     turning = vec.add(vec.cross(dw, p), vec.cross(w, vec.cross(w, p)))
     return vec.add(vec.transposed_matvec(R, (du[0], du[1], gravity)), turning)
@@ -49,7 +51,7 @@ def at(R, w, dw, du, gravity, position):
 
 @inlined
 def mean(R, w, u, memory, gravity, position):
-    """(I.2) over the last call of the stepper; `memory` is that of the contacts."""
+    """Return (I.2) over the last call of the stepper; `memory` is that of the contacts."""
     s, p, i_T = memory.start, (0.0, 0.0, position), 1.0 / memory.interval[0]
     before = unit_quaternion.rotate((s[2], s[3], s[4], s[5]), vec.cross((s[8], s[9], s[10]), p))
     change = vec.sub(vec.matvec(R, vec.cross(w, p)), before)
@@ -63,7 +65,7 @@ def mean(R, w, u, memory, gravity, position):
 
 @hot
 def normal_rates(C, i, x, d, t, u, d_rate):
-    """(n', rho') of candidate i at t [1/s, m/s] for the rates u (2,) of the cart and d_rate
+    """Return (n', rho') of candidate i at t [1/s, m/s] for the rates u (2,) of the cart and d_rate
     of d.
     """
     e = _MOVE / (abs(u[0]) + abs(u[1]) + C.length * vec.size(d_rate) + world.speed(C) + _MOVE)
@@ -79,8 +81,8 @@ def normal_rates(C, i, x, d, t, u, d_rate):
 
 @hot
 def contact_accelerations(system, c, work, t, state, free):
-    """(w', x'', whether (I.1) has a solution): the accelerations at t with the forces of the
-    contacts, of the state (x, R, w, x') with the accelerations `free` without them.
+    """Return (w', x'', whether (I.1) has a solution): the accelerations at t with the forces of
+    the contacts, of the state (x, R, w, x') with the accelerations `free` without them.
 
     The contacts are those that pressed in the last step, which `c` remembers, and those that touch
     without moving. `work` is another memory, which is written over.
@@ -135,7 +137,7 @@ def contact_accelerations(system, c, work, t, state, free):
 
 
 def _specific_force(system, input, c, work, t, q, v, position):
-    """R^T (a_p - g) (3,) [m/s^2, body]. `accelerations` is the integrator's."""
+    """Return R^T (a_p - g) (3,) [m/s^2, body]; `accelerations` is the integrator's."""
     x, Q, w, u = boundary.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     R = unit_quaternion.matrix(Q)
@@ -154,7 +156,7 @@ def _specific_force(system, input, c, work, t, q, v, position):
 
 @cache
 def specific_force(name: str, accelerations: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel `(system, input, memory, work, t, q, v, position) -> (3,)` [m/s^2, body].
+    """Return the kernel `(system, input, memory, work, t, q, v, position) -> (3,)` [m/s^2, body].
 
     `accelerations` is that of the integrator `name`, by which the machine code is kept. `input` is
     what acted in the step that ended at t; `memory` is that of the stepper's contacts, None where

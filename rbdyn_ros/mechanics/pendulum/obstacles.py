@@ -37,7 +37,7 @@ _END = 1e-12  # [rad] an angle that is an end of its quarter
 
 
 def candidates(obstacles: tuple[Obstacle, ...]) -> Array:
-    """The rows of `Contacts.obstacles` of some `Obstacle`."""
+    """Return the rows of `Contacts.obstacles` of some `Obstacle`."""
     rows = [row for obstacle in obstacles for row in _rows(obstacle)]
     return np.array(rows, OBSTACLE) if rows else NO_OBSTACLES
 
@@ -67,13 +67,15 @@ def _vector(a):
 
 @inlined
 def center(o, t):
-    """Where an obstacle is, or a point of its wall, t [s] after the start [m, world]."""
+    """Return the position of an obstacle, or of a point of its wall, t [s] after the start [m,
+    world].
+    """
     return vec.axpy(t, _vector(o["velocity"]), _vector(o["center"]))
 
 
 @part
 def touch(o, x, d, length, t):
-    """(g, n, rho) of an obstacle, as `world.touch`, t [s] after the start."""
+    """Return (g, n, rho) of an obstacle, as `world.touch` does, t [s] after the start."""
     joint, place = (x[0], x[1], 0.0), center(o, t)
     foot, kind = vec.sub(joint, place), o["kind"]
     if kind == WALL_TIP or kind == WALL_CART:
@@ -96,7 +98,7 @@ def touch(o, x, d, length, t):
 
 @inlined
 def of_sphere(joint, place, d, length, radius):
-    """(g, n, rho) of a sphere about `place`."""
+    """Return (g, n, rho) of a sphere about `place`."""
     rho = min(length, max(0.0, vec.dot(d, vec.sub(place, joint))))
     away = vec.sub(vec.axpy(rho, d, joint), place)
     return vec.norm(away) - radius, vec.unit(away, (0.0, 0.0, 1.0)), rho
@@ -104,21 +106,21 @@ def of_sphere(joint, place, d, length, radius):
 
 @part
 def of_point(is_box, size, p):
-    """(signed distance, outward normal) of a point p to a solid [its axes]."""
+    """Return (signed distance, outward normal) of a point p to a solid [its axes]."""
     return box_distance(p, size) if is_box else cylinder_distance(p, size)
 
 
 @part
 def of_length(is_box, size, foot, tip, e, length):
-    """(g, n, rho) of the rod's length against a solid [its axes]; e is the direction of the rod.
+    """Return (g, n, rho) of the rod's length against a solid [its axes]; e is the direction of the
+    rod.
 
-    Where the tip is what touches first, or penetrates less, the gap says how far that is from
-    being otherwise.
+    Where the tip touches first, or penetrates less, g is the margin by which that is so.
     """
     g, n, rho = of_line_and_box(size, foot, e) if is_box else of_line_and_cylinder(size, foot, e)
     g_tip, n_tip = of_point(is_box, size, tip)
     g_foot, n_foot = of_point(is_box, size, foot)
-    if g >= 0.0:  # a bound, but for an end that is nearest
+    if g >= 0.0:  # a bound, except where an end is nearest
         g = g_tip if vec.dot(n_tip, e) <= 0.0 else g_foot if vec.dot(n_foot, e) >= 0.0 else g
         return g, n, min(length, max(0.0, rho))
     first, last = chord(is_box, size, foot, e)
@@ -133,8 +135,8 @@ def of_length(is_box, size, foot, tip, e, length):
 
 @part
 def of_line_and_box(size, p, e):
-    """(g, n, rho) of the line p + rho e and a box: beyond that side of its shadow from which it is
-    farthest.
+    """Return (g, n, rho) of the line p + rho e and a box: beyond that side of its shadow from
+    which it is farthest.
     """
     best, normal, rho = -1e300, (0.0, 0.0, 1.0), 0.0
     for k in range(3):
@@ -156,7 +158,7 @@ def of_line_and_box(size, p, e):
 
 @part
 def of_line_and_cylinder(size, p, e):
-    """(g, n, rho) of the line p + rho e and a cylinder about its axis 3."""
+    """Return (g, n, rho) of the line p + rho e and a cylinder about its axis 3."""
     r, half = size[0], size[2]
     sine = (e[0] * e[0] + e[1] * e[1]) ** 0.5
     if sine < _PARALLEL:
@@ -194,14 +196,14 @@ def of_line_and_cylinder(size, p, e):
 
 @inlined
 def over_rim(angle, beyond, across, r, flat):
-    """n.p - s(n) of the half ellipse, its normal at this angle."""
+    """Return n.p - s(n) of the half ellipse, its normal at this angle."""
     c, s = cos(angle), sin(angle)
     return c * beyond + s * across - r * (s * s + flat * flat * c * c) ** 0.5
 
 
 @inlined
 def rim_rate(angle, beyond, across, r, flat):
-    """The derivative of `over_rim` by the angle."""
+    """Return the derivative of `over_rim` by the angle."""
     c, s = cos(angle), sin(angle)
     size_n = (s * s + flat * flat * c * c) ** 0.5
     bend = r * s * c * (1.0 - flat * flat) / size_n if size_n > 0.0 else 0.0
@@ -210,8 +212,9 @@ def rim_rate(angle, beyond, across, r, flat):
 
 @inlined
 def differentiate_angle(angle, beyond, across, r, flat):
-    """The angle where `rim_rate` is zero, with the derivatives of its arguments: one more step of
-    Newton's (doc/derivatives.md, V.1). Those of floats, and of an end of the quarter, are none.
+    """Return the angle where `rim_rate` is zero, with the derivatives of its arguments, by one
+    more step of Newton's method (doc/derivatives.md, V.1). Floats, and an end of the quarter, have
+    no derivatives.
     """
     if not _END < angle < 0.5 * np.pi - _END:
         return with_value(0.0 * beyond, angle)
@@ -225,7 +228,9 @@ def differentiate_angle(angle, beyond, across, r, flat):
 
 @part
 def chord(is_box, size, p, e):
-    """(first, last) rho at which the line p + rho e is in a solid; first > last if it never is."""
+    """Return (first, last) rho at which the line p + rho e is in a solid; first > last if it never
+    is.
+    """
     first, last = -1e300, 1e300
     for k in range(3):
         if not is_box and k < 2:

@@ -1,5 +1,5 @@
-"""The physics of the pendulum as a user writes it: one declaration, and no kernel to compile for
-reading it.
+"""The physical parameters of the pendulum as a user writes them: one declaration, which compiles
+no kernel when it is read.
 """
 
 import math
@@ -10,7 +10,7 @@ from rbdyn_ros.types import PART, Contacts
 
 
 def _on_axis(point: tuple[float, ...]) -> tuple[float, ...]:
-    """(l,) from (l,) or (0, 0, l)."""
+    """Return (l,) from (l,) or (0, 0, l). Raise ValueError for a point off the axis."""
     if len(point) == 3 and (point[0] != 0.0 or point[1] != 0.0):
         raise ValueError(
             "it must lie on the rod's axis, [0, 0, distance]: the principal axes are those of "
@@ -20,9 +20,9 @@ def _on_axis(point: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _of_a_body(inertia: tuple[float, ...]) -> tuple[float, ...]:
-    """Principal moments of a mass distribution.
+    """Return the principal moments of a mass distribution. Raise ValueError for others.
 
-    None exceeds the sum of the others (it is equal for a thin rod).
+    None of these exceeds the sum of the others (it is equal for a thin rod).
     """
     largest = max(inertia, default=0.0)
     others = math.fsum(inertia) - largest
@@ -39,7 +39,7 @@ Vector = tuple[float, float, float]
 
 
 class Obstacle(NamedTuple):
-    """What stands or moves in the rod's way."""
+    """An obstacle, at rest or moving, that the rod or the cart can meet."""
 
     name: str
     shape: Annotated[
@@ -93,7 +93,7 @@ class Obstacle(NamedTuple):
 
 
 class Params(NamedTuple):
-    """The physics; `None` is taken from the geometry of a solid cylinder."""
+    """The physical parameters; `None` is computed from the geometry of a solid cylinder."""
 
     gravity: Annotated[
         float, spec("Sets the acceleration of gravity, which points along -z.", "m/s^2", low=0.0)

@@ -10,8 +10,9 @@ beta, eta = p3 / J,
     x'' = (F - beta n (n.F) / (alpha + beta |n|^2)) / alpha                    Sherman and Morrison
     k'' = -(m l / J) [(x'', g) - k (g k_z + n.x'')] - |k'|^2 k + G
 
-Here the joint's friction d acts on the transverse rates alone. No quaternion, no spin: less to
-roll forward, and a second road to the equations of `mechanics.pendulum.rod_on_cart`.
+Here the joint's friction d acts on the transverse rates alone. Without quaternion and spin a
+prediction costs less, and the equations of `mechanics.pendulum.rod_on_cart` are derived a second
+way.
 """
 
 from rbdyn_ros.geometry import vec
@@ -20,8 +21,8 @@ from rbdyn_ros.kernel import inlined
 
 @inlined
 def accelerations(system, p3, u, k, dk, dx):
-    """(x'', k'') of the direction k (3,), its rate dk (3,) [1/s], the cart velocity dx (2,) and
-    the force u (2,) [N].
+    """Return (x'', k'') of the direction k (3,), its rate dk (3,) [1/s], the cart velocity dx (2,)
+    and the force u (2,) [N].
 
     `p3` [kg m^2/s] is the spin's momentum. The cart is free; k is a unit vector and k.dk = 0.
     """
@@ -43,8 +44,8 @@ def accelerations(system, p3, u, k, dk, dx):
 
 @inlined
 def force(system, p3, a, k, dk, dx):
-    """The force u (2,) [N] that gives the cart the acceleration a (2,) [m/s^2]: x'' above, solved
-    for u. The rest as there.
+    """Return the force u (2,) [N] that gives the cart the acceleration a (2,) [m/s^2]: x'' above,
+    solved for u. The other arguments are those of `accelerations`.
     """
     m, l = system.rod_mass, system.center
     J = system.inertia[0] + m * l * l

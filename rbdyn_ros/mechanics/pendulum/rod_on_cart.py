@@ -22,15 +22,15 @@ from rbdyn_ros.kernel import inlined, kernel
 
 @inlined
 def lever(R, l, w):
-    """R (w x c), the velocity of the centre of mass about the joint [m/s, world]."""
+    """Return R (w x c), the velocity of the center of mass about the joint [m/s, world]."""
     a, b = l * w[1], -l * w[0]
     return (R[0][0] * a + R[0][1] * b, R[1][0] * a + R[1][1] * b, R[2][0] * a + R[2][1] * b)
 
 
 @inlined
 def momenta(system, R, w, x):
-    """(p, P) of the angular velocity w [body] and the cart velocity x (2,); R is the rotation's
-    rows.
+    """Return (p, P) of the angular velocity w [body] and the cart velocity x (2,); R is the
+    rotation's rows.
     """
     m, l, I = system.rod_mass, system.center, system.inertia
     x_b = vec.axpy(x[0], R[0], vec.scale(x[1], R[1]))
@@ -45,7 +45,8 @@ def momenta(system, R, w, x):
 
 @inlined
 def velocities(system, R, p, P):
-    """(w, x') of the momenta (p, P): solves (1.3), (1.4), also for a massless or a fixed cart.
+    """Return (w, x') of the momenta (p, P), which solve (1.3), (1.4), also for a massless or a
+    fixed cart.
 
     Eliminating x' leaves A w = p - mu c x R^T (P, 0) with mu = m / (M + m) and
     A = I + (1 - mu) m l^2 diag(1, 1, 0) + mu m l^2 n n^T,  n = e3 x k,
@@ -68,13 +69,13 @@ def velocities(system, R, p, P):
 
 @inlined
 def center_velocity(system, R, w, x):
-    """Velocity of the rod's centre of mass [m/s, world]."""
+    """Return the velocity of the rod's center of mass [m/s, world]."""
     V = lever(R, system.center, w)
     return (x[0] + V[0], x[1] + V[1], V[2])
 
 
 class Load(NamedTuple):
-    """An `Input` in registers: the held cart force and the wrench (F, T) at the rod's point r."""
+    """An `Input` as tuples: the held cart force and the wrench (F, T) at the rod's point r."""
 
     force: tuple  # (2,) [N, world]
     F: tuple  # (3,) [N, world]
@@ -84,7 +85,7 @@ class Load(NamedTuple):
 
 @inlined
 def load(input):
-    """The numbers of an `Input` that do not change with time."""
+    """Return the numbers of an `Input` that do not change with time."""
     d = input.disturbance
     return Load(
         (input.force[0], input.force[1]),
@@ -96,7 +97,7 @@ def load(input):
 
 @inlined
 def sines_at(sines, t):
-    """The sum of sines at time t (2,) [N]."""
+    """Return the sum of the sines at time t (2,) [N]."""
     fx, fy = 0.0, 0.0
     if sines is None:
         return fx, fy
@@ -111,7 +112,9 @@ def sines_at(sines, t):
 
 @inlined
 def torque(system, load, R):
-    """tau about the joint [N m, body] of weight and wrench: -m g c x k + R^T T + r x R^T F."""
+    """Return tau about the joint [N m, body] of weight and wrench: -m g c x k + R^T T + r x R^T
+    F.
+    """
     k = R[2]
     mgl = system.rod_mass * system.gravity * system.center
     tau = (mgl * k[1], -mgl * k[0], 0.0)
@@ -123,20 +126,20 @@ def torque(system, load, R):
 
 @inlined
 def cart_force(load, f):
-    """u(t) on the cart [N, world]: held force and the sines' f."""
+    """Return u(t) on the cart [N, world]: the held force and the sines' f."""
     return (load.force[0] + f[0], load.force[1] + f[1])
 
 
 @inlined
 def horizontal(load, f):
-    """U [N, world]: held force, the sines' f and the wrench's horizontal part."""
+    """Return U [N, world]: the held force, the sines' f and the wrench's horizontal part."""
     return (load.force[0] + load.F[0] + f[0], load.force[1] + load.F[1] + f[1])
 
 
 @kernel
 def quantities(system, q, v):
-    """(E, Lz, Px, Py, p3) of a state: energy [J] (potential zero at z = 0) and the momenta, (1.4)
-    to (1.6).
+    """Return (E, Lz, Px, Py, p3) of a state: energy [J] (potential zero at z = 0) and the momenta,
+    (1.4) to (1.6).
     """
     R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
     w, x = (v[2], v[3], v[4]), (v[0], v[1])
@@ -148,7 +151,7 @@ def quantities(system, q, v):
 
 @inlined
 def energy(system, R, w, x):
-    """E (1.5) [J] of an attitude and velocities; x' = x."""
+    """Return E (1.5) [J] of an attitude and velocities, where x' = x."""
     p, P = momenta(system, R, w, x)
     return (
         0.5 * (vec.dot(p, w) + P[0] * x[0] + P[1] * x[1])
@@ -158,8 +161,8 @@ def energy(system, R, w, x):
 
 @inlined
 def joint_force(system, load, before, after, h):
-    """Mean force of the joint on the rod between two states (Q, w, x'), h apart [N, world]: m dV/h
-    + m g e3 - F.
+    """Return the mean force of the joint on the rod between two states (Q, w, x'), h apart [N,
+    world]: m dV/h + m g e3 - F.
     """
     V0 = center_velocity(system, unit_quaternion.matrix(before[0]), before[1], before[2])
     V1 = center_velocity(system, unit_quaternion.matrix(after[0]), after[1], after[2])

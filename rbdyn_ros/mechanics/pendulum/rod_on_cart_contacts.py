@@ -14,13 +14,13 @@ from rbdyn_ros.mechanics.pendulum.world import ON_CART
 
 @inlined
 def axis(R):
-    """The rod's direction R e3."""
+    """Return the rod's direction R e3."""
     return (R[0][2], R[1][2], R[2][2])
 
 
 @inlined
 def point_velocity(R, w, x, rho):
-    """Velocity of the contact point [m/s, world]."""
+    """Return the velocity of the contact point [m/s, world]."""
     if rho == ON_CART:
         return x[0], x[1], 0.0
     d = vec.matvec(R, (rho * w[1], -rho * w[0], 0.0))
@@ -29,7 +29,7 @@ def point_velocity(R, w, x, rho):
 
 @inlined
 def momenta_of_impulse(R, f, rho):
-    """(p, P) of an impulse f at the contact: D^T f."""
+    """Return (p, P) of an impulse f at the contact, D^T f."""
     if rho == ON_CART:
         return (0.0, 0.0, 0.0), (f[0], f[1])
     b = vec.transposed_matvec(R, f)
@@ -38,13 +38,13 @@ def momenta_of_impulse(R, f, rho):
 
 @inlined
 def impulse_response(system, R, f, rho):
-    """M^-1 D^T f: the change of (w, x') by an impulse f."""
+    """Return M^-1 D^T f, the change of (w, x') by an impulse f."""
     p, P = momenta_of_impulse(R, f, rho)
     return rod_on_cart.velocities(system, R, p, P)
 
 
 @inlined
 def push(system, R, w, x, f, rho):
-    """(w, x') after an impulse f at the contact."""
+    """Return (w, x') after an impulse f at the contact."""
     dw, dx = impulse_response(system, R, f, rho)
     return vec.add(w, dw), (x[0] + dx[0], x[1] + dx[1])

@@ -25,9 +25,9 @@ __all__ = [
 
 
 def build(params: Params) -> System:
-    """The numbers that a step needs.
+    """Return the numbers that a step needs.
 
-    ValueError names one with which the equations of motion would be singular.
+    Raise ValueError naming one with which the equations of motion would be singular.
     """
     inertia = params.rod_inertia
     if inertia is None:
@@ -49,13 +49,15 @@ def build(params: Params) -> System:
 
 
 def _in_floats(contacts: Contacts) -> Contacts:
-    """Integers as floats: each other type would compile the stepper once more."""
+    """Return the contacts with integers as floats, for each other type would compile the stepper
+    once more.
+    """
     numbers = (tuple(map(float, v)) if isinstance(v, tuple) else float(v) for v in contacts[:-1])
     return Contacts._make([*numbers, contacts.obstacles])
 
 
 def _check(system: System) -> None:
-    """ValueError for a number that is not finite or makes the mass matrix singular."""
+    """Raise ValueError for a number that is not finite or makes the mass matrix singular."""
     if len(system.inertia) != 3:
         raise ValueError(
             f"rod.inertia is {system.inertia} kg m^2; it must be three principal moments"
@@ -79,13 +81,13 @@ def _check(system: System) -> None:
 
 
 def no_input() -> Input:
-    """Nothing acts on the plant."""
+    """Return the input with which nothing acts on the plant."""
     return Input(np.zeros(2), np.zeros((0, 4)), np.zeros(9))
 
 
 def upright(tilt: float = 0.0, azimuth: float = 0.0) -> State:
-    """The rod at rest, `tilt` [rad] from the vertical towards `azimuth` [rad], cart at the
-    origin.
+    """Return the state of the rod at rest, `tilt` [rad] from the vertical towards `azimuth` [rad],
+    with the cart at the origin.
     """
     s = math.sin(tilt / 2.0)
     q = (0.0, 0.0, math.cos(tilt / 2.0), -s * math.sin(azimuth), s * math.cos(azimuth), 0.0)
@@ -93,12 +95,12 @@ def upright(tilt: float = 0.0, azimuth: float = 0.0) -> State:
 
 
 def center_of_mass(system: System, q: np.ndarray) -> np.ndarray:
-    """Where the rod's center of mass is: (x, y, 0) + R c, (3,) [m, world]."""
+    """Return the position of the rod's center of mass: (x, y, 0) + R c, (3,) [m, world]."""
     return point(q, (0.0, 0.0, system.center))
 
 
 def point(q: np.ndarray, p_b: tuple[float, float, float]) -> np.ndarray:
-    """Where the rod's point `p_b` [m, body, from the joint] is, (3,) [m, world]."""
+    """Return the position of the rod's point `p_b` [m, body, from the joint], (3,) [m, world]."""
     return np.array((q[0], q[1], 0.0)) + unit_quaternion.rotate(
         tuple(q[2:].tolist()), tuple(map(float, p_b))
     )

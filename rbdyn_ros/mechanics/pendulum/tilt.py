@@ -1,13 +1,13 @@
-"""Where the rod points, in the tangent plane at upright: the coordinates in which a balance is
-designed.
+"""The direction of the rod in the tangent plane at upright: the coordinates in which a controller
+that balances the rod is designed.
 
 With k = R e3 the rod's direction [world] and n = (k_x, k_y),
 
     th  = atan2(|n|, k_z) n / |n|                       logarithm of the sphere S^2 at e3
     W   = R (w1, w2, 0),   th' := (W_y, -W_x)           the spin w3 moves no direction
 
-The length of th is the tilt, all the way to pi; the projection n in its place folds back beyond
-pi/2. To first order th' is the derivative of th.
+The length of th is the tilt, up to pi; the projection n in its place decreases again beyond pi/2.
+To first order th' is the derivative of th.
 """
 
 import math
@@ -18,7 +18,7 @@ from rbdyn_ros.kernel import inlined, kernel
 
 @kernel
 def tilt(q, v):
-    """(th_x, th_y, th'_x, th'_y) of a state q (6,), v (5,) [rad, rad/s].
+    """Return (th_x, th_y, th'_x, th'_y) of a state q (6,), v (5,) [rad, rad/s].
 
     Hanging exactly, where every azimuth is right, th = (pi, 0).
     """
@@ -28,7 +28,9 @@ def tilt(q, v):
 
 @inlined
 def on_sphere(k, W):
-    """The same of a direction k (3,) and the rate W = k x k' (3,) [rad/s, world]."""
+    """Return what `tilt` does for a direction k (3,) and the rate W = k x k' (3,) [rad/s,
+    world].
+    """
     n = math.hypot(k[0], k[1])  # the root of a sum of squares is wrong below 1e-154
     if n == 0.0:
         return (0.0 if k[2] > 0.0 else math.pi), 0.0, W[1], -W[0]
@@ -38,9 +40,9 @@ def on_sphere(k, W):
 
 @kernel
 def shift(q, v, change, rate):
-    """(Q (4,) wxyz, w (3,) [rad/s, body]) of the state that differs from q (6,), v (5,) in its
-    tilt by `change` and in the rate of its tilt by `rate`, (2,) each [rad, rad/s]: `tilt` of it is
-    (th + change, th' + rate). Both tilts are below pi/2.
+    """Return (Q (4,) wxyz, w (3,) [rad/s, body]) of the state that differs from q (6,), v (5,) in
+    its tilt by `change` and in the rate of its tilt by `rate`, (2,) each [rad, rad/s]: its `tilt`
+    is (th + change, th' + rate). Both tilts are below pi/2.
 
     The rod turns the shortest way; the spin w3 stays.
     """

@@ -1,4 +1,4 @@
-"""What the rod and the cart can meet, one candidate at a time: floor, rail ends, obstacles.
+"""The contact candidates of the rod and the cart, one at a time: floor, rail ends, obstacles.
 
 The candidates are numbered: `NAMES`, then the rows of `Contacts.obstacles`
 (`mechanics.pendulum.obstacles`), which move. Each has a gap g [m], negative when it is penetrated,
@@ -25,13 +25,13 @@ SPHERE, HALF_SPACE = 1.0, 2.0
 
 @inlined
 def count(C):
-    """How many candidates there are."""
+    """Return the number of candidates."""
     return FIXED + len(C.obstacles)
 
 
 @part
 def exists(C, i):
-    """Whether candidate i can be met at all."""
+    """Return whether candidate i can be met at all."""
     if i == FLOOR:
         return C.floor == 1.0
     if i >= OBSTACLE:
@@ -41,32 +41,36 @@ def exists(C, i):
 
 
 def exist(C: Contacts) -> bool:
-    """Whether anything can be met."""
+    """Return whether anything can be met."""
     return any(exists(C, i) for i in range(count(C)))
 
 
 def candidates(C: Contacts) -> tuple[str, ...]:
-    """What each candidate is called: "floor" to "obstacle", then "obstacle.NAME" of each row."""
+    """Return the name of each candidate: "floor" to "obstacle", then "obstacle.NAME" of each
+    row.
+    """
     return (*NAMES, *(f"obstacle.{name}" for name in C.obstacles["name"].tolist()))
 
 
 def names(C: Contacts) -> tuple[str, ...]:
-    """What can be met, by name, each once."""
+    """Return the names of the candidates, each once."""
     return tuple(dict.fromkeys(candidates(C)))
 
 
 def parameter(name: str) -> str:
-    """The group of parameters behind a candidate's name."""
+    """Return the group of parameters behind a candidate's name."""
     return f"contact.{name}" if name in NAMES else name
 
 
 def are_equal(a: Contacts, b: Contacts) -> bool:
-    """Whether the same can be met."""
+    """Return whether the contacts are the same."""
     return a[:-1] == b[:-1] and np.array_equal(a.obstacles, b.obstacles)
 
 
 def gaps(C: Contacts, state: State, t: float = 0.0) -> dict[str, float]:
-    """The gap [m] of all that can be met, by name, t [s] after moving obstacles started."""
+    """Return the gap [m] of everything that can be met, by name, t [s] after moving obstacles
+    started.
+    """
     R = unit_quaternion.matrix(tuple(state.q[2:].tolist()))
     x, d, found = tuple(state.q[:2].tolist()), (R[0][2], R[1][2], R[2][2]), {}
     for i, name in enumerate(candidates(C)):
@@ -77,7 +81,7 @@ def gaps(C: Contacts, state: State, t: float = 0.0) -> dict[str, float]:
 
 @inlined
 def law(C, i):
-    """(mu, e_n) of candidate i."""
+    """Return (mu, e_n) of candidate i."""
     if i == FLOOR:
         return C.floor_friction, C.floor_restitution
     if i == OBSTACLE:
@@ -90,7 +94,7 @@ def law(C, i):
 
 @inlined
 def turns(C, i):
-    """Whether the normal of candidate i changes as the pendulum moves along it."""
+    """Return whether the normal of candidate i changes as the pendulum moves along it."""
     if i > OBSTACLE:
         return C.obstacles[i - FIXED]["kind"] < WALL_TIP
     return i == OBSTACLE and C.obstacle == SPHERE
@@ -98,7 +102,7 @@ def turns(C, i):
 
 @inlined
 def velocity(C, i):
-    """The velocity of candidate i (3,) [m/s, world]."""
+    """Return the velocity of candidate i (3,) [m/s, world]."""
     if i <= OBSTACLE:
         return 0.0, 0.0, 0.0
     V = C.obstacles[i - FIXED]["velocity"]
@@ -107,7 +111,7 @@ def velocity(C, i):
 
 @part
 def speed(C):
-    """The largest speed of an obstacle [m/s]."""
+    """Return the largest speed of an obstacle [m/s]."""
     fastest = 0.0
     for i in range(FIXED, count(C)):
         fastest = max(fastest, vec.norm(velocity(C, i)))
@@ -116,7 +120,7 @@ def speed(C):
 
 @part
 def touch(C, i, x, d, t):
-    """(g, n, rho) of candidate i for the cart at x (2,) and the rod's direction d [world].
+    """Return (g, n, rho) of candidate i for the cart at x (2,) and the rod's direction d [world].
 
     t [s] is the time since obstacles that move left their places.
     """
@@ -138,8 +142,8 @@ def touch(C, i, x, d, t):
 
 
 class Clear(NamedTuple):
-    """A pose of the pendulum and how far nothing is: what need not be looked at until something
-    has moved that far.
+    """A pose of the pendulum and its clearance: nothing needs to be checked until something has
+    moved that far.
     """
 
     x: tuple[float, float]  # [m]
@@ -153,7 +157,7 @@ class Clear(NamedTuple):
 
 @part
 def clear(C, x, d, t):
-    """The Clear of this pose at t."""
+    """Return the Clear of this pose at t."""
     cart, rod = np.inf, np.inf
     for i in range(count(C)):
         if exists(C, i):
@@ -167,7 +171,8 @@ def clear(C, x, d, t):
 
 @inlined
 def is_open(C, clear, x, d, t, x_more, d_more):
-    """Whether surely nothing is met at (x, d) until t, nor x_more [m] and d_more [rad] farther.
+    """Return whether surely nothing is met at (x, d) until t, nor x_more [m] and d_more [rad]
+    farther.
 
     No gap closes faster than a point of the pendulum and the obstacle move.
     """
