@@ -1,9 +1,9 @@
 """The derivatives of a step of `quaternion_midpoint` that touches: with closed contacts, or split
 at impacts.
 
-What closed, stuck, slid and jumped is what the step itself has written into its journal; the
-equations that held then are differentiated in dual numbers, with their unknowns y, and the
-implicit function theorem eliminates these:
+The step itself writes into its journal what closed, stuck, slid and jumped; the equations that
+held then are differentiated in dual numbers, with their unknowns y, and the implicit function
+theorem eliminates these:
 
     z_1 = f(z, y),  r(y; z) = 0:   dz_1 = (f_z - f_y r_y^-1 r_z) dz.                          (V.5)
 
@@ -72,7 +72,7 @@ _NOT_ONE = "is held by more contacts than it has motions, whose impulses are not
 
 
 class _Step(NamedTuple):
-    """What all parts of a step share."""
+    """The quantities that all parts of a step share."""
 
     system: System
     options: Any
@@ -90,11 +90,11 @@ def step(
     t: float,
     start: Array,
 ) -> tuple[Array, Array, Array]:
-    """(d xi_1 by xi and the force (10, 12), by the parameters (10, 12), the state after it (11,))
-    of a step of h [s] from `start` (11,) at t; `options.contact` goes on.
+    """Return (d xi_1 by xi and the force (10, 12), by the parameters (10, 12), the state after it
+    (11,)) of a step of h [s] from `start` (11,) at t; `options.contact` goes on.
 
-    ValueError where a step fails, or where none are known: impacts at the end of a whole step,
-    and steps at a change of what sticks, slides or touches.
+    Raise ValueError where a step fails, or where none are known: impacts at the end of a whole
+    step, and steps at a change of what sticks, slides or touches.
     """
     c, q, v = options.contact, start[:6].copy(), start[6:].copy()
     done, *_ = advance(system, options, input, h, 1, State(t, q, v), np.zeros(3))
@@ -134,7 +134,7 @@ class _Pieces:
         self.work = np.zeros((5, 8))
 
     def follow(self, pieces: list[Array]) -> tuple[Array, Array]:
-        """(the state after the step (11,), its derivatives (10, 24))."""
+        """Return (the state after the step (11,), its derivatives (10, 24))."""
         if not pieces:
             empty = np.zeros((1, contact_state.NOTED))
             empty[0, CONTACT], empty[0, DURATION] = -1.0, self.whole.h
@@ -150,8 +150,8 @@ class _Pieces:
         return self.state, self.J
 
     def take_part(self, rows: Array, duration: float, is_last: bool) -> None:
-        """A part of the step with the contacts of the rows; the last one ends when the step
-        does.
+        """Advance by a part of the step with the contacts of the rows; the last one ends when the
+        step does.
         """
         kinds = [self.kind_in_part(row) for row in rows]
         P = rows[:, IMPULSE : IMPULSE + 3]
@@ -183,7 +183,7 @@ class _Pieces:
         self.now += duration
 
     def share_of_projection(self, row: Array, kind: int, z: Array) -> float:
-        """How much of the impulse z of the projection the cone of a contact allows."""
+        """Return how much of the impulse z of the projection the cone of a contact allows."""
         C, i, P = self.whole.system.contacts, int(row[CONTACT]), row[IMPULSE : IMPULSE + 3]
         if kind == OPEN:
             return 1.0
@@ -193,7 +193,7 @@ class _Pieces:
         return float(contact_law.reach(world.law(C, i)[0], tuple(P.tolist()), half))
 
     def end_at_impact(self, rows: Array) -> None:
-        """The part ends where the first of the contacts that were open is met: (V.6)."""
+        """End the part where the first of the contacts that were open is met (V.6)."""
         system, gaps = self.whole.system, []
         for row in rows[rows[:, WAS_CLOSED] == 0.0]:
             X, E = self.inputs()
@@ -212,7 +212,7 @@ class _Pieces:
         self.later = self.later + ds
 
     def jump(self, rows: Array) -> None:
-        """The impact of the contacts of the rows, by the law that gave their impulses."""
+        """Apply the impact of the contacts of the rows, by the law that gave their impulses."""
         rebounds, P = rows[:, REBOUND] < 0.0, rows[:, IMPULSE : IMPULSE + 3]
         kept, law = rows[:, KEPT : KEPT + 3], self.whole.system.contacts.impact_law
         has_phases = law == restitution.POISSON or law == restitution.ENERGETIC
@@ -229,7 +229,7 @@ class _Pieces:
             self.exchange(rows, P, np.zeros_like(P), rebounds, 0)
 
     def collide(self, rows: Array) -> Array:
-        """The derivatives (3 k, 24) of the impulses by Stronge's law."""
+        """Return the derivatives (3 k, 24) of the impulses by Stronge's law."""
         system, found = self.whole.system, np.zeros((3 * len(rows), COLUMNS))
         for k, row in enumerate(rows):
             if row[IMPULSE] > 0.0:
@@ -253,9 +253,9 @@ class _Pieces:
         has_phases: int,
         by_law: Array | None = None,
     ) -> Array:
-        """An impact of the impulses P (k, 3), of which `kept` are the compression's; returns their
-        derivatives (3 k, 24). Those in `by_law` are of P where there are no phases, else of
-        `kept`.
+        """Apply an impact of the impulses P (k, 3), of which `kept` are the compression's, and
+        return their derivatives (3 k, 24). Those in `by_law` are of P where there are no phases,
+        else of `kept`.
         """
         n, system = len(rows), self.whole.system
         X, E = self.inputs(np.hstack((P, kept)))
@@ -294,7 +294,7 @@ class _Pieces:
         return self.solve(run(members), X, E, size, np.array(unknown))[: 3 * n]
 
     def kind_in_part(self, row: Array) -> int:
-        """What held at a contact in a part of the step."""
+        """Return the kind of a contact in a part of the step."""
         if not row[IMPULSE] > 0.0:
             return OPEN
         i = int(row[CONTACT])
@@ -305,8 +305,8 @@ class _Pieces:
     def kind_in_impact(
         self, row: Array, P: Array, V: Array, least: tuple[float, float], is_held: bool
     ) -> int:
-        """What held at a contact in an impact with the velocities V, before and after; `least` are
-        an impulse and a velocity that are none.
+        """Return the kind of a contact in an impact with the velocities V, before and after;
+        `least` are an impulse and a velocity that are none.
         """
         if not P[0] > least[0]:
             return OPEN
@@ -317,7 +317,7 @@ class _Pieces:
         return self.stuck(row, P) if is_held else STUCK
 
     def stuck(self, row: Array, P: Array) -> int:
-        """How a contact sticks: on a fixed cart the impulse along the rod is chosen."""
+        """Return how a contact sticks: on a fixed cart the impulse along the rod is chosen."""
         i, C = int(row[CONTACT]), self.whole.system.contacts
         Q, x = tuple(self.state[2:6].tolist()), tuple(self.state[:2].tolist())
         R = np.array(unit_quaternion.matrix(Q))
@@ -336,7 +336,7 @@ class _Pieces:
         raise ValueError(_UNKNOWN.format(self.t, _NOT_ONE))
 
     def inputs(self, impulses: Array | None = None) -> tuple[Array, Array]:
-        """X and E with impulses (k, 6); the last column of E is for the duration."""
+        """Return X and E with impulses (k, 6); the last column of E is for the duration."""
         values = np.zeros(0) if impulses is None else impulses.ravel()
         X, E = np.zeros(UNKNOWN + values.size), np.zeros((UNKNOWN + values.size, COLUMNS + 1))
         S = self.whole.system
@@ -353,7 +353,9 @@ class _Pieces:
     def evaluate(
         self, run: Callable[..., Any], X: Array, E: Array, rows: int
     ) -> tuple[Array, Array]:
-        """(Y, D) of a kernel, `WIDTH` columns of E at once; the state after it goes to `after`."""
+        """Return (Y, D) of a kernel, `WIDTH` columns of E at once; the state after it goes to
+        `after`.
+        """
         Y, D = np.zeros(rows), np.zeros((rows, E.shape[1]))
         self.after = np.zeros(11)
         for first in range(0, E.shape[1], WIDTH):
@@ -368,8 +370,9 @@ class _Pieces:
     def solve(
         self, run: Callable[..., Any], X: Array, E: Array, rows: int, unknown: Array
     ) -> Array:
-        """Newton's method for the unknown inputs, as many as Y has rows of what is zero behind
-        xi_1, and (V.5); the state goes on. Returns the derivatives of the unknowns (m, 24).
+        """Solve for the unknown inputs by Newton's method, as many as Y has residuals behind xi_1,
+        and advance the state and its derivatives (V.5). Return the derivatives of the unknowns (m,
+        24).
         """
         m, first = len(unknown), COLUMNS + 1
         E = np.hstack((E, np.zeros((len(E), m))))
@@ -387,7 +390,7 @@ class _Pieces:
         return by_unknown[:, :COLUMNS]
 
     def solve_consistent(self, K: Array, b: Array) -> Array:
-        """The smallest x with K x = b, of equations that may depend on each other."""
+        """Return the smallest x with K x = b, of equations that may depend on each other."""
         if K.size == 0:
             return np.zeros(b.shape)
         x, _, self.rank, _ = np.linalg.lstsq(K, b, _RANK)

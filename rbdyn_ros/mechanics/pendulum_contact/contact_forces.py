@@ -1,4 +1,4 @@
-"""What presses on the pendulum, as ROS and figures want to see it."""
+"""The contact forces on the pendulum, as ROS and figures need them."""
 
 from typing import NamedTuple
 
@@ -20,8 +20,8 @@ class ContactForce(NamedTuple):
 
 
 def touches(memory: ContactState | None, q: Array) -> tuple[ContactForce, ...]:
-    """The contacts whose force is not zero, at the pose q (6,); () where there is nothing to
-    touch.
+    """Return the contacts whose force is not zero, at the pose q (6,); () where there is nothing
+    to touch.
     """
     if memory is None or not memory.force.any():
         return ()
@@ -45,11 +45,11 @@ def _height(memory: ContactState, i: int) -> float:
 
 
 def resultant(touches: tuple[ContactForce, ...]) -> tuple[Vector, Vector, Vector]:
-    """(point, force, torque) [m, N, N m, world] of all touches: one wrench with the same effect on
-    a body.
+    """Return (point, force, torque) [m, N, N m, world] of all touches, one wrench with the same
+    effect on a body.
 
     The point is the mean of the touches' points weighted by the size of their forces; one touch
-    alone has no torque. (0, 0, 0) if nothing touches.
+    alone has no torque. All three are (0, 0, 0) if nothing touches.
     """
     if not touches:
         zero: Vector = (0.0, 0.0, 0.0)

@@ -7,10 +7,10 @@ closed.
 
 A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of
 sweeps would be needed. Every few sweeps the linear equations of what sticks, slides and is open
-are solved instead; the next sweep judges the answer as any other. In a corner of the rails such a
+are solved instead; the next sweep checks the result as any other. In a corner of the rails such a
 tip is held by more rows than there are motions, which contradict each other by the step's
-curvature. The sweeps then wind up the same inner stress again and again, until friction gives way
-or a contact opens; there they are sent at once.
+curvature. The sweeps then add the same inner stress again and again, until friction gives way or a
+contact opens; `advance_to_cone` goes there at once.
 """
 
 import sys
@@ -35,7 +35,7 @@ from rbdyn_ros.numerics import linear
 SWEEPS = 2000
 TOLERANCE = 1e-13  # of the impulses, relative
 ACTIVE_SET_EVERY = 20  # sweeps between two solutions of the linear equations
-_FARTHEST = 1e4  # of the impulses: a stress that no cone ends until then has no end
+_FARTHEST = 1e4  # of the impulses: a stress that no cone limits before has no limit
 _STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
 _CONTRADICTS = 1e-3  # of a velocity: what dependent rows may leave of it
 _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
@@ -43,7 +43,7 @@ _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 @part
 def couple(system, c, R):
-    """W of the active contacts at R."""
+    """Write W of the active contacts at R."""
     count = c.count[0]
     c.fixed[0] = 1 if system.cart_free == 0.0 else 0
     for b in range(count):
@@ -58,7 +58,7 @@ def couple(system, c, R):
 
 @inlined
 def rows(c, i):
-    """How many components of u are zero at contact i: 3 sticking, 1 sliding, 0 open."""
+    """Return how many components of u are zero at contact i: 3 sticking, 1 sliding, 0 open."""
     if c.status[i] == fc3d_one_contact.STICK and c.law[i, 0] > 0.0:
         return 3
     return 1 if c.P[i, 0] > 0.0 else 0
@@ -66,8 +66,8 @@ def rows(c, i):
 
 @inlined
 def direction(c, i, k):
-    """The k-th direction of the impulse at contact i [contact frame]: an axis, or n + (P_T/P_N) t
-    where it slides.
+    """Return the k-th direction of the impulse at contact i [contact frame]: an axis, or n +
+    (P_T/P_N) t where it slides.
     """
     if c.status[i] == fc3d_one_contact.STICK:
         return 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)
@@ -76,7 +76,9 @@ def direction(c, i, k):
 
 @inlined
 def along_rows(c, i, first):
-    """The impulse of contact i whose parts along its rows are z, from the `first` one on."""
+    """Return the impulse of contact i whose parts along its rows are z, from the `first` one
+    on.
+    """
     P = (0.0, 0.0, 0.0)
     for k in range(rows(c, i)):
         P = vec.axpy(c.z[first + k], direction(c, i, k), P)
@@ -85,8 +87,8 @@ def along_rows(c, i, first):
 
 @part
 def couple_rows(system, c, R):
-    """A: the velocities of the rows of the active contacts by impulses along them at R; how many
-    rows there are.
+    """Write A, the velocities of the rows of the active contacts by impulses along them at R, and
+    return the number of rows.
     """
     n = 0
     for b in range(c.count[0]):
@@ -106,7 +108,7 @@ def couple_rows(system, c, R):
 
 @part
 def active_velocity(c):
-    """z := -u of the rows of all contacts at P; its size."""
+    """Set z := -u of the rows of all contacts at P and return its size."""
     row, size, count = 0, 0.0, c.count[0]
     for a in range(count):
         u = active_contacts.velocity_of(c, c.active[a], vector(c.q, c.active[a]))
@@ -119,8 +121,8 @@ def active_velocity(c):
 
 @part
 def solve_active_set(c):
-    """P := what gives all contacts the velocities of their kinds, sliding directions as they are;
-    whether the cones allow it.
+    """Set P to what gives all contacts the velocities of their kinds, sliding directions as they
+    are, and return whether the cones allow it.
 
     Rows that depend on each other (two points of the rod that stick) leave a stress free, which
     stays as it is; where they contradict each other there is no such P.
@@ -154,7 +156,7 @@ def solve_active_set(c):
 
 @inlined
 def add_more(c, factor):
-    """P := P + factor `more`."""
+    """Set P := P + factor `more`."""
     for b in range(c.count[0]):
         i = c.active[b]
         put(c.P, i, vec.axpy(factor, vector(c.more, i), vector(c.P, i)))
@@ -162,8 +164,8 @@ def add_more(c, factor):
 
 @part
 def reach(mu, P, d):
-    """The largest s for which K_mu holds P + s d, P in it: |P_T + s d_T| = mu (P_N + s d_N); inf
-    if there is none.
+    """Return the largest s for which K_mu holds P + s d, P in it: |P_T + s d_T| = mu (P_N + s
+    d_N); inf if there is none.
     """
     mu *= _ROUND
     a = d[1] * d[1] + d[2] * d[2] - (mu * d[0]) ** 2
@@ -178,8 +180,8 @@ def reach(mu, P, d):
 
 @part
 def advance_to_cone(c, farthest):
-    """P := P + s dP, dP the change of the last sweep, with the largest s that the cones allow;
-    unchanged where that is not below `farthest`.
+    """Set P := P + s dP, dP the change of the last sweep, with the largest s that the cones allow,
+    if it is below `farthest`.
     """
     s, count = farthest, c.count[0]
     for a in range(count):
@@ -193,7 +195,8 @@ def advance_to_cone(c, farthest):
 
 @part
 def sticking_on_a_fixed_cart(W, q, mu):
-    """(r, whether K_mu holds it) with u = 0 but for the part of q that no impulse changes.
+    """Return (r, whether K_mu holds it) with u = 0 except for the part of q that no impulse
+    changes.
 
     The joint does not move, so the contact point does not move along the rod: l^T W = 0, W n = 0.
     That row is left out and r is the smallest impulse, W r = l (l.q) - q, n.r = 0; along n the
@@ -210,20 +213,20 @@ def sticking_on_a_fixed_cart(W, q, mu):
 
 @inlined
 def velocity_of(c, i):
-    """u of contact i."""
+    """Return u of contact i."""
     return active_contacts.velocity_of(c, i, vector(c.q, i))
 
 
 @inlined
 def respond_to(c, at, h, change):
-    """Keep the change of an impulse; velocities are computed where they are read."""
+    """Store the change of an impulse; velocities are computed where they are read."""
     put(c.dP, c.active[at], change)
 
 
 @inlined
 def solve_one(c, i, W, u, old, how):
-    """The impulse of contact i by its law, whether there is one; q_N of one that has to rebound no
-    impulse may leave.
+    """Return the impulse of contact i by its law, and whether there is one; one that has to
+    rebound may not keep a q_N that no impulse changes.
     """
     mu, q = c.law[i, 0], vec.sub(u, vec.matvec(W, old))
     if c.fixed[0] == 1 and q[0] < 0.0 and (c.rebound[i] == 0.0 or c.law[i, 1] == 0.0):
@@ -243,8 +246,8 @@ sweep = sweeps.of(active_contacts, sys.modules[__name__], solve_one)
 
 @part
 def sweep_again(c):
-    """Sweeps until P changes no more: (0, size of P as velocities); (inf, 1) where there is
-    none.
+    """Sweep until P changes no more and return (0, size of P as velocities), or (inf, 1) where
+    there is no P.
     """
     moved = size = 0.0
     for k in range(SWEEPS):
@@ -255,7 +258,7 @@ def sweep_again(c):
             return 0.0, size
         if k % ACTIVE_SET_EVERY == ACTIVE_SET_EVERY - 1 and not solve_active_set(c):
             advance_to_cone(c, _FARTHEST * size / moved)
-    # once more from nothing and without that, which can lead in circles about a free inner stress
+    # once more from zero and without these two, which can cycle about a free inner stress
     for a in range(c.count[0]):
         put(c.P, c.active[a], (0.0, 0.0, 0.0))
     for _ in range(SWEEPS):
@@ -270,8 +273,8 @@ def sweep_again(c):
 
 @part
 def solve(c):
-    """P of the active contacts at their q: (change in the first sweep, size of P) as velocities;
-    inf where there is none.
+    """Find P of the active contacts at their q and return (change in the first sweep, size of P)
+    as velocities, the change inf where there is none.
     """
     first, size, lawful, _ = sweep(c, False, 0.0, ())
     if not lawful:
@@ -279,28 +282,28 @@ def solve(c):
     if c.count[0] == 1 or not first > TOLERANCE * size:
         return first, size
     more, wound = sweep_again(c)
-    # where the impulses grew, `first` is not small beside what they were
+    # where the impulses grew, `first` is not small against what they were
     return first + more, min(size, wound)
 
 
 @inlined
 def solve_impact(c):
-    """The impulses of an impact at their q; whether they were found."""
+    """Find the impulses of an impact at their q and return whether they were found."""
     return solve(c)[0] < np.inf
 
 
 @inlined
 def couple_impact(c):
-    """W is that of all contacts."""
+    """Do nothing, because W is that of all contacts."""
 
 
 @inlined
 def respond_to_all(c):
-    """Velocities are computed where they are read."""
+    """Do nothing, because velocities are computed where they are read."""
 
 
 @part
 def begin_sweeps(c):
-    """q := u-, to which the impulses add."""
+    """Set q := u-, to which the impulses add."""
     for a in range(c.count[0]):
         put(c.q, c.active[a], vector(c.before, c.active[a]))

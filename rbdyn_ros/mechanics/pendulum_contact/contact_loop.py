@@ -2,9 +2,9 @@
 
 A step whose end overlaps is mended there: the pose is projected, then all that touch jump.
 
-Whole steps meet their obstacles so, and so does a step of any kind whose closed contacts find no
-impulses (their gaps can contradict each other: a rod between floor and sphere); such a step is
-taken without them. What overlaps is projected out along the normals in the metric of the masses,
+So are whole steps, and a step of any kind whose closed contacts have no impulses (their gaps can
+contradict each other: a rod between floor and sphere); such a step is taken without them. What
+overlaps is projected out along the normals in the metric of the masses,
 
     (w, x') dt := -M^-1 D_N^T W_NN^-1 g   until g = 0,                                    (P.5)
 
@@ -41,8 +41,8 @@ _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0, 0.0, 0.0)
 
 @part
 def steps(system, options, input, h, n, state, reaction):
-    """`advance` with contacts: what is far away costs a comparison, closed contacts join the step
-    (`contact_step`).
+    """Advance by n steps as `advance` does, with contacts: distant obstacles cost a comparison,
+    closed contacts join the step (`contact_step`).
 
     A step whose end would overlap is mended there (`mend`) or, with `options.split`, ends
     at the impact and goes on from there (`split_step`).
@@ -128,14 +128,14 @@ _FLAT = 1e-9  # of 1/m: W_NN of a normal along which nothing moves
 
 @inlined
 def remember(C, c):
-    """Keep which contacts touch at the start of a step."""
+    """Store which contacts touch at the start of a step."""
     for i in range(world.count(C)):
         c.closed_before[i] = c.closed[i]
 
 
 @part
 def forget(C, c, recorded, work, free):
-    """Undo what a failed step noted: its impacts, its forces, its work, and what it closed;
+    """Undo what a failed step recorded: its impacts, its forces, its work, and what it closed;
     nothing touched before where all was `free`.
     """
     c.recorded[0], c.work[0] = recorded, work
@@ -147,7 +147,7 @@ def forget(C, c, recorded, work, free):
 
 @inlined
 def displace(x, Q, dw, dx):
-    """(x, Q, R) after the small displacement dw [body], dx."""
+    """Return (x, Q, R) after the small displacement dw [body], dx."""
     Q = unit_quaternion.product(Q, (1.0, 0.5 * dw[0], 0.5 * dw[1], 0.5 * dw[2]))
     Q = unit_quaternion.normalize(Q)
     return (x[0] + dx[0], x[1] + dx[1]), Q, unit_quaternion.matrix(Q)
@@ -155,9 +155,9 @@ def displace(x, Q, dw, dx):
 
 @part
 def project_position(m, x, Q, R, t):
-    """(x, Q, R, largest gap that is left [m]): what overlaps at t is lifted to the surface and
-    closed contacts keep their gaps, by Newton's method (P.5); c.depth are the overlaps that it
-    met.
+    """Return (x, Q, R, largest gap that is left [m]) with what overlaps at t lifted to the
+    surface, while closed contacts keep their gaps, by Newton's method (P.5); c.depth are the
+    overlaps on the way.
     """
     system, C, c, left = m.system, m.system.contacts, m.c, 0.0
     for i in range(world.count(C)):
@@ -193,8 +193,8 @@ def project_position(m, x, Q, R, t):
 
 @part
 def lift(system, c, x, Q, R, t):
-    """(x, Q, R, deepest overlap [m]) where nothing overlaps any more at t, by lifting one contact
-    after the other; c.z are the impulses of the last sweep.
+    """Return (x, Q, R, deepest overlap [m]) where nothing overlaps any more at t, by lifting one
+    contact after the other; c.z are the impulses of the last sweep.
     """
     C, deepest = system.contacts, 0.0
     for _ in range(_SWEEPS):
@@ -222,7 +222,8 @@ def lift(system, c, x, Q, R, t):
 
 @part
 def is_jammed(system, c, x, R, t):
-    """Whether the impulses y = c.z >= 0 prove that no motion z within reach opens the overlaps.
+    """Return whether the impulses y = c.z >= 0 prove that no motion z within reach opens the
+    overlaps.
 
     To first order D_N z >= -g asks for |z|_M >= y.(-g) / |D_N^T y| in the metrics of M and M^-1
     (P.8, Farkas); within reach is |z|_M < L sqrt(m).
@@ -241,9 +242,9 @@ def is_jammed(system, c, x, R, t):
 
 @part
 def mend(m, E, t, start, impulse):
-    """(state, impulse of the joint, ok) of a step of E.h from t that ends in the state `start`,
-    where something overlaps: projected out, and met. Half of the impulses of what stays closed
-    lies in P then, as after any step.
+    """Return (state, impulse of the joint, ok) of a step of E.h from t that ends in the state
+    `start`, where something overlaps, after projection and impact. Half of the impulses of what
+    stays closed lies in P then, as after any step.
     """
     x, Q, R, w, u, V = start
     system, C, c = m.system, m.system.contacts, m.c
@@ -281,8 +282,8 @@ def mend(m, E, t, start, impulse):
 
 @part
 def step(m, E, state, guess, t):
-    """One step without the closed contacts, mended at its end: (state, turn, joint impulse,
-    error).
+    """Return (state, turn, joint impulse, error) of one step without the closed contacts, mended
+    at its end.
     """
     new, turn, impulse = contact_step.stage(m, E, state, guess, None)
     if not turn.error <= m.inputs.tolerance:

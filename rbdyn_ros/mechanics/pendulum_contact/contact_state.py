@@ -1,4 +1,6 @@
-"""What the contacts of the rod and the cart remember from step to step, and where a step works."""
+"""The state of the contacts of the rod and the cart from step to step, and the work arrays of a
+step.
+"""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +12,7 @@ from rbdyn_ros.mechanics.integrators.maximal_rod import StepInputs
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.types import Array, System
 
-# what went wrong in a step that failed
+# why a step failed
 NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)
 _WHY = {
     NO_LAW: "{} has no impulse that obeys its law, its Delassus matrix is singular or nearly so: "
@@ -80,7 +82,7 @@ ContactState = np.record
 
 
 class Workspace(NamedTuple):
-    """What the functions of a step with contacts work on."""
+    """The arguments that the functions of a step with contacts share."""
 
     system: System
     c: ContactState
@@ -88,8 +90,8 @@ class Workspace(NamedTuple):
 
 
 def create(names: tuple[str, ...] = world.NAMES, events: int = 1000) -> ContactState:
-    """Nothing touches, nothing happened yet; room for the candidates of these names and for so
-    many `events`.
+    """Return a state in which nothing touches and nothing has happened, with room for the
+    candidates of these names and for so many `events`.
 
     One record and not many arrays: a kernel hands it on as one address, where 18 arrays are 126
     numbers at each call.
@@ -108,7 +110,9 @@ def create(names: tuple[str, ...] = world.NAMES, events: int = 1000) -> ContactS
 
 
 def forget(state: ContactState, now: float = 0.0) -> None:
-    """Nothing touches, nothing happened yet; `now` [s] the obstacles are at their places."""
+    """Reset the state: nothing touches and nothing has happened; at `now` [s] the obstacles are at
+    their places.
+    """
     for name in state.dtype.names or ():
         if name != "name":
             state[name][...] = 0
@@ -116,8 +120,8 @@ def forget(state: ContactState, now: float = 0.0) -> None:
 
 
 def take_impacts(state: ContactState) -> tuple[Array, int]:
-    """The impacts since the last call, rows of `events` (n, 8), and how many had no room there;
-    room is made for others.
+    """Return the impacts since the last call, rows of `events` (n, 8), and how many had no room
+    there, and make room for others.
     """
     count = int(state.recorded[0])
     rows = state.events[:count].copy()
@@ -126,12 +130,12 @@ def take_impacts(state: ContactState) -> tuple[Array, int]:
 
 
 def candidate(state: ContactState, i: int) -> str:
-    """The name of candidate i."""
+    """Return the name of candidate i."""
     return str(np.ascontiguousarray(state.name[i]).view(f"U{_LONGEST}")[0])
 
 
 def trouble(state: ContactState | None) -> str:
-    """Why the contacts failed in the last step, "" if they did not."""
+    """Return why the contacts failed in the last step, "" if they did not."""
     if state is None or state.trouble[0] == NONE:
         return ""
     kind, contact = state.trouble.tolist()
@@ -141,7 +145,7 @@ def trouble(state: ContactState | None) -> str:
 
 @inlined
 def begin(c, q, v, interval):
-    """Remember the state and the number of impacts at the start of a call of `advance`."""
+    """Store the state and the number of impacts at the start of a call of `advance`."""
     for i in range(6):
         c.start[i] = q[i]
     for i in range(5):
@@ -151,25 +155,25 @@ def begin(c, q, v, interval):
 
 @inlined
 def record_failure(c, kind, contact):
-    """Remember why a step fails."""
+    """Store why a step fails."""
     c.trouble[0], c.trouble[1] = kind, contact
 
 
 @inlined
 def vector(a, i):
-    """Row i of an (n, 3) array as a tuple."""
+    """Return row i of an (n, 3) array as a tuple."""
     return a[i, 0], a[i, 1], a[i, 2]
 
 
 @inlined
 def put(a, i, v):
-    """Row i := v."""
+    """Set row i := v."""
     a[i, 0], a[i, 1], a[i, 2] = v
 
 
 @inlined
 def frame(c, i):
-    """The frame of contact i as three rows."""
+    """Return the frame of contact i as three rows."""
     return vector(c.axes[i], 0), vector(c.axes[i], 1), vector(c.axes[i], 2)
 
 
@@ -196,19 +200,19 @@ def transport(c, i, n):
 
 @inlined
 def on_world_axes(c, i, a):
-    """A vector of contact i in world axes, T^T a."""
+    """Return a vector of contact i in world axes, T^T a."""
     return vec.transposed_matvec(frame(c, i), a)
 
 
 @inlined
 def on_world(c, i):
-    """The impulse of contact i in world axes, T^T P."""
+    """Return the impulse of contact i in world axes, T^T P."""
     return on_world_axes(c, i, vector(c.P, i))
 
 
 @part
 def event(c, t, i, P, before, after):
-    """Append one impact; counted even when the rows are full."""
+    """Append one impact, which is only counted when the rows are full."""
     k = c.recorded[0]
     if k < c.events.shape[0]:
         c.events[k, 0], c.events[k, 1] = t + c.since[0], i
@@ -227,7 +231,7 @@ def account(C, c, h):
 @part
 def note(c, kind, duration, P):
     """Write a piece of the step into the journal, a row for each of its contacts with its impulse
-    in P, or one without; what has no room is counted only.
+    in P, or one without; rows beyond its end are only counted.
     """
     for a in range(max(c.count[0], 1)):
         k, i = c.noted[0], c.active[a] if c.count[0] > 0 else -1
@@ -245,5 +249,5 @@ def note(c, kind, duration, P):
 
 @inlined
 def forget_notes(c):
-    """The journal of a new step is empty."""
+    """Clear the journal for a new step."""
     c.noted[0] = c.noted[1] = 0

@@ -54,8 +54,8 @@ _ENLARGED = 100.0
 
 @inlined
 def push(c):
-    """(f, g, f_cart) of all half-step impulses: sum f on the rod, sum rho f (its lever), sum f_xy
-    on the cart.
+    """Return (f, g, f_cart) of all half-step impulses: sum f on the rod, sum rho f (its lever),
+    sum f_xy on the cart.
     """
     f, g, cart = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0)
     for a in range(c.count[0]):
@@ -70,8 +70,8 @@ def push(c):
 
 @part
 def hold(C, c, h, t, state):
-    """Make the closed contacts the active ones; returns how many. What overlaps comes back at the
-    rate of steps of h.
+    """Make the closed contacts the active ones and return their number. Overlaps are given back at
+    the rate `C.bias` / h.
     """
     x, d, count = state[0], touching.axis(state[2]), 0
     for i in range(world.count(C)):
@@ -90,7 +90,7 @@ def hold(C, c, h, t, state):
 
 @inlined
 def closed_count(C, c):
-    """How many contacts touched in the last step."""
+    """Return how many contacts touched in the last step."""
     total = 0.0
     for i in range(world.count(C)):
         total += c.closed[i]
@@ -99,21 +99,22 @@ def closed_count(C, c):
 
 @inlined
 def relative_velocity(c, i, R, w, u):
-    """The velocity of contact i against its obstacle, in its frame."""
+    """Return the velocity of contact i against its obstacle, in its frame."""
     v = touching.point_velocity(R, w, u, c.rho[i])
     return vec.sub(vec.matvec(frame(c, i), v), vector(c.moving, i))
 
 
 @inlined
 def gap(C, i, state, t):
-    """g of candidate i at t."""
+    """Return g of candidate i at t."""
     return world.touch(C, i, state[0], touching.axis(state[2]), t)[0]
 
 
 @inlined
 def velocity(C, c, i, h, t, start, new):
-    """u of contact i (P.1) in its frame, in a step of h from t between two poses (x, R); along a
-    normal that turns it is the rate of the gap, and the point that touches moves along the rod.
+    """Return u of contact i (P.1) in its frame, in a step of h from t between two poses (x, R);
+    along a normal that turns it is the rate of the gap, and the point that touches moves along the
+    rod.
     """
     if c.turns[i] == 1.0:
         g, _, rho = world.touch(C, i, new[0], touching.axis(new[1]), t + h)
@@ -124,7 +125,7 @@ def velocity(C, c, i, h, t, start, new):
 
 @inlined
 def mean_velocity(c, i, h, rho, start, new):
-    """The velocity of the height rho at contact i in a step of h, in its frame."""
+    """Return the velocity of the height rho at contact i in a step of h, in its frame."""
     (x0, R0), (x1, R1) = start, new
     D = (x1[0] - x0[0], x1[1] - x0[1], 0.0)
     if rho != world.ON_CART:
@@ -134,7 +135,8 @@ def mean_velocity(c, i, h, rho, start, new):
 
 @part
 def law(system, c, h, t, start, new):
-    """One round of (P.2): u at the present P, then P; returns its change, of which 1 is allowed.
+    """Do one round of (P.2), u at the present P and then P, and return the change of P relative to
+    the one that is allowed.
 
     The change is measured against 1e-12 of P and against the round-off of (P.1), whose u is a
     difference of positions. The work of the present P is left in `c.work[1]`: 2 P.(u + T V).
@@ -156,10 +158,10 @@ def law(system, c, h, t, start, new):
 
 @part
 def project_velocity(system, c, R, w, u):
-    """The oblique projection of (w, x') on the rows of the closed contacts; adds its impulse to P
-    / 2 each.
+    """Return the oblique projection of (w, x') on the rows of the closed contacts, and add half of
+    its impulses to P.
 
-    Only that part of it is taken which the cones allow: none pulls, none rubs more than it may.
+    Only that part of it is taken which the cones allow: none pulls or exceeds its friction.
     """
     for a in range(c.count[0]):
         put(c.before, c.active[a], vector(c.P, c.active[a]))
@@ -201,13 +203,13 @@ def project_velocity(system, c, R, w, u):
 
 @part
 def stage(m, E, state, guess, push):
-    """`maximal_rod.stage`, compiled once for all that call it here."""
+    """Return what `maximal_rod.stage` does, compiled once for all that call it here."""
     return maximal_rod.stage(m.system, E, m.inputs, state, guess, push)
 
 
 @part
 def numerical_delassus(m, E, t, state, guess):
-    """W := du/dP of the whole step, by differences, instead of that of its start.
+    """Set W := du/dP of the whole step, by differences, instead of that of its start.
 
     Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h)
     between them decides whether rounds converge.
@@ -233,8 +235,9 @@ def numerical_delassus(m, E, t, state, guess):
 
 @part
 def has_other_work(c):
-    """Whether 2 P.u is not all of the work: a contact gives a penetration back, or its frame turns
-    in the step, so that the projection of the velocities takes what leaves the old one.
+    """Return whether 2 P.u is not all of the work: a contact gives a penetration back, or its
+    frame turns in the step, so that the projection of the velocities takes what leaves the old
+    one.
     """
     for a in range(c.count[0]):
         if c.law[c.active[a], 1] < -_LIFTS or c.turns[c.active[a]] == 1.0:
@@ -244,8 +247,8 @@ def has_other_work(c):
 
 @part
 def work(system, c, R, w, u, before):
-    """The work [J] of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or
-    after (-1.0).
+    """Return the work [J] of the half-step impulses at R; (w, x') is the velocity `before` them
+    (1.0) or after (-1.0).
     """
     total = 0.0
     for a in range(c.count[0]):
@@ -260,7 +263,9 @@ def work(system, c, R, w, u, before):
 
 @inlined
 def give(c, before, share):
-    """The impulses of the step := `before` times what they are + `share` of the half-step ones."""
+    """Set the impulses of the step to `before` times what they are + `share` of the half-step
+    ones.
+    """
     for a in range(c.count[0]):
         i = c.active[a]
         put(c.given, i, vec.axpy(before, vector(c.given, i), vec.scale(share, on_world(c, i))))
@@ -268,8 +273,8 @@ def give(c, before, share):
 
 @part
 def turn_frames(system, c, t, start, new):
-    """The velocities (w, x') of a new state at t where the second halves of the impulses act in
-    its frames, which the contacts have from then on. Their work goes into c.work[1].
+    """Return the velocities (w, x') of a new state at t where the second halves of the impulses
+    act in its frames, which the contacts have from then on. Their work goes into c.work[1].
     """
     x, _, R, w, u, _ = new
     give(c, 0.0, 1.0)
@@ -289,8 +294,8 @@ def turn_frames(system, c, t, start, new):
 
 @inlined
 def solve(m, E, t, state, guess):
-    """One step from t with the active contacts: (state, turn, joint impulse, relative error of
-    turn and of P). P is left in c, the impulses of the whole step in c.given, their work in
+    """Return (state, turn, joint impulse, relative error of turn and of P) of one step from t with
+    the active contacts. P is left in c, the impulses of the whole step in c.given, their work in
     c.work[1].
     """
     system, c = m.system, m.c
@@ -301,7 +306,7 @@ def solve(m, E, t, state, guess):
             numerical_delassus(m, E, t, state, guess)
         new, turn, impulse = stage(m, E, state, guess, push(c))
         if not turn.error <= m.inputs.tolerance:
-            if k > 0:  # the impulses are such that no step bears them
+            if k > 0:  # under these impulses no step has a solution
                 contact_state.record_failure(c, contact_state.NO_ROUNDS, c.active[0])
             return state, turn, impulse, turn.error
         guess = turn.w
@@ -332,5 +337,5 @@ def solve(m, E, t, state, guess):
 
 @part
 def solve_part(m, E, t, state, guess):
-    """`solve` as a call, for all but the loop, where a step is faster without one."""
+    """Call `solve` for all but the loop, where a step is faster without a call."""
     return solve(m, E, t, state, guess)

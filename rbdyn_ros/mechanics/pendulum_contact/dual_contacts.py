@@ -1,8 +1,8 @@
 """Parts of a step with closed contacts, and impacts, in dual numbers (doc/derivatives.md, V.5).
 
-Each function reads its inputs X with their derivatives E, a row for each input, and writes what
-follows from them, Y, with its derivatives D: first xi_1, then what is zero at the contacts when
-their impulses are right.
+Each function reads its inputs X with their derivatives E, a row for each input, and writes its
+results Y with their derivatives D: first xi_1, then the residuals of the contacts, which are zero
+when their impulses are right.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from rbdyn_ros.types import Array, System
 
 WIDTH = 32  # derivatives at once
 AT_APEX = 1e-9  # of the normal impulse: what the projection leaves where it takes all
-# What holds at a contact. SMOOTH: without friction. On a fixed cart nothing moves along the rod:
+# Kinds of contact. SMOOTH: without friction. On a fixed cart nothing moves along the rod:
 # there no impulse acts along it (ROD), or one that brings it to the edge of its cone (EDGE), or as
 # far inside as it gets (DEEP).
 STUCK, SLIDING, SMOOTH, OPEN, STUCK_ROD, STUCK_EDGE, STUCK_DEEP = range(7)
@@ -47,9 +47,9 @@ class Members(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Where a kernel writes."""
+    """The arrays that a kernel writes."""
 
-    Y: Array  # xi_1, and what is zero
+    Y: Array  # xi_1, and the residuals
     D: Array  # (n, 32) its derivatives
     after: Array  # (11,) the state after
     G: Array  # (5, 8) work of `touch`
@@ -62,7 +62,7 @@ def list_members(
     bound: Array | None = None,
     has_phases: int = 0,
 ) -> Members:
-    """The contacts of the rows as kernels read them."""
+    """Return the contacts of the rows as kernels read them."""
     none = np.zeros(len(rows))
     return Members(
         rows[:, contact_state.CONTACT].astype(np.int64),
@@ -75,19 +75,19 @@ def list_members(
 
 @inlined
 def read(X, E, i):
-    """Input i."""
+    """Return input i."""
     return load(32, X[i], E, i)
 
 
 @inlined
 def three(X, E, i):
-    """Inputs i to i + 2."""
+    """Return inputs i to i + 2."""
     return read(X, E, i), read(X, E, i + 1), read(X, E, i + 2)
 
 
 @inlined
 def read_inputs(system, X, E, s):
-    """(system, force (2,), state (x, Q, w, u)) of the inputs at the state s (11,)."""
+    """Return (system, force (2,), state (x, Q, w, u)) of the inputs at the state s (11,)."""
     m, f = PARAMETERS, system.cart_free
     varied = System(
         read(X, E, m),
@@ -113,8 +113,8 @@ def read_inputs(system, X, E, s):
 
 @inlined
 def touch(C, i, x, attitude, t, G):
-    """`world.touch` of candidate i at a pose and a time. Its own derivatives, by the pose and the
-    time, go into G (5, 8).
+    """Return what `world.touch` does for candidate i at a pose and a time. Its own derivatives, by
+    the pose and the time, go into G (5, 8).
     """
     turn = variable(8, 0.0, 2), variable(8, 0.0, 3), variable(8, 0.0, 4)
     R = dual_attitude.matrix((attitude[0], turn))
@@ -138,7 +138,7 @@ def touch(C, i, x, attitude, t, G):
 
 @inlined
 def _chain(G, k, along, real_number):
-    """A number whose derivatives by `along` are row k of G."""
+    """Return a number whose derivatives by `along` are row k of G."""
     total = G[k, 0] * along[0] + G[k, 1] * along[1] + G[k, 2] * along[2]
     total = total + G[k, 3] * along[3] + G[k, 4] * along[4] + G[k, 5] * along[5]
     return with_value(total, real_number)
@@ -146,20 +146,20 @@ def _chain(G, k, along, real_number):
 
 @inlined
 def edge_of_cone(mu, P):
-    """What is zero of an impulse at the edge of its cone."""
+    """Return the residual of an impulse at the edge of its cone."""
     return (P[1] * P[1] + P[2] * P[2]) ** 0.5 - mu * P[0]
 
 
 @inlined
 def change_of_edge(mu, P, axis):
-    """The derivative of `edge_of_cone` along an axis, times |P_T|."""
+    """Return the derivative of `edge_of_cone` along an axis, times |P_T|."""
     return P[1] * axis[1] + P[2] * axis[2] - mu * axis[0] * (P[1] * P[1] + P[2] * P[2]) ** 0.5
 
 
 @inlined
 def law(kind, mu, P, u, axis):
-    """What is zero at a contact of the impulse P, whose velocity shall be u = 0 where it sticks;
-    `axis` is the rod.
+    """Return the residual at a contact of the impulse P, whose velocity shall be u = 0 where it
+    sticks; `axis` is the rod.
     """
     if kind == OPEN:
         return P
@@ -180,7 +180,9 @@ def law(kind, mu, P, u, axis):
 
 @inlined
 def along_rows(kind, P, z, v):
-    """What is zero of the projection's impulse z at a contact whose velocity after it is v."""
+    """Return the residual of the projection's impulse z at a contact whose velocity after it is
+    v.
+    """
     if kind == OPEN:
         return z
     if kind == SMOOTH:
@@ -210,9 +212,9 @@ def finish(out, state):
 
 @hot
 def part(whole, members, X, E, s, out):
-    """A part of a step from s (11,) with closed contacts, at the unknowns of X: writes xi_1 and
-    what is zero, six numbers a contact and one for the share of the projection, and the state
-    after it; returns the relative residual of the equations of motion.
+    """Write xi_1 and the state after a part of a step from s (11,) with closed contacts, at the
+    unknowns of X, and the residuals, six a contact and one for the share of the projection. Return
+    the relative residual of the equations of motion.
     """
     system, options, wrench, forces, length = whole
     C, bias = system.contacts, system.contacts.bias / length  # [1/s]: an overlap is given back
@@ -271,8 +273,8 @@ def part(whole, members, X, E, s, out):
 
 @inlined
 def both_ends(C, i, start, end, t, h, G):
-    """(frame, frame at the end, height, height at the end, gap, gap at the end) of contact i: the
-    frame stays unless the normal turns, and not beyond the side on which it was.
+    """Return (frame, frame at the end, height, height at the end, gap, gap at the end) of contact
+    i: the frame stays unless the normal turns, and not beyond the side on which it was.
     """
     g0, n0, rho0 = touch(C, i, start[0], start[1], t, G)
     g1, n1, rho1 = touch(C, i, end[0], end[1], t + h, G)
@@ -284,8 +286,8 @@ def both_ends(C, i, start, end, t, h, G):
 
 @hot
 def jump(system, members, X, E, s, out, V):
-    """An impact at s (11,), at the impulses in X: writes xi_1 and what is zero, three numbers a
-    contact and then the energy that it gives, the state after it, and V (k, 6): the velocities of
+    """Write xi_1 and the state after an impact at s (11,), at the impulses in X, and the
+    residuals, three a contact, and then the energy that it gives. V (k, 6) are the velocities of
     the contacts before and after it.
     """
     varied, _, (x, Q, w, u) = read_inputs(system, X, E, s)
@@ -323,7 +325,7 @@ def jump(system, members, X, E, s, out, V):
 
 @hot
 def close(system, i, X, E, s, out):
-    """The gap of contact i at s (11,): Y[0] and its derivatives."""
+    """Write the gap of contact i at s (11,), Y[0], and its derivatives."""
     _, _, (x, Q, _, _) = read_inputs(system, X, E, s)
     write(out, 0, (touch(system.contacts, i, x, Q, read(X, E, START), out.G)[0],))
     return 0.0
@@ -342,8 +344,8 @@ collide = specialize(
 
 @hot
 def collision(system, i, X, E, s, out):
-    """The impulse of contact i by Stronge's law in an impact at s (11,): Y[:3] and its
-    derivatives; whether there is one.
+    """Write the impulse of contact i by Stronge's law in an impact at s (11,), Y[:3], and its
+    derivatives. Return whether there is one.
     """
     varied, _, (x, Q, w, u) = read_inputs(system, X, E, s)
     C, R, m = system.contacts, dual_attitude.matrix(Q), PARAMETERS

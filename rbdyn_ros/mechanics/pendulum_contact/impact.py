@@ -1,4 +1,4 @@
-"""Impacts: all that touch jump together, with restitution and Coulomb's friction.
+"""Impacts: the velocities of all contacts jump together, with restitution and Coulomb's friction.
 
     v+ = v- + M^-1 D^T P
     K_mu  contains  P  orthogonal to  u+ + (s e_n u_N^- + mu |u+_T|) e_N  in  K_mu*       (P.4)
@@ -33,18 +33,20 @@ find_impulses = exchange.of(active_contacts, contact_law)
 
 @inlined
 def at_surface(c, i, W, spent):
-    """The speed of contact i into the surface [m/s], from that where `spent` has been gained."""
+    """Return the speed of contact i into the surface [m/s], from that where `spent` has been
+    gained.
+    """
     u = min(c.before[i, 0], 0.0)
     return max(u * u - 2.0 * W * spent, 0.0) ** 0.5 if u < 0.0 else 0.0
 
 
 @part
 def jump(m, h, t, state, landed, spent):
-    """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or
-    `landed`, stays closed.
+    """Return (state, ok) after the impact (P.4) of all contacts that touch. What rebounds too
+    little, or all if `landed`, stays closed.
 
-    `spent` [J]: energy gained on the way to this pose from one up to c.depth below, which the
-    impact has to take. The rebound is that of the speed at the surface.
+    `spent` [J] is the energy gained on the way to this pose from one up to c.depth below, which
+    the impact has to take. The rebound is that of the speed at the surface.
     """
     system, C, c = m.system, m.system.contacts, m.c
     x, Q, R, w, u, V = state
@@ -93,7 +95,7 @@ def jump(m, h, t, state, landed, spent):
 
 @part
 def add_forces(C, c, factor):
-    """Add the impulses that lie in P to the mean forces."""
+    """Add the impulses in P, times `factor`, to the mean forces."""
     for i in range(world.count(C)):
         if c.P[i, 0] > 0.0:
             put(c.force, i, vec.axpy(factor, on_world(c, i), vector(c.force, i)))
@@ -101,7 +103,7 @@ def add_forces(C, c, factor):
 
 @part
 def on_rod(C, c):
-    """The sum of the impulses in P that act on the rod [N s, world]."""
+    """Return the sum of the impulses in P that act on the rod [N s, world]."""
     f = (0.0, 0.0, 0.0)
     for i in range(world.count(C)):
         if c.P[i, 0] > 0.0 and c.rho[i] != world.ON_CART:

@@ -18,13 +18,13 @@ from rbdyn_ros.mechanics.pendulum_contact.contact_state import put, vector
 from rbdyn_ros.mechanics.pendulum_contact.contact_step import gap
 from rbdyn_ros.numerics import bracket
 
-_SPLITS = 200  # impacts in one step; then whatever still bounces has landed
+_SPLITS = 200  # impacts in one step; then a contact that still bounces stays closed
 _TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
 
 
 @inlined
 def opening(C, i, state, t):
-    """dg/dt of candidate i at t [m/s]."""
+    """Return dg/dt of candidate i at t [m/s]."""
     x, Q, R, w, u, V = state
     g, n, rho = world.touch(C, i, x, touching.axis(R), t)
     v = touching.point_velocity(R, w, u, rho)
@@ -33,8 +33,8 @@ def opening(C, i, state, t):
 
 @part
 def advance_part(m, whole, t, h, state, guess):
-    """A step of h from t, a part of the `whole`, with the closed contacts held: (state, turn,
-    joint impulse, error). P is left in c.
+    """Return (state, turn, joint impulse, error) of a step of h from t, a part of the `whole`,
+    with the closed contacts held. P is left in c.
     """
     E = discrete_rod.equations(m.system, m.inputs.gamma, h)
     count = contact_step.hold(m.system.contacts, m.c, whole, t, state)
@@ -47,8 +47,8 @@ def advance_part(m, whole, t, h, state, guess):
 
 @part
 def deepest(C, c, t, state, limit, with_closed):
-    """The candidate whose gap is smallest at t and below `limit`, -1 if none is: of the open
-    ones, or of all.
+    """Return the candidate whose gap is smallest at t and below `limit`, -1 if none is: of the
+    open ones, or of all.
     """
     found = -1
     for i in range(world.count(C)):
@@ -61,13 +61,15 @@ def deepest(C, c, t, state, limit, with_closed):
 
 @inlined
 def deepest_penetration(C, c, t, state):
-    """The open candidate that is penetrated deepest at t, -1 if none is."""
+    """Return the open candidate that is penetrated deepest at t, -1 if none is."""
     return deepest(C, c, t, state, -_TOUCHING * C.length, False)
 
 
 @part
 def instant(m, whole, t, h, state, guess, i, g1):
-    """The s in (0, h) after t where the gap of candidate i, which ends at g1 < 0, closes."""
+    """Return the s in [0, h) after t where the gap of candidate i, which ends at g1 < 0, closes; 0
+    if it does not open before.
+    """
     C = m.system.contacts
     a, ga = 0.0, gap(C, i, state, t)
     rise = opening(C, i, state, t)
@@ -92,8 +94,8 @@ def instant(m, whole, t, h, state, guess, i, g1):
 
 @part
 def first_instant(m, whole, t, h, state, guess, i, new):
-    """(s, i, the part that ends there) of the first gap that closes within h after t; `new` ends
-    the part of h, and i is penetrated deepest there. Another one may have closed before.
+    """Return (s, i, the part that ends there) of the first gap that closes within h after t; `new`
+    ends the part of h, and i is penetrated deepest there. Another one may have closed before.
     """
     C, c, s = m.system.contacts, m.c, h
     for _ in range(world.count(C)):
@@ -110,7 +112,9 @@ def first_instant(m, whole, t, h, state, guess, i, new):
 
 @part
 def take(c, h, duration):
-    """Account for a part of the step of h that is kept, and open what carries nothing."""
+    """Account for a part of the step of h that is kept, and open the contacts that carry
+    nothing.
+    """
     contact_state.note(c, contact_state.PART, duration, c.before)
     for a in range(c.count[0]):
         i = c.active[a]
@@ -123,8 +127,8 @@ def take(c, h, duration):
 
 @part
 def step(m, h, state, guess, t):
-    """One step that splits at each impact: (state, turn, joint impulse, error, whether anything
-    touched).
+    """Return (state, turn, joint impulse, error, whether anything touched) of one step that splits
+    at each impact.
     """
     system, C, c = m.system, m.system.contacts, m.c
     left, total, touched = h, (0.0, 0.0, 0.0), False
@@ -143,7 +147,7 @@ def step(m, h, state, guess, t):
         now = t + h - left
         s, i, first = first_instant(m, h, now, left, state, guess, i, ended)
         if s == 0.0 and opening(C, i, state, now) >= 0.0:
-            # it parts and comes back without a flight in between; the law lets go what need not be
+            # it opens and closes without a flight in between; the law releases what need not be
             # held
             c.closed[i] = 1.0
             ended = advance_part(m, h, now, left, state, guess)
