@@ -1,5 +1,5 @@
-"""What an event-driven run asks of a system: gaps, velocities and accelerations of its
-interactions, in Lagrangian coordinates (`OfNetwork`) or of the bodies of a model (`OfModel`).
+"""The systems of an event-driven run: gaps, velocities and accelerations of their interactions, in
+Lagrangian coordinates (`OfNetwork`) or of the bodies of a model (`OfModel`).
 
 q and v are flat, (n_q,) and (n,). A model's joints react within; its interactions are its pairs.
 """
@@ -20,7 +20,7 @@ _SHIFT = 1e-6  # [s] for the derivative of H along the motion
 
 
 class IntegrationStopped(Exception):
-    """Why the run cannot go on."""
+    """The reason why a run cannot go on."""
 
 
 class OfNetwork:
@@ -33,23 +33,25 @@ class OfNetwork:
         self.cuts = np.cumsum([len(x) for x in q])[:-1], np.cumsum([len(x) for x in v])[:-1]
 
     def gap(self, k: int, t: float, q: Array) -> float:
-        """y_N of interaction k."""
+        """Return y_N of interaction k."""
         one = self.net.interactions[k]
         return float(one.relation.value(t, join(self._q(q), one))[0])
 
     def speeds(self, t: float, q: Array, v: Array, some: list[int]) -> Array:
-        """u of the interactions `some`, one after the other."""
+        """Return u of the interactions `some`, one after the other."""
         parts = self._q(q), self._v(v)
         speeds = (second_order.speed(self.net, self.net.interactions[k], t, *parts) for k in some)
         return np.concatenate([np.empty(0), *speeds])
 
     def rates(self, q: Array, v: Array) -> Array:
-        """dq/dt."""
+        """Return dq/dt."""
         systems = zip(self.net.systems, self._q(q), self._v(v))
         return np.concatenate([s.tangent(x) @ w for s, x, w in systems])
 
     def delassus(self, t: float, q: Array, some: list[int]) -> tuple[Array, Array]:
-        """(G (m, m), carried (m, n)) of the interactions `some`: what impulses do to u and v."""
+        """Return (G (m, m), carried (m, n)) of the interactions `some`: the changes of u and of v
+        by impulses.
+        """
         parts = self._q(q)
         M = tuple(s.mass(x) for s, x in zip(self.net.systems, parts))
         rows = [second_order.rows(self.net, self.net.interactions[k], t, parts) for k in some]
@@ -61,7 +63,9 @@ class OfNetwork:
     def accelerations(
         self, t: float, q: Array, v: Array, some: list[int]
     ) -> tuple[Array, Array, Array, Array]:
-        """(G, du/dt, dv/dt, carried) of the interactions `some` without their forces (N.24)."""
+        """Return (G, du/dt, dv/dt, carried) of the interactions `some` without their forces
+        (N.24).
+        """
         G, carried = self.delassus(t, q, some)
         x, w = self._q(q), self._v(v)
         M = [s.mass(y) for s, y in zip(self.net.systems, x)]
@@ -80,7 +84,7 @@ class OfNetwork:
         return G, rate, np.concatenate(free), carried
 
     def closed(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """(q, v): what equalities drift by is left."""
+        """Return (q, v) as they are: the drift of equalities is not corrected."""
         return q, v
 
     def _q(self, q: Array) -> tuple:
@@ -90,7 +94,7 @@ class OfNetwork:
         return tuple(np.split(v, self.cuts[1]))
 
     def _bias(self, t: float, q: tuple, v: tuple, k: int) -> Array:
-        """b of interaction k (N.24)."""
+        """Return b of interaction k (N.24)."""
         one = self.net.interactions[k]
         if one.relation.bias:
             return one.relation.bias(t, join(q, one), join(v, one))
@@ -117,26 +121,28 @@ class OfModel:
         self.still = np.zeros((len(model.bodies.mass), 6))
 
     def gap(self, k: int, t: float, q: Array) -> float:
-        """The gap of pair k."""
+        """Return the gap of pair k."""
         return float(self._at(q, self.still, [k]).gap[0])
 
     def speeds(self, t: float, q: Array, v: Array, some: list[int]) -> Array:
-        """u of the pairs `some`, one after the other."""
+        """Return u of the pairs `some`, one after the other."""
         return self._at(q, v, some).u[self._rows(some)]
 
     def rates(self, q: Array, v: Array) -> Array:
-        """dq/dt."""
+        """Return dq/dt."""
         return jacobian.rates(q.reshape(-1, 7), v.reshape(-1, 6)).ravel()
 
     def delassus(self, t: float, q: Array, some: list[int]) -> tuple[Array, Array]:
-        """(G (m, m), carried (m, n)) of the pairs `some`: what impulses do to u and v."""
+        """Return (G (m, m), carried (m, n)) of the pairs `some`: the changes of u and of v by
+        impulses.
+        """
         found, rows = self._at(q, self.still, some), self._rows(some)
         return found.G[np.ix_(rows, rows)], found.carried[rows]
 
     def accelerations(
         self, t: float, q: Array, v: Array, some: list[int]
     ) -> tuple[Array, Array, Array, Array]:
-        """(G, du/dt, dv/dt, carried) of the pairs `some` without their forces (N.24)."""
+        """Return (G, du/dt, dv/dt, carried) of the pairs `some` without their forces (N.24)."""
         load = self.still
         if self.wrench:
             load = np.array(self.wrench(t, q.reshape(-1, 7), v.reshape(-1, 6)), dtype=float)
@@ -147,7 +153,7 @@ class OfModel:
         return found.G[np.ix_(rows, rows)], found.rate[rows], found.free, found.carried[rows]
 
     def closed(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """(q, v) with closed joints."""
+        """Return (q, v) with closed joints."""
         q, v = projection.close_joints(self.memory, q.reshape(-1, 7), v.reshape(-1, 6))
         return q.ravel(), v.ravel()
 

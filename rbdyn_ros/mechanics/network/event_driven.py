@@ -13,8 +13,8 @@ du/dt _|_ lambda >= 0 of the contacts that stay decides which remain closed.
 Zeno: bounces of a contact pressed on get shorter and shorter. Where the next flight, about 2 u^+ /
 |du/dt|, would last less than `rest_time`, an impulse puts the contact at rest, u = 0; a bound on
 the events guards the rest. A contact with friction that stays closed slides or sticks (phases.py);
-the ends of these phases are events too: a sliding speed that reaches zero, and what the law wants
-of the accelerations where it is no longer the phase (N.30, N.31).
+the ends of these phases are events too: a sliding speed that reaches zero, and a solution of the
+law on the accelerations that is no longer that of the phase (N.30, N.31).
 """
 
 from collections.abc import Callable, Sequence
@@ -37,14 +37,14 @@ from rbdyn_ros.types import Array
 # [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown
 _TOUCHING = 1e-12
 _OVERLAP = 1e-9  # [m] what drift along a closed contact may leave
-_PARTING = 1e-9  # [m/s] a speed above which a touching contact parts
+_PARTING = 1e-9  # [m/s] a speed above which a touching contact separates
 _HELD = 1e-6  # what may be left of an acceleration that is held at zero, relative
 _STILL = 1e-7  # [m/s] a sliding speed at the end of its phase that is put to zero
 _PHASE = -1  # in place of a contact: a sliding or sticking phase ends
 
 
 class Options(NamedTuple):
-    """Make them with `options`, which checks."""
+    """The options of a run, made by `options`, which checks them."""
 
     tolerance: float = 1e-10  # rtol and atol of the flight
     max_step: float = np.inf  # [s]; a gap may not close and open again within it
@@ -53,7 +53,7 @@ class Options(NamedTuple):
 
 
 class Run(NamedTuple):
-    """States at the requested times as far as it went; `message` says why it stopped."""
+    """The states at the requested times as far as the run went; `message` says why it stopped."""
 
     t: Array  # (k,)
     q: Array  # (k, sum n_q)
@@ -64,7 +64,7 @@ class Run(NamedTuple):
 
 
 def options(*given: Any, **named: Any) -> Options:
-    """Return the Options with these fields; ValueError for numbers that are not positive."""
+    """Return the Options with these fields. Raise ValueError for numbers that are not positive."""
     made = Options(*given, **named)
     return Options(
         number(made.tolerance, "tolerance", 0.0, 1e-2, open_low=True),
@@ -84,8 +84,8 @@ def run(
 ) -> Run:
     """Integrate from (t, q, v), a part for each system, to the last of `times` (k,), each >= t.
 
-    ValueError for what is no start (`second_order.check_start`) and for times that do not
-    increase; all else comes back in the Run.
+    Raise ValueError for what is no start (`second_order.check_start`) and for times that do not
+    increase; the Run reports all else.
     """
     second_order.check_start(net, t, q, v)
     return _run(OfNetwork(net, q, v), t, np.concatenate(q), np.concatenate(v), times, options)
@@ -97,10 +97,10 @@ def run_model(
     wrench: Callable[..., Array] | None = None,
     options: Options = Options(),
 ) -> Run:
-    """The same of a model from where it stands, which does not move; its interactions are its
-    pairs. Joints stay closed.
+    """Integrate a model from its state, which does not change; its interactions are its pairs.
+    Joints stay closed.
 
-    wrench(t, q (n, 7), v (n, 6)) -> (n, 6) loads the bodies beside their weight: a force [N,
+    wrench(t, q (n, 7), v (n, 6)) -> (n, 6) loads the bodies besides their weight: a force [N,
     world] and a torque [N m, body] for each, at its center of mass.
     """
     (q, v), t = models.state(model), float(models.part(model, "clock")[c.TIME, 0])
@@ -124,11 +124,11 @@ def _run(system: System, t: float, q: Array, v: Array, times: Array, options: Op
 
 
 class Event(NamedTuple):
-    """What happened at an instant."""
+    """An event of a run."""
 
     t: float
-    # "impact", "rest" (put down by the guard), "release", "stop" (of sliding), "change" (of who
-    # slides)
+    # "impact", "rest" (before too short a flight), "release", "stop" (of sliding), "change" (of
+    # what slides)
     kind: str
     interactions: tuple
     q: Array
@@ -141,7 +141,7 @@ Watched = tuple[int, Callable[[float, Array], float]]  # a contact, or _PHASE; w
 
 
 class EventDrivenRun:
-    """The state of a run: where it is, what is closed, what was seen."""
+    """The state of a run: time and state, closed interactions, rows and events so far."""
 
     def __init__(
         self, system: System, t: float, q: Array, v: Array, times: Array, options: Options
@@ -155,7 +155,7 @@ class EventDrivenRun:
         self.closed, self.sliding = self.equalities, {}
 
     def integrate(self) -> None:
-        """Fly from event to event until the last time."""
+        """Integrate from event to event until the last time."""
         self.settle([])
         while self.t < self.times[-1]:
             if len(self.events) >= self.options.max_events:
@@ -181,11 +181,11 @@ class EventDrivenRun:
         return -self.system.accelerations(self.t, self.q, self.v, [k])[1][0]
 
     def parts(self, y: Array) -> tuple[Array, Array]:
-        """(q, v) of a flat state."""
+        """Return (q, v) of a flat state."""
         return y[: len(self.q)], y[len(self.q) :]
 
     def rate(self, t: float, y: Array) -> Array:
-        """d(q, v)/dt with the closed interactions held."""
+        """Return d(q, v)/dt with the closed interactions held."""
         q, v = self.parts(y)
         G, u_rate, a, carried = self.system.accelerations(t, q, v, self.closed)
         if len(G):
@@ -193,7 +193,7 @@ class EventDrivenRun:
         return np.concatenate([self.system.rates(q, v), a])
 
     def phase(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """(S, E) of what is closed (N.30)."""
+        """Return (S, E) of what is closed (N.30)."""
         return phases.reduction(
             self.system, self.closed, self.sliding, self.system.speeds(t, q, v, self.closed)
         )
@@ -211,14 +211,14 @@ class EventDrivenRun:
             )
 
     def pressing(self, t: float, y: Array, k: int) -> float:
-        """lambda_N of the closed contact k."""
+        """Return lambda_N of the closed contact k."""
         q, v = self.parts(y)
         first = sum(self.system.sizes[j] for j in self.closed[: self.closed.index(k)])
         G, u_rate, _, _ = self.system.accelerations(t, q, v, self.closed)
         return float(phases.multipliers(G, u_rate, *self.phase(t, q, v))[first])
 
     def solve_laws(self, t: float, q: Array, v: Array) -> phases.ActiveLaws:
-        """What the law wants of the accelerations of what is closed (N.31)."""
+        """Return the solution of the law on the accelerations of what is closed (N.31)."""
         G, u_rate, _, _ = self.system.accelerations(t, q, v, self.closed)
         want = phases.solve_laws(
             self.system, self.closed, self.sliding, G, u_rate, *self.phase(t, q, v)
@@ -228,11 +228,11 @@ class EventDrivenRun:
         return want
 
     def advancing(self, t: float, y: Array, k: int) -> float:
-        """The speed of the sliding contact k along the direction in which its phase began."""
+        """Return the speed of the sliding contact k along the first direction of its phase."""
         return float(self.system.speeds(t, *self.parts(y), [k])[1:] @ self.sliding[k])
 
     def fly(self) -> list[int]:
-        """Integrate to the next event or the end; the contacts that touched."""
+        """Integrate to the next event or the end; return the contacts that touched."""
         watched, rising, hop = [], [], np.inf
         rubbing = [k for k in self.closed if phases.has_tangents(self.system, k)]
         if rubbing:
@@ -264,7 +264,7 @@ class EventDrivenRun:
         return []
 
     def hop(self, watched: list[Watched], rising: list[int], hop: float) -> list[int]:
-        """Integrate while the contacts just left surely rise; return whose events ended it."""
+        """Integrate while the opened contacts surely rise; return those whose events end it."""
         origin = self.t, self.q, self.v, len(self.rows)
         while True:
             ended = self.integrate_flight(watched, min(self.times[-1], self.t + hop))
@@ -276,14 +276,14 @@ class EventDrivenRun:
             self.rows, hop = self.rows[:rows], hop / 4.0
 
     def rise(self, k: int) -> float:
-        """About how long the contact k, just left, rises [s]."""
+        """Return about how long the contact k, just opened, rises [s]."""
         u, fall = self.speed(k)[0], self.fall(k)
         longest = min(self.options.max_step, self.times[-1] - self.t)
         shortest = 0.25 * self.options.rest_time
         return min(max(u / fall, shortest), longest) if fall > 0.0 else longest
 
     def integrate_flight(self, watched: list[Watched], end: float) -> list[int]:
-        """solve_ivp from here to `end` or the first event; the contacts whose events ended it."""
+        """Integrate to `end` or the first event; return the contacts whose events end it."""
         self.require_held()
         functions = [f for _, f in watched]
         for f in functions:
@@ -312,12 +312,12 @@ class EventDrivenRun:
         return [k for (k, _), times in zip(watched, found.t_events or []) if len(times)]
 
     def release(self, k: int) -> None:
-        """The contact k no longer presses."""
+        """Open the contact k, which no longer presses."""
         self.closed = [j for j in self.closed if j != k]
         self.record("release", (k,), self.v, np.zeros(0))
 
     def record(self, kind: str, who: Sequence[int], before: Array, P: Array) -> None:
-        """Write an event at this instant down."""
+        """Append an event at this instant."""
         self.events.append(Event(self.t, kind, tuple(who), self.q, before, self.v, P))
 
     def collide(self, touched: list[int]) -> None:
@@ -331,14 +331,14 @@ class EventDrivenRun:
         self.settle(touched)
 
     def is_touching(self, k: int) -> bool:
-        """Whether the open contact k, which another pushes on, has no gap and does not part."""
+        """Return whether the open contact k, pushed by another, touches and does not separate."""
         return self.gap(k) <= _TOUCHING and self.speed(k)[0] <= _PARTING
 
     def impact(
         self, some: list[int], rebound: bool, still: Sequence[int] = ()
     ) -> tuple[Array, Array]:
-        """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0,
-        for those `still` u^+ = 0.
+        """Return (v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+
+        = 0, for those `still` u^+ = 0.
         """
         G, carried = self.system.delassus(self.t, self.q, some)
         u, at, laws = self.system.speeds(self.t, self.q, self.v, some), 0, []
@@ -357,7 +357,7 @@ class EventDrivenRun:
         return self.v + found.z @ carried, found.z
 
     def settle(self, touched: list[int]) -> None:
-        """Which touching contacts stay: those that press at rest or before too short a flight."""
+        """Keep the touching contacts closed that press at rest or before too short a flight."""
         near = {*self.closed, *touched}
         resting = [
             k for k in self.contacts if (k in near or self.gap(k) <= _TOUCHING) and self.rests(k)
@@ -375,13 +375,13 @@ class EventDrivenRun:
         self.closed = sorted({*self.equalities, *resting})
 
     def sliders(self, some: list[int]) -> dict[int, Array]:
-        """Those of the contacts `some` that slide, with their directions."""
+        """Return those of the contacts `some` that slide, with their directions."""
         speeds = {k: self.speed(k)[1:] for k in some if phases.has_tangents(self.system, k)}
         sizes = {k: np.linalg.norm(u) for k, u in speeds.items()}
         return {k: speeds[k] / size for k, size in sizes.items() if size > phases.SLOW}
 
     def change(self) -> None:
-        """A phase ends: what is slow stops, and the law says who slides, sticks or parts."""
+        """End a phase: stop what is slow, and let the law decide what slides, sticks or opens."""
         stopped = [k for k in self.sliding if np.linalg.norm(self.speed(k)[1:]) < _STILL]
         before, P = self.v, np.zeros(0)
         if stopped:
@@ -391,6 +391,6 @@ class EventDrivenRun:
         self.settle([])
 
     def rests(self, k: int) -> bool:
-        """Whether contact k is at rest or its next flight would be shorter than `rest_time`."""
+        """Return whether contact k is at rest or its next flight is shorter than `rest_time`."""
         u, fall = self.speed(k)[0], self.fall(k)
         return bool(fall > 0.0 and -1e-9 < u <= 0.5 * fall * self.options.rest_time)

@@ -13,7 +13,7 @@ The relative degree (N.10) says how directly a multiplier acts on an output: in 
 y = C x + D lambda the multiplier lambda_j appears in the r-th derivative of y_j first, r = 0 where
 D_jj is not zero, else the least r with C_j A^(r-1) B^j not zero. A step of y itself can enforce a
 law of degree 0 or 1; at degree 2, mechanics, lambda is an impulse where y reaches zero; at 3 and
-more it is worse than that.
+more it is more singular than that.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from rbdyn_ros.types import Array
 
 Row = Callable[[float, Array, Array], Array]  # of (t, x, lambda)
 _ZERO = 1e-13  # of the product of the norms
-_NEARBY = 1e-3  # to where a gradient that happens to vanish at a state is looked at again
+_NEARBY = 1e-3  # to where a gradient that happens to vanish at a state is evaluated again
 
 
 class FirstOrder(NamedTuple):
@@ -72,7 +72,9 @@ class Relation(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """Those of a relation, of (t, x, lambda); None is taken by finite differences."""
+    """The gradients of a relation, functions of (t, x, lambda); None stands for finite
+    differences.
+    """
 
     C: Callable | None = None  # dh/dx
     D: Callable | None = None  # dh/dlambda
@@ -86,7 +88,9 @@ def dynamics(
     A: Callable[[float, Array], Array] | None = None,
     M=None,
 ) -> Dynamics:
-    """M dx/dt = f(t, x), n states; A = df/dx by finite differences where it is left out."""
+    """Return the system M dx/dt = f(t, x) of n states; A = df/dx is by finite differences where it
+    is left out.
+    """
     return Dynamics(
         np.eye(n) if M is None else matrix(M, "M", n),
         f,
@@ -102,7 +106,7 @@ def relation(
     law: Law = laws.Complementarity(),
     systems: tuple[int, ...] = (0,),
 ) -> Relation:
-    """y = h(t, x, lambda) (m,), r = g(t, x, lambda)."""
+    """Return the relation y = h(t, x, lambda) (m,), r = g(t, x, lambda)."""
 
     def by_x(function):
         return lambda t, x, s: differentiate(lambda z: function(t, z, s), x, len(x))
@@ -117,7 +121,7 @@ def relation(
 
 
 def linear_dynamics(A, b: Callable[[float], Array] | None = None, M=None) -> Dynamics:
-    """M dx/dt = A x + b(t)."""
+    """Return the system M dx/dt = A x + b(t)."""
     A = matrix(A, "A")
     b = b or (lambda t: np.zeros(len(A)))
     return dynamics(len(A), lambda t, x: A @ x + b(t), lambda t, x: A, M)
@@ -131,8 +135,8 @@ def linear_relation(
     law: Law = laws.Complementarity(),
     systems: tuple[int, ...] = (0,),
 ) -> Relation:
-    """y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all states of the coupled
-    systems; D zero where left out.
+    """Return the relation y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all
+    states of the coupled systems; D zero where left out.
     """
     C = rectangle(C, "C")
     m, n = C.shape
@@ -146,10 +150,10 @@ def linear_relation(
 def linear(
     A, B, C, D=None, b=None, e=None, M=None, law: Law = laws.Complementarity()
 ) -> FirstOrder:
-    """M dx/dt = A x + b(t) + B lambda, y = C x + D lambda + e(t)   (N.9).
+    """Return the system M dx/dt = A x + b(t) + B lambda, y = C x + D lambda + e(t) (N.9).
 
-    A (n, n), B (n, m), C (m, n), D (m, m) zero where left out; b and e functions of time;
-    ValueError names a wrong shape.
+    A (n, n), B (n, m), C (m, n), D (m, m) zero where left out; b and e functions of time. Raise
+    ValueError naming a wrong shape.
     """
     alone = linear_dynamics(A, b, M)
     n = len(alone.M)
@@ -158,8 +162,8 @@ def linear(
 
 
 def assemble(systems, relations) -> FirstOrder:
-    """All systems and relations as one; ValueError where a relation names a system that is not
-    there, or one twice.
+    """Return all systems and relations as one. Raise ValueError where a relation names a system
+    that is not there, or one twice.
     """
     systems = (systems,) if isinstance(systems, Dynamics) else tuple(systems)
     relations = (relations,) if isinstance(relations, Relation) else tuple(relations)
@@ -220,16 +224,16 @@ def _blocks(parts: list, places: list, n: int) -> Array:
 
 
 def relative_degrees(A, B, C, D) -> list[int | None]:
-    """For each row j: how often y_j must be differentiated until lambda_j appears; None if it
-    never does   (N.10).
+    """Return for each row j how often y_j must be differentiated until lambda_j appears; None if
+    it never does (N.10).
     """
     A, B, C, D = (np.atleast_2d(np.asarray(X, float)) for X in (A, B, C, D))
     return [_least(A, B[:, j : j + 1], C[j], D[j, j : j + 1]) for j in range(len(C))]
 
 
 def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list[int | None]:
-    """For each row: how often y_j must be differentiated until some multiplier appears, near (t,
-    x, lambda); None if none does.
+    """Return for each row how often y_j must be differentiated until some multiplier appears, near
+    (t, x, lambda); None if none does.
 
     Some multiplier, not its own: rows may be closed by each other's. Where M is singular part of
     the dynamics is algebraic and a degree is not defined: then it is 0.
@@ -247,8 +251,8 @@ def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list[int
 
 
 def _least(A: Array, B: Array, row: Array, direct: Array) -> int | None:
-    """0 where `direct` is not zero, else the least r with row A^(r-1) B not zero; None beyond the
-    size of A.
+    """Return 0 where `direct` is not zero, else the least r with row A^(r-1) B not zero; None
+    beyond the size of A.
     """
     if direct.any():
         return 0

@@ -30,21 +30,21 @@ class Complementarity(NamedTuple):
 
 
 class NewtonImpact(NamedTuple):
-    """A contact without friction; make it with `newton_impact`, which checks."""
+    """A contact without friction, made by `newton_impact`, which checks it."""
 
     restitution: float  # e in [0, 1]
     friction: float = 0.0
 
 
 class Friction2d(NamedTuple):
-    """A contact with one tangent; make it with `friction_2d`."""
+    """A contact with one tangent, made by `friction_2d`."""
 
     restitution: float  # e
     friction: float  # mu
 
 
 class Friction3d(NamedTuple):
-    """A contact with two tangents; make it with `friction_3d`."""
+    """A contact with two tangents, made by `friction_3d`."""
 
     restitution: float  # e
     friction: float  # mu
@@ -59,7 +59,7 @@ ROWS = {Complementarity: 1, NewtonImpact: 1, Friction2d: 2, Friction3d: 3}
 
 
 def check(law: Kind) -> Kind:
-    """The law itself; ValueError for one that is none of these, or whose numbers are out of
+    """Return the law. Raise ValueError for one that is none of these, or whose numbers are out of
     range.
     """
     if not isinstance(law, KNOWN):
@@ -73,15 +73,15 @@ def check(law: Kind) -> Kind:
 
 
 def newton_impact(restitution: float) -> NewtonImpact:
-    """u^+ = -e u^-; ValueError for e outside [0, 1]."""
+    """Return the law u^+ = -e u^-. Raise ValueError for e outside [0, 1]."""
     return check(NewtonImpact(restitution))
 
 
 def friction_2d(friction: float, restitution: float = 0.0) -> Friction2d:
-    """Coulomb's law in the plane; ValueError for mu < 0 or e outside [0, 1]."""
+    """Return Coulomb's law in the plane. Raise ValueError for mu < 0 or e outside [0, 1]."""
     return check(Friction2d(restitution, friction))
 
 
 def friction_3d(friction: float, restitution: float = 0.0) -> Friction3d:
-    """Coulomb's law in space; ValueError for mu < 0 or e outside [0, 1]."""
+    """Return Coulomb's law in space. Raise ValueError for mu < 0 or e outside [0, 1]."""
     return check(Friction3d(restitution, friction))

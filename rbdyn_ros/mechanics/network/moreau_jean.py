@@ -37,7 +37,7 @@ TOUCHING = 1e-9
 
 
 class Options(NamedTuple):
-    """Make them with `options`, which checks."""
+    """The options of the scheme, made by `options`, which checks them."""
 
     theta: float = 0.5  # 1/2 conserves, 1 damps
     gamma: float = 0.5  # how far ahead contacts are looked for, in steps
@@ -47,9 +47,9 @@ class Options(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step's result.
+    """The result of a step.
 
-    When `ok` is false, q and v are where Newton or the solver gave up; `message` says why.
+    When `ok` is false, q and v are where Newton or the solver stopped; `message` says why.
     """
 
     t: float
@@ -63,8 +63,8 @@ class Step(NamedTuple):
 
 
 def options(*given: Any, **named: Any) -> Options:
-    """Return the Options with these fields; ValueError for theta outside (0, 1], gamma outside
-    [0, 1], a tolerance <= 0.
+    """Return the Options with these fields. Raise ValueError for theta outside (0, 1], gamma
+    outside [0, 1], a tolerance <= 0.
     """
     made = Options(*given, **named)
     return Options(
@@ -84,9 +84,9 @@ def step(
     h: float,
     options: Options = Options(),
 ) -> Step:
-    """One step of h [s] from (t, q, v); q and v are tuples, a part for each system.
+    """Return the Step of h [s] from (t, q, v); q and v are tuples, a part for each system.
 
-    ValueError for h <= 0 and for what is no state of the network; all else comes back in the Step.
+    Raise ValueError for h <= 0 and for what is no state of the network; the Step reports all else.
     A contact that overlaps is one that a step before has missed; `second_order.check_start`
     refuses it where a run begins.
     """
@@ -122,7 +122,7 @@ def step(
 
 
 class _Problem(NamedTuple):
-    """What a step knows before it is solved."""
+    """The data of a step before it is solved."""
 
     net: Network
     closed: list[int]  # interactions
@@ -136,7 +136,7 @@ class _Problem(NamedTuple):
 
 
 def closes(one, t: float, q: tuple[Array, ...], u: np.ndarray, h: float, options: Options) -> bool:
-    """Whether an interaction whose velocity is u is closed during the step (N.16)."""
+    """Return whether an interaction whose velocity is u is closed during the step (N.16)."""
     if isinstance(one.law, Equality):
         return True
     return bool(one.relation.value(t, join(q, one))[0] + options.gamma * h * u[0] <= TOUCHING)

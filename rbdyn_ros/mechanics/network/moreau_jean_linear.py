@@ -25,9 +25,7 @@ from rbdyn_ros.types import Array
 
 
 class Linear(NamedTuple):
-    """A linear system with its contacts, and what a step of h makes of it; make it with
-    `prepare`.
-    """
+    """A linear system with its contacts, and the matrices of a step of h; `prepare` makes it."""
 
     h: float  # [s]
     theta: float
@@ -43,8 +41,8 @@ class Linear(NamedTuple):
 
 
 def prepare(M, C, K, H, b, restitution: float, h: float, options: Options = Options()) -> Linear:
-    """The matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; of the
-    options theta and gamma count. ValueError names a wrong number.
+    """Return the matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; of
+    the options theta and gamma count. Raise ValueError naming a wrong number.
     """
     theta, gamma = options.theta, options.gamma
     M = matrix(M, "M")
@@ -60,8 +58,8 @@ def prepare(M, C, K, H, b, restitution: float, h: float, options: Options = Opti
 
 @kernel
 def advance(linear, forces, q, v, positions, velocities, impulses):
-    """Steps done: len(forces) - 1 unless a one-step problem fails or a number is not finite. q
-    (n,), v (n,) in place.
+    """Advance q (n,), v (n,) in place and return the number of steps: len(forces) - 1 unless a
+    one-step problem fails or a number is not finite.
 
     forces (steps + 1, n) [N] at the nodes; positions, velocities (steps, n) and impulses (steps,
     m) are written.
@@ -104,8 +102,8 @@ def advance(linear, forces, q, v, positions, velocities, impulses):
 
 @kernel
 def collide(linear, closed, free, v, P):
-    """P := the impulses of the closed contacts, 0 <= u + e u^- _|_ P >= 0; whether they were
-    found.
+    """Set P to the impulses of the closed contacts, 0 <= u + e u^- _|_ P >= 0, and return whether
+    they were found.
     """
     count = len(closed)
     u, G = np.zeros(count), np.empty((count, count))

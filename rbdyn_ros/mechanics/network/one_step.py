@@ -20,8 +20,8 @@ _CONSISTENT = 1e-9  # how far redundant equalities may contradict each other, re
 
 
 def solve(G: Array, u_free: Array, closed: list[tuple[int, Law]]) -> Solution:
-    """The Solution P (m,) for G (m, m), u_free (m,) and closed = [(rows, law), ...] in their
-    order.
+    """Return the Solution P (m,) for G (m, m), u_free (m,) and closed = [(rows, law), ...] in
+    their order.
 
     u_free holds the restitution, u_N + e u_N^-. Not ok: redundant equalities that contradict each
     other (SINGULAR), numbers that are not finite (NOT_FINITE), or the inner solver's own status;
@@ -53,8 +53,8 @@ def solve(G: Array, u_free: Array, closed: list[tuple[int, Law]]) -> Solution:
 
 
 def unilateral(G: Array, u: Array, closed: list[tuple[int, Law]]) -> Solution:
-    """The same without equalities: by Lemke, or where a law has tangents by the hybrid friction
-    solver.
+    """Return what `solve` does for a problem without equalities: by Lemke's method, or where a law
+    has tangents by the hybrid friction solver.
     """
     if not len(u):
         return Solution(np.empty(0), SOLVED, 0.0, 0, True)
@@ -74,7 +74,7 @@ def unilateral(G: Array, u: Array, closed: list[tuple[int, Law]]) -> Solution:
 
 
 def embed(closed: list[tuple[int, Law]]) -> tuple[Array, Array]:
-    """(at, mu): where each row stands among three rows for each contact, and the contacts'
+    """Return (at, mu): the place of each row among three rows for each contact, and the contacts'
     friction.
     """
     at, mu = [], []
@@ -86,7 +86,7 @@ def embed(closed: list[tuple[int, Law]]) -> tuple[Array, Array]:
 
 
 def violation(y: Array, multiplier: Array, laws: list[tuple[int, Law]]) -> float:
-    """How far (y, lambda) is from Equality and Complementarity: max |y|, |min(y, lambda)|,
+    """Return how far (y, lambda) is from Equality and Complementarity: max |y|, |min(y, lambda)|,
     relative to those above 1.
     """
     equal = np.concatenate([np.full(n, isinstance(law, Equality)) for n, law in laws])

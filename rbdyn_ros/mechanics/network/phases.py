@@ -1,17 +1,17 @@
-"""Who slides and who sticks: Coulomb's law on the accelerations of contacts that stay closed.
+"""Sliding and sticking: Coulomb's law on the accelerations of contacts that stay closed.
 
     sliding    du_N/dt = 0,   lambda_T = -mu lambda_N tau,   tau = u_T/|u_T|                 (N.30)
     sticking   du/dt = 0,     |lambda_T| <= mu lambda_N
 
 A phase keeps its rows S of du/dt = G lambda + a at zero by multipliers x along its directions,
-lambda = E x: S G E x = -S a. It holds while the law itself, solved on the accelerations, wants
-nothing else: with the sliding contacts as complementarity in their normal rows and the sticking
-ones in their cones,
+lambda = E x: S G E x = -S a. It holds while the law itself, solved on the accelerations, gives the
+same: with the sliding contacts as complementarity in their normal rows and the sticking ones in
+their cones,
 
     0 <= x_N  _|_  du_N/dt >= 0,    K_mu in lambda  _|_  du/dt + mu |du_T/dt| e_N in K_mu*.  (N.31)
 
-More contacts than needed share their load in many ways; asking the law asks whether any of them
-will do.
+More contacts than needed share their load in many ways; the law has a solution if any of them is
+possible.
 """
 
 from typing import NamedTuple
@@ -24,11 +24,11 @@ from rbdyn_ros.mechanics.network.laws import WITH_TANGENTS, Complementarity, Equ
 from rbdyn_ros.mechanics.solvers.solution import Solution
 from rbdyn_ros.types import Array
 
-SLOW = 1e-9  # [m/s] a sliding speed that is none
+SLOW = 1e-9  # [m/s] a smaller sliding speed is none
 # [m/s] a sliding speed below which tau stays: it would turn at the rate mu g/|u_T|, too stiff to
 # follow
 TURNING = 1e-5
-# [m/s^2] an acceleration with which a contact parts or begins to slide; above the solver's
+# [m/s^2] an acceleration with which a contact separates or begins to slide; above the solver's
 # round-off
 PARTING = 1e-8
 
@@ -37,7 +37,7 @@ System = OfModel | OfNetwork
 
 
 class ActiveLaws(NamedTuple):
-    """What the law wants of the closed interactions."""
+    """The solution of the law for the closed interactions."""
 
     solution: Solution
     pressing: dict  # interaction -> lambda_N [N]; none for equalities
@@ -46,13 +46,13 @@ class ActiveLaws(NamedTuple):
 
 
 def has_tangents(system: System, k: int) -> bool:
-    """Whether interaction k has friction."""
+    """Return whether interaction k has friction."""
     return isinstance(system.laws[k], WITH_TANGENTS)
 
 
 def direction(u_T: Array, ahead: Array) -> Array:
-    """tau; `ahead`, that of the phase's beginning, where the contact is about to slide or a trial
-    step has overshot its stop.
+    """Return tau, or `ahead`, that of the phase's beginning, where the contact is about to slide
+    or a trial step has overshot its stop.
     """
     return u_T / np.linalg.norm(u_T) if u_T @ ahead > TURNING else ahead
 
@@ -60,8 +60,8 @@ def direction(u_T: Array, ahead: Array) -> Array:
 def reduction(
     system: System, closed: list[int], sliding: dict[int, Array], u: Array
 ) -> tuple[Array, Array]:
-    """(S as row numbers, E): rows that are held and directions of their multipliers, for the
-    velocities u (N.30).
+    """Return (S as row numbers, E): rows that are held and directions of their multipliers, for
+    the velocities u (N.30).
     """
     kept, at, E = [], 0, np.eye(len(u))
     for k in closed:
@@ -76,7 +76,7 @@ def reduction(
 
 
 def multipliers(G: Array, a: Array, kept: Array, E: Array) -> Array:
-    """lambda that hold the rows of a phase."""
+    """Return the lambda that hold the rows of a phase."""
     return E @ (-np.linalg.pinv(G[kept] @ E, rcond=1e-12) @ a[kept])
 
 
@@ -89,7 +89,7 @@ def solve_laws(
     kept: Array,
     E: Array,
 ) -> ActiveLaws:
-    """The law (N.31) solved on the accelerations."""
+    """Return the solution of the law (N.31) on the accelerations."""
     rows = [1 if k in sliding else system.sizes[k] for k in closed]
     W = G[kept] @ E
     found = one_step.solve(
@@ -108,15 +108,15 @@ def solve_laws(
 
 
 def stays(want: ActiveLaws, k: int) -> bool:
-    """Whether the contact k remains closed: it presses or, with friction, shares a load that
-    others carry.
+    """Return whether the contact k remains closed: it presses or, with friction, shares a load
+    that others carry.
     """
     return want.pressing[k] > 0.0 or want.opening.get(k, np.inf) <= 0.5 * PARTING
 
 
 def find_starting_slips(want: ActiveLaws) -> dict[int, Array]:
-    """The contacts that begin to slide, with their directions: against friction, which is better
-    known than a small acceleration.
+    """Return the contacts that begin to slide, with their directions: against friction, which is
+    better known than a small acceleration.
     """
     begun = {
         k: (a, force)
@@ -128,7 +128,9 @@ def find_starting_slips(want: ActiveLaws) -> dict[int, Array]:
 
 
 def margin(want: ActiveLaws) -> float:
-    """Positive while nothing parts and nothing begins to slide [m/s^2]."""
+    """Return a margin [m/s^2] that is positive while nothing separates and nothing begins to
+    slide.
+    """
     moving = [*want.opening.values(), *(np.linalg.norm(a) for a, _ in want.slipping.values())]
     return PARTING - max(moving)
 

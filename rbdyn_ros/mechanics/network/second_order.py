@@ -4,9 +4,9 @@
     y = h(t, q),     u = dy/dt = H v + dh/dt,     H = (dh/dq) T(q)                         (N.7)
     u = G P + u_free                                                               (N.11 to N.13)
 
-q lives where it likes (R^n, or positions and unit quaternions), v in R^n. A displacement is a
-vector w of velocity coordinates; q (+) w moves along it: q + w in R^n, the exponential on
-rotations. Gradients with respect to q are taken along such displacements. An interaction is a
+q is in any space (R^n, or positions and unit quaternions), v in R^n. A displacement is a vector w
+of velocity coordinates; q (+) w moves along it: q + w in R^n, the exponential on rotations.
+Gradients with respect to q are taken along such displacements. An interaction is a
 relation, its law and the systems that it couples, whose q and v it takes one after the other;
 tangential rows of a contact have a direction but no y: their value is zero.
 """
@@ -25,7 +25,7 @@ OVERLAP = 1e-9  # [m] what a contact may overlap, or a joint be open, where a ru
 
 
 class Mechanical(NamedTuple):
-    """The functions that a stepper needs."""
+    """The functions of a system that a stepper needs."""
 
     degrees: int  # n, the length of v
     mass: Callable  # q -> M (n, n)
@@ -42,10 +42,10 @@ def differentiate(
     degrees: int,
     moved: Callable[[Array, Array], Array] = np.add,
 ) -> Array:
-    """d function / d point along displacements, (m, degrees); central differences, error about
-    1e-10 of the scale.
+    """Return d function / d point along displacements, (m, degrees), by central differences with
+    an error of about 1e-10 of the scale.
 
-    The way out where a system comes without its gradients.
+    It serves where a system comes without its gradients.
     """
     step = 1e-5
     columns = [
@@ -62,8 +62,8 @@ def nonlinear(
     stiffness: Callable[[float, Array, Array], Array] | None = None,
     damping: Callable[[float, Array, Array], Array] | None = None,
 ) -> Mechanical:
-    """M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,) [N] with the
-    quadratic terms on this side.
+    """Return the system M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,)
+    [N] with the quadratic terms on this side.
 
     stiffness and damping are dF/dq and dF/dv (n, n), functions of (t, q, v); without them, finite
     differences.
@@ -81,10 +81,10 @@ def nonlinear(
 
 
 def linear(M, C=None, K=None, force: Callable[[float], Array] | None = None) -> Mechanical:
-    """M dv/dt + C v + K q = F(t): M, C, K (n, n) constant (C, K zero where left out), force(t) ->
-    (n,) [N]   (N.2).
+    """Return the system M dv/dt + C v + K q = F(t): M, C, K (n, n) constant (C, K zero where left
+    out), force(t) -> (n,) [N] (N.2).
 
-    ValueError names a matrix that is not (n, n), not finite, or an M that is not positive
+    Raise ValueError naming a matrix that is not (n, n), not finite, or an M that is not positive
     definite.
     """
     M = matrix(M, "M")
@@ -116,7 +116,7 @@ class Relation(NamedTuple):
 
 
 class Interaction(NamedTuple):
-    """A relation with its law between some systems; make it with `interaction`, which checks."""
+    """A relation with its law between some systems, made by `interaction`, which checks it."""
 
     relation: Relation
     law: tuple  # one of laws.py
@@ -124,8 +124,8 @@ class Interaction(NamedTuple):
 
 
 def interaction(relation: Relation, law: Law, systems: tuple[int, ...] = (0,)) -> Interaction:
-    """ValueError where the law is none or takes another number of rows than the relation has, and
-    where no system is coupled.
+    """Return the interaction. Raise ValueError where the law is none or takes another number of
+    rows than the relation has, and where no system is coupled.
     """
     law = laws.check(law)
     if not systems:
@@ -141,15 +141,15 @@ def interaction(relation: Relation, law: Law, systems: tuple[int, ...] = (0,)) -
 
 
 def linear_relation(H, b=0.0) -> Relation:
-    """y = H q + b: H (m, n_q), b (m,) or a number."""
+    """Return the relation y = H q + b: H (m, n_q), b (m,) or a number."""
     H = rectangle(H, "H")
     b, still = np.broadcast_to(np.asarray(b, float), (len(H),)), np.zeros(len(H))
     return Relation(len(H), lambda t, q: H @ q + b, lambda t, q: H, lambda t, q: still)
 
 
 def above(height: Callable[[float], float], speed: Callable[[float], float]) -> Relation:
-    """y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m], speed(t) -> dc/dt
-    [m/s].
+    """Return the relation y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m],
+    speed(t) -> dc/dt [m/s].
     """
     H = np.ones((1, 1))
     return Relation(
@@ -161,18 +161,20 @@ def above(height: Callable[[float], float], speed: Callable[[float], float]) -> 
 
 
 class Singular(ValueError):
-    """A matrix that has to be inverted and has no inverse; says which."""
+    """A matrix that has to be inverted has no inverse; the message names it."""
 
 
 class Network(NamedTuple):
-    """Mechanical systems and what couples them; make it with `network`, which checks."""
+    """Mechanical systems and their interactions, made by `network`, which checks them."""
 
     systems: tuple  # of Mechanical
     interactions: tuple  # of Interaction
 
 
 def network(systems, interactions) -> Network:
-    """ValueError where an interaction names a system that is not there."""
+    """Return the network. Raise ValueError where an interaction names a system that is not
+    there.
+    """
     systems = (systems,) if isinstance(systems, Mechanical) else tuple(systems)
     interactions = (
         (interactions,) if isinstance(interactions, Interaction) else tuple(interactions)
@@ -188,7 +190,7 @@ def network(systems, interactions) -> Network:
 
 
 def check_state(net: Network, q: tuple[Array, ...], v: tuple[Array, ...]) -> None:
-    """ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not
+    """Raise ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not
     finite.
     """
     for name, parts in (("q", q), ("v", v)):
@@ -210,8 +212,8 @@ def check_state(net: Network, q: tuple[Array, ...], v: tuple[Array, ...]) -> Non
 
 
 def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -> None:
-    """ValueError where no run can begin at (t, q, v): no state, contacts that overlap, equalities
-    not met by q or by v.
+    """Raise ValueError where no run can begin at (t, q, v): no state, contacts that overlap,
+    equalities not met by q or by v.
     """
     check_state(net, q, v)
     for k, one in enumerate(net.interactions):
@@ -235,7 +237,7 @@ def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ..
 
 
 def forces(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -> list[Array]:
-    """F (n_i,) of each system; ValueError for another shape."""
+    """Return F (n_i,) of each system. Raise ValueError for another shape."""
     found = [s.force(t, x, w) for s, x, w in zip(net.systems, q, v)]
     for i, (system, F) in enumerate(zip(net.systems, found)):
         require_shape(f"the force of system {i}", F, (system.degrees,))
@@ -243,7 +245,7 @@ def forces(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -
 
 
 def solve_mass(M: Array, B: Array, name: str) -> Array:
-    """M^-1 B; Singular with the matrix's name."""
+    """Return M^-1 B. Raise Singular with the matrix's name if there is no inverse."""
     try:
         return np.linalg.solve(M, B)
     except np.linalg.LinAlgError:
@@ -251,14 +253,14 @@ def solve_mass(M: Array, B: Array, name: str) -> Array:
 
 
 def join(parts: tuple[Array, ...], interaction: Interaction) -> Array:
-    """The coordinates of the systems that the interaction couples, one after the other."""
+    """Return the coordinates of the systems that the interaction couples, one after the other."""
     return np.concatenate([parts[i] for i in interaction.systems])
 
 
 def rows(
     net: Network, interaction: Interaction, t: float, q: tuple[Array, ...]
 ) -> dict[int, Array]:
-    """H of the interaction as blocks, system -> (m, n_i) (N.7)."""
+    """Return H of the interaction as blocks, system -> (m, n_i) (N.7)."""
     gradient, blocks, at = interaction.relation.gradient(t, join(q, interaction)), {}, 0
     size = sum(len(q[i]) for i in interaction.systems)
     if np.shape(gradient) != (interaction.relation.rows, size):
@@ -274,14 +276,14 @@ def rows(
 
 
 def velocity(blocks: dict[int, Array], drift: Array, v: Sequence[Array]) -> Array:
-    """u = sum H^i v_i + drift (m,) (N.7)."""
+    """Return u = sum H^i v_i + drift (m,) (N.7)."""
     return sum((H @ v[i] for i, H in blocks.items()), drift)
 
 
 def speed(
     net: Network, interaction: Interaction, t: float, q: tuple[Array, ...], v: Sequence[Array]
 ) -> Array:
-    """u (m,) of the interaction (N.7)."""
+    """Return u (m,) of the interaction (N.7)."""
     drift = interaction.relation.drift(t, join(q, interaction))
     return velocity(rows(net, interaction, t, q), drift, v)
 
@@ -289,11 +291,11 @@ def speed(
 def delassus(
     blocks: list[dict[int, Array]], W: tuple[Array, ...]
 ) -> tuple[Array, dict[int, Array]]:
-    """(G, carried): G = H W^-1 H^T with the block of interactions a, b the sum over the systems
-    both touch  (N.12).
+    """Return (G, carried): G = H W^-1 H^T with the block of interactions a, b the sum over the
+    systems both touch (N.12).
 
     blocks: one dict for each interaction; W: the systems' iteration matrices (n_i, n_i). carried:
-    system -> W_i^-1 H^T (n_i, m), what an impulse does to its velocity.
+    system -> W_i^-1 H^T (n_i, m), the change of its velocity by an impulse.
     """
     sizes = [next(iter(b.values())).shape[0] for b in blocks]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)

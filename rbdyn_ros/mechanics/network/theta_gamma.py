@@ -17,8 +17,8 @@ Newton, with s = 1, c = h gamma (standard) or s = gamma, c = h (full) and W = M 
 
 The one-step problem is about y itself, which fits rows whose relative degree is 0 or 1. At degree
 2 lambda is an impulse where y reaches zero: theta = gamma = 1 takes it as one without rebound, any
-other choice lets y through, unseen by the residual. Such a step is refused; mechanics is for
-lagrangian and mechanics.network, whose laws are on velocities.
+other choice lets y pass zero without a trace in the residual. Such a step is refused; mechanics is
+for lagrangian and mechanics.network, whose laws are on velocities.
 
 Source: the Siconos developer's notes, chapter 8, with the factors gamma and h restored (their
 8.13, 8.30, 8.34, 8.43).
@@ -37,7 +37,7 @@ from rbdyn_ros.types import Array
 
 
 class Options(NamedTuple):
-    """Make them with `options`, which checks."""
+    """The options of the schemes, made by `options`, which checks them."""
 
     theta: float = 0.5
     gamma: float = 1.0
@@ -47,9 +47,7 @@ class Options(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step's result; r is to be handed to the next step of the standard scheme, degree to
-    any.
-    """
+    """The result of a step; r is passed to the next step of the standard scheme, degree to any."""
 
     t: float
     x: Array  # (n,)
@@ -64,8 +62,8 @@ class Step(NamedTuple):
 
 
 def options(*given: Any, **named: Any) -> Options:
-    """Return the Options with these fields; ValueError for theta outside [0, 1], gamma outside
-    (0, 1] (at 0 no multiplier acts), a tolerance <= 0.
+    """Return the Options with these fields. Raise ValueError for theta outside [0, 1], gamma
+    outside (0, 1] (at 0 no multiplier acts), a tolerance <= 0.
     """
     made = Options(*given, **named)
     return Options(
@@ -78,11 +76,11 @@ def options(*given: Any, **named: Any) -> Options:
 
 
 def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
-    """The state at the beginning as a Step, with the y and r that belong to it, and the relative
-    degree.
+    """Return the state at the beginning as a Step, with the y and r that belong to it, and the
+    relative degree.
 
-    ValueError for x (n,), multiplier (m,) of other shapes or not finite, and for a row whose law
-    no multiplier can keep.
+    Raise ValueError for x (n,), multiplier (m,) of other shapes or not finite, and for a row whose
+    law no multiplier can keep.
     """
     x = vector(x, "x", len(system.M))
     multiplier = vector(multiplier, "multiplier", sum(rows for rows, _ in system.laws))
@@ -101,7 +99,7 @@ def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
 
 
 class _Stage(NamedTuple):
-    """What stays the same in the Newton iteration of a step."""
+    """The quantities that stay the same in the Newton iteration of a step."""
 
     system: FirstOrder
     last: Step
@@ -111,9 +109,10 @@ class _Stage(NamedTuple):
 
 
 def step(system: FirstOrder, last: Step, h: float, options: Options = Options()) -> Step:
-    """One step of h [s] from the last one; when it is not ok, `message` says what was tried.
+    """Return the Step of h [s] from the last one; when it is not ok, `message` says what was
+    tried.
 
-    ValueError for h <= 0, and for a relative degree of 2 unless theta = gamma = 1.
+    Raise ValueError for h <= 0, and for a relative degree of 2 unless theta = gamma = 1.
     """
     positive(h, "h")
     if last.degree == 2 and not options.theta == options.gamma == 1.0:
@@ -146,13 +145,13 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
 
 
 def _known_part(system: FirstOrder, last: Step, h: float, options: Options) -> Array:
-    """M x_k + h (1 - theta) f_k, and in the standard scheme + h (1 - gamma) r_k."""
+    """Return M x_k + h (1 - theta) f_k, and in the standard scheme + h (1 - gamma) r_k."""
     known = system.M @ last.x + h * (1.0 - options.theta) * system.f(last.t, last.x)
     return known if options.full else known + h * (1.0 - options.gamma) * last.r
 
 
 def _point(last: Step, x: Array, h: float, options: Options) -> tuple:
-    """(t, x) at which h and g are taken, s and c of (N.22)."""
+    """Return (t, x) at which h and g are evaluated, s and c of (N.22)."""
     if not options.full:
         return last.t + h, x, 1.0, h * options.gamma
     gamma = options.gamma
@@ -160,7 +159,7 @@ def _point(last: Step, x: Array, h: float, options: Options) -> tuple:
 
 
 def _newton(stage: _Stage, x: Array, multiplier: Array) -> tuple:
-    """(N.22), (N.23): x, lambda and how their complementarity problem ended."""
+    """Return x, lambda and the Solution of their complementarity problem (N.22), (N.23)."""
     system, last, known, h, options = stage
     t1, (t, z, s, c) = last.t + h, _point(last, x, h, options)
     W = system.M - h * options.theta * system.A(t1, x)
@@ -180,7 +179,7 @@ def _newton(stage: _Stage, x: Array, multiplier: Array) -> tuple:
 
 
 def _residual(stage: _Stage, x: Array, multiplier: Array) -> tuple:
-    """(y, r, the larger of the dynamics' and the laws' residual, each relative)."""
+    """Return (y, r, the larger of the dynamics' and the laws' residual, each relative)."""
     system, last, known, h, options = stage
     t, z, _, c = _point(last, x, h, options)
     f, y, r = system.f(last.t + h, x), system.h(t, z, multiplier), system.g(t, z, multiplier)
