@@ -1,5 +1,5 @@
-"""Contacts with Coulomb friction in the plane: the problem, its error, and its twin in space
-(doc/nonsmooth.md, S.8).
+"""Contacts with Coulomb friction in the plane: the problem, its error, and the same problem in
+space (doc/nonsmooth.md, S.8).
 
 n contacts, each with a frame (normal, tangent): u = W r + q (2n,), and (S.10) with |r_T| <= mu
 r_N.
@@ -15,7 +15,7 @@ from rbdyn_ros.types import Array
 
 
 class Problem(NamedTuple):
-    """Make it with `problem`, which checks."""
+    """n planar contacts as matrices, made by `problem`, which checks them."""
 
     W: Array  # (2n, 2n) Delassus matrix [1/kg]
     q: Array  # (2n,) velocity without contact impulses [m/s]
@@ -23,8 +23,8 @@ class Problem(NamedTuple):
 
 
 def problem(W, q, mu) -> Problem:
-    """The problem of W (2n, 2n), q (2n,), mu (n,) or one number for all; ValueError names what
-    does not fit.
+    """Return the problem of W (2n, 2n), q (2n,), mu (n,) or one number for all. Raise ValueError
+    naming what does not fit.
     """
     W = arguments.square(W, "W", block=2)
     return Problem(
@@ -33,8 +33,8 @@ def problem(W, q, mu) -> Problem:
 
 
 def in_space(problem: Problem) -> fc3d.Problem:
-    """The same contacts in space, with a second tangent that nothing moves: its solutions have
-    r_T2 = 0.
+    """Return the same contacts in space, with a second tangent that nothing moves: its solutions
+    have r_T2 = 0.
 
     The second tangents get W_T2T2 = mean diagonal of W, uncoupled, and q_T2 = 0. A sliding r_T2 =
     -c u_T2 = -c W_T2T2 r_T2, c >= 0, vanishes, and so does a sticking one. Every solver of fc3d
@@ -50,12 +50,14 @@ def in_space(problem: Problem) -> fc3d.Problem:
 
 
 def in_plane(n: int) -> Array:
-    """Where the 2n planar components are among the 3n in space."""
+    """Return the places of the 2n planar components among the 3n in space."""
     return np.delete(np.arange(3 * n), np.s_[2::3])
 
 
 def error(problem: Problem, r: Array) -> float:
-    """How far r (2n,) is from solving the problem: `fc3d.error` of its twin in space [-]."""
+    """Return how far r (2n,) is from solving the problem: the `fc3d.error` of the one `in_space`
+    [-].
+    """
     lifted = np.zeros(3 * len(problem.mu))
     lifted[in_plane(len(problem.mu))] = r
     return fc3d.error(in_space(problem), lifted)

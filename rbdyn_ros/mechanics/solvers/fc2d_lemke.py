@@ -18,7 +18,7 @@ DEFAULTS = Options(tolerance=1e-10, max_iterations=10000)
 
 
 def solve(problem: fc2d.Problem, guess, options: Options) -> Solution:
-    """The Solution by pivots; `guess` is not used."""
+    """Return the Solution by pivots; `guess` is not used."""
     inner = lcp_lemke.solve(as_lcp(problem), np.zeros(3 * len(problem.mu)), options)
     n = len(problem.mu)
     r = np.empty(2 * n)
@@ -28,7 +28,7 @@ def solve(problem: fc2d.Problem, guess, options: Options) -> Solution:
 
 
 def as_lcp(problem: fc2d.Problem) -> lcp.Problem:
-    """(S.9) as w = M z + q with z = (r_N, x, l), w = (u_N, k, y)."""
+    """Return (S.9) as w = M z + q with z = (r_N, x, l), w = (u_N, k, y)."""
     W, q, mu = problem
     n = len(mu)
     NN, NT, TN, TT = W[0::2, 0::2], W[0::2, 1::2], W[1::2, 0::2], W[1::2, 1::2]

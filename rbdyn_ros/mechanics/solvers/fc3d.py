@@ -27,7 +27,7 @@ _CLOSE = 1e-9  # shares that differ by less are one
 
 
 class Problem(NamedTuple):
-    """n contacts as matrices; make it with `problem`, which checks."""
+    """n contacts as matrices, made by `problem`, which checks them."""
 
     W: Array  # (3n, 3n) Delassus matrix [1/kg]
     q: Array  # (3n,) velocity without contact impulses [m/s]
@@ -35,8 +35,8 @@ class Problem(NamedTuple):
 
 
 def problem(W, q, mu) -> Problem:
-    """The problem of W (3n, 3n), q (3n,), mu (n,) or one number for all; ValueError names what
-    does not fit.
+    """Return the problem of W (3n, 3n), q (3n,), mu (n,) or one number for all. Raise ValueError
+    naming what does not fit.
     """
     W = arguments.square(W, "W", block=3)
     return Problem(
@@ -46,19 +46,19 @@ def problem(W, q, mu) -> Problem:
 
 @inlined
 def part(a, i):
-    """a_i: the three entries of contact i."""
+    """Return a_i, the three entries of contact i."""
     return (a[3 * i], a[3 * i + 1], a[3 * i + 2])
 
 
 @inlined
 def put(a, i, value):
-    """a_i := value."""
+    """Set a_i := value."""
     a[3 * i], a[3 * i + 1], a[3 * i + 2] = value
 
 
 @inlined
 def block(W, i):
-    """W_ii: the rows of contact i's own 3x3 block."""
+    """Return W_ii, the rows of contact i's own 3x3 block."""
     k = 3 * i
     return (
         (W[k, k], W[k, k + 1], W[k, k + 2]),
@@ -69,10 +69,10 @@ def block(W, i):
 
 @inlined
 def project(x, mu):
-    """The point of K_mu nearest to x.
+    """Return the point of K_mu nearest to x.
 
-    x inside K_mu, 0 inside the polar cone mu |x_T| <= -x_N, else (t, mu t x_T/|x_T|), t = (x_N +
-    mu |x_T|)/(1 + mu^2).
+    It is x inside K_mu, 0 inside the polar cone mu |x_T| <= -x_N, else (t, mu t x_T/|x_T|), t =
+    (x_N + mu |x_T|)/(1 + mu^2).
     """
     T = (x[1] * x[1] + x[2] * x[2]) ** 0.5
     if T <= mu * x[0]:
@@ -86,7 +86,7 @@ def project(x, mu):
 
 @inlined
 def projection_gradient(x, mu):
-    """The symmetric gradient of the projection of x on K_mu."""
+    """Return the symmetric gradient of the projection of x on K_mu."""
     T = (x[1] * x[1] + x[2] * x[2]) ** 0.5
     if T <= mu * x[0]:
         return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -112,8 +112,8 @@ def projection_gradient(x, mu):
 
 @inlined
 def natural(r, u, mu, w):
-    """w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes it a
-    velocity.
+    """Return w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes
+    it a velocity.
     """
     lifted = (u[0] + mu * (u[1] * u[1] + u[2] * u[2]) ** 0.5, u[1], u[2])
     return vec.scale(w, vec.sub(r, project(vec.axpy(-1.0 / w, lifted, r), mu)))
@@ -121,9 +121,9 @@ def natural(r, u, mu, w):
 
 @inlined
 def narrow(low, high, share, full, refused):
-    """(low, high, next share, whether `share` is the answer) in the search for the largest share
-    of the restitution, at most
-    `full`, with which no energy is gained. `refused`: `share` gains energy, or has no impulses.
+    """Return (low, high, next share, whether `share` is the answer) in the search for the largest
+    share of the restitution, at most `full`, with which no energy is gained. `refused`: `share`
+    gains energy, or has no impulses.
     """
     low, high = (low, share) if refused else (share, high)
     return low, high, 0.5 * (low + high), not refused and (share == full or high - low <= _CLOSE)
@@ -131,7 +131,7 @@ def narrow(low, high, share, full, refused):
 
 @kernel
 def scales(problem):
-    """(w, size): mean of W's diagonal, |q|; 1 in place of what is not positive."""
+    """Return (w, size): mean of W's diagonal, |q|; 1 in place of what is not positive."""
     W, q = problem.W, problem.q
     w, square = 0.0, 0.0
     for k in range(len(q)):
@@ -143,7 +143,7 @@ def scales(problem):
 
 @kernel
 def error_at(r, u, mu, w, size):
-    """|natural| / size for impulses r and the velocities u = W r + q that go with them."""
+    """Return |natural| / size for impulses r and the velocities u = W r + q that go with them."""
     square = 0.0
     for i in range(len(mu)):
         e = natural(part(r, i), part(u, i), mu[i], w)
@@ -153,7 +153,7 @@ def error_at(r, u, mu, w, size):
 
 @kernel
 def velocities(problem, r, u):
-    """u := W r + q."""
+    """Set u := W r + q."""
     linear.multiply(problem.W, r, u)
     for k in range(len(u)):
         u[k] += problem.q[k]
@@ -161,7 +161,7 @@ def velocities(problem, r, u):
 
 @kernel
 def error(problem, r):
-    """How far r (3n,) is from solving the problem: natural map over |q| [-]   (S.14)."""
+    """Return how far r (3n,) is from solving the problem: natural map over |q| [-] (S.14)."""
     u = np.empty_like(problem.q)
     velocities(problem, r, u)
     w, size = scales(problem)
@@ -170,7 +170,9 @@ def error(problem, r):
 
 @kernel
 def finish(problem, r, iterations, tolerance):
-    """The Solution for r: true residual, and where that exceeds the tolerance the reason."""
+    """Return the Solution for r with its true residual, and with the reason where that exceeds the
+    tolerance.
+    """
     residual, failure = error(problem, r), STALLED
     if tolerance < residual < np.inf and np.linalg.matrix_rank(problem.W) < len(r):
         failure = SINGULAR

@@ -23,7 +23,7 @@ from rbdyn_ros.numerics import linear
 
 DEFAULTS = Options(tolerance=1e-8, max_iterations=10000)
 
-_CHECK = 10  # iterations between two looks at the residuals
+_CHECK = 10  # iterations between two evaluations of the residuals
 _UNBALANCED = 1.7  # factor from which rho follows
 _LARGEST_CHANGE = 10.0  # of rho at once
 _LARGEST_PENALTY = 1e6  # rho stays within this factor of W's mean diagonal
@@ -31,7 +31,7 @@ _LARGEST_PENALTY = 1e6  # rho stays within this factor of W's mean diagonal
 
 @kernel
 def resolvent(W, rho):
-    """(W + rho)^-1."""
+    """Return (W + rho)^-1."""
     A = W.copy()
     for k in range(len(A)):
         A[k, k] += rho
@@ -40,7 +40,7 @@ def resolvent(W, rho):
 
 @kernel
 def start(u, mu, rho):
-    """y = -(u + mu |u_T| e_N) / rho."""
+    """Return y = -(u + mu |u_T| e_N) / rho."""
     y = -u / rho
     for i in range(len(mu)):
         y[3 * i] -= mu[i] * (u[3 * i + 1] ** 2 + u[3 * i + 2] ** 2) ** 0.5 / rho
@@ -49,7 +49,7 @@ def start(u, mu, rho):
 
 @kernel
 def once(problem, inverse, rho, r, z, y, b):
-    """One iteration (S.21) of r, z, y in place; b (3n,) is work space."""
+    """Iterate once (S.21), r, z, y in place; b (3n,) is work space."""
     for i in range(len(problem.mu)):
         for k in range(3 * i, 3 * i + 3):
             b[k] = rho * (z[k] - y[k]) - problem.q[k]
@@ -64,8 +64,8 @@ def once(problem, inverse, rho, r, z, y, b):
 
 @kernel
 def imbalance(r, z, old):
-    """sqrt(|r - z| / |z - z_old|), primal to dual residual, kept within 1/10 to 10: by what rho
-    should grow.
+    """Return sqrt(|r - z| / |z - z_old|), primal to dual residual, kept within 1/10 to 10: the
+    factor by which rho should grow.
     """
     primal = dual = 0.0
     for k in range(len(r)):
@@ -78,7 +78,9 @@ def imbalance(r, z, old):
 
 @kernel
 def iterate(problem, z, u, tolerance, max_iterations):
-    """(iterations, residual): from z in K_mu, in place; u (3n,) is work space."""
+    """Iterate from z in K_mu, in place, and return (iterations, residual); u (3n,) is work
+    space.
+    """
     W, mu = problem.W, problem.mu
     w, size = fc3d.scales(problem)
     fc3d.velocities(problem, z, u)
@@ -104,7 +106,7 @@ def iterate(problem, z, u, tolerance, max_iterations):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution from `guess` (3n,), projected on the cones."""
+    """Return the Solution from `guess` (3n,), projected on the cones."""
     z = guess.copy()
     for i in range(len(problem.mu)):
         fc3d.put(z, i, fc3d.project(fc3d.part(z, i), problem.mu[i]))

@@ -1,8 +1,8 @@
-"""Friction by whatever works: Gauss-Seidel to find who sticks and slides, Newton to finish, ADMM
-and sweeps to fall back on.
+"""Friction by a sequence of methods: Gauss-Seidel to find what sticks and slides, Newton to
+finish, ADMM and sweeps as fallbacks.
 
 20 sweeps settle most problems or bring Newton close. Where Newton fails, it starts again from
-ADMM's answer, which hyperstatic stacks of unlike masses need, then from nothing; at last
+ADMM's result, which hyperstatic stacks of unlike masses need, then from zero; at last
 Gauss-Seidel has as many sweeps as are allowed, from the best so far, which is returned if it stays
 the best. `iterations` counts all of them. Counts are passed as np.int64: for a literal, Numba
 would compile the callee once more.
@@ -23,7 +23,9 @@ ADMM_ITERATIONS = 500  # before the second Newton
 
 @kernel
 def iterate(problem, r, u, tolerance, max_iterations):
-    """(iterations, residual): the whole sequence from r, in place; u (3n,) is work space."""
+    """Run the whole sequence from r, in place, and return (iterations, residual); u (3n,) is work
+    space.
+    """
     done, residual = fc3d_nsgs.sweeps(problem, r, u, tolerance, min(SWEEPS, max_iterations))
     if residual <= tolerance or len(problem.mu) == 1:
         return done, residual
@@ -52,7 +54,7 @@ def iterate(problem, r, u, tolerance, max_iterations):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution from `guess` (3n,)."""
+    """Return the Solution from `guess` (3n,)."""
     r = guess.copy()
     done, _ = iterate(problem, r, np.empty_like(r), options.tolerance, options.max_iterations)
     return fc3d.finish(problem, r, done, options.tolerance)

@@ -4,9 +4,9 @@
     a = r_N - rho u_N,  D = disc of radius mu max(0, a)  (S.19)
 
 F = 0 is the friction law, rho > 0 any. Of its pieces (S.20) the Jacobian is that of the one that
-holds: open a <= 0, sticking, sliding. Open contacts drop out of the linear system; W is shifted by
-a trifle there, so that redundant contacts leave it regular. Source: Alart, Curnier, Comput.
-Methods Appl. Mech. Eng. 92 (1991) 353.
+holds: open a <= 0, sticking, sliding. Open contacts drop out of the linear system; W is shifted a
+little there, so that redundant contacts leave it regular. Source: Alart, Curnier, Comput. Methods
+Appl. Mech. Eng. 92 (1991) 353.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ _HALVINGS = 6  # of a Newton step
 
 @inlined
 def law(r, u, mu, rho):
-    """(F, open): the function (S.19) of one contact and whether the contact is open."""
+    """Return (F, open): the function (S.19) of one contact and whether the contact is open."""
     a = r[0] - rho * u[0]
     if a <= 0.0:
         return r, True
@@ -37,7 +37,7 @@ def law(r, u, mu, rho):
 
 @inlined
 def pieces(r, u, mu, rho):
-    """(A, B), rows of 3: dF = A dr + B du for a contact that is not open (S.20)."""
+    """Return (A, B), rows of 3: dF = A dr + B du for a contact that is not open (S.20)."""
     a = r[0] - rho * u[0]
     x, y = r[1] - rho * u[1], r[2] - rho * u[2]
     T, R = (x * x + y * y) ** 0.5, mu * a
@@ -57,7 +57,7 @@ def pieces(r, u, mu, rho):
 
 @kernel
 def merit(r, u, mu, rho):
-    """|F|^2."""
+    """Return |F|^2."""
     total = 0.0
     for i in range(len(mu)):
         F, _ = law(fc3d.part(r, i), fc3d.part(u, i), mu[i], rho[i])
@@ -67,7 +67,7 @@ def merit(r, u, mu, rho):
 
 @kernel
 def fill_row(row, b, W, i, columns):
-    """row := b^T W_ij for the contacts j of `columns`."""
+    """Set row := b^T W_ij for the contacts j of `columns`."""
     for c in range(len(columns)):
         for k in range(3):
             j = 3 * columns[c] + k
@@ -76,7 +76,7 @@ def fill_row(row, b, W, i, columns):
 
 @kernel
 def direction(problem, r, u, rho, shift, dr):
-    """dr := the Newton step; inf or nan where the system is singular."""
+    """Set dr := the Newton step; inf or nan where the system is singular."""
     W, mu, n = problem.W, problem.mu, len(problem.mu)
     closed, m = np.empty(n, np.int64), 0
     for i in range(n):
@@ -103,8 +103,8 @@ def direction(problem, r, u, rho, shift, dr):
 
 @kernel
 def iterate(problem, r, u, tolerance, max_iterations):
-    """(steps, residual): Newton from r, in place; u (3n,) is work space. r ends as the best that
-    was met.
+    """Take Newton steps from r, in place, and return (steps, residual); u (3n,) is work space. r
+    ends as the best that was met.
     """
     W, mu = problem.W, problem.mu
     w, size = fc3d.scales(problem)
@@ -138,7 +138,7 @@ def iterate(problem, r, u, tolerance, max_iterations):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by Newton from `guess` (3n,)."""
+    """Return the Solution by Newton from `guess` (3n,)."""
     r = guess.copy()
     steps, _ = iterate(problem, r, np.empty_like(r), options.tolerance, options.max_iterations)
     return fc3d.finish(problem, r, steps, options.tolerance)

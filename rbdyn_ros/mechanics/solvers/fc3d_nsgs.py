@@ -18,7 +18,7 @@ DEFAULTS = Options(tolerance=1e-8, max_iterations=10000)
 
 @kernel
 def sweep(W, mu, r, u):
-    """One sweep over the contacts; r and u = W r + q (3n,) are updated in place, nothing is
+    """Sweep once over the contacts; r and u = W r + q (3n,) are updated in place, nothing is
     allocated.
     """
     for i in range(len(mu)):
@@ -34,10 +34,10 @@ def sweep(W, mu, r, u):
 
 @kernel
 def sweeps(problem, r, u, tolerance, max_iterations):
-    """(sweeps done, residual): sweep until the error is below the tolerance; r in place, u (3n,)
-    is work space.
+    """Sweep until the error is below the tolerance and return (sweeps done, residual); r in place,
+    u (3n,) is work space.
 
-    Stops early where an impulse stops being finite.
+    The sweeps end early where an impulse is no longer finite.
     """
     w, size = fc3d.scales(problem)
     fc3d.velocities(problem, r, u)
@@ -52,7 +52,7 @@ def sweeps(problem, r, u, tolerance, max_iterations):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by sweeps from `guess` (3n,)."""
+    """Return the Solution by sweeps from `guess` (3n,)."""
     r = guess.copy()
     done, _ = sweeps(problem, r, np.empty_like(r), options.tolerance, options.max_iterations)
     return fc3d.finish(problem, r, done, options.tolerance)

@@ -15,7 +15,7 @@ Siconos developer's notes, chapter 13, without their diagonalization, which need
 strong coupling of normal and tangent admits up to three solutions: take-off is preferred, then
 sticking.
 
-The roots in closed form are good starts for the Newton that polishes them.
+The roots in closed form are good starts for Newton's method, which refines them.
 """
 
 import math
@@ -42,14 +42,14 @@ _WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
 
 
 class Contact(NamedTuple):
-    """The impulse of one contact and what the contact does."""
+    """The impulse of one contact and what holds at it."""
 
     r: Vector  # [N s] normal, tangents
     kind: int  # TAKE_OFF, STICK, SLIDE, or NONE: no solution found, r is the nearest
 
 
 def check(problem: fc3d.Problem) -> None:
-    """ValueError for more or fewer contacts than one."""
+    """Raise ValueError for more or fewer contacts than one."""
     if len(problem.mu) != 1:
         raise ValueError(
             f"fc3d_one_contact solves one contact, not {len(problem.mu)}; take fc3d_hybrid"
@@ -58,20 +58,20 @@ def check(problem: fc3d.Problem) -> None:
 
 @inlined
 def inside(r, mu):
-    """Whether r is in K_mu."""
+    """Return whether r is in K_mu."""
     return r[0] >= 0.0 and r[1] * r[1] + r[2] * r[2] <= mu * mu * r[0] * r[0]
 
 
 @inlined
 def is_regular(W, least):
-    """Whether W can be inverted: its determinant is above `least` times its trace cubed."""
+    """Return whether W can be inverted: its determinant is above `least` times its trace cubed."""
     trace = W[0][0] + W[1][1] + W[2][2]
     return abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > least * trace * trace * trace
 
 
 @inlined
 def largest_cross(a, b, c):
-    """The unit vector along the largest of a x b, b x c, c x a; zero where all are."""
+    """Return the unit vector along the largest of a x b, b x c, c x a; zero where all are."""
     n, best = vec.cross(a, b), vec.cross(b, c)
     best = best if vec.dot(best, best) > vec.dot(n, n) else n
     n = vec.cross(c, a)
@@ -82,8 +82,8 @@ def largest_cross(a, b, c):
 
 @kernel
 def into_cone(r, n, mu):
-    """(r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential part is
-    smallest, or the first that does.
+    """Return (r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential
+    part is smallest, or the first that does.
     """
     if inside(r, mu):
         return r, True
@@ -103,8 +103,8 @@ def into_cone(r, n, mu):
 
 @kernel
 def nearest_to_normal(W, q):
-    """r with W r + q = 0, as near as W allows, and nearest to the frictionless r: W is shifted by
-    eps and the shift iterated away (proximal point), r := r - (W + eps)^-1 (W r + q).
+    """Return r with W r + q = 0, as near as W allows, and nearest to the frictionless r: W is
+    shifted by eps and the shift iterated away (proximal point), r := r - (W + eps)^-1 (W r + q).
     """
     a, b, c = W
     eps = _SHIFT * (a[0] + b[1] + c[2])
@@ -120,8 +120,8 @@ def nearest_to_normal(W, q):
 
 @kernel
 def wedging(W, q, mu):
-    """(r, whether K_mu holds it) where W is singular, with u = 0 but for the part of q that no
-    impulse changes.
+    """Return (r, whether K_mu holds it) where W is singular, with u = 0 except for the part of q
+    that no impulse changes.
 
     Joints leave the contact point a plane or a line to move in, the range of W: the other rows are
     left out. Along n, W n = 0, joint and contact press each other, which moves nothing (P.6); a W
@@ -140,8 +140,8 @@ def wedging(W, q, mu):
 
 @kernel
 def sticking(W, q, mu):
-    """r with W r + q = 0, refined once; where W is singular the one nearest to the normal, outside
-    K_mu if there is none.
+    """Return r with W r + q = 0, refined once; where W is singular the one nearest to the normal,
+    outside K_mu if there is none.
     """
     r = vec.scale(-1.0, vec.solve(W, q))
     if is_regular(W, _FLAT):
@@ -154,7 +154,7 @@ def sticking(W, q, mu):
 
 @inlined
 def direction_equation(W, q, mu):
-    """(A, B, C, D, E) of (S.18): f = d (u_2 c - u_1 s)."""
+    """Return (A, B, C, D, E) of (S.18): f = d (u_2 c - u_1 s)."""
     return (
         mu * (W[0][1] * q[2] - q[0] * W[2][1]),
         mu * (q[0] * W[1][2] - W[0][2] * q[1]),
@@ -167,7 +167,7 @@ def direction_equation(W, q, mu):
 @inlined
 def turn_angle(f):
     """Measure the angle of f from k eighth turns, so that the quartic's leading A - E is not
-    small: (f, k).
+    small, and return (f, k).
     """
     A, B, C, D, E = f
     large = 0.2 * (abs(A) + abs(B) + abs(C) + abs(D) + abs(E))
@@ -201,7 +201,7 @@ def refine(f, direction):
 
 @inlined
 def slide_along(W, q, mu, direction):
-    """(r, violation) of sliding with the friction force along the unit (c, s)."""
+    """Return (r, violation) of sliding with the friction force along the unit (c, s)."""
     c, s = direction
     d = W[0][0] + mu * (W[0][1] * c + W[0][2] * s)
     normal = -q[0] / d
@@ -214,8 +214,8 @@ def slide_along(W, q, mu, direction):
 
 @kernel
 def sliding(W, q, mu, guess):
-    """(r, violation): the sliding impulse (S.17) and by how much [m/s] it misses the conditions,
-    inf if there is none.
+    """Return (r, violation): the sliding impulse (S.17) and by how much [m/s] it misses the
+    conditions, inf if there is none.
     """
     best, least = (0.0, 0.0, 0.0), np.inf
     enough = _EXACT * vec.size(q)
@@ -242,7 +242,7 @@ def sliding(W, q, mu, guess):
 
 @kernel
 def contact(W, q, mu, guess):
-    """The Contact of W (three rows), q (3,), mu: no allocation, for use inside a step.
+    """Return the Contact of W (three rows), q (3,), mu: no allocation, for use inside a step.
 
     `guess` is a former impulse or (0, 0, 0): its tangential direction starts the search for the
     sliding direction.
@@ -258,7 +258,7 @@ def contact(W, q, mu, guess):
 
 @inlined
 def update(W, u, mu, r):
-    """The Contact whose velocity is u at the impulse r: that of q = u - W r, from r.
+    """Return the Contact whose velocity is u at the impulse r: that of q = u - W r, from r.
 
     A contact that goes on sticking is found as r - W^-1 u, exact to the round-off of the change.
     """
@@ -273,7 +273,9 @@ def update(W, u, mu, r):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution of a problem with one contact; `guess` (3,) points the way where it slides."""
+    """Return the Solution of a problem with one contact; `guess` (3,) gives the direction where it
+    slides.
+    """
     found = contact(
         fc3d.block(problem.W, 0), fc3d.part(problem.q, 0), problem.mu[0], fc3d.part(guess, 0)
     )
@@ -285,8 +287,8 @@ _ROUND_OFF = 4.5e-16
 
 @kernel
 def largest_cubic_root(b, c, d):
-    """The largest real root of x^3 + b x^2 + c x + d, by Cardano or, for three real roots, by
-    Viete's cosine.
+    """Return the largest real root of x^3 + b x^2 + c x + d, by Cardano or, for three real roots,
+    by Viete's cosine.
 
     Two roots that are equal up to round-off count as real: they may be the largest.
     """
@@ -305,15 +307,15 @@ def largest_cubic_root(b, c, d):
 
 @kernel
 def _pair(s, m):
-    """Real parts of the roots of y^2 + s y + m."""
+    """Return the real parts of the roots of y^2 + s y + m."""
     root = max(0.25 * s * s - m, 0.0) ** 0.5
     return -0.5 * s + root, -0.5 * s - root
 
 
 @kernel
 def real_parts(a4, a3, a2, a1, a0):
-    """Real parts of the four roots of a4 x^4 + a3 x^3 + a2 x^2 + a1 x + a0; inf or nan where a4 =
-    0.
+    """Return the real parts of the four roots of a4 x^4 + a3 x^3 + a2 x^2 + a1 x + a0; inf or nan
+    where a4 = 0.
 
     With x = y - b/4 the monic quartic is y^4 + P y^2 + Q y + R = (y^2 + s y + m_1) (y^2 - s y +
     m_2), where s^2 = 2 m and m >= 0 is the largest root of the resolvent m^3 + P m^2 + (P^2/4 - R)

@@ -14,21 +14,21 @@ from rbdyn_ros.types import Array
 
 
 class Problem(NamedTuple):
-    """Make it with `problem`, which checks."""
+    """A linear complementarity problem, made by `problem`, which checks it."""
 
     M: Array  # (n, n)
     q: Array  # (n,)
 
 
 def problem(M, q) -> Problem:
-    """The problem of M (n, n), q (n,); ValueError names what does not fit."""
+    """Return the problem of M (n, n), q (n,). Raise ValueError naming what does not fit."""
     M = arguments.square(M, "M")
     return Problem(M, arguments.vector(q, "q", len(M)))
 
 
 @kernel
 def scales(M, q):
-    """(s, size): largest |M_ij|, |q|; 1 in place of what is zero."""
+    """Return (s, size): largest |M_ij|, |q|; 1 in place of what is zero."""
     s, square = 0.0, 0.0
     for i in range(len(q)):
         square += q[i] * q[i]
@@ -39,16 +39,16 @@ def scales(M, q):
 
 @kernel
 def error(problem, z):
-    """How far z (n,) is from solving the problem: |min(w, s z)| / |q|, s the largest entry of M
-    [-]   (S.3).
+    """Return how far z (n,) is from solving the problem: |min(w, s z)| / |q|, s the largest entry
+    of M [-] (S.3).
     """
     return mixed_error(problem.M, problem.q, 0, z)
 
 
 @kernel
 def mixed_error(M, q, equations, z):
-    """The error of z (n,) where the first rows are equations, w = 0 with z free: |(w_equations,
-    min(w, s z))| / |q| [-]   (S.6).
+    """Return the error of z (n,) where the first rows are equations, w = 0 with z free:
+    |(w_equations, min(w, s z))| / |q| [-] (S.6).
     """
     w = np.empty_like(q)
     linear.multiply(M, z, w)
@@ -64,15 +64,17 @@ def mixed_error(M, q, equations, z):
 
 @kernel
 def finish(problem, z, iterations, tolerance, failure):
-    """The Solution for z: true residual, and the status `failure` where that exceeds the
-    tolerance.
+    """Return the Solution for z with its true residual, and with the status `failure` where that
+    exceeds the tolerance.
     """
     return assess(z, error(problem, z), iterations, tolerance, failure)
 
 
 @kernel
 def on_support(M, q, support):
-    """z with M_aa z_a = -q_a on the support a (n,) and 0 elsewhere; nan if M_aa is singular."""
+    """Return z with M_aa z_a = -q_a on the support a (n,) and 0 elsewhere; nan if M_aa is
+    singular.
+    """
     a = np.flatnonzero(support)
     A, b = np.empty((len(a), len(a))), np.empty(len(a))
     for i in range(len(a)):

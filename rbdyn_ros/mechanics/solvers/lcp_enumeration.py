@@ -1,7 +1,7 @@
-"""Linear complementarity by trying all 2^n supports: slow, exact, the judge of the others.
+"""Linear complementarity by trying all 2^n supports: slow, exact, the reference for the others.
 
 For each support a: z_a = -M_aa^-1 q_a, z = 0 elsewhere; the first whose error is within the
-tolerance is the solution. A support whose M_aa is singular is passed over.
+tolerance is the solution. A support whose M_aa is singular is skipped.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ LARGEST = 20  # unknowns
 
 
 def check(problem: lcp.Problem) -> None:
-    """ValueError for a problem that would take too long."""
+    """Raise ValueError for a problem that would take too long."""
     require_few(len(problem.q), "unknowns", "lcp")
 
 
 def require_few(count: int, what: str, kind: str) -> None:
-    """ValueError for more than LARGEST."""
+    """Raise ValueError for a count above LARGEST."""
     if count > LARGEST:
         raise ValueError(
             f"{kind}_enumeration takes at most {LARGEST} {what}, not {count}; take {kind}_lemke"
@@ -30,8 +30,8 @@ def require_few(count: int, what: str, kind: str) -> None:
 
 @kernel
 def try_supports(M, q, equations, options):
-    """Solve on one support after the other, the equations always among them: (z, how many were
-    tried, EXHAUSTED or STALLED), until one is within the tolerance.
+    """Solve on one support after the other, the equations always among them, until one is within
+    the tolerance. Return (z, how many were tried, EXHAUSTED or STALLED).
     """
     best, least = np.zeros_like(q), np.inf
     support = np.ones(len(q), np.bool_)
@@ -49,9 +49,9 @@ def try_supports(M, q, equations, options):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by enumeration; `guess` is not used.
+    """Return the Solution by enumeration; `guess` is not used.
 
-    EXHAUSTED if no support solves the problem.
+    The status is EXHAUSTED if no support solves the problem.
     """
     z, tried, failure = try_supports(problem.M, problem.q, 0, options)
     return lcp.finish(problem, z, tried, options.tolerance, failure)

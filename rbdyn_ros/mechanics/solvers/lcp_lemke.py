@@ -5,10 +5,10 @@
 z_0 enters and makes the basis feasible; then the complement of what has left enters, until z_0
 leaves (solved) or nothing blocks (a ray). Among equal ratios the row least in the lexicographic
 order of (right side, B^-1) leaves, so that no basis comes twice. The end's support is solved
-afresh by LAPACK, which takes the pivots' round-off away; where round-off has led astray, the
-pivots run again with another covering vector d. For a positive semidefinite M a ray proves that
-there is no solution. Sources: Lemke, Management Science 11 (1965) 681; Cottle, Pang, Stone, The
-Linear Complementarity Problem, 4.4, 4.9.
+afresh by LAPACK, which removes the pivots' round-off; where round-off has led to a wrong support,
+the pivots run again with another covering vector d. For a positive semidefinite M a ray proves
+that there is no solution. Sources: Lemke, Management Science 11 (1965) 681; Cottle, Pang, Stone,
+The Linear Complementarity Problem, 4.4, 4.9.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ _COVERINGS = 8  # attempts with different d
 
 @kernel
 def covering(attempt, n):
-    """d > 0: ones at first, then quasi-random numbers between 1 and 2."""
+    """Return d > 0: ones at first, then quasi-random numbers between 1 and 2."""
     d = np.ones(n)
     for i in range(n):
         d[i] += (attempt * (i + 1) * 0.6180339887498949) % 1.0
@@ -49,8 +49,8 @@ def pivot(T, basis, row, column):
 
 @kernel
 def before(T, i, k, column):
-    """Whether row i leaves before row k: lexicographic order of (right side, w columns) over the
-    pivot.
+    """Return whether row i leaves before row k: lexicographic order of (right side, w columns)
+    over the pivot.
     """
     n, last = T.shape[0], T.shape[1] - 1
     p, s = T[i, column], T[k, column]
@@ -64,7 +64,7 @@ def before(T, i, k, column):
 
 @kernel
 def blocking(T, basis, column):
-    """The row that leaves when `column` enters, z_0 first among equals; -1 on a ray."""
+    """Return the row that leaves when `column` enters, z_0 first among equals; -1 on a ray."""
     n, last = T.shape[0], T.shape[1] - 1
     size = 0.0
     for i in range(n):
@@ -83,8 +83,8 @@ def blocking(T, basis, column):
 
 @kernel
 def pivots(M, q, d, basis, max_iterations):
-    """(number of pivots, status) of one run; `basis` (n,) ends as the columns w 0..n-1, z n..2n-1,
-    z_0 2n.
+    """Run the pivots once and return (their number, status); `basis` (n,) ends as the columns w
+    0..n-1, z n..2n-1, z_0 2n.
     """
     n = len(q)
     s, size = lcp.scales(M, q)
@@ -116,7 +116,9 @@ def pivots(M, q, d, basis, max_iterations):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by pivots; `guess` is not used. RAY where the last run met one."""
+    """Return the Solution by pivots; `guess` is not used. Its status is RAY where the last run met
+    one.
+    """
     M, q, n = problem.M, problem.q, len(problem.q)
     best, least = np.zeros_like(q), np.inf
     basis, support = np.empty(n, np.int64), np.empty(n, np.bool_)

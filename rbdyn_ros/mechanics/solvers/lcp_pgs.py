@@ -1,8 +1,8 @@
 """Linear complementarity by projected Gauss-Seidel: z_i := max(0, z_i - w_i / M_ii), row after
 row.
 
-Converges for a symmetric positive semidefinite M with a positive diagonal, slowly where M is ill
-conditioned, but no degeneracy stops it. Source: Cryer, SIAM J. Control 9 (1971) 385.
+It converges for a symmetric positive semidefinite M with a positive diagonal, slowly where M is
+ill conditioned, but no degeneracy stops it. Source: Cryer, SIAM J. Control 9 (1971) 385.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ from rbdyn_ros.mechanics.solvers.solution import SINGULAR, STALLED, Options
 
 DEFAULTS = Options(tolerance=1e-10, max_iterations=100000)
 
-_CHECK = 8  # sweeps between two looks at the error
+_CHECK = 8  # sweeps between two evaluations of the error
 
 
 @kernel
 def sweep(M, q, z):
-    """One sweep over the rows, z (n,) in place."""
+    """Sweep once over the rows, z (n,) in place."""
     for i in range(len(q)):
         w = q[i]
         for j in range(len(q)):
@@ -28,9 +28,9 @@ def sweep(M, q, z):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by sweeps from max(0, guess).
+    """Return the Solution by sweeps from max(0, guess).
 
-    SINGULAR at once where a diagonal entry is not positive.
+    The status is SINGULAR at once where a diagonal entry is not positive.
     """
     M, q = problem.M, problem.q
     z = np.maximum(guess, 0.0)

@@ -13,7 +13,7 @@ from rbdyn_ros.types import Array
 
 
 class Problem(NamedTuple):
-    """Make it with `problem`, which checks."""
+    """A mixed linear complementarity problem, made by `problem`, which checks it."""
 
     M: Array  # (n, n)
     q: Array  # (n,)
@@ -21,8 +21,8 @@ class Problem(NamedTuple):
 
 
 def problem(M, q, equations: int) -> Problem:
-    """The problem of M (n, n), q (n,) with 0 <= equations <= n; ValueError names what does not
-    fit.
+    """Return the problem of M (n, n), q (n,) with 0 <= equations <= n. Raise ValueError naming
+    what does not fit.
     """
     M = arguments.square(M, "M")
     equations = arguments.count(equations, "equations", 0, len(M))
@@ -31,7 +31,7 @@ def problem(M, q, equations: int) -> Problem:
 
 @kernel
 def error(problem, z):
-    """How far z (n,) is from solving the problem: |(w_equations, min(w, s z))| / |q| [-]
+    """Return how far z (n,) is from solving the problem: |(w_equations, min(w, s z))| / |q| [-]
     (S.6).
     """
     return lcp.mixed_error(problem.M, problem.q, problem.equations, z)
@@ -39,7 +39,7 @@ def error(problem, z):
 
 @kernel
 def finish(problem, z, iterations, tolerance, failure):
-    """The Solution for z: true residual, and the status `failure` where that exceeds the
-    tolerance.
+    """Return the Solution for z with its true residual, and with the status `failure` where that
+    exceeds the tolerance.
     """
     return assess(z, error(problem, z), iterations, tolerance, failure)

@@ -1,7 +1,7 @@
 """Mixed complementarity by trying all supports of its inequalities, the equations always among
 them.
 
-The judge of mlcp_lemke, and what is left where the equations' own block is singular.
+It is the reference for mlcp_lemke, and works where the equations' own block is singular.
 """
 
 from rbdyn_ros.kernel import kernel
@@ -10,15 +10,15 @@ from rbdyn_ros.mechanics.solvers.lcp_enumeration import DEFAULTS  # noqa: F401, 
 
 
 def check(problem: mlcp.Problem) -> None:
-    """ValueError for a problem that would take too long."""
+    """Raise ValueError for a problem that would take too long."""
     lcp_enumeration.require_few(len(problem.q) - problem.equations, "inequalities", "mlcp")
 
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by enumeration; `guess` is not used.
+    """Return the Solution by enumeration; `guess` is not used.
 
-    EXHAUSTED if no support solves the problem.
+    The status is EXHAUSTED if no support solves the problem.
     """
     M, q, m = problem.M, problem.q, problem.equations
     z, tried, failure = lcp_enumeration.try_supports(M, q, m, options)

@@ -1,11 +1,11 @@
-"""Mixed complementarity: the equations are eliminated, Lemke does the rest.
+"""Mixed complementarity: the equations are eliminated, the rest is solved by Lemke's method.
 
 With M = [[A, C], [D, B]], q = (a, b), z = (u, v):  u = -A^-1 (C v + a), and v solves the linear
 complementarity problem of the Schur complement,
 
     w = (B - D A^-1 C) v + b - D A^-1 a.                                                      (S.7)
 
-A singular A ends it: SINGULAR; mlcp_enumeration does not need A^-1.
+The status is SINGULAR for a singular A; mlcp_enumeration does not need A^-1.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ DEFAULTS = Options(tolerance=1e-10, max_iterations=10000)
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by Schur complement and pivots; `guess` is not used."""
+    """Return the Solution by Schur complement and pivots; `guess` is not used."""
     M, q, m = problem.M, problem.q, problem.equations
     z = np.zeros_like(q)
     if m == 0:

@@ -1,4 +1,4 @@
-"""Solvers by name, and the call from Python that checks what it is given."""
+"""Solvers by name, and the call from Python that checks its arguments."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -25,17 +25,17 @@ class Solver(NamedTuple):
 
 
 def names(problem: str = "") -> tuple[str, ...]:
-    """The known solvers, alphabetically, of one problem ("lcp", "mlcp", "fc2d", "fc3d") or of
-    all.
+    """Return the names of the known solvers, alphabetically, of one problem ("lcp", "mlcp",
+    "fc2d", "fc3d") or of all.
     """
     files = sorted(Path(__file__).parent.glob(f"{problem}*_*.py"))
     return tuple(f.stem for f in files if "\ndef solve(" in f.read_text())
 
 
 def select(name: str, tolerance: float | None = None, max_iterations: int | None = None) -> Solver:
-    """The solver `name`; what is None is the solver's own default.
+    """Return the solver `name`; None stands for the solver's own default.
 
-    ValueError for an unknown name, a bad number.
+    Raise ValueError for an unknown name, a bad number.
     """
     if name not in names():
         raise ValueError(f"the solver is '{name}'; known are {', '.join(names())}")
@@ -53,8 +53,8 @@ def select(name: str, tolerance: float | None = None, max_iterations: int | None
 def solve(solver: Solver, problem, guess=None) -> Solution:
     """Solve a problem of the solver's kind from `guess` (zero without one).
 
-    ValueError for a problem of another kind or one that the method does not admit, and for a guess
-    of a wrong shape.
+    Raise ValueError for a problem of another kind or one that the method does not admit, and for a
+    guess of a wrong shape.
     """
     if not isinstance(problem, solver.problem.Problem):
         kind = solver.problem.__name__.rpartition(".")[2]

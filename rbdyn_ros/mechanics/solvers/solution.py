@@ -1,4 +1,4 @@
-"""What every solver returns, and the words for how it ended."""
+"""The result of every solver, and a text for each way in which it can end."""
 
 import math
 from typing import NamedTuple
@@ -20,11 +20,10 @@ MEANINGS = (
 
 
 class Options(NamedTuple):
-    """When to stop.
+    """The criteria for stopping.
 
-    One class for all solvers: Numba tells NamedTuples in an argument apart by their fields only,
-    and
-    two of the same fields would cost every second call 60 us.
+    One class for all solvers: Numba distinguishes NamedTuples in an argument by their fields only,
+    and two of the same fields would cost every second call 60 us.
     """
 
     tolerance: float  # on the problem's error [-]
@@ -32,22 +31,22 @@ class Options(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The unknown and how good it is.
+    """The unknown and its accuracy.
 
     When `ok` is false, `z` is the best found; the caller decides.
     """
 
     z: Array  # (n,) the unknown
-    status: int  # SOLVED ...; `explain` puts it in words
-    residual: float  # the problem's own error at z [-], whatever the solver believes
+    status: int  # SOLVED ...; `explain` describes it
+    residual: float  # the problem's own error at z [-], not the solver's estimate
     iterations: int  # pivots, sweeps, Newton steps: what the solver repeats
     ok: bool  # residual <= tolerance
 
 
 @kernel
 def assess(z, residual, iterations, tolerance, failure):
-    """The Solution z of that residual; its status is `failure` where the residual exceeds the
-    tolerance.
+    """Return the Solution z of that residual; its status is `failure` where the residual exceeds
+    the tolerance.
     """
     if residual <= tolerance:
         return Solution(z, SOLVED, residual, iterations, True)
@@ -57,7 +56,7 @@ def assess(z, residual, iterations, tolerance, failure):
 
 
 def explain(solution: Solution) -> str:
-    """How the solve ended, in one line with its numbers."""
+    """Return how the solve ended, in one line with its numbers."""
     return (
         f"{MEANINGS[solution.status]} (residual {solution.residual:.1e} after "
         f"{solution.iterations} iterations)"
