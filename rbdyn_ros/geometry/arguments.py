@@ -12,7 +12,7 @@ LONGEST_ROTATION = 1e8  # [rad] beyond it the rounding of the angle alone exceed
 
 
 def array(value, name: str, *shape: int) -> np.ndarray:
-    """The value as a finite float array whose last dimensions are `shape`; ValueError
+    """Return the value as a finite float array whose last dimensions are `shape`. Raise ValueError
     otherwise.
     """
     try:
@@ -28,7 +28,7 @@ def array(value, name: str, *shape: int) -> np.ndarray:
 
 
 def unit(value, name: str, size: int, hint: str) -> np.ndarray:
-    """Vectors (..., size) of norm 1, returned with the rounding of the norm removed."""
+    """Return the vectors (..., size) of norm 1 with the rounding of the norm removed."""
     x = array(value, name, size)
     norm = length(x)
     good = np.abs(norm - 1.0) <= TOLERANCE
@@ -39,12 +39,12 @@ def unit(value, name: str, size: int, hint: str) -> np.ndarray:
 
 
 def unit_quaternion(value, name: str) -> np.ndarray:
-    """Rotation quaternions (..., 4), wxyz."""
+    """Return the rotation quaternions (..., 4), wxyz."""
     return unit(value, name, 4, "divide it by its norm (quaternion.normalized)")
 
 
 def rotation_matrix(value, name: str) -> np.ndarray:
-    """Rotation matrices (..., 3, 3): orthogonal and right-handed."""
+    """Return the rotation matrices (..., 3, 3), orthogonal and right-handed."""
     R = array(value, name, 3, 3)
     with np.errstate(over="ignore", invalid="ignore"):
         defect = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-1, -2), keepdims=True)
@@ -63,7 +63,9 @@ def rotation_matrix(value, name: str) -> np.ndarray:
 
 
 def rotation_vector(value, name: str) -> np.ndarray:
-    """Rotation vectors (..., 3) [rad] of any length that still has digits after the point."""
+    """Return the rotation vectors (..., 3) [rad] of any length that still has digits after the
+    point.
+    """
     v = array(value, name, 3)
     rule = f"its components must not exceed {LONGEST_ROTATION:g} rad"
     _require(np.abs(v) <= LONGEST_ROTATION, v, name, 1, "too long", rule)
@@ -71,14 +73,14 @@ def rotation_vector(value, name: str) -> np.ndarray:
 
 
 def twist(value, name: str) -> np.ndarray:
-    """Twists (..., 6), angular part first; the angular part is a rotation vector."""
+    """Return the twists (..., 6), angular part first; the angular part is a rotation vector."""
     V = array(value, name, 6)
     rotation_vector(V[..., :3], f"{name}[:3]")
     return V
 
 
 def transform(value, name: str) -> np.ndarray:
-    """Homogeneous transforms (..., 4, 4)."""
+    """Return the homogeneous transforms (..., 4, 4)."""
     T = array(value, name, 4, 4)
     good = (T[..., 3:, :] == (0.0, 0.0, 0.0, 1.0)).all(axis=-1, keepdims=True)
     _require(good, T, name, 2, "not a rigid transform", "its last row must be 0 0 0 1")
@@ -87,7 +89,7 @@ def transform(value, name: str) -> np.ndarray:
 
 
 def skew(value, name: str) -> np.ndarray:
-    """Skew-symmetric matrices (..., 3, 3)."""
+    """Return the skew-symmetric matrices (..., 3, 3)."""
     S = array(value, name, 3, 3)
     scale = 1.0 + np.abs(S).max(axis=(-1, -2), keepdims=True)
     good = np.abs(S + np.swapaxes(S, -1, -2)) <= TOLERANCE * scale
@@ -96,15 +98,15 @@ def skew(value, name: str) -> np.ndarray:
 
 
 def choice(value, name: str, known: tuple[str, ...]) -> str:
-    """Return the value if it is one of the known words; ValueError if not."""
+    """Return the value if it is one of the known words. Raise ValueError if not."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} is {value!r}; known: {', '.join(known)}")
     return value
 
 
 def length(x: np.ndarray) -> np.ndarray:
-    """|x| (..., 1) of vectors of any size: hypot neither overflows nor loses the digits of tiny
-    ones.
+    """Return |x| (..., 1) of vectors of any size: hypot neither overflows nor loses the digits of
+    tiny ones.
     """
     return np.hypot.reduce(x, axis=-1, keepdims=True)
 

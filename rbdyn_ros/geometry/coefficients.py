@@ -26,8 +26,8 @@ def _derivative(series: tuple) -> tuple:
 
 
 def _cotangent() -> tuple:
-    """Series of D = (1 - f) / s, where f = u cot u solves f (sin u / u) = cos u, and u^2 = s /
-    4.
+    """Return the series of D = (1 - f) / s, where f = u cot u solves f (sin u / u) = cos u, and
+    u^2 = s / 4.
     """
     f = []
     for k in range(TERMS + 1):
@@ -45,7 +45,7 @@ _DDD = _derivative(_DD)
 
 @kernel
 def horner(series, s):
-    """sum_k series[k] s^k."""
+    """Return sum_k series[k] s^k."""
     y = 0.0
     for k in range(len(series) - 1, -1, -1):
         y = y * s + series[k]
@@ -54,21 +54,21 @@ def horner(series, s):
 
 @kernel
 def A(s):
-    """sin t / t."""
+    """Return sin t / t."""
     t = math.sqrt(s)
     return math.sin(t) / t if t > 0.0 else 1.0
 
 
 @kernel
 def B(s):
-    """(1 - cos t) / t^2 = (sin(t/2) / (t/2))^2 / 2, which does not cancel anywhere."""
+    """Return (1 - cos t) / t^2 = (sin(t/2) / (t/2))^2 / 2, which does not cancel anywhere."""
     a = A(0.25 * s)
     return 0.5 * a * a
 
 
 @kernel
 def C(s):
-    """(t - sin t) / t^3 = (1 - A) / s."""
+    """Return (t - sin t) / t^3 = (1 - A) / s."""
     if s < THRESHOLD:
         return horner(_C, s)
     return (1.0 - A(s)) / s
@@ -76,7 +76,7 @@ def C(s):
 
 @kernel
 def D(s):
-    """(1 - (t/2) cot(t/2)) / t^2."""
+    """Return (1 - (t/2) cot(t/2)) / t^2."""
     if s < THRESHOLD:
         return horner(_D, s)
     u = 0.5 * math.sqrt(s)
@@ -85,7 +85,7 @@ def D(s):
 
 @kernel
 def dB(s):
-    """dB/ds = (A - 2 B) / (2 s)."""
+    """Return dB/ds = (A - 2 B) / (2 s)."""
     if s < THRESHOLD:
         return horner(_DB, s)
     return (A(s) - 2.0 * B(s)) / (2.0 * s)
@@ -93,7 +93,7 @@ def dB(s):
 
 @kernel
 def dC(s):
-    """dC/ds = (B - 3 C) / (2 s)."""
+    """Return dC/ds = (B - 3 C) / (2 s)."""
     if s < THRESHOLD:
         return horner(_DC, s)
     return (B(s) - 3.0 * C(s)) / (2.0 * s)
@@ -101,7 +101,7 @@ def dC(s):
 
 @kernel
 def dD(s):
-    """dD/ds = (s D^2 - 3 D + 1/4) / (2 s), the Riccati equation of the cotangent."""
+    """Return dD/ds = (s D^2 - 3 D + 1/4) / (2 s), the Riccati equation of the cotangent."""
     if s < THRESHOLD:
         return horner(_DD, s)
     d = D(s)
@@ -110,7 +110,7 @@ def dD(s):
 
 @kernel
 def ddD(s):
-    """d^2D/ds^2, from the derivative of the Riccati equation."""
+    """Return d^2D/ds^2, from the derivative of the Riccati equation."""
     if s < THRESHOLD:
         return horner(_DDD, s)
     d, slope = D(s), dD(s)
@@ -118,7 +118,7 @@ def ddD(s):
 
 
 def of(coefficient, v: np.ndarray) -> np.ndarray:
-    """The coefficient at s = |v|^2 for each v (..., 3), shaped (..., 1, 1) to multiply
+    """Return the coefficient at s = |v|^2 for each v (..., 3), shaped (..., 1, 1) to multiply
     matrices.
     """
     s = np.sum(np.square(v), axis=-1)

@@ -31,16 +31,16 @@ from rbdyn_ros.geometry import arguments, quaternion
 
 
 def to_quaternion(a) -> np.ndarray:
-    """(cos(theta/2), n sin(theta/2)), not made canonical.
+    """Return (cos(theta/2), n sin(theta/2)), not made canonical.
 
-    ValueError if the axis is not a unit vector.
+    Raise ValueError if the axis is not a unit vector.
     """
     theta, n = split(a)
     return np.concatenate([np.cos(0.5 * theta), np.sin(0.5 * theta) * n], axis=-1)
 
 
 def from_quaternion(q) -> np.ndarray:
-    """(|log q|, log q / |log q|); the identity has the axis (1, 0, 0).
+    """Return (|log q|, log q / |log q|); the identity has the axis (1, 0, 0).
 
     The Kindr sheet's 2 arccos(q0) leaves [0, pi] for q0 < 0 and loses half the digits of a small
     angle.
@@ -52,14 +52,14 @@ def from_quaternion(q) -> np.ndarray:
 
 
 def split(a) -> tuple[np.ndarray, np.ndarray]:
-    """(theta (..., 1), n (..., 3)) of an angle-axis, checked."""
+    """Return (theta (..., 1), n (..., 3)) of an angle-axis, checked."""
     a = arguments.array(a, "angle_axis", 4)
     theta = arguments.rotation_vector(a[..., :1] * np.ones(3), "angle_axis angle")[..., :1]
     return theta, arguments.unit(a[..., 1:], "angle_axis axis", 3, "divide it by its length")
 
 
 def zyx_to_quaternion(zyx) -> np.ndarray:
-    """qz o qy o qx, canonical."""
+    """Return qz o qy o qx, canonical."""
     z, y, x = np.moveaxis(arguments.rotation_vector(zyx, "zyx"), -1, 0)
     return quaternion.canonical(
         quaternion.product(quaternion.product(about(2, z), about(1, y)), about(0, x))
@@ -67,8 +67,8 @@ def zyx_to_quaternion(zyx) -> np.ndarray:
 
 
 def zyx_from_quaternion(q) -> np.ndarray:
-    """ZYX angles of a rotation quaternion; they give the same rotation back to round-off, singular
-    or not.
+    """Return the ZYX angles of a rotation quaternion; they give the same rotation back to
+    round-off, singular or not.
 
     z comes from the first column of R, then y and x from Rz(z)^T R = Ry Rx with that very z.
     (Taking x from R alone would let the errors of z and x, large near the singularity, no longer
@@ -83,35 +83,35 @@ def zyx_from_quaternion(q) -> np.ndarray:
 
 
 def xyz_to_quaternion(xyz) -> np.ndarray:
-    """qx o qy o qz, canonical."""
+    """Return qx o qy o qz, canonical."""
     return quaternion.conjugate(
         zyx_to_quaternion(-arguments.rotation_vector(xyz, "xyz")[..., ::-1])
     )
 
 
 def xyz_from_quaternion(q) -> np.ndarray:
-    """XYZ angles: R^T = Rz(-z) Ry(-y) Rx(-x), so they are those of the inverse in ZYX, negated and
-    reversed.
+    """Return the XYZ angles: R^T = Rz(-z) Ry(-y) Rx(-x), so they are those of the inverse in ZYX,
+    negated and reversed.
     """
     x, y, z = np.moveaxis(-zyx_from_quaternion(quaternion.conjugate(q))[..., ::-1], -1, 0)
     return np.stack([_half_open(x), y, _half_open(z)], axis=-1)
 
 
 def about(axis: int, angle: np.ndarray) -> np.ndarray:
-    """The rotation by an angle (...) [rad] about the axis x, y or z: 0, 1, 2."""
+    """Return the rotation by an angle (...) [rad] about the axis x, y or z: 0, 1, 2."""
     q = np.zeros((*angle.shape, 4))
     q[..., 0], q[..., axis + 1] = np.cos(0.5 * angle), np.sin(0.5 * angle)
     return q
 
 
 def _turned_back(R: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first two rows of Rz(z)^T R."""
+    """Return the first two rows of Rz(z)^T R."""
     c, s = np.cos(z)[..., None], np.sin(z)[..., None]
     return c * R[..., 0, :] + s * R[..., 1, :], c * R[..., 1, :] - s * R[..., 0, :]
 
 
 def _half_open(angle: np.ndarray) -> np.ndarray:
-    """[-pi, pi] -> [-pi, pi)."""
+    """Map [-pi, pi] to [-pi, pi)."""
     return np.where(angle >= np.pi, angle - 2.0 * np.pi, angle)
 
 
@@ -137,11 +137,11 @@ NAMES = tuple(TO_QUATERNION)
 
 
 def convert(value, source: str, target: str) -> np.ndarray:
-    """The rotation `value`, given as `source`, as `target`; principal even when source and target
-    are the same.
+    """Return the rotation `value`, given as `source`, as `target`; principal even when source and
+    target are the same.
 
-    ValueError for an unknown name (lists the known), a wrong shape, a non-finite number, a matrix
-    that is no rotation, a quaternion or an axis whose norm is not 1.
+    Raise ValueError for an unknown name (it lists the known ones), a wrong shape, a non-finite
+    number, a matrix that is no rotation, a quaternion or an axis whose norm is not 1.
     """
     arguments.choice(source, "source", NAMES)
     arguments.choice(target, "target", NAMES)

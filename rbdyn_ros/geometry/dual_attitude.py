@@ -13,13 +13,13 @@ from rbdyn_ros.numerics.dual import value, with_value
 
 @inlined
 def real(a):
-    """The values of a vector."""
+    """Return the values of a vector."""
     return value(a[0]), value(a[1]), value(a[2])
 
 
 @inlined
 def with_values(a, values):
-    """The derivatives of a vector with other values."""
+    """Return the derivatives of a vector with other values."""
     return (
         with_value(a[0], values[0]),
         with_value(a[1], values[1]),
@@ -29,13 +29,13 @@ def with_values(a, values):
 
 @inlined
 def turn_frame(a, theta):
-    """The components of a, floats in a frame, in the frame turned by theta."""
+    """Return the components of a, floats in a frame, in the frame turned by theta."""
     return with_values(vec.cross(a, theta), a)
 
 
 @inlined
 def matrix(attitude):
-    """The rows of R."""
+    """Return the rows of R."""
     Q, theta = attitude
     R = unit_quaternion.matrix(Q)
     return turn_frame(R[0], theta), turn_frame(R[1], theta), turn_frame(R[2], theta)
@@ -43,7 +43,7 @@ def matrix(attitude):
 
 @inlined
 def quaternion(attitude):
-    """The attitude as a quaternion of dual numbers."""
+    """Return the attitude as a quaternion of dual numbers."""
     Q, theta = attitude
     a, b, c = theta
     return unit_quaternion.product(Q, (1.0, 0.5 * a, 0.5 * b, 0.5 * c))
@@ -51,7 +51,7 @@ def quaternion(attitude):
 
 @inlined
 def from_quaternion(Q):
-    """The attitude of a quaternion of dual numbers, |q| = 1."""
+    """Return the attitude of a quaternion of dual numbers, |q| = 1."""
     q = value(Q[0]), value(Q[1]), value(Q[2]), value(Q[3])
     _, a, b, c = unit_quaternion.product((q[0], -q[1], -q[2], -q[3]), Q)
     return q, with_values((2.0 * a, 2.0 * b, 2.0 * c), (0.0, 0.0, 0.0))
@@ -59,8 +59,8 @@ def from_quaternion(Q):
 
 @inlined
 def own_turn(s, v):
-    """The turn [body, after it] of a quaternion (s, v) of dual numbers from its values, |(s, v)| =
-    1: 2 vec(q* o dq).
+    """Return the turn [body, after it] of a quaternion (s, v) of dual numbers from its values,
+    |(s, v)| = 1: 2 vec(q* o dq).
     """
     s0, v0 = value(s), real(v)
     return vec.scale(2.0, vec.sub(vec.axpy(s0, v, vec.scale(-s, v0)), vec.cross(v0, v)))
@@ -68,7 +68,7 @@ def own_turn(s, v):
 
 @inlined
 def compose(attitude, turn, own):
-    """The attitude after the turn of a quaternion of floats, whose own turn is `own`."""
+    """Return the attitude after the turn of a quaternion of floats, whose own turn is `own`."""
     Q, theta = attitude
     theta = vec.add(own, unit_quaternion.inverse_rotate(turn, theta))
     return unit_quaternion.product(Q, turn), with_values(theta, (0.0, 0.0, 0.0))

@@ -14,19 +14,23 @@ from rbdyn_ros.geometry import arguments, increments, rates
 
 
 def F(q) -> np.ndarray:
-    """F(q) = diag(1, H_bar^T / 2, 1) (..., 7 + n, 6 + n): dq/dt = F u."""
+    """Return F(q) = diag(1, H_bar^T / 2, 1) (..., 7 + n, 6 + n): dq/dt = F u."""
     q = check_coordinates(q)
     return _blocks(rates.inverse_mapping("quaternion", q[..., 3:7]), q)
 
 
 def F_bar(q) -> np.ndarray:
-    """F_bar(q) = diag(1, 2 H_bar, 1) (..., 6 + n, 7 + n): u = F_bar dq/dt, and F_bar F = 1."""
+    """Return F_bar(q) = diag(1, 2 H_bar, 1) (..., 6 + n, 7 + n): u = F_bar dq/dt, and F_bar F =
+    1.
+    """
     q = check_coordinates(q)
     return _blocks(rates.mapping("quaternion", q[..., 3:7]), q)
 
 
 def boxplus(q, e) -> np.ndarray:
-    """The configuration reached from q by the constant u in one second with u = e (..., 6 + n)."""
+    """Return the configuration reached from q by the constant u in one second with u = e (..., 6 +
+    n).
+    """
     q = check_coordinates(q)
     e = arguments.array(e, "e", q.shape[-1] - 1)
     turned = increments.integrated(q[..., 3:7], e[..., 3:6], 1.0, "body")
@@ -34,8 +38,8 @@ def boxplus(q, e) -> np.ndarray:
 
 
 def check_coordinates(q, joints: int | None = None) -> np.ndarray:
-    """q as a float array; ValueError if it is not finite, not of 7 + n numbers, or its quaternion
-    not of norm 1.
+    """Return q as a float array. Raise ValueError if it is not finite, not of 7 + n numbers, or
+    its quaternion not of norm 1.
     """
     q = arguments.array(q, "q", *(() if joints is None else (7 + joints,)))
     if q.ndim == 0 or q.shape[-1] < 7:
@@ -48,7 +52,7 @@ def check_coordinates(q, joints: int | None = None) -> np.ndarray:
 
 
 def _blocks(E: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """diag(1_3, E, 1_n)."""
+    """Return diag(1_3, E, 1_n)."""
     rows, columns = E.shape[-2:]
     n = q.shape[-1] - 7
     A = np.zeros((*q.shape[:-1], 3 + rows + n, 3 + columns + n))

@@ -22,19 +22,19 @@ FRAMES = ("body", "world")
 
 
 def boxplus(q, v) -> np.ndarray:
-    """q [+] v = exp(v) o q."""
+    """Return q [+] v = exp(v) o q."""
     return quaternion.product(quaternion.exp(v), arguments.unit_quaternion(q, "q"))
 
 
 def boxminus(a, b) -> np.ndarray:
-    """a [-] b = log(a o b*), the shortest v with b [+] v = a (up to the sign of a)."""
+    """Return a [-] b = log(a o b*), the shortest v with b [+] v = a (up to the sign of a)."""
     a, b = arguments.unit_quaternion(a, "a"), arguments.unit_quaternion(b, "b")
     return quaternion.log(quaternion.product(a, quaternion.conjugate(b)))
 
 
 def slerp(a, b, t) -> np.ndarray:
-    """The rotation at t in [0, 1] on the shortest way from a to b at constant speed: a [+] t (b
-    [-] a).
+    """Return the rotation at t in [0, 1] on the shortest way from a to b at constant speed: a [+]
+    t (b [-] a).
     """
     t = arguments.array(t, "t")
     if np.any((t < 0.0) | (t > 1.0)):
@@ -43,7 +43,8 @@ def slerp(a, b, t) -> np.ndarray:
 
 
 def integrated(q, w, dt, frame: str = "body") -> np.ndarray:
-    """The rotation after dt [s] at the constant angular velocity w (..., 3) [rad/s, `frame`].
+    """Return the rotation after dt [s] at the constant angular velocity w (..., 3) [rad/s,
+    `frame`].
 
     body: q o exp(w dt); world: exp(w dt) o q.
     """
@@ -55,8 +56,8 @@ def integrated(q, w, dt, frame: str = "body") -> np.ndarray:
 
 
 def angular_velocity(q0, q1, dt, frame: str = "body") -> np.ndarray:
-    """The constant angular velocity [rad/s, `frame`] that takes q0 to q1 in dt [s] by the shortest
-    way.
+    """Return the constant angular velocity [rad/s, `frame`] that takes q0 to q1 in dt [s] by the
+    shortest way.
     """
     arguments.choice(frame, "frame", FRAMES)
     if frame == "world":
@@ -72,7 +73,7 @@ def _step(dt) -> np.ndarray:
 
 
 def in_rotating_frame(v_A, dr_AP, w, r_AP) -> np.ndarray:
-    """v_P = v_A + d(r_AP)/dt + w x r_AP [m/s].
+    """Return v_P = v_A + d(r_AP)/dt + w x r_AP [m/s].
 
     dr_AP is the derivative of the components of r_AP [m] in the frame that turns at w [rad/s]; A
     may move at v_A.
@@ -81,65 +82,65 @@ def in_rotating_frame(v_A, dr_AP, w, r_AP) -> np.ndarray:
 
 
 def of_rigid_body(v_P, w, r_PQ) -> np.ndarray:
-    """v_Q = v_P + w x r_PQ [m/s] for two points of a body that turns at w [rad/s]."""
+    """Return v_Q = v_P + w x r_PQ [m/s] for two points of a body that turns at w [rad/s]."""
     v_P, w, r_PQ = (arguments.array(x, n, 3) for x, n in ((v_P, "v_P"), (w, "w"), (r_PQ, "r_PQ")))
     return v_P + np.cross(w, r_PQ)
 
 
 def composed(*w) -> np.ndarray:
-    """w_AD = w_AB + w_BC + w_CD [rad/s]: relative angular velocities add up when expressed in one
-    frame.
+    """Return w_AD = w_AB + w_BC + w_CD [rad/s]: relative angular velocities add up when expressed
+    in one frame.
     """
     return np.sum([arguments.array(x, f"w[{i}]", 3) for i, x in enumerate(w)], axis=0)
 
 
 def rotated_by_vector(q) -> np.ndarray:
-    """d(C x)/dx = C(q)."""
+    """Return d(C x)/dx = C(q)."""
     return quaternion.to_matrix(q)
 
 
 def rotated_by_rotation(q, x) -> np.ndarray:
-    """d(C x)/dq = -(C x)^."""
+    """Return d(C x)/dq = -(C x)^."""
     return -so3.hat(quaternion.rotate(q, x))
 
 
 def inverse(q) -> np.ndarray:
-    """d(q^-1)/dq = -C(q)^T."""
+    """Return d(q^-1)/dq = -C(q)^T."""
     return -np.swapaxes(quaternion.to_matrix(q), -1, -2)
 
 
 def product_first(a, b) -> np.ndarray:
-    """d(a o b)/da = 1."""
+    """Return d(a o b)/da = 1."""
     return np.broadcast_to(np.eye(3), (*np.shape(quaternion.product(a, b))[:-1], 3, 3))
 
 
 def product_second(a, b) -> np.ndarray:
-    """d(a o b)/db = C(a)."""
+    """Return d(a o b)/db = C(a)."""
     return quaternion.to_matrix(a) @ product_first(a, b)
 
 
 def boxminus_first(a, b) -> np.ndarray:
-    """d(a [-] b)/da = Gamma^-1(a [-] b)."""
+    """Return d(a [-] b)/da = Gamma^-1(a [-] b)."""
     return so3.dlog_right(boxminus(a, b))
 
 
 def boxminus_second(a, b) -> np.ndarray:
-    """d(a [-] b)/db = -Gamma^-1(-(a [-] b)); the sheet lacks the minus."""
+    """Return d(a [-] b)/db = -Gamma^-1(-(a [-] b)); the sheet lacks the minus."""
     return -so3.dlog_left(boxminus(a, b))
 
 
 def cross_first(b) -> np.ndarray:
-    """d(a x b)/da = -b^."""
+    """Return d(a x b)/da = -b^."""
     return -so3.hat(b)
 
 
 def cross_second(a) -> np.ndarray:
-    """d(a x b)/db = a^."""
+    """Return d(a x b)/db = a^."""
     return so3.hat(a)
 
 
 def frame_in_time(w) -> np.ndarray:
-    """d(q_BI)/dt = -w (..., 3) for the angular velocity w [rad/s, body]: the inverse turns
-    back.
+    """Return d(q_BI)/dt = -w (..., 3) for the angular velocity w [rad/s, body]: the inverse turns
+    the other way.
     """
     return -arguments.array(w, "w", 3)

@@ -12,46 +12,48 @@ from rbdyn_ros.geometry import arguments, coefficients
 
 
 def left_matrix(q) -> np.ndarray:
-    """Q(q): the product from the left, q o p = Q(q) p. Any quaternion (..., 4) -> (..., 4, 4)."""
+    """Return Q(q), the product from the left: q o p = Q(q) p. Any quaternion (..., 4) -> (..., 4,
+    4).
+    """
     w, x, y, z = np.moveaxis(arguments.array(q, "q", 4), -1, 0)
     return stack_rows([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
 
 
 def right_matrix(p) -> np.ndarray:
-    """Q_bar(p): the product from the right, q o p = Q_bar(p) q. Any quaternion (..., 4) -> (...,
-    4, 4).
+    """Return Q_bar(p), the product from the right: q o p = Q_bar(p) q. Any quaternion (..., 4) ->
+    (..., 4, 4).
     """
     w, x, y, z = np.moveaxis(arguments.array(p, "p", 4), -1, 0)
     return stack_rows([[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
 
 
 def H(q) -> np.ndarray:
-    """H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt (G.1). (..., 4)
-    -> (..., 3, 4).
+    """Return H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt (G.1).
+    (..., 4) -> (..., 3, 4).
     """
     return np.swapaxes(right_matrix(q)[..., 1:], -1, -2)
 
 
 def H_bar(q) -> np.ndarray:
-    """H_bar(q) = [-v, w 1 - v^]: angular velocity in the BODY frame is 2 H_bar(q) dq/dt. (..., 4)
-    -> (..., 3, 4).
+    """Return H_bar(q) = [-v, w 1 - v^]: angular velocity in the BODY frame is 2 H_bar(q) dq/dt.
+    (..., 4) -> (..., 3, 4).
     """
     return np.swapaxes(left_matrix(q)[..., 1:], -1, -2)
 
 
 def product(a, b) -> np.ndarray:
-    """a o b: the rotation b followed by a. Any quaternions (..., 4)."""
+    """Return a o b, the rotation b followed by a. Any quaternions (..., 4)."""
     b = arguments.array(b, "b", 4)
     return (left_matrix(a) @ b[..., None])[..., 0]
 
 
 def conjugate(q) -> np.ndarray:
-    """q* = (w, -x, -y, -z), the inverse of a rotation quaternion."""
+    """Return q* = (w, -x, -y, -z), the inverse of a rotation quaternion."""
     return arguments.array(q, "q", 4) * (1.0, -1.0, -1.0, -1.0)
 
 
 def normalized(q) -> np.ndarray:
-    """q / |q|; ValueError for a zero quaternion, which is no rotation."""
+    """Return q / |q|. Raise ValueError for a zero quaternion, which is no rotation."""
     q = arguments.array(q, "q", 4)
     largest = np.max(np.abs(q), axis=-1, keepdims=True)
     if np.any(largest == 0.0):
@@ -61,8 +63,8 @@ def normalized(q) -> np.ndarray:
 
 
 def canonical(q) -> np.ndarray:
-    """The one of q and -q on the principal branch: w > 0, or w = 0 and the first non-zero of x, y,
-    z positive.
+    """Return the one of q and -q on the principal branch: w > 0, or w = 0 and the first non-zero
+    of x, y, z positive.
     """
     q = arguments.array(q, "q", 4)
     first = np.argmax(q != 0.0, axis=-1)[..., None]
@@ -70,10 +72,10 @@ def canonical(q) -> np.ndarray:
 
 
 def exp(v) -> np.ndarray:
-    """Rotation quaternion of the rotation vector v (..., 3) [rad]: (cos(t/2), v sin(t/2) / t), t =
-    |v|.
+    """Return the rotation quaternion of the rotation vector v (..., 3) [rad]: (cos(t/2), v
+    sin(t/2) / t), t = |v|.
 
-    Continuous in v, hence not canonical: w < 0 for pi < t < 3 pi.
+    It is continuous in v, hence not canonical: w < 0 for pi < t < 3 pi.
     """
     v = arguments.rotation_vector(v, "v")
     half = 0.5 * v
@@ -82,9 +84,10 @@ def exp(v) -> np.ndarray:
 
 
 def log(q) -> np.ndarray:
-    """Rotation vector (..., 3) [rad] of the rotation quaternion q, principal: |log q| <= pi.
+    """Return the rotation vector (..., 3) [rad] of the rotation quaternion q, principal: |log q|
+    <= pi.
 
-    2 atan2(|v|, w) v / |v| (G.2) after q has been made canonical, so that q and -q give the same.
+    It is 2 atan2(|v|, w) v / |v| (G.2) of the canonical q, so that q and -q give the same.
     """
     q = canonical(arguments.unit_quaternion(q, "q"))
     w, v = q[..., :1], q[..., 1:]
@@ -93,16 +96,17 @@ def log(q) -> np.ndarray:
 
 
 def to_matrix(q) -> np.ndarray:
-    """Rotation matrix R = H(q) H_bar(q)^T, body to world. (..., 4) -> (..., 3, 3)."""
+    """Return the rotation matrix R = H(q) H_bar(q)^T, body to world. (..., 4) -> (..., 3, 3)."""
     q = arguments.unit_quaternion(q, "q")
     return H(q) @ np.swapaxes(H_bar(q), -1, -2)
 
 
 def from_matrix(R) -> np.ndarray:
-    """Canonical rotation quaternion of a rotation matrix, exact to round-off at every angle.
+    """Return the canonical rotation quaternion of a rotation matrix, exact to round-off at every
+    angle.
 
     4 q q^T is linear in R; its row with the largest diagonal entry, normalized, is +-q (Shepperd
-    1978). ValueError if R is not orthogonal or is left-handed.
+    1978). Raise ValueError if R is not orthogonal or is left-handed.
     """
     R = arguments.rotation_matrix(R, "R")
     a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
@@ -125,10 +129,10 @@ def from_matrix(R) -> np.ndarray:
 
 
 def rotate(q, x) -> np.ndarray:
-    """R(q) x: a vector x (..., 3) from the body to the world frame."""
+    """Return R(q) x: a vector x (..., 3) from the body to the world frame."""
     return (to_matrix(q) @ arguments.array(x, "x", 3)[..., None])[..., 0]
 
 
 def stack_rows(rows: list[list[np.ndarray]]) -> np.ndarray:
-    """Matrices (..., m, n) of the m rows of their n entries (...)."""
+    """Return the matrices (..., m, n) of the m rows of their n entries (...)."""
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

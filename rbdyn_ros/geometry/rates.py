@@ -19,8 +19,8 @@ SINGULAR = 1e-9  # the smallest |cos y| or |sin(theta/2)| at which a rate is sti
 
 
 def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
-    """w = E(value) rate (..., 3) [rad/s, frame] of a parameterization that changes at `rate`
-    [1/s].
+    """Return w = E(value) rate (..., 3) [rad/s, frame] of a parameterization that changes at
+    `rate` [1/s].
     """
     arguments.choice(frame, "frame", FRAMES)
     if arguments.choice(name, "parameterization", conversion.NAMES) == "matrix":
@@ -32,11 +32,11 @@ def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
 
 
 def rate(name: str, value, w, frame: str = "body") -> np.ndarray:
-    """dp/dt = E^-1(value) w [1/s] of a parameterization whose body turns at w (..., 3) [rad/s,
-    frame].
+    """Return dp/dt = E^-1(value) w [1/s] of a parameterization whose body turns at w (..., 3)
+    [rad/s, frame].
 
-    ValueError where the chart is singular: Euler angles at y = +-pi/2, angle-axis and rotation
-    vector at the angles 2 pi k (a rotation vector is regular at 0).
+    Raise ValueError where the chart is singular: Euler angles at y = +-pi/2, angle-axis and
+    rotation vector at the angles 2 pi k (a rotation vector is regular at 0).
     """
     arguments.choice(frame, "frame", FRAMES)
     w = arguments.array(w, "w", 3)
@@ -47,15 +47,15 @@ def rate(name: str, value, w, frame: str = "body") -> np.ndarray:
 
 
 def mapping(name: str, value, frame: str = "body") -> np.ndarray:
-    """E(value) (..., 3, n) of any parameterization but the matrix."""
+    """Return E(value) (..., 3, n) of any parameterization but the matrix."""
     in_world = arguments.choice(frame, "frame", FRAMES) == "world"
     E = _MAPPINGS[arguments.choice(name, "parameterization", tuple(_MAPPINGS))](value)
     return E if in_world else np.swapaxes(conversion.convert(value, name, "matrix"), -1, -2) @ E
 
 
 def inverse_mapping(name: str, value, frame: str = "body") -> np.ndarray:
-    """E^-1(value) (..., n, 3); where n = 4 its range is tangent to the constraint, so E E^-1 = 1
-    all the same.
+    """Return E^-1(value) (..., n, 3); where n = 4 its range is tangent to the constraint, so E
+    E^-1 = 1 all the same.
     """
     in_world = arguments.choice(frame, "frame", FRAMES) == "world"
     E = _INVERSES[arguments.choice(name, "parameterization", tuple(_INVERSES))](value)
@@ -63,7 +63,7 @@ def inverse_mapping(name: str, value, frame: str = "body") -> np.ndarray:
 
 
 def _quaternion(value) -> np.ndarray:
-    """w = 2 H(q) dq; in the body frame R^T H = H_bar."""
+    """Return E of w = 2 H(q) dq; in the body frame R^T H = H_bar."""
     return 2.0 * quaternion.H(arguments.unit_quaternion(value, "quaternion"))
 
 
@@ -72,14 +72,14 @@ def _quaternion_inverse(value) -> np.ndarray:
 
 
 def _angle_axis(value) -> np.ndarray:
-    """w = n dtheta + sin(theta) dn + (1 - cos(theta)) n x dn."""
+    """Return E of w = n dtheta + sin(theta) dn + (1 - cos(theta)) n x dn."""
     theta, n = (x[..., None] for x in conversion.split(value))
     by_n = np.sin(theta) * np.eye(3) + (1.0 - np.cos(theta)) * so3.hat(n[..., 0])
     return np.concatenate([n, by_n], axis=-1)
 
 
 def _angle_axis_inverse(value) -> np.ndarray:
-    """dtheta = n.w;  dn = -(cot(theta/2) n^ n^ + n^) w / 2."""
+    """Return E^-1 of dtheta = n.w; dn = -(cot(theta/2) n^ n^ + n^) w / 2."""
     theta, n = (x[..., None] for x in conversion.split(value))
     half = 0.5 * theta
     _require_regular(np.sin(half), "angle_axis", "angles 2 pi k")
@@ -88,7 +88,7 @@ def _angle_axis_inverse(value) -> np.ndarray:
 
 
 def _euler(name: str, value) -> np.ndarray:
-    """Columns: the axes of the three rotations in the world frame."""
+    """Return E, whose columns are the axes of the three rotations in the world frame."""
     angles = np.moveaxis(arguments.rotation_vector(value, name), -1, 0)
     turned, columns = np.eye(4)[0], []
     for axis, angle in zip(_AXES[name], angles):

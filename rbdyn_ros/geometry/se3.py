@@ -29,7 +29,7 @@ from rbdyn_ros.geometry import arguments, coefficients, so3
 
 
 def transform(R, r) -> np.ndarray:
-    """T of a rotation matrix R (..., 3, 3) and a position r (..., 3) [m, world]."""
+    """Return T of a rotation matrix R (..., 3, 3) and a position r (..., 3) [m, world]."""
     R, r = arguments.rotation_matrix(R, "R"), arguments.array(r, "r", 3)
     T = np.zeros((*np.broadcast_shapes(R.shape[:-2], r.shape[:-1]), 4, 4))
     T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, r, 1.0
@@ -37,56 +37,58 @@ def transform(R, r) -> np.ndarray:
 
 
 def rotation(T) -> np.ndarray:
-    """R, the rotation of a transform."""
+    """Return R, the rotation of a transform."""
     return arguments.transform(T, "T")[..., :3, :3]
 
 
 def position(T) -> np.ndarray:
-    """r, the position of a transform [m, world]."""
+    """Return r, the position of a transform [m, world]."""
     return arguments.transform(T, "T")[..., :3, 3]
 
 
 def inverse(T) -> np.ndarray:
-    """T_BI = [[R^T, -R^T r], [0, 1]]."""
+    """Return T_BI = [[R^T, -R^T r], [0, 1]]."""
     R_t = np.swapaxes(rotation(T), -1, -2)
     return transform(R_t, -(R_t @ position(T)[..., None])[..., 0])
 
 
 def apply(T, x) -> np.ndarray:
-    """The point x (..., 3) [m, body] in the world frame: R x + r."""
+    """Return the point x (..., 3) [m, body] in the world frame: R x + r."""
     return (rotation(T) @ arguments.array(x, "x", 3)[..., None])[..., 0] + position(T)
 
 
 def Ad(T) -> np.ndarray:
-    """Ad_T = [[R, 0], [p^ R, R]] (..., 6, 6): a body twist in the world frame, T V^ T^-1 = (Ad_T
-    V)^.
+    """Return Ad_T = [[R, 0], [p^ R, R]] (..., 6, 6): a body twist in the world frame, T V^ T^-1 =
+    (Ad_T V)^.
     """
     R, p = rotation(T), position(T)
     return _dual(R, so3.hat(p) @ R)
 
 
 def ad(V) -> np.ndarray:
-    """ad_V = [[w^, 0], [v^, w^]] (..., 6, 6): the Lie bracket, ad_V W = (V^ W^ - W^ V^) vee."""
+    """Return ad_V = [[w^, 0], [v^, w^]] (..., 6, 6): the Lie bracket, ad_V W = (V^ W^ - W^ V^)
+    vee.
+    """
     V = arguments.array(V, "V", 6)
     return _dual(so3.hat(V[..., :3]), so3.hat(V[..., 3:]))
 
 
 def coAd(T) -> np.ndarray:
-    """Ad_T^T (..., 6, 6): a world wrench in the body frame, (R^T mu - (R^T p) x (R^T f), R^T
-    f).
+    """Return Ad_T^T (..., 6, 6): a world wrench in the body frame, (R^T mu - (R^T p) x (R^T f),
+    R^T f).
     """
     return np.swapaxes(Ad(T), -1, -2)
 
 
 def coad(V) -> np.ndarray:
-    """ad_V^T (..., 6, 6): (mu x w + f x v, f x w), the gyroscopic term of d(mu, f)/dt = ad_V^T
-    (mu, f).
+    """Return ad_V^T (..., 6, 6): (mu x w + f x v, f x w), the gyroscopic term of d(mu, f)/dt =
+    ad_V^T (mu, f).
     """
     return np.swapaxes(ad(V), -1, -2)
 
 
 def hat(V) -> np.ndarray:
-    """V^ = [[w^, v], [0, 0]]."""
+    """Return V^ = [[w^, v], [0, 0]]."""
     V = arguments.array(V, "V", 6)
     S = np.zeros((*V.shape[:-1], 4, 4))
     S[..., :3, :3], S[..., :3, 3] = so3.hat(V[..., :3]), V[..., 3:]
@@ -94,8 +96,8 @@ def hat(V) -> np.ndarray:
 
 
 def vee(S) -> np.ndarray:
-    """The twist of a matrix [[w^, v], [0, 0]], the inverse of hat; ValueError for any other
-    matrix.
+    """Return the twist of a matrix [[w^, v], [0, 0]], the inverse of hat. Raise ValueError for any
+    other matrix.
     """
     S = arguments.array(S, "S", 4, 4)
     if np.any(S[..., 3, :] != 0.0):
@@ -104,15 +106,15 @@ def vee(S) -> np.ndarray:
 
 
 def exp(V) -> np.ndarray:
-    """The transform [[exp(w), Gamma(w) v], [0, 1]]."""
+    """Return the transform [[exp(w), Gamma(w) v], [0, 1]]."""
     V = arguments.twist(V, "V")
     w, v = V[..., :3], V[..., 3:]
     return transform(so3.exp(w), (so3.dexp_right(w) @ v[..., None])[..., 0])
 
 
 def log(T) -> np.ndarray:
-    """The twist (w, Gamma(w)^-1 r) with w = log R, principal: |w| <= pi, exact to round-off up to
-    and at pi.
+    """Return the twist (w, Gamma(w)^-1 r) with w = log R, principal: |w| <= pi, exact to round-off
+    up to and at pi.
     """
     w = so3.log(rotation(T))
     v = so3.dlog_right(w) @ position(T)[..., None]
@@ -120,7 +122,9 @@ def log(T) -> np.ndarray:
 
 
 def dexp_right(V) -> np.ndarray:
-    """The LEFT Jacobian [[Gamma, 0], [Gamma', Gamma]] (..., 6, 6), Gamma = 1 + B w^ + C w^ w^."""
+    """Return the LEFT Jacobian [[Gamma, 0], [Gamma', Gamma]] (..., 6, 6), Gamma = 1 + B w^ + C w^
+    w^.
+    """
     V = arguments.twist(V, "V")
     w, v = V[..., :3], V[..., 3:]
     B, C = coefficients.of(coefficients.B, w), coefficients.of(coefficients.C, w)
@@ -129,14 +133,14 @@ def dexp_right(V) -> np.ndarray:
 
 
 def dexp_left(V) -> np.ndarray:
-    """The RIGHT Jacobian, dexp_right(-V)."""
+    """Return the RIGHT Jacobian, dexp_right(-V)."""
     return dexp_right(-arguments.twist(V, "V"))
 
 
 def dlog_right(V) -> np.ndarray:
-    """dexp_right(V)^-1 = [[J, 0], [J', J]] (..., 6, 6), J = 1 - w^/2 + D w^ w^.
+    """Return dexp_right(V)^-1 = [[J, 0], [J', J]] (..., 6, 6), J = 1 - w^/2 + D w^ w^.
 
-    log(exp(e) exp(V)) = V + dlog_right(V) e + O(e^2). ValueError at |w| = 2 pi k, k > 0.
+    log(exp(e) exp(V)) = V + dlog_right(V) e + O(e^2). Raise ValueError at |w| = 2 pi k, k > 0.
     """
     V = arguments.twist(V, "V")
     w, v = V[..., :3], V[..., 3:]
@@ -145,13 +149,15 @@ def dlog_right(V) -> np.ndarray:
 
 
 def dlog_left(V) -> np.ndarray:
-    """dexp_left(V)^-1 = dlog_right(-V): log(exp(V) exp(e)) = V + dlog_left(V) e + O(e^2)."""
+    """Return dexp_left(V)^-1 = dlog_right(-V): log(exp(V) exp(e)) = V + dlog_left(V) e +
+    O(e^2).
+    """
     return dlog_right(-arguments.twist(V, "V"))
 
 
 def _along(w, v, a, b, da, db) -> np.ndarray:
-    """Derivative along v of a(s) w^ + b(s) w^ w^, s = |w|^2, whose own derivative is 2 w.v
-    (G.6).
+    """Return the derivative along v of a(s) w^ + b(s) w^ w^, s = |w|^2, whose own derivative is 2
+    w.v (G.6).
     """
     S, Z = so3.hat(w), so3.hat(v)
     ds = 2.0 * np.sum(w * v, axis=-1)[..., None, None]
@@ -159,5 +165,5 @@ def _along(w, v, a, b, da, db) -> np.ndarray:
 
 
 def _dual(f: np.ndarray, df: np.ndarray) -> np.ndarray:
-    """[[f, 0], [f', f]] (G.5)."""
+    """Return [[f, 0], [f', f]] (G.5)."""
     return np.block([[f, np.zeros_like(f)], [df, f]])

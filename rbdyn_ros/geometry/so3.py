@@ -7,7 +7,7 @@ The derivative of exp has two trivializations, and two names each:
     dexp_right(v) = Gamma(v)  = left Jacobian:   exp(v + e) = exp(dexp_right(v) e) exp(v) + O(e^2)
     dexp_left(v)  = Gamma(-v) = right Jacobian:  exp(v + e) = exp(v) exp(dexp_left(v) e) + O(e^2)
 
-so a right-trivialized derivative speaks of world-frame velocities, a left-trivialized one of body
+so a right-trivialized derivative is one of world-frame velocities, a left-trivialized one of body
 velocities. dlog_right and dlog_left are their inverses. Gamma is the letter of the Kindr
 kinematics sheet, whose formula for it has two misplaced brackets; dlog_right is the rotation block
 of the notebook's dlog. Derived in doc/geometry.md (G.3).
@@ -19,14 +19,16 @@ from rbdyn_ros.geometry import arguments, coefficients, quaternion
 
 
 def hat(v) -> np.ndarray:
-    """v^, the skew matrix with v^ b = v x b."""
+    """Return v^, the skew matrix with v^ b = v x b."""
     x, y, z = np.moveaxis(arguments.array(v, "v", 3), -1, 0)
     o = np.zeros_like(x)
     return quaternion.stack_rows([[o, -z, y], [z, o, -x], [-y, x, o]])
 
 
 def vee(S) -> np.ndarray:
-    """The vector of a skew matrix, the inverse of hat; ValueError if S + S^T is not zero."""
+    """Return the vector of a skew matrix, the inverse of hat. Raise ValueError if S + S^T is not
+    zero.
+    """
     S = arguments.skew(S, "S")
     return 0.5 * np.stack(
         [S[..., 2, 1] - S[..., 1, 2], S[..., 0, 2] - S[..., 2, 0], S[..., 1, 0] - S[..., 0, 1]],
@@ -35,7 +37,7 @@ def vee(S) -> np.ndarray:
 
 
 def exp(v) -> np.ndarray:
-    """Rotation matrix of a rotation vector, Rodrigues: 1 + A v^ + B v^ v^ (A, B of
+    """Return the rotation matrix of a rotation vector, Rodrigues: 1 + A v^ + B v^ v^ (A, B of
     coefficients.py).
     """
     v = arguments.rotation_vector(v, "v")
@@ -43,17 +45,17 @@ def exp(v) -> np.ndarray:
 
 
 def log(R) -> np.ndarray:
-    """Rotation vector of a rotation matrix, principal: |log R| <= pi, exact to round-off up to and
-    at pi.
+    """Return the rotation vector of a rotation matrix, principal: |log R| <= pi, exact to
+    round-off up to and at pi.
 
-    By way of the quaternion: the arc cosine of the trace, as the notebook has it, loses half the
-    digits near 0 and all of them near pi. At pi the first non-zero component is positive.
+    It goes by way of the quaternion: the arc cosine of the trace, as the notebook has it, loses
+    half the digits near 0 and all of them near pi. At pi the first non-zero component is positive.
     """
     return quaternion.log(quaternion.from_matrix(R))
 
 
 def dexp_right(v) -> np.ndarray:
-    """Gamma(v) = 1 + B v^ + C v^ v^, the LEFT Jacobian: world angular velocity = Gamma(v)
+    """Return Gamma(v) = 1 + B v^ + C v^ v^, the LEFT Jacobian: world angular velocity = Gamma(v)
     dv/dt.
     """
     v = arguments.rotation_vector(v, "v")
@@ -61,14 +63,16 @@ def dexp_right(v) -> np.ndarray:
 
 
 def dexp_left(v) -> np.ndarray:
-    """Gamma(-v) = Gamma(v)^T, the RIGHT Jacobian: body angular velocity = Gamma(-v) dv/dt."""
+    """Return Gamma(-v) = Gamma(v)^T, the RIGHT Jacobian: body angular velocity = Gamma(-v)
+    dv/dt.
+    """
     return np.swapaxes(dexp_right(v), -1, -2)
 
 
 def dlog_right(v) -> np.ndarray:
-    """Gamma(v)^-1 = 1 - v^/2 + D v^ v^, the inverse of the LEFT Jacobian.
+    """Return Gamma(v)^-1 = 1 - v^/2 + D v^ v^, the inverse of the LEFT Jacobian.
 
-    ValueError at |v| = 2 pi k, k > 0, where exp(v) is the identity from every direction.
+    Raise ValueError at |v| = 2 pi k, k > 0, where exp(v) is the identity from every direction.
     """
     v = arguments.rotation_vector(v, "v")
     _require_regular(v, "v")
@@ -76,8 +80,8 @@ def dlog_right(v) -> np.ndarray:
 
 
 def dlog_left(v) -> np.ndarray:
-    """Gamma(-v)^-1 = Gamma(v)^-T, the inverse of the RIGHT Jacobian; ValueError at |v| = 2 pi k, k
-    > 0.
+    """Return Gamma(-v)^-1 = Gamma(v)^-T, the inverse of the RIGHT Jacobian. Raise ValueError at
+    |v| = 2 pi k, k > 0.
     """
     return np.swapaxes(dlog_right(v), -1, -2)
 
@@ -89,13 +93,13 @@ right_jacobian_inverse = dlog_left
 
 
 def _quadratic(v: np.ndarray, a, b) -> np.ndarray:
-    """1 + a v^ + b v^ v^."""
+    """Return 1 + a v^ + b v^ v^."""
     S = hat(v)
     return np.eye(3) + a * S + b * (S @ S)
 
 
 def _require_regular(v: np.ndarray, name: str) -> None:
-    """ValueError where the chart of rotation vectors is singular: at the lengths 2 pi, 4 pi,
+    """Raise ValueError where the chart of rotation vectors is singular: at the lengths 2 pi, 4 pi,
     ...
     """
     turns = np.linalg.norm(v, axis=-1) / (2.0 * np.pi)

@@ -14,32 +14,32 @@ from rbdyn_ros.kernel import inlined, kernel
 
 @inlined
 def add(V, W):
-    """V + W, of twists or of wrenches."""
+    """Return V + W, of twists or of wrenches."""
     return vec.add(V[0], W[0]), vec.add(V[1], W[1])
 
 
 @inlined
 def sub(V, W):
-    """V - W."""
+    """Return V - W."""
     return vec.sub(V[0], W[0]), vec.sub(V[1], W[1])
 
 
 @inlined
 def scale(s, V):
-    """s V."""
+    """Return s V."""
     return vec.scale(s, V[0]), vec.scale(s, V[1])
 
 
 @kernel
 def exp(V):
-    """(exp(w), Gamma(w) v)."""
+    """Return (exp(w), Gamma(w) v)."""
     w, v = V
     return rotation(w), gamma(w, v)
 
 
 @kernel
 def rotation(w):
-    """exp(w), a unit quaternion."""
+    """Return exp(w), a unit quaternion."""
     half = 0.25 * vec.dot(w, w)
     s = 0.5 * coefficients.A(half)
     return math.cos(math.sqrt(half)), s * w[0], s * w[1], s * w[2]
@@ -47,7 +47,7 @@ def rotation(w):
 
 @kernel
 def log(T):
-    """(w, Gamma(w)^-1 r) with w = log Q, principal."""
+    """Return (w, Gamma(w)^-1 r) with w = log Q, principal."""
     Q, r = T
     if Q[0] < 0.0:
         Q = (-Q[0], -Q[1], -Q[2], -Q[3])
@@ -60,13 +60,13 @@ def log(T):
 
 @kernel
 def product(S, T):
-    """S T: the pose T, given in the frame S, in the frame of S."""
+    """Return S T: the pose T, given in the frame S, in the frame of S."""
     return unit_quaternion.product(S[0], T[0]), vec.add(S[1], unit_quaternion.rotate(S[0], T[1]))
 
 
 @kernel
 def gamma(w, a):
-    """Gamma(w) a = a + B w x a + C w x (w x a)."""
+    """Return Gamma(w) a = a + B w x a + C w x (w x a)."""
     s = vec.dot(w, w)
     wa = vec.cross(w, a)
     return vec.axpy(coefficients.C(s), vec.cross(w, wa), vec.axpy(coefficients.B(s), wa, a))
@@ -74,14 +74,14 @@ def gamma(w, a):
 
 @kernel
 def inverse_gamma(w, a):
-    """Gamma(w)^-1 a = a - w x a / 2 + D w x (w x a)."""
+    """Return Gamma(w)^-1 a = a - w x a / 2 + D w x (w x a)."""
     wa = vec.cross(w, a)
     return vec.axpy(coefficients.D(vec.dot(w, w)), vec.cross(w, wa), vec.axpy(-0.5, wa, a))
 
 
 @kernel
 def dlog(V, W):
-    """dlog_V W = dexp_V^-1 W."""
+    """Return dlog_V W = dexp_V^-1 W."""
     (w, v), (a, b) = V, W
     s = vec.dot(w, w)
     off = along(w, v, a, -0.5, coefficients.D(s), 0.0, coefficients.dD(s))
@@ -90,8 +90,8 @@ def dlog(V, W):
 
 @kernel
 def dlog_transposed(V, F):
-    """dlog_V^T F. With f(w^)^T = f(-w^), the dual of dlog_V is dlog_{-V} on the swapped pair (f,
-    mu).
+    """Return dlog_V^T F. With f(w^)^T = f(-w^), the dual of dlog_V is dlog_{-V} on the swapped
+    pair (f, mu).
     """
     f, mu = dlog(scale(-1.0, V), (F[1], F[0]))
     return mu, f
@@ -99,15 +99,15 @@ def dlog_transposed(V, F):
 
 @kernel
 def Ad_transposed(T, F):
-    """Ad_T^T F = (R^T (mu - r x f), R^T f): a world wrench in the body frame."""
+    """Return Ad_T^T F = (R^T (mu - r x f), R^T f): a world wrench in the body frame."""
     mu = vec.sub(F[0], vec.cross(T[1], F[1]))
     return unit_quaternion.inverse_rotate(T[0], mu), unit_quaternion.inverse_rotate(T[0], F[1])
 
 
 @kernel
 def along(w, v, a, p, q, dp, dq):
-    """(d/dw along v of p(s) w^ + q(s) w^ w^) a, with s = |w|^2 and dp, dq the derivatives by s
-    (G.6).
+    """Return (d/dw along v of p(s) w^ + q(s) w^ w^) a, with s = |w|^2 and dp, dq the derivatives
+    by s (G.6).
     """
     wa, va, ds = vec.cross(w, a), vec.cross(v, a), 2.0 * vec.dot(w, v)
     second = vec.add(vec.cross(w, va), vec.cross(v, wa))

@@ -10,7 +10,7 @@ from rbdyn_ros.kernel import inlined
 
 @inlined
 def product(a, b):
-    """a o b, the rotation b followed by a."""
+    """Return a o b, the rotation b followed by a."""
     return (
         (a[0] * b[0] - a[1] * b[1]) - (a[2] * b[2] + a[3] * b[3]),
         (a[0] * b[1] + a[1] * b[0]) + (a[2] * b[3] - a[3] * b[2]),
@@ -21,33 +21,35 @@ def product(a, b):
 
 @inlined
 def axpy(s, p, q):
-    """s p + q."""
+    """Return s p + q."""
     return (s * p[0] + q[0], s * p[1] + q[1], s * p[2] + q[2], s * p[3] + q[3])
 
 
 @inlined
 def normalize(q):
-    """q / |q|."""
+    """Return q / |q|."""
     s = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
 
 @inlined
 def renormalize(q):
-    """q / |q| for a q whose norm is 1 up to round-off: one Newton step for 1/|q|, no root."""
+    """Return q / |q| for a q whose norm is 1 up to round-off: one Newton step for 1/|q|, no
+    root.
+    """
     s = repair(q)
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
 
 @inlined
 def repair(q):
-    """1/|q| of such a q."""
+    """Return 1/|q| of a q whose norm is 1 up to round-off."""
     return 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
 
 
 @inlined
 def matrix(q):
-    """R(q), three rows: R x_b = x_w."""
+    """Return R(q), three rows: R x_b = x_w."""
     w, x, y, z = q
     x2, y2, z2 = x + x, y + y, z + z
     return (
@@ -59,7 +61,7 @@ def matrix(q):
 
 @inlined
 def rotate(q, a):
-    """R(q) a = a + 2 w (v x a) + 2 v x (v x a)."""
+    """Return R(q) a = a + 2 w (v x a) + 2 v x (v x a)."""
     v = (q[1], q[2], q[3])
     t = vec.scale(2.0, vec.cross(v, a))
     return vec.add(vec.axpy(q[0], t, a), vec.cross(v, t))
@@ -67,7 +69,7 @@ def rotate(q, a):
 
 @inlined
 def inverse_rotate(q, a):
-    """R(q)^T a."""
+    """Return R(q)^T a."""
     v = (q[1], q[2], q[3])
     t = vec.scale(2.0, vec.cross(v, a))
     return vec.add(vec.axpy(-q[0], t, a), vec.cross(v, t))
@@ -75,7 +77,7 @@ def inverse_rotate(q, a):
 
 @inlined
 def rate(q, w):
-    """dq/dt = q o (0, w) / 2 for the angular velocity w [rad/s, body]."""
+    """Return dq/dt = q o (0, w) / 2 for the angular velocity w [rad/s, body]."""
     p, x, y, z = 0.5 * q[0], 0.5 * q[1], 0.5 * q[2], 0.5 * q[3]
     return (
         -(x * w[0] + y * w[1] + z * w[2]),

@@ -1,8 +1,8 @@
 """Vectors and 3x3 matrices as tuples of floats: LLVM keeps them in registers, nothing is
 allocated.
 
-A vector is (a1, a2, a3); a matrix is its three rows. These are the words in which the steppers are
-written.
+A vector is (a1, a2, a3); a matrix is its three rows. The steppers are written with these
+functions.
 """
 
 from rbdyn_ros.kernel import inlined
@@ -10,43 +10,43 @@ from rbdyn_ros.kernel import inlined
 
 @inlined
 def add(a, b):
-    """a + b."""
+    """Return a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 @inlined
 def sub(a, b):
-    """a - b."""
+    """Return a - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 @inlined
 def scale(s, a):
-    """s a."""
+    """Return s a."""
     return (s * a[0], s * a[1], s * a[2])
 
 
 @inlined
 def axpy(s, a, b):
-    """s a + b."""
+    """Return s a + b."""
     return (s * a[0] + b[0], s * a[1] + b[1], s * a[2] + b[2])
 
 
 @inlined
 def times(a, b):
-    """diag(a) b, component by component."""
+    """Return diag(a) b, component by component."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
 @inlined
 def dot(a, b):
-    """a . b."""
+    """Return a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inlined
 def cross(a, b):
-    """a x b."""
+    """Return a x b."""
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -56,38 +56,38 @@ def cross(a, b):
 
 @inlined
 def norm(a):
-    """|a|."""
+    """Return |a|."""
     return dot(a, a) ** 0.5
 
 
 @inlined
 def unit(a, instead):
-    """a / |a|; `instead` where a is zero."""
+    """Return a / |a|, or `instead` where a is zero."""
     length = norm(a)
     return scale(1.0 / length, a) if length > 0.0 else instead
 
 
 @inlined
 def size(a):
-    """|a1| + |a2| + |a3|: a norm without a root that a nan cannot pass."""
+    """Return |a1| + |a2| + |a3|: a norm without a root, which is nan where a number is."""
     return abs(a[0]) + abs(a[1]) + abs(a[2])
 
 
 @inlined
 def matvec(A, b):
-    """A b."""
+    """Return A b."""
     return (dot(A[0], b), dot(A[1], b), dot(A[2], b))
 
 
 @inlined
 def transposed_matvec(A, b):
-    """A^T b."""
+    """Return A^T b."""
     return axpy(b[0], A[0], axpy(b[1], A[1], scale(b[2], A[2])))
 
 
 @inlined
 def solve(A, b):
-    """A^-1 b by cofactors; inf or nan if A is singular.
+    """Return A^-1 b by cofactors; inf or nan if A is singular.
 
     The rows are A1, A2, A3; A^-1 = [A2 x A3, A3 x A1, A1 x A2] / (A1 . A2 x A3).
     """
@@ -97,16 +97,16 @@ def solve(A, b):
 
 @inlined
 def transpose(A):
-    """A^T."""
+    """Return A^T."""
     return (A[0][0], A[1][0], A[2][0]), (A[0][1], A[1][1], A[2][1]), (A[0][2], A[1][2], A[2][2])
 
 
 @inlined
 def frame(n):
-    """The contact frame, rows n, t1, t2, right-handed; for n = e3 the tangents are e1, e2.
+    """Return the contact frame, rows n, t1, t2, right-handed; for n = e3 the tangents are e1, e2.
 
-    Duff and others, "Building an orthonormal basis, revisited" (2017): no branch but the sign, no
-    cancellation.
+    Source: Duff and others, "Building an orthonormal basis, revisited" (2017): no branch but the
+    sign, no cancellation.
     """
     sign = 1.0 if n[2] >= 0.0 else -1.0
     a = -1.0 / (sign + n[2])
@@ -118,7 +118,7 @@ def frame(n):
 
 @inlined
 def turn_frame(T, n):
-    """The rows of the contact frame T turned the shortest way to the normal n."""
+    """Return the rows of the contact frame T turned the shortest way to the normal n."""
     sum_n = add(T[0], n)
     share = -1.0 / (1.0 + dot(T[0], n))
     t1 = axpy(share * dot(T[1], n), sum_n, T[1])
