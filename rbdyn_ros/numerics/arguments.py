@@ -1,5 +1,5 @@
-"""What mechanics takes from Python: numbers within bounds, finite float arrays of matching shapes,
-or one sentence.
+"""Checks of arguments that come from Python: numbers within bounds, finite float arrays of
+matching shapes, or a ValueError with one sentence.
 """
 
 import math
@@ -11,7 +11,9 @@ from rbdyn_ros.types import Array
 
 
 def square(value, name: str, block: int = 1) -> Array:
-    """A finite square matrix (n, n) whose n is a multiple of `block`, as a C-contiguous copy."""
+    """Return the value as a finite square matrix (n, n), n a multiple of `block`, in a
+    C-contiguous copy.
+    """
     A = _numbers(value, name)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape[0] % block:
         rows = f", {block} rows for each contact" if block > 1 else ""
@@ -20,7 +22,9 @@ def square(value, name: str, block: int = 1) -> Array:
 
 
 def matrix(value, name: str, rows: int | None = None, columns: int | None = None) -> Array:
-    """A finite (rows, columns) array; square where one of them is left out; a number is (1, 1)."""
+    """Return the value as a finite (rows, columns) array, square where one of them is left out; a
+    number is (1, 1).
+    """
     A = np.atleast_2d(_numbers(value, name))
     height: int = A.shape[0] if rows is None else rows
     require_shape(name, A, (height, height if columns is None else columns))
@@ -28,13 +32,17 @@ def matrix(value, name: str, rows: int | None = None, columns: int | None = None
 
 
 def rectangle(value, name: str, columns: int | None = None) -> Array:
-    """A finite array of any number of rows, and of `columns`, or as many as there are."""
+    """Return the value as a finite array of any number of rows, and of `columns`, or as many as
+    there are.
+    """
     shape = np.atleast_2d(_numbers(value, name)).shape
     return matrix(value, name, shape[0], shape[-1] if columns is None else columns)
 
 
 def vector(value, name: str, size: int) -> Array:
-    """A finite vector (size,), as a copy; a number becomes a vector of that number."""
+    """Return the value as a finite vector (size,), in a copy; a number becomes a vector of that
+    number.
+    """
     a = _numbers(value, name)
     if a.ndim == 0:
         a = np.full(size, float(a))
@@ -43,13 +51,13 @@ def vector(value, name: str, size: int) -> Array:
 
 
 def require_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    """ValueError for an array of another shape."""
+    """Raise ValueError for an array of another shape."""
     if np.shape(value) != shape:
         raise ValueError(f"{name} has shape {np.shape(value)}; it must be {shape}")
 
 
 def coefficients(value, name: str, size: int) -> Array:
-    """Friction coefficients (size,), each >= 0."""
+    """Return the value as friction coefficients (size,), each >= 0."""
     mu = vector(value, name, size)
     for i in np.flatnonzero(mu < 0.0):
         raise ValueError(
@@ -67,7 +75,9 @@ def number(
     infinite: bool = False,
     unit: str = "",
 ) -> float:
-    """A float in [low, high], or (low, high]; infinity only where it is allowed."""
+    """Return the value as a float in [low, high], or (low, high]; infinity only where it is
+    allowed.
+    """
     try:
         x = float(value)
     except (TypeError, ValueError):
@@ -85,12 +95,12 @@ def number(
 
 
 def positive(value, name: str, unit: str = "") -> float:
-    """A finite float > 0."""
+    """Return the value as a finite float > 0."""
     return number(value, name, 0.0, open_low=True, unit=unit)
 
 
 def count(value, name: str, low: int, high: float = math.inf) -> int:
-    """A whole number in [low, high]."""
+    """Return the value as a whole number in [low, high]."""
     if not low <= value <= high or value != int(value):
         rule = f">= {low}" if high == math.inf else f"from {low} to {high:g}"
         raise ValueError(f"{name} is {value}; it must be a whole number {rule}")

@@ -1,6 +1,6 @@
-"""Where it stops to hold: bisection over one number.
+"""Bisection over one number for the largest one at which a condition holds.
 
-It takes for granted that there is one such place.
+It assumes that the condition holds below that number and not above it.
 """
 
 from collections.abc import Callable
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class Edge(NamedTuple):
-    """The largest number that was seen to hold, and all that were tried."""
+    """The largest number at which the condition held, and all that were tried."""
 
     holds: float
-    at_limit: bool  # even the largest that may be asked for holds
+    at_limit: bool  # it holds even at the largest number allowed
     tried: list
     outcomes: list  # 1 held, 0 did not
 
@@ -19,9 +19,10 @@ class Edge(NamedTuple):
 def edge(
     holds: Callable[[float], bool], largest: float, tolerance: float, near: float | None = None
 ) -> Edge:
-    """The largest x in [0, largest], to the tolerance, for which `holds(x)`; 0 counts as holding.
+    """Return the largest x in [0, largest], to the tolerance, for which `holds(x)`, as an Edge; 0
+    counts as holding.
 
-    `near` is a guess: an edge there is found by two questions, one farther away by a few more.
+    `near` is a guess: an edge there is found in two trials, one farther away in a few more.
     """
     tried, outcomes = [], []
 
@@ -38,9 +39,9 @@ def edge(
 
 
 def _bracket(ask: Callable, largest: float, tolerance: float, near: float | None) -> tuple:
-    """(low, high): low holds, high does not, or both are the largest.
+    """Return (low, high): low holds, high does not, or both are the largest.
 
-    From `near` on it reaches four times as far each time.
+    From `near` on each trial is four times as far as the last one.
     """
     if near is None:
         return (largest, largest) if ask(largest) else (0.0, largest)

@@ -14,7 +14,9 @@ _INSIDE = 1e-3  # of the bracket: no trial is nearer to its ends
 
 
 class Bracket(NamedTuple):
-    """Where the gap closes, and what counts as the gap at both ends."""
+    """The instants between which the gap closes, and the numbers that count as its values
+    there.
+    """
 
     open: float
     closed: float
@@ -25,7 +27,7 @@ class Bracket(NamedTuple):
 
 @inlined
 def trial(b, k):
-    """Where to look in the k-th trial."""
+    """Return the instant of the k-th trial."""
     is_secant = b.gap > 0.0 and k % 4 < 3 and k < FALSE_POSITIONS
     share = b.gap / (b.gap - b.overlap) if is_secant else 0.5
     return b.open + (b.closed - b.open) * min(max(share, _INSIDE), 1.0 - _INSIDE)
@@ -33,7 +35,7 @@ def trial(b, k):
 
 @inlined
 def narrow(b, at, gap):
-    """The bracket after a trial has found a gap."""
+    """Return the bracket after a trial has found a gap."""
     if gap >= 0.0:
         return Bracket(at, b.closed, gap, 0.5 * b.overlap if b.side == 1.0 else b.overlap, 1.0)
     return Bracket(b.open, at, 0.5 * b.gap if b.side == -1.0 else b.gap, gap, -1.0)

@@ -54,12 +54,12 @@ class DualType(types.Type):
         super().__init__(f"Dual({width}, {_VERSION})")
 
     def can_convert_from(self, typingctx, other):
-        """Any real number is a dual number without derivatives."""
+        """Accept any real number as a dual number without derivatives."""
         is_real = isinstance(other, (types.Float, types.Integer))
         return Conversion.safe if is_real else None
 
     def unify(self, typingctx, other):
-        """What is a float in one branch and a dual number in the other is a dual number."""
+        """Make a dual number of what is a float in one branch and a dual number in the other."""
         return self if isinstance(other, (types.Float, types.Integer)) else None
 
 
@@ -77,7 +77,7 @@ class _DualModel(models.StructModel):
 
 
 def _parts(context, builder, kind, number) -> tuple[Any, Any]:
-    """(value, slope) of a number in LLVM's terms; the slope of a float is None."""
+    """Return (value, slope) of a number in LLVM's terms; the slope of a float is None."""
     if not isinstance(kind, DualType):
         return context.cast(builder, number, kind, types.float64), None
     dual = cgutils.create_struct_proxy(kind)(context, builder, value=number)
@@ -91,7 +91,7 @@ def _made(context, builder, kind, value, slope):
 
 
 def _times(builder, slope, factor):
-    """A slope times a number; None stays None."""
+    """Return a slope times a number; None stays None."""
     if slope is None:
         return None
     first = builder.insert_element(
@@ -102,7 +102,7 @@ def _times(builder, slope, factor):
 
 
 def _sum(builder, a, b, sign: int):
-    """a + sign b of two slopes, of which one may be None."""
+    """Return a + sign b of two slopes, of which one may be None."""
     if b is None:
         return a
     if a is None:
@@ -111,7 +111,7 @@ def _sum(builder, a, b, sign: int):
 
 
 def _of_two(rule):
-    """A lowering of a function of two numbers from rule(builder, call, a, da, b, db)."""
+    """Return the lowering of a function of two numbers from rule(builder, call, a, da, b, db)."""
 
     def lower(context, builder, sig, args):
         def call(function, *values):
@@ -146,7 +146,7 @@ def _div(builder, call, a, da, b, db):
 
 
 def _pow(builder, call, a, da, b, db):
-    """a ** b for a b that is constant."""
+    """Return a ** b for a b that is constant."""
     rate = builder.fmul(b, call(operator.pow, a, builder.fsub(b, _real(1.0))))
     return call(operator.pow, a, b), _times(builder, da, rate)
 
@@ -158,7 +158,7 @@ def _atan2(builder, call, a, da, b, db):
 
 
 def _extreme(symbol: str):
-    """The rule of max (">") or min ("<"): the argument that is taken gives the derivatives."""
+    """Return the rule of max (">") or min ("<"): the slope is that of the argument taken."""
 
     def rule(builder, call, a, da, b, db):
         zero = ir.Constant((db if da is None else da).type, None)
@@ -208,7 +208,7 @@ def _abs(builder, call, a):
 
 
 def _of_one(rule):
-    """A lowering of a function from rule(builder, call, a) -> (f(a), f'(a))."""
+    """Return the lowering of a function from rule(builder, call, a) -> (f(a), f'(a))."""
 
     def with_two(builder, call, a, da, b, db):
         value, rate = rule(builder, call, a)
@@ -318,7 +318,7 @@ def _refuse(*arguments) -> None:
 
 @_by_type
 def variable(typingctx, width, value, direction):
-    """value + e_direction, a dual number with `width` directions; all but `value` are literals."""
+    """Return value + e_direction with `width` directions; all but `value` are literals."""
     kind = DualType(width.literal_value)
 
     def lower(context, builder, sig, args):
@@ -332,7 +332,7 @@ def variable(typingctx, width, value, direction):
 
 @_by_type
 def value(typingctx, number):
-    """The value of a dual number; a float itself."""
+    """Return the value of a dual number; a float itself."""
 
     def lower(context, builder, sig, args):
         return _parts(context, builder, sig.args[0], args[0])[0]
@@ -342,7 +342,7 @@ def value(typingctx, number):
 
 @_by_type
 def with_value(typingctx, number, value):
-    """The derivatives of a dual number with another value; a float has none, and is that value."""
+    """Return a dual number with another value; a float becomes that value."""
 
     def lower(context, builder, sig, args):
         slope = _parts(context, builder, sig.args[0], args[0])[1]
@@ -355,8 +355,8 @@ def with_value(typingctx, number, value):
 
 @_by_type
 def store(typingctx, array, row, column, number, first, count):
-    """array[row, column : column + count] := `count` derivatives of a dual number, from the
-    `first` one on (both are literals). The array is C-contiguous; its bounds are not checked.
+    """Set array[row, column : column + count] := `count` derivatives of a dual number, from the
+    `first` one on (literals). The array is C-contiguous; its bounds are not checked.
     """
     if not isinstance(number, DualType):
         raise TypingError("only the derivatives of a dual number can be stored")
@@ -376,8 +376,8 @@ def store(typingctx, array, row, column, number, first, count):
 
 @_by_type
 def load(typingctx, width, number, array, row):
-    """The dual number with the value of `number` and the derivatives array[row, :width]; `width`
-    is a literal, the array C-contiguous.
+    """Return the dual number with the value of `number` and the derivatives array[row, :width];
+    `width` is a literal, the array C-contiguous.
     """
     kind = DualType(width.literal_value)
 
@@ -394,7 +394,7 @@ def load(typingctx, width, number, array, row):
 
 
 def _address(context, builder, kinds, args):
-    """The address of array[row, column]."""
+    """Return the address of array[row, column]."""
     place = [context.cast(builder, args[i], kinds[i], types.intp) for i in (1, 2)]
     array = context.make_array(kinds[0])(context, builder, args[0])
     return cgutils.get_item_pointer(context, builder, kinds[0], array, place)

@@ -1,6 +1,6 @@
 """Jacobians by central differences in the tangent space, extrapolated until they stop improving.
 
-The check that every hand-derived Jacobian of this package passes. Not for use in a step: a
+Every hand-derived Jacobian of this package is checked by it. It is not for use in a step: a
 derivation is faster and exact.
 """
 
@@ -15,7 +15,7 @@ ROWS = 8  # of the extrapolation tableau
 
 
 class Derivative(NamedTuple):
-    """A Jacobian and how far it can be trusted."""
+    """A Jacobian and the estimate of its error."""
 
     value: np.ndarray  # (m, n)
     error: float  # estimate of the largest absolute error of its entries
@@ -29,7 +29,7 @@ def jacobian(
     minus: Callable[..., Any] = np.subtract,
     step: float = STEP,
 ) -> Derivative:
-    """d f(x [+] e)/de at e = 0, one column for each of the `dimension` tangent directions.
+    """Return d f(x [+] e)/de at e = 0, one column for each of the `dimension` tangent directions.
 
         column i = lim (f(x [+] h e_i) [-] f(x [+] -h e_i)) / 2h
 
@@ -53,8 +53,8 @@ def jacobian(
 def _column(
     along: Callable, direction: np.ndarray, minus: Callable, step: float
 ) -> tuple[np.ndarray, float]:
-    """Ridders' tableau: row j has the central difference with step / SHRINK^j and its
-    extrapolations.
+    """Return (column, its error) of Ridders' tableau: row j has the central difference with step /
+    SHRINK^j and its extrapolations.
     """
     best, best_error, last = None, np.inf, []
     for j in range(ROWS):

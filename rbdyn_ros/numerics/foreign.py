@@ -11,11 +11,11 @@ _WORD = ir.IntType(64)
 
 @intrinsic
 def called(_, address, a, b, c, d):
-    """int f(a, b, c, d) of the function at an address; whole numbers and pointers, 64 bits each, 0
-    for those that it does not have.
+    """Call the function int f(a, b, c, d) at an address; its arguments are whole numbers and
+    pointers, 64 bits each, 0 for those that it does not have.
 
-    Arguments travel in registers on all 64-bit machines that Numba knows but Windows', so one that
-    is not asked for is not seen.
+    Arguments are passed in registers on all 64-bit machines that Numba knows but Windows', so the
+    function does not see one that it does not have.
     """
 
     def generated(context, builder, signature, arguments):

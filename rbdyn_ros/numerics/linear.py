@@ -9,7 +9,7 @@ from rbdyn_ros.kernel import hot, inlined, kernel
 def swap_pivot(A, k):
     """Swap row k with the row of the largest entry of column k from row k on, from column k on.
 
-    Returns where that row was.
+    Return where that row was.
     """
     pivot, n = k, A.shape[0]
     for i in range(k + 1, n):
@@ -34,8 +34,8 @@ def eliminate(A, b, k):
 
 @kernel
 def solve_in_place(A, b):
-    """b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf or
-    nan if singular.
+    """Set b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf
+    or nan if singular.
     """
     n = A.shape[0]
     for k in range(n):
@@ -50,9 +50,8 @@ def solve_in_place(A, b):
 
 @hot
 def solve_consistent(A, b):
-    """b := a solution of A x = b for A (n, n) that may be singular; A, b overwritten.
-
-    Returns the rank.
+    """Set b to a solution of A x = b for A (n, n) that may be singular, and return the rank; A, b
+    are overwritten.
 
     Gauss with complete pivoting; rows whose pivot is round-off of the first one's are left out,
     their unknowns zero.
@@ -76,7 +75,7 @@ def solve_consistent(A, b):
         b[k], b[r] = b[r], b[k]
         eliminate(A, b, k)
         if k + 1 < n:
-            # nothing is read below a pivot: there stands whose unknown came to its place
+            # nothing is read below a pivot: there is stored which unknown came to its place
             A[k + 1, k] = s
     for i in range(rank - 1, -1, -1):
         for j in range(i + 1, rank):
@@ -93,7 +92,7 @@ def solve_consistent(A, b):
 # kernel again.
 @kernel(fastmath={"contract": True, "reassoc": True})
 def multiply(A, x, y):
-    """y := A x for A (m, n); sums may be reordered, so that they use the vector unit."""
+    """Set y := A x for A (m, n); sums may be reordered, so that they use the vector unit."""
     for i in range(A.shape[0]):
         total = 0.0
         for j in range(A.shape[1]):
@@ -103,7 +102,7 @@ def multiply(A, x, y):
 
 @kernel
 def solution(A, b):
-    """A^-1 b; nan if A is singular or not finite.
+    """Return A^-1 b; nan if A is singular or not finite.
 
     LAPACK's would take five seconds to compile.
     """
@@ -114,7 +113,7 @@ def solution(A, b):
 
 @kernel
 def inverse(A):
-    """A^-1 by LAPACK; nan where it would raise, that is if A is singular or not finite."""
+    """Return A^-1 by LAPACK; nan where it would raise, that is if A is singular or not finite."""
     try:
         return np.linalg.inv(A)
     except Exception:

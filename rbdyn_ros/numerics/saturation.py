@@ -1,4 +1,6 @@
-"""A force whose norm is limited: its direction stays, so that none is stronger than another."""
+"""The limit of a force's norm: its direction stays, so that no direction is stronger than
+another.
+"""
 
 import math
 
@@ -17,7 +19,7 @@ def limit_force(force, limit):
     """Return the force (2,), its norm at most `limit`, and whether that changed it; exact also for
     numbers that have no square.
 
-    For whatever arrives from outside.
+    It serves for all that arrives from outside.
     """
     norm = math.hypot(force[0], force[1])
     if norm <= limit:
