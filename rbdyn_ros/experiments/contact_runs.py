@@ -16,7 +16,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.mechanics.columns import TIME
 from rbdyn_ros.mechanics.description import geoms, joints, pairs, rigid_bodies
-from rbdyn_ros.mechanics.description.quaternion_body import turned_back
+from rbdyn_ros.mechanics.description.quaternion_body import inverse_rotate
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.network import dynamics, event_driven
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
@@ -103,7 +103,7 @@ def _load(system: System, input: Input):
     def wrench(t, q, v):
         out, f = np.zeros((2, 6)), rod_on_cart.sines_at(input.sines, t)
         out[CART, :2] = input.force + f - system.cart_damping * v[CART, :2]
-        F_b, T_b = (np.array(turned_back(tuple(q[ROD, 3:]), tuple(a))) for a in (F, T))
+        F_b, T_b = (np.array(inverse_rotate(tuple(q[ROD, 3:]), tuple(a))) for a in (F, T))
         turning = T_b + np.cross(arm, F_b) - system.joint_damping * v[ROD, 3:]
         out[ROD, :3], out[ROD, 3:] = F, turning
         return out

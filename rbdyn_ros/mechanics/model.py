@@ -104,7 +104,7 @@ def build(
                 "it must be >= 0 (4/3 of the smallest inertia is a good choice)"
             )
     _require_possible(options, pairs, colliders, names)
-    kept = redundancy.independent(constraints, q, bodies.held).kept
+    kept = redundancy.independent_rows(constraints, q, bodies.held).kept
     for geom in colliders.geoms:
         if geom.body >= n:
             what = f"a {geom.kind} of body {geom.body} is among the colliders"

@@ -75,7 +75,7 @@ def test_reactions_balance_the_momentum_through_impacts_and_rest():
         models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor), 1e-3, 80, 10
     )
     assert record.ok and len(record.impacts), record.message
-    assert record.names == ("nail of body 0", "ball joint between body 1 and body 0")
+    assert record.names == ("anchor of body 0", "ball joint between body 1 and body 0")
     change = (
         bodies.mass[:, None]
         * np.diff(record.v[:, :, :3], axis=0)
@@ -119,11 +119,11 @@ def test_reactions_of_both_roads_agree():
         (lambda q, v: (q * (1, 1, 1, 2, 2, 2, 2), v), "is not of norm 1"),
         (
             lambda q, v: (q + (0.1, 0, 0, 0, 0, 0, 0), v),
-            "nail of body 0, row 1 of 3: C is 0.1; it must be 0",
+            "anchor of body 0, row 1 of 3: C is 0.1; it must be 0",
         ),
         (
             lambda q, v: (q, v + (1.0, 0, 0, 0, 0, 0)),
-            "nail of body 0, row 1 of 3: dC/dt is 1 at the start; v must keep the joint closed",
+            "anchor of body 0, row 1 of 3: dC/dt is 1 at the start; v must keep the joint closed",
         ),
     ],
 )

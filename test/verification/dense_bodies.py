@@ -143,7 +143,7 @@ def contact_gradient(candidates, i, q):
         on_b = quaternion_body.lever(place(q, candidates.b[i])[1], touch.on_b, D[r])
         jacobian.put(out, r, candidates.a[i], D[r], on_a)
         jacobian.put(
-            out, r, candidates.b[i], vec.scale(-1.0, D[r]), quaternion_body.scaled(-1.0, on_b)
+            out, r, candidates.b[i], vec.scale(-1.0, D[r]), quaternion_body.scale(-1.0, on_b)
         )
     return out
 

@@ -54,7 +54,7 @@ def from_cylinder(geoms, pair, A, B, before):
     j.
     """
     kind, i, j, feature, _, _, size = pair
-    a, b = features.placed(geoms, i, A), features.placed(geoms, j, B)
+    a, b = features.place_shape(geoms, i, A), features.place_shape(geoms, j, B)
     (x, axes), (y, others) = a, b
     is_round, closed = feature & ROUND != 0, vec.size(before) > 0.0
     out = before if closed else vec.sub(x, y)
@@ -324,7 +324,7 @@ def is_skew(geoms, kind, i, j, feature, A, B):
     if kind == features.EDGES:
         return features.is_skew(geoms, i, j, feature, A, B)
     a, P, b, Q = cylinder_first(i, j, feature, A, B)
-    z, line = features.placed(geoms, a, P)[1][2], features.placed(geoms, b, Q)[1]
+    z, line = features.place_shape(geoms, a, P)[1][2], features.place_shape(geoms, b, Q)[1]
     c = vec.dot(z, features.axis(line, feature // 8))
     return 1.0 - c * c < SKEW
 
@@ -335,8 +335,8 @@ def apart(geoms, kind, i, j, feature, A, B, size):
     if kind == features.EDGES:
         return features.apart(geoms, i, j, feature, A, B, size)
     a, P, b, Q = cylinder_first(i, j, feature, A, B)
-    x, axes = features.placed(geoms, a, P)
-    y, others = features.placed(geoms, b, Q)
+    x, axes = features.place_shape(geoms, a, P)
+    y, others = features.place_shape(geoms, b, Q)
     r, is_round, number = geoms[a, HALF], feature & ROUND != 0, feature // 4
     if kind == LATERAL:
         least = 1e300

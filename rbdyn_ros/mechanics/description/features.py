@@ -75,7 +75,7 @@ def _nine(table, i, column):
 
 
 @inlined
-def placed(geoms, i, pose):
+def place_shape(geoms, i, pose):
     """Return (center, rows of the attitude) of shape i [world]."""
     R, G = pose[1], vec.transpose(_nine(geoms, i, TURN))
     turned = vec.matvec(R, G[0]), vec.matvec(R, G[1]), vec.matvec(R, G[2])  # its axes, as rows
@@ -97,11 +97,11 @@ def gap(geoms, pair, A, B, before):
         return rim(geoms, i, feature, A, B, n, size)
     if kind == BALL_ON_BOX or kind == BALL_ON_CYLINDER:
         center = vec.add(A[0], vec.matvec(A[1], p))
-        ball, at = kind == BALL_ON_BOX, placed(geoms, j, B)
+        ball, at = kind == BALL_ON_BOX, place_shape(geoms, j, B)
         s, N = distance(geoms, ball, j, at, (i, feature, A[1]), center, MARGIN, before)
         return s - size, N, vec.axpy(-geoms[i, RHO], N, center)
     center = vec.add(B[0], vec.matvec(B[1], p))
-    ball, at, back = kind == BOX_ON_BALL, placed(geoms, i, A), vec.scale(-1.0, before)
+    ball, at, back = kind == BOX_ON_BALL, place_shape(geoms, i, A), vec.scale(-1.0, before)
     s, N = distance(geoms, ball, i, at, (j, feature, B[1]), center, -MARGIN, back)
     N = vec.scale(-1.0, N)
     return s - size, N, vec.axpy(geoms[j, RHO], N, center)
@@ -242,7 +242,7 @@ def side_distance(p, half, n):
 def rim(geoms, i, feature, A, B, n, size):
     """Return (g, N, point) of the lowest point of an end of a cylinder over a plane."""
     N = vec.matvec(B[1], n)
-    x, axes = placed(geoms, i, A)
+    x, axes = place_shape(geoms, i, A)
     end = vec.axpy((1.0 if feature == 1 else -1.0) * geoms[i, HALF + 2], axes[2], x)
     depth, u = lowest(axes, geoms[i, HALF], N)
     return vec.dot(N, vec.sub(end, B[0])) - depth - size, N, vec.add(end, u)
@@ -267,8 +267,8 @@ def edges(geoms, i, j, feature, A, B, size, before):
     `feature // 4 % 3` of shape j; of the two edges that each has with a sign (bits 1 and 0), those
     count that face each other.
     """
-    x_a, a_axes = placed(geoms, i, A)
-    x_b, b_axes = placed(geoms, j, B)
+    x_a, a_axes = place_shape(geoms, i, A)
+    x_b, b_axes = place_shape(geoms, j, B)
     along_a, along_b = feature // 12, feature // 4 % 3
     a, b = axis(a_axes, along_a), axis(b_axes, along_b)
     d, normal, closed = vec.sub(x_a, x_b), vec.cross(a, b), vec.size(before) > 0.0
@@ -311,8 +311,8 @@ def is_skew(geoms, i, j, feature, A, B):
     """Return whether two edges are so near to parallel that their normal turns much faster than
     they do.
     """
-    a = axis(placed(geoms, i, A)[1], feature // 12)
-    c = vec.dot(a, axis(placed(geoms, j, B)[1], feature // 4 % 3))
+    a = axis(place_shape(geoms, i, A)[1], feature // 12)
+    c = vec.dot(a, axis(place_shape(geoms, j, B)[1], feature // 4 % 3))
     return 1.0 - c * c < SKEW
 
 
@@ -321,8 +321,8 @@ def apart(geoms, i, j, feature, A, B, size):
     """Return the least distance between the two edges of each shape that `edges` may choose of; it
     changes no faster than they move.
     """
-    x_a, a_axes = placed(geoms, i, A)
-    x_b, b_axes = placed(geoms, j, B)
+    x_a, a_axes = place_shape(geoms, i, A)
+    x_b, b_axes = place_shape(geoms, j, B)
     along_a, along_b = feature // 12, feature // 4 % 3
     a, b = axis(a_axes, along_a), axis(b_axes, along_b)
     of_a = edge(geoms, i, a_axes, along_a, feature & 2, b)[0]

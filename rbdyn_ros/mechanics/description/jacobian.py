@@ -29,7 +29,7 @@ def rates(q, v):
     for i in range(len(q)):
         Q = row.place(q, i)[1]
         d[i, :3] = v[i, :3]
-        d[i, 3], d[i, 4], d[i, 5], d[i, 6] = body.scaled(
+        d[i, 3], d[i, 4], d[i, 5], d[i, 6] = body.scale(
             0.5, body.LT(Q, (v[i, 3], v[i, 4], v[i, 5]))
         )
     return d

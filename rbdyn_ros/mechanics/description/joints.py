@@ -42,7 +42,7 @@ class Constraints(NamedTuple):
 
 def anchor(a: int, p, point) -> Joint:
     """Return the joint that fixes the point p of a at `point` of the world: 3 POINT."""
-    return Joint(f"nail of {_name_of(a)}", ball_joint(a, p, WORLD, point).rows)
+    return Joint(f"anchor of {_name_of(a)}", ball_joint(a, p, WORLD, point).rows)
 
 
 def ball_joint(a: int, p, b: int, s) -> Joint:

@@ -63,25 +63,25 @@ class Touch(NamedTuple):
 def touch(pairs, i, q):
     """Return the Touch of candidate i at q (n, 7)."""
     A, B, p, n = place(q, pairs.a[i]), place(q, pairs.b[i]), vector(pairs.p, i), vector(pairs.n, i)
-    center, kind, shapes = vec.add(A[0], body.turned(A[1], p)), pairs.kind[i], pairs.shapes[i]
+    center, kind, shapes = vec.add(A[0], body.rotate(A[1], p)), pairs.kind[i], pairs.shapes[i]
     if kind > BALLS:
         pair = features.Candidate(kind, shapes[0], shapes[1], shapes[2], p, n, pairs.size[i])
         at_a, at_b = (A[0], unit_quaternion.matrix(A[1])), (B[0], unit_quaternion.matrix(B[1]))
         gap, N, point = cylinders.gap(pairs.geoms, pair, at_a, at_b, (0.0, 0.0, 0.0))
         return _touch(gap, N, point, A, B)
     if kind == FACE:
-        N = body.turned(B[1], n)
+        N = body.rotate(B[1], n)
         gap = vec.dot(N, vec.sub(center, B[0])) - pairs.size[i]
     else:
-        d = vec.sub(center, vec.add(B[0], body.turned(B[1], n)))
+        d = vec.sub(center, vec.add(B[0], body.rotate(B[1], n)))
         N, gap = vec.unit(d, (0.0, 0.0, 1.0)), vec.norm(d) - pairs.size[i]
     return _touch(gap, N, vec.axpy(-pairs.radius[i], N, center), A, B)
 
 
 @kernel
 def _touch(gap, N, point, A, B):
-    on_a = body.turned_back(A[1], vec.sub(point, A[0]))
-    return Touch(gap, N, on_a, body.turned_back(B[1], vec.sub(point, B[0])))
+    on_a = body.inverse_rotate(A[1], vec.sub(point, A[0]))
+    return Touch(gap, N, on_a, body.inverse_rotate(B[1], vec.sub(point, B[0])))
 
 
 @kernel

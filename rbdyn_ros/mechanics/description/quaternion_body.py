@@ -36,13 +36,13 @@ def pure(c):
 
 
 @kernel
-def scaled(s, q):
+def scale(s, q):
     """Return s q for a 4-vector."""
     return s * q[0], s * q[1], s * q[2], s * q[3]
 
 
 @kernel
-def plus(p, q):
+def add(p, q):
     """Return p + q for 4-vectors."""
     return p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3]
 
@@ -66,7 +66,7 @@ def LT(q, e):
 
 
 @kernel
-def modified(J, gamma):
+def modified_inertia(J, gamma):
     """Return J_gamma = J - gamma 1 as a diagonal [kg m^2]."""
     return J[0] - gamma, J[1] - gamma, J[2] - gamma
 
@@ -76,14 +76,16 @@ def momentum(J, gamma, q, v):
     """Return p = M v = 4 L^T(q) J_gamma L(q) v + 4 gamma v (Q.5), the rotational part, for v =
     dq/dt.
     """
-    return plus(scaled(4.0, LT(q, vec.times(modified(J, gamma), L(q, v)))), scaled(4.0 * gamma, v))
+    return add(
+        scale(4.0, LT(q, vec.times(modified_inertia(J, gamma), L(q, v)))), scale(4.0 * gamma, v)
+    )
 
 
 @kernel
 def velocity(J, gamma, q, p):
     """Return M^-1 p = (L^T(q) J^-1 L(q) p + q (q . p) / gamma) / 4 for |q| = 1 (Q.6)."""
     turned = LT(q, vec.times((1.0 / J[0], 1.0 / J[1], 1.0 / J[2]), L(q, p)))
-    return scaled(0.25, plus(turned, scaled(dot(q, p) / gamma, q)))
+    return scale(0.25, add(turned, scale(dot(q, p) / gamma, q)))
 
 
 @kernel
@@ -91,8 +93,8 @@ def momentum_gradient(J, gamma, q, v, d):
     """Return d(M v)/dq d = 4 L^T(d) J_gamma L(q) v + 4 L^T(q) J_gamma L(d) v (Q.7); for d = v it
     is dM/dt v.
     """
-    Jg = modified(J, gamma)
-    return scaled(4.0, plus(LT(d, vec.times(Jg, L(q, v))), LT(q, vec.times(Jg, L(d, v)))))
+    Jg = modified_inertia(J, gamma)
+    return scale(4.0, add(LT(d, vec.times(Jg, L(q, v))), LT(q, vec.times(Jg, L(d, v)))))
 
 
 @kernel
@@ -100,7 +102,7 @@ def velocity_gradient(J, gamma, q, p, d):
     """Return d(M^-1 p)/dq d = -M^-1 d(M v)/dq d at v = M^-1 p, for |q| = 1 (Q.26): the derivative
     of the inverse.
     """
-    return scaled(
+    return scale(
         -1.0, velocity(J, gamma, q, momentum_gradient(J, gamma, q, velocity(J, gamma, q, p), d))
     )
 
@@ -116,7 +118,7 @@ def kinetic_energy(m, J, gamma, r_rate, q, v):
 @kernel
 def energy_gradient(J, gamma, q, v):
     """Return dT/dq = 4 L^T(v) J_gamma L(v) q (Q.8)."""
-    return scaled(4.0, LT(v, vec.times(modified(J, gamma), L(v, q))))
+    return scale(4.0, LT(v, vec.times(modified_inertia(J, gamma), L(v, q))))
 
 
 @kernel
@@ -124,9 +126,9 @@ def energy_gradient_rate(J, gamma, q, v, d, dv):
     """Return the change of dT/dq by d of q and dv of v: 4 L^T(v) J_g L(v) d + 4 L^T(dv) J_g L(v) q
     + 4 L^T(v) J_g L(dv) q.
     """
-    Jg = modified(J, gamma)
+    Jg = modified_inertia(J, gamma)
     by_q = LT(v, vec.times(Jg, vec.add(L(v, d), L(dv, q))))
-    return scaled(4.0, plus(by_q, LT(dv, vec.times(Jg, L(v, q)))))
+    return scale(4.0, add(by_q, LT(dv, vec.times(Jg, L(v, q)))))
 
 
 @kernel
@@ -134,7 +136,7 @@ def quadratic_term(J, gamma, q, v):
     """Return dM/dt v - dT/dq = 8 L^T(v) J_gamma L(q) v (Q.9), the Coriolis and centrifugal
     terms.
     """
-    return scaled(8.0, LT(v, vec.times(modified(J, gamma), L(q, v))))
+    return scale(8.0, LT(v, vec.times(modified_inertia(J, gamma), L(q, v))))
 
 
 @kernel
@@ -145,20 +147,20 @@ def acceleration(J, gamma, q, v, torque):
     M q'' + 8 L^T(q') J_gamma L(q) q' = 2 L^T(q) torque - q lambda,     q . q'' + q' . q' = 0.
     """
     free = velocity(
-        J, gamma, q, plus(scaled(2.0, LT(q, torque)), scaled(-1.0, quadratic_term(J, gamma, q, v)))
+        J, gamma, q, add(scale(2.0, LT(q, torque)), scale(-1.0, quadratic_term(J, gamma, q, v)))
     )
     excess = dot(q, free) + dot(v, v)  # M^-1 q = q / (4 gamma)
-    return plus(free, scaled(-excess, q)), 4.0 * gamma * excess
+    return add(free, scale(-excess, q)), 4.0 * gamma * excess
 
 
 @kernel
-def turned(q, c):
+def rotate(q, c):
     """Return R(q) c = Im(q c q*) (Q.3): a quadratic form in q, a rotation for |q| = 1."""
     return imaginary(product(product(q, pure(c)), conjugate(q)))
 
 
 @kernel
-def turned_gradient(q, c, d):
+def rotate_gradient(q, c, d):
     """Return d(R c)/dq d = 2 Im(d c q*), exact for every q (Q.10); -2 R c^ L d + 2 R c (q . d)
     where |q| = 1.
     """
@@ -166,13 +168,13 @@ def turned_gradient(q, c, d):
 
 
 @kernel
-def turned_back(q, f):
+def inverse_rotate(q, f):
     """Return R^T(q) f = Im(q* f q) (Q.3)."""
     return imaginary(product(product(conjugate(q), pure(f)), q))
 
 
 @kernel
-def turned_back_gradient(q, f, d):
+def inverse_rotate_gradient(q, f, d):
     """Return d(R^T f)/dq d = 2 Im(q* f d)."""
     return vec.scale(2.0, imaginary(product(product(conjugate(q), pure(f)), d)))
 
@@ -182,7 +184,7 @@ def lever(q, c, f):
     """Return (d(R c)/dq)^T f = -2 f q c (Q.11), the generalized force on q of a force f at c; it
     is exact and bilinear, its gradient is lever(d, c, f).
     """
-    return scaled(-2.0, product(product(pure(f), q), pure(c)))
+    return scale(-2.0, product(product(pure(f), q), pure(c)))
 
 
 @kernel
@@ -190,14 +192,14 @@ def point_velocity(q, c, r_rate, v):
     """Return C(x; c) x' = r' - 2 R c^ L(q) v, the velocity of the body's point c [m/s, world]
     (Q.12).
     """
-    return vec.add(r_rate, turned(q, vec.cross(vec.scale(2.0, L(q, v)), c)))
+    return vec.add(r_rate, rotate(q, vec.cross(vec.scale(2.0, L(q, v)), c)))
 
 
 @kernel
 def point_velocity_gradient(q, c, v, d):
     """Return d(C x')/dq d = dR/dq [2 L(q) v x c] d + 2 R (L(d) v x c)."""
-    by_rotation = turned_gradient(q, vec.cross(vec.scale(2.0, L(q, v)), c), d)
-    return vec.add(by_rotation, turned(q, vec.cross(vec.scale(2.0, L(d, v)), c)))
+    by_rotation = rotate_gradient(q, vec.cross(vec.scale(2.0, L(q, v)), c), d)
+    return vec.add(by_rotation, rotate(q, vec.cross(vec.scale(2.0, L(d, v)), c)))
 
 
 @kernel
@@ -205,7 +207,7 @@ def point_force(q, c, f):
     """Return the rotational part of C^T f = (f, 2 L^T(q) (c x R^T f)) for a force f [world] at the
     body's point c (Q.12).
     """
-    return LT(q, vec.scale(2.0, vec.cross(c, turned_back(q, f))))
+    return LT(q, vec.scale(2.0, vec.cross(c, inverse_rotate(q, f))))
 
 
 @kernel
@@ -213,5 +215,5 @@ def point_force_gradient(q, c, f, d):
     """Return K(q; c, f) d, the rotational part of d(C^T f)/dq d (Q.13): 2 L^T(d)(c x R^T f) + 2
     L^T(q)(c x dR^T f).
     """
-    by_lever = LT(d, vec.scale(2.0, vec.cross(c, turned_back(q, f))))
-    return plus(by_lever, LT(q, vec.scale(2.0, vec.cross(c, turned_back_gradient(q, f, d)))))
+    by_lever = LT(d, vec.scale(2.0, vec.cross(c, inverse_rotate(q, f))))
+    return add(by_lever, LT(q, vec.scale(2.0, vec.cross(c, inverse_rotate_gradient(q, f, d)))))

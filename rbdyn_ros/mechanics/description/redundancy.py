@@ -75,7 +75,7 @@ def require_met(
         raise ValueError(f"{constraints.names[i]}: C is {C[i]:.3g}; it must be 0: {advice}")
 
 
-def independent(constraints: Constraints, q: Array, held: Array | None = None) -> Redundancy:
+def independent_rows(constraints: Constraints, q: Array, held: Array | None = None) -> Redundancy:
     """Return the independent rows at q (n, 7), which must meet all of them; held (n, 6) is 1 where
     a body cannot move.
     """

@@ -92,7 +92,7 @@ def change(d, i):
 @kernel
 def arm(k, p, A, B):
     """Return w = k (x_a - x_b) + R_a p."""
-    return vec.axpy(k, vec.sub(A[0], B[0]), body.turned(A[1], p))
+    return vec.axpy(k, vec.sub(A[0], B[0]), body.rotate(A[1], p))
 
 
 @kernel
@@ -102,7 +102,7 @@ def value(rows, i, q):
     if rows.kind[i] == TURN:
         return body.dot(A[1], body.LT(B[1], n)) - rows.c[i]
     k = 1.0 if rows.kind[i] == POINT else 0.0
-    return vec.dot(body.turned(B[1], n), arm(k, p, A, B)) - rows.c[i]
+    return vec.dot(body.rotate(B[1], n), arm(k, p, A, B)) - rows.c[i]
 
 
 @kernel
@@ -110,9 +110,9 @@ def gradient(rows, i, q):
     """Return dC/dx of row i (C.2) as ((r_a, q_a), (r_b, q_b))."""
     A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
     if rows.kind[i] == TURN:
-        return (_REST[0], body.LT(B[1], n)), (_REST[0], body.scaled(-1.0, body.LT(A[1], n)))
+        return (_REST[0], body.LT(B[1], n)), (_REST[0], body.scale(-1.0, body.LT(A[1], n)))
     k = 1.0 if rows.kind[i] == POINT else 0.0
-    u, w = body.turned(B[1], n), arm(k, p, A, B)
+    u, w = body.rotate(B[1], n), arm(k, p, A, B)
     return (vec.scale(k, u), body.lever(A[1], p, u)), (vec.scale(-k, u), body.lever(B[1], n, w))
 
 
@@ -123,11 +123,11 @@ def gradient_rate(rows, i, q, dA, dB):
     """
     A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
     if rows.kind[i] == TURN:
-        return (_REST[0], body.LT(dB[1], n)), (_REST[0], body.scaled(-1.0, body.LT(dA[1], n)))
+        return (_REST[0], body.LT(dB[1], n)), (_REST[0], body.scale(-1.0, body.LT(dA[1], n)))
     k = 1.0 if rows.kind[i] == POINT else 0.0
-    u, w = body.turned(B[1], n), arm(k, p, A, B)
-    du = body.turned_gradient(B[1], n, dB[1])
-    dw = vec.axpy(k, vec.sub(dA[0], dB[0]), body.turned_gradient(A[1], p, dA[1]))
-    on_a = body.plus(body.lever(A[1], p, du), body.lever(dA[1], p, u))
-    on_b = body.plus(body.lever(B[1], n, dw), body.lever(dB[1], n, w))
+    u, w = body.rotate(B[1], n), arm(k, p, A, B)
+    du = body.rotate_gradient(B[1], n, dB[1])
+    dw = vec.axpy(k, vec.sub(dA[0], dB[0]), body.rotate_gradient(A[1], p, dA[1]))
+    on_a = body.add(body.lever(A[1], p, du), body.lever(dA[1], p, u))
+    on_b = body.add(body.lever(B[1], n, dw), body.lever(dB[1], n, w))
     return (vec.scale(k, du), on_a), (vec.scale(-k, du), on_b)

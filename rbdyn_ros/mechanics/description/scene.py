@@ -160,7 +160,7 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
             names_of.check(what, name)
     if not scene.bodies:
         raise ValueError("there are no bodies; a model needs at least one")
-    scene = _with_walls(scene)
+    scene = _replace_moving_geoms(scene)
     numbers = {GROUND: WORLD} | {name: i for i, name in enumerate(scene.bodies)}
     for name, body in scene.bodies.items():
         try:
@@ -217,7 +217,7 @@ def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
     p, s = _points(called, joint, a, b, q)
     words = ("axis", "axis_b")[: KINDS[joint.kind]]
     axes = [_axis(called, word, getattr(joint, word)) for word in words]
-    in_a, in_b = ([_turned_into(q, body, axis) for axis in axes] for body in (a, b))
+    in_a, in_b = ([_rotate_into(q, body, axis) for axis in axes] for body in (a, b))
     relative = quaternion.product(
         quaternion.conjugate(_attitude(q, b)), quaternion.normalized(_attitude(q, a))
     )
@@ -254,7 +254,7 @@ def _two_bodies(called: str, between: tuple, numbers: dict) -> tuple[int, int]:
     return a, b
 
 
-def _with_walls(scene: Scene) -> Scene:
+def _replace_moving_geoms(scene: Scene) -> Scene:
     """Return the scene with a held body in place of every geom of the world that moves."""
     bodies, geoms = dict(scene.bodies), dict(scene.geoms)
     for name, geom in scene.geoms.items():
@@ -286,7 +286,7 @@ def _ends(name: str, spring: Spring, scene: Scene, numbers: dict, q: Array) -> t
         names_of.one_of(called, "hinge", spring.hinge, known)
         a, b = (numbers[word] for word in scene.joints[spring.hinge].between)
         axis = _axis(called, "axis", scene.joints[spring.hinge].axis)
-        return a, _turned_into(q, a, axis), b, _turned_into(q, b, axis)
+        return a, _rotate_into(q, a, axis), b, _rotate_into(q, b, axis)
     a, b = _two_bodies(called, spring.between, numbers)
     if b == WORLD and spring.end is None:
         raise ValueError(f"{called}: end is missing; give its point in the world")
@@ -335,7 +335,7 @@ def _attitude(q: Array, body: int) -> Array:
     return np.array([1.0, 0.0, 0.0, 0.0]) if body == WORLD else q[body, 3:]
 
 
-def _turned_into(q: Array, body: int, axis: Array) -> Array:
+def _rotate_into(q: Array, body: int, axis: Array) -> Array:
     return quaternion.rotate(quaternion.conjugate(_attitude(q, body)), axis)
 
 

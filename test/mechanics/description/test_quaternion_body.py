@@ -62,7 +62,7 @@ def hat(a) -> np.ndarray:
 
 
 def R_matrix(q) -> np.ndarray:
-    return np.array([body.turned(q, tuple(e)) for e in np.eye(3)]).T
+    return np.array([body.rotate(q, tuple(e)) for e in np.eye(3)]).T
 
 
 def mass_matrix(q) -> np.ndarray:
@@ -116,7 +116,7 @@ def test_gradient_of_the_inverse():
 
 def test_gamma_does_not_change_the_energy_of_a_rotation():
     q, w, u = unit(4), vector(3), vector(3)
-    v = body.scaled(0.5, body.LT(q, w))
+    v = body.scale(0.5, body.LT(q, w))
     energy = 0.5 * MASS * np.dot(u, u) + 0.5 * np.dot(np.multiply(J, w), w)
     for gamma in (1e-6, 0.17, 3.0):
         close(body.kinetic_energy(MASS, J, gamma, u, q, v), energy)
@@ -158,19 +158,19 @@ def test_quadratic_term_is_a_column_of_four():
 
 def test_gradient_of_a_turned_vector():
     q, c = vector(4), vector(3)
-    exact = complex_step(lambda x: body.turned(x, c), q)
+    exact = complex_step(lambda x: body.rotate(x, c), q)
     q0, v = q[0], np.array(q[1:])
     first = 2 * (q0 * np.eye(3) + hat(v)) @ c
-    close(columns(lambda d: body.turned_gradient(q, c, d)), exact)
+    close(columns(lambda d: body.rotate_gradient(q, c, d)), exact)
     close(exact, np.column_stack([first, 2 * np.dot(v, c) * np.eye(3) - hat(first)]))
 
 
 def test_gradient_of_a_vector_turned_back():
     q, f = vector(4), vector(3)
-    exact = complex_step(lambda x: body.turned_back(x, f), q)
+    exact = complex_step(lambda x: body.inverse_rotate(x, f), q)
     q0, v = q[0], np.array(q[1:])
     first = 2 * (q0 * np.eye(3) - hat(v)) @ f
-    close(columns(lambda d: body.turned_back_gradient(q, f, d)), exact)
+    close(columns(lambda d: body.inverse_rotate_gradient(q, f, d)), exact)
     close(exact, np.column_stack([first, 2 * np.dot(v, f) * np.eye(3) + hat(first)]))
 
 
@@ -179,7 +179,7 @@ def test_point_jacobian_is_not_the_gradient_of_the_point():
     q, c = unit(4), vector(3)
     C = -2 * R_matrix(q) @ hat(c) @ L_matrix(q)
     close(columns(lambda d: body.point_velocity(q, c, (0.0,) * 3, d)), C)
-    close(complex_step(lambda x: body.turned(x, c), q), C + 2 * np.outer(R_matrix(q) @ c, q))
+    close(complex_step(lambda x: body.rotate(x, c), q), C + 2 * np.outer(R_matrix(q) @ c, q))
 
 
 def test_forces_are_the_transposed_jacobians():
@@ -187,7 +187,7 @@ def test_forces_are_the_transposed_jacobians():
     close(
         np.dot(body.point_force(q, c, f), d), np.dot(f, body.point_velocity(q, c, (0.0,) * 3, d))
     )
-    close(np.dot(body.lever(q, c, f), d), np.dot(f, body.turned_gradient(q, c, d)))
+    close(np.dot(body.lever(q, c, f), d), np.dot(f, body.rotate_gradient(q, c, d)))
 
 
 def test_gradient_of_the_point_velocity():
@@ -200,8 +200,8 @@ def test_gradient_K_of_the_generalized_force():
     q, c, f = vector(4), vector(3), vector(3)
     K = columns(lambda d: body.point_force_gradient(q, c, f, d))
     close(K, complex_step(lambda x: body.point_force(x, c, f), q))
-    back = columns(lambda d: body.turned_back_gradient(q, f, d))
-    e = tuple(hat(c).T @ np.array(body.turned_back(q, f)))
+    back = columns(lambda d: body.inverse_rotate_gradient(q, f, d))
+    e = tuple(hat(c).T @ np.array(body.inverse_rotate(q, f)))
     close(K, -2 * (L_matrix(q).T @ hat(c).T @ back + columns(lambda d: body.LT(d, e))))
 
 
@@ -216,7 +216,7 @@ def test_differential_algebraic_form_has_the_acceleration_of_euler(gamma):
     Omega - gamma |Omega|^2.
     """
     q, w, tau = unit(4), vector(3), vector(3)
-    v = body.scaled(0.5, body.LT(q, w))
+    v = body.scale(0.5, body.LT(q, w))
     spin = tuple((np.array(tau) - np.cross(w, np.multiply(J, w))) / J)
     found, multiplier = body.acceleration(J, gamma, q, v, tau)
     expected = 0.5 * (np.array(body.LT(v, w)) + body.LT(q, spin))
@@ -232,7 +232,7 @@ def test_lagrange_equations_are_eulers():
     """
     q, w, tau = unit(4), vector(3), vector(3)
     acceleration = (np.array(tau) - np.cross(w, np.multiply(J, w))) / J
-    v = np.array(body.scaled(0.5, body.LT(q, w)))
+    v = np.array(body.scale(0.5, body.LT(q, w)))
     v_rate = 0.5 * (np.array(body.LT(tuple(v), w)) + body.LT(q, tuple(acceleration)))
     q_column = np.array(q)
     left = (

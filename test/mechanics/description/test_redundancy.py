@@ -29,7 +29,7 @@ def four_bar():
 
 def test_parallelogram_of_hinges_has_three_redundant_rows():
     constraints, q = four_bar()
-    found = redundancy.independent(constraints, q)
+    found = redundancy.independent_rows(constraints, q)
     assert len(found.kept) == 17 and len(found.dropped) == 3
     assert all("hinge between body 2 and the world" in name for name in found.dropped)
 
@@ -47,14 +47,14 @@ def test_stretched_start_keeps_all_rows():
         joints.plane(1, x, WORLD, (0, 0, 1)),
     ]
     constraints = joints.assemble(2, *parts)
-    assert redundancy.independent(constraints, q).dropped == ()
+    assert redundancy.independent_rows(constraints, q).dropped == ()
 
 
 def test_twice_the_same_nail_is_redundant():
     bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, 0.0))
     nail = joints.anchor(0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
-    found = redundancy.independent(joints.assemble(1, nail, nail), q)
+    found = redundancy.independent_rows(joints.assemble(1, nail, nail), q)
     assert found.kept == (0, 1, 2) and len(found.dropped) == 3
 
 
@@ -64,7 +64,7 @@ def test_nails_that_contradict_each_other_are_named():
     constraints = joints.assemble(
         1, joints.anchor(0, (0.1, 0, 0), (0.1, 0, 0)), joints.anchor(0, (0.1, 0, 0), (0.3, 0, 0))
     )
-    with pytest.raises(ValueError, match="nail of body 0, row 1 of 3: C is .* contradict"):
+    with pytest.raises(ValueError, match="anchor of body 0, row 1 of 3: C is .* contradict"):
         redundancy.close(constraints, q)
 
 
@@ -72,9 +72,9 @@ def test_open_joint_is_named():
     bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, 0.5))
     with pytest.raises(
-        ValueError, match="nail of body 0, row 3 of 3: C is 0.5; it must be 0: start where"
+        ValueError, match="anchor of body 0, row 3 of 3: C is 0.5; it must be 0: start where"
     ):
-        redundancy.independent(joints.assemble(1, joints.anchor(0, (0, 0, 0), (0, 0, 0))), q)
+        redundancy.independent_rows(joints.assemble(1, joints.anchor(0, (0, 0, 0), (0, 0, 0))), q)
 
 
 def test_open_joint_is_closed():
@@ -89,7 +89,7 @@ def test_open_joint_is_closed():
     [
         (
             joints.anchor(2, (0, 0, 0), (0, 0, 0)),
-            "nail of body 2: there is no body 2; bodies are 0 to 1",
+            "anchor of body 2: there is no body 2; bodies are 0 to 1",
         ),
         (joints.ball_joint(1, (0, 0, 0), 1, (0, 0, 0)), "needs two different bodies"),
     ],
