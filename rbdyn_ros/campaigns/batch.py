@@ -81,7 +81,7 @@ from rbdyn_ros.control.laws.swing_up import (
 from rbdyn_ros.control.planning.catching import is_catchable
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.world import exist
+from rbdyn_ros.mechanics.pendulum.world import has_candidates
 from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.types import Array, System
 
@@ -216,7 +216,7 @@ def plant(system: System) -> tuple[float, ...]:
         )
     if not system.cart_free:
         raise ValueError("cart.fixed is true; no force balances a rod on a cart that is held")
-    if exist(system.contacts):
+    if has_candidates(system.contacts):
         raise ValueError(
             "the plant has contacts; a compiled campaign knows none: leave contact.* out"
         )

@@ -214,7 +214,7 @@ def job(arguments: argparse.Namespace) -> Job:
     every = number_or(EVERY, arguments.every, shortest)
 
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build
-    from rbdyn_ros.mechanics.pendulum.world import exist
+    from rbdyn_ros.mechanics.pendulum.world import has_candidates
     from rbdyn_ros.parameters.plant import actual_plant
 
     planned = Job(
@@ -230,7 +230,7 @@ def job(arguments: argparse.Namespace) -> Job:
         loop=make_loop(),
     )
     planned.integrator.check(planned.system, planned.state, planned.input)
-    if planned.events and not exist(planned.system.contacts):
+    if planned.events and not has_candidates(planned.system.contacts):
         raise ValueError(
             "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a "
             "stop or an obstacle"

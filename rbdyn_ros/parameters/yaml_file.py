@@ -248,9 +248,9 @@ def refuse_contacts(paths: Iterable[str | Path], what: str) -> None:
     """ValueError where the files say that the pendulum meets something; `what` knows nothing of
     it.
     """
-    from rbdyn_ros.mechanics.pendulum.world import exist
+    from rbdyn_ros.mechanics.pendulum.world import has_candidates
 
-    if exist(plant_params(offline_values(paths)).contacts):
+    if has_candidates(plant_params(offline_values(paths)).contacts):
         raise ValueError(
             f"{', '.join(map(str, paths))}: the pendulum meets a floor, stops or obstacles, and "
             f"{what} knows none: leave contact.* and obstacles out"

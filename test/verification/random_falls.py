@@ -187,7 +187,9 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
             frames = (memory.axes[i], frame_at(contacts, i, q, k * fall.h))
             if rubs > 1e-3:  # half of it has acted in either frame
                 rubs = beyond_cones(memory.force[i], frames, mu)
-            if memory.recorded[0] > memory.recorded_before[0] and world.turns(contacts, i):
+            if memory.recorded[0] > memory.recorded_before[0] and world.has_turning_normal(
+                contacts, i
+            ):
                 rubs = 0.0  # the frame of an impact within the step is not known
             excess = max(excess, rubs)
             pull = max(pull, min(-axes[0] @ memory.force[i] for axes in frames))

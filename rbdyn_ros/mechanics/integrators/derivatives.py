@@ -280,7 +280,7 @@ def along(
         raise ValueError(f"n is {n}; it must be >= 1")
     input = boundary.accept(input)
     integrator.check(system, state, input)
-    if world.exist(system.contacts):
+    if world.has_candidates(system.contacts):
         options = integrator.options(system)
         options = options._replace(contact=(contact or options.contact).copy())
         return _along_contacts(integrator, system, options, state, input, float(h), int(n))

@@ -9,7 +9,7 @@ import numpy as np
 from rbdyn_ros.mechanics.integrators import rk4
 from rbdyn_ros.mechanics.integrators.choice import Choice, names
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS, ORDERS
-from rbdyn_ros.mechanics.pendulum.world import candidates, exist, gaps, parameter
+from rbdyn_ros.mechanics.pendulum.world import candidates, gaps, has_candidates, parameter
 from rbdyn_ros.mechanics.pendulum_contact import contact_state
 from rbdyn_ros.schema import check_record
 from rbdyn_ros.types import Input, State, System
@@ -70,7 +70,7 @@ def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
     order = method.ORDER if composition == "none" else ORDERS[composition]
 
     def check(system: System, state: State, input: Input) -> None:
-        if exist(system.contacts):
+        if has_candidates(system.contacts):
             _check_contacts(name, composition, method, system, state)
         if hasattr(method, "check"):  # most apply everywhere
             method.check(system, state, input)
@@ -90,7 +90,7 @@ def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
 
 def _memory(system: System) -> contact_state.ContactState | None:
     """Return the state of the contacts at the start, None where there is nothing to touch."""
-    if not exist(system.contacts):
+    if not has_candidates(system.contacts):
         return None
     return contact_state.create(candidates(system.contacts))
 

@@ -32,8 +32,8 @@ def nearest_angles(R, last):
     ):  # the other branch is 2 pi less that away, or more
         return angles
     one, other = (
-        _unwound(angles, last),
-        _unwound((roll + math.pi, math.pi - pitch, spin + math.pi), last),
+        _unwrap(angles, last),
+        _unwrap((roll + math.pi, math.pi - pitch, spin + math.pi), last),
     )
     return one if vec.size(vec.sub(one, last)) <= vec.size(vec.sub(other, last)) else other
 
@@ -51,7 +51,7 @@ def hinge_rates(angles, w):
 
 
 @inlined
-def _unwound(angles, last):
+def _unwrap(angles, last):
     """Return the angles, each changed by whole turns to lie within half a turn of the last one."""
     turn = 2.0 * math.pi
     return (

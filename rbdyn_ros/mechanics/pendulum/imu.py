@@ -91,7 +91,7 @@ def contact_accelerations(system, c, work, t, state, free):
     C, d, count = system.contacts, (R[0][2], R[1][2], R[2][2]), 0
     d_rate = vec.matvec(R, (w[1], -w[0], 0.0))
     for i in range(world.count(C)):
-        if not world.exists(C, i):
+        if not world.is_present(C, i):
             continue
         g, n, rho = world.touch(C, i, x, d, t)
         V = world.velocity(C, i)

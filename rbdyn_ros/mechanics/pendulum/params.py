@@ -9,7 +9,7 @@ from rbdyn_ros.schema import direction, spec, unit_quaternion
 from rbdyn_ros.types import PART, Contacts
 
 
-def _on_axis(point: tuple[float, ...]) -> tuple[float, ...]:
+def _read_distance(point: tuple[float, ...]) -> tuple[float, ...]:
     """Return (l,) from (l,) or (0, 0, l). Raise ValueError for a point off the axis."""
     if len(point) == 3 and (point[0] != 0.0 or point[1] != 0.0):
         raise ValueError(
@@ -19,7 +19,7 @@ def _on_axis(point: tuple[float, ...]) -> tuple[float, ...]:
     return point[-1:]
 
 
-def _of_a_body(inertia: tuple[float, ...]) -> tuple[float, ...]:
+def _check_inertia(inertia: tuple[float, ...]) -> tuple[float, ...]:
     """Return the principal moments of a mass distribution. Raise ValueError for others.
 
     None of these exceeds the sum of the others (it is equal for a thin rod).
@@ -131,7 +131,7 @@ class Params(NamedTuple):
             "m",
             "rod.center_of_mass",
             length=(0, 1, 3),
-            refine=_on_axis,
+            refine=_read_distance,
         ),
     ] = None
     rod_inertia: Annotated[
@@ -143,7 +143,7 @@ class Params(NamedTuple):
             "rod.inertia",
             above=0.0,
             length=(0, 3),
-            refine=_of_a_body,
+            refine=_check_inertia,
         ),
     ] = None
     joint_damping: Annotated[

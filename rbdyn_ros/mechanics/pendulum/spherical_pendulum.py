@@ -42,13 +42,13 @@ def build(params: Params) -> System:
         inertia=tuple(float(i) for i in inertia),
         joint_damping=float(params.joint_damping),
         gravity=float(params.gravity),
-        contacts=_in_floats(params.contacts._replace(length=params.rod_length)),
+        contacts=_convert_to_floats(params.contacts._replace(length=params.rod_length)),
     )
     _check(system)
     return system
 
 
-def _in_floats(contacts: Contacts) -> Contacts:
+def _convert_to_floats(contacts: Contacts) -> Contacts:
     """Return the contacts with integers as floats, for each other type would compile the stepper
     once more.
     """

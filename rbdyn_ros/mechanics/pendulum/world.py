@@ -30,7 +30,7 @@ def count(C):
 
 
 @part
-def exists(C, i):
+def is_present(C, i):
     """Return whether candidate i can be met at all."""
     if i == FLOOR:
         return C.floor == 1.0
@@ -40,9 +40,9 @@ def exists(C, i):
     return C.stop_low[j] > -1e300 or C.stop_high[j] < 1e300
 
 
-def exist(C: Contacts) -> bool:
+def has_candidates(C: Contacts) -> bool:
     """Return whether anything can be met."""
-    return any(exists(C, i) for i in range(count(C)))
+    return any(is_present(C, i) for i in range(count(C)))
 
 
 def candidates(C: Contacts) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def gaps(C: Contacts, state: State, t: float = 0.0) -> dict[str, float]:
     R = unit_quaternion.matrix(tuple(state.q[2:].tolist()))
     x, d, found = tuple(state.q[:2].tolist()), (R[0][2], R[1][2], R[2][2]), {}
     for i, name in enumerate(candidates(C)):
-        if exists(C, i):
+        if is_present(C, i):
             found[name] = min(touch(C, i, x, d, t)[0], found.get(name, np.inf))
     return found
 
@@ -93,7 +93,7 @@ def law(C, i):
 
 
 @inlined
-def turns(C, i):
+def has_turning_normal(C, i):
     """Return whether the normal of candidate i changes as the pendulum moves along it."""
     if i > OBSTACLE:
         return C.obstacles[i - FIXED]["kind"] < WALL_TIP
@@ -160,7 +160,7 @@ def clear(C, x, d, t):
     """Return the Clear of this pose at t."""
     cart, rod = np.inf, np.inf
     for i in range(count(C)):
-        if exists(C, i):
+        if is_present(C, i):
             g, n, rho = touch(C, i, x, d, t)
             if rho == ON_CART:
                 cart = min(cart, g)

@@ -189,7 +189,7 @@ class _Pieces:
             return 1.0
         if kind == SLIDING or kind == SMOOTH:  # along P, without round-off
             z = z[0] / P[0] * P
-        half = tuple(((1.0 if world.turns(C, i) else 0.5) * z).tolist())
+        half = tuple(((1.0 if world.has_turning_normal(C, i) else 0.5) * z).tolist())
         return float(contact_law.reach(world.law(C, i)[0], tuple(P.tolist()), half))
 
     def end_at_impact(self, rows: Array) -> None:

@@ -165,7 +165,7 @@ def project_position(m, x, Q, R, t):
     for _ in range(_NEWTON):
         n, left = 0, 0.0
         for i in range(world.count(C)):
-            if not world.exists(C, i):
+            if not world.is_present(C, i):
                 continue
             g, normal, rho = world.touch(C, i, x, touching.axis(R), t)
             if not g < 0.0 and c.closed[i] == 0.0 and not c.q[i, 0] > 0.0:
@@ -201,7 +201,7 @@ def lift(system, c, x, Q, R, t):
         deepest = 0.0
         for i in range(world.count(C)):
             c.z[i] = 0.0
-            if not world.exists(C, i):
+            if not world.is_present(C, i):
                 continue
             g, n, rho = world.touch(C, i, x, touching.axis(R), t)
             if not g < 0.0:

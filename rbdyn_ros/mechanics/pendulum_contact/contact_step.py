@@ -80,7 +80,7 @@ def hold(C, c, h, t, state):
             continue
         g, n, rho = world.touch(C, i, x, d, t)
         aim(c, i, count, n, rho, world.velocity(C, i))
-        c.gap[i], c.turns[i] = g, 1.0 * world.turns(C, i)
+        c.gap[i], c.turns[i] = g, 1.0 * world.has_turning_normal(C, i)
         c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
         c.rebound[i] = 0.0
         count += 1

@@ -250,7 +250,7 @@ def part(whole, members, X, E, s, out):
         i, kind = members.contact[k], members.kind[k]
         P, z = three(X, E, UNKNOWN + 6 * k), three(X, E, UNKNOWN + 6 * k + 3)
         T, T1, rho, rho1, g0, g1 = both_ends(C, i, (x, Q), (x1, Q1), t, h, out.G)
-        V, turns = world.velocity(C, i), world.turns(C, i)
+        V, turns = world.velocity(C, i), world.has_turning_normal(C, i)
         height = 0.5 * (rho + rho1) if value(rho) != world.ON_CART else zero
         D_i = vec.axpy(height, vec.sub(touching.axis(R1), touching.axis(R)), (zero, zero, zero))
         D_i = (D_i[0] + x1[0] - x[0], D_i[1] + x1[1] - x[1], D_i[2])
@@ -279,7 +279,7 @@ def both_ends(C, i, start, end, t, h, G):
     g0, n0, rho0 = touch(C, i, start[0], start[1], t, G)
     g1, n1, rho1 = touch(C, i, end[0], end[1], t + h, G)
     T = vec.frame(n0)
-    stays = not world.turns(C, i) or value(vec.dot(n0, n1)) <= SAME_SIDE
+    stays = not world.has_turning_normal(C, i) or value(vec.dot(n0, n1)) <= SAME_SIDE
     n_end, rho_end = (n0, rho0) if stays else (n1, rho1)
     return T, vec.turn_frame(T, n_end), rho0, rho_end, g0, g1
 

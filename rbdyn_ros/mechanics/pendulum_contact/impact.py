@@ -53,7 +53,7 @@ def jump(m, h, t, state, landed, spent):
     d, count = touching.axis(R), 0
     slow = 0.5 * _REST * h * system.gravity
     for i in range(world.count(C)):
-        if not world.exists(C, i):
+        if not world.is_present(C, i):
             continue
         g, n, rho = world.touch(C, i, x, d, t)
         if g > 1e-9 * C.length and c.closed[i] == 0.0 and c.depth[i] == 0.0:

@@ -52,7 +52,7 @@ def deepest(C, c, t, state, limit, with_closed):
     """
     found = -1
     for i in range(world.count(C)):
-        if world.exists(C, i) and (with_closed or c.closed[i] == 0.0):
+        if world.is_present(C, i) and (with_closed or c.closed[i] == 0.0):
             g = gap(C, i, state, t)
             if g < limit:
                 limit, found = g, i
