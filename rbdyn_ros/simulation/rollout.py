@@ -12,7 +12,11 @@ import numpy as np
 from rbdyn_ros.faults.actuator import DriveState
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, take_impacts, trouble
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
+    ContactState,
+    explain_failure,
+    take_impacts,
+)
 from rbdyn_ros.simulation.tick import History, TickConfig, Ticker, TickState, write_balance
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -242,7 +246,7 @@ def failure(
 ) -> str:
     """The sentence for a step that did not converge."""
     why = (
-        trouble(getattr(options, "contact", None))
+        explain_failure(getattr(options, "contact", None))
         or integrator.explain(q, v)
         or "the rod may turn at most about 1.8 rad in one"
     )

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from rbdyn_ros.mechanics.pendulum import world
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, event, take_impacts
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, record_impact, take_impacts
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE
 from rbdyn_ros.simulation import record, rollout
 
@@ -14,7 +14,7 @@ def test_impacts_are_taken_once_and_those_without_room_are_counted():
     kept = create(events=1)
     for _ in range(2):
         for t in (0.25, 0.5):
-            event(kept, t, world.FLOOR, (2.0, -0.5, 0.0), -8.0, 4.0)
+            record_impact(kept, t, world.FLOOR, (2.0, -0.5, 0.0), -8.0, 4.0)
         rows, lost = take_impacts(kept)
         assert rows[:, 0].tolist() == [0.25] and lost == 1
     assert len(take_impacts(kept)[0]) == 0
@@ -23,7 +23,7 @@ def test_impacts_are_taken_once_and_those_without_room_are_counted():
 def test_a_file_has_the_columns_and_names_for_numbers(tmp_path):
     kept = create()
     kept.status[world.FLOOR] = SLIDE
-    event(kept, 0.25, world.FLOOR, (2.0, -0.5, 0.0), -8.0, 4.0)
+    record_impact(kept, 0.25, world.FLOOR, (2.0, -0.5, 0.0), -8.0, 4.0)
     none, options = np.empty(0), SimpleNamespace(contact=kept)
     rows, _ = take_impacts(kept)
     run = rollout.Rollout(none, none, none, none, options=options, impacts=rows)

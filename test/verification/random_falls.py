@@ -32,7 +32,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     quantities,
     upright,
 )
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import trouble
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import explain_failure
 from rbdyn_ros.types import Contacts, State
 
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)  # [s]
@@ -171,7 +171,7 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
         )[0]
         if done < 1:
             balance = abs(energy - start - memory.work[0])
-            why = trouble(memory) or "no reason"
+            why = explain_failure(memory) or "no reason"
             return Outcome(why, k * fall.h, gain, excess, pull, balance, overlap)
         before, energy = energy, quantities(system, state.q, state.v)[0]
         if fall.split and memory.noted[0] > 0:

@@ -150,9 +150,7 @@ class _Pieces:
         return self.state, self.J
 
     def take_part(self, rows: Array, duration: float, is_last: bool) -> None:
-        """Advance by a part of the step with the contacts of the rows; the last one ends when the
-        step does.
-        """
+        """Advance by a part with the contacts of the rows; the last part ends with the step."""
         kinds = [self.kind_in_part(row) for row in rows]
         P = rows[:, IMPULSE : IMPULSE + 3]
         X, E = self.inputs(np.hstack((P, np.zeros_like(P))))
@@ -300,7 +298,9 @@ class _Pieces:
         i = int(row[CONTACT])
         if world.law(self.whole.system.contacts, i)[0] == 0.0:
             return SMOOTH
-        return self.stuck(row, row[IMPULSE : IMPULSE + 3]) if row[STATUS] == STICK else SLIDING
+        if row[STATUS] != STICK:
+            return SLIDING
+        return self.sticking_kind(row, row[IMPULSE : IMPULSE + 3])
 
     def kind_in_impact(
         self, row: Array, P: Array, V: Array, least: tuple[float, float], is_held: bool
@@ -314,9 +314,9 @@ class _Pieces:
             return SMOOTH
         if np.hypot(V[4], V[5]) > least[1]:
             return SLIDING
-        return self.stuck(row, P) if is_held else STUCK
+        return self.sticking_kind(row, P) if is_held else STUCK
 
-    def stuck(self, row: Array, P: Array) -> int:
+    def sticking_kind(self, row: Array, P: Array) -> int:
         """Return how a contact sticks: on a fixed cart the impulse along the rod is chosen."""
         i, C = int(row[CONTACT]), self.whole.system.contacts
         Q, x = tuple(self.state[2:6].tolist()), tuple(self.state[:2].tolist())

@@ -194,7 +194,7 @@ def advance_to_cone(c, farthest):
 
 
 @part
-def sticking_on_a_fixed_cart(W, q, mu):
+def sticking_impulse_on_fixed_cart(W, q, mu):
     """Return (r, whether K_mu holds it) with u = 0 except for the part of q that no impulse
     changes.
 
@@ -230,7 +230,7 @@ def solve_one(c, i, W, u, old, how):
     """
     mu, q = c.law[i, 0], vec.sub(u, vec.matvec(W, old))
     if c.fixed[0] == 1 and q[0] < 0.0 and (c.rebound[i] == 0.0 or c.law[i, 1] == 0.0):
-        r, sticks = sticking_on_a_fixed_cart(W, q, mu)
+        r, sticks = sticking_impulse_on_fixed_cart(W, q, mu)
         if sticks:
             c.status[i] = fc3d_one_contact.STICK
             return r, True

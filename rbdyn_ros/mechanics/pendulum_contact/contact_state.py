@@ -134,7 +134,7 @@ def candidate(state: ContactState, i: int) -> str:
     return str(np.ascontiguousarray(state.name[i]).view(f"U{_LONGEST}")[0])
 
 
-def trouble(state: ContactState | None) -> str:
+def explain_failure(state: ContactState | None) -> str:
     """Return why the contacts failed in the last step, "" if they did not."""
     if state is None or state.trouble[0] == NONE:
         return ""
@@ -211,7 +211,7 @@ def on_world(c, i):
 
 
 @part
-def event(c, t, i, P, before, after):
+def record_impact(c, t, i, P, before, after):
     """Append one impact, which is only counted when the rows are full."""
     k = c.recorded[0]
     if k < c.events.shape[0]:

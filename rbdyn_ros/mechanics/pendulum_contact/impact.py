@@ -21,7 +21,13 @@ from rbdyn_ros.mechanics.pendulum_contact import (
     contact_state,
     contact_step,
 )
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, event, on_world, put, vector
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
+    aim,
+    on_world,
+    put,
+    record_impact,
+    vector,
+)
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 
 _REST = 1e-3  # of h: a shorter flight is a landing
@@ -88,7 +94,7 @@ def jump(m, h, t, state, landed, spent):
             c.status[i] = SLIDE if slips else STICK
             speed = at_surface(c, i, c.W[3 * a, 3 * a], spent)
             ago = min(2.0 * c.depth[i] / (speed - c.before[i, 0] + 1e-300), _LATEST * h)
-            event(c, t - ago, i, vector(c.P, i), -speed, after[0])
+            record_impact(c, t - ago, i, vector(c.P, i), -speed, after[0])
         c.closed[i] = 1.0 if after[0] < slow + 1e-15 else 0.0
     return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
 

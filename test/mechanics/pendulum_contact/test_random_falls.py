@@ -21,7 +21,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     upright,
 )
 from rbdyn_ros.mechanics.pendulum_contact import contact_loop
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, trouble
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, explain_failure
 from rbdyn_ros.types import Contacts, State
 
 SECONDS = 4.0
@@ -44,7 +44,7 @@ def fallen(contacts, h, split, tilt, azimuth, v):
         done, _, residual = integrator.advance(
             system, options, no_input(), h, 1, state._replace(t=k * h), reaction
         )
-        assert done == 1, f"t = {k * h:.3f} s: {trouble(options.contact) or residual}"
+        assert done == 1, f"t = {k * h:.3f} s: {explain_failure(options.contact) or residual}"
         energy.append(quantities(system, state.q, state.v)[0])
         if k > 0.75 * steps:
             deepest = max(
