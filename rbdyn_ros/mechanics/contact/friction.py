@@ -34,7 +34,7 @@ from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     Contact,
     is_regular,
     update,
-    wedging,
+    wedging_impulse,
 )
 from rbdyn_ros.mechanics.velocity import node_velocities, respond
 
@@ -108,7 +108,7 @@ def wedge(W, u, mu, old, h):
     than round-off and, in a step of h, its curvature.
     """
     q = vec.sub(u, vec.matvec(W, old))
-    r, is_held = wedging(W, q, mu)
+    r, is_held = wedging_impulse(W, q, mu)
     left, size = vec.size(vec.add(vec.matvec(W, r), q)), vec.size(q)
     most = max(ACCEPTED, BENT * size) if h > 0.0 else max(NOTHING, NOTHING * size)
     return Contact(r, STICK if is_held and left <= most else NONE)

@@ -145,7 +145,7 @@ def solve_active_set(c):
         change = along_rows(c, i, column)
         column += rows(c, i)
         put(c.more, i, change)
-        if not fc3d_one_contact.inside(vec.add(vector(c.P, i), change), c.law[i, 0] * _ROUND):
+        if not fc3d_one_contact.is_inside(vec.add(vector(c.P, i), change), c.law[i, 0] * _ROUND):
             return False
     add_more(c, 1.0)
     if is_full or active_velocity(c) <= _CONTRADICTS * before:

@@ -48,7 +48,7 @@ def start(u, mu, rho):
 
 
 @kernel
-def once(problem, inverse, rho, r, z, y, b):
+def iterate_once(problem, inverse, rho, r, z, y, b):
     """Iterate once (S.21), r, z, y in place; b (3n,) is work space."""
     for i in range(len(problem.mu)):
         for k in range(3 * i, 3 * i + 3):
@@ -90,7 +90,7 @@ def iterate(problem, z, u, tolerance, max_iterations):
     done = 0
     while done < max_iterations and residual > tolerance:
         old[:] = z
-        once(problem, inverse, rho, r, z, y, b)
+        iterate_once(problem, inverse, rho, r, z, y, b)
         done += 1
         if done % _CHECK == 0 or done == max_iterations:
             fc3d.velocities(problem, z, u)

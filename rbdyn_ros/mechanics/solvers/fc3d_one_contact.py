@@ -57,7 +57,7 @@ def check(problem: fc3d.Problem) -> None:
 
 
 @inlined
-def inside(r, mu):
+def is_inside(r, mu):
     """Return whether r is in K_mu."""
     return r[0] >= 0.0 and r[1] * r[1] + r[2] * r[2] <= mu * mu * r[0] * r[0]
 
@@ -85,20 +85,20 @@ def into_cone(r, n, mu):
     """Return (r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential
     part is smallest, or the first that does.
     """
-    if inside(r, mu):
+    if is_inside(r, mu):
         return r, True
     T = (n[1] * n[1] + n[2] * n[2]) ** 0.5
     if T <= mu * abs(n[0]) * _WITHIN:  # the line ends inside the cone
         s = (vec.size(r) + 1e-300) * (1.0 if n[0] > 0.0 else -1.0) * 1e-3
         for _ in range(60):
-            if inside(vec.axpy(s, n, r), mu):
+            if is_inside(vec.axpy(s, n, r), mu):
                 return vec.axpy(s, n, r), True
             s *= 2.0
         return r, False
     a, b = (r[1] * n[1] + r[2] * n[2]) / T, abs(r[1] * n[2] - r[2] * n[1]) / T
     m = mu * n[0] / T
     r = vec.axpy((b * m / (1.0 - m * m) ** 0.5 - a) / T, n, r)
-    return r, inside(r, mu)
+    return r, is_inside(r, mu)
 
 
 @kernel
@@ -119,7 +119,7 @@ def nearest_to_normal(W, q):
 
 
 @kernel
-def wedging(W, q, mu):
+def wedging_impulse(W, q, mu):
     """Return (r, whether K_mu holds it) where W is singular, with u = 0 except for the part of q
     that no impulse changes.
 
@@ -132,20 +132,20 @@ def wedging(W, q, mu):
     trace = a[0] + b[1] + c[2]
     if max(vec.size(vec.cross(x, y)), vec.size(vec.cross(x, z))) <= _SHIFT * trace * trace:
         r = (-x[0] * vec.dot(x, q) / (vec.dot(x, x) * a[0]), 0.0, 0.0)
-        return r, inside(r, mu)
+        return r, is_inside(r, mu)
     l = largest_cross(x, y, z)
     r = nearest_to_normal(W, vec.axpy(-vec.dot(l, q), l, q))
     return into_cone(r, largest_cross(a, b, c), mu)
 
 
 @kernel
-def sticking(W, q, mu):
+def sticking_impulse(W, q, mu):
     """Return r with W r + q = 0, refined once; where W is singular the one nearest to the normal,
     outside K_mu if there is none.
     """
     r = vec.scale(-1.0, vec.solve(W, q))
     if is_regular(W, _FLAT):
-        return vec.sub(r, vec.solve(W, vec.add(vec.matvec(W, r), q))) if inside(r, mu) else r
+        return vec.sub(r, vec.solve(W, vec.add(vec.matvec(W, r), q))) if is_inside(r, mu) else r
     r = nearest_to_normal(W, q)
     if vec.size(vec.add(vec.matvec(W, r), q)) <= _EXACT * vec.size(q):
         return r
@@ -213,7 +213,7 @@ def slide_along(W, q, mu, direction):
 
 
 @kernel
-def sliding(W, q, mu, guess):
+def sliding_impulse(W, q, mu, guess):
     """Return (r, violation): the sliding impulse (S.17) and by how much [m/s] it misses the
     conditions, inf if there is none.
     """
@@ -249,10 +249,10 @@ def contact(W, q, mu, guess):
     """
     if q[0] >= 0.0:
         return Contact((0.0, 0.0, 0.0), TAKE_OFF)
-    r = sticking(W, q, mu)
-    if inside(r, mu):
+    r = sticking_impulse(W, q, mu)
+    if is_inside(r, mu):
         return Contact(r, STICK)
-    r, violation = sliding(W, q, mu, guess)
+    r, violation = sliding_impulse(W, q, mu, guess)
     return Contact(r, SLIDE if violation <= _GOOD * vec.size(q) else NONE)
 
 
@@ -266,7 +266,7 @@ def update(W, u, mu, r):
         return Contact((0.0, 0.0, 0.0), TAKE_OFF)
     if is_regular(W, _FLAT):
         stuck = vec.sub(r, vec.solve(W, u))
-        if inside(stuck, mu):
+        if is_inside(stuck, mu):
             return Contact(stuck, STICK)
     return contact(W, vec.sub(u, vec.matvec(W, r)), mu, r)
 

@@ -48,7 +48,7 @@ def pivot(T, basis, row, column):
 
 
 @kernel
-def before(T, i, k, column):
+def is_before(T, i, k, column):
     """Return whether row i leaves before row k: lexicographic order of (right side, w columns)
     over the pivot.
     """
@@ -63,7 +63,7 @@ def before(T, i, k, column):
 
 
 @kernel
-def blocking(T, basis, column):
+def blocking_row(T, basis, column):
     """Return the row that leaves when `column` enters, z_0 first among equals; -1 on a ray."""
     n, last = T.shape[0], T.shape[1] - 1
     size = 0.0
@@ -71,7 +71,7 @@ def blocking(T, basis, column):
         size = max(size, abs(T[i, column]))
     row = -1
     for i in range(n):
-        if T[i, column] > _PIVOT * size and (row < 0 or before(T, i, row, column)):
+        if T[i, column] > _PIVOT * size and (row < 0 or is_before(T, i, row, column)):
             row = i
     for i in range(n):
         if row >= 0 and basis[i] == 2 * n and T[i, column] > _PIVOT * size:
@@ -103,7 +103,7 @@ def pivots(M, q, d, basis, max_iterations):
     entering = row + n
     pivot(T, basis, row, 2 * n)
     for count in range(1, max_iterations):
-        row = blocking(T, basis, entering)
+        row = blocking_row(T, basis, entering)
         if row < 0:
             return count, RAY
         leaving = basis[row]

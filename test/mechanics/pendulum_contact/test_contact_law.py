@@ -181,12 +181,12 @@ def test_how_far_a_cone_reaches_along_a_line():
         s = contact_law.reach(mu, tuple(P), tuple(d))
         assert s >= 0.0
         if s == np.inf:
-            assert fc3d_one_contact.inside(tuple(d), mu * (1.0 + 1e-8))
+            assert fc3d_one_contact.is_inside(tuple(d), mu * (1.0 + 1e-8))
             continue
         ends += 1
         reach = s + 1e-4 * np.linalg.norm(P) / np.linalg.norm(d)
-        assert fc3d_one_contact.inside(tuple(P + (1.0 - 1e-9) * s * d), mu * (1.0 + 1e-8))
-        assert not fc3d_one_contact.inside(tuple(P + reach * d), mu * (1.0 + 1e-9))
+        assert fc3d_one_contact.is_inside(tuple(P + (1.0 - 1e-9) * s * d), mu * (1.0 + 1e-8))
+        assert not fc3d_one_contact.is_inside(tuple(P + reach * d), mu * (1.0 + 1e-9))
     assert 100 < ends < 300
     P = (2.0, 0.0, 0.0)  # without friction the cone is a half line
     assert contact_law.reach(0.0, P, (-1.0, 0.0, 0.0)) == 2.0
