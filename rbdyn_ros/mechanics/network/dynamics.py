@@ -83,7 +83,7 @@ class OfNetwork:
             rate = np.concatenate([self._bias(t, x, w, k) for k in some]) + np.concatenate(driven)
         return G, rate, np.concatenate(free), carried
 
-    def closed(self, q: Array, v: Array) -> tuple[Array, Array]:
+    def close(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return (q, v) as they are: the drift of equalities is not corrected."""
         return q, v
 
@@ -100,7 +100,7 @@ class OfNetwork:
             return one.relation.bias(t, join(q, one), join(v, one))
 
         def speed(d: float) -> Array:
-            moved = tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v))
+            moved = tuple(s.move(x, d * y) for s, x, y in zip(self.net.systems, q, v))
             return second_order.speed(self.net, one, t + d, moved, v)
 
         return (speed(_SHIFT) - speed(-_SHIFT)) / (2.0 * _SHIFT)
@@ -152,7 +152,7 @@ class OfModel:
             raise IntegrationStopped(f"a force or a mass is not finite near t = {t:g} s")
         return found.G[np.ix_(rows, rows)], found.rate[rows], found.free, found.carried[rows]
 
-    def closed(self, q: Array, v: Array) -> tuple[Array, Array]:
+    def close(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return (q, v) with closed joints."""
         q, v = projection.close_joints(self.memory, q.reshape(-1, 7), v.reshape(-1, 6))
         return q.ravel(), v.ravel()

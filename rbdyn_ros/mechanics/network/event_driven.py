@@ -210,7 +210,7 @@ class EventDrivenRun:
                 f"{np.abs(left).max():.1e} of du/dt is left"
             )
 
-    def pressing(self, t: float, y: Array, k: int) -> float:
+    def normal_force(self, t: float, y: Array, k: int) -> float:
         """Return lambda_N of the closed contact k."""
         q, v = self.parts(y)
         first = sum(self.system.sizes[j] for j in self.closed[: self.closed.index(k)])
@@ -224,10 +224,12 @@ class EventDrivenRun:
             self.system, self.closed, self.sliding, G, u_rate, *self.phase(t, q, v)
         )
         if not want.solution.ok:
-            raise IntegrationStopped(f"who stays closed is not solved: {explain(want.solution)}")
+            raise IntegrationStopped(
+                f"which contacts stay closed is not solved: {explain(want.solution)}"
+            )
         return want
 
-    def advancing(self, t: float, y: Array, k: int) -> float:
+    def sliding_speed(self, t: float, y: Array, k: int) -> float:
         """Return the speed of the sliding contact k along the first direction of its phase."""
         return float(self.system.speeds(t, *self.parts(y), [k])[1:] @ self.sliding[k])
 
@@ -241,11 +243,11 @@ class EventDrivenRun:
             )
         for k in self.contacts:
             if k in self.sliding:
-                watched.append((_PHASE, lambda t, y, k=k: self.advancing(t, y, k)))
+                watched.append((_PHASE, lambda t, y, k=k: self.sliding_speed(t, y, k)))
             elif k in rubbing:
                 continue
             elif k in self.closed:
-                watched.append((k, lambda t, y, k=k: self.pressing(t, y, k)))
+                watched.append((k, lambda t, y, k=k: self.normal_force(t, y, k)))
             elif self.gap(k) > _TOUCHING:
                 watched.append((k, lambda t, y, k=k: self.system.gap(k, t, self.parts(y)[0])))
             elif self.speed(k)[0] < 0.0:
@@ -304,10 +306,10 @@ class EventDrivenRun:
         if not found.success:
             raise IntegrationStopped(f"the flight failed: {found.message}")
         while len(self.rows) < len(self.times) and self.times[len(self.rows)] <= found.t[-1]:
-            row = self.system.closed(*self.parts(found.sol(self.times[len(self.rows)])))
+            row = self.system.close(*self.parts(found.sol(self.times[len(self.rows)])))
             self.rows.append(np.concatenate(row))
         self.t = float(found.t[-1])
-        self.q, self.v = self.system.closed(*self.parts(found.y[:, -1]))
+        self.q, self.v = self.system.close(*self.parts(found.y[:, -1]))
         self.require_held()
         return [k for (k, _), times in zip(watched, found.t_events or []) if len(times)]
 
@@ -360,7 +362,9 @@ class EventDrivenRun:
         """Keep the touching contacts closed that press at rest or before too short a flight."""
         near = {*self.closed, *touched}
         resting = [
-            k for k in self.contacts if (k in near or self.gap(k) <= _TOUCHING) and self.rests(k)
+            k
+            for k in self.contacts
+            if (k in near or self.gap(k) <= _TOUCHING) and self.is_resting(k)
         ]
         if any(abs(self.speed(k)[0]) > 1e-12 for k in resting):
             some = sorted({*self.equalities, *resting})
@@ -369,7 +373,7 @@ class EventDrivenRun:
         self.closed, self.sliding = sorted({*self.equalities, *resting}), self.sliders(resting)
         if resting:
             want = self.solve_laws(self.t, self.q, self.v)
-            resting = [k for k in resting if phases.stays(want, k)]
+            resting = [k for k in resting if phases.is_staying_closed(want, k)]
             slips = self.sliding | phases.find_starting_slips(want)
             self.sliding = {k: tau for k, tau in slips.items() if k in resting}
         self.closed = sorted({*self.equalities, *resting})
@@ -390,7 +394,7 @@ class EventDrivenRun:
         self.record("stop" if stopped else "change", stopped, before, P)
         self.settle([])
 
-    def rests(self, k: int) -> bool:
+    def is_resting(self, k: int) -> bool:
         """Return whether contact k is at rest or its next flight is shorter than `rest_time`."""
         u, fall = self.speed(k)[0], self.fall(k)
         return bool(fall > 0.0 and -1e-9 < u <= 0.5 * fall * self.options.rest_time)

@@ -95,7 +95,7 @@ def step(
     second_order.check_state(net, q, v)
     speeds = [second_order.speed(net, one, t, q, v) for one in net.interactions]
     closed = [
-        k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)
+        k for k, one in enumerate(net.interactions) if is_closed(one, t, q, speeds[k], h, options)
     ]
     before = [speeds[k] for k in closed]
     force = second_order.forces(net, t, q, v)
@@ -114,7 +114,7 @@ def step(
         if is_solved or not solution.ok or not is_finite:
             break
     ok = bool(solution.ok and is_solved and is_finite)
-    message = "" if ok else _complaint(problem, residual, iteration, solution)
+    message = "" if ok else _describe(problem, residual, iteration, solution)
     impulses = _share(net, closed, solution.z)
     return Step(
         t + h, _positions(problem, end), end, impulses, iteration, float(residual), ok, message
@@ -135,7 +135,9 @@ class _Problem(NamedTuple):
     options: Options
 
 
-def closes(one, t: float, q: tuple[Array, ...], u: np.ndarray, h: float, options: Options) -> bool:
+def is_closed(
+    one, t: float, q: tuple[Array, ...], u: np.ndarray, h: float, options: Options
+) -> bool:
     """Return whether an interaction whose velocity is u is closed during the step (N.16)."""
     if isinstance(one.law, Equality):
         return True
@@ -146,7 +148,7 @@ def _positions(problem: _Problem, end: tuple[Array, ...]) -> tuple[Array, ...]:
     """Return q_{k+1} of each system for its velocity at the end."""
     theta = problem.options.theta
     return tuple(
-        s.moved(x, problem.h * (theta * b + (1.0 - theta) * a))
+        s.move(x, problem.h * (theta * b + (1.0 - theta) * a))
         for s, x, a, b in zip(problem.net.systems, problem.q, problem.v, end)
     )
 
@@ -159,7 +161,7 @@ def _smooth(
     after, R, M = _positions(problem, end), [], []
     columns = zip(problem.net.systems, problem.q, problem.v, end, after, problem.force)
     for s, x, a, b, y, force in columns:
-        M.append(s.mass(s.moved(x, theta * (h * (theta * b + (1.0 - theta) * a)))))
+        M.append(s.mass(s.move(x, theta * (h * (theta * b + (1.0 - theta) * a)))))
         at_end = h * theta * s.force(t + h, y, b)
         R.append(M[-1] @ (b - a) - at_end - h * (1.0 - theta) * force)
     return R, M, after
@@ -228,7 +230,7 @@ def _share(net: Network, closed: list[int], P: Array) -> list[Array]:
     return parts
 
 
-def _complaint(problem: _Problem, residual: float, iterations: int, solution: Solution) -> str:
+def _describe(problem: _Problem, residual: float, iterations: int, solution: Solution) -> str:
     t, h = problem.t + problem.h, problem.h
     if not np.isfinite(residual):
         return (

@@ -107,7 +107,7 @@ def solve_laws(
     return ActiveLaws(found, pressing, {k: float(moves[k][0]) for k in rubbing}, slipping)
 
 
-def stays(want: ActiveLaws, k: int) -> bool:
+def is_staying_closed(want: ActiveLaws, k: int) -> bool:
     """Return whether the contact k remains closed: it presses or, with friction, shares a load
     that others carry.
     """

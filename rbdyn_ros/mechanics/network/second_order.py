@@ -33,14 +33,14 @@ class Mechanical(NamedTuple):
     stiffness: Callable  # (t, q, v) -> dF/dq along displacements (n, n)
     damping: Callable  # (t, q, v) -> dF/dv (n, n)
     tangent: Callable  # q -> T (n_q, n)
-    moved: Callable  # (q, w) -> q (+) w
+    move: Callable  # (q, w) -> q (+) w
 
 
 def differentiate(
     function: Callable[[Array], Any],
     point: Array,
     degrees: int,
-    moved: Callable[[Array, Array], Array] = np.add,
+    move: Callable[[Array, Array], Array] = np.add,
 ) -> Array:
     """Return d function / d point along displacements, (m, degrees), by central differences with
     an error of about 1e-10 of the scale.
@@ -49,7 +49,7 @@ def differentiate(
     """
     step = 1e-5
     columns = [
-        (function(moved(point, step * e)) - function(moved(point, -step * e))) / (2.0 * step)
+        (function(move(point, step * e)) - function(move(point, -step * e))) / (2.0 * step)
         for e in np.eye(degrees)
     ]
     return np.stack(columns, axis=-1)
