@@ -240,7 +240,7 @@ def rod_between(p, q) -> tuple:
     p, q = np.array(p), np.array(q)
     length = float(np.linalg.norm(q - p))
     z = (q - p) / length
-    turned = quaternion.normalized(np.array([1.0 + z[2], -z[1], z[0], 0.0]))
+    turned = quaternion.normalize(np.array([1.0 + z[2], -z[1], z[0], 0.0]))
     across = length**3 / 12.0 + 1e-3 * length
     part = shapes.Body(
         length, (across, across, 2e-3 * length), tuple(0.5 * (p + q)), tuple(turned)

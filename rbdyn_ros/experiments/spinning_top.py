@@ -82,7 +82,7 @@ def _derivative(t: float, y: Array, params: Params) -> Array:
     """(r', q', r'', w') of a top that slides; the quaternion's rate is q (0, w)/2."""
     q, v, w = y[3:7], y[7:10], y[10:]
     J, p = np.array(params.inertia), np.array(params.tip)
-    R = quaternion.to_matrix(quaternion.normalized(q))
+    R = quaternion.to_matrix(quaternion.normalize(q))
     u = v + R @ np.cross(w, p)
     F = np.array([0.0, 0.0, 1.0]) - params.friction * np.array([u[0], u[1], 0.0]) / np.hypot(
         u[0], u[1]

@@ -40,7 +40,7 @@ def unit(value, name: str, size: int, hint: str) -> np.ndarray:
 
 def unit_quaternion(value, name: str) -> np.ndarray:
     """Return the rotation quaternions (..., 4), wxyz."""
-    return unit(value, name, 4, "divide it by its norm (quaternion.normalized)")
+    return unit(value, name, 4, "divide it by its norm (quaternion.normalize)")
 
 
 def rotation_matrix(value, name: str) -> np.ndarray:

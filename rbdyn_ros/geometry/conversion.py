@@ -76,10 +76,10 @@ def zyx_from_quaternion(q) -> np.ndarray:
     """
     R = quaternion.to_matrix(q)
     z = np.arctan2(R[..., 1, 0], R[..., 0, 0])
-    first, second = _turned_back(R, z)
+    first, second = _rotate_back(R, z)
     y = np.arctan2(-R[..., 2, 0], first[..., 0])
     x = np.arctan2(-second[..., 2], second[..., 1])
-    return np.stack([_half_open(z), y, _half_open(x)], axis=-1)
+    return np.stack([_wrap_angle(z), y, _wrap_angle(x)], axis=-1)
 
 
 def xyz_to_quaternion(xyz) -> np.ndarray:
@@ -94,7 +94,7 @@ def xyz_from_quaternion(q) -> np.ndarray:
     negated and reversed.
     """
     x, y, z = np.moveaxis(-zyx_from_quaternion(quaternion.conjugate(q))[..., ::-1], -1, 0)
-    return np.stack([_half_open(x), y, _half_open(z)], axis=-1)
+    return np.stack([_wrap_angle(x), y, _wrap_angle(z)], axis=-1)
 
 
 def about(axis: int, angle: np.ndarray) -> np.ndarray:
@@ -104,13 +104,13 @@ def about(axis: int, angle: np.ndarray) -> np.ndarray:
     return q
 
 
-def _turned_back(R: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rotate_back(R: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first two rows of Rz(z)^T R."""
     c, s = np.cos(z)[..., None], np.sin(z)[..., None]
     return c * R[..., 0, :] + s * R[..., 1, :], c * R[..., 1, :] - s * R[..., 0, :]
 
 
-def _half_open(angle: np.ndarray) -> np.ndarray:
+def _wrap_angle(angle: np.ndarray) -> np.ndarray:
     """Map [-pi, pi] to [-pi, pi)."""
     return np.where(angle >= np.pi, angle - 2.0 * np.pi, angle)
 

@@ -33,7 +33,7 @@ def boxplus(q, e) -> np.ndarray:
     """
     q = check_coordinates(q)
     e = arguments.array(e, "e", q.shape[-1] - 1)
-    turned = increments.integrated(q[..., 3:7], e[..., 3:6], 1.0, "body")
+    turned = increments.integrate(q[..., 3:7], e[..., 3:6], 1.0, "body")
     return np.concatenate([q[..., :3] + e[..., :3], turned, q[..., 7:] + e[..., 6:]], axis=-1)
 
 

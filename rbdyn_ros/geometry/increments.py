@@ -42,7 +42,7 @@ def slerp(a, b, t) -> np.ndarray:
     return boxplus(a, t[..., None] * boxminus(b, a))
 
 
-def integrated(q, w, dt, frame: str = "body") -> np.ndarray:
+def integrate(q, w, dt, frame: str = "body") -> np.ndarray:
     """Return the rotation after dt [s] at the constant angular velocity w (..., 3) [rad/s,
     `frame`].
 
@@ -87,19 +87,19 @@ def of_rigid_body(v_P, w, r_PQ) -> np.ndarray:
     return v_P + np.cross(w, r_PQ)
 
 
-def composed(*w) -> np.ndarray:
+def add_angular_velocities(*w) -> np.ndarray:
     """Return w_AD = w_AB + w_BC + w_CD [rad/s]: relative angular velocities add up when expressed
     in one frame.
     """
     return np.sum([arguments.array(x, f"w[{i}]", 3) for i, x in enumerate(w)], axis=0)
 
 
-def rotated_by_vector(q) -> np.ndarray:
+def rotate_second(q) -> np.ndarray:
     """Return d(C x)/dx = C(q)."""
     return quaternion.to_matrix(q)
 
 
-def rotated_by_rotation(q, x) -> np.ndarray:
+def rotate_first(q, x) -> np.ndarray:
     """Return d(C x)/dq = -(C x)^."""
     return -so3.hat(quaternion.rotate(q, x))
 

@@ -52,7 +52,7 @@ def conjugate(q) -> np.ndarray:
     return arguments.array(q, "q", 4) * (1.0, -1.0, -1.0, -1.0)
 
 
-def normalized(q) -> np.ndarray:
+def normalize(q) -> np.ndarray:
     """Return q / |q|. Raise ValueError for a zero quaternion, which is no rotation."""
     q = arguments.array(q, "q", 4)
     largest = np.max(np.abs(q), axis=-1, keepdims=True)
@@ -125,7 +125,7 @@ def from_matrix(R) -> np.ndarray:
         ]
     )
     pivot = np.argmax(np.diagonal(K, axis1=-2, axis2=-1), axis=-1)[..., None, None]
-    return canonical(normalized(np.take_along_axis(K, pivot, axis=-2)[..., 0, :]))
+    return canonical(normalize(np.take_along_axis(K, pivot, axis=-2)[..., 0, :]))
 
 
 def rotate(q, x) -> np.ndarray:

@@ -88,7 +88,7 @@ def move(q: Array, w: Array) -> Array:
     """Return q (+) w = (x + w_x, Q o exp(w_Q)), the rotation vector w_Q in body axes, |Q| = 1."""
     w = w.reshape(-1, 6)
     Q = quaternion.product(q[:, 3:], quaternion.exp(w[:, 3:]))
-    return np.hstack([q[:, :3] + w[:, :3], quaternion.normalized(Q)])
+    return np.hstack([q[:, :3] + w[:, :3], quaternion.normalize(Q)])
 
 
 def _at(memory: Arena, q: Array, chosen: Array, v: Array | None = None):

@@ -364,7 +364,7 @@ def _orientation(called: str, values: dict) -> tuple:
             f"{source}: {called}.orientation is {list(given)}; its norm is {norm:.4g} and must "
             "be 1 (wxyz)"
         )
-    return tuple(quaternion.normalized(given).tolist())
+    return tuple(quaternion.normalize(given).tolist())
 
 
 def _need(called: str, values: dict, word: str, advice: str):

@@ -44,7 +44,7 @@ COMPONENT = st.floats(-1.0, 1.0)
 @settings(max_examples=50, deadline=None)
 @given(st.tuples(COMPONENT, COMPONENT, COMPONENT, COMPONENT).filter(any))
 def test_every_pair_at_any_rotation(q):
-    q = quaternion.normalized(q)
+    q = quaternion.normalize(q)
     for source, target in PAIRS:
         there = conversion.convert(conversion.convert(q, "quaternion", source), source, target)
         assert distance(conversion.convert(there, target, "quaternion")[None], q[None]) < 5e-15

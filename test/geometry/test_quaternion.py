@@ -93,13 +93,13 @@ def test_half_turns_have_one_name():
 
 def test_normalized_survives_extreme_sizes():
     q = np.array([[1e-300, 0.0, 1e-300, 0.0], [1e300, 0.0, 0.0, -1e300]])
-    assert np.allclose(np.linalg.norm(quaternion.normalized(q), axis=-1), 1.0, atol=1e-15)
+    assert np.allclose(np.linalg.norm(quaternion.normalize(q), axis=-1), 1.0, atol=1e-15)
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: quaternion.normalized([0.0, 0.0, 0.0, 0.0]), "norm 0"),
+        (lambda: quaternion.normalize([0.0, 0.0, 0.0, 0.0]), "norm 0"),
         (
             lambda: quaternion.to_matrix([2.0, 0.0, 0.0, 0.0]),
             r"q = \[2.0, 0.0, 0.0, 0.0\] is not of norm 1",

@@ -25,7 +25,7 @@ def start(name):
 def test_rate_is_the_derivative_along_the_motion(name, frame):
     q = start("quaternion")
     motion = lambda t: conversion.convert(  # noqa: E731
-        increments.integrated(q, float(t[0]) * W, 1.0, frame), "quaternion", name
+        increments.integrate(q, float(t[0]) * W, 1.0, frame), "quaternion", name
     )
     numeric = jacobian(motion, np.zeros(1))
     assert np.allclose(

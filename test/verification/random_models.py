@@ -56,7 +56,7 @@ def random_model(seed):
     q = np.zeros((n, 7))
     parts = []
     for i in range(n):
-        turned = quaternion.normalized(random.normal(size=4))
+        turned = quaternion.normalize(random.normal(size=4))
         q[i] = [*(0.35 * random.normal(size=2)), 0.15 + 0.25 * i, *turned]
         spin = dict(
             velocity=tuple(random.normal(size=3)),

@@ -18,7 +18,7 @@ def poses(seed, count, apart=0.4):
     for _ in range(count):
         q = np.zeros((2, 7))
         q[0, :3] = apart * random.normal(size=3)
-        q[:, 3:] = quaternion.normalized(random.normal(size=(2, 4)))
+        q[:, 3:] = quaternion.normalize(random.normal(size=(2, 4)))
         yield q
 
 
@@ -77,7 +77,7 @@ def random_start(random, apart, height):
     """Where a thrown body starts: above a table, turning, with a random velocity."""
     return {
         "position": (*random.uniform(-apart, apart, 2), height),
-        "orientation": tuple(quaternion.normalized(random.normal(size=4))),
+        "orientation": tuple(quaternion.normalize(random.normal(size=4))),
         "velocity": tuple(random.normal(size=3)),
         "angular_velocity": tuple(3.0 * random.normal(size=3)),
     }

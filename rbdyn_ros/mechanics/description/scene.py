@@ -219,7 +219,7 @@ def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
     axes = [_axis(called, word, getattr(joint, word)) for word in words]
     in_a, in_b = ([_rotate_into(q, body, axis) for axis in axes] for body in (a, b))
     relative = quaternion.product(
-        quaternion.conjugate(_attitude(q, b)), quaternion.normalized(_attitude(q, a))
+        quaternion.conjugate(_attitude(q, b)), quaternion.normalize(_attitude(q, a))
     )
     match joint.kind:
         case "anchor" | "ball":
