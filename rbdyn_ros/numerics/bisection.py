@@ -26,30 +26,30 @@ def edge(
     """
     tried, outcomes = [], []
 
-    def ask(x: float) -> bool:
+    def is_met(x: float) -> bool:
         tried.append(round(float(x), 9))
         outcomes.append(int(holds(x)))
         return bool(outcomes[-1])
 
-    low, high = _bracket(ask, largest, tolerance, near)
+    low, high = _bracket(is_met, largest, tolerance, near)
     while high - low > (1.0 + 1e-9) * tolerance:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if ask(middle) else (low, middle)
+        low, high = (middle, high) if is_met(middle) else (low, middle)
     return Edge(low, low == largest, tried, outcomes)
 
 
-def _bracket(ask: Callable, largest: float, tolerance: float, near: float | None) -> tuple:
+def _bracket(is_met: Callable, largest: float, tolerance: float, near: float | None) -> tuple:
     """Return (low, high): low holds, high does not, or both are the largest.
 
     From `near` on each trial is four times as far as the last one.
     """
     if near is None:
-        return (largest, largest) if ask(largest) else (0.0, largest)
-    inner, reach, upwards = near, tolerance, ask(near)
+        return (largest, largest) if is_met(largest) else (0.0, largest)
+    inner, reach, upwards = near, tolerance, is_met(near)
     while True:
         outer = min(largest, near + reach) if upwards else max(0.0, near - reach)
         if outer == inner:  # an end of the range
             return inner, inner
-        if (outer == 0.0 or ask(outer)) != upwards:
+        if (outer == 0.0 or is_met(outer)) != upwards:
             return (inner, outer) if upwards else (outer, inner)
         inner, reach = outer, 4.0 * reach

@@ -84,7 +84,7 @@ def _parts(context, builder, kind, number) -> tuple[Any, Any]:
     return dual.value, dual.slope
 
 
-def _made(context, builder, kind, value, slope):
+def _make(context, builder, kind, value, slope):
     dual = cgutils.create_struct_proxy(kind)(context, builder)
     dual.value, dual.slope = value, slope
     return dual._getvalue()
@@ -122,7 +122,7 @@ def _of_two(rule):
             _parts(context, builder, kind, number) for kind, number in zip(sig.args, args)
         )
         value, slope = rule(builder, call, a, da, b, db)
-        return _made(context, builder, sig.return_type, value, slope)
+        return _make(context, builder, sig.return_type, value, slope)
 
     return lower
 
@@ -261,7 +261,7 @@ _COMPARED = {
 }
 
 
-def _typed(function, count: int, result=None) -> None:
+def _declare(function, count: int, result=None) -> None:
     """Declare `function` for `count` arguments of which at least one is a dual number."""
 
     class Template(AbstractTemplate):
@@ -278,7 +278,7 @@ def _typed(function, count: int, result=None) -> None:
 
 
 def _register(function, lower, count: int, result=None) -> None:
-    _typed(function, count, result)
+    _declare(function, count, result)
     real = (types.Float, types.Integer)
     pairs = [(DualType, DualType)] + [
         pair for kind in real for pair in ((DualType, kind), (kind, DualType))
@@ -300,7 +300,7 @@ for _function, _symbol in _COMPARED.items():
 def _from_real(context, builder, fromty, toty, val):
     value = context.cast(builder, val, fromty, types.float64)
     slope = ir.Constant(ir.VectorType(ir.DoubleType(), toty.width), None)
-    return _made(context, builder, toty, value, slope)
+    return _make(context, builder, toty, value, slope)
 
 
 def _by_type(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -325,7 +325,7 @@ def variable(typingctx, width, value, direction):
         real = context.cast(builder, args[1], sig.args[1], types.float64)
         slope = [1.0 * (i == direction.literal_value) for i in range(kind.width)]
         vector = ir.Constant(ir.VectorType(ir.DoubleType(), kind.width), slope)
-        return _made(context, builder, kind, real, vector)
+        return _make(context, builder, kind, real, vector)
 
     return kind(width, types.unliteral(value), direction), lower
 
@@ -347,7 +347,7 @@ def with_value(typingctx, number, value):
     def lower(context, builder, sig, args):
         slope = _parts(context, builder, sig.args[0], args[0])[1]
         real = context.cast(builder, args[1], sig.args[1], types.float64)
-        return real if slope is None else _made(context, builder, number, real, slope)
+        return real if slope is None else _make(context, builder, number, real, slope)
 
     number = number if isinstance(number, DualType) else types.float64
     return number(number, types.unliteral(value)), lower
@@ -388,7 +388,7 @@ def load(typingctx, width, number, array, row):
         vector = ir.VectorType(ir.DoubleType(), kind.width)
         slope = builder.load(builder.bitcast(start, vector.as_pointer()), align=8)
         real = _parts(context, builder, sig.args[1], args[1])[0]
-        return _made(context, builder, kind, real, slope)
+        return _make(context, builder, kind, real, slope)
 
     return kind(width, types.unliteral(number), array, types.unliteral(row)), lower
 

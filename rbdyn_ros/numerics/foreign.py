@@ -10,7 +10,7 @@ _WORD = ir.IntType(64)
 
 
 @intrinsic
-def called(_, address, a, b, c, d):
+def call(_, address, a, b, c, d):
     """Call the function int f(a, b, c, d) at an address; its arguments are whole numbers and
     pointers, 64 bits each, 0 for those that it does not have.
 
@@ -18,8 +18,8 @@ def called(_, address, a, b, c, d):
     function does not see one that it does not have.
     """
 
-    def generated(context, builder, signature, arguments):
+    def generate(context, builder, signature, arguments):
         kind = ir.FunctionType(ir.IntType(32), [_WORD] * 4)
         return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
 
-    return types.int32(*[types.int64] * 5), generated
+    return types.int32(*[types.int64] * 5), generate

@@ -29,7 +29,7 @@ from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.kernel import bind, inlined, specialize
 from rbdyn_ros.mechanics.pendulum import imu
-from rbdyn_ros.numerics.foreign import called
+from rbdyn_ros.numerics.foreign import call
 from rbdyn_ros.simulation.command import CommandQueue
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.signals import (
@@ -96,11 +96,11 @@ def _publish(buffers, is_new):
         if buffers.measured[i] and not is_new:
             continue
         if limit:
-            if not called(unacknowledged.ask, buffers.publishers[i], 0, 0, 0):
+            if not call(unacknowledged.ask, buffers.publishers[i], 0, 0, 0):
                 counts[i] = 0
             counts[i] += 1
             full |= counts[i] >= limit
-        if called(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
+        if call(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
             return False, full
     return True, full
 

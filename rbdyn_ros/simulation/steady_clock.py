@@ -12,7 +12,7 @@ import numpy as np
 from numba import config
 
 from rbdyn_ros.kernel import inlined
-from rbdyn_ros.numerics.foreign import called
+from rbdyn_ros.numerics.foreign import call
 from rbdyn_ros.types import Array
 
 _MONOTONIC, _AT = 1, 1  # CLOCK_MONOTONIC, TIMER_ABSTIME of Linux
@@ -55,7 +55,7 @@ def waker(clock: Clock) -> Callable[[], object]:
 @inlined
 def now(clock):
     """The instant [s, steady]."""
-    called(clock.read, _MONOTONIC, clock.place, 0, 0)
+    call(clock.read, _MONOTONIC, clock.place, 0, 0)
     return clock.memory[0] + 1e-9 * clock.memory[1]
 
 
@@ -64,14 +64,14 @@ def sleep(clock, instant):
     """Sleep until an instant [s, steady]; a signal does not wake it."""
     while now(clock) < instant:
         _write(clock, instant)
-        called(clock.sleep, _MONOTONIC, _AT, clock.place, 0)
+        call(clock.sleep, _MONOTONIC, _AT, clock.place, 0)
 
 
 @inlined
 def wait(clock, instant):
     """Sleep until an instant [s, steady], or until a `waker` or a signal ends it."""
     _write(clock, instant)
-    called(clock.wait, clock.place + _SEMAPHORE, _MONOTONIC, clock.place, 0)
+    call(clock.wait, clock.place + _SEMAPHORE, _MONOTONIC, clock.place, 0)
 
 
 @inlined

@@ -12,7 +12,7 @@ from compiled_loop import FUNCTION, SAME, TICK, Press, commanded
 from rbdyn_ros.faults.actuator import Actuator
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.numerics.foreign import called
+from rbdyn_ros.numerics.foreign import call
 from rbdyn_ros.simulation.native_loop import (
     DONE,
     INTERRUPTED,
@@ -253,7 +253,7 @@ def test_a_c_function_gets_its_arguments():
 
     @kernel
     def calls(address):
-        return called(address, 1, -2, 2**40, 2**62)
+        return call(address, 1, -2, 2**40, 2**62)
 
     assert calls(ctypes.cast(function, ctypes.c_void_p).value) == -5 and seen == [
         (1, -2, 2**40, 2**62)
