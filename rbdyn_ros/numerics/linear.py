@@ -75,7 +75,7 @@ def solve_consistent(A, b):
         b[k], b[r] = b[r], b[k]
         eliminate(A, b, k)
         if k + 1 < n:
-            # nothing is read below a pivot: there is stored which unknown came to its place
+            # nothing is read below a pivot: its place stores which unknown was moved here
             A[k + 1, k] = s
     for i in range(rank - 1, -1, -1):
         for j in range(i + 1, rank):
@@ -88,8 +88,8 @@ def solve_consistent(A, b):
     return rank
 
 
-# The flags as a dict: a set has another order in every process, and the cache would not know the
-# kernel again.
+# The flags as a dict: a set has another order in every process, and the kernel would not be found
+# in the cache.
 @kernel(fastmath={"contract": True, "reassoc": True})
 def multiply(A, x, y):
     """Set y := A x for A (m, n); sums may be reordered, so that they use the vector unit."""
