@@ -1,1 +1,1 @@
-"""Faults: what happens to commands, to measurements and to the force of the drive."""
+"""Faults of commands, of measurements and of the drive's force."""

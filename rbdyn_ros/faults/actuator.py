@@ -1,16 +1,15 @@
-"""The cart's drive: what of the force that it is asked for reaches the cart.
+"""The cart's drive: the force on the cart that a commanded force results in.
 
-With the force u that is asked for, held over the tick h, and its predecessor's result at each
-stage,
+For the commanded force u, held over the tick h, and the result u3' of the tick before,
 
     dead band     u1 = max(0, 1 - d / |u|) u
     saturation    u2 = min(1, s / |u1|) u1
     rate limit    |u3 - u3'| <= r h
     lag   f(t) = u3 + (f0 - u3) exp(-t / T),
           mean over the tick  u3 + (f0 - u3) (T / h) (1 - exp(-h / T))
-    loss          (1 - loss) times that
+    loss          (1 - loss) times this mean
 
-exact for a held u: the mean, held for the tick, has the impulse of the lagging force.
+This is exact for a held u: the mean, held for the tick, has the impulse of the lagging force.
 """
 
 import math
@@ -23,7 +22,7 @@ from rbdyn_ros.kernel import inlined
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.types import Array
 
-WORDS = ("dead_band", "saturated", "rate_limited")  # what is counted
+WORDS = ("dead_band", "saturated", "rate_limited")  # the counted effects
 _limit = inlined(limit_force)
 
 
@@ -31,13 +30,13 @@ class DriveState(NamedTuple):
     """A drive as arrays, for the kernel of the tick."""
 
     options: Array  # (7,) those of `Drive`; the tick [s]; 1 where the drive is ideal, else 0
-    force: Array  # (4,) [N] limited in its rate, lagging: in the last tick
+    force: Array  # (4,) [N] of the last tick: after the rate limit (2), after the lag (2)
     counts: Array  # (4,) ticks of each of WORDS; missing impulse [N s]
 
 
 @inlined
 def drive_force(drive, u):
-    """Return the mean force (2,) [N] over the next tick when `u` (2,) [N] is asked for."""
+    """Return the mean force (2,) [N] over the next tick for the commanded force `u` (2,) [N]."""
     d, s, r, T, loss, h, ideal = drive.options
     last, counts = drive.force, drive.counts
     x, y = u
@@ -65,38 +64,42 @@ def drive_force(drive, u):
 
 
 class Actuator:
-    """A drive with a memory, which `drive_force` reads and writes."""
+    """A drive with its state, which `drive_force` reads and writes."""
 
     def __init__(self, options: Faults, h: float):
-        """h [s] is the time for which a force is held."""
+        """Start without force; `h` [s] is the time for which a force is held."""
         self.state = DriveState(np.zeros(7), np.zeros(4), np.zeros(4))
         self.state.options[5] = h
         self.become(options)
 
     def become(self, options: Faults) -> None:
-        """Go on with other numbers."""
+        """Use other options from now on; the state stays."""
         self.state.options[:5] = options.actuator
         self.state.options[6] = options.actuator == Drive()
 
     def restart(self) -> None:
-        """Be without force."""
+        """Reset the force to zero."""
         self.state.force[:] = 0.0
 
     def reset_counts(self) -> None:
-        """Count from zero."""
+        """Reset the counts and the missing impulse to zero."""
         self.state.counts[:] = 0.0
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many ticks were in the dead band, saturated, limited in their rate."""
+        """The numbers of ticks in which the force was in the dead band, saturated and
+        rate-limited.
+        """
         return {word: int(count) for word, count in zip(WORDS, self.state.counts.tolist())}
 
     @property
     def missing(self) -> float:
-        """The integral of |asked for - given| [N s], in which lag and loss show too."""
+        """The integral of |commanded force - actual force| [N s], to which lag and loss
+        contribute, too.
+        """
         return self.state.counts.item(3)
 
 
 def ideal_drive() -> DriveState:
-    """A drive that gives what it is asked for."""
+    """Return a drive whose force is the commanded one."""
     return Actuator(Faults(), 1.0).state

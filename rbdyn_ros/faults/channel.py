@@ -1,4 +1,4 @@
-"""A delay channel: items are late, lost and doubled.
+"""A delay channel: items are delayed, lost and duplicated.
 
 Time is counted in whole steps, so that a run can be repeated.
 
@@ -7,13 +7,13 @@ An item that is sent at step k arrives at step
     k + round((delay + U jitter) / tick),  U uniform in [0, 1):
 
 with jitter one can overtake another. It is lost with the probability `drop`; else, with the
-probability `duplicate`, a copy follows with a U of its own. Each item takes four draws, whatever
-is wrong, so one fault does not shift what happens by another.
+probability `duplicate`, a copy follows with a U of its own. Each item takes four draws, whichever
+faults are set, so one fault does not change the random numbers of another.
 
 Of several items that arrive at one step only the newest is read. So the channel is a ring of
 steps: each holds how many items arrive then, and the newest of them.
 
-Random numbers belong to one fault: what another one draws does not shift them.
+Each fault has a random stream of its own, which does not depend on the draws of the others.
 """
 
 from collections.abc import Callable
@@ -27,16 +27,16 @@ from rbdyn_ros.types import Array
 
 
 def draws(seed: int, name: str) -> np.random.Generator:
-    """The stream of `name` under a seed >= 0; another name, or another seed, gives an independent
-    one.
+    """Return the random stream of `name` for a seed >= 0. The streams of different names or seeds
+    are independent.
     """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(crc32(name.encode()),)))
 
 
 def refill(block: Array, used: int, draw: Callable[[tuple[int, int]], Array]) -> None:
-    """Move the rows of a block that are left to its begin, and draw as many as were used.
+    """Move the unused rows of a block to its beginning and draw as many new ones as were used.
 
-    Kernels read their random numbers there: they are those of the stream, in its order.
+    Kernels read their random numbers there: those of the stream, in its order.
     """
     if used:
         left = len(block) - used
@@ -45,13 +45,13 @@ def refill(block: Array, used: int, draw: Callable[[tuple[int, int]], Array]) ->
 
 
 class Counts:
-    """Reads what a kernel has counted: the first of `state.numbers`, which `COUNTED` names."""
+    """Reads the counters of a kernel: the first of `state.numbers`, which `COUNTED` names."""
 
     COUNTED: tuple[str, ...] = ()
     state: Any
 
     def reset_counts(self) -> None:
-        """Count from zero."""
+        """Reset the counts to zero."""
         self.state.numbers[: len(self.COUNTED)] = 0
 
     @property
@@ -60,12 +60,12 @@ class Counts:
         return dict(zip(self.COUNTED, self.state.numbers.tolist()))
 
 
-BLOCK = 256  # items for which is drawn at once
+BLOCK = 256  # items for which numbers are drawn at once
 LEAVES, ARRIVED = -2, -1  # rows of the ring: the item to send; the newest that has arrived
 COUNTED = ("sent", "arrived", "dropped", "duplicated", "delayed", "reordered", "outrun")
 _SENT, _ARRIVED, _DROPPED, _DUPLICATED, _DELAYED, _REORDERED, _OUTRUN = range(7)
 # after the counts: draws used, number of the newest item sent, of the newest read, first step that
-# has not passed, items under way
+# has not passed, items in transit
 USED, _NUMBER, _READ, _STEP, _UNDER_WAY = range(7, 12)
 
 
@@ -91,7 +91,7 @@ def _copy(c, source, target):
 
 @kernel
 def send(c, step):
-    """Let the item in the row LEAVES leave at a step; there must be a draw for it."""
+    """Send the item in the row LEAVES at a step; there must be a draw for it."""
     o, k, n = c.options, c.numbers, len(c.ring) - 2
     draw = k[USED]
     k[USED] += 1
@@ -115,7 +115,7 @@ def send(c, step):
 
 @kernel
 def receive(c, step):
-    """Let everything arrive that is due up to a step; whether there was something.
+    """Receive all items that are due up to a step. Return whether there was one.
 
     The item that arrived last, of several at one step the newest, is then in the row ARRIVED.
     """
@@ -138,9 +138,9 @@ def receive(c, step):
 
 
 class DelayChannel(Counts):
-    """A channel with a memory: what has been sent and has not arrived is under way.
+    """A channel with its state: an item that was sent and has not arrived is in transit.
 
-    `counts` has sent, arrived, dropped, duplicated, delayed (on their way for a step or more),
+    `counts` has sent, arrived, dropped, duplicated, delayed (in transit for a step or more),
     reordered (read after a newer one) and outrun (arrived together with a newer one, which was
     read in its place).
     """
@@ -148,8 +148,10 @@ class DelayChannel(Counts):
     COUNTED = COUNTED
 
     def __init__(self, options: tuple, seed: int, tick: float, name: str, size: int):
-        """`options`: delay, jitter [s], drop, duplicate [0..1]; `tick` [s] is the time of a step,
-        `name` chooses the stream of draws, items have `size` numbers and two whole ones.
+        """Start with nothing in transit.
+
+        `options` are delay, jitter [s], drop and duplicate [0..1]; `tick` [s] is the time of a
+        step, `name` chooses the random stream, items have `size` numbers and two whole ones.
         """
         self._tick, self._name = tick, name
         none = np.zeros((2, 5), np.int64), np.zeros((2, size))
@@ -159,7 +161,7 @@ class DelayChannel(Counts):
         self.restart(seed)
 
     def become(self, delay: float, jitter: float, drop: float, duplicate: float) -> None:
-        """Go on with other numbers; what is under way keeps its time of arrival."""
+        """Use other options from now on; items in transit keep their time of arrival."""
         state = self.state
         state.options[:] = delay, jitter, drop, duplicate, self._tick
         n, before = round((delay + jitter) / self._tick) + 2, len(state.ring) - 2
@@ -173,7 +175,7 @@ class DelayChannel(Counts):
         self.state = state._replace(ring=ring, items=items)
 
     def restart(self, seed: int) -> None:
-        """Forget what is under way, and draw from the beginning."""
+        """Discard the items in transit and restart the random stream."""
         state = self.state
         self._stream = draws(seed, self._name)
         state.ring[:], state.numbers[USED + 1 :] = 0, 0
@@ -181,7 +183,7 @@ class DelayChannel(Counts):
         self.refill()
 
     def refill(self) -> None:
-        """Have a draw for each of the next BLOCK items."""
+        """Draw random numbers, so that there are enough for the next BLOCK items."""
         numbers = self.state.numbers
         refill(self.state.draws, numbers.item(USED), self._stream.random)
         numbers[USED] = 0
@@ -193,18 +195,20 @@ class DelayChannel(Counts):
 
     @property
     def clear(self) -> bool:
-        """Whether an item that is sent now arrives now, once, and nothing older after it."""
+        """Whether an item that is sent now arrives at once, exactly once, and no older one after
+        it.
+        """
         return not (self.state.options[:4].any() or self.state.numbers.item(_UNDER_WAY))
 
     def send(self, step: int, item: tuple[float, ...], stamps: tuple[int, int] = (0, 0)) -> None:
-        """Let an item, with two whole numbers, leave at a step."""
+        """Send an item, with two whole numbers, at a step."""
         if not self.is_ready:
             self.refill()
         self.state.items[LEAVES], self.state.ring[LEAVES, 2:4] = item, stamps
         send(self.state, step)
 
     def arrived(self, step: int) -> tuple[float, ...] | None:
-        """The item that arrived last since the last call, up to a step; of several in one step,
-        the newest. None if none did.
+        """Return the item that arrived last since the last call, up to a step; of several in one
+        step, the newest. Return None if none arrived.
         """
         return tuple(self.state.items[ARRIVED].tolist()) if receive(self.state, step) else None

@@ -1,4 +1,4 @@
-"""Covariances of what the sensors measure, to the first order, from `faults.noise` and encoders.
+"""Covariances of the measurements, to the first order, from `faults.noise` and `faults.encoder`.
 
 A reading with white noise sigma, rounded to counts c, has the variance sigma^2 + c^2 / 12. The
 angles of the gimbal R = Rx(roll) Ry(pitch) Rz(spin) turn about the axes e_i of the world, so the
@@ -6,11 +6,11 @@ attitude's error, a small rotation about fixed axes, has the covariance
 
     S = s^2 sum e_i e_i^T,    e_1 = (1, 0, 0),    e_2 = Rx e_y,    e_3 = Rx Ry e_z,
 
-and the velocity V = R^T u in body axes that of u and of R,
+and the velocity V = R^T u in body axes has that of u and of R,
 
     s_u^2 R^T diag(1, 1, 0) R + [V]x R^T S R [V]x^T.
 
-A bias is no noise: it is in none of them. Zeros where nothing is wrong.
+A bias is not noise and is not included. Without noise and encoders all covariances are zero.
 """
 
 import math
@@ -24,7 +24,7 @@ NONE = (0.0,) * 36
 
 
 class Covariances(NamedTuple):
-    """Row-major, as messages have them."""
+    """Covariance matrices, row-major, as messages have them."""
 
     pose: tuple = NONE  # (36,) x y z [m], rotation about the fixed axes of the world [rad]
     twist: tuple = NONE  # (36,) velocity of the joint, angular velocity [m/s, rad/s, body]
@@ -35,7 +35,7 @@ class Covariances(NamedTuple):
 
 @kernel
 def rotation_covariances(variances, angles, R, V):
-    """(S of the attitude, that of the velocity V in body axes) (9,), row-major.
+    """Return (S of the attitude, that of the velocity V in body axes) (9,), row-major.
 
     `variances` of an angle [rad^2] and of a component of the cart's velocity [m^2/s^2].
     """
@@ -55,7 +55,7 @@ def rotation_covariances(variances, angles, R, V):
 
 @kernel
 def _outer(a, v, b, w):
-    """The sum a v v^T + b w w^T, row-major (9,)."""
+    """Return the sum a v v^T + b w w^T, row-major (9,)."""
     xx, yy = a * v[0] * v[0] + b * w[0] * w[0], a * v[1] * v[1] + b * w[1] * w[1]
     zz, xy = a * v[2] * v[2] + b * w[2] * w[2], a * v[0] * v[1] + b * w[0] * w[1]
     xz, yz = a * v[0] * v[2] + b * w[0] * w[2], a * v[1] * v[2] + b * w[1] * w[2]
@@ -71,8 +71,8 @@ def _sum(a, b):
 
 
 def variances(faults: Faults) -> tuple[float, float, float, float, float, float]:
-    """Of what the sensors read: cart, angles, the cart's velocity, angular velocity, gyroscope,
-    accelerometer.
+    """Return the variances of the measured cart position, angles, cart velocity, angular velocity,
+    gyroscope and accelerometer.
     """
     noise, encoder = faults.noise, faults.encoder
     count = 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0
@@ -89,7 +89,9 @@ def variances(faults: Faults) -> tuple[float, float, float, float, float, float]
 def covariances(
     faults: Faults, angles: Vector, R: tuple[Vector, Vector, Vector], V: Vector
 ) -> Covariances:
-    """Of a measurement with gimbal angles (3,) [rad], attitude R (rows), V (3,) [m/s, body]."""
+    """Return the covariances of a measurement with gimbal angles (3,) [rad], attitude R (rows) and
+    velocity V (3,) [m/s, body].
+    """
     if not any(faults.noise) and not any(faults.encoder):
         return Covariances()
     cart, angle, speed, rate, gyroscope, accelerometer = variances(faults)
@@ -106,17 +108,17 @@ def covariances(
 
 
 def variance(deviation: float, count: float = 0.0) -> float:
-    """Of a reading with white noise that is rounded to counts."""
+    """Return the variance of a reading with white noise that is rounded to counts."""
     return float(deviation**2 + count**2 / 12.0)
 
 
 def _diagonal(value: float, size: int = 3) -> tuple:
-    """A 3 x 3 matrix with the value at the first places of its diagonal, row-major."""
+    """Return a 3 x 3 matrix with the value at the first `size` diagonal places, row-major."""
     return tuple(value if i % 4 == 0 and i < 4 * size else 0.0 for i in range(9))
 
 
 def _blocks(first: tuple, second: tuple) -> tuple:
-    """The 6 x 6 matrix of two 3 x 3 blocks on its diagonal, row-major."""
+    """Return the 6 x 6 matrix with two 3 x 3 blocks on its diagonal, row-major."""
     zero, upper, lower = (0.0, 0.0, 0.0), (), ()
     for i in (0, 3, 6):
         upper += first[i : i + 3] + zero

@@ -1,5 +1,5 @@
-"""What can be wrong, in numbers, and as parameters: zero everywhere is a perfect world. And the
-plant that is, where a law believes in another.
+"""The faults as numbers and as parameters, zero for no fault; and the simulated plant where it
+differs from the one that a law is designed for.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def _excess(of: str) -> Parameter:
 
 
 class Noise(NamedTuple):
-    """Standard deviations of white noise, drawn anew at each instant."""
+    """Standard deviations of white noise, drawn for each instant."""
 
     cart: Annotated[float, _deviation("the cart's measured position, for each axis", "m")] = 0.0
     cart_velocity: Annotated[
@@ -43,7 +43,7 @@ class Noise(NamedTuple):
 
 
 class Bias(NamedTuple):
-    """Constant errors, added."""
+    """Constant errors that are added to measurements."""
 
     cart: Annotated[
         tuple[float, float], spec("Adds a constant to the cart's measured position, x and y.", "m")
@@ -60,7 +60,7 @@ class Bias(NamedTuple):
 
 
 class Encoder(NamedTuple):
-    """How finely positions are read."""
+    """Resolutions of the encoders."""
 
     cart: Annotated[
         float,
@@ -80,7 +80,7 @@ class Encoder(NamedTuple):
 
 
 class Drive(NamedTuple):
-    """What the cart's drive makes of a force."""
+    """Limits, lag and loss of the cart's drive."""
 
     dead_band: Annotated[
         float, spec("Sets the force below which the drive gives none.", "N", low=0.0)
@@ -104,9 +104,7 @@ class Drive(NamedTuple):
 
 
 class Mismatch(NamedTuple):
-    """By how much of itself a true number exceeds the declared one: true = (1 + mismatch)
-    declared.
-    """
+    """Fractions by which true numbers exceed the declared ones: true = (1 + mismatch) declared."""
 
     gravity: Annotated[float, _excess("gravity")] = 0.0
     cart_mass: Annotated[float, _excess("cart.mass")] = 0.0
@@ -119,7 +117,7 @@ class Mismatch(NamedTuple):
 
 
 class Faults(NamedTuple):
-    """Everything that can be wrong between a law and its plant."""
+    """All faults between a law and its plant."""
 
     command_delay: Annotated[
         float,
@@ -185,23 +183,25 @@ FAULTS = table(Faults)
 
 
 def faults(values: Mapping[str, Any]) -> Faults:
-    """Return what is wrong, from checked values by name."""
+    """Return the faults for checked values by name."""
     return record(Faults, values)
 
 
 def actual(declared: Params, options: Faults) -> Params:
-    """The plant that is simulated where a law is designed for `declared`: each number is (1 +
+    """Return the simulated plant for a law that is designed for `declared`: each number is (1 +
     mismatch) times the declared one.
 
-    A length, and a mass, that differ take along the center of mass and the inertia that are left
-    to the geometry.
+    A changed length or mass also changes the center of mass and the inertia that are derived from
+    the geometry.
     """
     m = options.mismatch
     return scale(declared, Mismatch(*(1.0 + part for part in m))) if any(m) else declared
 
 
 def scale(params: Params, factors: Mismatch) -> Params:
-    """The plant with each number times its factor; factors may be arrays, one plant for each."""
+    """Return the plant with each number times its factor; factors may be arrays, one plant for
+    each.
+    """
     f = factors
     mass, length = f.rod_mass * params.rod_mass, f.rod_length * params.rod_length
     center, moments = params.rod_center_of_mass, params.rod_inertia

@@ -1,9 +1,9 @@
-"""Everything that stands between a law and its plant, in both directions.
+"""The faults between a law and its plant, in both directions.
 
-    plant -> sensors -> states -> law -> commands -> the guard of the command -> actuator -> plant
+    plant -> sensors -> states -> law -> commands -> command guard -> actuator -> plant
 
-`simulation.runner` puts it between two nodes, `simulation.closed_loop` between a law and a plant
-without them; the same seed and the same states give both the same numbers.
+`simulation.runner` uses it between two nodes, `simulation.closed_loop` between a law and a plant
+without nodes; with the same seed and the same states both get the same numbers.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ _PARTS = (
     ("sensors", Sensors.COUNTED),
     ("actuator", WORDS),
 )
-# the last [N s]
+# the last one in [N s]
 COUNTED = (
     *(f"{part}_{word}" for part, words in _PARTS for word in words),
     "actuator_missing_impulse",
@@ -32,10 +32,10 @@ COUNTED = (
 
 
 class FaultPipeline:
-    """The parts `sensors`, `states`, `commands`, `actuator`, one seed, one count."""
+    """The parts `sensors`, `states`, `commands`, `actuator`, with one seed and common counts."""
 
     def __init__(self, options: Faults, seed: int, tick: float):
-        """`tick` [s] from one instant of the law to the next."""
+        """Start with nothing in transit; `tick` [s] is the time from one instant to the next."""
         self.options, self.seed = options, seed
         self.sensors, self.actuator = Sensors(options, seed), Actuator(options, tick)
         self.commands = DelayChannel(_of_commands(options), seed, tick, "command", COMMAND)
@@ -43,7 +43,7 @@ class FaultPipeline:
         self.restart()
 
     def become(self, options: Faults, seed: int) -> None:
-        """Go on with other numbers: what is under way stays so. Another seed restarts."""
+        """Use other options from now on; items in transit stay. Restart if the seed differs."""
         self.options = options
         self.sensors.become(options)
         self.actuator.become(options)
@@ -54,7 +54,9 @@ class FaultPipeline:
             self.restart()
 
     def restart(self) -> None:
-        """Begin anew: nothing under way, no force, the draws from the seed. The counts stay."""
+        """Discard the items in transit, reset the force to zero and restart the random streams.
+        The counts stay.
+        """
         self.sensors.restart(self.seed)
         self.commands.restart(self.seed)
         self.states.restart(self.seed)
@@ -64,11 +66,12 @@ class FaultPipeline:
 
     @property
     def sees_truth(self) -> bool:
-        """Whether what arrives of a state is the state itself, at once."""
+        """Whether a measurement is the state itself, without delay."""
         return self.sensors.perfect and self.states.clear
 
     def measure(self, step: int, state: State) -> State:
-        """What a law sees at a step, when the plant is in `state`: the newest that has arrived.
+        """Return the measurement that a law has at a step, when the plant is in `state`: the
+        newest that has arrived.
 
         The first state is known at once.
         """
@@ -82,8 +85,8 @@ class FaultPipeline:
         return self._seen
 
     def command(self, step: int, force: tuple[float, float]) -> tuple[float, float]:
-        """What the drive is asked for from a step on (2,) [N], when a law asks for `force`: the
-        newest that has arrived.
+        """Return the force (2,) [N] that the drive is commanded from a step on, when a law
+        commands `force`: the newest that has arrived.
         """
         self.commands.send(step, (*force, 0.0))
         if arrived := self.commands.arrived(step):
@@ -91,7 +94,7 @@ class FaultPipeline:
         return self._commanded
 
     def counts(self) -> dict[str, float]:
-        """Return how often each fault has struck, by the names of `COUNTED`; the last is an
+        """Return how often each fault has occurred, by the names of `COUNTED`; the last is an
         impulse [N s].
         """
         parts = (self.commands, self.states, self.sensors, self.actuator)
@@ -99,7 +102,7 @@ class FaultPipeline:
         return dict(zip(COUNTED, (*counts, self.actuator.missing)))
 
     def reset_counts(self) -> None:
-        """Count from zero."""
+        """Reset the counts to zero."""
         for part in (self.commands, self.states, self.sensors, self.actuator):
             part.reset_counts()
 

@@ -6,9 +6,9 @@ next count,
     x~ = c round((x + bias + noise) / c),   c = `encoder.cart` [m], or
                                           2 pi / `encoder.gimbal` [rad],
 
-velocities have noise alone; the IMU has noise and bias. A frozen instant tells once more what was
-told before. What an instant draws does not depend on what is wrong, so one fault does not shift
-another's noise.
+velocities have only noise; the IMU has noise and bias. A frozen instant repeats the measurement
+before it. The draws of an instant do not depend on which faults are set, so one fault does not
+change another's noise.
 """
 
 import math
@@ -23,8 +23,8 @@ from rbdyn_ros.kernel import bind, inlined, kernel
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import nearest_angles
 from rbdyn_ros.types import Array, State
 
-BLOCK = 256  # instants for which is drawn at once
-STATE = 11  # numbers of a measurement: q (6), v (5)
+BLOCK = 256  # instants for which numbers are drawn at once
+STATE = 11  # numbers of a measurement: q (6,), v (5,)
 COUNTED = ("disturbed", "imu_disturbed", "frozen")
 # after the counts: draws used, of the IMU, whether there is a last measurement, one of the IMU,
 # whether the present instant is frozen
@@ -46,13 +46,13 @@ class SensorState(NamedTuple):
 
 @inlined
 def to_count(position, count):
-    """The position at the next count; a count of 0 reads exactly."""
+    """Return the position rounded to the nearest count; a count of 0 reads exactly."""
     return count * round(position / count) if count != 0.0 else position
 
 
 @inlined
 def turn(roll, pitch, spin):
-    """The quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
+    """Return the quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
     cr, cp, cs = math.cos(0.5 * roll), math.cos(0.5 * pitch), math.cos(0.5 * spin)
     sr, sp, ss = math.sin(0.5 * roll), math.sin(0.5 * pitch), math.sin(0.5 * spin)
     return (
@@ -65,9 +65,9 @@ def turn(roll, pitch, spin):
 
 @kernel
 def measure_state(s, q, v, out, row, at):
-    """Write the state q (6,), v (5,) as it is measured at its instant to out[row, at:at + 11].
+    """Write the measurement of the state q (6,), v (5,) to out[row, at:at + 11].
 
-    One call per instant; there must be draws for it.
+    Call it once per instant; there must be draws for it.
     """
     o, k, last = s.options, s.numbers, s.last
     draw = k[USED]
@@ -101,7 +101,7 @@ def measure_state(s, q, v, out, row, at):
                 to_count(a[1] + o[_BIAS + 3] + o[2] * s.draws[draw, 3], count),
                 to_count(a[2] + o[_BIAS + 4] + o[2] * s.draws[draw, 4], count),
             )
-            # of Q and -Q, the one that is nearer
+            # of Q and -Q, the one nearer to q
             dot = q[2] * Q[0] + q[3] * Q[1] + q[4] * Q[2] + q[5] * Q[3]
             sign = math.copysign(1.0, dot)
             for i in range(4):
@@ -137,9 +137,9 @@ def measure_inertial(s, rate, force, out, row, at):
 
 
 class Sensors(Counts):
-    """Sensors with a memory.
+    """Sensors with their state.
 
-    `counts` has the instants that were disturbed (the state read otherwise than it is),
+    `counts` has the instants that were disturbed (the measurement differs from the state),
     imu_disturbed and frozen.
     """
 
@@ -158,7 +158,7 @@ class Sensors(Counts):
         self._measure_inertial = bind(measure_inertial, self.state, three, three, out, 0, 0)
 
     def become(self, options: Faults) -> None:
-        """Go on with other numbers."""
+        """Use other options from now on."""
         self.options = options
         noise, bias, encoder = options.noise, options.bias, options.encoder
         biases = (*bias.cart, *bias.angle, *bias.gyroscope, *bias.accelerometer)
@@ -168,7 +168,7 @@ class Sensors(Counts):
         self.state.options[:] = *noise, *biases, *encoder, *flags
 
     def restart(self, seed: int) -> None:
-        """Draw from the beginning; what was measured is forgotten."""
+        """Restart the random streams and discard the last measurement."""
         self._normal, self._inertial, self._uniform = (
             draws(seed, name) for name in ("noise", "imu", "freeze")
         )
@@ -177,7 +177,7 @@ class Sensors(Counts):
         self.refill()
 
     def refill(self) -> None:
-        """Have draws for each of the next BLOCK instants."""
+        """Draw random numbers, so that there are enough for the next BLOCK instants."""
         state, (used, imu_used) = self.state, self.state.numbers[USED : IMU_USED + 1].tolist()
         refill(state.draws, used, self._normal.standard_normal)
         refill(state.freezes, used, self._uniform.random)
@@ -190,15 +190,15 @@ class Sensors(Counts):
         return bool(self.state.numbers[USED : IMU_USED + 1].max() < BLOCK)
 
     def measured(self, state: State) -> State:
-        """The state as it is measured at its instant; one call per instant."""
+        """Return the measurement of a state. Call it once per instant."""
         if not self.is_ready:
             self.refill()
         self._measure_state(self.state, state.q, state.v, self._out, 0, 0)
         return State(state.t, self._out[0, :6].copy(), self._out[0, 6:].copy())
 
     def inertial(self, rate: Vector, force: Vector) -> tuple[Vector, Vector]:
-        """(angular velocity, specific force) (3,) of the IMU [rad/s, m/s^2, body] at the instant
-        that `measured` was called for.
+        """Return the IMU's (angular velocity, specific force) (3,) [rad/s, m/s^2, body] at the
+        instant of the last call of `measured`.
         """
         if not self.is_ready:
             self.refill()
