@@ -1,3 +1,3 @@
 """The wire between this computer and a board: frames, their encoding, and the state of
-the other end. No ROS in it.
+the other end. It does not use ROS.
 """

@@ -1,12 +1,12 @@
 """The offset of the other end's clock, from the four instants of a frame and its echo.
 
-We sent at t1 [our clock], it arrived at t2 and was answered at t3 [its clock], the answer arrived
-at t4 [ours]:
+A frame is sent at t1 [our clock], arrives at t2 and is answered at t3 [its clock], the answer
+arrives at t4 [our clock]:
 
     offset = ((t2 - t1) + (t3 - t4)) / 2        its clock minus ours
-    delay  = (t4 - t1) - (t3 - t2)              there and back on the wire
+    delay  = (t4 - t1) - (t3 - t2)              round trip on the wire
 
-and the offset is wrong by at most delay / 2, namely by half the difference of both ways. So of
+The error of the offset is at most delay / 2: it is half the difference of both ways. So of
 each interval the sample with the least delay is kept, and a line through those gives offset and
 drift. Mills, RFC 5905, section 8; Paxson, On Calibrating Measurements of Packet Transit Times,
 SIGMETRICS 1998.
@@ -20,7 +20,7 @@ INTERVAL = 250_000_000  # [ns] of which the best sample is kept
 KEPT = 40  # of them: ten seconds
 SLACK = 2_000_000  # [ns] by which an instant may be wrong: a board may count milliseconds
 DRIFT = 0.05  # [-] of the worst oscillator, one of resistor and capacitor
-_NOISY = 2  # samples whose delay is this many times the least tell of queues, not of clocks
+_NOISY = 2  # times the least delay; samples with a larger one were queued and are not fitted
 
 
 class Sample(NamedTuple):
@@ -32,13 +32,13 @@ class Sample(NamedTuple):
 
 
 class ClockOffset:
-    """Its clock minus ours, as a line over our time."""
+    """The other end's clock minus ours, as a line over our time."""
 
     def __init__(self):
         self.restart()
 
     def restart(self) -> None:
-        """Another clock may answer now."""
+        """Forget all round trips, as another clock may answer now."""
         self._best: deque[Sample] = deque(maxlen=KEPT)
         # (at [ns], offset there [ns], drift [-], uncertainty [ns]): one assignment, as other
         # threads read it
@@ -46,8 +46,8 @@ class ClockOffset:
         self._last: Sample | None = None  # the newest sample
 
     def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
-        """Whether no offset, nor any drift, agrees with both this round trip and the one before:
-        the clock was set.
+        """Return whether no offset, with any drift, agrees with both this round trip and the one
+        before. Then the clock was set.
         """
         sample, last = _sample(t1, t2, t3, t4), self._last
         if sample is None or last is None:
@@ -57,16 +57,16 @@ class ClockOffset:
         )
 
     def is_ahead(self, theirs: int, now: int) -> bool:
-        """Whether an instant of its clock, at which it sent what is here now, is in the future:
-        the clock was set.
+        """Return whether an instant of the other end's clock, at which it sent what has arrived
+        now, is in the future. Then the clock was set.
         """
         if self._last is None:
             return False
         return now - self.ours(theirs, now) < -self.uncertainty - _tolerance(self._last, now)
 
     def add(self, t1: int, t2: int, t3: int, t4: int) -> int | None:
-        """Take a round trip; its delay [ns], or None if it cannot be one: an echo of what was
-        never sent.
+        """Add a round trip. Return its delay [ns], or None if it cannot be one: the echo of a
+        frame that was never sent.
         """
         sample = _sample(t1, t2, t3, t4)
         if sample is None:
@@ -87,7 +87,7 @@ class ClockOffset:
 
     @property
     def drift(self) -> float:
-        """How much faster its clock runs [-]; 0 before it is known."""
+        """The relative excess of the other clock's rate over ours [-]; 0 before it is known."""
         line = self._line
         return line[2] if line else 0.0
 
@@ -98,7 +98,9 @@ class ClockOffset:
         return line[3] if line else 0.0
 
     def offset(self, now: int) -> float:
-        """Its clock minus ours [ns] at our time `now`; 0 before the first round trip."""
+        """Return the other end's clock minus ours [ns] at our time `now`; 0 before the first round
+        trip.
+        """
         line = self._line
         if line is None:
             return 0.0
@@ -106,12 +108,12 @@ class ClockOffset:
         return offset + drift * (now - at)
 
     def ours(self, theirs: int, now: int) -> int:
-        """An instant of its clock on our clock [ns]."""
+        """Convert an instant of the other end's clock to our clock [ns]."""
         return round(theirs - self.offset(now))
 
     def _fit(self) -> tuple[int, float, float, float]:
-        """Least squares through the samples that did not queue; a constant until they span a
-        second.
+        """Fit a line by least squares to the samples that were not queued; a constant until they
+        span a second.
         """
         least = min(sample.delay for sample in self._best)
         good = [sample for sample in self._best if sample.delay <= _NOISY * least]
@@ -129,7 +131,7 @@ def _tolerance(newest: Sample, now: int) -> float:
 
 
 def _sample(t1: int, t2: int, t3: int, t4: int) -> Sample | None:
-    """A round trip as offset and delay; None if it cannot be one."""
+    """Return a round trip as offset and delay; None if it cannot be one."""
     delay = (t4 - t1) - (t3 - t2)
     return (
         Sample(t4, ((t2 - t1) + (t3 - t4)) / 2, delay)

@@ -1,9 +1,9 @@
 """A board that QEMU emulates, with the firmware of examples/firmware and its UART on a
 pseudo-terminal.
 
-It is stopped, reset and switched off and on through QEMU's machine protocol (QMP), and its memory
-is read through it. Nothing of it is installed with the package: QEMU, Arm's compiler and a
-checkout of the repository are looked for when they are wanted.
+QEMU's machine protocol (QMP) stops, resets, switches off and on the board, and reads its memory.
+Nothing of it is installed with the package: QEMU, Arm's compiler and a checkout of the repository
+are searched for when they are needed.
 """
 
 import json
@@ -23,16 +23,16 @@ MACHINES = {"m4f": "mps2-an386", "m7": "mps2-an500"}  # core -> QEMU's board wit
 EMULATOR, COMPILER = "qemu-system-arm", "arm-none-eabi-gcc"
 PACKAGES = "qemu-system-arm gcc-arm-none-eabi libnewlib-arm-none-eabi make"
 POWER_ON = 0x21000000  # where a board of mps2.c expects a random number
-CONNECT_PERIOD = 1.1  # [s] QEMU looks each second whether its pseudo-terminal is open
+CONNECT_PERIOD = 1.1  # [s] QEMU checks each second whether its pseudo-terminal is open
 START_TIMEOUT = 30.0  # [s] of a loaded machine, for QEMU to start
 
 
 class CannotEmulate(RuntimeError):
-    """There is no emulated board; the sentence says why, and what to install."""
+    """No board can be emulated; the message says why, and what to install."""
 
 
 def missing_tools() -> str:
-    """Why no board can be emulated here, and the way out; empty where one can."""
+    """Return why no board can be emulated here, and what to do about it; empty if one can."""
     tools = (EMULATOR, COMPILER, "make")
     absent = [tool for tool in tools if not shutil.which(tool)]
     if absent:
@@ -46,9 +46,10 @@ def missing_tools() -> str:
 
 
 def build(folder: Path, core: str = "m4f", role: str = "controller", **variables: object) -> Path:
-    """Build the firmware for a core into `folder`; the image. CannotEmulate.
+    """Build the firmware for a core into `folder` and return the image. Raise CannotEmulate if
+    that fails.
 
-    `variables` go to the Makefile as they are.
+    `variables` are passed to the Makefile unchanged.
     """
     if sentence := missing_tools():
         raise CannotEmulate(sentence)
@@ -62,11 +63,13 @@ def build(folder: Path, core: str = "m4f", role: str = "controller", **variables
 
 
 class EmulatedBoard:
-    """A context: the board runs in it, and `port` is its serial port all the while."""
+    """A context manager: the board runs within it, and `port` is its serial port."""
 
     def __init__(self, image: Path, folder: Path, core: str = "m4f"):
-        """Emulate the board of `core` with `image`; its files go into the existing `folder`."""
-        self.port = folder / "board"  # a link to the pseudo-terminal, of each power cycle anew
+        """Prepare to emulate the board of `core` with `image`; its files go into the existing
+        `folder`.
+        """
+        self.port = folder / "board"  # a link to the pseudo-terminal, new in each power cycle
         self._command = [
             *(EMULATOR, "-M", MACHINES[core], "-kernel", str(image), "-display", "none"),
             *("-serial", "pty", "-monitor", "none", "-S"),
@@ -74,7 +77,7 @@ class EmulatedBoard:
         self._log, self._kept = folder / "qemu.log", -1
         self._process: subprocess.Popen[bytes] | None = None
         self._qmp: socket.socket | None = None
-        self._begun = b""  # of QEMU's next message
+        self._begun = b""  # the received part of QEMU's next message
 
     def __enter__(self) -> "EmulatedBoard":
         self.switch_on()
@@ -84,15 +87,15 @@ class EmulatedBoard:
         self.switch_off()
 
     def switch_on(self) -> None:
-        """Start the board, from its reset. CannotEmulate.
+        """Start the board from its reset. Raise CannotEmulate if QEMU does not answer or ends.
 
-        It begins when QEMU reads its pseudo-terminal: what is sent before waits there, and would
-        be old.
+        The processor starts only when QEMU reads its pseudo-terminal: what is sent earlier waits
+        there and would be outdated.
         """
         ours, its = socket.socketpair()
         with its, open(self._log, "wb") as log:
             qmp = ("-chardev", f"socket,fd={its.fileno()},id=qmp", "-mon", "qmp,mode=control")
-            # what mps2.c makes its nonce of
+            # from which mps2.c derives its nonce
             number = f"addr={POWER_ON:#x},data={secrets.randbits(64):#x},data-len=8"
             self._process = subprocess.Popen(
                 [*self._command, *qmp, "-device", f"loader,{number}"],
@@ -112,7 +115,7 @@ class EmulatedBoard:
         self.resume()
 
     def switch_off(self) -> None:
-        """Cut the power: nothing more comes from the board, in the middle of a byte."""
+        """Cut the board's power: its output ends at once, in the middle of a byte."""
         if self._process:
             self._process.kill()
             self._process.wait()
@@ -128,22 +131,22 @@ class EmulatedBoard:
         self.ask("stop")
 
     def resume(self) -> None:
-        """Let it run on."""
+        """Resume the processor and the board's clock."""
         self.ask("cont")
 
     def reset(self) -> None:
-        """Press its reset button."""
+        """Press the board's reset button."""
         self.ask("system_reset")
 
     def memory(self, address: int, size: int) -> bytes:
-        """So many bytes of its memory."""
+        """Return `size` bytes of the board's memory from an address on."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "memory"
             self.ask("pmemsave", val=address, size=size, filename=str(file))
             return file.read_bytes()
 
     def ask(self, command: str, **arguments: object) -> Any:
-        """What QEMU returns for a command of QMP. CannotEmulate."""
+        """Return QEMU's result of a QMP command. Raise CannotEmulate for an error or no answer."""
         assert self._qmp
         self._qmp.sendall(json.dumps({"execute": command, "arguments": arguments}).encode())
         while "event" in (answer := self._message()):

@@ -1,4 +1,4 @@
-"""A frame, the message between the two ends of the wire, byte by byte.
+"""The frame, the message between the two ends of the wire, byte by byte.
 
     offset  size  type  field
          0     1   u8   version, 1
@@ -29,10 +29,10 @@ clocks' offset.
 With a shared key (`session`) the version is 2, a heartbeat has a payload, the u64 nonce of its
 sender, and 8 bytes before the CRC authenticate those before them.
 
-In a stream of bytes COBS takes the zeros out of a frame, and a zero ends it. A receiver that joins
-late, or that has lost bytes, is in step again after the next zero. Datagrams carry the same bytes,
-one or more frames each. Cheshire and Baker, Consistent Overhead Byte Stuffing, IEEE/ACM ToN 7
-(1999).
+In a stream of bytes COBS removes the zeros from a frame, and a zero ends it. A receiver that joins
+late, or that has lost bytes, is synchronized again after the next zero. Datagrams carry the same
+bytes, one or more frames each. Cheshire and Baker, Consistent Overhead Byte Stuffing, IEEE/ACM
+ToN 7 (1999).
 """
 
 import math
@@ -61,11 +61,11 @@ _PAYLOADS = {
 _KEYED_PAYLOADS = _PAYLOADS | {HEARTBEAT: struct.Struct("<Q")}
 _OVERHEAD = _HEADER.size + _CRC.size
 LONGEST = _OVERHEAD + max(payload.size for payload in _PAYLOADS.values())
-_UNIT = 1e-3  # how far |quaternion| may be from 1: a measured one is rounded or noisy
+_UNIT = 1e-3  # largest deviation of |quaternion| from 1: a measured one is rounded or noisy
 
 
 class Frame(NamedTuple):
-    """A frame as both ends understand it; units as above."""
+    """The fields of a frame, in the units above."""
 
     kind: int
     flags: int
@@ -80,15 +80,15 @@ class Frame(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """Bytes that are no frame, and the word under which they are counted."""
+    """Bytes that are not a frame, and the reason under which they are counted."""
 
     reason: str  # framing, too long, length, crc, version, kind, not finite, not unit
 
 
 def encode(frame: Frame, sign: Callable[[bytes], bytes] | None = None) -> bytes:
-    """The frame's bytes, CRC included. struct.error for a number beyond its field.
+    """Return the frame's bytes, CRC included. Raise struct.error for a number beyond its field.
 
-    With a key `sign(body)` gives the bytes that authenticate it.
+    With a key, `sign(body)` returns the bytes that authenticate the frame.
     """
     version = KEYED_VERSION if sign else VERSION
     body = (_pack_compact if frame.kind == COMPACT else _pack)(frame, version)
@@ -121,9 +121,9 @@ def _payloads(version: int) -> dict[int, struct.Struct]:
 
 
 def decode(data: bytes, keyed: bool = False) -> Frame | Malformed:
-    """The frame of `data`, whatever `data` is; with a key what authenticates it is not looked at.
+    """Return the frame of `data`, or why `data` is none. With a key, the tag is not verified here.
 
-    The CRC comes before everything that it protects.
+    The CRC is checked before everything that it protects.
     """
     if len(data) < _OVERHEAD:
         return Malformed("length")
@@ -145,7 +145,7 @@ def decode(data: bytes, keyed: bool = False) -> Frame | Malformed:
 
 
 def _unpack_compact(body: bytes) -> Frame | Malformed:
-    """A compact state, its sequence and time still without their high bits."""
+    """Return a compact state, its sequence and time still without their high bits."""
     if len(body) != _COMPACT.size:
         return Malformed("length")
     _, _, flags, sequence, sent, stamp, *numbers = _COMPACT.unpack(body)
@@ -159,7 +159,7 @@ def _unpack_compact(body: bytes) -> Frame | Malformed:
 
 
 def _sound(frame: Frame) -> Frame | Malformed:
-    """The frame, or why its numbers are refused."""
+    """Return the frame, or why its numbers are invalid."""
     if not all(map(math.isfinite, frame.numbers)):
         return Malformed("not finite")
     if frame.kind == STATE and abs(math.hypot(*frame.numbers[2:6]) - 1.0) > _UNIT:
@@ -171,41 +171,45 @@ END = b"\0"
 
 
 class Framing:
-    """Bytes to frames and back. MissingLibrary where `cobs` is not installed."""
+    """Encodes frames to bytes and decodes them. Raises MissingLibrary where `cobs` is not
+    installed.
+    """
 
     def __init__(self, keyed: bool = False):
-        """`keyed`: the frames are those of ends that share a key."""
+        """Start between two frames; `keyed` if the ends share a key."""
         self._cobs, self._keyed = library("cobs.cobs", "hil", "the wire to a board"), keyed
-        self._longest = LONGEST + TAG * keyed + 1  # of one byte more by COBS
+        self._longest = LONGEST + TAG * keyed + 1  # COBS adds a byte
         self._begun, self._skipping = bytearray(), False
 
     def encode(self, sent: Frame) -> bytes:
-        """The bytes that carry a frame of an end without a key."""
+        """Return the bytes that carry a frame of an end without a key."""
         return self.stuff(encode(sent))
 
     def stuff(self, data: bytes) -> bytes:
-        """The bytes that carry those of a frame."""
+        """Return the bytes that carry those of a frame: COBS and the final zero."""
         return self._cobs.encode(data) + END
 
     def decode(self, data: bytes) -> Iterator[Frame | Malformed]:
-        """Every frame that ends in `data`, after what came before; what has not ended is kept."""
+        """Yield every frame that ends in `data`; the begin of the next one is kept."""
         for piece in self.pieces(data):
             yield piece if isinstance(piece, Malformed) else decode(piece, self._keyed)
 
     def pieces(self, data: bytes) -> Iterator[bytes | Malformed]:
-        """The bytes of every frame that ends in `data`, as `frame.decode` takes them."""
+        """Yield the bytes of every frame that ends in `data`, as `frame.decode` takes them."""
         *ended, begun = data.split(END)
         for piece in ended:
             yield from self._end(piece)
         self._begin(begun)
 
     def restart(self) -> None:
-        """Forget what has begun: another stream follows."""
+        """Discard the frame that has begun, as another stream follows."""
         self._begun.clear()
         self._skipping = False
 
     def _begin(self, piece: bytes) -> None:
-        """Keep no more than a frame can have, whatever comes."""
+        """Append a piece to the frame that has begun, and discard it if it is longer than a frame
+        can be.
+        """
         self._begun += piece
         if len(self._begun) > self._longest:
             self._begun.clear()
@@ -217,7 +221,7 @@ class Framing:
         self.restart()
         if skipped:
             yield Malformed("too long")
-        elif whole:  # nothing between two zeros is no frame, and no mistake
+        elif whole:  # two zeros in succession are no frame, and no error
             yield self._unstuff(whole)
 
     def _unstuff(self, whole: bytes) -> bytes | Malformed:

@@ -1,5 +1,5 @@
-"""A link on a port, kept alive by a thread: heartbeats, the watchdog of the other end, and ports
-that come and go.
+"""A link on a port, served by a thread: heartbeats, the watchdog of the other end, and ports
+that are plugged in and out.
 """
 
 import threading
@@ -12,11 +12,12 @@ from rbdyn_ros.wire.ports import CannotOpen, Disconnected, NotThere, Port
 
 UP, SILENT, CLOSED = "up", "silent", "closed"  # the states of a line; "no port: why" is the fourth
 NO_PORT = "no port: "
-_SLICE = 0.05  # [s] an end is seen this soon
+_SLICE = 0.05  # [s] within which `end` is noticed
 
 
 class Line:
-    """Reads in a thread of its own; `send` may be called from any other.
+    """Connects a `Link` to a port; it reads in a thread of its own, and `send` may be called from
+    any other.
 
     `on_frame(frame, now)` is called with each new frame, `on_change(status)` with each new status,
     both in that thread.
@@ -31,15 +32,16 @@ class Line:
         on_frame: Callable[[Frame, int], object],
         on_change: Callable[[str], object],
     ):
-        """`open_port()` gives a `Udp` or a `SerialPort`; `heartbeat`, `retry` are periods [s].
+        """Prepare a closed line; `begin` opens it.
 
-        To an end that is silent a heartbeat is sent only every `retry`: a port that nobody reads
-        may keep them all.
+        `open_port()` returns a `Udp` or a `SerialPort`; `heartbeat`, `retry` are periods [s]. To a
+        silent end a heartbeat is sent only every `retry`, as a port that nobody reads may keep
+        them all.
         """
         self.link, self.status = link, CLOSED
         self._open_port, self._heartbeat, self._retry = open_port, heartbeat, retry
         self._on_frame, self._on_change = on_frame, on_change
-        self._sending = threading.Lock()  # numbering and writing are one act
+        self._sending = threading.Lock()  # numbers a frame and writes it as one operation
         self._port: Port | None = None
         self._thread: threading.Thread | None = None
         self._ending = False
@@ -47,9 +49,9 @@ class Line:
         self._strangers = self._unsent = 0  # of ports that are closed
 
     def begin(self) -> None:
-        """Open the port and start the thread.
+        """Open the port and start the thread. Raise CannotOpen if the port cannot be opened.
 
-        CannotOpen; a device that is not there yet is waited for.
+        A device that is not there yet is waited for.
         """
         self._ending = False
         try:
@@ -71,8 +73,8 @@ class Line:
     def send(
         self, kind: int, stamp: int = 0, numbers: tuple[float, ...] = (), safe: bool = False
     ) -> bool:
-        """Send a frame now; False if the link holds it back, or there is no port, no peer, or no
-        room.
+        """Send a frame now. Return False if the link holds it back, or there is no port, no peer,
+        or no room.
         """
         with self._sending:
             now = time.monotonic_ns()
@@ -82,11 +84,11 @@ class Line:
                 return self._port is not None and self._port.write(
                     self.link.outgoing(now, kind, stamp, numbers, safe)
                 )
-            except Disconnected:  # the thread will find it, too
+            except Disconnected:  # the thread finds it, too
                 return False
 
     def figures(self) -> dict[str, float]:
-        """What the link knows, and what the port has counted."""
+        """Return the figures of the link and the counts of the port."""
         port = self._port
         strangers, unsent = (port.strangers, port.unsent) if port else (0, 0)
         return self.link.figures() | {
@@ -134,7 +136,7 @@ class Line:
             self._become(SILENT)
 
     def _answer(self, port: Port) -> None:
-        """Tell an end that begins a session the nonce of this one."""
+        """Send the nonce of this session to an end that begins one."""
         self.link.greeted = False
         with self._sending:
             try:
@@ -143,21 +145,21 @@ class Line:
                 pass
 
     def _discard_stale_output(self, port: Port) -> None:
-        """The other end is here: drop what it has not read of the time of its silence, and let it
-        hear of this end at once.
+        """Drop the output that the other end has not read during its silence, and send it a
+        heartbeat at once.
         """
         with self._sending:
             port.discard()
         self._beat = 0.0
 
     def _reopen(self) -> bool:
-        """Whether the port is back, after a pause."""
+        """Try to open the port again, after a pause. Return whether it is open."""
         end = time.monotonic() + self._retry
         while time.monotonic() < end and not self._ending:
             time.sleep(min(_SLICE, self._retry))
         try:
             self._open()
-        except NotThere:  # that is known
+        except NotThere:  # the status says so already
             pass
         except CannotOpen as error:
             self._become(NO_PORT + str(error))

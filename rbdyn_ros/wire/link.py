@@ -1,11 +1,10 @@
-"""One end of the wire: it numbers what it sends, judges what it receives, and knows whether the
+"""One end of the wire: it numbers what it sends, validates what it receives, and knows whether the
 other end is there.
 
 Time is an argument everywhere, in [ns] of this end's steady clock: nothing here reads a clock,
 sleeps, or does I/O.
 
-What the sequence numbers tell: which frames are new, and how many were lost, doubled or
-overtaken on the way.
+The sequence numbers show which frames are new, and how many were lost, duplicated or overtaken.
 """
 
 from collections import deque
@@ -30,8 +29,8 @@ from rbdyn_ros.wire.frame import (
 from rbdyn_ros.wire.session import HELLO, NO_SESSION, SESSION, Session
 from rbdyn_ros.wire.statistics import Statistics, percentiles
 
-WINDOW = 64  # frames: one that is later than this is out of order beyond repair
-JUMP = 10_000  # frames: a gap that is larger is no gap, but another sender
+WINDOW = 64  # frames: one that is later by more is a stray
+JUMP = 10_000  # frames: a larger gap means another sender
 NEW, DUPLICATE, REORDERED, STRAY = "new", "duplicate", "reordered", "stray"
 _ALL = 2**WINDOW - 1
 
@@ -39,8 +38,8 @@ _ALL = 2**WINDOW - 1
 class Sequence:
     """The newest number and, as bits, which of the `WINDOW` before it have arrived.
 
-    Only a NEW frame is to be acted upon. A number far away is a STRAY, a replay or another
-    sender's, until `restart`.
+    Only a NEW frame is used. A number far away is a STRAY, a replay or another sender's, until
+    `restart`.
     """
 
     def __init__(self):
@@ -48,19 +47,19 @@ class Sequence:
         self.restart()
 
     def reset_counts(self) -> None:
-        """Count from zero; the numbering goes on."""
+        """Reset the counts to zero; the numbering goes on."""
         self.lost = self.duplicates = self.reordered = self.strays = self.arrived = 0
 
     def restart(self) -> None:
-        """Take the next number for the first; the counts go on."""
-        # what left before the first is as good as doubled: it is not counted as lost
+        """Accept any number as the first one; the counts go on."""
+        # frames before the first one count as received: they are not counted as lost
         self.newest, self._seen = (
             None,
             _ALL,
         )
 
     def arrival(self, number: int) -> str:
-        """What the frame of this number is."""
+        """Register a number and return its kind: NEW, DUPLICATE, REORDERED or STRAY."""
         ahead = 1 if self.newest is None else _sign_difference(number - self.newest)
         if not -WINDOW < ahead <= JUMP:
             self.strays += 1
@@ -70,7 +69,7 @@ class Sequence:
         return self._late(-ahead)
 
     def is_ahead(self, number: int) -> bool:
-        """Whether the number is beyond the newest one."""
+        """Return whether the number is beyond the newest one."""
         return self.newest is None or _sign_difference(number - self.newest) > 0
 
     def _step(self, number: int, ahead: int) -> str:
@@ -91,33 +90,31 @@ class Sequence:
 
     @property
     def loss(self) -> float:
-        """Lost frames of all that were sent."""
+        """The fraction of lost frames among all that were sent."""
         return self.lost / max(1, self.lost + self.arrived)
 
 
 def _sign_difference(difference: int) -> int:
-    """A difference of sequence numbers, across their wrap."""
+    """Return a difference of sequence numbers with its sign, across their wrap."""
     return (difference + SEQUENCES // 2) % SEQUENCES - SEQUENCES // 2
 
 
 ECHOES = 2048  # frames of ours whose echo is recognized: four seconds at 500 Hz
-UNECHOED = (
-    20_000_000  # [ns] after which a frame is taken for received by an end that has echoed none
-)
+UNECHOED = 20_000_000  # [ns] after which a frame counts as received by an end that has echoed none
 
 
 COMPACT_LIMIT = 1_000_000_000  # [ns] since the newest echo within which a state may be compact
 
 
 def extend(low: int, bits: int, near: int) -> int:
-    """The number with these low bits that is nearest to `near`."""
+    """Return the number with these low bits that is nearest to `near`."""
     half = 1 << bits - 1
     return near + (low - near + half) % (2 * half) - half
 
 
 class Link:
-    """The other end is up while its frames come; after `timeout` [ns] without a new one it is
-    down.
+    """One end of the wire. The other end is up while its frames arrive; after `timeout` [ns]
+    without a new one it is down.
 
     A line that is slower than its sender would queue frames without end. So a state or a force is
     sent only while the other end is up and fewer than `window` of them are unacknowledged: sent
@@ -125,8 +122,8 @@ class Link:
     end has been up for `timeout` and echoes nothing). All others are held back and counted.
 
     With a `session`, of a shared key, only its frames are new ones, and the other end is up only
-    while it echoes what was sent less than `timeout` ago: what is delayed for longer is a silence,
-    too, and each silence ends the session.
+    while it echoes what was sent less than `timeout` ago: a longer delay is a silence, too, and
+    each silence ends the session.
     """
 
     def __init__(
@@ -136,11 +133,11 @@ class Link:
         wants_compact: bool = False,
         session: Session | None = None,
     ):
-        """`wants_compact`: ask the other end for compact states."""
+        """Start with the other end down; `wants_compact` requests compact states of it."""
         self.timeout, self.session = timeout, session
-        self.greeted = False  # the other end waits for our nonce: answer it at once
+        self.greeted = False  # the other end waits for our nonce, and is answered at once
         self._asks = WANTS_COMPACT * wants_compact
-        self._compact = False  # the other end asks for them
+        self._compact = False  # the other end requests compact states
         self.framing, self.sequence, self.clock, self.statistics = (
             Framing(session is not None),
             Sequence(),
@@ -156,7 +153,7 @@ class Link:
         ] = {}  # [ns] at which the last frames were sent, in order, all keys
         self._echoed = 0  # [ns] the newest of them that was echoed; 0 none
         self._since = 0  # [ns] when the other end came up
-        self._leap = 0  # [ns] when the other end's clock was last seen to leap
+        self._leap = 0  # [ns] when the other end's clock was last found to be set
         # [ns] at which the newest states and forces were sent
         self._window: deque[int] = deque(maxlen=window)
         self._room = window
@@ -164,10 +161,10 @@ class Link:
     def admits(
         self, now: int, kind: int, numbers: tuple[float, ...] = (), safe: bool = False
     ) -> bool:
-        """Whether a frame may be sent at `now`; counts it as held back if not.
+        """Return whether a frame may be sent at `now`, and count it as held back if not.
 
-        Heartbeats and forces that are flagged safe always may; a force of zero needs no room in
-        the window.
+        Heartbeats and forces that are flagged safe may always be sent; a force of zero needs no
+        room in the window.
         """
         if kind == HEARTBEAT or safe:
             return True
@@ -177,7 +174,9 @@ class Link:
         return False
 
     def _has_room(self, now: int) -> bool:
-        """Whether the oldest frame of a full window is acknowledged, or too old to wait for."""
+        """Return whether there is room in the window, or its oldest frame is acknowledged, or too
+        old to wait for.
+        """
         if len(self._window) < self._room:
             return True
         oldest, echoes = self._window[0], self._echoed or now - self._since < self.timeout
@@ -191,7 +190,7 @@ class Link:
         numbers: tuple[float, ...] = (),
         safe: bool = False,
     ) -> bytes:
-        """The bytes of the next frame, sent at `now`."""
+        """Return the bytes of the next frame, sent at `now`."""
         echo, arrival = self._newest or (0, now)
         # one thread receives while another one sends
         held = min(max(0, now - arrival), LONGEST_HELD)
@@ -210,8 +209,8 @@ class Link:
         return self.framing.stuff(self.session.seal(frame))
 
     def _may_be_compact(self, now: int, numbers: tuple[float, ...]) -> bool:
-        """Whether the other end asks for it, and knows a frame recent enough to complete
-        sequence and time from.
+        """Return whether the other end requests compact states, and knows a frame recent enough to
+        complete sequence and time from.
         """
         return (
             self._compact
@@ -220,7 +219,7 @@ class Link:
         )
 
     def _complete(self, found: Frame) -> Frame | Malformed:
-        """A compact state as the state that it stands for."""
+        """Return a compact state as a state with its full sequence and time."""
         if self._newest is None or self.sequence.newest is None:
             return Malformed("early")
         sequence = extend(found.sequence, 16, self.sequence.newest) % SEQUENCES
@@ -228,9 +227,9 @@ class Link:
         return found._replace(kind=STATE, sequence=sequence, time=max(sent, 0))
 
     def incoming(self, data: bytes, now: int) -> Iterator[Frame]:
-        """The new frames that end in `data`, which arrived at `now`.
+        """Yield the new frames that end in `data`, which arrived at `now`.
 
-        All else is counted; a force flagged safe is zero.
+        All others are counted; a force that is flagged safe is zero.
         """
         for piece in self.framing.pieces(data):
             found = piece if isinstance(piece, Malformed) else self._read(piece, now)
@@ -255,8 +254,10 @@ class Link:
     def _authenticate(
         self, session: Session, found: Frame, piece: bytes, now: int
     ) -> Frame | Malformed:
-        """The frame, if it is of the session; or begins one, by an echo of what was just sent."""
-        if self.watch(now) and self._newest:  # what waited here counts as held back, too
+        """Return the frame, if it is of the session. Begin a session with a frame that echoes what
+        was just sent.
+        """
+        if self.watch(now) and self._newest:  # the delay in this end's buffers counts, too
             if not session.verifies(found, piece):
                 return Malformed("tag")
             # 2^32 frames later the sequence alone would take it for a new one
@@ -271,9 +272,10 @@ class Link:
         return Malformed(word)
 
     def watch(self, now: int) -> bool:
-        """Whether the other end is up.
+        """Return whether the other end is up. After `timeout` without a new frame it is down.
 
-        What comes after a silence may come from another one: nothing is expected of it.
+        The frames after a silence may be of another end: its sequence, clock and session begin
+        anew.
         """
         if self._newest:
             heard = self._echoed if self.session and self.up else self._newest[1]
@@ -282,7 +284,7 @@ class Link:
         return self.up
 
     def disconnected(self) -> None:
-        """The other end is gone, for certain or by its silence."""
+        """Mark the other end as down, when the port has closed or the end is silent."""
         if self.up:
             self.statistics.interrupted()
         self.up = self.safe = self._compact = False
@@ -292,18 +294,20 @@ class Link:
                 part.restart()
 
     def unverified(self) -> str:
-        """Why frames come and none is accepted, where that may be the key; empty if none came."""
+        """Return why frames arrive and none is accepted, if that may be due to the key; an empty
+        text otherwise.
+        """
         malformed = self.statistics.malformed
         if malformed["version"]:
             return "frames come of an end that has " + ("no key" if self.session else "a key")
         return "frames come that this end's key does not verify" if malformed["tag"] else ""
 
     def age(self, frame: Frame, now: int) -> float | None:
-        """How long ago [ns] the frame was sent; None while the clocks' offset is unknown."""
+        """Return how long ago [ns] the frame was sent; None while the clock offset is unknown."""
         return now - frame.time + self.clock.offset(now) if self.clock.known else None
 
     def figures(self) -> dict[str, float]:
-        """What is known of the wire, by name: counts, and milliseconds."""
+        """Return the statistics of the wire by name: counts, and milliseconds."""
         counts, sequence, clock = self.statistics, self.sequence, self.clock
         values: dict[str, float] = {
             "accepted": counts.accepted.total(),
@@ -326,7 +330,7 @@ class Link:
         return values
 
     def reset_statistics(self) -> None:
-        """Count from zero; the clocks and the numbering go on."""
+        """Reset the counts to zero; the clocks and the numbering go on."""
         self.statistics.reset()
         self.sequence.reset_counts()
 
@@ -344,8 +348,8 @@ class Link:
         self.statistics.arrived(frame.kind, frame.time, now, self.age(frame, now))
 
     def _take_echo(self, frame: Frame, now: int) -> None:
-        """Take a round trip, if the echo names a frame that was sent, and none older than the echo
-        before it.
+        """Add a round trip, if the echo names a frame that was sent, and none older than the last
+        echo.
         """
         if frame.echo not in self._times or frame.echo < self._echoed:
             self.statistics.false_echoes += 1
@@ -365,8 +369,8 @@ class Link:
             self.statistics.delays.append(delay)
 
     def _restart_clock(self, now: int) -> None:
-        """Forget the other end's clock, which was set: it is learned from the frames that are sent
-        from now on.
+        """Forget the other end's clock, which was set, and estimate it from the frames that are
+        sent from now on.
         """
         self.clock.restart()
         self._leap = now

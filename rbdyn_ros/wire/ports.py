@@ -1,6 +1,5 @@
-"""A serial port: a UART, a USB device that poses as one, or a pseudo-terminal. Datagrams: the
-socket is bound to the loopback interface unless another address is asked for. And what both share:
-how they fail, and how long a read may wait.
+"""The ports of a wire: a serial port (a UART, a USB device that acts as one, or a pseudo-terminal)
+and datagrams, with their errors and the timeout of a read.
 """
 
 import errno
@@ -11,17 +10,15 @@ from typing import Any
 
 import serial
 
-READ_TIMEOUT = 0.005  # [s] a watchdog looks around this often
+READ_TIMEOUT = 0.005  # [s] the watchdogs are checked this often
 
 
 class CannotOpen(RuntimeError):
-    """The port cannot be opened, and waiting will not help; the message says why, and what to
-    do.
-    """
+    """The port cannot be opened, now or later; the message says why, and what to do."""
 
 
 class NotThere(CannotOpen):
-    """The device is not plugged in; it may come."""
+    """The device is not plugged in yet; it may be later."""
 
 
 class Disconnected(RuntimeError):
@@ -29,29 +26,33 @@ class Disconnected(RuntimeError):
 
 
 class Port:
-    """An open port, as a cable has it: there is one peer only."""
+    """An open port with one peer, as a cable has it."""
 
-    name: str  # in sentences
+    name: str  # in messages
     strangers = 0  # datagrams that came from others than the peer
     unsent = 0  # frames for which there was no room
 
     def read(self) -> bytes:
-        """Return what arrives within `READ_TIMEOUT`; empty if nothing does. Disconnected."""
+        """Return what arrives within `READ_TIMEOUT`; empty if nothing does. Raise Disconnected."""
         raise NotImplementedError
 
     def write(self, data: bytes) -> bool:
-        """Send the bytes of a frame; False if there is no peer or no room. Disconnected."""
+        """Send the bytes of a frame. Return False if there is no peer or no room. Raise
+        Disconnected.
+        """
         raise NotImplementedError
 
     def reply(self, data: bytes) -> bool:
-        """`write` to the sender of what was read last, peer or not. Disconnected."""
+        """Send the bytes of a frame to the sender of what was read last, peer or not. Raise
+        Disconnected.
+        """
         return self.write(data)
 
     def accept(self) -> None:
-        """Take the sender of what was read last as the peer."""
+        """Make the sender of what was read last the peer."""
 
     def forget(self) -> None:
-        """Let another peer take the place of the silent one."""
+        """Let another peer replace the silent one."""
 
     def discard(self) -> None:
         """Drop the output that the peer has not read."""
@@ -60,7 +61,7 @@ class Port:
         """Free the port."""
 
 
-_LARGEST = 2048  # bytes of a datagram; what is longer is cut, and its CRC says so
+_LARGEST = 2048  # bytes of a datagram; a longer one is cut, and its CRC is wrong
 
 
 Address = tuple[Any, ...]  # as the socket module has it: (host, port), of IPv6 two more
@@ -69,13 +70,14 @@ Address = tuple[Any, ...]  # as the socket module has it: (host, port), of IPv6 
 class Udp(Port):
     """A bound socket and one peer: the given one, or else the first whose frames are valid.
 
-    Nobody else is listened to, and their datagrams are counted as `strangers`, until the peer
-    falls silent: then another one may take its place, unless the peer was given.
+    Datagrams of others are dropped and counted as `strangers`, until the peer is silent: then
+    another one may replace it, unless the peer was given.
     """
 
     def __init__(self, address: str, port: int, peer: tuple[str, int] | None = None):
-        """Bind; `peer` is (address, port), port 0 for any port of that address, or None.
-        CannotOpen.
+        """Bind the socket. Raise CannotOpen if that fails.
+
+        `peer` is (address, port), port 0 for any port of that address, or None.
         """
         self._socket = _bound(address, port)
         given = _resolve(peer[0], peer[1], self._socket.family) if peer else None
@@ -86,13 +88,13 @@ class Udp(Port):
         self.name = "udp {}:{}".format(*self._socket.getsockname()[:2])
 
     def read(self) -> bytes:
-        """The next datagram of the peer, or of anybody while there is none; empty if none comes
-        within `READ_TIMEOUT`.
+        """Return the next datagram of the peer, or of any sender while there is none; empty if
+        none comes within `READ_TIMEOUT`.
         """
         try:
             data, self._sender = self._socket.recvfrom(_LARGEST)
         except OSError:
-            # a timeout; or the peer's refusal of an earlier datagram, as some systems report it
+            # a timeout; or the peer's port is unreachable, as some systems report it
             return b""
         if not self._may_be_peer(self._sender):
             self.strangers += 1
@@ -103,11 +105,11 @@ class Udp(Port):
         return sender[0] == (self._host or sender[0]) if self._open else sender == self._peer
 
     def write(self, data: bytes) -> bool:
-        """Send a datagram to the peer; False if there is none, or no room."""
+        """Send a datagram to the peer. Return False if there is none, or no room."""
         return self._send(data, self._peer)
 
     def reply(self, data: bytes) -> bool:
-        """Send a datagram to whoever sent what was read last."""
+        """Send a datagram to the sender of what was read last."""
         return self._send(data, self._sender)
 
     def _send(self, data: bytes, to: Address | None) -> bool:
@@ -121,13 +123,13 @@ class Udp(Port):
         return True
 
     def accept(self) -> None:
-        """What was read last is valid: its sender is the peer."""
+        """Make the sender of what was read last, which was valid, the peer."""
         if self._open:
             self._peer, self._open = self._sender, False
 
     def forget(self) -> None:
-        """The peer has fallen silent: frames still go to it, but the next valid sender replaces
-        it, unless the peer was given.
+        """Let the next valid sender replace the silent peer, unless the peer was given. Until then
+        frames still go to it.
         """
         self._open = not self._pinned
 
@@ -174,14 +176,14 @@ def _why(error: OSError) -> str:
     return known.get(error.errno or 0, str(error.strerror))
 
 
-_AT_ONCE = 4096  # bytes of one read
+_AT_ONCE = 4096  # largest number of bytes of one read
 
 
 class SerialPort(Port):
-    """An open port, for this process alone."""
+    """An open serial port, exclusively for this process."""
 
     def __init__(self, path: str, baud: int):
-        """Open it at `baud` bit/s, 8N1, without flow control. NotThere; CannotOpen."""
+        """Open the port at `baud` bit/s, 8N1, without flow control. Raise NotThere, CannotOpen."""
         try:
             self._serial = serial.Serial(
                 path, baud, timeout=READ_TIMEOUT, write_timeout=0, exclusive=True
@@ -191,9 +193,9 @@ class SerialPort(Port):
         self.name = f"{path} at {baud} baud"
 
     def read(self) -> bytes:
-        """What has arrived; empty if nothing comes within `READ_TIMEOUT`.
+        """Return what has arrived; empty if nothing comes within `READ_TIMEOUT`.
 
-        Disconnected if the cable was pulled.
+        Raise Disconnected if the cable was pulled.
         """
         try:
             return self._serial.read(min(_AT_ONCE, self._serial.in_waiting or 1))
@@ -201,9 +203,10 @@ class SerialPort(Port):
             raise Disconnected from None
 
     def write(self, data: bytes) -> bool:
-        """Hand bytes to the driver; False if it has no room, as where nobody reads the other end.
+        """Pass bytes to the driver. Return False if it has no room, as where nobody reads the
+        other end.
 
-        Disconnected.
+        Raise Disconnected if the cable was pulled.
         """
         try:
             if select.select([], [self._serial], [], 0.0)[1] and self._serial.write(data) == len(
@@ -216,7 +219,7 @@ class SerialPort(Port):
         return False
 
     def discard(self) -> None:
-        """Drop what the other end has not read: it is from before its silence."""
+        """Drop the output that the other end has not read, as it is from before its silence."""
         try:
             self._serial.reset_output_buffer()
         except (
@@ -224,11 +227,11 @@ class SerialPort(Port):
             termios.error,
             serial.SerialException,
         ):
-            # it is gone, and the next read says so
+            # the port is gone, and the next read says so
             pass
 
     def close(self) -> None:
-        """Free the port, without waiting for what the other end has not read."""
+        """Free the port, without waiting for the other end to read."""
         self.discard()
         self._serial.close()
 

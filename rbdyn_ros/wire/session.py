@@ -1,14 +1,15 @@
-"""A session: what the shared key of both ends makes of their frames (doc/hil.md, The shared key).
+"""A session: the authentication of frames by a key that both ends share (doc/hil.md, The shared
+key).
 
 Each end has a nonce, a number that it has never used before, and draws another one after each
 silence. A frame is authenticated by keyed BLAKE2s (RFC 7693) of
 
     u8 role of the sender (0 bridge, 1 board), u64 its nonce, u64 the receiver's nonce,
-    of a compact state also u16 sequence >> 16, u32 time >> 32, which it leaves out,
+    of a compact state also u16 sequence >> 16, u32 time >> 32, which it omits,
     the frame's bytes before the tag,
 
-so it is worth nothing in another session, in the other direction, or to another end. The nonces
-are told by heartbeats; 0 stands for the receiver's while it is not known.
+so it is invalid in another session, in the other direction, and for another end. Heartbeats carry
+the nonces; 0 stands for the receiver's while it is not known.
 """
 
 import hmac
@@ -31,7 +32,9 @@ _CRC = 4  # bytes
 
 
 def read_key(path: str) -> bytes:
-    """The key in a file: 64 hexadecimal digits. ValueError if it is none, or not a secret."""
+    """Return the key in a file: 64 hexadecimal digits. Raise ValueError if it is none, or readable
+    for others.
+    """
     what = f"the key file {path}"
     try:
         mode, text = Path(path).stat().st_mode, Path(path).read_bytes().strip()
@@ -50,7 +53,7 @@ def read_key(path: str) -> bytes:
 
 
 class Session:
-    """The nonces of both ends, and the tags that they make."""
+    """The nonces of both ends, and the tags that are made with them."""
 
     def __init__(
         self,
@@ -58,31 +61,33 @@ class Session:
         is_board: bool = False,
         draw: Callable[[], int] = lambda: secrets.randbits(64),
     ):
-        """`draw()` gives a number that it has never given before, nor ever will."""
+        """Draw the first nonce; `draw()` returns a number that it never returns again."""
         self._base = blake2s(key=key, digest_size=TAG)
         self._role, self._other_role, self._draw = int(is_board), int(not is_board), draw
         self.restart()
 
     def restart(self) -> None:
-        """End the session: what was made for it is worth nothing from now on."""
+        """End the session: frames that were made for it are invalid from now on."""
         self.own, self.other = self._draw() or 1, 0
 
     def seal(self, sent: Frame) -> bytes:
-        """The bytes of a frame for the other end."""
+        """Return the bytes of a frame for the other end."""
         own, other = self.own, self.other  # one thread receives while another one sends
         if sent.kind == HEARTBEAT:
             sent = sent._replace(stamp=own)
         return frame.encode(sent, lambda body: self._tag(self._role, own, other, sent, body))
 
     def verifies(self, found: Frame, data: bytes) -> bool:
-        """Whether the bytes `data` of a frame, completed as `found`, are of this session."""
+        """Return whether the bytes `data` of a frame, completed as `found`, are of the session."""
         return self._matches(self.other, self.own, found, data)
 
     def meet(self, found: Frame, data: bytes) -> str:
-        """What a frame is while there is no session, and learn the other end's nonce.
+        """Return the kind of a frame that arrives without a session, and learn the other end's
+        nonce.
 
         SESSION: it was made for our nonce, so after that was drawn. HELLO: the other end does not
-        know our nonce yet; it may be a replay. NO_SESSION: it cannot be told. FORGED.
+        know our nonce yet; it may be a replay. NO_SESSION: the other end's nonce is not known.
+        FORGED: the tag is wrong.
         """
         nonce = found.stamp if found.kind == HEARTBEAT else self.other
         if not nonce:

@@ -1,6 +1,4 @@
-"""What an end of the wire has measured: counts, and percentiles over the last few thousand
-frames.
-"""
+"""Statistics of an end of the wire: counts, and percentiles over the last few thousand frames."""
 
 import math
 from collections import Counter, deque
@@ -10,16 +8,16 @@ KEPT = 5000  # samples: ten seconds at 500 Hz
 
 
 class Statistics:
-    """Of what was received, since the start or the last `reset`."""
+    """Statistics of what was received, since the start or the last `reset`."""
 
     def __init__(self):
         self.reset()
 
     def reset(self) -> None:
-        """Count from zero."""
+        """Reset the counts to zero and discard the samples."""
         self.accepted = Counter()  # kind -> new frames
         self.malformed = Counter()  # reason -> pieces that are no frame
-        self.outages = 0  # times that the other end fell silent
+        self.outages = 0  # times that the other end became silent
         self.held_back = (
             0  # states and forces that were not sent: the other end was silent or behind
         )
@@ -30,10 +28,10 @@ class Statistics:
         self._last = None
 
     def arrived(self, kind: int, sent: int, now: int, age: float | None) -> None:
-        """A new frame, sent at `sent` [ns, its clock], is here at `now` [ns, ours], `age` [ns] old
-        if that is known.
+        """Count a new frame, sent at `sent` [ns, its clock], received at `now` [ns, ours], `age`
+        [ns] old if that is known.
 
-        Jitter is how much longer or shorter than the frame before it was on its way; the clocks'
+        Jitter is the difference of its travel time from that of the frame before; the clocks'
         offset cancels. RFC 3550, section 6.4.1.
         """
         self.accepted[kind] += 1
@@ -44,18 +42,18 @@ class Statistics:
         self._last = (sent, now)
 
     def interrupted(self) -> None:
-        """The other end fell silent; what comes next has no predecessor."""
+        """Count an outage, a silence of the other end; the next frame has no predecessor."""
         self.outages += 1
         self._last = None
 
     def count_clock_leap(self) -> None:
-        """The other end's clock was set: what comes next has no predecessor on it."""
+        """Count that the other end's clock was set; the next frame has no predecessor on it."""
         self.clock_leaps += 1
         self._last = None
 
 
 def percentiles(samples: Iterable[float]) -> dict[str, float]:
-    """p50, p99 and max of any numbers, in their unit; nan where there are none."""
+    """Return p50, p99 and max of any numbers, in their unit; nan where there are none."""
     ordered = sorted(samples) or [math.nan]
     n = len(ordered)
     return {"p50": ordered[n // 2], "p99": ordered[min(n - 1, n * 99 // 100)], "max": ordered[-1]}
