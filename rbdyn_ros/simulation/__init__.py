@@ -1,1 +1,1 @@
-"""The loop and the recording, whatever the integrator."""
+"""The simulation loop and its records, for every integrator."""

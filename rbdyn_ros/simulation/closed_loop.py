@@ -1,8 +1,8 @@
-"""A law in closed loop with the plant, without ROS: every control period a force from the state,
-held until the next.
+"""A law in closed loop with the plant, without ROS: every control period the law computes a force
+from the state, which is held until the next.
 
-Between the two stands what stands between two nodes: `faults` on the way of the state and on that
-of the force, perhaps an observer, and the plant's force limit.
+Between the two are the same parts as between two nodes: `faults` of the measurement and of the
+force, optionally an observer, and the plant's force limit.
 """
 
 import math
@@ -23,14 +23,14 @@ from rbdyn_ros.simulation.rollout import Rollout, Rows, Simulation, Stop
 from rbdyn_ros.types import Array, State
 
 FIRST = 120.0  # [s] for one of the first commands, which may compile
-WARM_UP = (0.0, 0.35)  # [rad] where they are asked
+WARM_UP = (0.0, 0.35)  # [rad] tilts at which the warm-up begins
 
 
 ACTING, COMMANDED = "acting", "commanded"
 
 
 class Push(NamedTuple):
-    """A wrench on the rod that acts for a while."""
+    """A wrench that acts on the rod for some time."""
 
     time: float  # [s]
     duration: float  # [s]
@@ -38,40 +38,41 @@ class Push(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """What a law meets.
+    """The conditions under which a law runs.
 
-    By default: the true state at once, its whole force acts, nobody pushes.
+    By default the law gets the true state without delay, its whole force acts, and there is no
+    disturbance.
     """
 
-    # where the cart shall be (2,) [m], or a function of t
+    # reference position of the cart (2,) [m], or a function of t
     reference: tuple[float, float] | Callable[[float], Array] = (0.0, 0.0)
-    force_limit: float = math.inf  # [N] at which the norm is cut
+    force_limit: float = math.inf  # [N] limit of the norm
     travel: float = math.inf  # [m] from the origin, beyond which the run ends
     step: float = 0.001  # [s] of the integrator; the control period is a multiple
     faults: Faults = (
         Faults()
     )  # a tick is a control period; the true plant is `faults.mismatch.actual(params, faults)`
-    seed: int = 0  # of the faults
-    # makes the observer of a run: (measured, true state, force that it takes, force that acted,
+    seed: int = 0  # of the faults' random numbers
+    # returns the observer of a run: (measured, true state, force that it takes, force that acted,
     # `faults.sensors.Sensors`) -> State for the law
     observer: Callable[[], Callable] | None = None
     # which force of the last period the observer takes: the one that acted, or the one
     # commanded
     observer_force: str = ACTING
     gain: float = 1.0  # factor on the commanded force on its way to the cart
-    pushes: tuple = ()  # of `Push`
+    pushes: tuple = ()  # `Push` each
     sines: Array | None = (
-        # (n, 4) as in `types.Input`: forces on the cart that are known in advance, beside the
-        # law's
+        # (n, 4) as in `types.Input`: forces on the cart that are known in advance, in addition to
+        # the law's
         None
     )
-    stop: Callable | None = None  # (t, q, v) -> a word that ends the run, "" to go on
-    name: str = "the law"  # in sentences
+    stop: Callable | None = None  # (t, q, v) -> the reason to end the run, "" to go on
+    name: str = "the law"  # in messages
     call_timeout: float = 2.0  # [s] for one command
 
 
 class ControlError(Exception):
-    """A law did what no law may; the message says what."""
+    """A law raised an exception or returned an invalid force; the message says which."""
 
 
 def run(
@@ -83,15 +84,14 @@ def run(
     period: float,
     conditions: Conditions = Conditions(),
 ) -> Rollout:
-    """The plant of `params` from `state` on for `duration` [s], under `law.command` every `period`
-    [s].
+    """Simulate the plant of `params` from `state` on for `duration` [s], under `law.command` every
+    `period` [s].
 
-    The force meets the limit first, then the faults of its way: so does a command that comes to
-    the simulator.
+    The force is first limited and then subject to the faults, as a command is in the simulator.
 
-    A law that raises, returns nonsense or exceeds its time limit ends the run, and so
-    does a step that does not converge: `fault` says which, and the rows until then are kept.
-    ValueError if the period is not a multiple of the step, or where the integrator does not apply.
+    A law that raises, returns an invalid force or exceeds its time limit ends the run, and so does
+    a step that does not converge: `fault` says which, and the rows until then are kept. Raise
+    ValueError if the period is not a multiple of the step, or if the integrator does not apply.
     """
     loop = _ClosedLoop(params, integrator, law, state, duration, period, conditions)
     with CallTimeout(conditions.call_timeout) as calls:
@@ -130,8 +130,8 @@ def warm_up(
     period: float,
     conditions: Conditions,
 ) -> str:
-    """Some commands near upright and some farther away: what compiles, or loads a library, does it
-    here. The fault, or "".
+    """Run a few commands near upright and some farther away, so that code is compiled and
+    libraries are loaded. Return the fault, or "".
     """
     first = Conditions(
         step=conditions.step,
@@ -149,13 +149,13 @@ def warm_up(
 
 
 def command_force(law, t: float, state: State, reference: Array, name: str = "the law") -> Array:
-    """The law's force (2,) [N].
+    """Return the law's force (2,) [N].
 
-    ControlError, with its name, if it raises or returns anything but two finite numbers.
+    Raise ControlError, with its name, if it raises or returns anything but two finite numbers.
     """
     try:
         returned = law.command(t, state, reference)
-    except Exception as error:  # whatever a law of somebody else raises
+    except Exception as error:  # the law is the user's, and may raise anything
         raise ControlError(
             f"{name} raised {type(error).__name__} at t = {t:.3f} s: "
             f"{error}{tracebacks.place(error)}"
@@ -173,7 +173,7 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
 
 
 class _ClosedLoop:
-    """A law with what lies on the way from the state to it, and from it to the cart."""
+    """A law and a plant with the faults, the observer and the limit between them."""
 
     def __init__(self, params, integrator, law, state, duration, period, conditions):
         c, n = conditions, round(duration / period)
@@ -197,12 +197,12 @@ class _ClosedLoop:
         self.seen, self.compute = np.zeros((n, 11)), np.zeros(n)
 
     def run(self, calls: CallTimeout) -> None:
-        """Run to the end. ControlError; CallTimedOut."""
+        """Run to the end. Raise ControlError or CallTimedOut."""
         c = self.conditions
         self.simulation.run(lambda i, t: self._force(calls, i, t), travel_stop(c.travel, c.stop))
 
     def _force(self, calls: CallTimeout, i: int, t: float) -> tuple[float, float]:
-        """The force that reaches the cart in control period i."""
+        """Return the force that reaches the cart in control period i."""
         state, c = self._state_for_law(i, t), self.conditions
         self.seen[i, :6], self.seen[i, 6:] = state.q, state.v
         reference, began = self.reference(t), time.thread_time()
@@ -217,7 +217,7 @@ class _ClosedLoop:
         return self.pipeline.command(i, force) if self.pipeline else force
 
     def _state_for_law(self, i: int, t: float) -> State:
-        """The state at instant i, measured and estimated."""
+        """Return the state at instant i, measured and estimated."""
         ticker, c = self.simulation.ticker, self.conditions
         truth = State(t, ticker.state.q.copy(), ticker.state.v.copy())
         measured = self.pipeline.measure(i, truth) if self.pipeline else truth
@@ -230,7 +230,7 @@ class _ClosedLoop:
         return self.observer(measured, truth, force, ticker.force, sensors)
 
     def record(self) -> Rollout:
-        """The rows so far."""
+        """Return the rows so far."""
         record = self.simulation.record()
         n = len(record.force)
         return record._replace(seen=self.seen[:n], compute=self.compute[:n])
@@ -249,7 +249,9 @@ def _format(returned) -> str:
 
 
 def steps(period: float, step: float) -> int:
-    """The integrator's steps in a control period. ValueError if it is no multiple."""
+    """Return the number of integrator steps in a control period. Raise ValueError if that is not
+    whole.
+    """
     n = round(period / step)
     if n < 1 or abs(period / step - n) > 1e-9 * n:
         raise ValueError(
@@ -259,6 +261,6 @@ def steps(period: float, step: float) -> int:
 
 
 def _wrench(pushes: tuple, t: float) -> Array:
-    """The sum of the wrenches that act from t on."""
+    """Return the sum of the wrenches that act from t on."""
     acting = [push.wrench for push in pushes if push.time <= t + 1e-9 < push.time + push.duration]
     return np.sum(acting, axis=0) if acting else np.zeros(9)

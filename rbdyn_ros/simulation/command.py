@@ -1,5 +1,5 @@
-"""The commanded force on its way to the cart: what is accepted, how long it counts, how large it
-may be.
+"""The commanded force on its way to the cart: which commands are accepted, and for how long they
+are valid.
 """
 
 import math
@@ -13,7 +13,7 @@ from rbdyn_ros.kernel import kernel
 from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.types import Array
 
-WAITING = 64  # commands kept for the next tick; while time stands still more than one may come
+WAITING = 64  # commands kept for the next tick; while time is paused several may arrive
 UNSTAMPED = "unstamped"  # the reason for which lockstep rejects a command
 FUTURE_NS = 1_000_000  # a stamp may be ahead of the state that it answers by rounding only
 
@@ -36,7 +36,9 @@ class CommandRing(NamedTuple):
 
 
 def force_of(components, what: str) -> tuple[float, float]:
-    """(Fx, Fy) of a list. Rejected if it has not two elements, or one that is not finite."""
+    """Return (Fx, Fy) of a list. Raise Rejected if it does not have two elements, or one is not
+    finite.
+    """
     if len(components) != 2:
         raise Rejected(
             "length", f"{what} has {len(components)} elements; it must have 2: [Fx, Fy] in N"
@@ -48,8 +50,8 @@ def force_of(components, what: str) -> tuple[float, float]:
 
 
 def check_stamp(stamp: int, now: int, limit: float, what: str) -> None:
-    """Rejected if a stamp [ns] lies after `now` [ns] or is older than `limit` [s]; zero, and a
-    limit of inf, pass.
+    """Raise Rejected if a stamp [ns] lies after `now` [ns] or is older than `limit` [s]. A zero
+    stamp is accepted, and no age is too large for a limit of inf.
     """
     age = (now - stamp) * 1e-9
     if stamp and now - stamp < -FUTURE_NS:
@@ -67,8 +69,8 @@ def check_stamp(stamp: int, now: int, limit: float, what: str) -> None:
 
 
 def check_lockstep(stamp: int, what: str) -> None:
-    """Rejected if the stamp is zero: lockstep applies the answer to one state, and nothing but the
-    stamp says which state is answered.
+    """Raise Rejected if the stamp is zero: in lockstep a command answers one state, and only the
+    stamp says which.
     """
     if not stamp:
         raise Rejected(
@@ -80,12 +82,12 @@ def check_lockstep(stamp: int, what: str) -> None:
 
 
 class CommandQueue:
-    """Keeps the newest commands; one thread puts, another one reads the ring or waits."""
+    """Keeps the newest commands; one thread puts them, another one reads the ring or waits."""
 
     def __init__(self):
         self._changed = threading.Condition()
         self.newest: Command | None = None
-        self.ring = CommandRing(  # for who cannot wait for a lock
+        self.ring = CommandRing(  # for readers that cannot wait for a lock
             *(np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2))),
             np.zeros(WAITING, np.int64),
         )
@@ -94,10 +96,10 @@ class CommandQueue:
             0  # in lockstep: commands that do not answer the present state, or answer it again
         )
         self.rejected = Counter()
-        self.rejection = ""  # the sentence of the newest one
+        self.rejection = ""  # the message of the newest one
 
     def put(self, command: Command) -> None:
-        """Make it the newest."""
+        """Add a command as the newest one."""
         with self._changed:
             self.newest, self.rejection = command, ""
             self._enter(command)
@@ -111,24 +113,26 @@ class CommandQueue:
             self.rejection = str(rejected)
 
     def clear(self) -> None:
-        """Forget them: the plant was reset, they answer nothing that still is."""
+        """Discard all commands, as they answer states from before a reset of the plant."""
         with self._changed:
             self.newest, self.rejection = None, ""
             self.ring.count[0] = 0
 
     def reset_counts(self) -> None:
-        """Count from zero again; the newest command stays."""
+        """Reset the counts to zero; the newest command stays."""
         with self._changed:
             self.accepted = 0 if self.newest is None else 1
             self.late, self.rejected = 0, Counter()
 
     def wake(self) -> None:
-        """Let a waiting thread look around."""
+        """Wake a waiting thread, so that it checks its condition."""
         with self._changed:
             self._changed.notify_all()
 
     def wait(self, until, timeout: float) -> bool:
-        """Wait until `until(newest)` is true, or `timeout` [s] has passed; which of the two."""
+        """Wait until `until(newest)` is true, or `timeout` [s] has passed. Return whether it is
+        true.
+        """
         with self._changed:
             return self._changed.wait_for(lambda: until(self.newest), timeout)
 
@@ -138,11 +142,11 @@ class CommandQueue:
         row = number % WAITING
         received[row], (force[row, 0], force[row, 1]) = command.received, command.force
         stamps[row] = command.stamp
-        count[0] = number + 1  # last: who reads it finds the row complete
+        count[0] = number + 1  # last, so that a reader finds the row complete
 
 
 class Watchdog(NamedTuple):
-    """What a command is still worth at a given age."""
+    """The effect of a command at a given age."""
 
     timeout: float  # [s]; 0 off
     reaction: str  # zero hold ramp
@@ -157,7 +161,7 @@ class Watchdog(NamedTuple):
 
 @kernel
 def remaining(watchdog, age):
-    """The part of the force that is left of a command of an age [s] that has expired."""
+    """Return the remaining fraction of the force of a command that has expired at an age [s]."""
     timeout, fall = watchdog
     if fall == math.inf:
         return 1.0

@@ -1,7 +1,7 @@
-"""The picture of a model's run.
+"""The figure of a model's run.
 
-Its shapes at several instants, seen along an axis of the world, the paths of the centers of mass,
-and the energy over time.
+It shows the shapes at several instants, seen along an axis of the world, the paths of the centers
+of mass, and the energy over time.
 """
 
 import numpy as np
@@ -17,12 +17,12 @@ from rbdyn_ros.types import Array
 
 AXES = {"xz": (0, 2), "yz": (1, 2), "xy": (0, 1)}
 COLORS = ("#1f6fb4", "#edae49", "#2a9d6f", "#d1495b", "#7a5195", "#58b4d6", "#8a8a8a")
-INSTANTS = 6  # that are drawn, the last one in full
+INSTANTS = 6  # number of drawn instants, the last one opaque
 _STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 def figure(file: ModelFile, model: models.Model, record: Record):
-    """A Matplotlib figure, 10 by 4.5 inches, with a constrained layout."""
+    """Return a Matplotlib figure of a run, 10 by 4.5 inches, with a constrained layout."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -66,7 +66,7 @@ def _draw_motion(axes, file: ModelFile, model: models.Model, record: Record) -> 
 
 
 def _draw_arms(axes, model: models.Model, q: Array, at: tuple, strength: float) -> None:
-    """Thin lines from the centers of mass to the joints' points."""
+    """Draw thin lines from the centers of mass to the joints' points."""
     rows, done = model.constraints.rows, set()
     for i, joint in enumerate(model.constraints.joint):
         if rows.kind[i] != POINT or joint in done:
@@ -78,7 +78,7 @@ def _draw_arms(axes, model: models.Model, q: Array, at: tuple, strength: float) 
 
 
 def outline(geom: scene.Geom, pose: Array) -> Array:
-    """(points, 3) [m, world] whose hull is the shape of a geom, its body at pose (7,)."""
+    """Return points (n, 3) [m, world] whose hull is the shape of a geom, its body at pose (7,)."""
     turn = np.linspace(0.0, 2.0 * np.pi, 33)
     ring = np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
     match geom.kind:
@@ -117,7 +117,7 @@ def _fill(axes, points: Array, body: int | None, strength: float) -> None:
 
 
 def _draw_plane(axes, geom: scene.Geom, at: tuple, box: tuple) -> None:
-    """The line in which a plane of the world meets the picture."""
+    """Draw the line in which a plane of the world meets the picture."""
     n = quaternion.rotate(np.asarray(geom.orientation, float), np.array([0.0, 0.0, 1.0]))[list(at)]
     if np.linalg.norm(n) < 1e-9:
         return

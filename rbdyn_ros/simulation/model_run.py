@@ -1,4 +1,4 @@
-"""Runs of a model of several bodies from its file: what `simulate --model` does, and its
+"""Runs of a model of several bodies from its file, as `simulate --model` does them, and their
 tables.
 """
 
@@ -28,29 +28,31 @@ from rbdyn_ros.types import Array
 STEP = setting("--step", 1e-3, "s", above=0.0)
 DURATION = setting("--duration", 10.0, "s", above=0.0)
 EVERY = setting("--every", 1e-3, "s", above=0.0)  # from row to row; by default the step
-IMPACTS = 20_000  # impacts that are kept
-MOST_NUMBERS = 100_000_000  # of a table: 0.8 GB
+IMPACTS = 20_000  # largest number of impacts that are kept
+MOST_NUMBERS = 100_000_000  # in a table: 0.8 GB
 COMPILING = "compiling, once on this machine: about a minute ..."
 PENDULUM_ONLY = ("params_file", "set", "integrator", "controller")
 DONE, CANNOT_WRITE, BAD_INPUT, FAILED, SIGNAL = 0, 1, 2, 3, 128
 
 
 class Job(NamedTuple):
-    """All that a run needs."""
+    """A run: its model, its options and its files."""
 
     file: model_file.ModelFile
     model: models.Model
-    composition: str  # "none", or what raises the order of a model without contacts
+    composition: str  # "none", or one that raises the order of a model without contacts
     step: float  # [s]
     rows: Rows
-    duration: float  # [s] that was asked for
+    duration: float  # [s] as requested
     out: Path
     events: Path | None
     picture: Path | None
 
 
 def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
-    """The run that the arguments ask for; ValueError with one sentence for what does not fit."""
+    """Return the run that the arguments describe. Raise ValueError, with one sentence, for
+    arguments that do not fit together.
+    """
     for word in PENDULUM_ONLY:
         if getattr(arguments, word) not in (None, [], ()):
             option = f"--{word.replace('_', '-')}"
@@ -106,7 +108,7 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
 
 
 def run(planned: Job, say) -> int:
-    """Simulate and write; the exit codes are those of `simulate`."""
+    """Simulate and write the files. Return the exit code, as `simulate` defines it."""
     for note in planned.file.notes:
         say(f"note: {note}", DONE)
     last = planned.rows.every * planned.rows.count
@@ -130,16 +132,16 @@ def run(planned: Job, say) -> int:
 
 
 def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
-    """The columns of a run by name, each (rows,).
+    """Return the columns of a run by name, each (rows,).
 
     t [s]; of each body BODY.x y z [m, world, center of mass], qw qx qy qz (body to world), vx vy
     vz [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
-    [N m, axes and center of mass of the first body]: what it does to its first body, the mean
+    [N m, axes and center of mass of the first body]: the load on its first body, the mean
     since the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on
     the first body of its pairs, since the row before; of colliders that have touched
-    FIRST/SECOND.Pn and Px Py Pz, on the body of FIRST; E [J], work [J] that moving walls have
-    done, less what dampers have taken, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin],
-    opening: what the joints are open by [m] or [-].
+    FIRST/SECOND.Pn and Px Py Pz, on the body of FIRST; E [J], work [J] of moving walls, less the
+    dissipation of dampers, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin], opening:
+    the constraint error of the joints [m] or [-].
     """
     table = {"t": record.t}
 
@@ -162,8 +164,8 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
 
 
 def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
-    """The columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before and
-    after [m/s].
+    """Return the columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before
+    and after [m/s].
     """
     impacts, listed = record.impacts, len(model.pairs.kind)
     names, bodies = contact_names(model), (*model.names.bodies, "world")
@@ -189,12 +191,12 @@ def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]
 
 
 def joint_names(record: runs.Record) -> tuple[str, ...]:
-    """The joints' own names."""
+    """Return the joints' own names."""
     return tuple(name.split(" ")[1] for name in record.names)
 
 
 def collider_names(model: models.Model, record: runs.Record) -> tuple[str, ...]:
-    """The names of the colliders that have touched: FIRST/SECOND."""
+    """Return the names of the colliders that have touched: FIRST/SECOND."""
     return tuple(_between(model, i, j) for i, j in record.colliders)
 
 
@@ -203,7 +205,7 @@ def _between(model: models.Model, i: int, j: int) -> str:
 
 
 def contact_names(model: models.Model) -> tuple[str, ...]:
-    """The contacts' own names."""
+    """Return the contacts' own names."""
     return tuple(name.removeprefix("contact ") for name in model.names.contacts)
 
 
@@ -214,7 +216,7 @@ def _for_picture(name: str | None) -> Path | None:
 
 
 def _write_and_report(planned: Job, record: runs.Record, seconds: float, signal: int, say) -> int:
-    """Write the files, say so, and return the exit code."""
+    """Write the files, report them, and return the exit code."""
     model, places, elsewhere = planned.model, [], []
 
     def keep(path: Path, write) -> Path:

@@ -1,16 +1,15 @@
-"""A compiled loop of ticks: tick, sleep to the deadline, publish; and nobody needs the
-interpreter.
+"""A compiled loop of ticks: tick, sleep to the deadline, publish, all without the interpreter.
 
 In lockstep it waits before each tick for the command that answers the state: `Runner.command`,
-which another thread calls, enters it in the ring and wakes the loop.
+which another thread calls, puts it into the ring and wakes the loop.
 
-A tick in Python takes 0.2 ms of a processor that has slept since the last one and has to load all
-of it into its caches again; here it takes what the sleep and the middleware take. Whatever else
-there is to do ends the loop, and Python takes over:
+A tick in Python takes 0.2 ms on a processor that has slept since the last one and has to load all
+code and data into its caches again; here it takes as long as the sleep and the middleware. For all
+else the loop ends, and Python takes over:
 
     DONE             all ticks are published
-    INTERRUPTED      somebody wants something between two ticks, or draws for commands are used up
-    UNANSWERED       in lockstep: no command has answered the state, and it is due again
+    INTERRUPTED      another thread needs the plant, or the draws for commands are used up
+    UNANSWERED       in lockstep: no command has answered the state, which is due again
     UNPUBLISHED      the last tick is too late, it failed, or the cart is beyond its travel
     PUBLISH_FAILED   the middleware did not take a message of the last tick
 """
@@ -58,29 +57,29 @@ DONE, INTERRUPTED, UNANSWERED, UNPUBLISHED, PUBLISH_FAILED = range(5)
 
 
 class LoopConfig(NamedTuple):
-    """How many ticks there may be, when they are due, which command counts, what is measured."""
+    """The parameters of a pass of the loop: its ticks, deadlines, commands and measurements."""
 
     ticks: int
-    period: float  # [s] real; 0 is as fast as it goes
+    period: float  # [s] real; 0 is as fast as possible
     latest: float  # [s] by which a tick may be late
-    begun: float  # [s, steady] until when commands count in the first of them; 0: until it begins
+    begun: float  # [s, steady] until when commands count in the first tick; 0: until it begins
     base: float  # [s, steady] deadline k is base + k period
-    deadlines: int  # that are past
+    deadlines: int  # number of past deadlines
     travel: float  # [m]
     watchdog: tuple[float, float]  # `command.Watchdog.numbers`
     slowdown: float  # real seconds for one of the watchdog
-    oldest: float  # [s] how old the state may be that a delayed command answers
+    oldest: float  # [s] largest age of the state that a delayed command answers
     lockstep: int  # 1 where a state waits for the command that answers it
-    idle_period: float  # [s] after which it is due again
-    measures: int  # 0 where the sensors tell the truth at once
+    idle_period: float  # [s] after which the state is due again
+    measures: int  # 0 where the measurement is the true state without delay
     variances: tuple[float, ...]  # `covariance.variances` of the sensors
 
 
 class LoopResult(NamedTuple):
-    """What came of it."""
+    """The counts and times of a pass of the loop."""
 
     ticks: Array  # (3,) published, limited, late
-    times: Array  # (2,) [s] of computing a step: in the last tick, the longest
+    times: Array  # (2,) [s] computing time of a step: in the last tick, the longest
 
 
 tick: Callable  # of the integrator for which the code below is specialized
@@ -89,7 +88,7 @@ specific_force: Callable
 
 @inlined
 def _publish(buffers, is_new):
-    """Send the messages; (whether all were taken, whether a publisher may send no more)."""
+    """Send the messages. Return (whether all were taken, whether a publisher may send no more)."""
     unacknowledged, full = buffers.unacknowledged, False
     counts, limit = unacknowledged.counts, unacknowledged.limit
     for i in range(len(buffers.publishers)):
@@ -106,11 +105,11 @@ def _publish(buffers, is_new):
 
 
 def _ticks(clock, asked, rings, config, buffers, models, signals, result):
-    """Up to config.ticks ticks; why they ended. `tick` is the integrator's.
+    """Take up to config.ticks ticks, with the integrator's `tick`. Return why they ended.
 
-    `asked` (1,): how many wait for its end; `rings`: commands that came, measurements that were
-    sent; `models`: what the tick takes before the command, and what the IMU takes of contacts and
-    place; `signals`: `simulation.signals.SignalState`.
+    `asked` (1,) is the number of interruptions that wait for the end; `rings`: received commands,
+    sent measurements; `models`: the tick's arguments before the command, and the IMU's contacts
+    and position; `signals`: `simulation.signals.SignalState`.
     """
     (commands, sent), (plant, sensor) = rings, models
     system, _, input, timing, _, state, _ = plant
@@ -158,7 +157,7 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
         if is_new:
             place = sent.count[0] % len(sent.stamps)
             sent.stamps[place], sent.instants[place] = measured, now(clock)
-            sent.count[0] += 1  # before it leaves: its answer may come before the last topic left
+            sent.count[0] += 1  # before it is sent: it may be answered before the last topic is
         result.ticks[0] += 1
         taken, full = _publish(buffers, is_new)
         if not taken:
@@ -175,7 +174,7 @@ def _kernel(name: str, advance: Callable, accelerations: Callable) -> Callable:
 
 
 class NativeLoop:
-    """Runs the compiled loop. While `asked[0]` is not 0 it ends after its tick."""
+    """Runs the compiled loop, which ends after its tick while `asked[0]` is not 0."""
 
     def __init__(self, clock: Clock | None):
         self.asked, self._asking = np.zeros(1, np.int64), threading.Lock()
@@ -185,12 +184,14 @@ class NativeLoop:
 
     @property
     def possible(self) -> bool:
-        """Whether there is a clock."""
+        """Whether the loop can run, as the system has a suitable clock."""
         return self._clock is not None
 
     @contextmanager
     def interrupted(self) -> Iterator[None]:
-        """It ends after its tick or, in lockstep, where it waits, and does not begin meanwhile."""
+        """End the loop after its tick or, in lockstep, where it waits, and do not begin it
+        meanwhile.
+        """
         self._ask(1)
         try:
             yield
@@ -203,7 +204,7 @@ class NativeLoop:
         self.wake()
 
     def warm_up(self, plant: Plant) -> None:
-        """Have the code for a plant, where it can run."""
+        """Compile or load the code for a plant, where it can run."""
         if self.possible:
             none = np.zeros(0, np.int64)
             nothing = MessageBuffers(np.zeros(0), *(none,) * 5, np.zeros(3))
@@ -220,11 +221,11 @@ class NativeLoop:
     def run(
         self, runner, period: float, buffers: PublishBuffers, n: int, begun: float = 0.0
     ) -> tuple[int, str]:
-        """Up to n ticks of a `Runner`, of `period` [s] each, the first of which has `begun`
+        """Run up to n ticks of a `Runner`, of `period` [s] each, the first of which has `begun`
         [s, steady] if that is not 0.
 
-        (how they ended, the reason of a fault). All is as if Python had done them, but that a tick
-        which is UNPUBLISHED has not been counted.
+        Return (how they ended, the reason of a fault). The state is as after ticks in Python,
+        except that a tick which is UNPUBLISHED has not been counted.
         """
         plant, signals, result = runner.plant, runner.signals, self._result
         for part in result:
@@ -276,13 +277,11 @@ _AXES = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def warm_up(setup: Setup) -> str:
-    """Why the first tick of a plant would fail, or ""; the plant's contacts remember nothing of
-    it.
+    """Run a tick of a copy of the plant, so that all code is compiled, and clear its contacts.
+    Return why the tick would fail, or "".
     """
     copy = Plant(setup)
-    copy.to_world(
-        copy.point((0.0, 0.0, 0.0))
-    )  # as a push in the rod's axes, or a click, asks for it
+    copy.to_world(copy.point((0.0, 0.0, 0.0)))  # as for a push in the rod's axes, or a click
     copy.check(setup)  # as a change of parameters does
     failure = copy.tick((0.0, 0.0))
     PlantSignals(copy, FaultPipeline(_NOISY, 0, 1.0), CommandQueue())

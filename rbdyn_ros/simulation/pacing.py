@@ -1,6 +1,4 @@
-"""Ticks against absolute deadlines on a steady clock, and what happens to time that is lost: it
-never comes back in a burst.
-"""
+"""Pacing of ticks by absolute deadlines on a steady clock, without bursts after lost time."""
 
 import ctypes
 import math
@@ -8,14 +6,14 @@ import time
 from collections.abc import Callable
 
 _SET_TIMER_SLACK = 29  # of Linux's prctl
-SLICE = 0.02  # [s] the longest sleep: a stop or a change of pace is seen this soon
-WAITED = 0.3  # part of a period that the readers of a state have before light work begins
+SLICE = 0.02  # [s] longest sleep, within which a stop or a change of pace is noticed
+WAITED = 0.3  # fraction of a period for the readers of a state, before light work begins
 
 
 def exact_sleeps() -> bool:
-    """Let the sleeps of this thread end when they should; whether the system grants it.
+    """Set the timer slack of this thread to the minimum. Return whether the system grants it.
 
-    Linux lets each be up to 50 us late, so that wake-ups come together.
+    By default Linux lets each sleep be up to 50 us late, so that wake-ups coincide.
     """
     try:
         return ctypes.CDLL(None).prctl(_SET_TIMER_SLACK, ctypes.c_ulong(1), 0, 0, 0) == 0
@@ -24,19 +22,20 @@ def exact_sleeps() -> bool:
 
 
 class Pacer:
-    """Deadline k is base + k period. A tick that ends after its deadline has overrun.
+    """Waits for deadlines; deadline k is base + k period. A tick that ends after its deadline has
+    overrun.
 
-    `skip`  what is late by less than a period is caught up; whole periods that are lost are
-            skipped, and the base moves by them: the deadlines keep their beat
-    `slip`  the base moves by whatever is late: every tick has its full period, and time slides
-    `stop`  as skip; the caller looks at what `wait` returns
+    `skip`  a delay of less than a period is caught up; whole lost periods are skipped, and the
+            base moves by them: the deadlines keep their phase
+    `slip`  the base moves by the delay: every tick has its full period, and time slips
+    `stop`  as skip; the caller checks what `wait` returns
     """
 
     def __init__(self, clock: Callable = time.monotonic, sleep: Callable = time.sleep):
         self._clock, self._sleep = clock, sleep
         self.overruns = 0  # ticks that ended after their deadline
         self.missed = 0  # whole periods skipped
-        self.slipped = 0.0  # [s] by which time has slid
+        self.slipped = 0.0  # [s] by which time has slipped
         self.restart()
 
     def restart(self) -> None:
@@ -46,9 +45,8 @@ class Pacer:
     def wait(self, period: float, stopped: Callable[[], bool], policy: str = "skip") -> float:
         """Sleep until the next deadline, `period` [s] after the one before; 0 does not sleep.
 
-        Ends early if `stopped()`.
-
-        Returns by how much [s] the deadline was over at the call, 0 if it was not.
+        End early if `stopped()`. Return by how much [s] the deadline had passed at the call, 0 if
+        it had not.
         """
         if period != self._period:
             self.restart()
@@ -63,25 +61,27 @@ class Pacer:
         return overrun
 
     def beat(self, period: float) -> tuple[float, int] | None:
-        """(base [s, steady], deadlines that are past) of that period; None where another one, or
-        none, was waited for last.
+        """Return (base [s, steady], number of past deadlines) of that period, or None if the last
+        deadline had another period.
         """
         return (self._base, self._ticks) if period == self._period else None
 
     def passed(self, deadlines: int, overruns: int = 0) -> None:
-        """Somebody else waited for so many deadlines; so many ticks had overrun, none by more than
-        `latest`.
+        """Count deadlines that the compiled loop has waited for, and its overruns, none by more
+        than `latest`.
         """
         self._ticks += deadlines
         self.overruns += overruns
 
     @staticmethod
     def latest(period: float, policy: str) -> float:
-        """How late [s] a tick may be and leave the beat as it is."""
+        """Return how late [s] a tick may be without a change of the deadlines."""
         return (0.0 if policy == "slip" else period) if period else math.inf
 
     def wait_within(self, period: float, work: float, stopped: Callable[[], bool]) -> None:
-        """Sleep for WAITED periods less `work` [s] from the last deadline, if that is known."""
+        """Sleep until WAITED periods after the last deadline, less `work` [s], if the deadline is
+        known.
+        """
         if period == self._period:
             self._sleep_until(self._base + (self._ticks + WAITED) * period - work, stopped)
 
@@ -101,7 +101,7 @@ class Pacer:
 
 
 def overrun_sentence(late: float, period: float) -> str:
-    """Why an overrun [s] of more than a period [s] stops the simulation."""
+    """Return why an overrun [s] of more than a period [s] stops the simulation."""
     return (
         f"a tick ended {1e3 * late:.3g} ms after its deadline, which is more than its period of "
         f"{1e3 * period:.3g} ms; "
@@ -109,22 +109,22 @@ def overrun_sentence(late: float, period: float) -> str:
     )
 
 
-LOOK = 0.5  # [s] that the time from one look to the next counts for at most
+LOOK = 0.5  # [s] for which the time between two looks counts at most
 
 
 class StallDetector:
-    """A stopwatch that begins anew whenever what it is shown differs from the last."""
+    """A stopwatch that restarts whenever the observed value changes."""
 
     def __init__(self, clock: Callable = time.monotonic):
         self._clock, self._shown = clock, None
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew."""
+        """Restart from zero."""
         self._looked, self._still = self._clock(), 0.0
 
     def look(self, shown) -> float:
-        """For how long [s] it has been the same."""
+        """Return for how long [s] the observed value has been the same."""
         now = self._clock()
         self._still = self._still + min(now - self._looked, LOOK) if shown == self._shown else 0.0
         self._looked, self._shown = now, shown

@@ -1,5 +1,5 @@
-"""The plant in time: one tick after the other, from an integer step counter, with the balance of
-its energy.
+"""The plant in time: ticks that are counted by an integer step counter, with the balance of its
+energy.
 """
 
 import math
@@ -28,30 +28,30 @@ from rbdyn_ros.types import Array, Contacts, Input, State, System
 
 
 class Setup(NamedTuple):
-    """What a plant is made of: an immutable snapshot, swapped between two ticks."""
+    """The configuration of a plant: an immutable snapshot, replaced between two ticks."""
 
     params: spherical_pendulum.Params
     declared: (
         spherical_pendulum.Params
-    )  # what the parameters say, and a controller believes, where faults.mismatch differs
+    )  # the declared parameters, which a controller has; `params` includes faults.mismatch
     system: System
     sines: Array  # (n, 4) of `types.Input`
     initial: State
     integrator: Integrator
-    options: Any  # of the integrator, for this system
+    options: Any  # the integrator's, for this system
     step_ns: int  # [ns]
-    tick_steps: int  # steps from one command, and one published state, to the next
+    tick_steps: int  # steps between two commands, and between two published states
     travel: float  # [m]
     fault_at_travel: bool
     imu_position: float  # [m] from the joint along the rod
 
 
 class StepDiagnostics(NamedTuple):
-    """What the stepper says about its own work, after a tick."""
+    """Diagnostics of the stepper after a tick."""
 
     energy: float = 0.0  # [J]
     balance: float = (
-        0.0  # [J] energy - energy at the start - work done since, that of the contacts included
+        0.0  # [J] energy - energy at the start - work since, including that of the contacts
     )
     momentum: tuple = (0.0, 0.0)  # (Px, Py) [kg m/s]
     angular: float = 0.0  # Lz [kg m^2/s] about the world's origin
@@ -66,7 +66,7 @@ class StepDiagnostics(NamedTuple):
 
 
 class Plant:
-    """State, time and applied loads. It neither sleeps nor talks; `tick` is its only clock."""
+    """State, time and applied loads. It neither sleeps nor communicates; `tick` advances it."""
 
     def __init__(
         self,
@@ -75,8 +75,10 @@ class Plant:
         history: History | None = None,
         drive: DriveState | None = None,
     ):
-        """`limit` [N] of the commanded force; `drive` makes of it what acts, an ideal one if None;
-        `history` gets the ticks.
+        """Start in the initial state.
+
+        `limit` [N] is that of the commanded force, `drive` is applied to it, an ideal one if None;
+        `history` records the ticks.
         """
         self.state, self.history = TickState.at_rest(), history or History(1)
         self.q, self.v, self.reaction = self.state.q, self.state.v, self.state.reaction
@@ -91,7 +93,7 @@ class Plant:
 
     @property
     def steps(self) -> int:
-        """Steps since the start."""
+        """The number of steps since the start."""
         return self.state.steps.item()
 
     @steps.setter
@@ -100,46 +102,46 @@ class Plant:
 
     @property
     def time(self) -> float:
-        """Simulated time [s]."""
+        """The simulated time [s]."""
         return self.steps * self.setup.step_ns * 1e-9
 
     @property
     def stamp(self) -> int:
-        """Simulated time as ROS sees it [ns]; it never goes back."""
+        """The simulated time as ROS has it [ns]; it never decreases."""
         return EPOCH_NS + self.steps * self.setup.step_ns
 
     @property
     def tick_ns(self) -> int:
-        """Simulated time from one tick to the next [ns]."""
+        """The simulated time from one tick to the next [ns]."""
         return self.setup.step_ns * self.setup.tick_steps
 
     @property
     def contact(self) -> ContactState | None:
-        """What the contacts remember; None where there is nothing to touch."""
+        """The state of the contacts, None where there is nothing to touch."""
         return getattr(self.setup.options, "contact", None)
 
     @property
     def elapsed(self) -> float:
-        """How long ago moving obstacles left their places: at the start, or at the last
-        reset [s].
-        """
+        """The time [s] for which obstacles have moved: since the start, or the last reset."""
         return self.time if self.contact is None else self.time - self.contact.since.item(0)
 
     def _elapsed_with(self, contacts: Contacts) -> float:
-        """`elapsed` for other contacts: 0 where an obstacle is placed anew."""
+        """Return `elapsed` for other contacts: 0 where an obstacle is placed anew."""
         placed = ["kind", "center", "axes", "size", "velocity"]
         new, old = contacts.obstacles[placed], self.setup.system.contacts.obstacles[placed]
         return self.elapsed if np.array_equal(new, old) else 0.0
 
     @property
     def touches(self) -> tuple[contact_forces.ContactForce, ...]:
-        """What presses on the pendulum, a `contact_forces.ContactForce` each."""
+        """The `contact_forces.ContactForce` of every body or obstacle that presses on the
+        pendulum.
+        """
         return contact_forces.touches(self.contact, self.q)
 
     @property
     def _contact_work(self) -> float:
-        """[J] that the contacts have done on the pendulum: what impacts and friction take is below
-        0.
+        """The work [J] of the contacts on the pendulum; dissipation by impacts and friction is
+        negative.
         """
         return 0.0 if self.contact is None else self.contact.work.item(0)
 
@@ -149,30 +151,32 @@ class Plant:
         return max(abs(self.q.item(0)), abs(self.q.item(1))) > self.setup.travel
 
     def point(self, p_b: tuple[float, float, float]) -> Array:
-        """Where the rod's point `p_b` [m, body, from the joint] is, (3,) [m, world]."""
+        """Return the position (3,) [m, world] of a point `p_b` of the rod [m, body, from the
+        joint].
+        """
         return spherical_pendulum.point(self.q, p_b)
 
     def to_world(self, vector) -> tuple[float, float, float]:
-        """A vector (3,) of the rod's axes in the world's."""
+        """Convert a vector (3,) from the rod's axes to those of the world."""
         return unit_quaternion.rotate(tuple(self.q[2:].tolist()), tuple(map(float, vector)))
 
     def specific_force(self) -> tuple[float, float, float]:
-        """The specific force (3,) [m/s^2, body] at the IMU, now (`mechanics.pendulum.imu`)."""
+        """Return the present specific force (3,) [m/s^2, body] at the IMU (`pendulum.imu`)."""
         contact, work, position = self.imu_arguments
         loads, state = (self.input, contact, work), (self.time, self.q, self.v)
         return self._specific_force(self.setup.system, *loads, *state, position)
 
     @property
     def imu_arguments(self) -> tuple[ContactState | None, ContactState | None, float]:
-        """What `mechanics.pendulum.imu` takes besides the load and the state: contacts, memory to
-        write over, place.
+        """The arguments of `mechanics.pendulum.imu` besides load and state: contacts, a contact
+        state as workspace, position.
         """
         return self.contact, self._work, self.setup.imu_position
 
     def reconfigure(self, setup: Setup) -> None:
-        """Go on from the same state and time with other numbers; the energy is balanced anew.
+        """Use another setup from the same state and time on, and restart the energy balance.
 
-        What closed contacts remember stays where there is the same to touch as before. Obstacles
+        The state of closed contacts is kept if there is the same to touch as before. Obstacles
         that are placed anew start there; others go on from where they are.
         """
         contacts = setup.system.contacts
@@ -185,7 +189,7 @@ class Plant:
         self._restart_balance()
 
     def check(self, setup: Setup) -> None:
-        """ValueError if `setup` puts something in the place where the pendulum is now."""
+        """Raise ValueError if `setup` places something where the pendulum is now."""
         here = State(self.time, self.q, self.v)
         before = world.gaps(self.setup.system.contacts, here, self.elapsed)
         contacts = setup.system.contacts
@@ -198,7 +202,8 @@ class Plant:
     def reset(self, state: State | None = None) -> None:
         """Put the plant into `state` (the initial one if None).
 
-        Time goes on, contacts forget. ValueError if it overlaps.
+        Time goes on; the state of the contacts is cleared. Raise ValueError if `state` overlaps
+        something.
         """
         state = self.setup.initial if state is None else state
         unloaded = Input(np.zeros(2), self.setup.sines, np.zeros(9))
@@ -227,17 +232,17 @@ class Plant:
         return self.ticker.force
 
     def push(self, wrench: Array, end: int = 0) -> None:
-        """Let a wrench (9,) (see `types.Input`) act until the stamp `end` [ns]; 0: until the next
-        push.
+        """Apply a wrench (9,) (see `types.Input`) until the stamp `end` [ns], or until the next
+        push if that is 0.
         """
         self.input.disturbance[:] = wrench
         self.state.push_end[0] = end
 
     def tick(self, command: tuple[float, float], wrench: Array | None = None) -> str:
-        """Step to the next tick under a commanded force (2,) [N]; the reason of a fault, or "". A
-        `wrench` (9,) acts from now on.
+        """Step to the next tick under a commanded force (2,) [N]. Return the reason of a fault, or
+        "". A `wrench` (9,) acts from now on.
 
-        Where Newton does not converge the plant is left in the last good state.
+        If Newton does not converge, the plant is left in the last good state.
         """
         if wrench is not None:
             self.push(wrench)
@@ -248,7 +253,7 @@ class Plant:
 
     @property
     def diagnostics(self) -> StepDiagnostics:
-        """What the stepper says about its own work, after a tick."""
+        """Diagnostics of the stepper after a tick."""
         work, E, Lz, Px, Py, p3, norm_error = self.state.balance.tolist()
         _, iterations, residual = self.state.solved.tolist()
         balance = E - self._energy - work - self._contact_work
@@ -267,7 +272,7 @@ class Plant:
         )
 
     def fault(self) -> str:
-        """The reason of a fault in the last tick, or ""."""
+        """Return the reason of a fault in the last tick, or ""."""
         setup = self.setup
         if not self.ticker.is_complete:
             _, iterations, residual = self.state.solved.tolist()
@@ -281,9 +286,8 @@ class Plant:
         return ""
 
     def _become(self, setup: Setup) -> None:
-        """Be made of `setup`.
-
-        Its kernels are bound to the types of its numbers, which stay until the next one comes.
+        """Use a setup, and bind its kernels to the types of its numbers, which stay until the next
+        setup.
         """
         self.setup = setup
         self.input = self.input._replace(sines=setup.sines)

@@ -1,6 +1,6 @@
 """A run and its impacts as files: CSV for people and spreadsheets, npz for NumPy.
 
-A file appears whole or not at all.
+A file is written completely or not at all.
 """
 
 import csv
@@ -22,7 +22,7 @@ _STATUS = {STICK: "stick", SLIDE: "slide"}
 
 
 def columns(record: Rollout) -> dict[str, Array]:
-    """The columns of a run by name, each (n,).
+    """Return the columns of a run by name, each (n,).
 
     t [s]; x y, vx vy the cart [m, m/s]; qw qx qy qz the rod's quaternion, body to world; wx wy wz
     its angular velocity [rad/s, body]; E [J], Lz [kg m^2/s], Px Py [kg m/s], p3 [kg m^2/s] as in
@@ -37,8 +37,8 @@ def write_table(table: dict[str, Array], path: str | Path) -> None:
     """Write columns (n,) by name to a .csv (shortest digits that give every float back) or .npz
     (one array per column).
 
-    The file is made beside its place and renamed into it: whatever interrupts this loses no
-    earlier file. OSError as the system raises it; KeyError for any other suffix.
+    The file is written under another name and then renamed, so that an interruption loses no
+    earlier file. Raise OSError as the system does, and KeyError for any other suffix.
     """
     writer = WRITERS[Path(path).suffix.lower()]
     with replacing(path) as draft, open(draft, "wb") as file:
@@ -62,7 +62,8 @@ WRITERS = {".csv": _write_csv, ".npz": _write_npz}
 
 
 def impact_columns(rows: Array) -> dict[str, Array]:
-    """The columns of impacts, each (n,), from their rows in the memory of the contacts (n, 8).
+    """Return the columns of impacts, each (n,), from their rows in the state of the contacts (n,
+    8).
 
     t [s], the contact's number, its impulse P [N s] along normal and tangents, its normal velocity
     before and after [m/s], and whether it stuck or slid.
@@ -74,7 +75,7 @@ def impact_columns(rows: Array) -> dict[str, Array]:
 
 
 def write_impacts(run: Rollout, path: str | Path) -> None:
-    """Write the impacts of a run to a .csv file, names for numbers."""
+    """Write the impacts of a run to a .csv file, with names in place of numbers."""
     table, memory = impact_columns(run.impacts), run.options.contact
     table["contact"] = np.array([candidate(memory, i) for i in table["contact"]], object)
     table["status"] = np.array([_STATUS[i] for i in table["status"]], object)

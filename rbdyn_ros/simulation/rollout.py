@@ -1,6 +1,6 @@
 """The rollout of every run without nodes: ticks of the plant from row to row, with or without a
-law, and the sentence of a step that does not converge. Rows are written at k times a period that
-is a whole number of steps.
+law, and the message for a step that does not converge. Rows are written at multiples of a period
+that is a whole number of steps.
 """
 
 import math
@@ -24,19 +24,19 @@ MOST_ROWS, MOST_STEPS = 20_000_000, 10**12  # 4 GB of memory; a day
 
 
 class Rows(NamedTuple):
-    """Row k is at k times `every`; row 0 is the start."""
+    """The times of the rows: row k is at k times `every`; row 0 is the start."""
 
     every: float  # [s]
-    count: int  # after the first
-    steps: int  # of the integrator from row to row
+    count: int  # number of rows after the first
+    steps: int  # number of integrator steps from row to row
 
 
 def plan_rows(duration: float, every: float, step: float, name: str = "step") -> Rows:
-    """The rows of `duration` [s] >= 0 at every multiple of `every` [s] > 0, itself a multiple of
-    `step` [s] > 0.
+    """Return the rows of `duration` [s] >= 0 at every multiple of `every` [s] > 0, itself a
+    multiple of `step` [s] > 0.
 
-    The last row is at the duration, or at the last multiple of `every` before it. ValueError if
-    `every` is not a multiple of the step, which is called `name`, or if there would be too many
+    The last row is at the duration, or at the last multiple of `every` before it. Raise ValueError
+    if `every` is not a multiple of the step, which is called `name`, or if there would be too many
     rows or steps.
     """
     if duration / every > MOST_ROWS:
@@ -62,7 +62,9 @@ def plan_rows(duration: float, every: float, step: float, name: str = "step") ->
 
 
 def times(every: float, n: int) -> np.ndarray:
-    """0, every, 2 every, ... (n,) [s], from whole numbers: no sum gathers round-off."""
+    """Return 0, every, 2 every, ... (n,) [s], from whole numbers, so that no round-off
+    accumulates.
+    """
     return every * np.arange(n)
 
 
@@ -71,35 +73,36 @@ Stop = Callable[[float, Array, Array], str]  # (t, q, v) -> why the run ends her
 
 
 class Rollout(NamedTuple):
-    """Row i is the state at t_i, what the steps since row i - 1 did, and the force from there on.
+    """The record of a run: row i has the state at t_i, the results of the steps since row i - 1,
+    and the force from there on.
 
-    What a source of rows does not know is left empty.
+    Fields that a source of rows does not have are empty.
     """
 
     t: Array  # (n + 1,) [s]
     q: Array  # (n + 1, 6)
     v: Array  # (n + 1, 5)
     force: Array  # (n, 2) [N, world] that acted on the cart from t_i to t_{i+1}
-    ended: str = ""  # why it ended before its time
-    fault: str = ""  # what the law or the stepper did wrong
+    ended: str = ""  # why it ended early
+    fault: str = ""  # the error of the law or of the stepper
     quantities: Array = np.empty((0, 5))  # (n + 1, 5) E, Lz, Px, Py, p3
     reaction: Array = np.empty((0, 3))  # (n + 1, 3) mean joint force in the last step [N, world]
     iterations: Array = np.empty(0, int)  # (n + 1,) Newton iterations since the row before
     residual: Array = np.empty(0)  # (n + 1,) largest relative residual since the row before
-    options: Any = ()  # the integrator's, with what contacts left there
+    options: Any = ()  # the integrator's, with the state of the contacts
     impacts: Array = np.empty((0, 8))  # the rows of `contact_state` for the impacts
-    lost_impacts: int = 0  # that a row had beyond what the memory has room for
-    seen: Array = np.empty((0, 11))  # (n, 11) q and v as the law saw them
+    lost_impacts: int = 0  # impacts between two rows for which there was no room
+    seen: Array = np.empty((0, 11))  # (n, 11) q and v as the law got them
     compute: Array = np.empty(0)  # (n,) [s] of processor time that the law took
 
     @property
     def ok(self) -> bool:
-        """Whether it lasted as long as it was to."""
+        """Whether the run reached its planned end."""
         return not self.message
 
     @property
     def message(self) -> str:
-        """Why it stopped early, else ""."""
+        """The reason for an early end, else ""."""
         return self.fault or self.ended
 
     @property
@@ -109,9 +112,7 @@ class Rollout(NamedTuple):
 
 
 class Simulation:
-    """A plant that steps from row to row under the forces that it is given, and its rows so
-    far.
-    """
+    """A plant that steps from row to row under given forces, and its rows so far."""
 
     def __init__(
         self,
@@ -124,9 +125,9 @@ class Simulation:
         limit: float = math.inf,
         drive: DriveState | None = None,
     ):
-        """Start from `state` in steps of h [s]; `limit` [N] and the drive are those of the force.
+        """Start from `state` in steps of h [s]; `limit` [N] and `drive` apply to the force.
 
-        ValueError where the integrator does not apply.
+        Raise ValueError if the integrator does not apply.
         """
         self.input = boundary.accept(input)
         q, v = boundary.start(state)
@@ -156,9 +157,9 @@ class Simulation:
         return self.start + self.rows * self.planned.every
 
     def run(self, command: Command | None = None, stop: Stop | None = None) -> None:
-        """Step to the last row, or to where something ends the run: `ended` or `fault` says what.
+        """Step to the last row, or until the run ends early: `ended` or `fault` says why.
 
-        Without a command the force of the input acts all the while.
+        Without a command the force of the input acts throughout.
         """
         force = self.ticker.force
         while self.rows < self.planned.count and not (self.ended or self.fault):
@@ -185,7 +186,7 @@ class Simulation:
         self._reaction[row] = state.reaction
 
     def _keep_impacts(self, contact: ContactState) -> None:
-        """Make room for other impacts."""
+        """Move the impacts out of the contacts' buffer, to make room for others."""
         rows, lost = take_impacts(contact)
         self._impacts.append(rows)
         self._lost_impacts += lost
@@ -225,7 +226,7 @@ def run(
 ) -> Rollout:
     """Take `rows` times `steps_per_row` steps of h [s] from `state`; row 0 is the start.
 
-    `stop(t, q, v)` is called after each row; a word from it ends the run there. So does a step
+    `stop(t, q, v)` is called after each row, and a text from it ends the run there. So does a step
     that does not converge: `message` says where and what to try.
     """
     planned = Rows(steps_per_row * h, rows, steps_per_row)
@@ -244,7 +245,7 @@ def failure(
     q: Array,
     v: Array,
 ) -> str:
-    """The sentence for a step that did not converge."""
+    """Return the message for a step that did not converge."""
     why = (
         explain_failure(getattr(options, "contact", None))
         or integrator.explain(q, v)

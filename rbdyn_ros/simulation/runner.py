@@ -1,6 +1,6 @@
 """The simulation's own thread: it plays, pauses, waits in lockstep, stops at a fault.
 
-No ROS in it.
+It does not use ROS.
 """
 
 import threading
@@ -34,10 +34,10 @@ COMMAND = "first command"  # a condition of the start
 
 
 class Runner:
-    """Ticks a `Plant` in a thread. Whatever others ask for happens between two ticks.
+    """Ticks a `Plant` in a thread. Requests of other threads are served between two ticks.
 
-    `prepare(runner)` is called in the thread after every tick, and at `idle_period` while time
-    stands still; it returns what publishes the state then, and calls `mark_published()`.
+    `prepare(runner)` is called in the thread after every tick, and every `idle_period` while time
+    is paused; it returns a function that publishes the state and calls `mark_published()`.
     `on_status(status)` is called after every change of the status. With a `native_publisher`
     ticks run in the compiled loop wherever they can.
     """
@@ -60,32 +60,32 @@ class Runner:
         self._prepare, self._on_status = prepare, on_status
         self._native_publisher = native_publisher
         self._native_loop = NativeLoop(steady())
-        self._ready: Callable | None = None  # publishes the last tick, when its time has come
-        self._work = 0.0  # [s] that Python took last for a tick, or for what the loop leaves to it
-        self._begun = 0.0  # [s, steady] when the next tick began; 0: it begins when it is asked
+        self._ready: Callable | None = None  # publishes the last tick, once it is due
+        self._work = 0.0  # [s] that Python took last for a tick, or to publish after the loop
+        self._begun = 0.0  # [s, steady] when the next tick began; 0: not yet
         self._between_ticks = threading.RLock()
-        self._held: set = set()  # what has to happen before time begins by itself
+        self._held: set = set()  # conditions of the start that do not hold yet
         self._ending, self._factor = False, pace.real_time_factor  # that paces the tick
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Between two ticks: the compiled loop ends for it."""
+        """Interrupt the compiled loop and stay between two ticks."""
         with self._native_loop.interrupted(), self._between_ticks:
             yield
 
     @property
     def compiles(self) -> bool:
-        """Whether plain ticks can pass in machine code here."""
+        """Whether ticks can run in the compiled loop here."""
         return self._native_loop.possible
 
-    # what others ask for
+    # requests of other threads
 
     def begin(self, conditions: Iterable[str] = ()) -> None:
         """Start the thread; `pace.start` says whether time begins with it.
 
-        Unless it is to begin paused, time begins when every one of the `conditions` has been
-        released too.
+        Unless it is to begin paused, time begins when each of the `conditions` has been released,
+        too.
         """
         start, self._ending = self.pace.start, False
         held = {*conditions, COMMAND} if start == "on_command" else set(conditions)
@@ -95,7 +95,7 @@ class Runner:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop the thread, at once also where it sleeps or waits."""
+        """Stop the thread at once, even if it sleeps or waits."""
         self._ending = True
         with self._native_loop.interrupted():
             self.command_queue.wake()
@@ -105,10 +105,10 @@ class Runner:
         self._set_status(STOPPED)
 
     def command(self, command: Command) -> None:
-        """Take a valid command: it is applied from the next tick on, and releases a held start.
+        """Accept a valid command: it is applied from the next tick on, and releases a held start.
 
-        In lockstep the first answer to the present state counts, and no other: a command without a
-        stamp answers none.
+        In lockstep only the first answer to the present state counts; a command without a stamp
+        answers none.
         """
         if self.pace.lockstep and not self.signals.is_first_answer(command.stamp):
             self.command_queue.late += 1
@@ -121,11 +121,11 @@ class Runner:
             self.release(COMMAND)
 
     def waits_for(self, condition: str) -> bool:
-        """Whether time does not begin because of this condition, and of this one only."""
+        """Return whether time does not begin because of this condition only."""
         return self._held == {condition}
 
     def release(self, condition: str) -> None:
-        """A condition of the start holds; time begins if it was the last one."""
+        """Mark a condition of the start as fulfilled, and begin time if it was the last one."""
         with self._asking():
             if condition in self._held:
                 self._held.discard(condition)
@@ -133,23 +133,23 @@ class Runner:
                     self.play()
 
     def refuse_start(self, why: str) -> None:
-        """End in a fault instead of beginning, where time has not begun."""
+        """End in a fault instead of beginning, if time has not begun."""
         with self._asking():
             if self._held:
                 self._held.clear()
                 self._set_status(FAULT + why)
 
     def fail(self, why: str) -> None:
-        """End in a fault: what commands the plant cannot go on."""
+        """End in a fault, because the plant can no longer be commanded."""
         with self._asking():
             self._set_status(FAULT + why)
 
     def play(self) -> str:
-        """Let time run; why not, or ""."""
+        """Let time run. Return why that is not possible, or ""."""
         return self._change(PLAYING)
 
     def pause(self) -> str:
-        """Let time stand still; why not, or ""."""
+        """Pause time. Return why that is not possible, or ""."""
         return self._change(PAUSED)
 
     def _change(self, status: str) -> str:
@@ -161,7 +161,7 @@ class Runner:
             return ""
 
     def step(self) -> str:
-        """One tick while paused; why not, or ""."""
+        """Take one tick while paused. Return why that is not possible, or ""."""
         with self._asking():
             if self.status != PAUSED:
                 return f"is {self.status}; only a paused simulation steps"
@@ -182,41 +182,39 @@ class Runner:
             self._publish()
 
     def restart(self, state: State) -> None:
-        """Put the plant into `state` a tick later, so that no stamp has two states: what answers
-        the one before is late.
+        """Put the plant into `state` a tick later, so that no stamp has two states, and a command
+        that answers the state before is late.
         """
         with self._asking():
             self.plant.steps += self.plant.setup.tick_steps
             self.reset(state)
 
     def reconfigure(self, setup: Setup, pace: RunConfig) -> None:
-        """Go on with other numbers."""
+        """Use another setup and configuration from now on."""
         with self._asking():
             self.plant.reconfigure(setup)
             self.pace, self.plant.limit = pace, pace.force_limit
             self.signals.faults.become(pace.faults, pace.seed)
 
     def push(self, wrench: Array, end: int) -> None:
-        """Let a wrench (9,) (see `types.Input`) act on the rod until the simulated time `end`
-        [ns].
-        """
+        """Apply a wrench (9,) (see `types.Input`) to the rod until the stamp `end` [ns]."""
         with self._asking():
             self.plant.push(wrench, end)
 
     def recent_history(self) -> tuple[Array, Array]:
-        """(stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` gives them."""
+        """Return (stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` does."""
         with self._asking():
             return self.history.read()
 
     def reset_statistics(self) -> None:
-        """Count from zero again."""
+        """Reset the counts to zero."""
         with self._asking():
             self.statistics, self.pacer = Statistics(), Pacer()
             self.command_queue.reset_counts()
             self.signals.faults.reset_counts()
 
     def mark_published(self) -> None:
-        """The state is about to be sent: its answer may come before the last topic has left."""
+        """Record the state as sent, before it is: its answer may precede the last topic."""
         if self.signals.is_new:
             self.statistics.published(self.signals.expected_stamp)
 
@@ -224,18 +222,18 @@ class Runner:
 
     def _run(self) -> None:
         exact_sleeps()
-        self._guarded(self._idle)  # everything has run once before time runs
+        self._guarded(self._idle)  # runs all code once before time runs
         while not self._ending:
             self._guarded(self._play_tick if self.status == PLAYING else self._idle)
 
     def _guarded(self, turn: Callable) -> None:
         try:
             turn()
-        except Exception as error:  # the thread must neither die nor go on in silence
+        except Exception as error:  # the thread must neither end nor hide the error
             self._fail(error)
 
     def _play_tick(self) -> None:
-        """Ticks in the compiled loop or, where there is more to do, one in Python."""
+        """Run ticks in the compiled loop, or one in Python where there is more to do."""
         factor = self._factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
         how = self._compiled_ticks(period)
@@ -254,11 +252,11 @@ class Runner:
                 self._ready = None
 
     def _compiled_ticks(self, period: float) -> int | None:
-        """Run the compiled loop; how it ended, None where it could not begin."""
+        """Run the compiled loop. Return how it ended, None if it could not begin."""
         with self._between_ticks:
             native = self._native_publisher
             if native is None or self._native_loop.asked[0] or not self._is_native(period):
-                return None  # whoever asks gets the lock while Python sleeps
+                return None  # a waiting request gets the lock while Python sleeps
             buffers = native.begin(self)
             if buffers is None:
                 return None
@@ -271,7 +269,7 @@ class Runner:
                 self._count_tick(fault)
                 self._ready = self._prepare(self)
             elif how == PUBLISH_FAILED:
-                self._publish()  # says what the middleware has against it
+                self._publish()  # raises the middleware's error
             return how
 
     def _publish_rest(self, period: float) -> None:
@@ -286,10 +284,10 @@ class Runner:
                 self._begun = 0.0 if self.pace.lockstep else begun
 
     def _put_off(self, period: float) -> float:
-        """Begin a tick; when that was [s, steady]. What is commanded later is for the next one.
+        """Begin a tick and return when that was [s, steady]. Later commands are for the next tick.
 
-        Light work waits for some of the period: until then the readers of the last state have the
-        interpreter. What is left can take what the work's time varies.
+        Work that is short waits for a part of the period: until then the readers of the last state
+        have the interpreter. The rest of the period covers the variation of the work's time.
         """
         begun, self._begun = self._begun or time.monotonic(), 0.0
         if not self.pace.lockstep:
@@ -297,17 +295,17 @@ class Runner:
         return begun
 
     def _is_native(self, period: float) -> bool:
-        """Whether the compiled loop can take the next tick.
+        """Return whether the compiled loop can take the next tick.
 
-        Where neither a deadline nor a command paces time, Python has it: the loop would leave its
-        readers behind.
+        If neither a deadline nor a command paces time, Python takes it: the loop would be too fast
+        for its readers.
         """
         paced = self.command_queue.accepted > 0 if self.pace.lockstep else period > 0.0
         known = period <= SLICE and self.pacer.beat(period) is not None
         return self._native_loop.possible and paced and known and not self._resting()
 
     def _stepped(self, period: float, waited: bool) -> bool:
-        """Sleep, and step with what was commanded before; whether something is to be published."""
+        """Sleep, then step with the earlier command. Return whether a state is to be published."""
         in_time = self._answer_arrived(self.pace.idle_period * waited)
         begun = self._put_off(period)
         with self._between_ticks:
@@ -331,7 +329,7 @@ class Runner:
         self._work = time.monotonic() - start
 
     def _publish(self) -> None:
-        """Now; what was ready is past."""
+        """Publish the state now, and discard a tick that was prepared."""
         self._ready = None
         self._prepare(self)()
 
@@ -345,7 +343,7 @@ class Runner:
         self.pacer.restart()
 
     def _resting(self) -> bool:
-        """Whether time rests, or has another pace than the tick that sleeps or waits."""
+        """Return whether time is stopped, or its factor is no longer that of the present tick."""
         paced = self.pace.real_time_factor == self._factor
         return self._ending or self.status != PLAYING or not paced
 
@@ -357,17 +355,16 @@ class Runner:
         time.sleep(self.pace.idle_period)
 
     def _answer_arrived(self, waited: float) -> bool:
-        """In lockstep, wait for the answer to the state sent, for which the compiled loop has
-        `waited` [s]; free-wheel until the first command ever.
+        """Wait, in lockstep, for the answer to the state sent, for which the compiled loop has
+        `waited` [s]. Return whether it arrived in time. Do not wait before the first command.
 
-        The state is sent again while it waits: a reader may have lost it, and asks for the best
-        effort only.
+        The state is sent again meanwhile, as a reader with best-effort QoS may have lost it.
         """
         if not self.pace.lockstep or self.command_queue.accepted == 0 or not self.signals.is_new:
             return True
 
         def is_answered(newest) -> bool:
-            """By a command that repeats the stamp."""
+            """Return whether a command repeats the expected stamp, or time is stopped."""
             return self._resting() or (
                 newest is not None and newest.stamp == self.signals.expected_stamp
             )

@@ -1,6 +1,6 @@
-"""From the values of the parameters to what the plant and its thread are made of.
+"""The configurations of the plant and of its thread, from the values of the parameters.
 
-ValueError says what does not fit.
+The functions raise ValueError for values that do not fit.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from rbdyn_ros.simulation.plant import Setup
 
 
 class RunConfig(NamedTuple):
-    """How the plant is run: an immutable snapshot, swapped between two ticks."""
+    """The configuration of a run: an immutable snapshot, replaced between two ticks."""
 
-    real_time_factor: float  # 0 as fast as it goes
+    real_time_factor: float  # 0 as fast as possible
     overrun: str  # skip slip stop
     start: str  # on_command immediately paused
     lockstep: bool
@@ -29,24 +29,24 @@ class RunConfig(NamedTuple):
     idle_period: float  # [s]
     history_rows: int
     faults: Faults
-    seed: int  # of what the faults draw
+    seed: int  # of the faults' random numbers
 
     @property
     def counting_watchdog(self) -> tuple[float, float]:
-        """`Watchdog.numbers` of the watchdog, which is off in lockstep."""
+        """The `Watchdog.numbers` of the watchdog, which is off in lockstep."""
         return (0.0, 0.0) if self.lockstep else self.watchdog.numbers
 
     @property
     def slowdown(self) -> float:
-        """Real seconds per simulated second where that is more than one: commands may take so much
-        longer.
+        """Real seconds per simulated second if that is more than one, else one: by this factor
+        commands may take longer.
         """
         return 1.0 / self.real_time_factor if 0.0 < self.real_time_factor < 1.0 else 1.0
 
     @property
     def oldest_stamp(self) -> float:
-        """How old the state may be [s, simulated] that a command answers; unlimited where time is
-        not paced.
+        """The largest age [s, simulated] of a state that a command answers; unlimited where time
+        is not paced.
         """
         if self.lockstep or self.real_time_factor == 0.0 or self.watchdog.timeout == 0.0:
             return float("inf")
@@ -54,7 +54,7 @@ class RunConfig(NamedTuple):
 
 
 def plant_setup(values: Mapping[str, Any]) -> Setup:
-    """The plant of the checked values (name -> value)."""
+    """Return the plant of the checked values (name -> value)."""
     params = actual_plant(values)
     system = spherical_pendulum.build(params)
     integrator = parameters.integrator(values)
@@ -78,7 +78,9 @@ def plant_setup(values: Mapping[str, Any]) -> Setup:
 
 
 def run_config(values: Mapping[str, Any]) -> RunConfig:
-    """How the checked values let the plant run. OverflowError for noise whose variance is none."""
+    """Return the configuration of a run from the checked values. Raise OverflowError for noise
+    whose variance is not finite.
+    """
     watchdog = Watchdog(
         values["watchdog.timeout"], values["watchdog.reaction"], values["watchdog.ramp_time"]
     )
@@ -101,7 +103,9 @@ def run_config(values: Mapping[str, Any]) -> RunConfig:
 
 
 def nanoseconds(step: float) -> int:
-    """A time step [s] in whole nanoseconds, in which /clock counts."""
+    """Convert a time step [s] to whole nanoseconds, the unit of /clock. Raise ValueError if it is
+    not whole.
+    """
     ns = round(step * 1e9)
     if ns < 1 or abs(step * 1e9 - ns) > 1e-3:
         raise ValueError(

@@ -1,5 +1,4 @@
-"""What passes between the plant and whoever commands it: measurements on their way out, commands
-on their way in, with faults.
+"""The signals between the plant and its controller: measurements and commands, with faults.
 
 The kernels here are those of a tick in Python (`PlantSignals`) and of the compiled loop
 (`simulation.native_loop`).
@@ -41,12 +40,12 @@ class SignalState(NamedTuple):
     commands: ChannelState
     states: ChannelState
     sensors: SensorState
-    active: Array  # (3,) the command that has arrived last: force [N], when [s, steady]
+    active: Array  # (3,) the last command that has arrived: force [N], when [s, steady]
     numbers: Array  # (9,) as named above
 
 
 class Measurement(NamedTuple):
-    """One instant as it was measured; forces are true."""
+    """The measurement of one instant; the forces are the true ones."""
 
     stamp: int  # [ns]
     q: list  # (6) as in `types.State`
@@ -55,16 +54,16 @@ class Measurement(NamedTuple):
     felt: tuple  # (3,) specific force at the IMU [m/s^2, body]
     force: tuple  # (2,) [N] applied to the cart
     reaction: tuple  # (3,) [N, world] of the joint on the rod
-    faults: Faults  # of the sensors
+    faults: Faults  # those of the sensors apply
 
 
 @kernel
 def receive_commands(s, ring, tick, stamp, instants, oldest):
-    """Let the commands of a ring go their way to the cart; whether there were draws for all.
+    """Send the commands of a ring to the cart. Return whether there were draws for all.
 
     `stamp` [ns] is that of the plant, `instants` [s, steady]: commands count that were received
-    until the first; what was under way and arrives counts as received at the second, if it answers
-    a state that is at most `oldest` [s] old.
+    until the first; a delayed one counts as received at the second, if it answers a state that is
+    at most `oldest` [s] old.
     """
     until, now = instants
     k, c = s.numbers, s.commands
@@ -97,8 +96,9 @@ def receive_commands(s, ring, tick, stamp, instants, oldest):
 
 @inlined
 def wait_for_answer(s, ring, stamp, clock, asked, timeout):
-    """Whether the newest command of a ring answers the state that its readers know, before
-    `timeout` [s] is over and before somebody asks; `stamp` [ns] is that of the plant.
+    """Wait until the newest command of a ring answers the state that its readers know, for
+    `timeout` [s] or until an interruption. Return whether it does. `stamp` [ns] is that of the
+    plant.
     """
     until = now(clock) + timeout
     expected = s.states.ring[ARRIVED, 2] if s.numbers[HAS_MEASUREMENT] else stamp
@@ -111,8 +111,8 @@ def wait_for_answer(s, ring, stamp, clock, asked, timeout):
 
 @kernel
 def commanded_force(s, watchdog, slowdown, now):
-    """The force (2,) [N] to ask for at the steady instant `now` [s]: that of the newest command
-    that has arrived, as far as the watchdog (`command.Watchdog.numbers`) lets it count.
+    """Return the commanded force (2,) [N] at the steady instant `now` [s]: that of the newest
+    command that has arrived, reduced by the watchdog (`command.Watchdog.numbers`).
     """
     k = s.numbers
     if k[HAS_COMMAND] == 0:
@@ -127,7 +127,7 @@ def commanded_force(s, watchdog, slowdown, now):
 
 @kernel
 def measure(s, plant, forces, time, stamp, tick):
-    """Measure a tick, and receive what arrives in it; there must be draws for it.
+    """Measure a tick, and receive the measurements that arrive in it; there must be draws for it.
 
     `plant`: q (6,), v (5,), reaction (3,); `forces`: on the cart (2,), specific force at the IMU
     (3,).
@@ -156,7 +156,7 @@ def measure(s, plant, forces, time, stamp, tick):
 class PlantSignals:
     """The newest measurement and the newest command that have arrived.
 
-    Steps are ticks of the plant; see `faults.channel` for what happens on the way.
+    Steps are ticks of the plant; see `faults.channel` for the delays.
     """
 
     def __init__(self, plant: Plant, faults: FaultPipeline, commands: CommandQueue):
@@ -171,19 +171,19 @@ class PlantSignals:
 
     @property
     def state(self) -> SignalState:
-        """What the kernels read and write."""
+        """The signals' state, which the kernels read and write."""
         faults = self.faults
         channels = faults.commands.state, faults.states.state
         return SignalState(*channels, faults.sensors.state, self._active, self._numbers)
 
     def reset(self) -> None:
-        """Forget what was measured and commanded; the first reading is known at once."""
+        """Discard measurements and commands; the first measurement is known at once."""
         self.commands.clear()
         self._numbers[:] = 0
         self.measure()
 
     def prepare_block(self) -> None:
-        """Have draws for a block of ticks, which kernels take."""
+        """Draw random numbers for a block of ticks, which kernels use."""
         if self.faults.sees_truth:
             self._see_truth()
         self._refill()
@@ -205,7 +205,7 @@ class PlantSignals:
 
     @property
     def measurement(self) -> Measurement | None:
-        """The newest measurement to arrive; None: the truth."""
+        """The newest measurement to arrive; None if that is the true state."""
         if not self._numbers[HAS_MEASUREMENT]:
             return None
         states = self.faults.states.state
@@ -232,14 +232,14 @@ class PlantSignals:
         return self.plant.steps // self.plant.setup.tick_steps
 
     def is_first_answer(self, stamp: int) -> bool:
-        """Whether a command of that stamp [ns] answers the state that its readers know, and none
-        did before.
+        """Return whether a command of that stamp [ns] is the first one that answers the state
+        which its readers know.
         """
         newest = self.commands.newest
         return stamp == self.expected_stamp and (newest is None or newest.stamp != stamp)
 
     def command(self, now: float, pace: RunConfig, statistics: Statistics) -> tuple[float, float]:
-        """The force (2,) [N] to ask for at the steady instant `now` [s]: see
+        """Return the commanded force (2,) [N] at the steady instant `now` [s]: see
         `commanded_force`.
         """
         arguments = self.tick, self.plant.stamp, (now, now), float(pace.oldest_stamp)
@@ -250,7 +250,7 @@ class PlantSignals:
         return force
 
     def count(self, pace: RunConfig, statistics: Statistics) -> None:
-        """Count what the watchdog saw, and commands that arrived too late."""
+        """Count trips of the watchdog, and commands that arrived too late."""
         k = self._numbers
         statistics.watchdog_trips += k.item(TRIPS)
         statistics.watchdog_expired = bool(k[EXPIRED])
@@ -263,7 +263,7 @@ class PlantSignals:
         k[TRIPS] = k[STALE] = 0
 
     def measure(self) -> None:
-        """Measure this tick, and receive what arrives in it."""
+        """Measure this tick, and receive the measurements that arrive in it."""
         if self.faults.sees_truth:
             self._see_truth()
             return

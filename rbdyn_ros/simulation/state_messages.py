@@ -1,5 +1,5 @@
-"""The messages of the state as bytes in which the compiled loop writes numbers, and who sends
-them.
+"""The messages of the state as bytes into which the compiled loop writes numbers, and their
+publishers.
 """
 
 from collections.abc import Callable
@@ -16,63 +16,63 @@ from rbdyn_ros.types import Array
 
 
 class MessageBuffers(NamedTuple):
-    """Messages that are ready but for their stamps and numbers."""
+    """Serialized messages, complete except for their stamps and numbers."""
 
     words: Array  # (n,) doubles: the bytes of all messages
-    # (k,) where in them, in halves of a word, the seconds of a stamp stand; its nanoseconds follow
+    # (k,) places of the seconds of the stamps, in halves of a word; the nanoseconds follow
     stamps: Array
-    # Where in them the numbers of a message stand; what follows stays as it is.
+    # places of the numbers of a message, in words; other bytes stay as they are
     joints: Array  # (15,) positions (5), velocities, efforts
     # (85,) position (3), orientation xyzw, twist (6), covariances of the pose (36) and the twist
     pose: Array
     ball_joint: (
-        Array  # (13,) rotation xyzw, angular velocity (3), force, torque; (0,): without subscriber
+        Array  # (13,) rotation xyzw, angular velocity (3), force, torque; (0,): no subscriber
     )
     # (37,) orientation xyzw, covariance (9), angular velocity (3), covariance, specific force,
-    # covariance; (0,): without subscriber
+    # covariance; (0,): no subscriber
     imu: Array
     angles: Array  # (3,) roll, pitch, spin [rad] of the last tick
 
 
 class Unacknowledged(NamedTuple):
-    """How many messages each publisher has sent since all of them were acknowledged."""
+    """The numbers of messages that each publisher has sent since all of them were acknowledged."""
 
-    ask: int  # address of int f(publisher, 0), 0 where they are now
+    ask: int  # address of int f(publisher, 0), which returns 0 if all are acknowledged now
     counts: Array  # (m,)
-    limit: int  # with so many the loop ends; 0: they are not counted
+    limit: int  # number at which the loop ends; 0: they are not counted
 
 
 class PublishBuffers(NamedTuple):
-    """The messages of the truth and of the measurement, and who sends them."""
+    """The messages of the true state and of the measurement, and their publishers."""
 
-    publish: int  # address of int f(publisher, message, 0), 0 where it was taken
+    publish: int  # address of int f(publisher, message, 0), which returns 0 if it was taken
     publishers: Array  # (m,) addresses
-    messages: Array  # (m,) addresses of what each of them sends
-    measured: Array  # (m,) 1 where that is sent only when a measurement has arrived
+    messages: Array  # (m,) addresses of their messages
+    measured: Array  # (m,) 1 where the message is sent only when a measurement has arrived
     unacknowledged: Unacknowledged
     truth: MessageBuffers
     measurement: MessageBuffers
 
 
 class NativePublisher(Protocol):
-    """What publishes ticks that Python does not see."""
+    """Publishes the ticks of the compiled loop."""
 
     def begin(self, runner: Any) -> tuple[PublishBuffers, int] | None:
-        """Where messages are written and sent, and for how many ticks that is all that is due, but
-        for the last; None where it is not.
+        """Return the buffers, and for how many ticks their messages are all that is due, except
+        for the last tick; None if they are not all.
         """
 
     def rest(self, runner: Any) -> Callable[[], None] | None:
-        """What publishes all else that is due now; None where nothing is."""
+        """Return a function that publishes all else that is due now; None if there is nothing."""
 
     def end(self) -> None:
-        """The ticks have passed."""
+        """End a pass of ticks."""
 
 
 @inlined
 def write_state_messages(buffers, stamp, q, v, force):
     """Write a stamp [ns] into all messages, and the state into those of the joints and of the
-    pose; return the attitude's matrix and the velocity (3,) of the joint [m/s, body].
+    pose. Return the attitude's matrix and the velocity (3,) of the joint [m/s, body].
     """
     halves, words, at = buffers.words.view(np.int32), buffers.words, buffers.joints
     for place in buffers.stamps:
@@ -138,7 +138,7 @@ def write_covariances(buffers, variances, R, V):
 
 @inlined
 def write_measurement(buffers, states, joint_damping, variances):
-    """Write the measurement that has arrived; return its stamp."""
+    """Write the measurement that has arrived. Return its stamp."""
     m, stamp = states.items, states.ring[ARRIVED, 2]
     q = (m[ARRIVED, 0], m[ARRIVED, 1], m[ARRIVED, 2], m[ARRIVED, 3], m[ARRIVED, 4], m[ARRIVED, 5])
     v = (m[ARRIVED, 6], m[ARRIVED, 7], m[ARRIVED, 8], m[ARRIVED, 9], m[ARRIVED, 10])

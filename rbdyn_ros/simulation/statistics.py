@@ -1,4 +1,4 @@
-"""What the simulation counts: round trips, cut forces, watchdog trips, excursions."""
+"""Statistics of the simulation: round trips, limited forces, watchdog trips, excursions."""
 
 import math
 import time
@@ -9,12 +9,12 @@ import numpy as np
 
 from rbdyn_ros.types import Array
 
-SENT = 256  # published states whose instant is kept
-TRIPS = 5000  # round trips over which percentiles are taken
+SENT = 256  # number of published states whose instant is kept
+TRIPS = 5000  # number of round trips for percentiles
 
 
 class Sent(NamedTuple):
-    """The newest states that left: state k, counted from 0, is in the row k mod n."""
+    """The newest states that were sent: state k, counted from 0, is in the row k mod n."""
 
     count: Array  # (1,) so far
     stamps: Array  # (n,) [ns]
@@ -26,8 +26,8 @@ class Statistics:
 
     def __init__(self):
         self.ticks = 0
-        self.plain = 0  # of them in machine code
-        self.saturated = 0  # ticks whose force was cut
+        self.plain = 0  # ticks of these in the compiled loop
+        self.saturated = 0  # ticks whose force was limited
         self.watchdog_trips = 0
         self.watchdog_expired = False  # now
         self.lockstep_timeouts = 0
@@ -40,15 +40,15 @@ class Statistics:
         self.sent = Sent(np.zeros(1, np.int64), np.zeros(SENT, np.int64), np.zeros(SENT))
 
     def published(self, stamp: int) -> None:
-        """The state of that stamp [ns] leaves now."""
+        """Record that the state of that stamp [ns] is sent now."""
         count, stamps, instants = self.sent
         number = count.item()
         stamps[number % len(stamps)], instants[number % len(stamps)] = stamp, time.monotonic()
-        count[0] = number + 1  # last: who reads it finds the row complete
+        count[0] = number + 1  # last, so that a reader finds the row complete
 
     def answered(self, stamp: int, received: float) -> None:
-        """A command that answers the state of that stamp [ns] arrived at the steady instant
-        `received` [s].
+        """Record that a command which answers the state of that stamp [ns] arrived at the steady
+        instant `received` [s].
         """
         count, stamps, instants = self.sent
         newest = count.item() - 1
@@ -58,15 +58,17 @@ class Statistics:
                 return
 
     def ticked(self, step_time: float, off_travel: bool) -> None:
-        """A tick took `step_time` [s] per step and left the cart beyond its travel, or not."""
+        """Count a tick that took `step_time` [s] per step and left the cart beyond its travel, or
+        not.
+        """
         self.ticks += 1
         self.step_time = max(self.step_time, step_time)
         self.excursions += off_travel and not self.off_travel
         self.off_travel = off_travel
 
     def passed(self, ticks: int, saturated: int, step_time: float) -> None:
-        """So many ticks passed in the compiled loop, none off the travel; `step_time` [s] per
-        step, the longest.
+        """Count ticks of the compiled loop, none beyond the travel; `step_time` [s] is the longest
+        per step.
         """
         self.ticks += ticks
         self.plain += ticks
@@ -75,7 +77,7 @@ class Statistics:
         self.off_travel = self.off_travel and not ticks
 
     def percentiles(self) -> tuple[float, float, float]:
-        """Round trip (p50, p99, max) [s], nan before the first."""
+        """Return (p50, p99, max) of the round trip [s], nan before the first."""
         trips = sorted(self.round_trips) or [math.nan]
         n = len(trips)
         return trips[n // 2], trips[min(n - 1, n * 99 // 100)], trips[-1]

@@ -1,14 +1,14 @@
-"""The words that simulator and controller publish on ~/status, and how a command is rejected,
-apart from both: who uses them needs no kernels.
+"""The words that simulator and controller publish on ~/status, and the rejection of a command,
+in a module of their own that imports no kernels.
 """
 
 STOPPED = "stopped"
 FAULT = "fault: "  # followed by the reason
 
-# of the simulator
+# those of the simulator
 PAUSED, PLAYING = "paused", "playing"
 
-# of the controller
+# those of the controller
 WAITING, RUNNING, DISARMED = "waiting for a state", "running", "disarmed"
 LATE, SLOW = "state late", "law too slow"
 REFUSES = "state refused: "  # by the control law, followed by the reason
@@ -23,7 +23,7 @@ class Rejected(ValueError):
 
 
 def phase(status: str) -> str:
-    """The status of a simulator without the remark that may follow `paused` or `playing`; a fault
-    keeps its reason.
+    """Return the status of a simulator without the remark that may follow `paused` or `playing`; a
+    fault keeps its reason.
     """
     return status if status.startswith(FAULT) else status.partition(": ")[0]

@@ -1,5 +1,5 @@
 """The system's steady clock, for kernels: they read it, sleep until an instant, and wait until
-somebody wakes them.
+another thread wakes them.
 """
 
 import ctypes
@@ -25,13 +25,13 @@ class Clock(NamedTuple):
     read: int  # address of clock_gettime
     sleep: int  # of clock_nanosleep
     wait: int  # of sem_clockwait
-    memory: Array  # (6,) [s, ns] where they read and write; a sem_t
+    memory: Array  # (6,) [s, ns] that they read and write; a sem_t
     place: int  # its address
 
 
 def steady() -> Clock | None:
-    """The system's clock; None where the system is not a 64-bit Linux with glibc 2.30 or later,
-    or kernels are not compiled.
+    """Return the system's clock; None if the system is not a 64-bit Linux with glibc 2.30 or
+    later, or kernels are not compiled.
     """
     if sys.platform != "linux" or ctypes.sizeof(ctypes.c_long) != 8 or config.DISABLE_JIT:
         return None
@@ -45,7 +45,7 @@ def steady() -> Clock | None:
 
 
 def waker(clock: Clock) -> Callable[[], object]:
-    """Return what ends the wait of a kernel; where none waits, the next one.
+    """Return a function that ends the wait of a kernel or, if none waits, the next wait.
 
     It does not block, so it keeps the interpreter.
     """
@@ -54,7 +54,7 @@ def waker(clock: Clock) -> Callable[[], object]:
 
 @inlined
 def now(clock):
-    """The instant [s, steady]."""
+    """Return the present instant [s, steady]."""
     call(clock.read, _MONOTONIC, clock.place, 0, 0)
     return clock.memory[0] + 1e-9 * clock.memory[1]
 

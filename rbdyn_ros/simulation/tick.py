@@ -1,5 +1,5 @@
-"""One tick of the plant: the command meets the limit and the drive, the disturbance acts, the
-plant steps, its energy is balanced.
+"""One tick of the plant: the limit and the drive are applied to the command, the disturbance acts,
+the plant steps, its energy is balanced.
 
 The live loop calls this kernel once from Python (`simulation.plant`), the compiled loop many times
 (`simulation.native_loop`), and so does every run without nodes (`simulation.closed_loop`).
@@ -22,8 +22,8 @@ from rbdyn_ros.types import Array, Input, State, System
 
 
 class HistoryRing(NamedTuple):
-    """The newest ticks: tick k, counted from 0, is in the row k mod n: stamp [ns], q (6), v (5),
-    applied cart force (2).
+    """The newest ticks: tick k, counted from 0, is in the row k mod n, which has stamp [ns], q
+    (6), v (5), applied cart force (2).
     """
 
     count: Array  # (1,) so far
@@ -39,29 +39,31 @@ class History:
         self.ring = HistoryRing(np.zeros(1, np.int64), stamps, stamps.view(float))
 
     def read(self) -> tuple[Array, Array]:
-        """(stamps (n,), rows (n, 13)), a copy, oldest first."""
+        """Return a copy of (stamps (n,), rows (n, 13)), oldest first."""
         count, rows = self.ring.count.item(), len(self.ring.rows)
         chosen = np.arange(count - min(count, rows), count) % rows
         return self.ring.stamps[chosen, 0], self.ring.rows[chosen, 1:]
 
 
-# ROS reads the time zero as "not known yet", and a command's zero stamp as "age unknown": no state
+# In ROS the time zero means "not known yet", and a command's zero stamp "age unknown": no state
 # may have it.
 EPOCH_NS = 1_000_000_000
 
 
 class TickConfig(NamedTuple):
-    """How long a tick is, and what a command may be."""
+    """The duration of a tick, and the limit of a command."""
 
     start: float  # [s] the time of step 0
     h: float  # [s] of a step
     step_ns: int  # the same, in whole nanoseconds
-    steps: int  # of a tick
+    steps: int  # number of steps of a tick
     limit: float  # [N] of the commanded force
 
 
 class TickState(NamedTuple):
-    """What ticks change, besides the contacts' memory: `TickState.at_rest()` is a new one."""
+    """The state that ticks change, besides that of the contacts: `TickState.at_rest()` is a new
+    one.
+    """
 
     steps: Array  # (1,) since the start
     q: Array  # (6,) as in `types.State`
@@ -75,15 +77,15 @@ class TickState(NamedTuple):
 
     @classmethod
     def at_rest(cls) -> "TickState":
-        """Of a plant whose state is yet to be written."""
+        """Return the state of a plant whose q and v are not written yet."""
         count, end = np.zeros(1, np.int64), np.zeros(1, np.int64)
         return cls(count, np.empty(6), np.empty(5), np.zeros(3), end, np.zeros(7), np.zeros(3))
 
 
 @kernel
 def power(system, input, t, q, v):
-    """dE/dt = u(t).x' + F.V + T.R w - b |x'|^2 - d |w|^2 [W], with V the velocity of the point
-    where F acts.
+    """Return dE/dt = u(t).x' + F.V + T.R w - b |x'|^2 - d |w|^2 [W], with V the velocity of the
+    point where F acts.
 
     `system`, `input`, q (6,), v (5,) as in `types`; t [s].
     """
@@ -131,10 +133,10 @@ _limit = inlined(limit_force)
 
 
 def _tick(system, options, input, config, drive, state, ring, command):
-    """Step to the next tick under a commanded force (2,) [N]; return whether it was above the
+    """Step to the next tick under a commanded force (2,) [N]. Return whether it was above the
     limit.
 
-    Where the integrator does not converge, `state.solved` has fewer steps than the tick, and the
+    If the integrator does not converge, `state.solved` has fewer steps than the tick, and the
     plant is left in the last good state.
     """
     steps, q, v = state.steps, state.q, state.v
@@ -161,12 +163,12 @@ def _tick(system, options, input, config, drive, state, ring, command):
 
 @cache
 def tick_kernel(name: str, advance: Callable[..., Any]) -> Callable[..., Any]:
-    """The tick of an integrator: see `_tick`."""
+    """Return the compiled tick of an integrator: see `_tick`."""
     return specialize(_tick, name, advance=advance)
 
 
 class Ticker:
-    """A tick that is bound to the numbers of a plant; `tick(command)` is one.
+    """A tick that is bound to the arrays of a plant; `tick(command)` takes one.
 
     Its parts may be written between two ticks; `config` may be replaced by one of the same kinds.
     """
@@ -191,11 +193,11 @@ class Ticker:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What the kernel takes before the command."""
+        """The kernel's arguments before the command."""
         return *self._fixed, self.config, self.drive, self.state, self.history.ring
 
     def tick(self, command: tuple[float, float]) -> bool:
-        """Take one tick under a commanded force (2,) [N]; whether it was above the limit."""
+        """Take a tick under a commanded force (2,) [N]; return whether it was above the limit."""
         return self._kernel(*self.arguments, command)
 
     @property
