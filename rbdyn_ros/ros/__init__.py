@@ -1,1 +1,1 @@
-"""The ROS 2 nodes: messages, parameters, clocks; no equations."""
+"""The ROS 2 nodes: messages, parameters and clocks; the equations are elsewhere."""

@@ -1,11 +1,10 @@
-"""The URDF, from the same numbers as the physics: the declared ones, which is what its readers may
-know (faults.mismatch).
+"""The URDF, from the declared parameters of the plant (its readers do not get faults.mismatch).
 
 world -(cart_x_joint)- cart_x_link -(cart_y_joint)- cart_link -(roll, pitch, spin)- pendulum_link,
-as in `mechanics.pendulum.gimbal_joints`. A URDF knows no ball joint; the two links between the
+as in `mechanics.pendulum.gimbal_joints`. A URDF has no ball joint; the two links between the
 hinges have neither mass nor shape.
 
-On request it has a <ros2_control> tag: the plugin that brings joint_states to the controllers and
+Optionally it has a <ros2_control> tag: the plugin that passes joint_states to the controllers and
 their efforts to joint_commands.
 """
 
@@ -105,8 +104,8 @@ _INERTIAL = """
       <mass value="{mass}"/>
       <inertia ixx="{}" ixy="0" ixz="0" iyy="{}" iyz="0" izz="{}"/>
     </inertial>"""
-# A threshold of -1 has the plugin publish in every period. With its default it is silent while the
-# measured effort equals the commanded one, and the watchdog expires.
+# With a threshold of -1 the plugin publishes in every period. With the default it does not publish
+# while the measured effort equals the commanded one, and the watchdog expires.
 _HARDWARE = """
   <ros2_control name="spherical_pendulum" type="system">
     <hardware>
@@ -116,7 +115,7 @@ _HARDWARE = """
       <param name="trigger_joint_command_threshold">-1</param>
     </hardware>{joints}
   </ros2_control>"""
-# all three states, also where nothing drives: the plugin sets each that joint_states carries
+# all three states, also of joints without drive: the plugin sets each that joint_states has
 _INTERFACES = """
     <joint name="{name}">{command}
       <state_interface name="position"/>
@@ -128,7 +127,9 @@ _COMMAND = """
 
 
 class HardwareTopics(NamedTuple):
-    """Full names of what the hardware plugin of ros2_control publishes and subscribes to."""
+    """Full names of the topics that the hardware plugin of ros2_control publishes and subscribes
+    to.
+    """
 
     commands: str
     states: str
@@ -145,9 +146,9 @@ def urdf(
     imu_position: float,
     hardware: HardwareTopics | None = None,
 ) -> str:
-    """The robot's description, an XML document; with `hardware` for ros2_control too.
+    """Return the robot's description, an XML document; with `hardware` also for ros2_control.
 
-    Frame prefixes are left to its readers, as ROS has it.
+    Frame prefixes are added by its readers, as usual in ROS.
     """
     params, system = setup.declared, spherical_pendulum.build(setup.declared)
     middle, mass = (0.0, 0.0, -CART[2] / 2), system.cart_mass
@@ -155,7 +156,7 @@ def urdf(
     return _ROBOT.format(
         cart_middle=_text(*middle),
         cart_edges=_text(*CART),
-        cart_inertial=of_cart if mass > 0.0 else "",  # readers refuse a mass of zero
+        cart_inertial=of_cart if mass > 0.0 else "",  # readers reject a mass of zero
         rod_middle=_text(0.0, 0.0, params.rod_length / 2),
         radius=_text(params.rod_radius),
         length=_text(params.rod_length),
@@ -171,7 +172,7 @@ def urdf(
 
 
 def _hardware(topics: HardwareTopics) -> str:
-    """The <ros2_control> tag."""
+    """Return the <ros2_control> tag."""
     joints = (
         _INTERFACES.format(name=name, command=_COMMAND if name in DRIVEN else "")
         for name in JOINTS
@@ -184,9 +185,9 @@ def _inertial(mass: float, center: tuple[float, ...], inertia: tuple[float, ...]
 
 
 def box_inertia(mass: float, size: tuple[float, float, float]) -> tuple[float, float, float]:
-    """Principal inertia of a solid box about its center [kg m^2].
+    """Return the principal inertia of a solid box about its center [kg m^2].
 
-    The cart never turns, so no motion depends on it; but readers refuse a link that has none.
+    The cart never turns, so no motion depends on it; but readers reject a link that has none.
     """
     a, b, c = (mass / 12.0 * edge**2 for edge in size)
     return (b + c, a + c, a + b)

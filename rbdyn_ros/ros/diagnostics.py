@@ -1,4 +1,4 @@
-"""/diagnostics (REP-107): the worst level first, numbers as strings."""
+"""Messages of /diagnostics (REP-107): each has its worst level, and numbers as strings."""
 
 import math
 from typing import Any
@@ -11,8 +11,8 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 
 
 def status(name: str, findings: list[Finding], values: dict[str, Any]) -> DiagnosticStatus:
-    """One line of diagnostics: `findings` are (level, sentence), the worst one gives level and
-    message.
+    """Return one line of diagnostics: `findings` are (level, sentence), the worst one gives level
+    and message.
     """
     level, message = max(findings, key=lambda finding: finding[0], default=(OK, "ok"))
     pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
@@ -22,14 +22,14 @@ def status(name: str, findings: list[Finding], values: dict[str, Any]) -> Diagno
 
 
 def array(stamp, statuses: list[DiagnosticStatus]) -> DiagnosticArray:
-    """The message."""
+    """Return the message with a stamp and its lines."""
     message = DiagnosticArray(status=statuses)
     message.header.stamp = stamp
     return message
 
 
 def number_of(text: str) -> float:
-    """The number that a value of diagnostics says; nan for another text."""
+    """Return the number in a value of diagnostics; nan for another text."""
     try:
         return float(text)
     except ValueError:

@@ -6,7 +6,7 @@ from rbdyn_ros.ros.simulator.simulator import Simulator
 
 
 def main(args=None) -> int:
-    """Simulator and controller, spun together."""
+    """Run simulator and controller in one process."""
     return run((Simulator, Controller), args, executor=events_executor)
 
 

@@ -1,8 +1,8 @@
-"""The Gymnasium environment whose plant is behind ROS topics: `rbdyn/Balance-ROS-v0`.
+"""The Gymnasium environment whose plant is connected by ROS topics: `rbdyn/Balance-ROS-v0`.
 
 It answers each state with a command that has the state's stamp, as a controller node does; a
 simulator in lockstep waits for it. Observations, rewards and ends are computed from the states
-that arrive, by the code of `rbdyn/Balance-v0`.
+it receives, by the code of `rbdyn/Balance-v0`.
 """
 
 import time
@@ -39,14 +39,14 @@ from rbdyn_ros.types import Array, State
 
 TIMEOUT = 10.0  # [s]
 DRAIN = 0.05  # [s] after a reset in which states may still be those before it
-VARIED = ("start.", "cart.")  # what an episode can choose; all else is the plant's own
+VARIED = ("start.", "cart.")  # the values that an episode can choose; others are the plant's own
 
 
 class RosPendulumEnv(PendulumEnv):
-    """A rod on a cart behind topics: `gymnasium.make("rbdyn/Balance-ROS-v0")`.
+    """A rod on a cart that is connected by topics: `gymnasium.make("rbdyn/Balance-ROS-v0")`.
 
     Observations, actions, rewards and options are those of `PendulumEnv`. `plant` is the node
-    whose `initial.*` parameters and `~/reset` begin an episode, or "" where none can: then an
+    whose `initial.*` parameters and `~/reset` begin an episode, or "" if there is none: then an
     episode begins with the next state, wherever the plant is.
     """
 
@@ -60,7 +60,7 @@ class RosPendulumEnv(PendulumEnv):
     ):
         """Join the graph in `namespace`; `timeout` [s] limits each wait for the plant.
 
-        ValueError names an option that is wrong.
+        Raise ValueError, with the name of an option that is wrong.
         """
         if not timeout > 0.0:
             raise ValueError(f"timeout is {timeout} s; it must be > 0")
@@ -77,7 +77,7 @@ class RosPendulumEnv(PendulumEnv):
 
 
 class RosPendulums(Pendulums):
-    """One pendulum, moved by whoever publishes its state."""
+    """One pendulum, which another node moves and whose state that node publishes."""
 
     def __init__(
         self,
@@ -87,7 +87,9 @@ class RosPendulums(Pendulums):
         options: dict,
         of_plant: tuple[str, str, float],
     ):
-        """Join the graph; `of_plant` is node, namespace, timeout [s]. ValueError."""
+        """Join the graph; `of_plant` is node, namespace, timeout [s]. Raise ValueError for a wrong
+        option.
+        """
         for name in vary:
             if not name.startswith(VARIED):
                 raise ValueError(
@@ -102,7 +104,9 @@ class RosPendulums(Pendulums):
         self._plant_node = RosPlant(*of_plant)
 
     def begin(self, which: Array) -> None:
-        """The next episode, where the plant can be put; else from where it is."""
+        """Begin the next episode, from its own start if the plant can be reset, else from the
+        present state.
+        """
         if not len(which):
             return
         super().begin(which)
@@ -111,14 +115,15 @@ class RosPendulums(Pendulums):
     def begin_with(
         self, which: Array, keys: Array, values: dict[str, Any], plants: Array | None
     ) -> None:
-        """The same, and keep the start for the plant behind ROS."""
+        """Begin an episode with these values, and keep the start for the plant."""
         self._start = variation.starts(values, len(which))[0]  # q and v
         super().begin_with(which, keys, values, plants)
 
     def step(self, actions: Array) -> None:
-        """One period of the plant's time; `out` is written. ValueError for a wrong action.
+        """Take one period of the plant's time, and write `out`. Raise ValueError for a wrong
+        action.
 
-        RuntimeError, in a sentence, where the plant is gone.
+        Raise RuntimeError, with a sentence, if the plant is gone.
         """
         check_actions(actions)
         force = periods.command(self.numbers, self.rest, self.keys, actions[0])
@@ -134,7 +139,7 @@ class RosPendulums(Pendulums):
 
 
 class RosPlant:
-    """A plant behind topics, and a node of one's own beside it."""
+    """A plant that is connected by topics, and a node of this process to reach it."""
 
     def __init__(self, plant: str, namespace: str, timeout: float):
         self._plant, self._timeout, self._status = plant, timeout, ""
@@ -146,8 +151,8 @@ class RosPlant:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._synchronizer, self._refused = StateSynchronizer(), ""
-        self._newest: tuple[int, State] | None = None  # that was not looked at
-        self._stamp = 0  # [ns] of the state before
+        self._newest: tuple[int, State] | None = None  # the newest state, if it is not used yet
+        self._stamp = 0  # [ns] of the last used state
         subscribe(self._node, self._synchronizer, self._refuse, self._use_state)
         self._commands = self._node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND)
         if plant:
@@ -158,9 +163,9 @@ class RosPlant:
             self._reset = self._node.create_client(Trigger, f"{plant}/reset")
 
     def restart(self, q: Array, v: Array) -> State:
-        """Put the plant to q (6,), v (5,) if it can be put, and return its state.
+        """Put the plant to q (6,), v (5,) if it can be reset, and return its state.
 
-        RuntimeError, in a sentence, if it does not answer or refuses.
+        Raise RuntimeError, with a sentence, if it does not answer or refuses.
         """
         if self._plant:
             parameters = [
@@ -183,9 +188,9 @@ class RosPlant:
         return self._wait()[1]
 
     def hold(self, force: tuple[float, float], period: int) -> State:
-        """The state after `period` [ns] in which every state was answered with `force` [N].
+        """Answer every state with `force` [N] for `period` [ns], and return the state after it.
 
-        RuntimeError, in a sentence, if no state comes.
+        Raise RuntimeError, with a sentence, if no state arrives.
         """
         stamp, end = self._stamp, self._stamp + period
         while stamp < end:
@@ -209,7 +214,9 @@ class RosPlant:
             self._context.try_shutdown()
 
     def _wait(self) -> tuple[int, State]:
-        """The next state (stamp [ns], state)."""
+        """Return the next state as (stamp [ns], state). Raise RuntimeError if none arrives in
+        time.
+        """
         end = time.monotonic() + self._timeout
         while self._newest is None:
             self._executor.spin_once(timeout_sec=0.02)
@@ -230,7 +237,7 @@ class RosPlant:
         )
 
     def _call(self, client: Any, request: Any) -> Any:
-        """The response of a service. RuntimeError, in a sentence, if none comes."""
+        """Return a service's response. Raise RuntimeError, with a sentence, if none arrives."""
         end, future = time.monotonic() + self._timeout, None
         while future is None or not future.done():
             if future is None and client.service_is_ready():

@@ -1,8 +1,8 @@
-"""What the launch files share: arguments, the order of the parameter files, and what the end of a
-node means.
+"""The common parts of the launch files: arguments, the order of the parameter files, and the
+reaction to the end of a node.
 
-An argument that is left empty changes nothing: the parameter files, and behind them the nodes'
-defaults, have the say.
+An argument that is left empty changes nothing: the parameter files apply, then the defaults of the
+nodes.
 """
 
 import os
@@ -21,22 +21,22 @@ from rbdyn_ros.ros import share
 
 PACKAGE = "rbdyn_ros"
 SWITCH = ("", "true", "false")
-# [s] after SIGTERM, which a busy machine may need for the index of a bag; launch's own 5 s left
-# bags without
+# [s] after SIGTERM, which a busy machine may need for the index of a bag; after the 5 s of launch
+# bags had none
 ENDING = "30"
 
 
 def argument(
     name: str, description: str, default="", choices: tuple[str, ...] | None = None
 ) -> DeclareLaunchArgument:
-    """A launch argument; without a default it is left empty."""
+    """Return a launch argument; without a default it is empty."""
     return DeclareLaunchArgument(
         name, default_value=default, description=description, choices=choices
     )
 
 
 def shared_arguments() -> list[DeclareLaunchArgument]:
-    """The arguments of every node of the plant and of the controller."""
+    """Return the arguments of every node of the plant and of the controller."""
     scenarios = sorted(file.stem for file in (share.config() / "scenarios").glob("*.yaml"))
     return [
         argument(
@@ -65,7 +65,7 @@ def shared_arguments() -> list[DeclareLaunchArgument]:
 
 
 def start_conditions() -> list[DeclareLaunchArgument]:
-    """The arguments of a plant that waits for other nodes."""
+    """Return the arguments of a plant that waits for other nodes."""
     return [
         argument(
             "start_after",
@@ -127,7 +127,7 @@ def launch_node(
 
 
 def _parameter_files(files: tuple, given: dict) -> list:
-    """Paths of the parameter files, in their order; a control law need not have one."""
+    """Return the paths of the parameter files, in their order. A control law need not have one."""
     if not files:
         return []
     paths = [share.config() / file.format_map(given) for file in files]
@@ -159,17 +159,17 @@ def begin_after(*launched: tuple) -> OpaqueFunction:
 
 
 def if_given(name: str) -> IfCondition:
-    """Holds if the argument is not empty."""
+    """Return a condition that holds if the argument is not empty."""
     return unless_is(name, "")
 
 
 def if_is(name: str, value: str) -> IfCondition:
-    """Holds if the argument has this value."""
+    """Return a condition that holds if the argument has this value."""
     return IfCondition(EqualsSubstitution(LaunchConfiguration(name), value))
 
 
 def unless_is(name: str, value: str) -> IfCondition:
-    """Holds if the argument has another value."""
+    """Return a condition that holds if the argument has another value."""
     return IfCondition(NotEqualsSubstitution(LaunchConfiguration(name), value))
 
 
@@ -222,8 +222,8 @@ def needs(package: str, condition=None, otherwise: str = "start without it") -> 
 
 
 def ended(event, context):
-    """What the end of a node means: none if it was killed or is asked to end, failure of the
-    launch after an error.
+    """Return the reaction to the end of a node: none if it was killed or the launch is ending,
+    else the end of the launch. Fail after an error.
     """
     failed(event, context)
     if context.is_shutdown or event.returncode < 0:
@@ -232,8 +232,6 @@ def ended(event, context):
 
 
 def failed(event, context) -> None:
-    """What the end of a program that only prepares something means: failure of the launch after
-    an error.
-    """
+    """Let the launch fail after an error of a program that only prepares something."""
     if not context.is_shutdown and event.returncode > 0:
         raise RuntimeError(f"{event.process_name} ended with exit code {event.returncode}")

@@ -1,5 +1,5 @@
-"""What nodes share: parameters and a steady clock; of lifecycle nodes autostart, ~/status,
-/diagnostics once per second.
+"""The base classes of nodes: parameters and a steady clock; for lifecycle nodes also autostart,
+~/status, and /diagnostics once per second.
 """
 
 import traceback
@@ -36,21 +36,23 @@ Part = TypeVar("Part")
 
 
 def require(part: Part | None) -> Part:
-    """Return a part that exists while its node is configured. RuntimeError while it does not."""
+    """Return a part that exists while its node is configured. Raise RuntimeError while it does
+    not.
+    """
     if part is None:
         raise RuntimeError("the node is not configured")
     return part
 
 
 class CommonNode:
-    """What all nodes share; a base class that comes before rclpy's.
+    """The base class of all nodes; it comes before rclpy's class.
 
-    A subclass writes `table`, `validate` and `changed` where its parameters need more than the
+    A subclass overrides `table`, `validate` and `changed` if its parameters need more than the
     table of its name.
 
-    It refuses instants on /clock before zero, where a node follows it: in rclpy they raise, which
-    would end the node. Timers run on a steady clock: rclpy's default, ROS time, stalls when time
-    stands still or steps back.
+    A node that follows /clock rejects instants before zero: in rclpy they raise, which would end
+    the node. Timers run on a steady clock: rclpy's default, ROS time, stalls when time is paused
+    or steps back.
     """
 
     def __init__(self, name: str, **options):
@@ -77,7 +79,7 @@ class CommonNode:
         return node.create_timer(period, act, clock=self.steady)
 
     def create_subscription(self, kind: type, topic: str, callback: Any, *more, **options):
-        """`create_subscription` of the node."""
+        """Create a subscription as rclpy does, but reject invalid instants of /clock."""
         node: Any = super()
         take = self._guard_clock(callback) if kind is Clock else callback
         return node.create_subscription(kind, topic, take, *more, **options)
@@ -102,30 +104,30 @@ class Watcher(CommonNode, Node):
         """Begin to work."""
 
     def close(self) -> None:
-        """End the work."""
+        """Stop working."""
 
 
 class ManagedNode(CommonNode, LifecycleNode):
     """A lifecycle node.
 
-    Its subclasses write `configure`, `activate`, `deactivate`, `cleanup`; `findings`. What they
-    make on the graph in `configure` is destroyed after `cleanup`.
+    Its subclasses override `configure`, `activate`, `deactivate`, `cleanup` and `findings`.
+    Entities that they create in `configure` are destroyed after `cleanup`.
     """
 
     def configure(self) -> None:
-        """Make what the node needs, on the graph and in memory."""
+        """Create what the node needs, on the graph and in memory."""
 
     def activate(self) -> None:
         """Begin to work."""
 
     def deactivate(self) -> None:
-        """Stop working, and leave the cart without force."""
+        """Stop working, and command zero force."""
 
     def cleanup(self) -> None:
-        """Release what `configure` made in memory."""
+        """Release what `configure` created in memory."""
 
     def findings(self) -> list[diagnostics.Line]:
-        """(part, [(level, sentence)], values) of each line of diagnostics."""
+        """Return (part, [(level, sentence)], values) of each line of diagnostics."""
         raise NotImplementedError
 
     def __init__(self, name: str, **options):
@@ -146,7 +148,7 @@ class ManagedNode(CommonNode, LifecycleNode):
     def autostart(self) -> None:
         """Configure and activate, unless the parameter leaves that to a lifecycle manager.
 
-        RuntimeError if it fails.
+        Raise RuntimeError if it fails.
         """
         if not self.parameters.values["autostart"]:
             return
@@ -155,12 +157,12 @@ class ManagedNode(CommonNode, LifecycleNode):
                 raise RuntimeError(f"{self.get_name()} could not start: see the error above")
 
     def close(self) -> None:
-        """Leave the active state in good order; the node is destroyed by its owner."""
+        """Deactivate an active node; its owner destroys it."""
         if self.active:
             self.trigger_deactivate()
 
     def keep_system_time(self, why: str) -> None:
-        """Set use_sim_time to false, with a warning that says why, where somebody has set it."""
+        """Set use_sim_time to false if it is true, with a warning that says why."""
         if self.get_parameter("use_sim_time").value:
             self.get_logger().warning(f"use_sim_time is true; {why}, so it is set to false")
             self.set_parameters([Parameter("use_sim_time", value=False)])
@@ -172,7 +174,7 @@ class ManagedNode(CommonNode, LifecycleNode):
     def guard(
         self, take: Callable[[Any], None], reject: Callable[[Rejected], None]
     ) -> Callable[[Any], None]:
-        """Return a callback that takes messages while the node is active.
+        """Return a callback that passes messages to `take` while the node is active.
 
         It passes the `Rejected` that `take` raises to `reject`.
         """
@@ -189,7 +191,7 @@ class ManagedNode(CommonNode, LifecycleNode):
     # the lifecycle: rclpy swallows exceptions of these callbacks, so they are logged here
 
     def on_configure(self, state) -> TransitionCallbackReturn:
-        """`configure`, then the managed publishers."""
+        """Run `configure`, then configure the managed publishers."""
         before = {id(entity) for entity in self._entities()}
         result = self._attempt(self.configure, super().on_configure, state)
         self._made = [entity for entity in self._entities() if id(entity) not in before]
@@ -198,7 +200,7 @@ class ManagedNode(CommonNode, LifecycleNode):
         return result
 
     def on_activate(self, state) -> TransitionCallbackReturn:
-        """The managed publishers, then `activate`."""
+        """Activate the managed publishers, then run `activate`."""
         self._attempt(
             lambda: None, super().on_activate, state
         )  # publishers first: `activate` may publish
@@ -207,23 +209,25 @@ class ManagedNode(CommonNode, LifecycleNode):
         return result
 
     def on_deactivate(self, state) -> TransitionCallbackReturn:
-        """`deactivate`, then the managed publishers fall silent."""
+        """Run `deactivate`, then deactivate the managed publishers."""
         self.active = False
         return self._attempt(self.deactivate, super().on_deactivate, state)
 
     def on_cleanup(self, state) -> TransitionCallbackReturn:
-        """`cleanup`, then the managed publishers; nothing of `configure` stays on the graph."""
+        """Run `cleanup`, then clean up the managed publishers, and destroy what `configure`
+        created.
+        """
         result = self._attempt(self.cleanup, super().on_cleanup, state)
         self._destroy_made()
         return result
 
     def on_shutdown(self, state) -> TransitionCallbackReturn:
-        """`deactivate`, from the active state."""
+        """Deactivate, if the node is active."""
         return self.on_deactivate(state) if self.active else SUCCESS
 
     def _transition(self, change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """`change(request, response)` of rclpy, for transitions that the present state has not,
-        too: it would end the node.
+        """Return rclpy's `change(request, response)`, which also refuses transitions that the
+        present state does not have: rclpy raises for them, which would end the node.
         """
 
         def answer(request, response):
@@ -253,7 +257,7 @@ class ManagedNode(CommonNode, LifecycleNode):
                     self.destroy_subscription(entity)
                 case ActionServer():
                     entity.destroy()
-                case _:  # it takes plain publishers, too
+                case _:  # destroys plain publishers, too
                     self.destroy_lifecycle_publisher(entity)
         self._made = []
 

@@ -1,5 +1,5 @@
-"""ROS parameters from the tables of `parameters`: declared once, checked by one check, changed all
-or nothing.
+"""ROS parameters from the tables of `parameters`: they are declared once and checked by the same
+check, and a set of changes is applied completely or not at all.
 
 Private interface: `Node._parameter_overrides` of rclpy, the values that the user wrote, before
 they are declared. Declaring is the only public way to read them; it refuses an integer for a
@@ -40,8 +40,8 @@ _TYPES = {
     "string_array": RosParameter.Type.STRING_ARRAY,
 }
 
-LONGEST = 80  # characters of a name in a sentence
-MOST_NAMED = 4  # parameters in a sentence
+LONGEST = 80  # characters of a name in a message
+MOST_NAMED = 4  # parameters in a message
 
 
 class Parameters:
@@ -61,7 +61,7 @@ class Parameters:
                 self.values[name] = check(self._table[name], value, source)
             elif obstacles.OBSTACLES.name in self._table and obstacles.find(name):
                 obstacles.require_listed(name, first(node, obstacles.OBSTACLES), source)
-            else:  # of another node, in a file for all of them; or of none, which is an error
+            else:  # of another node, in a file for all nodes; or of none, which is an error
                 _known_elsewhere(name, source, written.get("controller", ("", ""))[0])
         self._require_usable(self.values, written)
         for parameter in self._table.values():
@@ -91,7 +91,7 @@ class Parameters:
 
     def _check_changes(self, changes: list) -> SetParametersResult:
         try:
-            # rclpy also asks for each of its own, such as the 34 that override a QoS
+            # rclpy also calls this for each of its own, such as the 34 that override a QoS
             if ours := self._own_changes(changes):
                 self._require_usable({**self.values, **ours}, ours)
         except ValueError as error:
@@ -99,7 +99,7 @@ class Parameters:
         return SetParametersResult(successful=True)
 
     def _require_usable(self, values: dict[str, Any], given: Iterable[str]) -> None:
-        """ValueError if the values do not fit each other, or cannot be computed with, as the
+        """Raise ValueError if the values do not fit each other, or cannot be computed with, as the
         square of 1e200; it names those that are `given`.
         """
         try:
@@ -129,7 +129,7 @@ class Parameters:
 
 def _check_requests(node: Node, service: Service) -> None:
     """Let a service of rclpy that sets parameters refuse values of types that do not exist, which
-    would raise in it and so end the node, and name parameters that do not exist.
+    would raise in it and so end the node, and parameters that do not exist.
     """
     answer: Callable[[Any, Any], Any] = service.callback
     highest = len(RosParameter.Type) - 1
@@ -171,16 +171,16 @@ def _check_requests(node: Node, service: Service) -> None:
 
 
 def first(node: Node, parameter: Parameter):
-    """The value that a parameter will have, before the others are known: the table may depend on
-    it.
+    """Return the value that a parameter will have, before the others are known, as the table may
+    depend on it.
     """
     value, source = _read_overrides(node).get(parameter.name, (None, ""))
     return check(parameter, value, source) if source else parameter.default
 
 
 def _known_elsewhere(name: str, source: str, controller: object) -> None:
-    """ValueError if no node and no control law has the parameter; `controller` is what was written
-    for the controller node.
+    """Raise ValueError if no node and no control law has the parameter; `controller` is the value
+    that was given for the controller node.
     """
     if name in tables.all_parameters():
         return
@@ -194,13 +194,13 @@ def _known_elsewhere(name: str, source: str, controller: object) -> None:
 
 
 def _read_overrides(node: Node) -> dict[str, tuple[Any, str]]:
-    """name -> (value, source) of what the user wrote, for the parameters that are not ROS's own.
-    The source is "file:line" of the last params file that has it, the option, or "parameter
-    override".
+    """Return name -> (value, source) of the values that the user gave, except for ROS's own
+    parameters. The source is "file:line" of the last params file that has it, the option, or
+    "parameter override".
 
-    Where a parameter is written several times with different types, such as 1.0 in a file and
-    `fast` after it, rcl keeps a value of each type and rclpy takes the first type that it looks
-    for: then the command line is read again, and the last value counts.
+    If a parameter is given several times with different types, such as 1.0 in a file and `fast`
+    after it, rcl keeps a value of each type and rclpy takes the first type that it looks for: then
+    the command line is read again, and the last value counts.
     """
     definitions = _definitions(node.get_fully_qualified_name())
     overrides = getattr(node, "_parameter_overrides", None)
@@ -219,8 +219,8 @@ def _read_overrides(node: Node) -> dict[str, tuple[Any, str]]:
 
 
 def _definitions(node: str) -> dict:
-    """name -> [(value, source)] of what the command line says to a node of this full name, in the
-    order in which it counts.
+    """Return name -> [(value, source)] of the command line for a node of this full name, in the
+    order in which they apply.
 
     The source is "file:line", or the option.
     """
@@ -242,14 +242,14 @@ def _definitions(node: str) -> dict:
 
 
 def _type(value) -> tuple:
-    """The type of a value, and of the elements of a list."""
+    """Return the type of a value, and of the elements of a list."""
     return type(value), *sorted(
         {type(element).__name__ for element in value} if isinstance(value, list) else ()
     )
 
 
 def _reaches(section: str, node: str) -> bool:
-    """Whether a section such as /**, /name or /namespace/name is for the node of this full
+    """Return whether a section such as /**, /name or /namespace/name is for the node of this full
     name.
     """
     pattern = (
@@ -259,8 +259,8 @@ def _reaches(section: str, node: str) -> bool:
 
 
 def _place(path: str, line: int) -> str:
-    """Where a parameter stands; a file that launch has made of its arguments is nothing that the
-    user knows.
+    """Return the place of a parameter. A file that launch has made of its arguments is named
+    "launch argument", as the user does not know it.
     """
     return "launch argument" if Path(path).name.startswith("launch_params_") else f"{path}:{line}"
 
@@ -268,7 +268,7 @@ def _place(path: str, line: int) -> str:
 def _declare(node: Node, parameter: Parameter, value) -> None:
     plain, descriptor = _plain(value), _descriptor(parameter)
     node.declare_parameter(parameter.name, plain, descriptor, ignore_override=True)
-    if value == ():  # rclpy takes an empty list for one of bytes
+    if value == ():  # rclpy declares an empty list as one of bytes
         node.set_parameters([_ros(parameter, value)])
 
 
@@ -281,8 +281,8 @@ def _plain(value: Any) -> Any:
 
 
 def _descriptor(parameter: Parameter) -> ParameterDescriptor:
-    """Typing stays dynamic, so that an integer for a double reaches our own check instead of
-    rclpy's refusal.
+    """Return the descriptor of a parameter. Its typing is dynamic, so that an integer for a double
+    reaches our own check and is not refused by rclpy.
     """
     unit = f" Unit: {parameter.unit}." if parameter.unit else ""
     descriptor = ParameterDescriptor(

@@ -1,12 +1,12 @@
-"""A process with nodes in it: spin until SIGINT, SIGTERM or SIGHUP, then end in good order.
+"""A process with nodes in it: spin until SIGINT, SIGTERM or SIGHUP, then close the nodes.
 
-**Scheduling**: priority, processors and garbage collector of the process. What is asked for and
-refused is said in one sentence, and the node goes on without it. What Python can do ends at its
-interpreter lock: a thread of high priority waits for the lock as long as another one holds it,
-`SWITCH_INTERVAL` at most per turn, and a page that is not in memory is
-waited for. Nothing here makes it a hard real-time program.
+**Scheduling**: priority, processors and garbage collector of the process. A request that the
+system refuses is reported in one sentence, and the node goes on without it. Python's interpreter
+lock is the limit: a thread of high priority waits for the lock as long as another one holds it, at
+most `SWITCH_INTERVAL` each time, and for a page that is not in memory. It is not a hard real-time
+program.
 
-**Executors** of nodes that have to answer at once, and of nodes that only receive.
+**Executors** for nodes that have to answer at once, and for nodes that only receive.
 
 Private interface: rclpy.experimental.EventsExecutor, which may change without notice.
 Tested with rclpy 7.1.6 (Jazzy).
@@ -30,8 +30,8 @@ from rclpy.utilities import ok, try_shutdown
 from rbdyn_ros import console, interrupts, tracebacks
 from rbdyn_ros.parameters import yaml_file
 
-POLITE = 10  # niceness of a process that only watches: the loops go first
-# [s] how soon a thread gets the interpreter from another; Python's 5 ms are longer than a tick
+POLITE = 10  # niceness of a process that only observes, so that the control loop has priority
+# [s] after which a thread gets the interpreter from another; Python's 5 ms are longer than a tick
 SWITCH_INTERVAL = 5e-4
 
 
@@ -40,14 +40,14 @@ wait_set_executor = SingleThreadedExecutor
 
 
 def join() -> None:
-    """Join the graph, with little said; a signal is for the caller."""
+    """Join the graph with log level warn; the caller handles signals."""
     rclpy.init(
         args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO
     )
 
 
 def watcher(name: str) -> tuple[Node, SingleThreadedExecutor]:
-    """Join the graph with a node of this name; (the node, what spins it)."""
+    """Join the graph with a node of this name. Return (the node, its executor)."""
     join()
     node, executor = rclpy.create_node(name), wait_set_executor()
     executor.add_node(node)
@@ -64,9 +64,9 @@ def leave(*nodes: Node) -> None:
 def events_executor() -> Executor:
     """Return rclpy's EventsExecutor if this version has it, else its SingleThreadedExecutor.
 
-    The latter waits for a set of entities and looks at each of them before every callback, half a
-    millisecond for the two nodes; the former is notified by the middleware. It ignores callback
-    groups, and its `spin()` (rclpy 7.1.6) does not return: call `spin_once`.
+    The latter waits for a set of entities and checks each of them before every callback, half a
+    millisecond for the two nodes; the middleware notifies the former. It ignores callback groups,
+    and its `spin()` (rclpy 7.1.6) does not return: call `spin_once`.
     """
     try:
         # rclpy documents this place, and does not list it in `__all__`
@@ -77,9 +77,9 @@ def events_executor() -> Executor:
 
 
 class Signals:
-    """A signal sets `stop`.
+    """Sets `stop` on a signal.
 
-    While `starting` it also raises SystemExit, for the warm-up may compile for a minute.
+    While `starting` a signal also raises SystemExit, as the warm-up may compile for a minute.
     """
 
     def __init__(self, starting: bool = False):
@@ -87,7 +87,7 @@ class Signals:
         interrupts.raising(SystemExit, interrupts.ending(), when=self._take)
 
     def _take(self, number: int) -> bool:
-        """Set `stop`; return whether to raise."""
+        """Set `stop`. Return whether to raise."""
         self.stop = True
         return self.starting
 
@@ -100,19 +100,19 @@ def run(
     executor: Callable[[], Executor] = wait_set_executor,
     nice: int = 0,
 ) -> int:
-    """Make one node of each kind and spin them in this process; return the exit code.
+    """Create one node of each kind and spin them in this process. Return the exit code: 0 after a
+    signal, or when `until(node)` is true of one; 1, with one sentence, if a node does not start or
+    fails, or if `failed(node)` is true of one in the end.
 
-    `nice`: niceness of a process that only watches. Its end, such as a report or the index of a
-    bag, has the niceness that the process came with: on a busy machine a nice process is given too
-    little time to end before it is killed. 0 after one of these signals, or when
-    `until(node)` is true of one; 1, with one sentence, if a node does not start or fails, and if
-    `failed(node)` is true of one in the end.
+    `nice` is the niceness of a process that only observes. Its end, such as a report or the index
+    of a bag, has the niceness that the process started with: on a busy machine a nice process gets
+    too little time to end before it is killed.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
     signals = Signals(starting=True)
     nodes: list[Any] = []
     closing = ThreadPoolExecutor(1)
-    closing.submit(int).result()  # its thread exists from here on, and niceness is a thread's own
+    closing.submit(int).result()  # starts its thread now, as each thread has its own niceness
     os.nice(nice)
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
@@ -124,7 +124,7 @@ def run(
         signals.starting = False
         spin(spinning, lambda: signals.stop or any(map(until, nodes)))
     except Exception as error:
-        if not isinstance(error, (ValueError, RuntimeError)):  # their sentences say all
+        if not isinstance(error, (ValueError, RuntimeError)):  # their messages are complete
             traceback.print_exc()
         print(f"rbdyn_ros: {_sentence(error, args or sys.argv)}", file=sys.stderr)
         return 1
@@ -143,18 +143,18 @@ def _close(nodes: list[Any]) -> None:
 
 def _start(nodes: list[Any]) -> None:
     scheduled = [node for node in nodes if "process.nice" in node.parameters.values]
-    for node in scheduled:  # before it starts threads of its own, which inherit
+    for node in scheduled:  # before it starts threads of its own, which inherit the scheduling
         apply_scheduling(node.parameters.values, node.get_logger().warning)
     for node in nodes:
         node.autostart()
-    console.collect_as_usual()  # often and short: a long collection would delay a message
+    console.collect_as_usual()  # frequent short collections: a long one would delay a message
     for node in scheduled:
         settle_collector(node.parameters.values)
 
 
 def _sentence(error: Exception, words: list[str]) -> str:
-    """Why a node ends; where rcl cannot parse a file of the command line `words`, what this
-    package's own reader has against it: it names the line and the reason.
+    """Return why a node ends. If rcl cannot parse a file of the command line `words`, that is the
+    error of this package's own reader, which names the line and the reason.
     """
     said = tracebacks.sentence(error)
     if "Couldn't parse params file" in said:
@@ -186,11 +186,11 @@ PRIVILEGE = (
 
 
 def apply_scheduling(values: Mapping[str, Any], warn: Callable[[str], object]) -> None:
-    """Put every thread of this process where `values` ("process.*") want it; `warn(sentence)` for
-    what is refused.
+    """Apply the scheduling that `values` ("process.*") request to every thread of this process;
+    call `warn(sentence)` for each that is refused.
 
-    ValueError if a processor is named that this machine does not let it have. Later threads
-    inherit from these.
+    Raise ValueError if a processor is named that this process may not use. Later threads inherit
+    from these.
     """
     if values["process.processors"]:
         _pin(values["process.processors"])
@@ -210,7 +210,7 @@ def apply_scheduling(values: Mapping[str, Any], warn: Callable[[str], object]) -
 
 
 def settle_collector(values: Mapping[str, Any]) -> None:
-    """After the start: let the collector look at what is new only, or not at all."""
+    """Restrict the garbage collector, after the start, to new objects, or disable it."""
     if values["process.gc"] == "on":
         return
     gc.collect()
@@ -220,7 +220,7 @@ def settle_collector(values: Mapping[str, Any]) -> None:
 
 
 def processors(text: str) -> set[int]:
-    """The numbers in a list such as 0,2-3."""
+    """Return the numbers in a list such as 0,2-3."""
     ends = [part.partition("-") for part in text.split(",")]
     return {
         number for first, _, last in ends for number in range(int(first), int(last or first) + 1)
@@ -246,8 +246,8 @@ def _request(asked: str, put: Callable, warn: Callable) -> None:
 
 
 def _each_thread(put: Callable) -> None:
-    """`put(thread)` for every thread of this process, those that the middleware starts meanwhile
-    too.
+    """Call `put(thread)` for every thread of this process, including those that the middleware
+    starts meanwhile.
     """
     done = set()
     while there := {int(name) for name in os.listdir("/proc/self/task")} - done:

@@ -1,4 +1,4 @@
-"""Quality of service, by what a topic is; and who asks for what is not offered."""
+"""Quality of service of the kinds of topics, and a check for incompatible peers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,23 +17,23 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 OFFERED = QoSProfile(depth=10)  # what publishers offer: reliable, volatile
 NEWEST = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.BEST_EFFORT
-)  # what readers of a state ask for
-COMMAND = QoSProfile(depth=1)  # reliable; an older command is worth nothing
+)  # what readers of a state request
+COMMAND = QoSProfile(depth=1)  # reliable; an older command is obsolete
 CLOCK = QoSProfile(depth=1)
 TRANSFORMS = QoSProfile(depth=100)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 KEPT = 20  # messages of a topic in lockstep, after which all must have been acknowledged
-KEPT_COMMANDS = 100  # that a controller keeps for a recorder
+KEPT_COMMANDS = 100  # commands that a controller keeps for a recorder
 
 
 # Options of a publisher: a user may change history, depth and reliability by `qos_overrides.*`
 # parameters. rclpy's event handlers are off: each is one more entity to wait for, before every
-# callback (a third of the executor's time). `incompatible` finds what they would report.
+# callback (a third of the executor's time). `incompatible` reports the same.
 PUBLISHING: dict[str, Any] = dict(
     qos_overriding_options=QoSOverridingOptions.with_default_policies(),
     event_callbacks=PublisherEventCallbacks(use_default_callbacks=False),
 )
-# of a subscription, likewise
+# the same for a subscription
 SUBSCRIBING: dict[str, Any] = dict(
     qos_overriding_options=QoSOverridingOptions.with_default_policies(),
     event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
@@ -41,15 +41,15 @@ SUBSCRIBING: dict[str, Any] = dict(
 
 
 def keeping(depth: int, profile: QoSProfile) -> QoSProfile:
-    """The profile of a publisher that keeps so many messages until they are acknowledged;
-    subscriptions are matched as before.
+    """Return the profile of a publisher that keeps `depth` messages until they are acknowledged;
+    it is compatible with the same subscriptions as before.
     """
     return QoSProfile(depth=depth, reliability=profile.reliability, durability=profile.durability)
 
 
 def incompatible(node: Node) -> Iterator[str]:
-    """One sentence for each peer that gets nothing from this node, or gives it nothing, because of
-    its QoS.
+    """Yield one sentence for each peer that gets nothing from this node, or gives it nothing,
+    because of its QoS.
     """
     topics = {endpoint.topic_name for endpoint in (*node.publishers, *node.subscriptions)}
     for topic in sorted(topics):

@@ -1,8 +1,8 @@
-"""When time may begin: nodes report what they receive, and the plant waits for these reports.
+"""The start of time: nodes report what they receive, and the plant waits for these reports.
 
 Discovery has two sides: a publisher may know a subscription that does not know the publisher yet,
 or the reverse. A message that has arrived proves both. Before time begins the plant therefore
-publishes its first state again and again, every node of interest reports on `~/received` which
+publishes its first state repeatedly, every node of interest reports on `~/received` which
 topics it has received a message of, and time begins when these reports cover all topics that carry
 messages.
 """
@@ -19,7 +19,7 @@ from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.schema import format_value
 
 RECEIVED, WAITING, IGNORED = "received", "waiting", "ignored"
-OTHERS = "*"  # the line of a report that holds for all topics that it does not list
+OTHERS = "*"  # the line of a report for all topics that it does not list
 CHECK_PERIOD = 0.05  # [s]
 COMMANDS = "cart/command"
 
@@ -30,8 +30,8 @@ class ReceptionReport:
     """
 
     def __init__(self, node: Node, others: str = IGNORED):
-        """`others`: the state of the topics that the reports do not list; WAITING for a node that
-        follows every topic.
+        """Create the publisher; `others` is the state of the topics that the reports do not list,
+        WAITING for a node that follows every topic.
         """
         self._others, self._newest = others, ""
         self._publisher = node.create_publisher(
@@ -63,10 +63,10 @@ class StartCondition:
         begin: Callable[[], object],
         fail: Callable[[str], object],
     ):
-        """`names` are relative to the node's namespace.
+        """Start to check; `names` are relative to the node's namespace.
 
-        `carrying()` returns the topics with messages, as resolved names, or None while something
-        else keeps time from beginning: the timeout [s] counts from its first other value.
+        `carrying()` returns the topics with messages, as resolved names, or None while another
+        condition keeps time from beginning: the timeout [s] counts from its first other value.
         """
         self._node, self._timeout = node, timeout
         self._carrying, self._begin, self._fail = carrying, begin, fail
@@ -85,7 +85,7 @@ class StartCondition:
         self._timer = node.every(CHECK_PERIOD, self._check)
 
     def destroy(self) -> None:
-        """Take timer and subscriptions off the graph."""
+        """Remove timer and subscriptions from the graph."""
         self._node.destroy_timer(self._timer)
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
@@ -135,10 +135,10 @@ class StartCondition:
 
 
 def answers(node: Node, topics: Iterable[str], names: Iterable[str] | None = None) -> set[str]:
-    """The resolved names of the command topics, and of the `~/controller_state` of the nodes that
-    publish on them.
+    """Return the resolved names of the command topics, and of the `~/controller_state` of the
+    nodes that publish on them.
 
-    With `names`, only what nodes of these names publish.
+    With `names`, only nodes of these names count.
     """
     found: set[str] = set()
     for topic in map(node.resolve_topic_name, topics):

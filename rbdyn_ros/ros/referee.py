@@ -1,4 +1,4 @@
-"""The referee node: it looks on for a while, then ends with exit code 0 if the rod stands, else
+"""The referee node: it observes for some time, then ends with exit code 0 if the rod stands, else
 with 1.
 """
 
@@ -13,12 +13,12 @@ from rbdyn_ros.simulation.status import PLAYING
 
 NAME = "pendulum_referee"
 LOOKS_EVERY = 0.1  # [s]
-STILL = 10.0  # [s] real time without a new state, while time should run, after which it gives up
+STILL = 10.0  # [s] real time without a new state, while time should run, that is a failure
 
 
 class Referee(Watcher):
-    """Watches from the beginning of simulated time; `verdict` is None until the duration is
-    over.
+    """The referee node: it observes from the beginning of simulated time; `verdict` is None until
+    the duration is over.
     """
 
     def __init__(self, **options):
@@ -28,7 +28,7 @@ class Referee(Watcher):
         self._stall = StallDetector()
 
     def autostart(self) -> None:
-        """Begin to watch."""
+        """Begin to observe."""
         self.every(LOOKS_EVERY, self._look)
 
     def _look(self) -> None:
@@ -57,8 +57,8 @@ class Referee(Watcher):
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros referee`; 0 the rod stands after the duration, or a signal came; 1 it
-    does not.
+    """Run the referee node, as `ros2 run rbdyn_ros referee` does. Return 0 if the rod stands after
+    the duration, or after a signal; else 1.
     """
     return run(
         (Referee,),

@@ -1,9 +1,8 @@
-"""RViz's view of a simulator whose frames have a prefix.
+"""The RViz configuration for a simulator whose frames have a prefix.
 
-RViz looks for the links of a robot model under `TF Prefix` + "/" + link, which suits a
-`frame_prefix` that ends in a slash. For any other prefix RViz has no setting: there the
-simulator's own markers draw cart and rod in place of the model; they are in the right frame
-whatever its name.
+RViz searches the links of a robot model under `TF Prefix` + "/" + link, which fits a
+`frame_prefix` that ends in a slash. For any other prefix RViz has no setting: then the simulator's
+own markers show cart and rod in place of the model; their frame is right for any name.
 """
 
 from pathlib import Path
@@ -12,14 +11,13 @@ from typing import Any
 import yaml
 
 MODEL, MARKERS = "rviz_default_plugins/RobotModel", "rviz_default_plugins/MarkerArray"
-DRAWN = ("cart", "rod")  # namespaces of the markers that show what the robot model shows
+DRAWN = ("cart", "rod")  # namespaces of the markers that replace the robot model
 
 
 def with_prefix(view: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """The content of a .rviz file for frames with this prefix.
+    """Return the content of a .rviz file for frames with this prefix.
 
-    A display that has a TF Prefix already keeps it.
-    ValueError where the file holds no displays.
+    A display that has a TF Prefix already keeps it. Raise ValueError if the file has no displays.
     """
     manager = view.get("Visualization Manager") if isinstance(view, dict) else None
     displays = manager.get("Displays") if isinstance(manager, dict) else None
@@ -42,9 +40,10 @@ def with_prefix(view: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def view_for(template: str, prefix: str, copy: str) -> str:
-    """The path of the template itself where there is no prefix, else of `copy`, which is written.
+    """Return the path of the template itself if there is no prefix, else of `copy`, which is
+    written.
 
-    ValueError names the template and what is wrong with it; OSError if it cannot be read.
+    Raise ValueError with the template and what is wrong with it; OSError if it cannot be read.
     """
     if not prefix:
         return template

@@ -1,4 +1,4 @@
-"""Where the package's files are once it is installed."""
+"""The place of the package's files once it is installed."""
 
 from pathlib import Path
 
@@ -6,7 +6,9 @@ from ament_index_python.packages import get_package_share_directory
 
 
 def config() -> Path:
-    """The folder of the parameter files. ValueError if ROS does not know this package."""
+    """Return the folder of the parameter files. Raise ValueError if ROS does not know this
+    package.
+    """
     try:
         return Path(get_package_share_directory("rbdyn_ros")) / "config"
     except (LookupError, OSError):  # it is not in AMENT_PREFIX_PATH, or that is not set

@@ -1,10 +1,10 @@
-"""The executables of the nodes, and how they end.
+"""The executables of the nodes, and their ends.
 
 They handle SIGINT, SIGTERM, and SIGHUP of a terminal that is closed, from before the imports,
 which take a second, to the last callback: a process that gets one ends with exit code 0.
 
 `python -m rbdyn_ros.ros.start PARENT NODE... --ros-args ...` runs nodes in a process that ends
-with the one that started it, of the process id PARENT, even if that is killed.
+with the process that started it, whose id is PARENT, even if that is killed.
 """
 
 import faulthandler
@@ -18,8 +18,8 @@ from rbdyn_ros import console, interrupts
 
 
 def leave_at_once() -> None:
-    """During the imports: nothing has begun that needs an end, and an exception would become an
-    ImportError.
+    """Exit on a signal during the imports: nothing needs closing yet, and an exception would
+    become an ImportError.
     """
     for number in interrupts.ending():
         signal.signal(number, lambda number, frame: os._exit(0))
@@ -47,8 +47,8 @@ def _main(node: str) -> int:
         code = int(left.code or 0)
     sys.stdout.flush()
     sys.stderr.flush()
-    # All is done: tearing down the interpreter takes half a second, in which a second signal would
-    # be an error.
+    # The shutdown of the interpreter takes half a second, in which a second signal would be an
+    # error.
     os._exit(code)
 
 
@@ -73,9 +73,9 @@ KINDS = {
 
 
 def main(argv: list[str]) -> int:
-    """Run the nodes of these names until a signal comes or the parent is gone."""
+    """Run the nodes of these names until a signal arrives or the parent has ended."""
     leave_at_once()  # the imports take a second
-    faulthandler.enable()  # who started this finds the line of a crash in the log
+    faulthandler.enable()  # writes the line of a crash to the log
     from rbdyn_ros.ros.process import POLITE, events_executor, run, wait_set_executor
 
     options = argv.index("--ros-args")

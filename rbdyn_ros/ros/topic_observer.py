@@ -1,6 +1,4 @@
-"""What can be seen of a trial from outside: the topics, kept as curves and as the newest of
-each.
-"""
+"""The observation of a trial by its topics: their values as curves, and the newest of each."""
 
 import math
 import time
@@ -29,30 +27,30 @@ from rbdyn_ros.types import Array
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
 # [s] real time for which the controller may refuse states before that counts as its failure
 GIVEN_UP = 2.0
-ENERGIES = ("time", "energy", "energy_drift")  # of ~/integrator
-PACED_OVER = 1.0  # [s] over which the real-time factor is taken
+ENERGIES = ("time", "energy", "energy_drift")  # labels of ~/integrator
+PACED_OVER = 1.0  # [s] over which the real-time factor is measured
 
 
 class TopicObserver:
     """Reads the topics of one simulator and one controller when `look` is called; the true state
-    where the plant tells it.
+    if the plant publishes it.
     """
 
     def __init__(self, node: Node):
-        # rows: stamp [ns], then what was seen
+        # rows: stamp [ns], then the values
         self.states: list[tuple[float, ...]] = []
         self.forces: list[tuple[float, ...]] = []
         self.energies: list[tuple[float, ...]] = []
         self.disturbed: list[int] = []  # stamps [ns] at which a disturbance acted
-        # of the newest /diagnostics of the simulator, and how many came
+        # of the newest /diagnostics of the simulator, and how many arrived
         self.counts: dict[str, float] = {}
         self.diagnosed = 0
         self.simulator, self.controller = "", ""  # ~/status
         # [ns] of the newest state, and of the state that the newest command answers
         self.stamp, self.answered = 0, 0
-        self.commands = 0  # how many were seen
+        self.commands = 0  # how many arrived
         self._refusing, self._refusal = StallDetector(), ""
-        self._knows_the_truth = False  # its topic has come
+        self._knows_the_truth = False  # the true state has arrived
         self._polled = Polled(node)
         everything = matching([qos.OFFERED])
         topics: tuple[tuple[type, str, Callable[[Any], None], QoSProfile], ...] = (
@@ -72,7 +70,7 @@ class TopicObserver:
         self._factor = math.nan  # simulated seconds per second
 
     def look(self) -> None:
-        """Take in what has happened since the last look."""
+        """Process the messages that have arrived since the last call."""
         self._polled.empty()
         now, (seen, stamp) = time.monotonic(), self._seen
         if now - seen > PACED_OVER:
@@ -82,9 +80,9 @@ class TopicObserver:
             )
 
     def failure(self) -> str:
-        """Why simulator or controller cannot go on, in its own words; "" while both can.
+        """Return why simulator or controller cannot go on, in its own words; "" while both can.
 
-        To be asked all the while.
+        It has to be called regularly.
         """
         if self.simulator.startswith(FAULT):
             return f"the simulator stopped: {self.simulator.removeprefix(FAULT)}"
@@ -97,15 +95,16 @@ class TopicObserver:
         return ""
 
     def forget(self) -> None:
-        """Let the curves begin here."""
+        """Discard the curves so far."""
         for rows in (self.states, self.forces, self.energies, self.disturbed):
             rows.clear()
         self._seen, self._factor = (time.monotonic(), self.stamp), math.nan
 
     def line(self, start: int) -> str:
-        """How it goes, in 79 columns; `start` [ns] is the stamp of the release.
+        """Return the present state of the trial in 79 columns; `start` [ns] is the stamp of the
+        release.
 
-        Time since the release, tilt, cart, force, real-time factor, and how old the state is that
+        Time since the release, tilt, cart, force, real-time factor, and the age of the state that
         the newest command answers.
         """
         if not self.states or not self.forces:
@@ -130,7 +129,7 @@ class TopicObserver:
         failure: str = "",
         interrupted: bool = False,
     ) -> Trial:
-        """What was seen between two stamps [ns], as a trial."""
+        """Return the curves between two stamps [ns] as a trial."""
         t, q = _curve(self.states, start, end, 7)
         force_t, force = _curve(self.forces, start, end, 3)
         energy_t, energy = _curve(self.energies, start, end, 3)

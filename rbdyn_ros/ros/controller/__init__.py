@@ -1,1 +1,1 @@
-"""The controller node, and the state that it is given."""
+"""The controller node, and the states that it computes forces from."""

@@ -1,4 +1,4 @@
-"""The controller node: state in, cart force out.
+"""The controller node, which computes the cart's force from the state.
 
 When a state is late the simulator (or the drive) holds the last force for one period; after
 `state_timeout` the controller sends zero force and warns; beyond the abort limits it sends zero,
@@ -51,15 +51,15 @@ LABELS = (
     *("error_x", "error_y", "tilt_x", "tilt_y", "force_x", "force_y"),
     *("saturated", "age", "compute_time_us", "observer_time_us", "nis", "leaps"),
 )
-WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
-CHECK_PERIOD = 0.05  # [s] between two checks of who subscribes to the reports
-ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
-# Part of about so many last answers that were late or refused: then the status reports it
+WATCH_PERIOD = 0.02  # [s] between two checks of the state's age
+CHECK_PERIOD = 0.05  # [s] between two checks for subscribers of the reports
+ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for the acknowledgment
+# The status reports late or refused answers if they are this fraction of about the last MEMORY
 OFTEN, MEMORY = 0.5, 50
 
 
 class Controller(ManagedNode):
-    """A `ControllerSupervisor` behind topics, services and parameters."""
+    """The controller node: a `ControllerSupervisor` with topics, services and parameters."""
 
     def __init__(self, **node_options):
         self.law: ControllerSupervisor | None = None  # while configured
@@ -72,23 +72,27 @@ class Controller(ManagedNode):
         self.announce(STOPPED)
 
     def table(self) -> tuple[Parameter, ...]:
-        """The parameters: the node's, then those of the law that `controller` names."""
+        """Return the parameters: the node's, then those of the law that `controller` names."""
         name = first(self, lookup("controller", "", NAME))
         return NODES[NAME] + options.table(name, select.load(name))
 
     def validate(self, values: dict[str, Any]) -> None:
-        """ValueError if no law follows from the values, or none that could go on at once."""
+        """Raise ValueError if no law can be designed from the values, or none that can take over
+        at once.
+        """
         _ = self.law.redesign(values) if self.law else ControllerSupervisor(values)
 
     def changed(self, values: dict[str, Any]) -> None:
-        """Design anew where that changes something: the gains belong to the plant."""
+        """Apply the reference, and redesign the law if its design changes with the values."""
         self.reference = values["reference"]
         if self.law:
             self.law = self.law.redesign(values)
             self.synchronizer.reconfigure(values)
 
     def configure(self) -> None:
-        """Design the law, compile it by one answer, make topics, services and timers."""
+        """Design the law, compile it by computing one command, and create topics, services and
+        timers.
+        """
         values = self.parameters.values
         self.law = law = ControllerSupervisor(values)
         self.synchronizer = make_synchronizer(values)
@@ -101,8 +105,8 @@ class Controller(ManagedNode):
     def _make_topics(self, values: dict[str, Any]) -> None:
         self.command = ForceCommand(self.frames.world)
         self.terms = label_array(LABELS)
-        # both keep more than is of use to the plant, for a recorder in lockstep; `reports` comes
-        # first, because publishers are discovered in the order in which they are made
+        # both keep more than the plant needs, for a recorder in lockstep; `reports` comes first,
+        # because publishers are discovered in the order in which they are created
         self.reports = self.create_lifecycle_publisher(
             Float64MultiArray,
             "~/controller_state",
@@ -129,7 +133,7 @@ class Controller(ManagedNode):
             self.every(values["period"], self._compute)
 
     def activate(self) -> None:
-        """Wait for the first state."""
+        """Reset the law and wait for the first state."""
         require(self.law).reset()
         self.synchronizer.reset()
         self.newest, self.answered = None, None
@@ -138,7 +142,7 @@ class Controller(ManagedNode):
         self._become(WAITING)
 
     def deactivate(self) -> None:
-        """Leave the cart without force, and wait for the arrival: the process may end next."""
+        """Command zero force, and wait for its arrival, as the process may end next."""
         self._send(ZERO)
         self.commands.wait_for_all_acked(ACKNOWLEDGED)
         if not self.status.startswith(FAULT):
@@ -168,9 +172,8 @@ class Controller(ManagedNode):
             self._compute()
 
     def _reset_after_jump(self) -> bool:
-        """Reset the law when the pendulum was put elsewhere, by ~/reset or by hand.
-
-        Returns whether the law can go on.
+        """Reset the law if the pendulum was displaced, by ~/reset or by hand. Return whether the
+        law can go on.
         """
         if self.synchronizer.jumped:
             self.leaps += 1
@@ -208,7 +211,9 @@ class Controller(ManagedNode):
             self._report(answer)
 
     def _answer(self, stamp: int, state: State) -> ControlOutput:
-        """Return the law's answer, once for a state that is repeated while time stands still."""
+        """Return the law's answer, computed once for a state that is repeated while time is
+        paused.
+        """
         question = (stamp, state.q.tobytes(), state.v.tobytes(), self.reference)
         if self.answered is None or self.answered[0] != question:
             self.answered = (question, require(self.law).answer(state, self.reference))
@@ -224,7 +229,7 @@ class Controller(ManagedNode):
             self.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
 
     def _count_refusal(self, error: ValueError) -> None:
-        """Report a law that refuses the first state, or most of them, in ~/status."""
+        """Report a law that refuses the first state, or most of the last ones, in ~/status."""
         self.refusals += (1.0 - self.refusals) / MEMORY
         if (self.status == WAITING or self.refusals > OFTEN) and not self.status.startswith(
             REFUSES
@@ -284,10 +289,12 @@ class Controller(ManagedNode):
         response.success, response.message = True, "zero force until ~/arm"
         return response
 
-    # what it publishes
+    # publications
 
     def _send(self, force: tuple[float, float], answers: bool = True) -> None:
-        """Publish a command, stamped as the newest state, or just before if it answers none."""
+        """Publish a command with the stamp of the newest state, or the stamp just before if it
+        answers none.
+        """
         stamp = max(0, self.newest[0] - (not answers)) if self.newest else 0
         self.commands.publish(self.command.packed(stamp, force))
 
@@ -335,7 +342,7 @@ class Controller(ManagedNode):
             self.announce(status)
 
     def findings(self) -> list[Line]:
-        """(part, [(level, sentence)], values) of the line of diagnostics."""
+        """Return (part, [(level, sentence)], values) of each line of diagnostics."""
         level = (
             ERROR
             if self.status.startswith(FAULT)
@@ -362,7 +369,7 @@ class Controller(ManagedNode):
 
 
 def main(args=None) -> int:
-    """The controller alone."""
+    """Run the controller node alone."""
     return run((Controller,), args, executor=events_executor)
 
 

@@ -1,4 +1,4 @@
-"""Call a control law, check what it returns, and abort it beyond its limits. No ROS in it."""
+"""Call a control law, check what it returns, and abort it beyond its limits, without ROS."""
 
 import math
 import time
@@ -21,7 +21,7 @@ ZERO = (0.0, 0.0)
 
 
 class Abort(Exception):
-    """The controller must give up; the message says why."""
+    """The controller must stop; the message says why."""
 
 
 class ControlOutput(NamedTuple):
@@ -32,16 +32,15 @@ class ControlOutput(NamedTuple):
     tilt: tuple[float, ...]  # (2,) [rad] log-map, towards x and y
     saturated: bool  # the force is at its limit
     compute_time: float  # [s]
-    late: bool  # it took more than the budget
+    late: bool  # the computation took longer than the budget
 
 
 class ControllerSupervisor:
     """A designed law with its limits."""
 
     def __init__(self, values: dict[str, Any]):
-        """Design the law that `values` (parameter name -> value) name.
-
-        ValueError if that is impossible.
+        """Design the law that `values` (parameter name -> value) name. Raise ValueError if that is
+        impossible.
         """
         module = select.load(values["controller"])
         self._file = getattr(module, "__file__", None) or ""
@@ -58,9 +57,9 @@ class ControllerSupervisor:
         )
 
     def redesign(self, values: dict[str, Any]) -> "ControllerSupervisor":
-        """Return the law for other values; where its design is the same, with the same memory.
+        """Return the law for other values; it keeps its state if its design is the same.
 
-        ValueError if it is another one, and would have to be prepared.
+        Raise ValueError if the design differs and would have to be prepared.
         """
         law = ControllerSupervisor(values)
         if law._asked_for == self._asked_for:
@@ -73,31 +72,32 @@ class ControllerSupervisor:
         return law
 
     def warm_up(self) -> None:
-        """Plan, if the law does; let everything that compiles compile: answer a state at rest, and
-        forget it.
+        """Prepare the law, if it plans ahead, and compile all code by computing a command for a
+        state at rest, which is then discarded.
         """
         if hasattr(self._law, "prepare"):
             self._call(self._law.prepare, passing=(RuntimeError,))
-        # which compiles, and may take longer than an answer may
+        # the first call compiles, and may take longer than an answer is allowed to
         self._force(spherical_pendulum.upright(), ZERO)
         self.answer(spherical_pendulum.upright(), ZERO)
         self.reset()
 
     def reset(self) -> None:
-        """Forget the past. Abort if the law raises."""
+        """Reset the law to its initial state. Raise Abort if the law raises."""
         self._call(self._law.reset)
 
     def diagnostics(self) -> dict[str, float | str]:
-        """What the law reports of itself, by name; nothing if it has no `diagnostics`.
+        """Return the law's own diagnostics by name; nothing if it has no `diagnostics`.
 
-        Abort if it raises.
+        Raise Abort if the law raises.
         """
         return self._call(self._law.diagnostics) if hasattr(self._law, "diagnostics") else {}
 
     def answer(self, state: State, reference: tuple[float, float]) -> ControlOutput:
-        """The force for a state.
+        """Return the force for a state.
 
-        ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves.
+        Raise ValueError if the state is unusable, and Abort beyond the limits or for an error of
+        the law.
         """
         start = time.perf_counter()
         force = self._excite(state.t, self._force(state, reference))
@@ -112,7 +112,7 @@ class ControllerSupervisor:
         )
 
     def _excite(self, t: float, force: tuple) -> tuple:
-        """The force with the excitation of that time, its norm cut at the limit."""
+        """Return the force with the excitation at that time, its norm limited."""
         if self._excitation is None:
             return force
         wave = self._excitation[round(t / self._period) % len(self._excitation)]
@@ -124,7 +124,7 @@ class ControllerSupervisor:
                 self._law.command, state.t, state, np.array(reference), passing=(ValueError,)
             )
         except Abort as abort:
-            # not in the words of this package, so they need a name and a place
+            # the law's own error, which is raised with the law's name and the place in its file
             if isinstance(abort.__cause__, ValueError):
                 raise ValueError(str(abort)) from abort
             raise
@@ -145,19 +145,17 @@ class ControllerSupervisor:
         return tuple(command)
 
     def _call(self, function: Callable, *arguments, passing: tuple = ()):
-        """What a function of the law returns.
+        """Return the result of a function of the law.
 
-        Abort with the law's error and its place in the file.
-
-        The errors `passing` are raised as they are where this package raised them: they are
-        sentences already.
+        Raise Abort with the law's error and its place in the file. The errors `passing` are raised
+        unchanged if this package raised them, as they are complete sentences.
         """
         try:
             return function(*arguments)
         except (
             Exception,
             SystemExit,
-        ) as error:  # whatever a law of somebody else raises; it may even call exit()
+        ) as error:  # the law is the user's, and may raise anything, or call exit()
             if tracebacks.is_signal(error) or (
                 isinstance(error, passing) and tracebacks.is_own(error)
             ):
@@ -184,10 +182,11 @@ class ControllerSupervisor:
 
 
 def _excitation(values: dict[str, Any], period: float) -> list | None:
-    """The force of `excitation.*` at the instants 0, h, ... of its period; None if there is none.
+    """Return the force of `excitation.*` at the instants 0, h, ... of its period; None if there is
+    none.
 
-    ValueError where the band is empty or beyond half the rate of the loop, or for a
-    period that is too short.
+    Raise ValueError if the band is empty or beyond half the rate of the loop, or the period is too
+    short.
     """
     given = Excitation(*(values[f"excitation.{name}"] for name in Excitation._fields))
     if given.amplitude == 0.0:

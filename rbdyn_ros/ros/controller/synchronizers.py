@@ -1,9 +1,8 @@
-"""Make of the messages of one instant the state of control laws: of joint_states and odometry as
-they come, or of sensors by an estimate.
+"""The states for control laws from the messages of one instant: directly from joint_states and
+odometry, or estimated from sensors.
 
-For an estimate the positions of joint_states are used, and the effort: the force that acted, after
-every limit; with an IMU also imu/data. The rod's part of an Odometry message is read from its
-bytes.
+An estimate uses the positions of joint_states and the effort, the force that acted after every
+limit; with an IMU also imu/data. The rod's part of an Odometry message is read from its bytes.
 """
 
 import math
@@ -38,7 +37,7 @@ Topics = tuple[tuple[type, str, Callable[[Any], None], bool], ...]
 
 
 class Synchronizer(Protocol):
-    """What makes states of messages."""
+    """Makes states of messages."""
 
     topics: Topics
 
@@ -51,7 +50,8 @@ def subscribe(
 ) -> None:
     """Subscribe to the topics of a synchronizer.
 
-    `use_state()` is called after each message; `reject(topic, error)` for one that it refuses.
+    `use_state()` is called after each message; `reject(topic, error)` for one that the
+    synchronizer refuses.
     """
 
     def receive(topic: str, take: Callable[[Any], None], message: Any) -> None:
@@ -68,10 +68,10 @@ def subscribe(
 
 
 class StateSynchronizer:
-    """Keeps the newest of both messages.
+    """Keeps the newest messages of joint_states and odometry.
 
-    `jumped` says whether the pendulum was put where the last state has it; then the past of that
-    state means nothing.
+    `jumped` says whether the last state has a jump, as after ~/reset; then the states before it do
+    not count.
     """
 
     nis, compute_time = math.nan, 0.0  # nothing is estimated
@@ -86,26 +86,26 @@ class StateSynchronizer:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the messages."""
+        """Discard the messages."""
         self._cart: tuple[float, ...] = ()  # position and velocity
         self._rod: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
         self._cart_stamp, self._rod_stamp = -1, -2
         self._jump_detector, self.jumped = JumpDetector(), False
 
     def joints(self, data: bytes) -> None:
-        """Take the cart from a serialized message.
+        """Read the cart's state from a serialized message.
 
-        ValueError if it does not have its joints, or is cut off.
+        Raise ValueError if it does not have the cart's joints, or is cut off.
         """
         self._cart_stamp, self._cart = self._joint_bytes.columns(data)
 
     def odometry(self, data: bytes) -> None:
-        """Take the rod from a serialized message. ValueError if it is cut off."""
+        """Read the rod's state from a serialized message. Raise ValueError if it is cut off."""
         motion = self._odometry_bytes.motion(data)
         self._rod, self._rod_stamp = (motion.orientation, motion.angular), motion.stamp
 
     def state(self) -> tuple[int, State] | None:
-        """(stamp [ns], State) once both are of the same instant."""
+        """Return (stamp [ns], State) if both messages are of the same instant, else None."""
         if self._cart_stamp != self._rod_stamp:
             return None
         x, y, vx, vy = self._cart
@@ -116,7 +116,7 @@ class StateSynchronizer:
         return self._rod_stamp, state
 
     def reconfigure(self, values: dict[str, Any]) -> None:
-        """Ignore other numbers of the plant, which change nothing here."""
+        """Ignore other parameters of the plant, which change nothing here."""
 
     def findings(self) -> list[Line]:
         """Return no diagnostics."""
@@ -130,7 +130,7 @@ _Inertial = tuple[_Vector | None, _Vector | None]  # angular velocity, specific 
 
 
 class SensorSynchronizer:
-    """Keeps the newest message of each sensor; a `StateSynchronizer` for measurements."""
+    """Keeps the newest message of each sensor, and estimates states from them."""
 
     def __init__(self, values: dict[str, Any]):
         self._with_imu = values["observer.sensors"] == "imu"
@@ -141,7 +141,7 @@ class SensorSynchronizer:
         self._warm_up()
 
     def reconfigure(self, values: dict[str, Any]) -> None:
-        """Begin anew if the parameters' values make another filter."""
+        """Restart with another filter if the parameters' values require one."""
         plan = (
             spherical_pendulum.build(plant_params(values)),
             record(ObserverOptions, values, "observer."),
@@ -151,7 +151,7 @@ class SensorSynchronizer:
             self.reset()
 
     def reset(self) -> None:
-        """Forget what has come."""
+        """Discard the estimate and the messages."""
         self._estimator.reset()
         self._joints: tuple[float, ...] | None = None
         self._imu: _Inertial = (None, None)
@@ -160,16 +160,16 @@ class SensorSynchronizer:
         self.restarts, self.compute_time = 0, 0.0
 
     def _warm_up(self) -> None:
-        """Let everything that compiles compile."""
+        """Compile all code by two estimates."""
         rest = ((0.0, 0.0, 0.0), (0.0, 0.0, 9.81)) if self._with_imu else (None, None)
         for t in (0.0, 0.001):
             self._estimator.estimate(Instant(t, (0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0), *rest))
         self.reset()
 
     def joints(self, message: JointState) -> None:
-        """Take the encoders, and the force.
+        """Read the encoders and the force.
 
-        ValueError if the message does not have its joints or their effort.
+        Raise ValueError if the message does not have the joints or their effort.
         """
         self._joints = (
             *columns(message, JOINTS, ("position",)),
@@ -178,14 +178,15 @@ class SensorSynchronizer:
         self._joints_stamp = instant_of(message.header)
 
     def imu(self, message: Imu) -> None:
-        """Take gyroscope and accelerometer."""
+        """Read gyroscope and accelerometer."""
         self._imu = (xyz(message.angular_velocity), xyz(message.linear_acceleration))
         self._imu_stamp = instant_of(message.header)
 
     def state(self) -> tuple[int, State] | None:
-        """(stamp [ns], State), the estimate, once everything is of the same instant.
+        """Return (stamp [ns], State), the estimate, if all messages are of the same instant, else
+        None.
 
-        ValueError for a measurement that is not finite.
+        Raise ValueError for a measurement that is not finite.
         """
         if self._joints is None or self._with_imu and self._imu_stamp != self._joints_stamp:
             return None
@@ -208,11 +209,11 @@ class SensorSynchronizer:
 
     @property
     def nis(self) -> float:
-        """Return the last normalized innovation per measured value."""
+        """The last normalized innovation per measured value."""
         return self._estimator.nis
 
     def findings(self) -> list[Line]:
-        """(part, [(level, sentence)], values) of the line of diagnostics."""
+        """Return (part, [(level, sentence)], values) of the line of diagnostics."""
         mean, failed = self._estimator.mean_nis, self._estimator.failures
         doubt = (
             f"the innovations are {mean:.3g} times as large as expected; see observer.* and the "
@@ -229,7 +230,7 @@ class SensorSynchronizer:
 
 
 def make_synchronizer(values: dict[str, Any]) -> StateSynchronizer | SensorSynchronizer:
-    """Make what turns messages into states, by the parameter observer.sensors."""
+    """Return the synchronizer that the parameter observer.sensors selects."""
     return (
         StateSynchronizer() if values["observer.sensors"] == "none" else SensorSynchronizer(values)
     )

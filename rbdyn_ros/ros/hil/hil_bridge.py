@@ -1,10 +1,10 @@
-"""The bridge to a board: its frames on one side, the topics of the pendulum on the other.
+"""The bridge between the frames of a board and the topics of the pendulum.
 
 With `board: controller` the board is under test and the simulator is its plant; with `board:
-plant` it is the plant. Either end that falls silent makes the force zero.
+plant` it is the plant. If either end becomes silent the force is zero.
 
-Where the board is the controller (`ControllerBoard`), the states of the topics go to it and its
-forces come back as commands.
+If the board is the controller (`ControllerBoard`), it gets the states of the topics, and its
+forces are published as commands.
 """
 
 import math
@@ -31,18 +31,18 @@ from rbdyn_ros.wire.link import Link
 from rbdyn_ros.wire.ports import SerialPort, Udp
 from rbdyn_ros.wire.session import Session, read_key
 
-EXPECTED = 256  # states whose answer is still expected
+EXPECTED = 256  # number of states whose answer is still expected
 ZERO = (0.0, 0.0)
 ANSWER_TIMEOUT = 1.0  # [s] within which a board answers the first state
 NO_ANSWER = (
     "connected, but the board answers no state with a force: does its law run, and does it repeat "
     "the state's stamp?"
 )
-ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
+ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for the acknowledgment
 
 
 class ControllerBoard:
-    """joint_states and odometry to state frames, force frames to cart/command."""
+    """Sends joint_states and odometry as state frames, publishes force frames on cart/command."""
 
     def __init__(self, node: ManagedNode, line: Line, values: dict[str, Any]):
         self._node, self._line = node, line
@@ -56,14 +56,14 @@ class ControllerBoard:
         self._commands = node.create_lifecycle_publisher(
             WrenchStamped,
             "cart/command",
-            # more than is of use to the plant, for those who record in lockstep
+            # keeps more than the plant needs, for recorders in lockstep
             qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
             **qos.PUBLISHING,
         )
         subscribe(node, self._synchronizer, self._refuse, self._use_state)
 
     def take(self, frame: Frame, now: int) -> None:
-        """A frame of the board; a force must answer a state that was sent to it."""
+        """Process a frame of the board; a force must answer a state that was sent to it."""
         if frame.kind == FORCE and self._node.active:
             if frame.stamp and frame.stamp not in self._expected:
                 self._refuse(
@@ -87,16 +87,16 @@ class ControllerBoard:
             self._zero()
 
     def leave(self) -> None:
-        """Leave the cart without force, and wait for the arrival: the process may end next."""
+        """Command zero force, and wait for its arrival, as the process may end next."""
         self._zero()
         self._commands.wait_for_all_acked(ACKNOWLEDGED)
 
     def watch(self) -> list[Finding]:
-        """Findings beside those of the wire: none."""
+        """Return findings besides those of the wire: none."""
         return []
 
     def idle_warning(self) -> str:
-        """Say why a connected board controls nothing; empty if it answers."""
+        """Return why a connected board controls nothing; empty if it answers."""
         return NO_ANSWER if time.monotonic() - self._unanswered > ANSWER_TIMEOUT else ""
 
     def _use_state(self) -> None:
@@ -119,7 +119,9 @@ class ControllerBoard:
             del self._expected[next(iter(self._expected))]
 
     def _zero(self) -> None:
-        """A command before the first force would let a simulation begin that waits for one."""
+        """Publish zero force, once after a force. Before the first force none is published, as a
+        command could start a simulation that waits for one.
+        """
         if self._commanding:
             self._commanding = False
             self._publish(ZERO, max(0, self._newest - 1))
@@ -140,19 +142,19 @@ SAID = {SILENT: "waiting for the board", UP: "connected", "closed": STOPPED}
 
 
 class HilBridge(ManagedNode):
-    """A `Line` behind topics, parameters and a lifecycle."""
+    """The bridge node: a `Line` with topics, parameters and a lifecycle."""
 
     def __init__(self, **options):
         self.line: Line | None = None  # while configured, as the board
         self.board: ControllerBoard | PlantBoard | None = None
         self._connected = False
-        self._idle_warning = ""  # why a connected board is of no use
+        self._idle_warning = ""  # why a connected board does nothing
         super().__init__(NAME, **options)
         self.keep_system_time("a board runs in system time")
         self.announce(STOPPED)
 
     def validate(self, values: dict[str, Any]) -> None:
-        """ValueError if the values do not fit each other."""
+        """Raise ValueError if the values do not fit each other."""
         board_plant(values)
         if values["heartbeat"] * 2.0 > values["link_timeout"]:
             raise ValueError(
@@ -162,7 +164,7 @@ class HilBridge(ManagedNode):
             )
 
     def configure(self) -> None:
-        """Make the link and the topics."""
+        """Create the link and the topics."""
         values = self.parameters.values
         session = Session(read_key(values["key_file"])) if values["key_file"] else None
         timeout, window = round(1e9 * values["link_timeout"]), values["send_window"]
@@ -184,12 +186,12 @@ class HilBridge(ManagedNode):
         require(self.line).begin()
 
     def deactivate(self) -> None:
-        """Zero force on either side, then close the port."""
+        """Set the force to zero on either side, then close the port."""
         require(self.board).leave()
         require(self.line).end()
 
     def close(self) -> None:
-        """Leave in good order, also where a signal came in the middle of the start."""
+        """End the node, also if a signal interrupted its start."""
         super().close()
         if self.line:
             self.line.end()
@@ -202,8 +204,8 @@ class HilBridge(ManagedNode):
         require(self.board).take(frame, now)
 
     def _on_change(self, status: str) -> None:
-        """Publish the status, in the line's thread; a board that vanishes leaves the force
-        zero.
+        """Publish the status, in the line's thread; set the force to zero if the board has
+        vanished.
         """
         if self._connected and status != UP:
             require(self.board).lost()
@@ -241,7 +243,7 @@ class HilBridge(ManagedNode):
         return response
 
     def findings(self) -> list[diagnostics.Line]:
-        """(part, [(level, sentence)], values) of each line of diagnostics."""
+        """Return (part, [(level, sentence)], values) of each line of diagnostics."""
         if not (self.line and self.board):
             return [("wire", [(OK, "not configured")], {})]
         status = self.line.status
@@ -260,7 +262,7 @@ class HilBridge(ManagedNode):
 
 
 def opener(values: dict[str, Any]) -> Callable[[], SerialPort | Udp]:
-    """Return what opens the port that the parameters name."""
+    """Return a function that opens the port that the parameters name."""
     if values["transport"] == "serial":
         return lambda: SerialPort(values["serial.port"], values["serial.baud"])
     peer = (
@@ -272,7 +274,7 @@ def opener(values: dict[str, Any]) -> Callable[[], SerialPort | Udp]:
 
 
 def main(args=None) -> int:
-    """The bridge alone."""
+    """Run the bridge node alone."""
     return run((HilBridge,), args, executor=events_executor)
 
 

@@ -1,12 +1,12 @@
-"""The board is the plant: its states come out as the topics of the simulator, commands go to it as
-forces.
+"""The board as plant: its states are published on the topics of the simulator, commands are sent
+to it as forces.
 
-The stamp of a state is the instant of its measurement: the board's clock, brought to this
-computer's by the link. A command repeats it, and goes to the board with the board's own instant in
-its place. System time is read once, and counted on by the steady clock: a clock that is set while
-the loop runs sends nothing into the past.
+The stamp of a state is the instant of its measurement: the board's clock, converted to this
+computer's by the link. A command repeats it, and is sent to the board with the board's own instant
+instead. System time is read once, and continued by the steady clock: setting the clock while the
+loop runs moves no stamp into the past.
 
-Its topics are those of the simulator, but measured only: there is no truth.
+Its topics are those of the simulator, except for the true state, which is unknown.
 """
 
 import math
@@ -36,8 +36,8 @@ TF_PERIOD = 16_666_667  # [ns]
 
 
 class HilStates:
-    """joint_states, odometry and /tf; latched, the URDF and the static frames, from the numbers
-    that the parameters say.
+    """The publishers of joint_states, odometry and /tf and, latched, of the URDF and the static
+    frames, from the declared parameters.
     """
 
     def __init__(self, node: ManagedNode, values: dict[str, Any]):
@@ -66,8 +66,8 @@ class HilStates:
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
 
     def publish(self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]) -> None:
-        """A state, q (6,) and v (5,), measured at `stamp` [ns], under the force (2,) [N] that was
-        sent last.
+        """Publish a state, q (6,) and v (5,), measured at `stamp` [ns], under the force (2,) [N]
+        that was sent last.
         """
         taken = self._sample(stamp, numbers, force)
         for publisher, source in zip(self._managed, (self._joints, self._pose)):
@@ -79,22 +79,22 @@ class HilStates:
     def _sample(
         self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]
     ) -> sample.Sample:
-        # the numbers have 32 bits, so it is not 1
+        # the numbers have 32 bits, so the norm is not exactly 1
         norm = sum(component * component for component in numbers[2:6]) ** 0.5
         q = [*numbers[:2], *(component / norm for component in numbers[2:6])]
         return sample.of(self._setup, stamp, q, list(numbers[6:]), force, self._gimbal)
 
 
 def board_plant(values: dict[str, Any]) -> sample.Described:
-    """The plant of the checked values. ValueError if they make none."""
+    """Return the plant of the checked values. Raise ValueError if they make none."""
     params = plant_params(values)
     return sample.Described(
         params, params, spherical_pendulum.build(params), values["cart.travel"]
     )
 
 
-REMEMBERED = 256  # states that a command may still answer
-# [ns] a state that seems so old, or so early, has no stamp of the board's clock
+REMEMBERED = 256  # number of states that a command may still answer
+# [ns] a state that is apparently older, or that early, has no stamp of the board's clock
 STALE = 500_000_000
 ZERO = (0.0, 0.0)
 STATE_TIMEOUT = 1.0  # [s] within which a board sends a state
@@ -102,7 +102,7 @@ NO_STATE = "connected, but the board sends no state: does its measurement run?"
 
 
 class PlantBoard:
-    """State frames to joint_states and odometry; cart/command to force frames."""
+    """Publishes state frames on joint_states and odometry, and sends commands as force frames."""
 
     def __init__(self, node: ManagedNode, line: Line, values: dict[str, Any]):
         self._node, self._line = node, line
@@ -111,8 +111,8 @@ class PlantBoard:
         self._epoch = node.get_clock().now().nanoseconds - time.monotonic_ns()
         self._device: dict[int, int] = {}  # ROS stamp -> the board's [ns]
         self._newest = 0  # ROS stamp
-        self._force, self._commanded = ZERO, math.inf  # sent last; when its command came [s]
-        self._measured = math.inf  # [s, steady] when the newest state came, or the board itself
+        self._force, self._commanded = ZERO, math.inf  # sent last; when its command arrived [s]
+        self._measured = math.inf  # [s, steady] when the newest state arrived, or the first frame
         self.counts: Counter[str] = Counter(
             states=0, early=0, commands=0, saturated=0, command_timeouts=0
         )
@@ -121,8 +121,8 @@ class PlantBoard:
     # from the board
 
     def take(self, frame: Frame, now: int) -> None:
-        """A frame of the board, arrived at `now`; a state needs a round trip before it, which
-        tells what its stamp means here.
+        """Process a frame of the board that arrived at `now`. A state before the first round trip
+        is dropped, as its stamp cannot be converted yet.
         """
         if frame.kind == STATE or self._measured == math.inf:
             self._measured = time.monotonic()
@@ -147,15 +147,15 @@ class PlantBoard:
         self._states.publish(self._newest, frame.numbers, self._force)
 
     def lost(self) -> None:
-        """Forget the lost board's force, which its own watchdog takes away."""
+        """Forget the force of the lost board, which its own watchdog sets to zero."""
         self._force, self._commanded, self._measured = ZERO, math.inf, math.inf
 
     def leave(self) -> None:
-        """Tell the board that no more forces follow."""
+        """Send zero force, with the flag that no more forces follow."""
         self._send(ZERO, safe=True)
 
     def watch(self) -> list[Finding]:
-        """Send zero force once the newest command is too old. Returns findings."""
+        """Send zero force once the newest command is too old. Return findings."""
         timeout = self._node.parameters.values["command_timeout"]
         if time.monotonic() - self._commanded > timeout:
             self._commanded = math.inf
@@ -167,7 +167,7 @@ class PlantBoard:
         return self._findings()
 
     def idle_warning(self) -> str:
-        """Say why a connected board is no plant; empty if it sends states."""
+        """Return why a connected board is no plant; empty if it sends states."""
         return NO_STATE if time.monotonic() - self._measured > STATE_TIMEOUT else ""
 
     def _findings(self) -> list[Finding]:
@@ -183,14 +183,14 @@ class PlantBoard:
 
     def _command(self, force: tuple[float, float], stamp: int, what: str) -> None:
         values = self._node.parameters.values
-        if force != ZERO:  # to stop is right however late it is
+        if force != ZERO:  # zero force is valid however late it is
             limit = values["command_timeout"]
             check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
         self.counts["commands"] += 1
         self._commanded = time.monotonic()
         force, cut = limit_force(force, values["cart.force_limit"])
         self.counts["saturated"] += cut
-        # a stamp just beside a state's answers none
+        # a stamp that differs from those of the states answers none
         self._send(force, self._device.get(stamp, 0))
 
     def _send(self, force: tuple[float, float], device: int = 0, safe: bool = False) -> None:

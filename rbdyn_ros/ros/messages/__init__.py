@@ -1,1 +1,1 @@
-"""ROS messages: how they are filled, read from their bytes, and named."""
+"""ROS messages: filling them, reading them from their bytes, and their names."""

@@ -1,12 +1,13 @@
-"""Read fields of a message from its bytes: rclpy takes 10 to 50 us to make it, this a few.
+"""Read and write fields of a message in its bytes.
 
-A serialized message (CDR) is four bytes of encoding, then its fields in their order, each aligned
-to its size; a text or a sequence follows its length. Messages of a topic mostly differ in their
-stamp and their numbers only, whose places are found once.
+rclpy takes 10 to 50 us to deserialize a message, reading fields from its bytes a few. A serialized
+message (CDR) is four bytes of encoding, then its fields in their order, each aligned to its size;
+a text or a sequence follows its length. Messages of a topic mostly differ in their stamp and
+their numbers only, whose places are found once.
 
-Write a message whose shape never changes, as bytes in which a stamp and some numbers are written
-anew: rclpy makes a C structure of a message, field by field, before it writes bytes: 12 us for an
-Odometry. To write thirteen numbers where they stand in the bytes of the last one takes two.
+A message whose shape never changes is written as bytes in which a stamp and some numbers are
+replaced: rclpy makes a C structure of a message, field by field, before it writes bytes: 12 us for
+an Odometry. To replace thirteen numbers in the bytes of the last one takes two.
 """
 
 import struct
@@ -22,13 +23,13 @@ from std_msgs.msg import Float64MultiArray
 from rbdyn_ros.ros.messages.messages import SECOND, instant, instant_of, set_stamp, wxyz, xyz
 from rbdyn_ros.types import Vector
 
-HEAD = 4  # bytes; alignment counts from behind them
+HEAD = 4  # bytes; alignment counts from their end
 _ORDERS = {b"\0\0": ">", b"\0\1": "<"}  # plain CDR
 _STAMP = 8  # bytes, the first of every header
 
 
 def deserialize(data: bytes, kind: type) -> Any:
-    """The message of a class, as the middleware reads it; ValueError where it is none."""
+    """Return the message of a class, as the middleware reads it, or raise ValueError."""
     try:
         return deserialize_message(data, kind)
     except RuntimeError:
@@ -39,33 +40,35 @@ def deserialize(data: bytes, kind: type) -> Any:
 
 
 class Walk:
-    """Over the bytes of a message, from `at` on; ValueError where they end too soon."""
+    """A position `at` in the bytes of a message. Its methods raise ValueError if the bytes end too
+    soon.
+    """
 
     def __init__(self, data: bytes, order: str):
         self.data, self.order, self.at = data, order, HEAD
 
     def length(self) -> int:
-        """Of the text or the sequence that follows."""
+        """Read the length of the text or the sequence that follows."""
         self.align(4)
         return struct.unpack_from(f"{self.order}I", self.data, self.skip(4))[0]
 
     def doubles(self, count: int) -> int:
-        """Pass so many of them, and what is left out to align them; where they begin."""
+        """Skip `count` doubles and the padding before them. Return where they begin."""
         self.align(8 if count else 1)
         return self.skip(8 * count)
 
     def text(self) -> str:
-        """The next text, which ends with a zero."""
+        """Read the next text, which ends with a zero."""
         size = self.length()
         start = self.skip(size)
         return bytes(self.data[start : start + size]).rstrip(b"\0").decode(errors="replace")
 
     def align(self, size: int) -> None:
-        """Go to where a number of so many bytes may stand."""
+        """Skip the padding before a number of `size` bytes."""
         self.at += -(self.at - HEAD) % size
 
     def skip(self, size: int) -> int:
-        """Go on by so many bytes; where they begin."""
+        """Skip `size` bytes and return where they begin. Raise ValueError if there are fewer."""
         start, self.at = self.at, self.at + size
         if self.at > len(self.data):
             raise ValueError(
@@ -74,29 +77,30 @@ class Walk:
         return start
 
 
-# (slices by which a layout is known, (place, count) of each block of doubles to be read)
+# (slices that identify a layout, (place, count) of each block of doubles to be read)
 Places = tuple[list[slice], list[tuple[int, int]]]
 
 
 class Layout:
-    """Where numbers stand in the messages of a topic.
+    """The places of numbers in the messages of a topic.
 
-    A message of another layout is searched from the beginning.
+    In a message of another layout they are searched from the beginning.
     """
 
     def __init__(self, look: Callable[[Walk], Places], is_stamped: bool = True):
-        """`look(walk)`, from behind the stamp if the message begins with one, -> (same, doubles).
+        """Start without a known layout.
 
-        The slices by which the layout is known, and the place and the number of each block of
-        doubles to be read. ValueError where it misses something.
+        `look(walk)`, from the end of the stamp if the message begins with one, returns (same,
+        doubles): the slices that identify the layout, and the place and the number of each block
+        of doubles to be read. It raises ValueError if something is missing.
         """
         self._look, self._size, self._is_stamped = look, -1, is_stamped
         self._same: list[tuple[slice, bytes]] = []
 
     def read(self, data: bytes) -> tuple[int, tuple[float, ...]] | None:
-        """(stamp [ns] or 0, numbers); None if only the middleware knows the encoding.
+        """Return (stamp [ns] or 0, numbers); None if only the middleware can read the encoding.
 
-        ValueError of `look`, for a message that is cut off, and of `instant`.
+        Raise ValueError as `look` and `instant` do, and for a message that is cut off.
         """
         if not self._is_known(data) and not self._learn(data):
             return None
@@ -134,9 +138,9 @@ _FIELDS = ("position", "velocity", "effort")  # in the message's order
 def columns(
     message: JointState, joints: tuple[str, ...], fields: tuple[str, ...]
 ) -> tuple[float, ...]:
-    """The numbers of the joints, field after field.
+    """Return the numbers of the joints, field after field.
 
-    ValueError if the message does not have them.
+    Raise ValueError if the message does not have them.
     """
     names = list(message.name)
     try:
@@ -152,15 +156,15 @@ def _without(joints: tuple[str, ...], fields: tuple[str, ...], names: list[str])
 
 
 class JointBytes:
-    """`columns` of serialized messages."""
+    """Reads `columns` from serialized messages."""
 
     def __init__(self, joints: tuple[str, ...], fields: tuple[str, ...]):
         self._joints, self._fields, self._layout = joints, fields, Layout(self._look)
 
     def columns(self, data: bytes) -> tuple[int, tuple[float, ...]]:
-        """(stamp [ns], (numbers, field after field)).
+        """Return (stamp [ns], (numbers, field after field)).
 
-        ValueError if the message does not have them, or is cut off.
+        Raise ValueError if the message does not have them, or is cut off.
         """
         found = self._layout.read(data)
         if found is None:
@@ -187,7 +191,7 @@ class JointBytes:
 
 
 class Motion(NamedTuple):
-    """What an Odometry says."""
+    """The stamp, pose and twist of an Odometry message."""
 
     stamp: int  # [ns]
     position: Vector  # [m]
@@ -197,13 +201,13 @@ class Motion(NamedTuple):
 
 
 class OdometryBytes:
-    """Reads serialized Odometry messages, their covariances left out."""
+    """Reads serialized Odometry messages, without their covariances."""
 
     def __init__(self):
         self._layout = Layout(self._look)
 
     def motion(self, data: bytes) -> Motion:
-        """Return the motion. ValueError if the message is cut off."""
+        """Return the motion. Raise ValueError if the message is cut off."""
         found = self._layout.read(data)
         if found is None:
             message = deserialize(data, Odometry)
@@ -228,7 +232,7 @@ class OdometryBytes:
 
 
 class Wrench(NamedTuple):
-    """What a WrenchStamped says."""
+    """The stamp, frame and wrench of a WrenchStamped message."""
 
     stamp: int  # [ns]
     frame: str
@@ -243,7 +247,7 @@ class WrenchBytes:
         self._layout, self._frame = Layout(self._look), ""
 
     def wrench(self, data: bytes) -> Wrench:
-        """Return the wrench. ValueError if the message is cut off."""
+        """Return the wrench. Raise ValueError if the message is cut off."""
         found = self._layout.read(data)
         if found is None:
             message = deserialize(data, WrenchStamped)
@@ -266,7 +270,7 @@ class LabeledBytes:
         self._layout, self._labels = Layout(self._look, is_stamped=False), list[str]()
 
     def numbers(self, data: bytes) -> dict[str, float]:
-        """Return the numbers by label. ValueError if the message is cut off."""
+        """Return the numbers by label. Raise ValueError if the message is cut off."""
         found = self._layout.read(data)
         if found is None:
             message = deserialize(data, Float64MultiArray)
@@ -292,16 +296,16 @@ _LITTLE = b"\0\1"  # plain CDR, little-endian, as every middleware writes it on 
 
 
 class Template:
-    """Of a message that begins with a stamp, or has none, in which blocks of neighboring doubles
-    change.
+    """The bytes of a message that begins with a stamp, or has none, in which blocks of neighboring
+    doubles change.
     """
 
     def __init__(self, message, put: Callable, sizes: tuple, is_stamped: bool = True):
-        """`put(message, *blocks)` writes one tuple of doubles for each of `sizes`; it is called
-        here to see where they go.
+        """Serialize a message, and find the places of its blocks.
 
-        Where the middleware writes in another way `known` is false, and each message goes through
-        it.
+        `put(message, *blocks)` writes one tuple of doubles for each of `sizes`; it is called here
+        to find them in the bytes. If the middleware writes another encoding, `known` is false, and
+        it serializes each message.
         """
         self._message, self._put, self._is_stamped = message, put, is_stamped
         blocks = [
@@ -315,13 +319,13 @@ class Template:
             for packer, block in zip(packers, blocks)
         ]
         self.known = self._bytes[:2] == _LITTLE and all(place >= 0 for _, place in self._places)
-        if self.known:  # what nobody writes is zero, as covariances of the truth
+        if self.known:  # numbers that are never written are zero, as covariances of the true state
             for packer, place in self._places:
                 packer.pack_into(self._bytes, place, *(0.0,) * (packer.size // _DOUBLE))
 
     @property
     def image(self) -> tuple[bytes, list[int]] | None:
-        """(bytes, where in them each number stands), where they are known."""
+        """(bytes, the place of each number in them), None if they are not known."""
         if not self.known:
             return None
         return bytes(self._bytes), [
@@ -329,8 +333,8 @@ class Template:
         ]
 
     def packed(self, stamp: int, *blocks: tuple) -> bytes:
-        """The message's bytes with another stamp [ns], if it has one, and other numbers, one tuple
-        for each block.
+        """Return the message's bytes with another stamp [ns], if it has one, and other numbers,
+        one tuple for each block.
         """
         if not self.known:
             if self._is_stamped:
@@ -345,7 +349,7 @@ class Template:
 
 
 class ForceCommand:
-    """cart/command, made once: a force on the cart, in answer to a state."""
+    """The message of cart/command, created once: a force on the cart, in answer to a state."""
 
     def __init__(self, frame: str):
         message = WrenchStamped()
@@ -353,7 +357,7 @@ class ForceCommand:
         self._template = Template(message, self._put, (2,))
 
     def packed(self, stamp: int, force: tuple[float, float]) -> bytes:
-        """Its bytes with the stamp [ns] of the state and the force (2,) [N, world]."""
+        """Return its bytes with the stamp [ns] of the state and the force (2,) [N, world]."""
         return self._template.packed(stamp, force)
 
     @staticmethod

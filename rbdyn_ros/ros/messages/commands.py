@@ -1,7 +1,7 @@
-"""The topics of the commanded force, and the force that their messages ask for.
+"""The topics of the commanded force, and the force in their messages.
 
-Efforts of the cart's joints are what the hardware plugin of ros2_control publishes, and what
-`control_msgs/JointCommand` says, where that message is installed.
+The hardware plugin of ros2_control publishes efforts of the cart's joints, and so does
+`control_msgs/JointCommand`, if that message is installed.
 """
 
 import math
@@ -25,7 +25,7 @@ CART, EFFORTS = "cart/command", "effort_controller/commands"
 TOPIC, STAMPED_TOPIC = "joint_commands", "joint_commands/stamped"
 DRIVEN = JOINTS[:2]  # the joints of the cart; the others have no drive
 EFFORT = "effort"
-UNSET = "no command"  # the reason for which efforts are rejected that no controller has set
+UNSET = "no command"  # the reason to reject efforts that no controller has set
 KINDS: dict[str, type] = {CART: WrenchStamped, EFFORTS: Float64MultiArray, TOPIC: JointState}
 # where `control_msgs` is installed, and has that message
 if _kind := message_class("control_msgs/msg/JointCommand"):
@@ -60,7 +60,7 @@ def subscribe(
 
 def read(topic: str, message: Any) -> tuple[Planar, int]:
     """Return the force (2,) [N] of a message of the topic, of `CART` a `cdr.Wrench`, and the stamp
-    [ns] of the state that it answers, 0 where it names none. Rejected if it does not fit.
+    [ns] of the state that it answers, 0 if it names none. Raise Rejected if it does not fit.
 
     The plugin stamps its efforts with its own node's clock, so their age is unknown.
     """
@@ -74,7 +74,7 @@ def read(topic: str, message: Any) -> tuple[Planar, int]:
 
 
 def check_frame(frame: str, allowed: tuple[str, ...], what: str) -> None:
-    """Rejected if the frame of a message is none of those that are allowed."""
+    """Raise Rejected if the frame of a message is not an allowed one."""
     if frame not in allowed:
         known = ", ".join(name for name in allowed if name)
         raise Rejected(
@@ -83,7 +83,7 @@ def check_frame(frame: str, allowed: tuple[str, ...], what: str) -> None:
 
 
 def check_finite(numbers: Iterable[float], what: str) -> None:
-    """Rejected if one of the numbers of a message is not finite."""
+    """Raise Rejected if one of the numbers of a message is not finite."""
     if not all(map(math.isfinite, numbers)):
         raise Rejected("not finite", f"{what} is {[float(n) for n in numbers]}; it must be finite")
 
@@ -92,7 +92,7 @@ def force_of_joints(names: Sequence[str], efforts: Sequence[float], what: str) -
     """Return the force (2,) [N] of efforts by joint name, in any order.
 
     There is one effort for each name, or one for each joint of the cart, as the plugin sends them.
-    A joint of the cart that is not named gets zero. Rejected if anything else does not fit.
+    A joint of the cart that is not named gets zero. Raise Rejected if anything else does not fit.
     """
     driven = _cart_joints(names, what)
     if len(efforts) not in (len(names), len(driven)):
@@ -120,7 +120,9 @@ def force_of_joints(names: Sequence[str], efforts: Sequence[float], what: str) -
 
 
 def force_of_stamped(message: Any, what: str) -> Planar:
-    """Return the force (2,) [N] of a `control_msgs/JointCommand`. Rejected if it does not fit."""
+    """Return the force (2,) [N] of a `control_msgs/JointCommand`. Raise Rejected if it does not
+    fit.
+    """
     if message.interface_name != EFFORT:
         raise Rejected(
             "interface",

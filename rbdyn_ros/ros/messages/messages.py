@@ -1,7 +1,7 @@
 """Parts of messages, their classes by name, and the names of frames.
 
 This is the only place where quaternions change order: wxyz in this library, xyzw in ROS messages.
-The frames of the tree: world -> cart_link -> (ball joint) pendulum_link, and what sits on the rod.
+The tree of frames: world -> cart_link -> (ball joint) pendulum_link, and the frames on the rod.
 """
 
 from importlib import import_module
@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 
 class Frames(NamedTuple):
-    """Frame names, the prefix included."""
+    """The names of the frames, including the prefix."""
 
     world: str = "world"
     cart: str = "cart_link"  # origin at the joint, axes of the world
@@ -22,22 +22,22 @@ class Frames(NamedTuple):
     tip: str = "pendulum_tip"
     imu: str = "imu_link"
     disturbance: str = "disturbance"  # where the last disturbance acted, axes of the rod
-    contact: str = "contact"  # where contacts press, axes of the world
+    contact: str = "contact"  # the point where contacts press, axes of the world
     cart_x: str = "cart_x_link"  # the links between the URDF's hinges
     roll: str = "pendulum_roll_link"
     pitch: str = "pendulum_pitch_link"
 
 
 def frames(prefix: str = "") -> Frames:
-    """The frames under a prefix. ValueError for a leading slash, which tf2 forbids."""
+    """Return the frames under a prefix. Raise ValueError for a leading slash: tf2 forbids it."""
     if prefix.startswith("/"):
         raise ValueError(f"frame_prefix is '{prefix}'; it must not start with a slash")
     return Frames(*(prefix + name for name in Frames()))
 
 
 def message_class(kind: str) -> type | None:
-    """The class of "package/msg/Name"; None if its package is not installed, or does not have
-    it.
+    """Return the class of "package/msg/Name"; None if its package is not installed, or does not
+    have it.
     """
     package, _, name = kind.split("/")
     try:
@@ -50,20 +50,20 @@ SECOND = 1_000_000_000  # [ns]
 
 
 def set_stamp(time: Time, ns: int) -> None:
-    """time := ns [ns]."""
+    """Set a time to ns [ns]."""
     time.sec, time.nanosec = divmod(ns, SECOND)
 
 
 def nanoseconds(time: Time) -> int:
-    """The time in [ns]."""
+    """Convert a time to [ns]."""
     return time.sec * SECOND + time.nanosec
 
 
 def instant(seconds: int, fraction: int) -> int:
-    """The instant [ns] of a stamp in whole seconds and nanoseconds.
+    """Convert a stamp in whole seconds and nanoseconds to [ns].
 
-    ValueError for one before zero, or with a fraction of a second or more: no answer could repeat
-    it.
+    Raise ValueError for an instant before zero, or with a fraction of a second or more: no answer
+    could repeat it.
     """
     if seconds < 0 or not 0 <= fraction < SECOND:
         raise ValueError(
@@ -74,37 +74,37 @@ def instant(seconds: int, fraction: int) -> int:
 
 
 def instant_of(header: Header) -> int:
-    """`instant` of a header."""
+    """Return the `instant` of a header."""
     return instant(header.stamp.sec, header.stamp.nanosec)
 
 
 def set_xyz(message, vector) -> None:
-    """A Vector3 or Point := vector (3,)."""
+    """Set a Vector3 or Point to a vector (3,)."""
     message.x, message.y, message.z = map(float, vector)
 
 
 def xyz(message) -> tuple[float, float, float]:
-    """(3,) of a Vector3 or Point."""
+    """Return the vector (3,) of a Vector3 or Point."""
     return (message.x, message.y, message.z)
 
 
 def set_quaternion(message: Quaternion, wxyz) -> None:
-    """message := the quaternion wxyz (4,)."""
+    """Set a message to the quaternion wxyz (4,)."""
     message.w, message.x, message.y, message.z = map(float, wxyz)
 
 
 def wxyz(message: Quaternion) -> tuple[float, float, float, float]:
-    """The quaternion (4,), scalar first."""
+    """Return the quaternion (4,) of a message, scalar first."""
     return (message.w, message.x, message.y, message.z)
 
 
 def xyzw(wxyz: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-    """The quaternion (4,) as it stands in the bytes of a message, scalar last."""
+    """Return a quaternion (4,) in the order of messages, scalar last."""
     return (*wxyz[1:], wxyz[0])
 
 
 def label_array(labels: tuple[str, ...]) -> Float64MultiArray:
-    """An array with one value per label, named in `layout.dim`."""
+    """Return an array with one value per label, named in `layout.dim`."""
     array = Float64MultiArray(data=[0.0] * len(labels))
     array.layout.dim = [MultiArrayDimension(label=label, size=1, stride=1) for label in labels]
     return array

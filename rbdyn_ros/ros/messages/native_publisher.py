@@ -1,12 +1,12 @@
 """Publish /clock and the state topics from the compiled loop, without Python.
 
-The messages lie as bytes in one block of memory. rclpy's publishers call
+The messages are stored as bytes in one block of memory. rclpy's publishers call
 `rcl_publish_serialized_message` for messages that are bytes; `simulation.native_loop` calls the
 same function by its address, with the addresses of publishers and messages.
 
-Private interfaces: the address of that function in librcl.so, and of the one that asks whether all
-messages have been acknowledged, the layout of
-rcl_serialized_message_t, and `Publisher.handle.pointer` of rclpy.
+Private interfaces: the address of that function in librcl.so, and of the one that reports whether
+all messages have been acknowledged, the layout of rcl_serialized_message_t, and
+`Publisher.handle.pointer` of rclpy.
 Tested with rclpy 7.1.6 (Jazzy), on 64-bit Linux.
 Fallback: where librcl.so or the function is not found, or a message has another layout than
 `Template` expects, Python publishes every tick.
@@ -28,7 +28,7 @@ _NOT_SENT = np.zeros(0, np.int64)
 
 
 class _Serialized(ctypes.Structure):
-    """rcl_serialized_message_t: bytes that somebody else owns."""
+    """rcl_serialized_message_t: bytes in memory that it does not own."""
 
     _fields_ = [
         ("buffer", ctypes.c_void_p),
@@ -39,7 +39,7 @@ class _Serialized(ctypes.Structure):
 
 
 def rcl_address(name: str) -> int:
-    """The address of a function of rcl; 0 if the library or the function is not found."""
+    """Return the address of a function of rcl; 0 if the library or the function is not found."""
     try:
         return ctypes.cast(ctypes.CDLL("librcl.so")[name], ctypes.c_void_p).value or 0
     except (OSError, AttributeError):
@@ -47,21 +47,21 @@ def rcl_address(name: str) -> int:
 
 
 class Images:
-    """Serialized messages, one behind the other, so that their doubles stand in whole words."""
+    """Serialized messages in one block, with their doubles in whole words."""
 
     def __init__(self, images: list[tuple[bytes, list[int]]]):
-        """`images`: (bytes, where in them each double stands)."""
+        """Copy the messages; `images`: (bytes, the place of each double in them)."""
         starts, size = [], HEAD
         for content, _ in images:
             starts.append(size)
-            # the head of each lies half a word before a whole one
+            # the head of each message ends at a whole word
             size += -(-len(content) // _WORD) * _WORD
         self.words = np.zeros(size // _WORD + 1)
         memory = self.words.view(np.uint8)
         for start, (content, _) in zip(starts, images):
             memory[start : start + len(content)] = np.frombuffer(content, np.uint8)
         self.stamps = np.array([(start + HEAD) // (_WORD // 2) for start in starts])
-        self.numbers = [  # where in `words` those of each message stand
+        self.numbers = [  # the places of the numbers of each message in `words`
             np.array([(start + place) // _WORD for place in places], np.int64)
             for start, (_, places) in zip(starts, images)
         ]
@@ -73,7 +73,7 @@ class Images:
 
 
 def clock_image() -> tuple[bytes, list[int]] | None:
-    """The bytes of a Clock, which has no doubles."""
+    """Return the bytes of a Clock, which has no doubles."""
     return Template(Clock(), lambda clock: None, ()).image
 
 
@@ -81,14 +81,14 @@ class NativePublisher:
     """The `state_messages.NativePublisher` of a `Telemetry`."""
 
     def __init__(self, telemetry, joints, pose, ball_joint, inertial):
-        """`telemetry` and the sources of its state topics."""
+        """Prepare the messages of the sources of the state topics of `telemetry`."""
         self._telemetry = telemetry
         self._publish = rcl_address("rcl_publish_serialized_message")
         self._ask = rcl_address("rcl_publisher_wait_for_all_acked")
         sources = (joints, pose, ball_joint, inertial)
         images = [clock_image(), *(source.image for source in sources)]
         known = [image for image in images if image]
-        # of the truth, of what is measured
+        # of the true state, of the measurement
         possible = self._publish and self._ask and len(known) == len(images)
         self._images = [Images(known), Images(known)] if possible else []
         self._places = {source.packed: i for i, source in enumerate(sources, 1)}
@@ -102,11 +102,11 @@ class NativePublisher:
 
     @property
     def possible(self) -> bool:
-        """Whether rcl's function is there, and messages are written as this code knows."""
+        """Whether rcl's functions are found, and the encoding of the messages is known."""
         return bool(self._images)
 
     def begin(self, runner) -> tuple[PublishBuffers, int] | None:
-        """See `state_messages.NativePublisher`."""
+        """Return the buffers and the number of ticks: see `state_messages.NativePublisher`."""
         n = self._telemetry.ticks_of_states(runner, self._places) if self.possible else 0
         if not n:
             return None
@@ -124,11 +124,11 @@ class NativePublisher:
         return buffers, n
 
     def rest(self, runner) -> Callable[[], None] | None:
-        """See `state_messages.NativePublisher`."""
+        """Return what publishes all else: see `state_messages.NativePublisher`."""
         return self._telemetry.rest(runner, self._places)
 
     def end(self) -> None:
-        """See `state_messages.NativePublisher`."""
+        """End a pass of ticks: see `state_messages.NativePublisher`."""
         self._held.close()
         if self._telemetry.flow and self._buffers:
             counts = self._buffers.unacknowledged.counts.tolist()
@@ -139,7 +139,7 @@ class NativePublisher:
     def _bind(
         self, groups: list[Any], time_publishers: tuple[Any, ...], measures: bool, limit: int
     ) -> PublishBuffers:
-        """Bind the publishers with subscribers; all publish the truth if nothing is measured."""
+        """Bind the publishers with subscribers; without measurement all publish the true state."""
         sent = [(publisher, 0, 0) for publisher in time_publishers]
         sent += [
             (p, self._places[fill], int(measures and is_measured))
@@ -162,7 +162,9 @@ class NativePublisher:
         return buffers
 
     def _messages(self, of: int, filled: set[int]) -> MessageBuffers:
-        """The messages of the truth (0) or of what is measured (1), of which some are sent."""
+        """Return the messages of the true state (0) or of the measurement (1), of which some are
+        sent.
+        """
         images = self._images[of]
         _, joints, pose, *others = images.numbers
         ball_joint, imu = (

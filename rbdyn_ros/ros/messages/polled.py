@@ -1,4 +1,4 @@
-"""Subscriptions that are emptied when their owner has time, not by one callback per message.
+"""Subscriptions that their owner polls, in place of one callback per message.
 
 An executor wakes up for every message and looks at every entity of the process to find it. A node
 that only receives thousands of messages a second takes them in batches instead.
@@ -21,19 +21,19 @@ WARN_PERIOD = 1.0  # [s] one warning of a kind, or of a topic, per period
 
 
 class Unspun(CallbackGroup):
-    """Keeps its members from every executor."""
+    """A callback group that keeps its members from every executor."""
 
     def can_execute(self, entity) -> bool:
-        """Never."""
+        """Return False, so that no executor takes a member."""
         return False
 
     def begin_execution(self, entity) -> bool:
-        """Never."""
+        """Return False, so that no executor takes a member."""
         return False
 
 
 class Taken(NamedTuple):
-    """A message or its bytes, when it arrived, when it left, and its publisher's number of it."""
+    """A message or its bytes, its times of arrival and sending, and its publisher's number."""
 
     received: int  # [ns] system time here
     sent: int  # [ns] system time there
@@ -91,14 +91,16 @@ class Polled:
         )
 
     def arrived(self) -> list[tuple[Taken, Any]]:
-        """(message, mark) of everything that has been collected, in the order of its arrival."""
+        """Return (message, mark) of every collected message, in the order of arrival, and forget
+        them.
+        """
         self.empty()
         found = sorted(self._collected, key=lambda entry: entry[0].received)
         self._collected.clear()
         return found
 
     def destroy(self) -> None:
-        """Take the subscriptions off the graph."""
+        """Remove the subscriptions from the graph."""
         for subscription, _ in self._listened:
             self._node.destroy_subscription(subscription)
         self._listened.clear()
@@ -111,7 +113,7 @@ class Polled:
 
 
 def can_take(subscription: Subscription) -> bool:
-    """Whether this rclpy lets a subscription be read without an executor."""
+    """Return whether this rclpy lets a subscription be read without an executor."""
     return hasattr(subscription.handle, "take_message")
 
 
@@ -125,10 +127,10 @@ def _taken(message, info) -> Taken:
 
 
 def _waiting(subscription: Subscription):
-    """Take what waits in a subscription, which is one message at most where its depth is 1.
+    """Yield the messages that wait in a subscription, at most one if its depth is 1.
 
-    It ends with the first that has arrived meanwhile: where messages come faster than they are
-    taken, it would not end at all.
+    It ends with the first message that has arrived meanwhile: if messages arrive faster than they
+    are taken, it would not end at all.
     """
     begun = time.time_ns()
     with subscription.handle:

@@ -1,4 +1,4 @@
-"""What the simulator's messages are filled from: one tick, in the quantities of the messages."""
+"""One tick in the quantities of the simulator's messages, which are filled from it."""
 
 from collections.abc import Callable
 from functools import cache
@@ -22,8 +22,8 @@ Vector = tuple[float, float, float]
 
 
 class Described(NamedTuple):
-    """A plant as its parameters describe it: what messages ask of a `simulation.plant.Setup`;
-    there is nothing in it to step.
+    """A plant as its parameters describe it: the fields of a `simulation.plant.Setup` that
+    messages need, without an integrator.
     """
 
     params: Params
@@ -36,7 +36,7 @@ PlantDescription = Setup | Described
 
 
 class Sample(NamedTuple):
-    """One tick. Vectors are tuples."""
+    """One tick; vectors are tuples."""
 
     stamp: int  # [ns]
     setup: PlantDescription
@@ -52,26 +52,28 @@ class Sample(NamedTuple):
     diagnostics: StepDiagnostics = StepDiagnostics()
     reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
     disturbance: Array = np.zeros(9)  # as in types.Input
-    elapsed: float = 0.0  # [s] since moving obstacles left their places
-    touches: tuple = ()  # of contact_forces.ContactForce: what presses on the pendulum
+    elapsed: float = 0.0  # [s] for which obstacles have moved
+    touches: tuple = ()  # a contact_forces.ContactForce for each closed contact
     specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
-    # (angular velocity, specific force) as the IMU measured it; () where it is the truth
+    # (angular velocity, specific force) as the IMU measured it; () for the true ones
     inertial: tuple = ()
-    covariances: Callable[[], Covariances] = Covariances  # of what is measured; or zeros
+    covariances: Callable[[], Covariances] = Covariances  # of the measurement; or zeros
     faults: FaultPipeline | None = None  # it counts the faults
     command: Command | None = None  # the newest that was accepted
     commands: int = 0  # accepted so far
 
     def body(self, vector) -> tuple[float, float, float]:
-        """A vector (3,) of the world in body axes."""
+        """Convert a vector (3,) from the world to body axes."""
         return vec.transposed_matvec(self.R, tuple(map(float, vector)))
 
     def world(self, point: tuple[float, float, float]) -> tuple[float, float, float]:
-        """Where a point (3,) of the rod is [m, world]."""
+        """Return the position [m, world] of a point (3,) of the rod."""
         return vec.add((self.x[0], self.x[1], 0.0), vec.matvec(self.R, point))
 
     def pressure(self) -> tuple[Vector, Vector, Vector]:
-        """(point, force, torque) [m, N, N m, world] of all contacts; zero at the tip if none."""
+        """Return (point, force, torque) [m, N, N m, world] of all contacts; zero at the tip if
+        none is closed.
+        """
         point, force, torque = resultant(self.touches)
         return (
             (point if self.touches else self.world((0.0, 0.0, self.setup.params.rod_length))),
@@ -81,7 +83,7 @@ class Sample(NamedTuple):
 
 
 def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
-    """The runner's present tick."""
+    """Return a sample of the runner's present tick."""
     plant = runner.plant
     return of(
         plant.setup,
@@ -103,7 +105,7 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
 
 
 def of_measurement(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
-    """Sample the sensors at the instant of the measurement, with the true forces then."""
+    """Return a sample of the sensors at the measurement's instant, with the true forces then."""
     m = measurement
     more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
     reading = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
@@ -120,8 +122,8 @@ def of(
     gimbal: GimbalJoints,
     **more,
 ) -> Sample:
-    """The sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more` of its
-    fields, where they are known.
+    """Return the sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more`
+    are other fields that are known.
     """
     Q, u, w = (q[2], q[3], q[4], q[5]), (v[0], v[1]), (v[2], v[3], v[4])
     R, angles, rates, V = gimbal.motion(Q, u, w)

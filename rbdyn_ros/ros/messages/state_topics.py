@@ -1,10 +1,10 @@
 """The state of the plant, its wrenches, its frames and the diagnostics of its step as messages.
 
-Each is made once and refilled, as an object or, where it is sent most, as bytes.
+Each is created once and refilled, as an object or, if it is sent often, as bytes.
 
 In the frame tree the cart and the rod hang directly below `world` and the cart. The links between
 the URDF's hinges are leaves of the same tree, so that RViz finds a transform for every link, with
-or without a robot_state_publisher's help.
+or without a robot_state_publisher.
 """
 
 import array
@@ -38,8 +38,8 @@ from rbdyn_ros.ros.messages.sample import PlantDescription, Sample, Vector
 class _Templated:
     """A message as an object or as bytes.
 
-    A subclass has the `_numbers` of a sample that the message holds, in blocks, and how to `_put`
-    them in.
+    A subclass has `_numbers`, which returns the numbers of a sample in blocks, and `_put`, which
+    writes them to the message.
     """
 
     _numbers: Callable[[Sample], tuple[tuple[float, ...], ...]]
@@ -51,7 +51,7 @@ class _Templated:
         self._template = Template(message, self._put, sizes, self._is_stamped)
 
     def fill(self, sample: Sample):
-        """The message, refilled from a sample."""
+        """Refill the message from a sample and return it."""
         if self._is_stamped:
             set_stamp(self.message.header.stamp, sample.stamp)
         numbers = self._numbers(sample)
@@ -59,17 +59,17 @@ class _Templated:
         return self.message
 
     def packed(self, sample: Sample) -> bytes:
-        """The message's bytes."""
-        numbers = self._numbers(sample)  # which may make another template
+        """Return the message's bytes."""
+        numbers = self._numbers(sample)  # may replace the template
         return self._template.packed(sample.stamp, *numbers)
 
     @property
     def image(self) -> tuple[bytes, list[int]] | None:
-        """As `Template.image`."""
+        """The `Template.image` of the message."""
         return self._template.image
 
 
-# of ~/integrator
+# the labels of ~/integrator
 LABELS = (
     "time",  # [s] simulated
     "energy",  # [J]
@@ -84,17 +84,17 @@ LABELS = (
     "step_time_us",  # [us] of computing per step
     "impacts",  # since the last reset
 )
-# the last of ~/integrator: the newest command that was accepted, zeros while there is none
+# the last labels of ~/integrator: the newest command that was accepted, zeros while there is none
 COMMAND_LABELS = (
     "command_x",  # [N] as commanded, before delay, watchdog and limit
     "command_y",
-    "command_age",  # [s] simulated since the state that it answers; real since it came, unstamped
+    "command_age",  # [s] simulated since the answered state; without a stamp, real since arrival
     "commands",  # accepted so far
 )
 
 
 def diagnostic_labels(impulses: tuple[str, ...]) -> tuple[str, ...]:
-    """The labels where these can be met.
+    """Return the labels if these contacts are possible.
 
     Their impulses along the normal since the last reset [N s] follow the others.
     """
@@ -145,7 +145,7 @@ class StepDiagnosticsTopic(Labeled):
 
 
 def _newest_command(sample: Sample) -> tuple[float, float, float, float]:
-    """The numbers of COMMAND_LABELS."""
+    """Return the numbers of COMMAND_LABELS."""
     if sample.command is None:
         return 0.0, 0.0, 0.0, float(sample.commands)
     force, stamp, received = sample.command
@@ -154,7 +154,7 @@ def _newest_command(sample: Sample) -> tuple[float, float, float, float]:
 
 
 class Moving:
-    """/tf."""
+    """The message of /tf."""
 
     def __init__(self, frames: Frames):
         edges = (
@@ -169,7 +169,7 @@ class Moving:
         self.message = TFMessage(transforms=[_edge(*edge) for edge in edges])
 
     def fill(self, sample: Sample) -> TFMessage:
-        """The message, refilled from a sample."""
+        """Refill the message from a sample and return it."""
         cart, rod, disturbance, contact, cart_x, roll, pitch = self.message.transforms
         for transform in self.message.transforms:
             set_stamp(transform.header.stamp, sample.stamp)
@@ -184,7 +184,7 @@ class Moving:
 
 
 def static(frames: Frames, setup: PlantDescription, imu_position: float) -> TFMessage:
-    """/tf_static: what sits on the rod, in one message."""
+    """Return the message of /tf_static: the frames on the rod."""
     along = (
         (frames.com, setup.system.center),
         (frames.tip, setup.params.rod_length),
@@ -220,8 +220,8 @@ BALL_JOINT = "pendulum_ball_joint"
 
 
 class Joints(_Templated):
-    """sensor_msgs/JointState: the cart and the ball joint as three hinges; effort is what the
-    cart's drive gives.
+    """sensor_msgs/JointState: the cart and the ball joint as three hinges; effort is the force of
+    the cart's drive.
     """
 
     def __init__(self, frames: Frames):
@@ -319,7 +319,7 @@ class Inertial(_Templated):
 
 
 def friction(sample: Sample) -> tuple[float, float, float]:
-    """The joint's viscous torque on the rod (3,) [N m, body]."""
+    """Return the joint's viscous torque on the rod (3,) [N m, body]."""
     return vec.scale(-sample.setup.system.joint_damping, sample.w)
 
 
@@ -341,12 +341,12 @@ class WrenchTopic(_Templated):
 
 
 def wrench_topics(frames: Frames) -> dict[str, WrenchTopic]:
-    """The topics below wrench/ by name.
+    """Return the topics below wrench/ by name.
 
-    `cart`: the force that acts on the cart, after the limit and the watchdog. `joint`: what the
-    ball joint does to the rod, constraint force and friction, in body axes. `contact`: what floor,
-    rail ends and obstacle do to the pendulum, mean over the last step, in world axes; zero while
-    all are open. `disturbance`: what acts on the rod, in body axes, at its own point of the rod.
+    `cart`: the force on the cart, after the limit and the watchdog. `joint`: the wrench of the
+    ball joint on the rod, constraint force and friction, in body axes. `contact`: the wrench of
+    floor, rail ends and obstacles on the pendulum, mean over the last step, in world axes; zero
+    while all are open. `disturbance`: the disturbance of the rod, in body axes, at its point.
     """
     return {
         "cart": WrenchTopic(frames.cart, lambda s: ((*s.force, 0.0), (0.0, 0.0, 0.0))),

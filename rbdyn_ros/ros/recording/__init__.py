@@ -1,1 +1,1 @@
-"""Recording and replay: bags, the monitor, and the repair of what was cut off."""
+"""Recording and replay: bags, the monitor, and the repair of unfinished bags."""

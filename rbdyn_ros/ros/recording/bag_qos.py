@@ -1,4 +1,4 @@
-"""Quality of service between publishers, the recorder and the bag."""
+"""Quality of service of publishers, of the recorder and in the bag."""
 
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -11,11 +11,11 @@ from rosbags.interfaces import (
     QosTime,
 )
 
-DEPTH = 2000  # messages that may wait for the recorder: four seconds of a topic at 500 Hz
+DEPTH = 2000  # messages that can wait for the recorder: four seconds of a topic at 500 Hz
 
 
 def matching(offers: list[QoSProfile]) -> QoSProfile:
-    """Return the profile that matches all publishers' and loses nothing that they offer."""
+    """Return the profile that is compatible with all publishers and loses no offered message."""
     reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
     latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers)
     return QoSProfile(
@@ -41,9 +41,9 @@ def bag_profile(offer: QoSProfile) -> Qos:
 
 
 def replay_profile(profiles: list[Qos]) -> QoSProfile:
-    """Return what a replay offers for the profiles of a topic's publishers.
+    """Return the profile that a replay offers for the profiles of a topic's publishers.
 
-    It is latched if one was, else reliable; 10 deep at least.
+    It is latched if one was, else reliable, with a depth of at least 10.
     """
     latched = any(profile.durability == QosDurability.TRANSIENT_LOCAL for profile in profiles)
     return QoSProfile(

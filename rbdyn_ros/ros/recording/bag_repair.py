@@ -1,12 +1,12 @@
-"""A bag whose recorder was killed: MCAP without an end, and no metadata.yaml.
+"""The repair of a bag whose recorder was killed: MCAP without an end, and no metadata.yaml.
 
-What is whole in it becomes a new bag.
+The complete records in it become a new bag.
 
 An MCAP file is a magic word and records of (kind, length, content); the recorder puts messages
-into chunks, which are records too, in the order of their arrival but for a few. The last record
-may be cut anywhere. What comes before it, closed by an end without an index, is a file whose
-topics a reader finds; the messages are taken from the chunks here, for readers without an index
-insist on the order of time. https://mcap.dev/spec
+into chunks, which are records too, mostly in the order of their arrival. The last record may be
+cut anywhere. The records before it, closed by an end without an index, are a file whose topics a
+reader finds; the messages are read from the chunks here, because readers without an index require
+the order of time. https://mcap.dev/spec
 """
 
 import struct
@@ -23,12 +23,12 @@ _END = struct.pack("<BQI", _DATA_END, 4, 0) + struct.pack("<BQQQI", _FOOTER, 20,
 
 
 class Repaired(NamedTuple):
-    """What could be saved."""
+    """The contents of a repaired bag."""
 
     messages: int
     topics: int
     seconds: float  # from the first message to the last one
-    lost: int  # [bytes] behind the last whole record
+    lost: int  # [bytes] after the last complete record
 
 
 def repair(
@@ -36,12 +36,10 @@ def repair(
     repaired: Path,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = lambda messages: messages,
 ) -> Repaired:
-    """Write the folder `repaired` from the folder `bag`, which stays as it is.
+    """Write the folder `repaired` from the folder `bag`, which is not changed.
 
-    `progress` may wrap the messages' iterator.
-
-    ValueError, with a sentence, if there is nothing to repair, or nothing that can be; OSError
-    where a file cannot be read or written.
+    `progress` may wrap the messages' iterator. Raise ValueError, with a sentence, if there is
+    nothing to repair, or nothing that can be; OSError if a file cannot be read or written.
     """
     source = _file(bag)
     if repaired.exists():
@@ -66,9 +64,9 @@ def repair(
 
 
 def sound_end(file: Path) -> int:
-    """Where the last whole record of the data ends [bytes from the beginning].
+    """Return where the last complete record of the data ends [bytes from the beginning].
 
-    ValueError if it is no MCAP file.
+    Raise ValueError if it is no MCAP file.
     """
     size = file.stat().st_size
     with open(file, "rb") as read:
@@ -79,7 +77,7 @@ def sound_end(file: Path) -> int:
         end = len(MAGIC)
         while len(head := read.read(9)) == 9:
             kind, length = struct.unpack("<BQ", head)
-            # no message comes after these two
+            # no message follows these two
             if kind in (_DATA_END, _FOOTER) or end + 9 + length > size:
                 break
             end += 9 + length
@@ -102,7 +100,7 @@ def _file(bag: Path) -> Path:
 
 
 def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
-    """(messages, topics, seconds) of the new bag."""
+    """Write the new bag. Return its (messages, topics, seconds)."""
     from rosbags.rosbag2 import Reader, ReaderError, StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 
@@ -129,7 +127,7 @@ def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
             return reader.message_count, len(channels), reader.duration * 1e-9
     except (OSError, ValueError):
         raise
-    except Exception as error:  # records with random bytes let a reader stumble anywhere
+    except Exception as error:  # records with random bytes make a reader fail anywhere
         reason = (
             str(error) if isinstance(error, ReaderError) else f"{type(error).__name__} {error}"
         )
@@ -137,8 +135,8 @@ def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
 
 
 def messages(file: Path) -> Iterator[tuple[int, int, bytes]]:
-    """(channel, stamp [ns], content) of every message in the chunks of an MCAP file whose records
-    are whole.
+    """Yield (channel, stamp [ns], content) of every message in the chunks of an MCAP file of
+    complete records.
     """
     with open(file, "rb") as read:
         read.seek(len(MAGIC))
@@ -151,7 +149,7 @@ def messages(file: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _in_chunk(chunk: bytes) -> Iterator[tuple]:
-    """A chunk: two stamps, size, CRC, compression, size, records."""
+    """Yield the messages of a chunk: two stamps, size, CRC, compression, size, records."""
     (name,) = struct.unpack_from("<I", chunk, 28)
     if name:
         raise ValueError(

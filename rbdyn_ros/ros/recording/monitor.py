@@ -1,5 +1,5 @@
-"""The monitor node: how regular the states are, how old the commands, what is lost, which number
-of the plant has changed; a report at the end.
+"""The monitor node: the jitter of the states, the age of the commands, losses, and changes of the
+plant's parameters; a report at the end.
 
 Its memory does not grow: histograms and trends of fixed size, and the newest thousand states.
 """
@@ -35,7 +35,7 @@ LEVELS = (diagnostics.OK, diagnostics.WARN, diagnostics.ERROR)
 
 
 class Monitor(Watcher):
-    """Listens from `autostart` to `close`, and then writes the report."""
+    """The monitor node: it listens from `autostart` to `close`, and then writes the report."""
 
     def __init__(self, **options):
         super().__init__(NAME, **options)
@@ -43,7 +43,7 @@ class Monitor(Watcher):
         self.malformed = 0  # messages without a stamp
 
     def validate(self, values: dict[str, Any]) -> None:
-        """ValueError for a plant that cannot be watched."""
+        """Raise ValueError for a plant that cannot be watched."""
         PlantWatch(values)
 
     def autostart(self) -> None:
@@ -71,12 +71,12 @@ class Monitor(Watcher):
         )
         self._reception = ReceptionReport(self)
         self._received = dict.fromkeys(self.topics.values(), WAITING)
-        self.latency = latency  # from here on `close` has all that it needs
+        self.latency = latency  # last, as `close` needs all of these
         self.every(EMPTIED_EVERY, self._take_arrived)
         self.every(1.0, self._diagnose)
 
     def close(self) -> None:
-        """Write the report, also after a signal; nothing if it never began."""
+        """Write the report, also after a signal; nothing if the node never began to listen."""
         if self.latency is None:
             return
         self._take_arrived()
@@ -106,7 +106,7 @@ class Monitor(Watcher):
         )
 
     def _take_arrived(self) -> None:
-        """Take in what has arrived, in the order of its arrival."""
+        """Process the messages that have arrived, in the order of their arrival."""
         latency = self.latency
         if latency is None:
             return
@@ -130,7 +130,7 @@ class Monitor(Watcher):
         self._reception.publish(self._received)
 
     def _diagnose(self) -> None:
-        """The newest second as one line of /diagnostics."""
+        """Publish the figures of the last second as one line of /diagnostics."""
         values, latency = self.parameters.values, self.latency
         if latency is None:
             return
@@ -165,7 +165,7 @@ class Monitor(Watcher):
         return [(WRONG, f"no state on {self.topics['states']} for {silent:.1f} s")]
 
     def _double_publishers(self) -> list[tuple[int, str]]:
-        """Find topics with several publishers, of which the figures mean nothing."""
+        """Return findings for topics with several publishers, whose figures are meaningless."""
         counts = {topic: self.count_publishers(topic) for topic in self.topics.values()}
         return [
             (WARNING, f"{n} nodes publish {topic}; there should be one")
@@ -175,9 +175,9 @@ class Monitor(Watcher):
 
 
 def stamp(message: bytes) -> int:
-    """The stamp [ns] of a serialized message (CDR) whose first field is a header.
+    """Return the stamp [ns] of a serialized message (CDR) whose first field is a header.
 
-    ValueError where it is cut off before the end of the stamp.
+    Raise ValueError if it is cut off before the end of the stamp.
     """
     if len(message) < STAMPED:
         raise ValueError(f"a message of {len(message)} bytes has no stamp; it is cut off")
@@ -187,7 +187,7 @@ def stamp(message: bytes) -> int:
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros monitor`."""
+    """Run the monitor node, as `ros2 run rbdyn_ros monitor` does."""
     return run((Monitor,), args, nice=POLITE)
 
 

@@ -1,7 +1,7 @@
-"""Watch the plant behind the topics: which of its numbers has changed, by how much, since when.
+"""Detection of changes of the plant's parameters from its topics: which, by how much, since when.
 
-The messages are read, and the numbers estimated, in a thread of their own: who receives them does
-not wait for that. Its queue is bounded; what it cannot take is lost, and counted as a gap.
+The messages are read, and the parameters estimated, in a thread of its own, so that receiving them
+does not wait for that. Its queue is bounded; messages for which there is no room are counted.
 """
 
 import threading
@@ -20,19 +20,19 @@ from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.ros import diagnostics
 from rbdyn_ros.ros.messages.cdr import Motion, OdometryBytes, Wrench, WrenchBytes
 
-PAUSE = 0.05  # [s] between two looks at the queue
+PAUSE = 0.05  # [s] between two checks of the queue
 ROOM = 20000  # messages
-END = 10.0  # [s] for what is in the queue at the end
+END = 10.0  # [s] to process the queue at the end
 
 
 class PlantWatch:
-    """Takes serialized messages; `close` ends it."""
+    """Takes serialized messages from its construction to `close`."""
 
     def __init__(self, values: Mapping[str, Any]):
-        """`values` of the plant and of monitor.plant.*, checked. ValueError for a plant whose
-        equations would be singular.
+        """Start with checked `values` of the plant and of monitor.plant.*. Raise ValueError for a
+        plant whose equations would be singular.
         """
-        # why it does not watch; messages without room, or that cannot be read
+        # why it does not watch; messages without room, or that could not be read
         self.trouble, self.lost = "", 0
         if not values["monitor.plant.enabled"]:
             self.trouble = "monitor.plant.enabled is false"
@@ -54,11 +54,11 @@ class PlantWatch:
         self._thread: threading.Thread | None = None
 
     def odometry(self, message: bytes) -> None:
-        """A serialized nav_msgs/Odometry of the rod."""
+        """Queue a serialized nav_msgs/Odometry of the rod."""
         self._put(message, True)
 
     def command(self, message: bytes) -> None:
-        """A serialized geometry_msgs/WrenchStamped, as the answer to the state of its stamp."""
+        """Queue a serialized geometry_msgs/WrenchStamped that answers the state of its stamp."""
         self._put(message, False)
 
     def _put(self, message: bytes, is_state: bool) -> None:
@@ -87,7 +87,7 @@ class PlantWatch:
             self.trouble = f"the plant cannot be estimated: {error}"
 
     def _read(self, data: bytes, is_state: bool) -> Motion | Wrench | None:
-        """What a message says; None, and a count, for one that cannot be read."""
+        """Return the content of a message. Count one that cannot be read, and return None."""
         try:
             return self._states.motion(data) if is_state else self._commands.wrench(data)
         except ValueError:
@@ -107,22 +107,22 @@ class PlantWatch:
             self.detector.state(1e-9 * (motion.stamp - self.origin), row)
 
     def close(self) -> None:
-        """Take in what is left."""
+        """Process the rest of the queue, and end the thread."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(END)
 
     @property
     def changes(self) -> list[Change]:
-        """What has changed so far."""
+        """The changes so far."""
         return list(self.detector.changes)
 
     def sentences(self) -> list[str]:
-        """One for each change; "t" counts from the first state."""
+        """Return a sentence for each change; "t" counts from the first state."""
         return [change.sentence() for change in self.changes]
 
     def summary(self) -> str:
-        """The changes, or why there are none."""
+        """Return the changes as text, or why there are none."""
         if self.trouble:
             return f"not watched: {self.trouble}"
         detector = self.detector
@@ -138,7 +138,7 @@ class PlantWatch:
         return f"no number has changed in {watched:.1f} s{left}"
 
     def status(self, node: str) -> DiagnosticStatus:
-        """The line of /diagnostics."""
+        """Return the line of /diagnostics."""
         level = diagnostics.WARN if self.detector.changes else diagnostics.OK
         values = {name: float(self.detector.twin.value(name)) for name in NAMES}
         values |= {
@@ -150,7 +150,7 @@ class PlantWatch:
         return diagnostics.status(f"{node}: plant", [(level, self.summary())], values)
 
     def report(self) -> dict[str, Any]:
-        """The figures, for JSON."""
+        """Return the figures, for JSON."""
         return {
             "summary": self.summary(),
             "changes": [

@@ -1,7 +1,7 @@
-"""The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and
+"""The recorder node, which writes the bytes of every topic to an MCAP bag that `ros2 bag` and
 Foxglove read.
 
-Private interface: `chunk`, `close_chunk` and `bio` of rosbags' storage, which write what has been
+Private interface: `chunk`, `close_chunk` and `bio` of rosbags' storage, which write the messages
 recorded so far.
 Tested with rosbags 0.11.9.
 Fallback: the bag is written when it is closed or a chunk is full, and a recorder that is killed
@@ -31,18 +31,18 @@ from rbdyn_ros.ros.recording import bag_qos
 class Losses:
     """Counts the gaps per topic.
 
-    A topic on which several publish, each with numbers of its own, is left out.
+    A topic with several publishers, each with its own numbers, is not counted.
     """
 
     def __init__(self):
         self.counts: Counter[str] = Counter()
         self._last: dict[
             str, int | None
-        ] = {}  # topic -> number of its newest message; None where nothing can be told
+        ] = {}  # topic -> number of its newest message; None if the numbers have no meaning
 
     def arrived(self, topic: str, number: int | None) -> None:
-        """A message arrived; `number` as its publisher counts, from 1, or None or 0 where the
-        middleware does not say.
+        """Count the gap before a message; `number` is counted by its publisher from 1, None or 0
+        if the middleware does not provide it.
         """
         last = self._last.get(topic, 0)
         if not number or last is None or number <= last:
@@ -56,26 +56,24 @@ class Losses:
 NAME = "pendulum_recorder"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EMPTIED_EVERY = 0.02  # [s]
-LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
-# [s] what a recorder that is killed loses; `python -m rbdyn_ros repair` makes a bag of the rest
+LOOKED_EVERY = 0.1  # [s] after which a new topic is found
+# [s] that a killed recorder loses; `python -m rbdyn_ros repair` makes a bag of the rest
 SAVED_EVERY = 1.0
 
 
 class CannotRecord(RuntimeError):
-    """The bag cannot be made or written; the message says why."""
+    """The bag cannot be created or written; the message says why."""
 
 
 class Recorder(Watcher):
-    """Records from `autostart` to `close`.
+    """The recorder node: it records from `autostart` to `close`.
 
     Messages are stamped with the system time of their arrival.
     """
 
     def __init__(self, **options):
         super().__init__(NAME, **options)
-        self.counts: Counter[str] = (
-            Counter()
-        )  # messages per topic; a topic that is listened to is in it
+        self.counts: Counter[str] = Counter()  # messages per topic, for every subscribed topic
         self.losses = Losses()
         self._refused: set[str] = set()
         self._polled = Polled(self)
@@ -86,7 +84,7 @@ class Recorder(Watcher):
         )
 
     def autostart(self) -> None:
-        """Open the bag and begin. CannotRecord if it cannot be made."""
+        """Open the bag and begin. Raise CannotRecord if it cannot be created."""
         values = self.parameters.values
         self.path = Path(values["bag.path"] or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}")
         self._types = get_typestore(Stores.LATEST)
@@ -109,7 +107,7 @@ class Recorder(Watcher):
         self.get_logger().info(f"recording to {self.path}")
 
     def close(self) -> None:
-        """Write what has arrived, then the index and metadata.yaml."""
+        """Write the messages that have arrived, then the index and metadata.yaml."""
         try:
             self._write()
             with self._guarded():
@@ -126,7 +124,7 @@ class Recorder(Watcher):
         return bool(self._failure)
 
     def tally(self) -> str:
-        """How much was recorded, and how much was lost on the way; or why it is not complete."""
+        """Return how much was recorded, and how much was lost; or why the bag is incomplete."""
         of = ", ".join(
             f"{count} of {topic}" for topic, count in sorted(self.losses.counts.items()) if count
         )
@@ -142,7 +140,7 @@ class Recorder(Watcher):
             if not writer or topic in known or chosen and topic not in chosen:
                 continue
             if not chosen and topic_or_service_is_hidden(topic):
-                self._refused.add(topic)  # as `ros2 bag record --all` leaves them out
+                self._refused.add(topic)  # as `ros2 bag record --all` omits them
             else:
                 self._listen(writer, topic, kinds[0])
         states = {topic: RECEIVED if count else WAITING for topic, count in self.counts.items()}
@@ -181,7 +179,7 @@ class Recorder(Watcher):
                 self.losses.arrived(channel.topic, taken.number)
 
     def _save(self) -> None:
-        """Write what was recorded to the file, so that it survives the end of this process."""
+        """Write the recorded messages to the file, so that it survives the end of this process."""
         with self._guarded():
             storage: Any = self._writer and self._writer.storage  # private
             if hasattr(storage, "close_chunk"):
@@ -191,7 +189,7 @@ class Recorder(Watcher):
 
     @contextmanager
     def _guarded(self):
-        """A bag that cannot be written is left as it is, and that is said once."""
+        """Raise CannotRecord for an OSError, and write nothing more to the bag."""
         try:
             yield
         except OSError as error:
@@ -202,7 +200,9 @@ class Recorder(Watcher):
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros recorder`; 1 where the bag is not complete."""
+    """Run the recorder node, as `ros2 run rbdyn_ros recorder` does. Return 1 if the bag is
+    incomplete.
+    """
     return run((Recorder,), args, failed=lambda recorder: recorder.is_incomplete, nice=POLITE)
 
 

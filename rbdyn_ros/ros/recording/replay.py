@@ -1,10 +1,8 @@
-"""The replay node: a recorded bag on the topics that it was recorded from, in its own time.
+"""The replay node: it publishes a recorded bag on its original topics, in its own time.
 
-Messages go out as the bytes that were recorded, stamps included, with the quality of service that
-was offered then. /clock comes from the bag; from a bag without it, such as a ~/dump, the messages'
-own times make one.
-
-A bag as it is replayed: which of its topics, of which class, with which quality of service.
+Messages are published as the recorded bytes, stamps included, with the quality of service that was
+offered then. /clock is that of the bag; for a bag without it, such as a ~/dump, it follows from
+the messages' own times.
 """
 
 import threading
@@ -30,8 +28,8 @@ from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording import bag_qos
 from rbdyn_ros.ros.recording.timeline import Timeline
 
-MANY = 10  # messages in a bag, from which on a topic is a state and no event
-# how such topics end
+MANY = 10  # messages in a bag from which on a topic is a state, not an event
+# ends of the names of topics that are not the plant's
 OF_NO_PLANT = (
     "cart/command",
     "effort_controller/commands",
@@ -41,7 +39,7 @@ OF_NO_PLANT = (
     "rosout",
     "parameter_events",
 )
-# whose ~/ is left out
+# nodes whose private topics are not the plant's
 OF_OTHERS = (
     "pendulum_controller",
     "pendulum_recorder",
@@ -65,10 +63,14 @@ class Track(NamedTuple):
 
 
 class Recording:
-    """An open bag. CannotReplay if it is none, or has nothing of what is asked for."""
+    """An open bag."""
 
     def __init__(self, path: str, what: str, topics: tuple[str, ...]):
-        """`what` is "plant" or "all"; `topics` are the only ones, or none for all of those."""
+        """Open a bag; `what` is "plant" or "all"; `topics` are the only ones, or empty for all of
+        those.
+
+        Raise CannotReplay if it is no bag, or has none of the topics.
+        """
         self.path = Path(path)
         if not path:
             raise CannotReplay(
@@ -100,9 +102,9 @@ class Recording:
 
     @property
     def tracks(self) -> list[Track]:
-        """The topics, as `Track`."""
+        """The topics of the bag that are replayed."""
         offers: dict[tuple[str, str], list[Qos]] = {}
-        for connection in self._connections:  # one for each publisher that there was
+        for connection in self._connections:  # one for each recorded publisher
             offers.setdefault((connection.topic, connection.msgtype), []).extend(
                 connection.ext.offered_qos_profiles
             )
@@ -113,15 +115,15 @@ class Recording:
         ]
 
     def messages(self) -> Iterator[tuple[str, int, bytes]]:
-        """(topic, recorded at [ns], bytes), in the order of their times."""
+        """Yield (topic, recorded at [ns], bytes), in the order of their times."""
         for connection, stamp, data in self._reader.messages(self._connections):
             yield connection.topic, stamp, data
 
     def beginning(self, duration: float) -> tuple[int, dict[str, bytes]]:
-        """When the recording begins [ns], and topic -> the bytes of its first message.
+        """Return when the recording begins [ns], and topic -> the bytes of its first message.
 
-        Of the plant's topics that have one in the first `duration` [s] and many in all: these are
-        its states, and to publish one again while time stands still changes nothing.
+        It has the plant's topics with a message in the first `duration` [s] and many in all: these
+        are its states, and to publish one again while time is paused changes nothing.
         """
         counts: Counter[str] = Counter()
         for connection in self._connections:
@@ -142,7 +144,7 @@ class Recording:
         return begin or 0, first
 
     def summary(self) -> str:
-        """What will be replayed, in a sentence."""
+        """Return a sentence about what is replayed."""
         count, topics = (
             sum(c.msgcount for c in self._connections),
             len({c.topic for c in self._connections}),
@@ -167,7 +169,7 @@ class Recording:
 
 
 def is_of_the_plant(topic: str) -> bool:
-    """Whether a plant publishes it: neither a command nor a topic of another node."""
+    """Return whether a plant publishes a topic: it is neither a command nor of another node."""
     return not topic.endswith(OF_NO_PLANT) and not any(f"/{node}/" in topic for node in OF_OTHERS)
 
 
@@ -183,10 +185,10 @@ def _open(path: Path) -> Reader:
             else "there is no such bag"
         )
         raise CannotReplay(f"replay.path is {path}: {why}") from None
-    except Exception as error:  # whatever a damaged bag makes of its reader
+    except Exception as error:  # a damaged bag may make its reader raise anything
         raise CannotReplay(
             f"replay.path is {path}, which is not a bag that can be read: "
-            f"{' '.join(str(error).split())}"  # YAML's has several lines
+            f"{' '.join(str(error).split())}"  # a YAML error has several lines
         ) from None
     return reader
 
@@ -198,7 +200,7 @@ REPEATED_EVERY = 0.02  # [s]
 
 
 class Replay(ManagedNode):
-    """A `Recording` behind topics, parameters and a lifecycle.
+    """The replay node: a `Recording` with topics, parameters and a lifecycle.
 
     `over` is true at its end, `failure` says why it did not begin.
     """
@@ -211,7 +213,7 @@ class Replay(ManagedNode):
         self.announce(STOPPED)
 
     def configure(self) -> None:
-        """Open the bag; make its topics. CannotReplay."""
+        """Open the bag and create its topics. Raise CannotReplay."""
         values = self.parameters.values
         self.recording = recording = Recording(
             values["replay.path"], values["replay.what"], values["replay.topics"]
@@ -270,7 +272,7 @@ class Replay(ManagedNode):
         self.recording = None
 
     def _carrying(self) -> set[str]:
-        """List the topics that carry messages before time begins."""
+        """Return the topics that carry messages before time begins."""
         publishers = [
             *(self._outputs[topic] for topic in self._first),
             *([self._own_clock] if self._own_clock else []),
@@ -287,7 +289,7 @@ class Replay(ManagedNode):
     # the thread
 
     def _hold(self) -> None:
-        """Publish the first states again and again until time may begin."""
+        """Publish the first states repeatedly until time may begin."""
         if not self._may_begin.is_set():
             self.announce(PAUSED)
         while not self._ending and not self._may_begin.is_set():
@@ -306,7 +308,7 @@ class Replay(ManagedNode):
                 self._rounds += 1
                 self.announce(PAUSED if self._paused else PLAYING)
                 self._play()
-        except Exception as error:  # whatever a damaged bag makes of its reader
+        except Exception as error:  # a damaged bag may make its reader raise anything
             self.failure = f"{require(self.recording).path} cannot be read to its end: {error}"
             self.get_logger().error(self.failure)
         if not self._ending:
@@ -314,7 +316,7 @@ class Replay(ManagedNode):
             self.announce(OVER)
 
     def _play(self) -> None:
-        """From the first message to the last."""
+        """Publish the messages from the first to the last."""
         for i, (topic, stamp, data) in enumerate(require(self.recording).messages()):
             if i == 0:
                 self._timeline.begin(stamp)
@@ -348,7 +350,7 @@ class Replay(ManagedNode):
         return response
 
     def findings(self) -> list[Line]:
-        """(part, [(level, sentence)], values) of the line of diagnostics."""
+        """Return (part, [(level, sentence)], values) of the line of diagnostics."""
         if not self.recording:
             return [("replay", [(OK, "not configured")], {})]
         findings = [
@@ -365,8 +367,8 @@ class Replay(ManagedNode):
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros replay`; it ends with the bag, exit code 0, or with 1 if it could not
-    begin, or not read the bag to its end.
+    """Run the replay node, as `ros2 run rbdyn_ros replay` does. It ends with the bag: return 0, or
+    1 if it could not begin, or not read the bag to its end.
     """
     return run(
         (Replay,),

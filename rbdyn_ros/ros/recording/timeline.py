@@ -1,32 +1,30 @@
-"""Recorded time against a steady clock: faster, slower, paused; what is late leaves at once, and
-time does not burst.
+"""Recorded time on a steady clock: faster, slower or paused; a late message is published at once,
+and a long delay is not caught up.
 """
 
 import time
 from collections.abc import Callable
 
-SLICE = 0.02  # [s] the longest sleep: a stop, a pause or another rate is seen this soon
-LATE = (
-    0.1  # [s] beyond which time slides: nobody wants what piled up in a process that was suspended
-)
+SLICE = 0.02  # [s] longest sleep, within which a stop, a pause or another rate is noticed
+LATE = 0.1  # [s] beyond which time slips, so that a suspended process does not publish a burst
 
 
 class Timeline:
-    """Turns steady time into recorded time, slice by slice, at the rate of that slice."""
+    """Converts steady time to recorded time, slice by slice, at the rate of that slice."""
 
     def __init__(self, clock: Callable = time.monotonic, sleep: Callable = time.sleep):
         self._clock, self._sleep = clock, sleep
-        self.slid = 0.0  # [s] of real time, in all
+        self.slid = 0.0  # [s] total real time by which time has slipped
         self.begin(0)
 
     def begin(self, stamp: int) -> None:
-        """The recorded instant `stamp` [ns] is now."""
+        """Let the recorded instant `stamp` [ns] be now."""
         self._now, self._looked = stamp, self._clock()
 
     def wait(self, stamp: int, pace: Callable[[], float], stopped: Callable[[], bool]) -> None:
         """Sleep until the recorded instant `stamp` [ns].
 
-        `pace()` is recorded seconds per second, 0 a pause. Ends early if `stopped()`.
+        `pace()` is recorded seconds per second, 0 a pause. End early if `stopped()`.
         """
         while not stopped():
             rate = pace()

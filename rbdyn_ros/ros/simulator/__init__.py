@@ -1,1 +1,1 @@
-"""The simulator node: what it publishes, what it answers, what it draws."""
+"""The simulator node: its publishers, its services and its markers."""

@@ -1,6 +1,6 @@
 """The subscribers of the simulator: commands, disturbances, clicked points.
 
-What does not fit is counted and reported, never applied.
+Invalid messages are counted and reported, never applied.
 """
 
 import math
@@ -26,12 +26,12 @@ from rbdyn_ros.types import Array
 
 
 class CommandSubscribers:
-    """Subscriptions that hand what is valid to the runner."""
+    """Subscriptions that pass valid messages to the runner."""
 
     def __init__(self, node: ManagedNode, runner: Runner, frames: Frames):
         self._node, self._runner, self._frames = node, runner, frames
-        self._unstamped: set[str] = set()  # sentences about commands that lockstep cannot use
-        self.command_topics: set[str] = set()  # those on which a valid command has come
+        self._unstamped: set[str] = set()  # messages about commands that lockstep cannot use
+        self.command_topics: set[str] = set()  # those on which a valid command has arrived
         commands.subscribe(node, self._command, self._reject)
         for kind, topic, take in (
             (WrenchStamped, "~/disturbance", self._disturbance),
@@ -44,7 +44,7 @@ class CommandSubscribers:
         self._runner.command_queue.reject(rejected)
         if rejected.reason == UNSTAMPED:
             self._report_unstamped(str(rejected))
-        elif rejected.reason == commands.UNSET:  # what the plugin sends until then
+        elif rejected.reason == commands.UNSET:  # the plugin sends that before a controller runs
             self._node.get_logger().info(f"waiting: {rejected}", once=True)
         else:
             self._node.get_logger().warning(
@@ -95,7 +95,7 @@ class CommandSubscribers:
         self._runner.push(wrench, self._runner.plant.stamp + round(duration * 1e9))
 
     def _heights(self) -> dict[str, float]:
-        """Return where along the rod [m] the origin of each frame is."""
+        """Return the position [m] along the rod of the origin of each frame."""
         setup, frames = self._runner.plant.setup, self._frames
         return {
             "": setup.system.center,
@@ -116,6 +116,6 @@ def force_towards(
     largest = max(map(abs, d))
     if largest == 0.0:
         return (0.0, 0.0, 0.0)
-    d = tuple(c / largest for c in d)  # whose squares neither overflow nor vanish
+    d = tuple(c / largest for c in d)  # the squares of which neither overflow nor vanish
     distance = math.hypot(*d)
     return tuple(force * c / distance for c in d)

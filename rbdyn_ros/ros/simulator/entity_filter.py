@@ -1,8 +1,8 @@
-"""Which entities a request of `simulation_interfaces` asks for.
+"""The filters of entities in requests of `simulation_interfaces`.
 
-It is written without that package, which few have. Names are matched by POSIX extended regular
-expressions, as the interface has it, by the C library's own `regcomp`. Bounds are spheres and
-boxes along the axes of the world; other bounds are refused.
+They do not import that package, which is optional. Names are matched by POSIX extended regular
+expressions, as the interface requires, with the C library's `regcomp`. Bounds are spheres and
+boxes along the axes of the world; other bounds are not supported.
 """
 
 import ctypes
@@ -16,31 +16,31 @@ _ROOM = 512  # bytes for a regex_t, 32 to 64 on all of them
 EMPTY, BOX, CONVEX_HULL, SPHERE = 0, 1, 2, 3  # Bounds.TYPE_*
 _LONGEST, _REPEATED = 256, 1000  # characters of an expression; product of its repetitions
 _REPETITION = re.compile(r"\{(\d*),?(\d*)\}")
-_BACK_REFERENCE = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]")  # of glibc: takes for ever
+_BACK_REFERENCE = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]")  # takes for ever in glibc
 _ALL = 1  # TagsFilter.FILTER_MODE_ALL
 Corner = tuple[float, float, float]
 
 
 class Entity(NamedTuple):
-    """What the simulator says of one body."""
+    """A body of the simulation, as the interface describes it."""
 
     name: str
-    category: int  # of EntityCategory
+    category: int  # one of EntityCategory
     description: str
     tags: tuple[str, ...]
-    lower: Corner  # of the box around it [m, world]
+    lower: Corner  # corner of the bounding box [m, world]
     upper: Corner
 
 
 class Unsupported(ValueError):
-    """A filter that the simulator does not know."""
+    """A filter that the simulator does not support."""
 
 
 def choose(filters: Any, entities: Iterable[Entity]) -> list[Entity]:
-    """The entities that match an EntityFilters message, in their order.
+    """Return the entities that match an EntityFilters message, in their order.
 
-    Unsupported names bounds of a kind that is not known; ValueError says what is wrong with the
-    expression or the bounds.
+    Raise Unsupported for bounds of an unknown kind, and ValueError for a wrong expression or wrong
+    bounds.
     """
     found = list(entities)
     if filters.filter:
@@ -54,14 +54,16 @@ def choose(filters: Any, entities: Iterable[Entity]) -> list[Entity]:
 
 
 def has_tags(asked: Any, tags: Iterable[str]) -> bool:
-    """Whether a TagsFilter message lets these tags pass: any of its own, or all of them."""
+    """Return whether a TagsFilter message accepts these tags: any of its own, or all of them."""
     if not asked.tags:
         return True
     return (all if asked.filter_mode == _ALL else any)(tag in tuple(tags) for tag in asked.tags)
 
 
 def _test(bounds: Any):
-    """Whether an entity's box overlaps with a Bounds message. Unsupported, ValueError."""
+    """Return a predicate, whether an entity's box overlaps with a Bounds message. Raise
+    Unsupported or ValueError for wrong bounds.
+    """
     points = [(p.x, p.y, p.z) for p in bounds.points]
     if bounds.type == EMPTY and not points:
         return lambda entity: True
@@ -92,8 +94,8 @@ def _clip(value: float, low: float, high: float) -> float:
 
 
 def _limit_size(expression: str) -> None:
-    """ValueError for an expression for which the C library could want more stack or memory than
-    there is.
+    """Raise ValueError for an expression for which the C library could need more stack or memory
+    than there is.
     """
     if _BACK_REFERENCE.search(expression):
         what = "which a POSIX extended regular expression does not have"
@@ -111,7 +113,9 @@ def _limit_size(expression: str) -> None:
 
 
 def matching(expression: str, names: Iterable[str]) -> list[str]:
-    """The names in which a POSIX extended regular expression is found, or ValueError."""
+    """Return the names in which a POSIX extended regular expression is found. Raise ValueError if
+    it is none.
+    """
     if "\0" in expression:
         what = "it must be a POSIX extended regular expression"
         raise ValueError(f"filters.filter has a zero byte; {what}")

@@ -1,8 +1,7 @@
-"""The markers of RViz beside the robot model: rod, cart, force arrows, trail of the tip, a text.
+"""The markers of RViz besides the robot model: rod, cart, force arrows, trail of the tip, a text.
 
-Of contacts it draws floor, rail ends and obstacles, and where and how strongly they press. Where
-there is no floor a faint ground is drawn below the cart: RViz's Publish Point needs something to
-click.
+For contacts these are floor, rail ends and obstacles, and their points and forces. Without a floor
+a faint ground is shown below the cart: RViz's Publish Point needs something to click.
 """
 
 import math
@@ -29,7 +28,7 @@ RED, BLUE, GREEN = (0.9, 0.1, 0.1), (0.2, 0.55, 1.0), (0.15, 0.6, 0.3)
 def marker(
     frames: Frames, number: int, name: str, kind: int, rgb: tuple[float, float, float]
 ) -> Marker:
-    """A shape in the world frame that is refilled; its number is unique among all."""
+    """Return a shape in the world frame that is refilled; its number is unique among all."""
     shape = Marker(ns=name, id=number, type=kind, action=Marker.ADD)
     shape.header.frame_id = frames.world
     shape.color = ColorRGBA(r=rgb[0], g=rgb[1], b=rgb[2], a=1.0)
@@ -38,7 +37,7 @@ def marker(
 
 
 def arrow(frames: Frames, number: int, name: str, rgb: tuple[float, float, float]) -> Marker:
-    """An arrow for a force."""
+    """Return an arrow for a force."""
     shape = marker(frames, number, name, Marker.ARROW, rgb)
     set_xyz(shape.scale, (0.02, 0.05, 0.08))  # shaft, head, length of the head
     shape.points = [Point(), Point()]
@@ -46,14 +45,14 @@ def arrow(frames: Frames, number: int, name: str, rgb: tuple[float, float, float
 
 
 def point_along(arrow: Any, start: tuple[float, ...], force) -> None:
-    """Let an arrow begin at `start` and follow the force; without length it is not shown."""
+    """Let an arrow begin at `start` and follow the force; a zero force is not shown."""
     set_xyz(arrow.points[0], start)
     set_xyz(arrow.points[1], [a + METERS_PER_NEWTON * float(f) for a, f in zip(start, force)])
     arrow.color.a = 1.0 if any(force) else 0.0
 
 
 def show(shape: Marker, shown: bool) -> None:
-    """Draw it, or take it away."""
+    """Show a marker, or delete it."""
     shape.action = Marker.ADD if shown else Marker.DELETE
 
 
@@ -68,7 +67,7 @@ _SOLIDS = {
 
 
 class ContactMarkers:
-    """The markers of contacts; those of what cannot be met are not shown."""
+    """The markers of contacts; those of contacts that are not possible are not shown."""
 
     def __init__(self, frames: Frames):
         self.floor = marker(frames, 10, "floor", Marker.CUBE, GREY)
@@ -81,7 +80,7 @@ class ContactMarkers:
         self.normals = marker(frames, 18, "contact_normals", Marker.LINE_LIST, BLUE)
         self.forces = [arrow(frames, 20 + i, "contact_forces", RED) for i in range(world.FIXED)]
         self._frames = frames
-        self.solids = []  # of the rows of `Contacts.obstacles`, each with its arrow
+        self.solids = []  # the rows of `Contacts.obstacles`, each with its arrow
         set_xyz(self.points.scale, (0.06, 0.06, 0.06))
         self.normals.scale.x = 0.01
         things = [self.floor, self.ground, *self.stops, self.sphere, self.plane]
@@ -89,7 +88,7 @@ class ContactMarkers:
 
     @property
     def markers(self) -> list[Marker]:
-        """All of them."""
+        """All markers of contacts."""
         return [*self._fixed, *self.forces, *self.solids]
 
     def fill(self, sample: Sample) -> None:
@@ -106,7 +105,9 @@ class ContactMarkers:
         self._presses(sample.touches)
 
     def _obstacles(self, C: Contacts, elapsed: float) -> None:
-        """One shape for each row; one obstacle may have two rows, of which the first is shown."""
+        """Show one shape for each row; one obstacle may have two rows, of which the first is
+        shown.
+        """
         while len(self.solids) < len(C.obstacles):
             k = len(self.solids)
             self.solids.append(marker(self._frames, 100 + 2 * k, "obstacle", Marker.CUBE, GREEN))
@@ -143,7 +144,7 @@ class ContactMarkers:
 
 
 def _solid(shape: Marker, row, place: tuple) -> None:
-    """The shape of a row of `Contacts.obstacles` that is at `place` [m]."""
+    """Give a marker the shape of a row of `Contacts.obstacles` that is at `place` [m]."""
     kind = row["kind"].item()
     shape.type = _SOLIDS[kind]
     if kind == obstacles.WALL_TIP:
@@ -161,7 +162,7 @@ def _at(point) -> Point:
 
 
 def _plane(shape: Marker, shown: bool, point: tuple, normal: tuple) -> None:
-    """A thin square whose upper face goes through `point`."""
+    """Make a marker a thin square whose upper face goes through `point`."""
     show(shape, shown)
     set_quaternion(shape.pose.orientation, towards(normal))
     set_xyz(shape.pose.position, [p - 0.5 * THICK * n for p, n in zip(point, normal)])
@@ -172,7 +173,7 @@ TRAIL = 150  # points: five seconds at the default rate
 
 
 class Markers:
-    """visualization_msgs/MarkerArray, all in the world frame."""
+    """visualization_msgs/MarkerArray, with all markers in the world frame."""
 
     def __init__(self, frames: Frames):
         self.rod = marker(frames, 0, "rod", Marker.CYLINDER, ORANGE)
@@ -189,7 +190,7 @@ class Markers:
         self._tips = deque(maxlen=TRAIL)
 
     def fill(self, sample: Sample) -> MarkerArray:
-        """The message, refilled from a sample."""
+        """Refill the message from a sample and return it."""
         self.contact_markers.fill(sample)
         if len(self.message.markers) < len(self._own) + len(self.contact_markers.markers):
             self.message.markers = [*self._own, *self.contact_markers.markers]

@@ -21,7 +21,7 @@ FEEDBACK_PERIOD = 0.05  # [s] between two messages of feedback
 
 
 class StepAction:
-    """The action's server; its ticks pass in a thread of its own."""
+    """The action's server; it takes its ticks in a thread of its own."""
 
     def __init__(self, node: ManagedNode, runner: Runner):
         self._runner, self._busy = runner, threading.Lock()
@@ -36,12 +36,12 @@ class StepAction:
         )
 
     def _accept(self, goal) -> GoalResponse:
-        """One goal at a time; the next one is rejected meanwhile."""
+        """Accept one goal at a time; reject another one meanwhile."""
         free = self._busy.acquire(blocking=False)
         return GoalResponse.ACCEPT if free else GoalResponse.REJECT
 
     async def _execute(self, goal: ServerGoalHandle) -> SimulateSteps.Result:
-        """Let the ticks pass; the executor does other work meanwhile."""
+        """Take the ticks of a goal in a thread, while the executor does other work."""
         done: Future = Future()
         thread = threading.Thread(
             target=self._step, args=(goal, done), name="simulate_steps", daemon=True
@@ -64,7 +64,7 @@ class StepAction:
         return SimulateSteps.Result(result=Result(result=code, error_message=refusal))
 
     def _step(self, goal: ServerGoalHandle, done: Future) -> None:
-        """Take the ticks of a goal; why they ended early, or "", is the future's result."""
+        """Take the ticks of a goal. The future's result is why they ended early, or ""."""
         refusal = ""
         try:
             steps, completed, told = goal.request.steps, 0, time.monotonic()

@@ -1,11 +1,11 @@
-"""The standard services of `simulation_interfaces`, for the tools that speak them.
+"""The standard services of `simulation_interfaces`, for the tools that use them.
 
-Only what is true is declared.
+Only supported features are declared.
 
-A step is a tick, after which the state is published. Time never goes back, so a reset is one of
-the state. There is one world with two entities, the cart and the rod: what would load, spawn,
-delete or rename answers that it is not supported. An older release of the package lacks some of
-the services; those are left out.
+A step is a tick, after which the state is published. Time never goes back, so only the state is
+reset. There is one world with two entities, the cart and the rod: services that would load, spawn,
+delete or rename answer that they are not supported. An older release of the package lacks some of
+the services; those are omitted.
 """
 
 import re
@@ -48,7 +48,7 @@ from rbdyn_ros.types import State
 from rbdyn_ros.view.scene import CART as CART_EDGES
 
 CART, ROD = "cart", "pendulum"
-MOST_STEPS = 10_000  # of one call of step_simulation
+MOST_STEPS = 10_000  # largest number of steps in one call of step_simulation
 _FEATURES = """
     NAMED_POSES ENTITY_TAGS ENTITY_BOUNDS ENTITY_BOUNDS_BOX ENTITY_CATEGORIES
     ENTITY_STATE_GETTING ENTITY_STATE_SETTING ENTITY_INFO_GETTING SIMULATION_RESET
@@ -62,7 +62,7 @@ FEATURES = [  # an older release lacks some
     if hasattr(SimulatorFeatures, name)
 ]
 WORLD, WORLD_TAGS = "pendulum", ["pendulum"]
-POSES = {  # name: what it is, orientation w x y z of the rod
+POSES = {  # name: description, orientation w x y z of the rod
     "upright": ("The rod stands upright.", (1.0, 0.0, 0.0, 0.0)),
     "hanging": ("The rod hangs down.", (0.0, 1.0, 0.0, 0.0)),
 }
@@ -81,14 +81,14 @@ UNSUPPORTED = {  # service: why
 }
 
 
-Service = Callable[[Any, Any], Result | None]  # of request and response
+Service = Callable[[Any, Any], Result | None]  # called with request and response
 
 
 class SimulationInterfacesServices:
     """All services of the package, and its action.
 
     Each is a function of request and response that fills the response and returns its `Result`, or
-    None where all went well.
+    None on success.
     """
 
     def __init__(self, node: ManagedNode, runner: Runner):
@@ -121,7 +121,7 @@ class SimulationInterfacesServices:
         response.features.custom_info = "entities: cart, pendulum; a reset never sets time back"
 
     def _get_state(self, request, response) -> Result:
-        """A fault shows as paused, with its reason in the message."""
+        """Fill in the state of the simulation; a fault is paused, with its reason as message."""
         status = self._runner.status
         stopped = status == STOPPED or self._stopped and status == PAUSED
         state = SimulationState.STATE_STOPPED if stopped else SimulationState.STATE_PAUSED
@@ -151,7 +151,7 @@ class SimulationInterfacesServices:
 
     def _step(self, request, response) -> Result:
         refusal = ""
-        if request.steps > MOST_STEPS:  # the node does nothing else meanwhile
+        if request.steps > MOST_STEPS:  # the node does nothing else during the call
             refusal = (
                 f"steps is {request.steps}; it must be at most {MOST_STEPS}: the action "
                 "~/simulate_steps takes any number"
@@ -163,7 +163,7 @@ class SimulationInterfacesServices:
         return _result(refusal)
 
     def _entities(self) -> list[Entity]:
-        """The entities where they are now."""
+        """Return the entities where they are now."""
         plant = self._runner.plant
         x, y = plant.q[:2].tolist()
         a, b, c = CART_EDGES
@@ -202,7 +202,7 @@ class SimulationInterfacesServices:
         return None
 
     def _of_entity(self, fill: Callable[[Entity, Any], None]) -> Service:
-        """A service that fills its response from the entity that the request names."""
+        """Return a service that fills its response from the entity that the request names."""
 
         def act(request, response) -> Result | None:
             for entity in self._entities():
@@ -241,7 +241,7 @@ class SimulationInterfacesServices:
         )
 
     def _get_bounds(self, entity: Entity, response) -> None:
-        """The upper right corner, then the lower left one."""
+        """Fill in the upper right corner, then the lower left one."""
         corners = [Vector3(x=x, y=y, z=z) for x, y, z in (entity.upper, entity.lower)]
         response.bounds = Bounds(type=Bounds.TYPE_BOX, points=corners)
 
@@ -256,20 +256,20 @@ class SimulationInterfacesServices:
         response.world = _world()
 
     def _get_worlds(self, request, response) -> Result | None:
-        """Further sources are refused, unless they may fail."""
+        """Fill in the worlds. Further sources are refused, unless they may fail."""
         if request.additional_sources and not request.continue_on_error:
             return _unsupported(_NO_LOADING)
         response.worlds = [_world()] if has_tags(request.filter, WORLD_TAGS) else []
         return None
 
     def _while_active(self, act: Service) -> Service:
-        """A service that does nothing, and says so, while the node is not active."""
+        """Return a service that only reports an error while the node is not active."""
         return lambda request, response: (
             act(request, response) if self._node.active else _result(NOT_ACTIVE)
         )
 
     def _refuse(self, why: str) -> Service:
-        """A service that is not supported, and why."""
+        """Return a service that answers that it is not supported, and why."""
         return lambda request, response: _unsupported(why)
 
     def _set_entity(self, request, response) -> Result | None:
@@ -284,9 +284,9 @@ class SimulationInterfacesServices:
         return None
 
     def _state_of(self, request) -> State:
-        """The plant's state with what the request sets, checked as initial.* is.
+        """Return the plant's state with the request's values, checked as initial.* is.
 
-        Flags that an old version lacks are set.
+        Flags that an older release lacks are set.
         """
         plant, pose, twist = self._runner.plant, request.state.pose, request.state.twist
         if request.state.header.frame_id not in ("", self._node.frames.world):
@@ -308,7 +308,7 @@ class SimulationInterfacesServices:
 
 
 def _answer(act: Service) -> Callable[[Any, Any], Any]:
-    """The callback of a service."""
+    """Return the callback of a service."""
 
     def answer(request, response):
         result = act(request, response)

@@ -1,6 +1,6 @@
-"""The simulator node: it steps the plant, owns /clock, and publishes what is measured and true.
+"""The simulator node: it steps the plant and publishes /clock, measurements and the true state.
 
-Also here: the services that are always there, and the last seconds as a bag for `ros2 bag`.
+Also here: its basic services, and the dump of the last seconds as a bag for `ros2 bag`.
 """
 
 import os
@@ -48,7 +48,9 @@ def add_services(node: ManagedNode, runner: Runner, dump: Callable[[str], Path])
     """
 
     def answer(act: Callable[[Any], str | None]) -> Callable[[Any, Any], Any]:
-        """Return the callback of a service that does `act(request)`, which says why not."""
+        """Return the callback of a service that calls `act(request)`, which returns the reason of
+        a refusal.
+        """
 
         def callback(request, response):
             refusal = act(request) if node.active else NOT_ACTIVE
@@ -85,11 +87,9 @@ def write(
     setup: Setup,
     past: tuple[Array, Array],
 ) -> Path:
-    """Write what `Runner.recent_history` gives as an MCAP bag; return its path.
+    """Write the result of `Runner.recent_history` to an MCAP bag, and return its path.
 
-    It is named by the time and by `why`.
-
-    OSError if that cannot be done.
+    It is named by the time and by `why`. Raise OSError if that cannot be done.
     """
     path = folder(directory) / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S.%fZ}_{why}"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,9 @@ def write(
 
 
 def folder(directory: str) -> Path:
-    """Return where dumps go: `directory`, or the default under ROS's own home. OSError."""
+    """Return the folder of the dumps: `directory`, or the default under ROS's own home. Raise
+    OSError.
+    """
     if directory:
         return expand(directory)
     return Path(os.environ.get("ROS_HOME") or Path.home() / ".ros") / "rbdyn_ros"
@@ -132,7 +134,7 @@ READERS = "readers"  # a condition of the start
 
 
 def add_standard_services(node: ManagedNode, runner: Runner) -> None:
-    """Offer the services of `simulation_interfaces`, where that package is installed."""
+    """Offer the services of `simulation_interfaces`, if that package is installed."""
     if find_spec("simulation_interfaces") is None:
         return
     from rbdyn_ros.ros.simulator.simulation_interfaces_services import SimulationInterfacesServices
@@ -141,7 +143,7 @@ def add_standard_services(node: ManagedNode, runner: Runner) -> None:
 
 
 class Simulator(ManagedNode):
-    """A `Runner` behind topics, services and parameters."""
+    """The simulator node: a `Runner` with topics, services and parameters."""
 
     def __init__(self, **options):
         self.runner: Runner | None = None  # while configured
@@ -150,18 +152,18 @@ class Simulator(ManagedNode):
         self.announce(STOPPED)
 
     def table(self) -> tuple[Parameter, ...]:
-        """The parameters, with those of the obstacles that `obstacles` names."""
+        """Return the parameters, with those of the obstacles that `obstacles` names."""
         return NODES[NAME] + obstacles.table(first(self, obstacles.OBSTACLES))
 
     def validate(self, values: dict[str, Any]) -> None:
-        """ValueError if the values make no plant, or put an obstacle where the pendulum is."""
+        """Raise ValueError if the values make no plant, or an obstacle overlaps the pendulum."""
         made = setup.plant_setup(values)
         setup.run_config(values)
         if self.runner:
             self.runner.plant.check(made)
 
     def changed(self, values: dict[str, Any]) -> None:
-        """Swap a new snapshot in, between two ticks."""
+        """Replace the configuration of the running simulation between two ticks."""
         if self.runner:
             plant = setup.plant_setup(values)
             warm_up(plant)  # compiles here, while the old plant goes on
@@ -169,7 +171,7 @@ class Simulator(ManagedNode):
             self.telemetry.describe(self.runner.plant.setup, values)
 
     def configure(self) -> None:
-        """Compile the stepper by taking a tick on a copy; make topics and services."""
+        """Compile the stepper by taking a tick on a copy, and create topics and services."""
         values = self.parameters.values
         plant = setup.plant_setup(values)
         self.get_logger().info(
@@ -216,7 +218,7 @@ class Simulator(ManagedNode):
             self.start_condition.destroy()
 
     def close(self) -> None:
-        """Leave in good order, also where a signal came in the middle of the start."""
+        """End the node, also if a signal interrupted its start."""
         super().close()
         if self.runner:
             self.runner.end()
@@ -226,7 +228,7 @@ class Simulator(ManagedNode):
         self.runner = None
 
     def _carrying(self) -> set[str] | None:
-        """List the topics with messages before time begins; None before the first command."""
+        """Return the topics with messages before time begins; None before the first command."""
         if not require(self.runner).waits_for(READERS):
             return None
         return self.telemetry.topics | answers(self, self.command_subscribers.command_topics)
@@ -251,7 +253,7 @@ class Simulator(ManagedNode):
         return write(directory, why, self.get_namespace(), self.frames, plant, past)
 
     def findings(self) -> list[Line]:
-        """(part, [(level, sentence)], values) of each line of diagnostics."""
+        """Return (part, [(level, sentence)], values) of each line of diagnostics."""
         if not self.runner:
             return [("plant", [(OK, "not configured")], {})]
         return [
@@ -318,7 +320,7 @@ def _timing(runner: Runner) -> Line:
 
 
 def _faults(runner: Runner, values: dict[str, Any]) -> Line:
-    """Report which faults are on, and how often each has occurred."""
+    """Return the line of diagnostics of the faults: those that are on, and their counts."""
     on = [p.name.removeprefix("faults.") for p in FAULTS if values[p.name] != p.default]
     return (
         "faults",
@@ -328,7 +330,7 @@ def _faults(runner: Runner, values: dict[str, Any]) -> Line:
 
 
 def main(args=None) -> int:
-    """The simulator alone."""
+    """Run the simulator node alone."""
     return run((Simulator,), args, executor=events_executor)
 
 

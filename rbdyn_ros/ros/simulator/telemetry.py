@@ -1,12 +1,12 @@
 """The publishers of the simulator, each topic at its rate of simulation time.
 
 In lockstep, time runs no further ahead of its readers than the publishers keep messages. A
-lockstep run that is not paced sends ten thousand messages a second. A reader that gets no
-processor for some milliseconds lets the queues of the middleware overflow (Fast DDS's shared
-memory holds 512 messages for a process), and what is lost there can be sent again only while the
-publisher keeps it. So a publisher waits, after every `qos.KEPT` messages, until all its reliable
-subscriptions have acknowledged them. Fast DDS asks for acknowledgements when a publisher's memory
-is full, which is after as many messages, and otherwise every 3 s.
+lockstep run that is not paced sends ten thousand messages a second. If a reader gets no processor
+for some milliseconds, the queues of the middleware overflow (Fast DDS's shared memory holds 512
+messages for a process), and lost messages can be sent again only while the publisher keeps them.
+So a publisher waits, after every `qos.KEPT` messages, until all its reliable subscriptions have
+acknowledged them. Fast DDS requests acknowledgments when a publisher's memory is full, which is
+after as many messages, and otherwise every 3 s.
 """
 
 import math
@@ -56,12 +56,12 @@ class FlowControl:
     def publish(self, batch: list[tuple[tuple[Publisher, ...], Any]]) -> None:
         """Publish each message of the batch [(publishers, message)].
 
-        Returns when the next one may follow.
+        Return when the next one may follow.
         """
         full = []
         for publishers, message in batch:
             for publisher in publishers:
-                # the middleware may have asked by itself meanwhile: its memory is empty again
+                # the middleware may have requested acknowledgments by itself meanwhile
                 if not self._behind([publisher]):
                     self._counts[publisher] = 0
                 publisher.publish(message)
@@ -72,15 +72,15 @@ class FlowControl:
 
     @property
     def limit(self) -> int:
-        """How many messages may be unacknowledged; 0 where the middleware does not report it."""
+        """The largest number of unacknowledged messages; 0 if these are not reported."""
         return qos.KEPT if self._supported else 0
 
     def counts(self, publishers: Iterable[Publisher]) -> list[int]:
-        """The count of each publisher."""
+        """Return the count of each publisher."""
         return [self._counts[publisher] for publisher in publishers]
 
     def sent(self, publishers: Iterable[Publisher], counts: Iterable[int]) -> None:
-        """The compiled loop has published and counted; return when the next one may follow."""
+        """Take over the counts of the compiled loop. Return when the next message may follow."""
         for publisher, count in zip(publishers, counts):
             self._counts[publisher] = count
         self._wait([publisher for publisher in publishers if self._counts[publisher] >= qos.KEPT])
@@ -100,9 +100,9 @@ class FlowControl:
             self._counts[publisher] = 0
 
     def _behind(self, publishers: list[Publisher]) -> list[Publisher]:
-        """The publishers with messages that a reliable subscription has not acknowledged.
+        """Return the publishers with messages that a reliable subscription has not acknowledged.
 
-        Polled, because rclpy keeps the interpreter's lock while it waits.
+        It polls, because rclpy keeps the interpreter's lock while it waits.
         """
         try:
             return [
@@ -119,11 +119,11 @@ class FlowControl:
             return []
 
 
-LABELS = ("time", *COUNTED)  # [s] simulated, then what the pipeline counts
+LABELS = ("time", *COUNTED)  # [s] simulated, then the counts of the pipeline
 
 
 class FaultCounts(Labeled):
-    """~/faults: how often each fault has occurred."""
+    """The message of ~/faults: how often each fault has occurred."""
 
     def __init__(self):
         super().__init__(LABELS)
@@ -136,13 +136,13 @@ class FaultCounts(Labeled):
 CHECK_PERIOD = 0.05  # [s] between two checks of who subscribes to a topic, while time runs
 
 
-# what fills a message, the publishers of what is measured, the publishers of the truth
+# function that fills a message, publishers of the measurement, publishers of the true state
 Source = tuple[Callable[[Sample], Any], tuple[Publisher, ...], tuple[Publisher, ...]]
 Group = tuple[float, list[Source]]  # rate [Hz]
 
 
 class Telemetry:
-    """The publishers of the simulator and the messages that they send, refilled."""
+    """The publishers of the simulator and their messages, which are refilled."""
 
     def __init__(self, node: LifecycleNode, frames: Frames, values: dict[str, Any]):
         self._node, self._frames = node, frames
@@ -172,11 +172,11 @@ class Telemetry:
         self.native_publisher = NativePublisher(self, *self._states)
 
     def __call__(self, runner: Runner) -> Callable:
-        """Return what publishes a tick to the topics that have subscribers.
+        """Return a function that publishes a tick to the topics that have subscribers.
 
-        Published is what is due while time runs, and everything while it stands still. What is
-        measured differs from the truth where `runner.signals.measurement` says so, and is left out
-        where nothing arrived.
+        While time runs it publishes the topics that are due, while time is paused all. The
+        measurement differs from the true state if there is a `runner.signals.measurement`, and is
+        not published if none has arrived.
         """
         still = runner.status != PLAYING
         self._check_subscribers(still)
@@ -192,20 +192,20 @@ class Telemetry:
         return publish
 
     def rest(self, runner: Runner, sources: Container[Any]) -> Callable[[], None] | None:
-        """What publishes the topics that are due besides those that these `sources` fill; None
-        where none is.
+        """Return a function that publishes the topics that are due besides those that these
+        `sources` fill; None if there are none.
         """
         groups = [group for group in self._due(runner) if group[1][0][0] not in sources]
         return (lambda: self._send(self._fill(runner, groups, False))) if groups else None
 
     def _due(self, runner: Runner) -> list[Group]:
-        """The groups with subscribers that are due at the present tick."""
+        """Return the groups with subscribers that are due at the present tick."""
         tick = runner.plant.steps // runner.plant.setup.tick_steps
         seconds = runner.plant.tick_ns * 1e-9
         return [group for group in self.subscribed if due(tick, group[0] * seconds)]
 
     def _fill(self, runner: Runner, groups: list[Group], still: bool) -> list[Any]:
-        """The messages of groups, each with its publishers."""
+        """Return the messages of groups, each with its publishers."""
         truth = sample.take(runner, self.gimbal)
         reading = (
             sample.of_measurement(truth, runner.signals.measurement, self.measured_gimbal)
@@ -233,19 +233,19 @@ class Telemetry:
 
     @property
     def time_publishers(self) -> tuple[Publisher, ...]:
-        """Return the publisher of /clock if it has a subscriber."""
+        """The publisher of /clock if it has a subscriber."""
         return (self._clock,) if self._has_clock_subscriber else ()
 
     @property
     def topics(self) -> set[str]:
-        """List the resolved names of the topics that are published while time stands still."""
+        """The resolved names of the topics that are published while time is paused."""
         groups = [topics for rate, topics in self._groups if rate > 0.0]
         publishers = [p for topics in groups for _, *both in topics for part in both for p in part]
         return {publisher.topic_name for publisher in (self._clock, *publishers)}
 
     def ticks_of_states(self, runner: Runner, sources: Container[Any]) -> int:
-        """For how many ticks, until subscribers are checked again, what these `sources` fill is
-        due at each, and nothing else before the last one.
+        """Return for how many ticks, until subscribers are checked again, the topics that these
+        `sources` fill are due at each tick, and no others before the last one.
         """
         self._check_subscribers(False)
         setup = runner.plant.setup
@@ -259,7 +259,9 @@ class Telemetry:
         return n
 
     def _check_subscribers(self, now: bool) -> None:
-        """Look who subscribes, `now` or once per period: it takes as long as publishing."""
+        """Check which topics have subscribers, `now` or once per period: it takes as long as
+        publishing.
+        """
         time = monotonic()
         if now or time > self._next_check:
             self._next_check = time + CHECK_PERIOD
@@ -268,14 +270,14 @@ class Telemetry:
             self.subscribed = [(rate, topics) for rate, topics in groups if topics]
 
     def warm_up(self, runner: Runner) -> None:
-        """Fill every message once and send none, so that a later subscriber compiles nothing."""
+        """Fill every message without sending it, so that a later subscriber compiles nothing."""
         truth = sample.take(runner, GimbalJoints())
         for _, topics in self._groups:
             for fill, _, _ in topics:
                 fill(truth)
 
     def describe(self, setup: Setup, values: dict[str, Any]) -> None:
-        """(Re)publish what is latched: the URDF and the static frames."""
+        """Publish the latched topics again: the URDF and the static frames."""
         hardware = description.hardware_of(self._node) if values["ros2_control"] else None
         limit, imu = values["cart.force_limit"], values["imu.position"]
         self._description.publish(String(data=description.urdf(setup, limit, imu, hardware)))
@@ -283,7 +285,7 @@ class Telemetry:
             self._static.publish(state_topics.static(self._frames, setup, values["imu.position"]))
             self._static_sent = True
         elif self._static_sent:
-            self._static.publish(TFMessage())  # what is latched would contradict who publishes now
+            self._static.publish(TFMessage())  # latched frames could contradict those of others
             self._static_sent = False
         self._groups = [
             (values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)
@@ -295,10 +297,10 @@ class Telemetry:
         return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.PUBLISHING)
 
     def _make_groups(self, values: dict[str, Any]) -> list[Group]:
-        """Make the publishers of all groups, in the order of `_GROUPS`.
+        """Create the publishers of all groups, in the order of `_GROUPS`.
 
-        What publishes both gives bytes: a message that is refilled would be sent twice with the
-        second content.
+        A source with both kinds of publishers returns bytes: a refilled message would be sent
+        twice with the second content.
         """
         frames = self._frames
 
@@ -333,7 +335,9 @@ class Telemetry:
 
 
 def _with_subscribers(topics: list[Source]) -> list[Source]:
-    """Keep those publishers of the topics that have subscribers, and no topic without any."""
+    """Return the topics with only those publishers that have subscribers, and no topic without
+    any.
+    """
     found = [(fill, _subscribed(measured), _subscribed(true)) for fill, measured, true in topics]
     return [topic for topic in found if topic[1] or topic[2]]
 
@@ -341,13 +345,15 @@ def _with_subscribers(topics: list[Source]) -> list[Source]:
 def _subscribed(publishers: tuple[Publisher, ...]) -> tuple[Publisher, ...]:
     return tuple(
         [publisher for publisher in publishers if publisher.get_subscription_count()]
-    )  # a generator's is made too large, cut, and kept
+    )  # a tuple made of a generator would keep more memory than it needs
 
 
 _GROUPS = ("state", "wrench", "integrator", "tf", "markers")
 
 
 def due(tick: int, per_tick: float) -> bool:
-    """Whether what happens `per_tick` times per tick, on average, happens at this one."""
+    """Return whether an event that happens `per_tick` times per tick, on average, happens at this
+    tick.
+    """
     ratio = min(1.0, per_tick + 1e-9)
     return math.floor(tick * ratio) != math.floor((tick - 1) * ratio)

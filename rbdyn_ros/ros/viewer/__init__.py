@@ -1,1 +1,1 @@
-"""The live view as a node: its subscriptions, its publishers and service clients, its messages."""
+"""The live view as a node: its subscriptions, publishers, service clients and messages."""

@@ -1,12 +1,12 @@
 """The newest message of every topic that a pendulum publishes, and the scene that they make
 together.
 
-Whatever publishes these topics can be shown: nothing is known of the node behind them but its
-name. Subscriptions ask for the newest message only and are emptied when a picture is due (those of
-forces at every other one), so a publisher never waits for the view. What comes often is read from
-its bytes: to make the messages of each picture would take more time than to draw it. Commands are
-read where the plant does not report them: one more reader takes the controller's time before the
-plant has its answer, 0.04 ms of a round trip in one process.
+Any node that publishes these topics can be shown; only its name has to be known. Subscriptions
+keep the newest message only and are polled when a picture is due (those of forces at every other
+one), so a publisher never waits for the view. Frequent messages are read from their bytes: to
+deserialize those of a picture would take more time than to draw it. Commands are read only if the
+plant does not report them: one more reader takes the controller's time before the plant has its
+answer, 0.04 ms of a round trip in one process.
 """
 
 import math
@@ -44,9 +44,9 @@ from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import UPRIGHT, ZERO, Load, Planar, SceneState, Shape
 
-FORCE_PERIOD = 0.03  # [s] between two looks at the forces: at every other picture of 60 per second
-FRESH = 0.5  # [s] for which a message counts after its arrival
-FRAMES_KEPT = 5.0  # [s] for which /tf is read after it has been needed
+FORCE_PERIOD = 0.03  # [s] between two polls of the forces: every other picture of 60 per second
+FRESH = 0.5  # [s] for which a message is valid after its arrival
+FRAMES_KEPT = 5.0  # [s] for which /tf is read after it was needed
 FACTOR_WINDOW = 1.0  # [s] over which the real-time factor is measured
 SYSTEM_TIME = 10**8 * SECOND  # [ns] a stamp beyond it is no simulated time
 RECENT = qos.QoSProfile(depth=10, reliability=qos.ReliabilityPolicy.BEST_EFFORT)
@@ -56,9 +56,9 @@ POSES, APPLIED = (TRUTH, MEASURED, JOINT_STATES), "wrench/cart"  # the best firs
 KINDS = {TRUTH: Odometry, MEASURED: Odometry, JOINT_STATES: JointState, APPLIED: WrenchStamped}
 JOINT, CONTACT, DISTURBANCE = "wrench/joint", "wrench/contact", "wrench/disturbance"
 BALANCE = "integrator"
-# as a plant may report the newest command it has accepted, in `~/integrator`
+# labels by which a plant may report the newest accepted command, in `~/integrator`
 *FORCE, AGE, ACCEPTED = COMMAND_LABELS
-# from the bytes of a topic's messages to what is kept of them; a reader for each topic
+# function of a topic that makes a reader, from the bytes of a message to its content
 READERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
     **dict.fromkeys((TRUTH, MEASURED), lambda: OdometryBytes().motion),
     **dict.fromkeys(
@@ -69,7 +69,7 @@ READERS: dict[str, Callable[[], Callable[[bytes], Any]]] = {
 
 
 class Observation:
-    """The newest of each topic. `poll` takes in what has arrived; all else only looks."""
+    """The newest message of each topic. `poll` processes the messages that have arrived."""
 
     def __init__(self, node: Node, frames: Frames):
         self._node, self._frames = node, frames
@@ -81,17 +81,17 @@ class Observation:
         self._polled, self._seldom, self._markers = Polled(node), Polled(node), Polled(node)
         self._of_plant, self._of_nodes = Polled(node), Polled(node)
         self._frame_tree: Polled | None = None  # while it is needed
-        self._needed = 0.0  # [s, steady] when it was last
+        self._needed = 0.0  # [s, steady] when it was last needed
         self._chosen: dict[str, Polled] = {}  # the topics of the pose and of the applied force
         self._commands: Polled | None = None  # None: the plant reports them
         self._accepted = math.nan  # commands, so far
         self._pose: Pose | None = None
-        self._forces: dict[str, Any] = {}  # of a scene; to be made of what was taken where empty
+        self._forces: dict[str, Any] = {}  # of a scene; empty until they are computed
         self._forces_due = 0.0  # [s, steady]
-        self._origin: int | None = None  # [ns] the stamp that is shown as time 0
+        self._origin: int | None = None  # [ns] stamp that is shown as time 0
         self._paced = (0.0, 0)  # [s, steady] and stamp [ns] at the beginning of the window
         self.real_time_factor = math.nan
-        # its machine code is read now, not when a state waits for it
+        # loads its compiled code now, not when a state waits for it
         pose_of_odometry(Motion(0, ZERO, UPRIGHT, ZERO, ZERO))
         for topic in (JOINT, CONTACT, DISTURBANCE):
             self._listen(self._polled, WrenchStamped, topic, qos.NEWEST)
@@ -101,7 +101,7 @@ class Observation:
         self.choose()
 
     def follow(self, plant: str, controller: str) -> None:
-        """Listen to what nodes of these full names publish under `~`; "" for none."""
+        """Subscribe to the topics that nodes of these names publish under `~`; "" for none."""
         self._of_nodes.destroy()
         self._of_plant.destroy()
         self._accepted = math.nan
@@ -121,10 +121,10 @@ class Observation:
             self._listen(polled, PointStamped, topic, qos.OFFERED, self._reference)
 
     def choose(self) -> None:
-        """Listen to the best topic of the pose, and of the applied force, that is published, or to
-        all while nobody publishes.
+        """Subscribe to the best published topic of the pose and of the applied force, or to all
+        while none is published.
 
-        One only: each takes the publisher's time, and reading it ours.
+        It is only one, as each takes the publisher's time, and ours to read it.
         """
         published = [topic for topic in (*POSES, APPLIED) if self._node.count_publishers(topic)]
         pose = [topic for topic in POSES if topic in published][:1]
@@ -148,9 +148,9 @@ class Observation:
         return AGE in (self._recent(BALANCE) or ())
 
     def look_at_solids(self, plant: str) -> None:
-        """Subscribe to the markers of the plant, of which `poll` takes one message.
+        """Subscribe to the markers of the plant, of which `poll_seldom` takes one message.
 
-        To draw them takes the simulator longer than a tick, so the subscription does not stay.
+        They take the simulator longer than a tick, so the subscription does not stay.
         """
         self._markers.destroy()
         if plant:
@@ -158,7 +158,7 @@ class Observation:
             self._listen(self._markers, MarkerArray, topic, qos.NEWEST, self._solids, "markers")
 
     def poll(self) -> None:
-        """Take in the pose that has arrived and, when it is time, the forces."""
+        """Process the pose that has arrived and, when they are due, the forces."""
         now, chosen = time.monotonic(), self._chosen
         due = [chosen[topic] for topic in POSES if topic in chosen]
         if now >= self._forces_due:
@@ -170,7 +170,7 @@ class Observation:
             polled.empty()
         loads = (self._recent(CONTACT), self._recent(DISTURBANCE))
         if any(_is_loaded(load) for load in loads) or min(map(self.age, POSES)) > FRESH:
-            self._poll_frames(now)  # where they act
+            self._poll_frames(now)  # the points where the loads act
         elif self._frame_tree and now - self._needed > FRAMES_KEPT:
             self._frame_tree.destroy()
             self._frame_tree = None
@@ -185,7 +185,7 @@ class Observation:
         self._frame_tree.empty()
 
     def poll_seldom(self) -> None:
-        """Take in the rest, for which nobody minds a fraction of a second."""
+        """Process the other topics, for which a delay of a fraction of a second is acceptable."""
         self._seldom.empty()
         self._of_nodes.empty()
         before = self.arrived.get("markers")
@@ -194,12 +194,12 @@ class Observation:
             self._markers.destroy()
 
     def age(self, topic: str) -> float:
-        """How long ago [s] the newest message of a topic came; inf where none has come."""
+        """Return how long ago [s] the newest message of a topic arrived; inf if none has."""
         return time.monotonic() - self.arrived.get(topic, -math.inf)
 
     @property
     def state_age(self) -> float:
-        """How long ago [s] anything came that tells where the pendulum is."""
+        """The time [s] since the arrival of any message with the pose of the pendulum."""
         age = min(map(self.age, POSES))
         return self.age(TF) if age == math.inf and self._pose else age
 
@@ -210,11 +210,11 @@ class Observation:
 
     @property
     def impacts(self) -> float:
-        """How many impacts the plant has counted; nan where it does not tell."""
+        """The number of impacts that the plant has counted; nan if it does not report it."""
         return self._labeled("impacts")
 
     def scene(self) -> SceneState | None:
-        """The scene; None while nothing tells where the pendulum is."""
+        """Return the scene; None while the pose of the pendulum is unknown."""
         pose = self._pose
         if pose is None:
             return None
@@ -236,14 +236,16 @@ class Observation:
         )
 
     def text(self, key: str) -> str:
-        """The newest text of a status; "" where none has come."""
+        """Return the newest text of a status; "" if none has arrived."""
         message = self.newest.get(key)
         return message.data if message else ""
 
-    # what makes up the scene
+    # the parts of the scene
 
     def _find_pose(self) -> Pose | None:
-        """Where the pendulum is, from the newest topic that tells it; None before the first."""
+        """Return the pose of the pendulum from the newest topic that has it; None before the
+        first.
+        """
         topic = min(POSES, key=self.age)
         if topic not in self.newest:
             return pose_of_transforms(self._transforms, self._frames)
@@ -256,7 +258,7 @@ class Observation:
         return (stamp - self._origin) * 1e-9
 
     def _make_forces(self, pose: Pose, R: Rotation) -> dict[str, Any]:
-        """What acts, as it was looked at last, and what follows from it."""
+        """Return the forces at the last poll, and the quantities that depend on them."""
         return dict(
             commanded=self._commanded(),
             applied=self._applied(),
@@ -267,7 +269,7 @@ class Observation:
         )
 
     def _recent(self, topic: str) -> Any:
-        """The newest message of a topic; None where it does not come any more."""
+        """Return the newest message of a topic; None if it is too old."""
         return self.newest.get(topic) if self.age(topic) < FRESH else None
 
     def _commanded(self) -> Planar:
@@ -288,12 +290,14 @@ class Observation:
         return message.effort[0], message.effort[1]
 
     def _force(self, topic: str, R: Rotation) -> Vector | None:
-        """The force of a wrench that is given in the rod's axes [N, world]."""
+        """Return the force [N, world] of a wrench that is given in the rod's axes."""
         message = self._recent(topic)
         return None if message is None else vec.matvec(R, message.force)
 
     def _disturbance(self, pose: Pose, R: Rotation) -> Load | None:
-        """The push on the rod, at the point of its axis where the force alone has its torque."""
+        """Return the push on the rod, at the point of its axis where the force alone has its
+        torque.
+        """
         message = self._recent(DISTURBANCE)
         if message is None:
             return None
@@ -307,7 +311,7 @@ class Observation:
         return Load(point, vec.matvec(R, force), vec.matvec(R, torque))
 
     def _contacts(self) -> tuple[Load, ...]:
-        """What presses on the pendulum, all contacts together."""
+        """Return the load of all contacts together on the pendulum."""
         message = self._recent(CONTACT)
         edge = self._transforms.get(self._frames.contact)
         if message is None or edge is None:
@@ -339,7 +343,7 @@ class Observation:
             self.real_time_factor = (pose.stamp - stamp) * 1e-9 / (now - begin)
             self._paced = (now, pose.stamp)
 
-    # what arrives
+    # messages
 
     def _listen(
         self,
@@ -362,7 +366,7 @@ class Observation:
         polled.listen(kind, topic, arrive, profile, raw=read is not None)
 
     def _note_commands(self, numbers: dict[str, float]) -> None:
-        """Note when the plant has accepted another command than the last time."""
+        """Note the time if the plant has accepted another command since the last message."""
         accepted = numbers.get(ACCEPTED, math.nan)
         if not math.isnan(accepted - self._accepted) and accepted != self._accepted:
             self.arrived[commands.CART] = time.monotonic()

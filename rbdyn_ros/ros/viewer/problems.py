@@ -1,4 +1,4 @@
-"""What is wrong with a plant and its controller, seen from outside, and what to do about it."""
+"""The problems of a plant and its controller, as their topics show them, and what to do."""
 
 import math
 import os
@@ -28,12 +28,12 @@ from rbdyn_ros.view.scene import (
 )
 
 REJECTED = "rejected, goal_pose"  # counted by the controller
-SILENT = 0.5  # [s] after which a state, or a command, is missed
-COMING_UP = 1.0  # [s] for which nobody is missed
+SILENT = 0.5  # [s] after which a missing state, or command, is a problem
+COMING_UP = 1.0  # [s] of the view for which a missing node is no problem
 
 
 class Complaint(NamedTuple):
-    """A line of /diagnostics that is not well."""
+    """A line of /diagnostics whose level is not OK."""
 
     line: str  # its name
     sentence: str
@@ -41,11 +41,11 @@ class Complaint(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What can be seen from outside. Ages are real time; inf stands for never."""
+    """The facts that the topics and the graph show. Ages are real time; inf stands for never."""
 
-    plant: str = ""  # full name of the node that publishes the state; "" nobody does
-    controller: str = ""  # full name of the node that commands the cart; "" nobody does
-    waited: float = math.inf  # [s] since the view began to look
+    plant: str = ""  # full name of the node that publishes the state; "" for none
+    controller: str = ""  # full name of the node that commands the cart; "" for none
+    waited: float = math.inf  # [s] since the view began
     state_age: float = math.inf  # [s]
     state_publishers: int = 0
     command_age: float = math.inf  # [s]
@@ -56,7 +56,7 @@ class Facts(NamedTuple):
 
 
 def problems(facts: Facts) -> tuple[Problem, ...]:
-    """What is wrong, the worst first."""
+    """Return the problems, the worst first."""
     found = [*_of_state(facts)]
     if facts.state_age <= SILENT:
         found += [*_of_plant(facts), *_of_command(facts), *_of_controller(facts)]
@@ -160,10 +160,10 @@ def _capitalized(sentence: str) -> str:
 
 
 class ChangeNotes:
-    """Logs what has changed in a scene since the last look."""
+    """Logs the changes of a scene since the last call."""
 
     def __init__(self, log: EventLog):
-        """`log` takes the events."""
+        """Start without last values; `log` takes the events."""
         self._log = log
         self._seen: dict[str, Any] = {}  # the last values
 
@@ -183,8 +183,8 @@ class ChangeNotes:
             self._log.add(scene.time, PUSH, f"A push begins with {force:.1f} N.")
 
     def note_counts(self, time: float, lines: Iterable[Any], controller: str) -> None:
-        """Log what has grown in lines of /diagnostics: trips of the watchdog, and set points that
-        the controller of this name has rejected.
+        """Log increases in lines of /diagnostics: trips of the watchdog, and set points that the
+        controller of this name has rejected.
         """
         counts = {pair.key: pair.value for line in lines for pair in line.values}
         if self._grows("trips", number_of(counts.get("watchdog_trips", ""))):
@@ -193,13 +193,13 @@ class ChangeNotes:
             self._log.add(time, STATUS, f"{controller} rejected the set point; see its log.")
 
     def _differs(self, name: str, value: Any) -> bool:
-        """Whether a value is another one than at the last look; the first is none."""
+        """Return whether a value differs from that of the last call; the first does not."""
         before = self._seen.get(name, value)
         self._seen[name] = value
         return before != value
 
     def _grows(self, name: str, count: float) -> bool:
-        """Whether a count has grown since the last look; it may begin anew."""
+        """Return whether a count has grown since the last call; it may restart."""
         if math.isnan(count):
             return False
         before = self._seen.get(name, count)

@@ -1,6 +1,4 @@
-"""What messages say of the pendulum: where it is, what acts on it, and what it and the things
-around it look like.
-"""
+"""The pose, the forces and the shapes of the pendulum and its surroundings, from messages."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -25,7 +23,7 @@ NOTHING = (math.nan, math.nan)
 
 
 class Pose(NamedTuple):
-    """Where the pendulum is."""
+    """The pose and the velocities of the pendulum."""
 
     stamp: int  # [ns]
     cart: Planar  # [m]
@@ -35,14 +33,14 @@ class Pose(NamedTuple):
 
 
 def pose_of_odometry(motion: Motion) -> Pose:
-    """The pose of the rod; the twist is in the child frame."""
+    """Return the pose of the rod; the twist is in the child frame."""
     stamp, (x, y, _), attitude, linear, angular = motion
     velocity = unit_quaternion.rotate(attitude, linear)
     return Pose(stamp, (x, y), attitude, (velocity[0], velocity[1]), angular)
 
 
 def pose_of_joints(message: JointState) -> Pose | None:
-    """The pose from the five joints of the URDF; None where one is missing."""
+    """Return the pose from the five joints of the URDF; None if one is missing."""
     places = dict(zip(message.name, message.position))
     if not all(joint in places for joint in JOINTS):
         return None
@@ -57,7 +55,7 @@ Transforms = Mapping[str, TransformStamped]  # by child frame
 
 
 def pose_of_transforms(transforms: Transforms, frames: Frames) -> Pose | None:
-    """The pose from /tf, without velocities; None where no chain leads to the rod."""
+    """Return the pose from /tf, without velocities; None if no chain leads to the rod."""
     cart, rod = (_in_world(transforms, frame, frames.world) for frame in (frames.cart, frames.rod))
     if cart is None or rod is None:
         return None
@@ -66,7 +64,7 @@ def pose_of_transforms(transforms: Transforms, frames: Frames) -> Pose | None:
 
 
 def _in_world(transforms: Transforms, frame: str, world: str) -> tuple[Vector, Quaternion] | None:
-    """(position [m], wxyz) of a frame in the world; None where no chain leads to it."""
+    """Return (position [m], wxyz) of a frame in the world; None if no chain leads to it."""
     chain = []
     while frame != world:
         edge = transforms.get(frame)
@@ -84,7 +82,7 @@ def _in_world(transforms: Transforms, frame: str, world: str) -> tuple[Vector, Q
 
 
 def read_force(topic: str, message: Any) -> Planar:
-    """Return the force [N] of a command; NaN where the plant rejects it."""
+    """Return the force [N] of a command; NaN if the plant rejects it."""
     try:
         return commands.read(topic, message)[0]
     except Rejected:
@@ -94,8 +92,8 @@ def read_force(topic: str, message: Any) -> Planar:
 def place_on_axis(
     force: Vector, torque: Vector, height: float, length: float
 ) -> tuple[float, Vector]:
-    """(height [m], torque (3,) [N m]) of a wrench in the rod's axes, given at a `height`, there on
-    the rod of a `length` [m] where the force alone has its torque about x and y.
+    """Return (height [m], torque (3,) [N m]) of a wrench in the rod's axes, given at a `height`,
+    moved to where on the rod of a `length` [m] the force alone has its torque about x and y.
     """
     across = force[0] ** 2 + force[1] ** 2
     if across == 0.0:
@@ -120,14 +118,14 @@ _FIXED = {  # (namespace, number) of the simulator's markers -> name of the para
     ("obstacle", 16): "obstacle",
 }
 _OTHERS = ("rod", "cart", "ground", "trail", "force", "disturbance", "contact_points")
-_THIN = 0.01  # of the edges, the thickness below which a box stands for a plane
-_ENDLESS = 1e5  # [m] travel beyond which the rails are without end
+_THIN = 0.01  # thickness, relative to the edges, below which a box is drawn as a plane
+_ENDLESS = 1e5  # [m] travel beyond which the rails have no end
 
 
 def shape(urdf: str, solids: tuple[Solid, ...] = ()) -> Shape:
-    """The shape of the pendulum that a URDF describes; what it leaves out is as by default.
+    """Return the shape of the pendulum that a URDF describes, with defaults for what it omits.
 
-    ValueError if it is no XML.
+    Raise ValueError if it is no XML.
     """
     try:
         robot = ElementTree.fromstring(urdf)
@@ -149,7 +147,7 @@ def shape(urdf: str, solids: tuple[Solid, ...] = ()) -> Shape:
 
 
 def solids(markers: Iterable[Marker]) -> tuple[Solid, ...]:
-    """The bodies among the markers, without those of the pendulum itself."""
+    """Return the bodies among the markers, without those of the pendulum itself."""
     found = []
     for marker in markers:
         name = _FIXED.get((marker.ns, marker.id), f"{marker.ns}.{marker.id}")
@@ -178,7 +176,7 @@ def _solid(name: str, marker: Marker) -> Solid:
 
 
 def _height(robot: Element, link: str, otherwise: float) -> float:
-    """How far along the rod [m] the fixed joint of a link is."""
+    """Return the position [m] along the rod of the fixed joint of a link."""
     for joint in robot.iterfind("joint[@type='fixed']"):
         child, origin = joint.find("child"), joint.find("origin")
         if child is not None and child.get("link") == link and origin is not None:

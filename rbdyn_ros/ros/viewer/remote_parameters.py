@@ -1,5 +1,5 @@
-"""The parameters of other nodes through their standard services, where nothing waits; and what of
-them a person can change, by the groups of the parameter tables.
+"""The parameters of other nodes through their standard services, without waiting; and those that a
+user can change, by the groups of the parameter tables.
 """
 
 import math
@@ -33,16 +33,18 @@ _KINDS = {
 _LISTS = (ParameterType.PARAMETER_DOUBLE_ARRAY, ParameterType.PARAMETER_STRING_ARRAY)
 _UNIT = re.compile(r" Unit: (?P<unit>[^.]+(?:\.\d[^.]*)*)\.$")
 _CHOICES = re.compile(r"^(?:one of )?(?P<words>[\w./-]+(?:, [\w./-]+)* or [\w./-]+)$")
-_LARGEST = 1e300  # a bound beyond it is none
-ASKED_EVERY = 3.0  # [s] until a node that has not told its parameters is asked again
+_LARGEST = 1e300  # a bound beyond it does not count
+ASKED_EVERY = 3.0  # [s] after which a request for parameters without answer is repeated
 GONE = "{node} does not answer: it has ended, or it offers no parameters"
 
 
 class RemoteParameters:
-    """The parameters of one node as they are declared there, and their present values."""
+    """The parameters of one node as it declares them, and their present values."""
 
     def __init__(self, node: Node, remote: str, changed: Callable[[], object]):
-        """`remote` is the full name of the node; `changed()` follows what has become known."""
+        """Create the clients; `remote` is the full name of the node; `changed()` is called when
+        parameters or values have become known.
+        """
         self._node, self.remote, self._changed = node, remote, changed
         self.table: dict[str, Parameter] = {}
         self.values: dict[str, Any] = {}
@@ -63,13 +65,13 @@ class RemoteParameters:
         return all(client.service_is_ready() for client in self._clients.values())
 
     def destroy(self) -> None:
-        """Take the clients off the graph."""
+        """Remove the clients from the graph."""
         for client in self._clients.values():
             self._node.destroy_client(client)
 
     def keep_up(self) -> None:
-        """Ask a node that has come, or has not answered, for its names, descriptions and values;
-        `changed()` follows the answer.
+        """Request names, descriptions and values of a node that has appeared, or has not answered;
+        `changed()` is called after the answer.
         """
         ready, now = self.is_ready, time.monotonic()
         is_due = not self.table and now - self._asked_at > ASKED_EVERY
@@ -79,8 +81,8 @@ class RemoteParameters:
         self._was_ready = ready
 
     def set(self, name: str, value: Any, answered: Callable[[str], object]) -> None:
-        """Set a parameter; `answered(refusal)` has the node's own sentence, or "" where it took
-        the value.
+        """Set a parameter; `answered(refusal)` is called with the node's own message, or "" if it
+        accepted the value.
         """
         if not self.is_ready:
             answered(GONE.format(node=self.remote))
@@ -94,7 +96,7 @@ class RemoteParameters:
         self._call(SetParameters.Request(parameters=[_message(name, value, kind)]), report)
 
     def take(self, changes: Iterable[ParameterMessage]) -> list[str]:
-        """Take in what the node has said of new values of its parameters; a sentence for each."""
+        """Store new values that the node has announced. Return a sentence for each."""
         new = {c.name: _python(c.value) for c in changes if c.name in self.table}
         new = {name: value for name, value in new.items() if value != self.values[name]}
         if new:
@@ -126,7 +128,7 @@ class RemoteParameters:
         self._call(DescribeParameters.Request(names=names), take_descriptors)
 
     def _call(self, request: Any, take: Callable[[Any], object]) -> None:
-        """Hand the response to `take`; a service that is gone gives none."""
+        """Call a service, and pass the response to `take`; a service that is gone gives none."""
         kind = next(kind for kind in self._clients if isinstance(request, kind.Request))
 
         def done(future: Future) -> None:
@@ -137,7 +139,7 @@ class RemoteParameters:
 
 
 def describe(descriptor: ParameterDescriptor, value: ParameterValue) -> Parameter:
-    """The parameter that a descriptor describes; its default is the present value."""
+    """Return the parameter that a descriptor describes; its default is the present value."""
     unit = _UNIT.search(descriptor.description)
     low, high = _bounds(descriptor)
     choices = _CHOICES.match(descriptor.additional_constraints)
@@ -156,13 +158,13 @@ def describe(descriptor: ParameterDescriptor, value: ParameterValue) -> Paramete
 
 
 def _python(value: ParameterValue) -> Any:
-    """The value, with a tuple for a list as the tables have it."""
+    """Return the value, with a tuple for a list as the tables have it."""
     plain: Any = parameter_value_to_python(value)
     return tuple(plain) if value.type in _LISTS else plain
 
 
 def _bounds(descriptor: ParameterDescriptor) -> tuple[float | None, float | None]:
-    """The range that a descriptor gives; None for an end that it leaves open."""
+    """Return the range of a descriptor; None for an end that is open."""
     for bounds in (*descriptor.floating_point_range, *descriptor.integer_range):
         low, high = float(bounds.from_value), float(bounds.to_value)
         largest = _LARGEST if descriptor.floating_point_range else 2.0**62
@@ -171,7 +173,7 @@ def _bounds(descriptor: ParameterDescriptor) -> tuple[float | None, float | None
 
 
 def _message(name: str, value: Any, kind: str | None) -> ParameterMessage:
-    """The message that sets a parameter; a whole number for a float becomes one."""
+    """Return the message that sets a parameter; a whole number for a float becomes one."""
     if kind == "float" and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if isinstance(value, tuple):
@@ -196,11 +198,11 @@ _DEFAULTS = defaults(FAULTS)
 
 
 def controls(remotes: Iterable[RemoteParameters]) -> tuple[Control, ...]:
-    """The parameters that can be changed while the nodes run.
+    """Return the parameters that can be changed while the nodes run.
 
-    A descriptor does not tell the default: it is ours where a parameter of ours has that name.
-    Where two nodes have a parameter of the same name, that of the first counts: a law's own idea
-    of the plant is not a slider.
+    A descriptor does not have the default: it is ours if a parameter of ours has that name. If two
+    nodes have a parameter of the same name, that of the first counts: the plant's parameters of a
+    law are not shown as sliders.
     """
     found: dict[str, Control] = {}
     defaults = {name: parameter.default for name, parameter in tables.all_parameters().items()}
@@ -215,7 +217,7 @@ def controls(remotes: Iterable[RemoteParameters]) -> tuple[Control, ...]:
 
 
 def faults_on(remotes: Iterable[RemoteParameters]) -> tuple[str, ...]:
-    """The faults that are on, such as "command.delay 0.02 s"."""
+    """Return the faults that are on, such as "command.delay 0.02 s"."""
     values = {name: value for remote in remotes for name, value in remote.values.items()}
     units = {name: p.unit for remote in remotes for name, p in remote.table.items()}
     return tuple(
@@ -226,9 +228,9 @@ def faults_on(remotes: Iterable[RemoteParameters]) -> tuple[str, ...]:
 
 
 def parameter_file(remotes: Iterable[RemoteParameters], scene: SceneState | None) -> str:
-    """The parameters of the nodes, each in its own section, and the scene as the start.
+    """Return the parameters of the nodes, each in its own section, and the scene as the start.
 
-    Parameters that are not set, and ROS's own, are left out.
+    Parameters that are not set, and ROS's own, are omitted.
     """
     sections = {}
     for remote in remotes:
@@ -245,7 +247,7 @@ def parameter_file(remotes: Iterable[RemoteParameters], scene: SceneState | None
 
 
 def _start(scene: SceneState) -> dict[str, list[float]]:
-    """The scene as the initial state, without what nobody knows."""
+    """Return the scene as the initial state, without unknown values."""
     q, v = (*scene.cart, *scene.attitude), (*scene.cart_velocity, *scene.angular_velocity)
     start = start_values(q, v)
     return {name: part for name, part in start.items() if all(map(math.isfinite, part))}
@@ -260,7 +262,7 @@ def _can_change(parameter: Parameter) -> bool:
 
 
 def _group(name: str, owner: str) -> str:
-    """The heading under which a parameter stands."""
+    """Return the heading of a parameter."""
     for title, table in tables.TITLED.items():
         if any(parameter.name == name for parameter in table):
             return TITLES.get(title, title)

@@ -1,6 +1,6 @@
-"""The source of the live view that knows topics, services and parameters, and no plant.
+"""The source of the live view that uses only topics, services and parameters.
 
-The plant is whatever node publishes the state, the controller whatever node publishes
+The plant is any node that publishes the state, the controller any node that publishes
 `cart/command`, unless they are named. A push goes to the `~/disturbance` of the plant, a set point
 to `goal_pose`, a slider to the node that owns the parameter.
 """
@@ -43,23 +43,25 @@ from rbdyn_ros.view.scene import (
     Source,
 )
 
-ANSWER_TIMEOUT = 2.0  # [s] real time within which a service answers a person
-POLLED_AFTER = 0.002  # [s] between two looks at the topics
-GRAPH_PERIOD = 1.0  # [s] from one look at who is there to the next; each takes milliseconds
+ANSWER_TIMEOUT = 2.0  # [s] real time within which a service has to answer
+POLLED_AFTER = 0.002  # [s] between two polls of the topics
+GRAPH_PERIOD = 1.0  # [s] between two checks of the graph; each takes milliseconds
 LEASE = 25.0  # [s] after which the middleware forgets a participant that was killed
-NEW = 3.0  # [s] for which a node's status is waited for
-DIAGNOSED = 3.0  # [s] for which a line of /diagnostics counts
+NEW = 3.0  # [s] for which a new node may be without status
+DIAGNOSED = 3.0  # [s] for which a line of /diagnostics is valid
 EVERYTHING = Capabilities(run=True, step=True, reset=True, rate=True, export=True)
 RATES = ("real_time_factor", "replay.rate")
 
 
 class TopicSource(Source):
-    """What a page shows of a running plant. `watch` is called a few times a second by the node's
-    executor; everything else by the page, from any thread.
+    """The content of the live view of a running plant. `watch` is called a few times a second by
+    the node's executor; everything else by the page, from any thread.
     """
 
     def __init__(self, node: Node, frames: Frames, plant: str = "", controller: str = ""):
-        """`plant` and `controller` are names of nodes; "" is whoever publishes the topics."""
+        """Subscribe; `plant` and `controller` are names of nodes, "" for any that publishes the
+        topics.
+        """
         self._node, self._frames = node, frames
         self._named = tuple(_full(node, name) for name in (plant, controller))
         self._lock = threading.RLock()
@@ -89,7 +91,7 @@ class TopicSource(Source):
         )
         self._follow(*self._named)
 
-    # what the page reads
+    # values for the page
 
     @property
     def title(self) -> str:
@@ -98,13 +100,13 @@ class TopicSource(Source):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What can be asked for: a node that is not there yet is no reason to leave a button out,
-        and one that cannot do it says so.
+        """The possible requests: all buttons are shown, also while a node is missing, and a node
+        that does not support a request reports that.
         """
         return self._capabilities
 
     def latest(self) -> SceneState | None:
-        """Return the newest state; the last one, with what is wrong, where none comes any more."""
+        """Return the newest state; the last one, with the problems, if no more arrive."""
         with self._lock:
             if time.monotonic() - self._polled_at > POLLED_AFTER:
                 self._poll()
@@ -115,15 +117,15 @@ class TopicSource(Source):
         return self._log.since(first)
 
     def controls(self) -> tuple[Control, ...]:
-        """Return the parameters that the nodes let anybody change."""
+        """Return the parameters of the nodes that can be changed."""
         return self._controls
 
-    # what a person does
+    # actions of the user
 
     def set_control(self, name: str, value: Any) -> str:
-        """Set the parameter at the node that owns it; its own sentence where it refuses.
+        """Set the parameter at the node that owns it. Return the node's own message if it refuses.
 
-        It waits for the answer; one that comes too late is an event.
+        It waits for the answer; one that arrives too late is an event.
         """
         owner = self._owner(name)
         if owner is None:
@@ -140,12 +142,12 @@ class TopicSource(Source):
         try:
             return answer.result(ANSWER_TIMEOUT)
         except TimeoutError:
-            if not answer.cancel():  # it came just now
+            if not answer.cancel():  # it has just arrived
                 return answer.result()
         return f"{owner.remote} has not answered for {ANSWER_TIMEOUT:g} s; it may still do so"
 
     def _owner(self, name: str) -> RemoteParameters | None:
-        """The node that has a parameter."""
+        """Return the node that has a parameter."""
         return next((remote for remote in self._parameters if name in remote.table), None)
 
     def set_disturbance(self, height: float, force: Vector) -> str:
@@ -167,7 +169,7 @@ class TopicSource(Source):
         return ""
 
     def set_point(self, x: float, y: float) -> str:
-        """Publish the place on `goal_pose`."""
+        """Publish the position on `goal_pose`."""
         if not (math.isfinite(x) and math.isfinite(y)):
             return f"the set point is ({x:g}, {y:g}) m; it must be finite"
         if not self._capabilities.set_point:
@@ -213,20 +215,20 @@ class TopicSource(Source):
             return parameter_file(self._parameters, self._scene)
 
     def close(self) -> None:
-        """Take nothing more in; the node destroys its entities."""
+        """Stop polling; the node destroys its entities."""
         with self._lock:
             self._polled_at = math.inf
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether there is no plant, or one that has come just now and has not told its status."""
+        """Whether there is no plant, or a new one without status."""
         is_new = time.monotonic() - self._followed < NEW
         return not self._plant or (is_new and not self._observation.text("status"))
 
     # the watch, in the executor's thread
 
     def watch(self) -> None:
-        """Look who is there, what is wrong and what can be done."""
+        """Check the graph, the problems and the capabilities."""
         with self._lock:
             self._observation.poll_seldom()
             self._changes.empty()
@@ -252,7 +254,7 @@ class TopicSource(Source):
             self._notes.note(scene, self._observation, (self._plant, self._controller))
 
     def _look_at_graph(self) -> None:
-        """Look who publishes, and who takes pushes and set points."""
+        """Check which nodes publish, and which take pushes and set points."""
         self._next_look = time.monotonic() + GRAPH_PERIOD
         self._observation.choose()
         self._find_nodes()
@@ -267,11 +269,11 @@ class TopicSource(Source):
             self._follow(plant, controller)
 
     def _publisher(self, *topics: str) -> str:
-        """The full name of the first node that publishes one of the topics; "" for none."""
+        """Return the full name of the first node that publishes one of the topics; "" for none."""
         return next((name for topic in topics for name in self._publishers(topic)), "")
 
     def _publishers(self, topic: str) -> list[str]:
-        """The full names of the nodes that publish a topic, as far as they are known by now."""
+        """Return the full names of the nodes that publish a topic, as far as they are known."""
         found = self._node.get_publishers_info_by_topic(self._node.resolve_topic_name(topic))
         return [
             f"{info.node_namespace.rstrip('/')}/{info.node_name}"
@@ -280,9 +282,9 @@ class TopicSource(Source):
         ]
 
     def _count(self, *topics: str) -> int:
-        """How many nodes publish the topic that most publish.
+        """Return the number of nodes that publish the topic with the most publishers.
 
-        A node that was killed stays in the graph for LEASE, beside the one that follows it.
+        A node that was killed stays in the graph for LEASE, besides the one that follows it.
         """
         nodes = [self._publishers(topic) for topic in topics]
         total, names = max((len(found), len({*found})) for found in nodes)
@@ -292,7 +294,7 @@ class TopicSource(Source):
         return total if time.monotonic() - since > LEASE else names
 
     def _follow(self, plant: str, controller: str) -> None:
-        """Turn to other nodes."""
+        """Connect to other nodes."""
         node = self._node
         if plant != self._plant:
             for client in self._services.values():
@@ -318,10 +320,10 @@ class TopicSource(Source):
         self._followed = time.monotonic()
 
     def _find_out(self) -> None:
-        """Who takes pushes and set points now."""
+        """Check whether pushes and set points have subscribers now."""
         self._capabilities = EVERYTHING._replace(
             push=bool(self._disturbance and self._disturbance.get_subscription_count()),
-            set_point=self._goals.get_subscription_count() > 1,  # we listen ourselves
+            set_point=self._goals.get_subscription_count() > 1,  # one of them is this node's
         )
 
     def _facts(self) -> Facts:
@@ -345,7 +347,7 @@ class TopicSource(Source):
         )
 
     def _lines(self) -> list[Any]:
-        """The lines of /diagnostics that the two nodes have published lately."""
+        """Return the recent lines of /diagnostics of the two nodes."""
         if self._observation.age("/diagnostics") > DIAGNOSED:
             return []
         names = tuple(name.lstrip("/") for name in (self._plant, self._controller) if name)
@@ -358,7 +360,7 @@ class TopicSource(Source):
     # parameters and services
 
     def _known(self) -> None:
-        """What is known of parameters has changed."""
+        """Update the controls after parameters or values have become known."""
         with self._lock:
             self._controls = controls(self._parameters)
             self._faults = faults_on(self._parameters)
@@ -374,7 +376,7 @@ class TopicSource(Source):
                     self._log.add(time_now, PARAMETER, sentence)
 
     def _call(self, name: str, request: Any) -> str:
-        """Call a service of the plant; what it answers is an event where it refuses."""
+        """Call a service of the plant; a refusal becomes an event."""
         client = self._services.get(name)
         if client is None or not client.service_is_ready():
             return f"{self._plant or 'the plant'} has no service ~/{name}"
@@ -387,11 +389,11 @@ class TopicSource(Source):
         return ""
 
     def _refuse(self, refusal: str) -> None:
-        """Log a refusal that comes when nobody waits for it; "" is none."""
+        """Log a refusal, "" for none, that nothing waits for."""
         if refusal:
             self._log.add(self._scene.time if self._scene else 0.0, REFUSED, refusal)
 
 
 def _full(node: Node, name: str) -> str:
-    """The full name of a node whose name may be relative; "" of ""."""
+    """Return the full name of a node whose name may be relative; "" for ""."""
     return node.resolve_topic_name(name) if name else ""

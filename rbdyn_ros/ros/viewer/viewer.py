@@ -1,9 +1,9 @@
-"""The viewer node: the live view of whatever plant is behind the topics, in a browser.
+"""The viewer node: the live view of any plant with these topics, in a browser.
 
-It watches, like monitor, recorder and referee, and so has no lifecycle: there is nothing to
-configure before the topics come, and a view that a lifecycle manager must activate would be blank
-where it is needed most. The page draws in its own thread and reads the topics when a picture is
-due; this node's executor only looks who is there, five times a second.
+It only observes, like monitor, recorder and referee, and so has no lifecycle: there is nothing to
+configure before topics appear, and a view that a lifecycle manager must activate would be blank
+when it is needed most. The page draws in its own thread and reads the topics when a picture is
+due; this node's executor only checks the graph and the problems, five times a second.
 """
 
 from typing import Any
@@ -18,11 +18,11 @@ from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.viewer.topic_source import TopicSource
 
 NAME = "pendulum_viewer"
-WATCH_PERIOD, EAGER = 0.2, 0.05  # [s]; while something is missing that will soon be there
+WATCH_PERIOD, EAGER = 0.2, 0.05  # [s]; the latter while a node or its status is missing
 
 
 class Viewer(Watcher):
-    """Serves the page from `autostart` to `close`; `url` is where it is."""
+    """The viewer node: serves the page from `autostart` to `close`; `page.url` is its address."""
 
     def __init__(self, **options: Any):
         self.source: TopicSource | None = None
@@ -30,7 +30,9 @@ class Viewer(Watcher):
         super().__init__(NAME, **options)
 
     def autostart(self) -> None:
-        """Listen, and serve the page. RuntimeError where no port is free, or viser is missing."""
+        """Subscribe, and serve the page. Raise RuntimeError if no port is free, or viser is
+        missing.
+        """
         values = self.parameters.values
         self.source = TopicSource(
             self,
@@ -60,7 +62,7 @@ class Viewer(Watcher):
         keep_for_good()
 
     def close(self) -> None:
-        """End the page."""
+        """Close the page."""
         if self.source:
             self.source.close()
         if self.page:
@@ -75,12 +77,12 @@ class Viewer(Watcher):
         self._adopt_changes_of_the_page()
 
     def changed(self, values: dict[str, Any]) -> None:
-        """Hand them to the page: what can be changed while it runs is its own."""
+        """Pass the values to the page, which owns those that can be changed while it runs."""
         if self.page:
             self.page.options.update(values)
 
     def _adopt_changes_of_the_page(self) -> None:
-        """A slider of the page is a parameter of this node too."""
+        """Set the parameters of this node that sliders of the page have changed."""
         changed = {
             name: value
             for name, value in (self.page.options if self.page else {}).items()
@@ -91,7 +93,7 @@ class Viewer(Watcher):
 
 
 def main(args: list[str] | None = None) -> int:
-    """`ros2 run rbdyn_ros viewer`."""
+    """Run the viewer node, as `ros2 run rbdyn_ros viewer` does."""
     return run((Viewer,), args, nice=POLITE)
 
 
