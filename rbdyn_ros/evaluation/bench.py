@@ -272,7 +272,7 @@ class Filtered:
             self.plant, truth.q, truth.v, _pair(acting), self.options.imu_position
         )
         rate = tuple(truth.v[2:].tolist())
-        return sensors.inertial(rate, felt) if sensors else (rate, felt)
+        return sensors.measure_inertial(rate, felt) if sensors else (rate, felt)
 
 
 def _pair(force: Force) -> tuple[float, float]:

@@ -70,9 +70,9 @@ class Actuator:
         """Start without force; `h` [s] is the time for which a force is held."""
         self.state = DriveState(np.zeros(7), np.zeros(4), np.zeros(4))
         self.state.options[5] = h
-        self.become(options)
+        self.reconfigure(options)
 
-    def become(self, options: Faults) -> None:
+    def reconfigure(self, options: Faults) -> None:
         """Use other options from now on; the state stays."""
         self.state.options[:5] = options.actuator
         self.state.options[6] = options.actuator == Drive()

@@ -157,10 +157,10 @@ class DelayChannel(Counts):
         none = np.zeros((2, 5), np.int64), np.zeros((2, size))
         numbers = np.zeros(12, np.int64)
         self.state = ChannelState(np.zeros(5), np.zeros((BLOCK, 4)), numbers, *none)
-        self.become(*options)
+        self.reconfigure(*options)
         self.restart(seed)
 
-    def become(self, delay: float, jitter: float, drop: float, duplicate: float) -> None:
+    def reconfigure(self, delay: float, jitter: float, drop: float, duplicate: float) -> None:
         """Use other options from now on; items in transit keep their time of arrival."""
         state = self.state
         state.options[:] = delay, jitter, drop, duplicate, self._tick
@@ -194,7 +194,7 @@ class DelayChannel(Counts):
         return bool(self.state.numbers[USED] < BLOCK)
 
     @property
-    def clear(self) -> bool:
+    def is_clear(self) -> bool:
         """Whether an item that is sent now arrives at once, exactly once, and no older one after
         it.
         """
@@ -207,7 +207,7 @@ class DelayChannel(Counts):
         self.state.items[LEAVES], self.state.ring[LEAVES, 2:4] = item, stamps
         send(self.state, step)
 
-    def arrived(self, step: int) -> tuple[float, ...] | None:
+    def receive(self, step: int) -> tuple[float, ...] | None:
         """Return the item that arrived last since the last call, up to a step; of several in one
         step, the newest. Return None if none arrived.
         """

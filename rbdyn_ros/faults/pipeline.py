@@ -42,13 +42,13 @@ class FaultPipeline:
         self.states = DelayChannel(_of_states(options), seed, tick, "state", MEASUREMENT)
         self.restart()
 
-    def become(self, options: Faults, seed: int) -> None:
+    def reconfigure(self, options: Faults, seed: int) -> None:
         """Use other options from now on; items in transit stay. Restart if the seed differs."""
         self.options = options
-        self.sensors.become(options)
-        self.actuator.become(options)
-        self.commands.become(*_of_commands(options))
-        self.states.become(*_of_states(options))
+        self.sensors.reconfigure(options)
+        self.actuator.reconfigure(options)
+        self.commands.reconfigure(*_of_commands(options))
+        self.states.reconfigure(*_of_states(options))
         if seed != self.seed:
             self.seed = seed
             self.restart()
@@ -65,9 +65,9 @@ class FaultPipeline:
         self._commanded = (0.0, 0.0)
 
     @property
-    def sees_truth(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether a measurement is the state itself, without delay."""
-        return self.sensors.perfect and self.states.clear
+        return self.sensors.perfect and self.states.is_clear
 
     def measure(self, step: int, state: State) -> State:
         """Return the measurement that a law has at a step, when the plant is in `state`: the
@@ -75,12 +75,12 @@ class FaultPipeline:
 
         The first state is known at once.
         """
-        measured = self.sensors.measured(state)
+        measured = self.sensors.measure(state)
         if self._seen is None:
             self._seen = measured
             return measured
         self.states.send(step, (*measured.q, *measured.v, *(0.0,) * 11, measured.t))
-        if arrived := self.states.arrived(step):
+        if arrived := self.states.receive(step):
             self._seen = State(arrived[-1], np.array(arrived[:6]), np.array(arrived[6:11]))
         return self._seen
 
@@ -89,7 +89,7 @@ class FaultPipeline:
         commands `force`: the newest that has arrived.
         """
         self.commands.send(step, (*force, 0.0))
-        if arrived := self.commands.arrived(step):
+        if arrived := self.commands.receive(step):
             self._commanded = arrived[0], arrived[1]
         return self._commanded
 

@@ -51,7 +51,7 @@ def to_count(position, count):
 
 
 @inlined
-def turn(roll, pitch, spin):
+def gimbal_quaternion(roll, pitch, spin):
     """Return the quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
     cr, cp, cs = math.cos(0.5 * roll), math.cos(0.5 * pitch), math.cos(0.5 * spin)
     sr, sp, ss = math.sin(0.5 * roll), math.sin(0.5 * pitch), math.sin(0.5 * spin)
@@ -96,7 +96,7 @@ def measure_state(s, q, v, out, row, at):
             a = nearest_angles(R, (last[17], last[18], last[19]))
             last[17], last[18], last[19] = a
             count = 2.0 * math.pi / o[_GIMBAL] if o[_GIMBAL] != 0.0 else 0.0
-            Q = turn(
+            Q = gimbal_quaternion(
                 to_count(a[0] + o[_BIAS + 2] + o[2] * s.draws[draw, 2], count),
                 to_count(a[1] + o[_BIAS + 3] + o[2] * s.draws[draw, 3], count),
                 to_count(a[2] + o[_BIAS + 4] + o[2] * s.draws[draw, 4], count),
@@ -150,14 +150,14 @@ class Sensors(Counts):
         self.state = SensorState(
             np.zeros(22), draws, freezes, imu_draws, np.zeros(8, np.int64), np.zeros(20)
         )
-        self.become(options)
+        self.reconfigure(options)
         self.restart(seed)
         self._out, three = np.zeros((1, STATE)), (0.0, 0.0, 0.0)
         out, q, v = self._out, np.zeros(6), np.zeros(5)
         self._measure_state = bind(measure_state, self.state, q, v, out, 0, 0)
         self._measure_inertial = bind(measure_inertial, self.state, three, three, out, 0, 0)
 
-    def become(self, options: Faults) -> None:
+    def reconfigure(self, options: Faults) -> None:
         """Use other options from now on."""
         self.options = options
         noise, bias, encoder = options.noise, options.bias, options.encoder
@@ -189,16 +189,16 @@ class Sensors(Counts):
         """Whether there are draws for the next instant."""
         return bool(self.state.numbers[USED : IMU_USED + 1].max() < BLOCK)
 
-    def measured(self, state: State) -> State:
+    def measure(self, state: State) -> State:
         """Return the measurement of a state. Call it once per instant."""
         if not self.is_ready:
             self.refill()
         self._measure_state(self.state, state.q, state.v, self._out, 0, 0)
         return State(state.t, self._out[0, :6].copy(), self._out[0, 6:].copy())
 
-    def inertial(self, rate: Vector, force: Vector) -> tuple[Vector, Vector]:
+    def measure_inertial(self, rate: Vector, force: Vector) -> tuple[Vector, Vector]:
         """Return the IMU's (angular velocity, specific force) (3,) [rad/s, m/s^2, body] at the
-        instant of the last call of `measured`.
+        instant of the last call of `measure`.
         """
         if not self.is_ready:
             self.refill()

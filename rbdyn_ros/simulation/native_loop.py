@@ -267,7 +267,7 @@ def _loop_config(runner, period: float, n: int, begun: float) -> LoopConfig:
     return LoopConfig(
         *(n, period, latest, begun, *runner.pacer.beat(period), travel, pace.counting_watchdog),
         *(float(pace.slowdown), float(pace.oldest_stamp), int(pace.lockstep)),
-        *(float(pace.idle_period), int(not faults.sees_truth)),
+        *(float(pace.idle_period), int(not faults.is_exact)),
         variances(faults.options),
     )
 

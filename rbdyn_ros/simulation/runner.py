@@ -194,7 +194,7 @@ class Runner:
         with self._asking():
             self.plant.reconfigure(setup)
             self.pace, self.plant.limit = pace, pace.force_limit
-            self.signals.faults.become(pace.faults, pace.seed)
+            self.signals.faults.reconfigure(pace.faults, pace.seed)
 
     def push(self, wrench: Array, end: int) -> None:
         """Apply a wrench (9,) (see `types.Input`) to the rod until the stamp `end` [ns]."""

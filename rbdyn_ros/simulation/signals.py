@@ -184,7 +184,7 @@ class PlantSignals:
 
     def prepare_block(self) -> None:
         """Draw random numbers for a block of ticks, which kernels use."""
-        if self.faults.sees_truth:
+        if self.faults.is_exact:
             self._see_truth()
         self._refill()
 
@@ -264,7 +264,7 @@ class PlantSignals:
 
     def measure(self) -> None:
         """Measure this tick, and receive the measurements that arrive in it."""
-        if self.faults.sees_truth:
+        if self.faults.is_exact:
             self._see_truth()
             return
         if not self.faults.sensors.is_ready or not self.faults.states.is_ready:

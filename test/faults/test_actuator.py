@@ -87,7 +87,7 @@ def test_no_drive_gives_more_than_its_saturation(asked):
 def test_a_drive_that_is_mended_goes_on_from_the_force_it_gives():
     actuator = drive()
     apply(actuator, (10.0, 0.0))
-    actuator.become(Faults(actuator=Drive(rate_limit=100.0)))
+    actuator.reconfigure(Faults(actuator=Drive(rate_limit=100.0)))
     assert apply(actuator, (0.0, 0.0)) == pytest.approx((9.8, 0.0))
     actuator.restart()
     assert apply(actuator, (1.0, 0.0)) == pytest.approx((0.2, 0.0))

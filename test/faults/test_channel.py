@@ -15,7 +15,7 @@ def path(delay=0.0, jitter=0.0, drop=0.0, duplicate=0.0, seed=1, name="command")
 
 def arrived(way: DelayChannel, step: int) -> int | None:
     """The number of the item that arrives."""
-    item = way.arrived(step)
+    item = way.receive(step)
     return None if item is None else int(item[0])
 
 
@@ -30,14 +30,14 @@ def travel(way: DelayChannel, steps: int) -> list:
 
 def test_without_faults_everything_arrives_at_once():
     way = path()
-    assert travel(way, 50) == list(range(50)) and way.clear
+    assert travel(way, 50) == list(range(50)) and way.is_clear
     assert (way.counts["delayed"], way.counts["dropped"], way.counts["outrun"]) == (0, 0, 0)
 
 
 def test_a_delay_is_a_whole_number_of_steps():
     way = path(delay=0.006)
     assert travel(way, 20) == [None] * 3 + list(range(17))
-    assert way.counts["delayed"] == 20 and not way.clear
+    assert way.counts["delayed"] == 20 and not way.is_clear
     assert travel(path(delay=0.0031), 20)[:4] == [None, None, 0, 1]  # 1.55 steps
 
 
@@ -113,14 +113,14 @@ def test_a_restart_repeats_the_draws_and_forgets_what_is_under_way():
     way = path(delay=0.004, drop=0.5)
     first = travel(way, 100)
     way.restart(1)
-    assert way.arrived(10_000) is None and travel(way, 100) == first
+    assert way.receive(10_000) is None and travel(way, 100) == first
 
 
 def test_other_numbers_leave_what_is_under_way_alone():
     way = path(delay=0.010)
     way.send(0, (7.0,))
-    way.become(0.0, 0.0, 0.0, 0.0)
-    assert not way.clear
+    way.reconfigure(0.0, 0.0, 0.0, 0.0)
+    assert not way.is_clear
     way.send(1, (8.0,))
-    assert way.arrived(1) == (8.0,) and way.arrived(5) == (7.0,)
-    assert way.counts["reordered"] == 1 and way.clear
+    assert way.receive(1) == (8.0,) and way.receive(5) == (7.0,)
+    assert way.counts["reordered"] == 1 and way.is_clear

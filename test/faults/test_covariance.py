@@ -38,7 +38,7 @@ def drawn(faults: Faults, Q: tuple, u: tuple) -> tuple:
     V = R.T @ (*u, 0.0)
     pose, twist = [], []
     for _ in range(DRAWS):
-        m = sensors.measured(state)
+        m = sensors.measure(state)
         measured = attitude(m.q[2:])
         pose.append(np.r_[m.q[:2] - state.q[:2], 0.0, so3.log(measured @ R.T)])
         twist.append(np.r_[measured.T @ (*m.v[:2], 0.0) - V, m.v[2:] - w])
@@ -77,7 +77,7 @@ def test_counts_of_encoders_that_noise_spreads():
 def test_the_imu():
     """Angular velocity and specific force have the noise of their own sensors."""
     sensors = Sensors(Faults(noise=NOISE), 3)
-    pairs = [sensors.inertial((0.0,) * 3, (0.0,) * 3) for _ in range(DRAWS)]
+    pairs = [sensors.measure_inertial((0.0,) * 3, (0.0,) * 3) for _ in range(DRAWS)]
     claimed = covariances(Faults(noise=NOISE), (0.0,) * 3, np.eye(3).tolist(), (0.0,) * 3)
     for found, part in zip(zip(*pairs), (claimed.angular_velocity, claimed.acceleration)):
         np.testing.assert_allclose(np.cov(np.transpose(found)).diagonal(), part[::4], rtol=0.07)

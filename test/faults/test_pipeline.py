@@ -32,7 +32,7 @@ def played(chain: FaultPipeline, steps: int = 200) -> list:
 
 def test_a_perfect_world():
     chain = FaultPipeline(Faults(), 0, TICK)
-    assert chain.sees_truth
+    assert chain.is_exact
     for k, row in enumerate(played(chain)):
         assert row[:8] == (k * TICK, *state(k).q, 0.0) and row[-2:] == (0.01 * k, 0.05)
     assert not any(chain.counts().values())
@@ -69,7 +69,7 @@ def test_a_command_acts_until_another_one_arrives():
 
 def test_other_numbers_and_another_seed():
     chain = FaultPipeline(Faults(), 0, TICK)
-    chain.become(Faults(command_delay=0.004), 0)
+    chain.reconfigure(Faults(command_delay=0.004), 0)
     assert [chain.command(k, (float(k), 0.0))[0] for k in range(4)] == [0.0, 0.0, 0.0, 1.0]
-    chain.become(Faults(command_delay=0.004), 1)
+    chain.reconfigure(Faults(command_delay=0.004), 1)
     assert chain.command(9, (1.0, 0.0)) == (0.0, 0.0)  # a restart: nothing is under way

@@ -7,7 +7,7 @@ import pytest
 from transforms3d.euler import euler2quat
 
 from rbdyn_ros.faults.options import Bias, Encoder, Faults, Noise
-from rbdyn_ros.faults.sensors import Sensors, turn
+from rbdyn_ros.faults.sensors import Sensors, gimbal_quaternion
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import State
@@ -22,7 +22,7 @@ REST, UP = (0.0, 0.0, 0.0), (0.0, 0.0, 9.81)
 def read(n=4000, seed=3, **wrong):
     """(states q (n, 6), v (n, 5), angles (n, 3), the sensors) of n instants of one state."""
     sensors = Sensors(Faults(**wrong), seed)
-    states = [sensors.measured(STATE) for _ in range(n)]
+    states = [sensors.measure(STATE) for _ in range(n)]
     q, v = np.array([s.q for s in states]), np.array([s.v for s in states])
     angles = [GimbalJoints().follow(unit_quaternion.matrix(tuple(row[2:].tolist()))) for row in q]
     return q, v, np.array(angles), sensors
@@ -35,11 +35,11 @@ def test_perfect_sensors_tell_the_truth_bit_by_bit():
         and np.array_equal(v[-1], STATE.v)
         and not any(sensors.counts.values())
     )
-    assert sensors.inertial(REST, UP) == (REST, UP) and sensors.perfect
+    assert sensors.measure_inertial(REST, UP) == (REST, UP) and sensors.perfect
 
 
 def test_the_quaternion_of_the_gimbal():
-    assert np.allclose(turn(*ANGLES), euler2quat(*ANGLES, "rxyz"), atol=1e-15)
+    assert np.allclose(gimbal_quaternion(*ANGLES), euler2quat(*ANGLES, "rxyz"), atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_the_imu_has_noise_and_bias_of_its_own():
     sensors = Sensors(Faults(noise=Noise(gyroscope=0.01, accelerometer=0.1), bias=bias), 0)
     readings = []
     for _ in range(2000):
-        assert np.array_equal(sensors.measured(STATE).v, STATE.v)  # odometry is another sensor
-        readings.append(np.concatenate(sensors.inertial(REST, UP)))
+        assert np.array_equal(sensors.measure(STATE).v, STATE.v)  # odometry is another sensor
+        readings.append(np.concatenate(sensors.measure_inertial(REST, UP)))
     assert np.allclose(np.mean(readings, axis=0), (0.1, 0.0, 0.0, 0.0, 0.5, 9.61), atol=0.01)
     assert np.allclose(np.std(readings, axis=0), (0.01,) * 3 + (0.1,) * 3, rtol=0.06)
     assert sensors.counts["imu_disturbed"] == 2000 and sensors.counts["disturbed"] == 0
@@ -110,16 +110,16 @@ def test_a_measured_attitude_stays_on_the_side_of_the_true_one():
     sensors = Sensors(Faults(noise=Noise(angle=1e-3)), 0)
     for sign in (1.0, -1.0):
         state = STATE._replace(q=np.concatenate((STATE.q[:2], sign * STATE.q[2:])))
-        assert np.allclose(sensors.measured(state).q, state.q, atol=0.01)
+        assert np.allclose(sensors.measure(state).q, state.q, atol=0.01)
 
 
 def test_frozen_instants_repeat_the_last_reading():
     sensors = Sensors(Faults(state_freeze=1.0, noise=Noise(cart=1e-3, gyroscope=1e-3)), 0)
-    first, felt = sensors.measured(STATE), sensors.inertial(REST, UP)
+    first, felt = sensors.measure(STATE), sensors.measure_inertial(REST, UP)
     moved = State(0.6, STATE.q + (1.0, 1.0, 0.0, 0.0, 0.0, 0.0), STATE.v + 1.0)
-    again = sensors.measured(moved)
+    again = sensors.measure(moved)
     assert np.array_equal(again.q, first.q) and np.array_equal(again.v, first.v) and again.t == 0.6
-    assert sensors.inertial((1.0, 1.0, 1.0), UP) == felt and sensors.counts["frozen"] == 1
+    assert sensors.measure_inertial((1.0, 1.0, 1.0), UP) == felt and sensors.counts["frozen"] == 1
 
 
 def test_freezes_come_as_often_as_asked_for():

@@ -312,7 +312,7 @@ def test_the_measured_one_is_the_true_one_with_noise(plant):
     state, rate = State(p.time, p.q, p.v), tuple(p.v[2:].tolist())
     felt = np.array(
         [
-            sensors.measured(state) and sensors.inertial(rate, p.specific_force())[1]
+            sensors.measure(state) and sensors.measure_inertial(rate, p.specific_force())[1]
             for _ in range(2000)
         ]
     )

@@ -112,7 +112,7 @@ class NativePublisher:
             return None
         for angles, gimbal in zip(self._angles, self._gimbals):
             angles[:] = gimbal.angles
-        topics, measures = self._telemetry.subscribed, not runner.signals.faults.sees_truth
+        topics, measures = self._telemetry.subscribed, not runner.signals.faults.is_exact
         flow, buffers = self._telemetry.flow, self._buffers
         how = measures, flow.limit if flow else 0
         if buffers is None or self._bound[0] is not topics or self._bound[1:] != how:
