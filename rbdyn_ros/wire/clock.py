@@ -81,7 +81,7 @@ class ClockOffset:
         return delay
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether there was a round trip."""
         return self._line is not None
 

@@ -161,14 +161,14 @@ class EmulatedBoard:
             try:
                 data = self._qmp.recv(65536)
             except OSError as error:
-                raise self._failed(f"QEMU does not answer: {error}") from None
+                raise self._failure(f"QEMU does not answer: {error}") from None
             if not data:
-                raise self._failed("QEMU has ended")
+                raise self._failure("QEMU has ended")
             self._begun += data
         line, self._begun = self._begun.split(b"\n", 1)
         return json.loads(line)
 
-    def _failed(self, sentence: str) -> CannotEmulate:
+    def _failure(self, sentence: str) -> CannotEmulate:
         said = self._log.read_text(errors="replace").strip().splitlines()
         return CannotEmulate(f"{sentence}{': ' + said[-1] if said else ''}")
 

@@ -141,7 +141,7 @@ def decode(data: bytes, keyed: bool = False) -> Frame | Malformed:
     if len(body) != _HEADER.size + payload.size:
         return Malformed("length")
     stamp, *numbers = payload.unpack_from(body, _HEADER.size) or (0,)
-    return _sound(Frame(kind, *rest, stamp=stamp, numbers=tuple(numbers)))
+    return _validate(Frame(kind, *rest, stamp=stamp, numbers=tuple(numbers)))
 
 
 def _unpack_compact(body: bytes) -> Frame | Malformed:
@@ -158,7 +158,7 @@ def _unpack_compact(body: bytes) -> Frame | Malformed:
     return Frame(COMPACT, flags & 63, sequence, sent, 0, 0, stamp, tuple(numbers))
 
 
-def _sound(frame: Frame) -> Frame | Malformed:
+def _validate(frame: Frame) -> Frame | Malformed:
     """Return the frame, or why its numbers are invalid."""
     if not all(map(math.isfinite, frame.numbers)):
         return Malformed("not finite")

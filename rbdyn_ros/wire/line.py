@@ -57,7 +57,7 @@ class Line:
         try:
             self._open()
         except NotThere as error:
-            self._become(NO_PORT + str(error))
+            self._set_status(NO_PORT + str(error))
         self._thread = threading.Thread(target=self._run, name="wire", daemon=True)
         self._thread.start()
 
@@ -68,7 +68,7 @@ class Line:
             self._thread.join()
             self._thread = None
         self._close()
-        self._become(CLOSED)
+        self._set_status(CLOSED)
 
     def send(
         self, kind: int, stamp: int = 0, numbers: tuple[float, ...] = (), safe: bool = False
@@ -110,7 +110,7 @@ class Line:
             except Disconnected:
                 name = port.name
                 self._close()
-                self._become(
+                self._set_status(
                     f"{NO_PORT}{name} has vanished; it is looked for every {self._retry:g} s"
                 )
                 continue
@@ -127,13 +127,13 @@ class Line:
             port.accept()
             if self.status != UP:
                 self._discard_stale_output(port)
-            self._become(UP)
+            self._set_status(UP)
             self._on_frame(frame, now)
         if self.link.greeted:
             self._answer(port)
         if not self.link.watch(now) and self.status == UP:
             port.forget()
-            self._become(SILENT)
+            self._set_status(SILENT)
 
     def _answer(self, port: Port) -> None:
         """Send the nonce of this session to an end that begins one."""
@@ -162,12 +162,12 @@ class Line:
         except NotThere:  # the status says so already
             pass
         except CannotOpen as error:
-            self._become(NO_PORT + str(error))
+            self._set_status(NO_PORT + str(error))
         return self._port is not None
 
     def _open(self) -> None:
         self._port = self._open_port()
-        self._become(SILENT)
+        self._set_status(SILENT)
 
     def _close(self) -> None:
         with self._sending:
@@ -178,9 +178,9 @@ class Line:
                     self._unsent + port.unsent,
                 )
                 port.close()
-        self.link.disconnected()
+        self.link.disconnect()
 
-    def _become(self, status: str) -> None:
+    def _set_status(self, status: str) -> None:
         if status != self.status:
             self.status = status
             self._on_change(status)

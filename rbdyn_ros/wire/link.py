@@ -236,7 +236,7 @@ class Link:
             if isinstance(found, Malformed):
                 self.statistics.malformed[found.reason] += 1
             elif self.sequence.arrival(found.sequence) == NEW:
-                self._arrived(found, now)
+                self._accept(found, now)
                 yield (
                     found._replace(numbers=(0.0, 0.0))
                     if found.kind == FORCE and found.flags & SAFE
@@ -280,20 +280,20 @@ class Link:
         if self._newest:
             heard = self._echoed if self.session and self.up else self._newest[1]
             if now - heard > self.timeout:
-                self.disconnected()
+                self.disconnect()
         return self.up
 
-    def disconnected(self) -> None:
+    def disconnect(self) -> None:
         """Mark the other end as down, when the port has closed or the end is silent."""
         if self.up:
-            self.statistics.interrupted()
+            self.statistics.count_outage()
         self.up = self.safe = self._compact = False
         self._newest, self._echoed = None, 0
         for part in (self.framing, self.sequence, self.clock, self.session):
             if part:
                 part.restart()
 
-    def unverified(self) -> str:
+    def unverified_reason(self) -> str:
         """Return why frames arrive and none is accepted, if that may be due to the key; an empty
         text otherwise.
         """
@@ -304,7 +304,7 @@ class Link:
 
     def age(self, frame: Frame, now: int) -> float | None:
         """Return how long ago [ns] the frame was sent; None while the clock offset is unknown."""
-        return now - frame.time + self.clock.offset(now) if self.clock.known else None
+        return now - frame.time + self.clock.offset(now) if self.clock.is_known else None
 
     def figures(self) -> dict[str, float]:
         """Return the statistics of the wire by name: counts, and milliseconds."""
@@ -334,7 +334,7 @@ class Link:
         self.statistics.reset()
         self.sequence.reset_counts()
 
-    def _arrived(self, frame: Frame, now: int) -> None:
+    def _accept(self, frame: Frame, now: int) -> None:
         if self._newest and (
             frame.time < self._newest[0] - SLACK or self.clock.is_ahead(frame.time, now)
         ):
@@ -345,7 +345,7 @@ class Link:
         self._compact = bool(frame.flags & WANTS_COMPACT)
         if frame.echo:
             self._take_echo(frame, now)
-        self.statistics.arrived(frame.kind, frame.time, now, self.age(frame, now))
+        self.statistics.count_arrival(frame.kind, frame.time, now, self.age(frame, now))
 
     def _take_echo(self, frame: Frame, now: int) -> None:
         """Add a round trip, if the echo names a frame that was sent, and none older than the last

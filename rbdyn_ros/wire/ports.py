@@ -79,7 +79,7 @@ class Udp(Port):
 
         `peer` is (address, port), port 0 for any port of that address, or None.
         """
-        self._socket = _bound(address, port)
+        self._socket = _bind(address, port)
         given = _resolve(peer[0], peer[1], self._socket.family) if peer else None
         self._host = given[0] if given else None  # the only one that may be the peer
         self._pinned = given is not None and given[1] != 0
@@ -138,7 +138,7 @@ class Udp(Port):
         self._socket.close()
 
 
-def _bound(address: str, port: int) -> socket.socket:
+def _bind(address: str, port: int) -> socket.socket:
     family, sockaddr = _lookup(address, port)
     bound = socket.socket(family, socket.SOCK_DGRAM)
     bound.settimeout(READ_TIMEOUT)

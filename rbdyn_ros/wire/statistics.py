@@ -27,7 +27,7 @@ class Statistics:
         self.ages, self.jitters, self.delays = (deque(maxlen=KEPT) for _ in range(3))  # [ns]
         self._last = None
 
-    def arrived(self, kind: int, sent: int, now: int, age: float | None) -> None:
+    def count_arrival(self, kind: int, sent: int, now: int, age: float | None) -> None:
         """Count a new frame, sent at `sent` [ns, its clock], received at `now` [ns, ours], `age`
         [ns] old if that is known.
 
@@ -41,7 +41,7 @@ class Statistics:
             self.jitters.append(abs((now - self._last[1]) - (sent - self._last[0])))
         self._last = (sent, now)
 
-    def interrupted(self) -> None:
+    def count_outage(self) -> None:
         """Count an outage, a silence of the other end; the next frame has no predecessor."""
         self.outages += 1
         self._last = None

@@ -53,7 +53,7 @@ def test_states_of_the_board_are_the_topics_of_a_plant(graph, bridge, board, por
     )
     description = graph.listen(String, "/robot_description", latched=True)
     there = board(port)
-    graph.until(lambda: node.line.link.clock.known)
+    graph.until(lambda: node.line.link.clock.is_known)
     graph.until(
         lambda: send_states(there, time.monotonic_ns()) or (len(poses) > 5 and len(joints) > 5)
     )
@@ -71,7 +71,7 @@ def test_states_of_the_board_are_the_topics_of_a_plant(graph, bridge, board, por
 def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, board, port):
     node, poses = bridge(board="plant", command_timeout=5.0), graph.listen(Odometry, "/odometry")
     commands, there = graph.publisher(WrenchStamped, "/cart/command"), board(port)
-    graph.until(lambda: node.line.link.clock.known)
+    graph.until(lambda: node.line.link.clock.is_known)
     measured = time.monotonic_ns()
     there.line.send(STATE, measured, LEANING)
     graph.until(lambda: poses)
@@ -98,7 +98,7 @@ def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, 
 def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board, port):
     node, poses = bridge(board="plant"), graph.listen(Odometry, "/odometry")
     commands, there = graph.publisher(WrenchStamped, "/cart/command"), board(port)
-    graph.until(lambda: node.line.link.clock.known)
+    graph.until(lambda: node.line.link.clock.is_known)
     graph.until(lambda: send_states(there, time.monotonic_ns()) or poses)
     no_instant = command(0)
     no_instant.header.stamp.sec = -1
@@ -134,7 +134,7 @@ def test_a_system_clock_that_is_set_moves_no_stamp(graph, bridge, board, port, m
         graph.listen(Odometry, "/odometry"),
         board(port),
     )
-    graph.until(lambda: node.line.link.clock.known)
+    graph.until(lambda: node.line.link.clock.is_known)
     graph.until(lambda: send_states(there, time.monotonic_ns()) or poses)
     an_hour_ago = node.get_clock().now() - Duration(seconds=3600)
     monkeypatch.setattr(node.get_clock(), "now", lambda: an_hour_ago)
@@ -154,7 +154,7 @@ def test_a_system_clock_that_is_set_moves_no_stamp(graph, bridge, board, port, m
 def test_a_stamp_of_another_clock_is_refused(graph, bridge, board, port):
     node, poses = bridge(board="plant"), graph.listen(Odometry, "/odometry")
     there = board(port)
-    graph.until(lambda: node.line.link.clock.known)
+    graph.until(lambda: node.line.link.clock.is_known)
     for stamp in (0, time.time_ns(), 2**64 - 1):
         there.line.send(STATE, stamp, LEANING)
     graph.until(lambda: node.board.counts["rejected, stamp"] == 3)

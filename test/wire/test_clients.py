@@ -155,7 +155,7 @@ def test_the_python_board_answers_states_and_tells_the_time(python, law):
     assert (force.kind, force.stamp) == (FORCE, 7) and math.hypot(*force.numbers) == pytest.approx(
         20.0
     )
-    assert ours.clock.known and abs(ours.clock.offset(force.time)) < 1e9  # one clock
+    assert ours.clock.is_known and abs(ours.clock.offset(force.time)) < 1e9  # one clock
 
 
 @st.composite

@@ -66,7 +66,7 @@ def test_an_echo_of_what_was_never_sent_is_refused():
     assert (
         clock.add(t1=0, t2=0, t3=5 * MS, t4=4 * MS) is None
     )  # it was held for longer than it was away
-    assert not clock.known and clock.offset(0) == 0.0
+    assert not clock.is_known and clock.offset(0) == 0.0
 
 
 @pytest.mark.parametrize("leap", [-3600_000 * MS, -50 * MS, 20 * MS, 3600_000 * MS])
@@ -85,6 +85,6 @@ def test_a_clock_that_restarts_is_learnt_anew():
     clock = ClockOffset()
     exchanged(clock, 10**12, 0, 0, lambda t: t + 10**15)
     clock.restart()
-    assert not clock.known
+    assert not clock.is_known
     exchanged(clock, 10**12, 0, 0, lambda t: t - 10**12)
     assert clock.offset(10**12) == -(10**12)

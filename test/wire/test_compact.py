@@ -104,7 +104,7 @@ def test_what_does_not_fit_goes_as_a_whole_state():
     bridge, board = connected(wants_compact=True)
     assert len(bridge.outgoing(4 * MS, STATE, 7, (1e5, *LEANING[1:]))) == 86
     assert len(bridge.outgoing(1003 * MS, STATE, 7, LEANING)) == 86
-    bridge.disconnected()
+    bridge.disconnect()
     assert len(bridge.outgoing(1004 * MS, STATE, 7, LEANING)) == 86
 
 

@@ -50,7 +50,7 @@ def test_udp_carries_both_ways(ends):
             and [f for f in bridge.frames if f.kind == FORCE]
         )
     )
-    wait_for(lambda: bridge.line.link.clock.known and bridge.line.link.statistics.delays)
+    wait_for(lambda: bridge.line.link.clock.is_known and bridge.line.link.statistics.delays)
     assert bridge.line.link.clock.uncertainty < 1e9 and bridge.line.figures()["unsent"] == 0
 
 

@@ -70,7 +70,7 @@ def test_after_a_silence_another_board_may_begin_at_zero(link):
     assert link.sequence.strays == 1
     link.watch(5200 * MS)
     assert len(list(link.incoming(new.outgoing(MS), 5201 * MS))) == 1
-    assert not link.clock.known  # that was another clock
+    assert not link.clock.is_known  # that was another clock
 
 
 def test_safe_is_heard_and_a_force_flagged_safe_is_zero(link):
@@ -123,7 +123,7 @@ def test_counting_anew_forgets_no_clock(link):
     list(link.incoming(b"\5\5\0", MS))
     link.reset_statistics()
     figures = link.figures()
-    assert figures["accepted"] == 0 and "malformed, framing" not in figures and link.clock.known
+    assert figures["accepted"] == 0 and "malformed, framing" not in figures and link.clock.is_known
     assert list(link.incoming(board.outgoing(THERE + 2 * MS), 2 * MS))[0].kind == HEARTBEAT
 
 

@@ -91,7 +91,7 @@ def test_with_a_key_a_displacer_without_it_is_no_peer_of_a_silent_bridge(lines):
             other.sendto(forger.outgoing(2), there)
     wait_for(lambda: bridge.link.statistics.malformed.total() == 4)
     assert bridge.status == SILENT and bridge._port._peer is None
-    assert "no key" in bridge.link.unverified()
+    assert "no key" in bridge.link.unverified_reason()
     board, _ = lines(Udp("127.0.0.1", 0, there), Session(KEY, is_board=True))
     wait_for(lambda: bridge.status == board.status == UP)
     assert board.send(FORCE, 5, (1.0, 2.0))

@@ -149,7 +149,7 @@ def test_a_forger_without_the_key_is_not_heard(up):
             list(forger.incoming(pair.ask(), THERE + pair.now))
             assert not forger.up
     assert pair.bridge.statistics.accepted.total() == (1 if up else 0)
-    assert pair.bridge.unverified()
+    assert pair.bridge.unverified_reason()
 
 
 @given(bits=st.sets(st.integers(0, 8 * 56 - 1), min_size=1, max_size=4))

@@ -249,7 +249,7 @@ class HilBridge(ManagedNode):
         status = self.line.status
         level = ERROR if status.startswith(NO_PORT) else WARN if status == SILENT else OK
         wire = [(level, SAID.get(status, status))]
-        if status == SILENT and (why := self.line.link.unverified()):
+        if status == SILENT and (why := self.line.link.unverified_reason()):
             wire.append((WARN, why))
         if self.line.link.safe:
             wire.append((WARN, "the board's watchdog has fired: it gives no force"))

@@ -128,7 +128,7 @@ class PlantBoard:
             self._measured = time.monotonic()
         if frame.kind != STATE or not self._node.active:
             return
-        if not self._line.link.clock.known:
+        if not self._line.link.clock.is_known:
             self.counts["early"] += 1
             return
         age = now - self._line.link.clock.ours(frame.stamp, now)
