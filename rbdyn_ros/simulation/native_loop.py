@@ -183,12 +183,12 @@ class NativeLoop:
         self._clock, self._setup, self._ticks = clock, None, None
 
     @property
-    def possible(self) -> bool:
+    def is_possible(self) -> bool:
         """Whether the loop can run, as the system has a suitable clock."""
         return self._clock is not None
 
     @contextmanager
-    def interrupted(self) -> Iterator[None]:
+    def interrupt(self) -> Iterator[None]:
         """End the loop after its tick or, in lockstep, where it waits, and do not begin it
         meanwhile.
         """
@@ -205,7 +205,7 @@ class NativeLoop:
 
     def warm_up(self, plant: Plant) -> None:
         """Compile or load the code for a plant, where it can run."""
-        if self.possible:
+        if self.is_possible:
             none = np.zeros(0, np.int64)
             nothing = MessageBuffers(np.zeros(0), *(none,) * 5, np.zeros(3))
             unacknowledged = Unacknowledged(0, none, 0)
@@ -237,8 +237,8 @@ class NativeLoop:
         signals.count(runner.pace, runner.statistics)
         if published or how == UNPUBLISHED:
             plant.step_time, longest = result.times.tolist()
-            runner.pacer.passed(published, late if period else 0)
-            runner.statistics.passed(published, limited, longest)
+            runner.pacer.count_deadlines(published, late if period else 0)
+            runner.statistics.count_ticks(published, limited, longest)
             return how, plant.fault()
         return how, ""
 

@@ -56,7 +56,7 @@ class Pacer:
         late = self._clock() - deadline
         overrun = max(0.0, late) if period else 0.0
         if overrun:
-            self._overran(overrun, period, policy)
+            self._count_overrun(overrun, period, policy)
         self._sleep_until(deadline, stopped)
         return overrun
 
@@ -66,7 +66,7 @@ class Pacer:
         """
         return (self._base, self._ticks) if period == self._period else None
 
-    def passed(self, deadlines: int, overruns: int = 0) -> None:
+    def count_deadlines(self, deadlines: int, overruns: int = 0) -> None:
         """Count deadlines that the compiled loop has waited for, and its overruns, none by more
         than `latest`.
         """
@@ -89,7 +89,7 @@ class Pacer:
         while (left := instant - self._clock()) > 0.0 and not stopped():
             self._sleep(min(left, SLICE))
 
-    def _overran(self, late: float, period: float, policy: str) -> None:
+    def _count_overrun(self, late: float, period: float, policy: str) -> None:
         self.overruns += 1
         if policy == "slip":
             self.slipped += late

@@ -88,7 +88,7 @@ class Plant:
             False,
         )  # [s] a step; the command was above the limit: in the last tick
         self._limit, self._drive = float(limit), drive
-        self._become(setup)
+        self._bind(setup)
         self.reset()
 
     @property
@@ -183,7 +183,7 @@ class Plant:
         since = self.time - self._elapsed_with(contacts)
         if self.contact is not None and world.are_equal(contacts, self.setup.system.contacts):
             setup = setup._replace(options=setup.options._replace(contact=self.contact))
-        self._become(setup)
+        self._bind(setup)
         if self.contact is not None:
             self.contact.since[0] = since
         self._restart_balance()
@@ -285,7 +285,7 @@ class Plant:
             )
         return ""
 
-    def _become(self, setup: Setup) -> None:
+    def _bind(self, setup: Setup) -> None:
         """Use a setup, and bind its kernels to the types of its numbers, which stay until the next
         setup.
         """

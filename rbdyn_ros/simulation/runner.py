@@ -69,15 +69,15 @@ class Runner:
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _interrupt(self) -> Iterator[None]:
         """Interrupt the compiled loop and stay between two ticks."""
-        with self._native_loop.interrupted(), self._between_ticks:
+        with self._native_loop.interrupt(), self._between_ticks:
             yield
 
     @property
     def compiles(self) -> bool:
         """Whether ticks can run in the compiled loop here."""
-        return self._native_loop.possible
+        return self._native_loop.is_possible
 
     # requests of other threads
 
@@ -97,7 +97,7 @@ class Runner:
     def end(self) -> None:
         """Stop the thread at once, even if it sleeps or waits."""
         self._ending = True
-        with self._native_loop.interrupted():
+        with self._native_loop.interrupt():
             self.command_queue.wake()
             if self._thread:
                 self._thread.join()
@@ -113,7 +113,7 @@ class Runner:
         if self.pace.lockstep and not self.signals.is_first_answer(command.stamp):
             self.command_queue.late += 1
             return
-        self.statistics.answered(command.stamp, command.received)
+        self.statistics.record_answer(command.stamp, command.received)
         self.command_queue.put(command)
         if self.pace.lockstep:
             self._native_loop.wake()
@@ -126,7 +126,7 @@ class Runner:
 
     def release(self, condition: str) -> None:
         """Mark a condition of the start as fulfilled, and begin time if it was the last one."""
-        with self._asking():
+        with self._interrupt():
             if condition in self._held:
                 self._held.discard(condition)
                 if not self._held:
@@ -134,14 +134,14 @@ class Runner:
 
     def refuse_start(self, why: str) -> None:
         """End in a fault instead of beginning, if time has not begun."""
-        with self._asking():
+        with self._interrupt():
             if self._held:
                 self._held.clear()
                 self._set_status(FAULT + why)
 
     def fail(self, why: str) -> None:
         """End in a fault, because the plant can no longer be commanded."""
-        with self._asking():
+        with self._interrupt():
             self._set_status(FAULT + why)
 
     def play(self) -> str:
@@ -153,7 +153,7 @@ class Runner:
         return self._change(PAUSED)
 
     def _change(self, status: str) -> str:
-        with self._asking():
+        with self._interrupt():
             if self.status.startswith(FAULT):
                 return f"in {self.status}; call ~/reset first"
             self._held.clear()
@@ -162,7 +162,7 @@ class Runner:
 
     def step(self) -> str:
         """Take one tick while paused. Return why that is not possible, or ""."""
-        with self._asking():
+        with self._interrupt():
             if self.status != PAUSED:
                 return f"is {self.status}; only a paused simulation steps"
             self._tick(self.signals.command(time.monotonic(), self.pace, self.statistics))
@@ -173,7 +173,7 @@ class Runner:
         """Put the plant into `state` (the initial one if None), also after a fault; time goes on
         from where it is.
         """
-        with self._asking():
+        with self._interrupt():
             self.plant.reset(state)
             self.signals.faults.restart()
             self.signals.reset()
@@ -185,30 +185,30 @@ class Runner:
         """Put the plant into `state` a tick later, so that no stamp has two states, and a command
         that answers the state before is late.
         """
-        with self._asking():
+        with self._interrupt():
             self.plant.steps += self.plant.setup.tick_steps
             self.reset(state)
 
     def reconfigure(self, setup: Setup, pace: RunConfig) -> None:
         """Use another setup and configuration from now on."""
-        with self._asking():
+        with self._interrupt():
             self.plant.reconfigure(setup)
             self.pace, self.plant.limit = pace, pace.force_limit
             self.signals.faults.reconfigure(pace.faults, pace.seed)
 
     def push(self, wrench: Array, end: int) -> None:
         """Apply a wrench (9,) (see `types.Input`) to the rod until the stamp `end` [ns]."""
-        with self._asking():
+        with self._interrupt():
             self.plant.push(wrench, end)
 
     def recent_history(self) -> tuple[Array, Array]:
         """Return (stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` does."""
-        with self._asking():
+        with self._interrupt():
             return self.history.read()
 
     def reset_statistics(self) -> None:
         """Reset the counts to zero."""
-        with self._asking():
+        with self._interrupt():
             self.statistics, self.pacer = Statistics(), Pacer()
             self.command_queue.reset_counts()
             self.signals.faults.reset_counts()
@@ -216,17 +216,17 @@ class Runner:
     def mark_published(self) -> None:
         """Record the state as sent, before it is: its answer may precede the last topic."""
         if self.signals.is_new:
-            self.statistics.published(self.signals.expected_stamp)
+            self.statistics.record_publication(self.signals.expected_stamp)
 
     # the thread
 
     def _run(self) -> None:
         exact_sleeps()
-        self._guarded(self._idle)  # runs all code once before time runs
+        self._guard(self._idle)  # runs all code once before time runs
         while not self._ending:
-            self._guarded(self._play_tick if self.status == PLAYING else self._idle)
+            self._guard(self._play_tick if self.status == PLAYING else self._idle)
 
-    def _guarded(self, turn: Callable) -> None:
+    def _guard(self, turn: Callable) -> None:
         try:
             turn()
         except Exception as error:  # the thread must neither end nor hide the error
@@ -236,22 +236,22 @@ class Runner:
         """Run ticks in the compiled loop, or one in Python where there is more to do."""
         factor = self._factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
-        how = self._compiled_ticks(period)
+        how = self._run_compiled(period)
         if how == DONE:
             self._publish_rest(period)
         if how in (DONE, INTERRUPTED, PUBLISH_FAILED) or (
-            how != UNPUBLISHED and not self._stepped(period, how == UNANSWERED)
+            how != UNPUBLISHED and not self._wait_and_step(period, how == UNANSWERED)
         ):
             return
-        late = self.pacer.wait(period, self._resting, self.pace.overrun)
+        late = self.pacer.wait(period, self._is_resting, self.pace.overrun)
         with self._between_ticks:
-            if late > period and self.pace.overrun == "stop" and not self._resting():
+            if late > period and self.pace.overrun == "stop" and not self._is_resting():
                 self._set_status(f"{FAULT}{overrun_sentence(late, period)}")
             elif self._ready:  # and nothing newer was published meanwhile
                 self._ready()
                 self._ready = None
 
-    def _compiled_ticks(self, period: float) -> int | None:
+    def _run_compiled(self, period: float) -> int | None:
         """Run the compiled loop. Return how it ended, None if it could not begin."""
         with self._between_ticks:
             native = self._native_publisher
@@ -276,14 +276,14 @@ class Runner:
         """Publish what is due besides the states that the compiled loop has just sent."""
         rest = self._native_publisher.rest(self) if self._native_publisher else None
         if rest is not None:
-            begun = self._put_off(period)
+            begun = self._begin_tick(period)
             with self._between_ticks:
                 start = time.monotonic()
                 rest()
                 self._work = time.monotonic() - start
                 self._begun = 0.0 if self.pace.lockstep else begun
 
-    def _put_off(self, period: float) -> float:
+    def _begin_tick(self, period: float) -> float:
         """Begin a tick and return when that was [s, steady]. Later commands are for the next tick.
 
         Work that is short waits for a part of the period: until then the readers of the last state
@@ -291,7 +291,7 @@ class Runner:
         """
         begun, self._begun = self._begun or time.monotonic(), 0.0
         if not self.pace.lockstep:
-            self.pacer.wait_within(period, self._work, self._resting)
+            self.pacer.wait_within(period, self._work, self._is_resting)
         return begun
 
     def _is_native(self, period: float) -> bool:
@@ -302,14 +302,14 @@ class Runner:
         """
         paced = self.command_queue.accepted > 0 if self.pace.lockstep else period > 0.0
         known = period <= SLICE and self.pacer.beat(period) is not None
-        return self._native_loop.possible and paced and known and not self._resting()
+        return self._native_loop.is_possible and paced and known and not self._is_resting()
 
-    def _stepped(self, period: float, waited: bool) -> bool:
+    def _wait_and_step(self, period: float, waited: bool) -> bool:
         """Sleep, then step with the earlier command. Return whether a state is to be published."""
-        in_time = self._answer_arrived(self.pace.idle_period * waited)
-        begun = self._put_off(period)
+        in_time = self._wait_for_answer(self.pace.idle_period * waited)
+        begun = self._begin_tick(period)
         with self._between_ticks:
-            if self._resting():
+            if self._is_resting():
                 return False
             if not in_time and self.pace.lockstep_reaction == "fault":
                 why, timeout = self.command_queue.rejection, self.pace.lockstep_timeout
@@ -342,7 +342,7 @@ class Runner:
         )
         self.pacer.restart()
 
-    def _resting(self) -> bool:
+    def _is_resting(self) -> bool:
         """Return whether time is stopped, or its factor is no longer that of the present tick."""
         paced = self.pace.real_time_factor == self._factor
         return self._ending or self.status != PLAYING or not paced
@@ -354,7 +354,7 @@ class Runner:
         self._set_status(status)
         time.sleep(self.pace.idle_period)
 
-    def _answer_arrived(self, waited: float) -> bool:
+    def _wait_for_answer(self, waited: float) -> bool:
         """Wait, in lockstep, for the answer to the state sent, for which the compiled loop has
         `waited` [s]. Return whether it arrived in time. Do not wait before the first command.
 
@@ -365,7 +365,7 @@ class Runner:
 
         def is_answered(newest) -> bool:
             """Return whether a command repeats the expected stamp, or time is stopped."""
-            return self._resting() or (
+            return self._is_resting() or (
                 newest is not None and newest.stamp == self.signals.expected_stamp
             )
 
@@ -386,7 +386,7 @@ class Runner:
         self._count_tick(fault)
 
     def _count_tick(self, fault: str) -> None:
-        self.statistics.ticked(self.plant.step_time, self.plant.off_travel)
+        self.statistics.count_tick(self.plant.step_time, self.plant.off_travel)
         if fault:
             self._set_status(FAULT + fault)
 

@@ -39,14 +39,14 @@ class Statistics:
         )  # [s] from a state's publication to the command that answers it
         self.sent = Sent(np.zeros(1, np.int64), np.zeros(SENT, np.int64), np.zeros(SENT))
 
-    def published(self, stamp: int) -> None:
+    def record_publication(self, stamp: int) -> None:
         """Record that the state of that stamp [ns] is sent now."""
         count, stamps, instants = self.sent
         number = count.item()
         stamps[number % len(stamps)], instants[number % len(stamps)] = stamp, time.monotonic()
         count[0] = number + 1  # last, so that a reader finds the row complete
 
-    def answered(self, stamp: int, received: float) -> None:
+    def record_answer(self, stamp: int, received: float) -> None:
         """Record that a command which answers the state of that stamp [ns] arrived at the steady
         instant `received` [s].
         """
@@ -57,7 +57,7 @@ class Statistics:
                 self.round_trips.append(received - instants.item(number % len(stamps)))
                 return
 
-    def ticked(self, step_time: float, off_travel: bool) -> None:
+    def count_tick(self, step_time: float, off_travel: bool) -> None:
         """Count a tick that took `step_time` [s] per step and left the cart beyond its travel, or
         not.
         """
@@ -66,7 +66,7 @@ class Statistics:
         self.excursions += off_travel and not self.off_travel
         self.off_travel = off_travel
 
-    def passed(self, ticks: int, saturated: int, step_time: float) -> None:
+    def count_ticks(self, ticks: int, saturated: int, step_time: float) -> None:
         """Count ticks of the compiled loop, none beyond the travel; `step_time` [s] is the longest
         per step.
         """

@@ -97,8 +97,8 @@ def test_who_asks_ends_the_wait(resting, passed, virtual):
 
 def test_the_loop_ends_for_everybody_who_asks():
     loop = NativeLoop(None)
-    with loop.interrupted():
-        with loop.interrupted():
+    with loop.interrupt():
+        with loop.interrupt():
             assert loop.asked[0] == 2
         assert loop.asked[0] == 1
     assert loop.asked[0] == 0

@@ -151,7 +151,7 @@ def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, pas
         and stamps[:5].tolist() == [issue[2] for issue in press.issues[::2]]
     )
     assert instants[:5] == pytest.approx([base + (k + 2) * TICK for k in range(5)], abs=1e-5)
-    runner.statistics.answered(int(stamps[3]), instants[3] + 0.25)
+    runner.statistics.record_answer(int(stamps[3]), instants[3] + 0.25)
     assert list(runner.statistics.round_trips) == pytest.approx([0.25])
 
 
@@ -160,7 +160,7 @@ def test_the_systems_clock_is_that_of_python(made):
     NativeLoop(steady()).warm_up(runner.plant)
     commanded(runner, (1.0, 0.0), time.monotonic())
     runner.pacer.wait(TICK, lambda: True)
-    runner.pacer.passed(50)  # the first deadline is 0.1 s away
+    runner.pacer.count_deadlines(50)  # the first deadline is 0.1 s away
     press, stretch, began = Press(), NativeLoop(steady()), time.monotonic()
     how, _ = stretch.run(runner, TICK, press.buffers, 3)
     base, past = runner.pacer.beat(TICK)
