@@ -11,7 +11,7 @@ from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.ros.launching import argument, ended, needs
+from rbdyn_ros.ros.launching import argument, end_launch, needs
 from rbdyn_ros.ros.rviz_view import view_for
 
 
@@ -27,7 +27,7 @@ def show(context) -> list:
             namespace=given["namespace"],
             arguments=["-d", view, "-f", f"{prefix}world"],
             parameters=[{"use_sim_time": given["use_sim_time"] == "true"}],
-            on_exit=ended,
+            on_exit=end_launch,
         )
     ]
 

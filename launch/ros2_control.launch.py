@@ -12,9 +12,9 @@ from launch_ros.substitutions import FindPackageShare
 from rbdyn_ros.ros.launching import (
     ENDING,
     argument,
-    ended,
+    end_launch,
     existing_file,
-    failed,
+    fail_after_error,
     if_is,
     needs,
 )
@@ -30,7 +30,7 @@ def control(context) -> list:
             executable="ros2_control_node",
             parameters=[file, {"use_sim_time": given["use_sim_time"] == "true"}],
             sigkill_timeout=ENDING,
-            on_exit=ended,
+            on_exit=end_launch,
             **common,
         ),
         Node(
@@ -42,7 +42,7 @@ def control(context) -> list:
                 "--param-file",
                 file,
             ],
-            on_exit=failed,
+            on_exit=fail_after_error,
             **common,
         ),
     ]

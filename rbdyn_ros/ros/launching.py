@@ -119,7 +119,7 @@ def launch_node(
                 ros_arguments=["--log-level", given["log_level"]],
                 output="screen",
                 sigkill_timeout=ENDING,
-                on_exit=ended if is_essential else None,
+                on_exit=end_launch if is_essential else None,
             )
         ]
 
@@ -221,17 +221,17 @@ def needs(package: str, condition=None, otherwise: str = "start without it") -> 
     return OpaqueFunction(function=look, condition=condition)
 
 
-def ended(event, context):
+def end_launch(event, context):
     """Return the reaction to the end of a node: none if it was killed or the launch is ending,
     else the end of the launch. Fail after an error.
     """
-    failed(event, context)
+    fail_after_error(event, context)
     if context.is_shutdown or event.returncode < 0:
         return None
     return Shutdown(reason=f"{event.process_name} is done")
 
 
-def failed(event, context) -> None:
+def fail_after_error(event, context) -> None:
     """Let the launch fail after an error of a program that only prepares something."""
     if not context.is_shutdown and event.returncode > 0:
         raise RuntimeError(f"{event.process_name} ended with exit code {event.returncode}")

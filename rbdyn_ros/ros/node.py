@@ -47,7 +47,7 @@ def require(part: Part | None) -> Part:
 class CommonNode:
     """The base class of all nodes; it comes before rclpy's class.
 
-    A subclass overrides `table`, `validate` and `changed` if its parameters need more than the
+    A subclass overrides `table`, `validate` and `apply` if its parameters need more than the
     table of its name.
 
     A node that follows /clock rejects instants before zero: in rclpy they raise, which would end
@@ -61,7 +61,7 @@ class CommonNode:
         self._name = name  # which `__node:=` does not change
         self.steady = NodeClock(clock_type=ClockType.STEADY_TIME)
         me: Any = self
-        self.parameters = Parameters(me, self.table(), self.validate, self.changed)
+        self.parameters = Parameters(me, self.table(), self.validate, self.apply)
 
     def table(self) -> tuple[ParameterSpec, ...]:
         """Return the parameters."""
@@ -70,7 +70,7 @@ class CommonNode:
     def validate(self, values: dict[str, Any]) -> None:
         """Raise ValueError if the values do not fit each other; change nothing."""
 
-    def changed(self, values: dict[str, Any]) -> None:
+    def apply(self, values: dict[str, Any]) -> None:
         """Apply values that have passed `validate`."""
 
     def every(self, period: float, act: Callable[[], Any]) -> Timer:

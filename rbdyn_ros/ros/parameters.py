@@ -48,12 +48,12 @@ class Parameters:
     """The declared parameters of a node as name -> checked value.
 
     `validate(values)` raises ValueError when the values do not fit each other, and has no side
-    effect; `changed(values)` is called after a change that passed.
+    effect; `apply(values)` is called after a change that passed.
     """
 
-    def __init__(self, node: Node, table: Iterable, validate: Callable, changed: Callable):
+    def __init__(self, node: Node, table: Iterable, validate: Callable, apply: Callable):
         self._table = by_name(table)
-        self._validate, self._changed = validate, changed
+        self._validate, self._apply = validate, apply
         written = _read_overrides(node)
         self.values = defaults(table)
         for name, (value, source) in written.items():
@@ -117,7 +117,7 @@ class Parameters:
         ours = self._own_changes(changes)
         if ours:
             self.values = {**self.values, **ours}
-            self._changed(self.values)
+            self._apply(self.values)
 
     def _own_changes(self, changes: list) -> dict:
         ours = [change for change in changes if change.name in self._table]

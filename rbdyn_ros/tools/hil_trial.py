@@ -85,7 +85,7 @@ class HilTrial:
         while self._topic_observer.stamp < end and not interrupted() and not self.failure:
             self._executor.spin_once(timeout_sec=0.02)
             self._topic_observer.look()
-            for taken, take in self._polled.arrived():  # in the order of its arrival
+            for taken, take in self._polled.pop_collected():  # in the order of its arrival
                 take(taken.message)
             playing = self._topic_observer.simulator == PLAYING
             if playing and math.isnan(began):

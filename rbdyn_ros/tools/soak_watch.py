@@ -106,7 +106,7 @@ class Watch:
         if self._stop.signal:
             raise KeyboardInterrupt(self._stop.signal)
         self._executor.spin_once(timeout_sec=0.01)
-        for taken, take in self._polled.arrived():
+        for taken, take in self._polled.pop_collected():
             take(taken)
 
     def until(self, condition: Callable[[], object], timeout: float, in_vain: str) -> float:

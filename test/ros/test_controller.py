@@ -323,11 +323,11 @@ def test_a_state_is_joined_from_messages_of_one_instant():
     odometry.pose.pose.orientation.w = 1.0
     set_stamp(joints.header.stamp, 5)
     assert join.state() is None
-    join.joints(serialize_message(joints))
-    join.odometry(serialize_message(odometry))
+    join.read_joints(serialize_message(joints))
+    join.read_odometry(serialize_message(odometry))
     assert join.state() is None
     set_stamp(odometry.header.stamp, 5)
-    join.odometry(serialize_message(odometry))
+    join.read_odometry(serialize_message(odometry))
     stamp, state = join.state()
     assert (
         stamp == 5

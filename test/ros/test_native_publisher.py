@@ -70,7 +70,7 @@ def test_the_bytes_are_those_of_python(prefix):
         state_messages.write_imu(buffers, q, tuple(v[2:].tolist()), felt)
         taken = sample.of(SETUP, stamp, q.tolist(), v.tolist(), (1.5, -0.0), gimbal)
         taken = taken._replace(reaction=state.reaction, specific_force=lambda felt=felt: felt)
-        packed = [source.packed(taken) for source in sources]
+        packed = [source.pack(taken) for source in sources]
         time, *native = (
             bytes(memory[start : start + size])
             for start, size in zip(starts, (12, *map(len, packed)))

@@ -251,9 +251,9 @@ def test_what_the_compiled_loop_has_sent_is_waited_for():
     assert control.limit == qos.KEPT and control.counts([publisher]) == [0]
     for _ in range(qos.KEPT):
         publisher.publish(None)
-    control.sent([publisher], [qos.KEPT - 1])
+    control.take_counts([publisher], [qos.KEPT - 1])
     assert publisher.kept == qos.KEPT and control.counts([publisher]) == [qos.KEPT - 1]
-    control.sent([publisher], [qos.KEPT])
+    control.take_counts([publisher], [qos.KEPT])
     assert publisher.kept == 0 and control.counts([publisher]) == [0]
 
 

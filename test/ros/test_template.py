@@ -55,7 +55,7 @@ def samples(n: int = 20):
 def test_the_bytes_are_the_message(source, kind, prefix):
     made = source(frames(prefix))
     for state in samples():
-        data = made.packed(state)
+        data = made.pack(state)
         assert isinstance(data, bytes) and deserialize_message(data, kind) == made.fill(state)
 
 
@@ -71,7 +71,7 @@ def test_a_layout_that_is_not_known_is_left_to_the_middleware(monkeypatch):
         lambda message: asked.append(message) or b"theirs",
     )
     assert (
-        made.packed(state) == b"theirs"
+        made.pack(state) == b"theirs"
         and asked == [made.message]
         and made.message == made.fill(state)
     )

@@ -84,7 +84,7 @@ def test_a_force_command_is_the_message_that_it_says(known, stamp):
     command = ForceCommand("world")
     command._template.known &= known
     for force in ((1.5, -2.5), (0.0, 3.0)):
-        got = deserialize_message(command.packed(stamp, force), WrenchStamped)
+        got = deserialize_message(command.pack(stamp, force), WrenchStamped)
         assert nanoseconds(got.header.stamp) == stamp and got.header.frame_id == "world"
         assert xyz(got.wrench.force) == (*force, 0.0) and xyz(got.wrench.torque) == (0.0, 0.0, 0.0)
 

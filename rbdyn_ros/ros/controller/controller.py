@@ -82,7 +82,7 @@ class Controller(ManagedNode):
         """
         _ = self.law.redesign(values) if self.law else ControllerSupervisor(values)
 
-    def changed(self, values: dict[str, Any]) -> None:
+    def apply(self, values: dict[str, Any]) -> None:
         """Apply the reference, and redesign the law if its design changes with the values."""
         self.reference = values["reference"]
         if self.law:
@@ -139,14 +139,14 @@ class Controller(ManagedNode):
         self.newest, self.answered = None, None
         self.arrival, self.next_check, self.refusals = math.inf, 0.0, 0.0
         self._report_reception(readiness.WAITING)
-        self._become(WAITING)
+        self._set_status(WAITING)
 
     def deactivate(self) -> None:
         """Command zero force, and wait for its arrival, as the process may end next."""
         self._send(ZERO)
         self.commands.wait_for_all_acked(ACKNOWLEDGED)
         if not self.status.startswith(FAULT):
-            self._become(STOPPED)
+            self._set_status(STOPPED)
 
     def cleanup(self) -> None:
         """Release the law."""
@@ -204,7 +204,7 @@ class Controller(ManagedNode):
             self._time(answer)
             self.refusals -= self.refusals / MEMORY
             if self.refusals <= OFTEN:
-                self._become(
+                self._set_status(
                     DISARMED if not self.armed else SLOW if self.slowness > OFTEN else RUNNING
                 )
             self._send(answer.force if self.armed else ZERO)
@@ -234,7 +234,7 @@ class Controller(ManagedNode):
         if (self.status == WAITING or self.refusals > OFTEN) and not self.status.startswith(
             REFUSES
         ):
-            self._become(f"{REFUSES}{error}")
+            self._set_status(f"{REFUSES}{error}")
 
     def _watch(self) -> None:
         late = (
@@ -245,7 +245,7 @@ class Controller(ManagedNode):
             self.get_logger().warning(
                 "the state is late: zero force", throttle_duration_sec=WARN_PERIOD
             )
-            self._become(LATE)
+            self._set_status(LATE)
             self._send(ZERO, answers=False)
 
     # references and services
@@ -296,7 +296,7 @@ class Controller(ManagedNode):
         answers none.
         """
         stamp = max(0, self.newest[0] - (not answers)) if self.newest else 0
-        self.commands.publish(self.command.packed(stamp, force))
+        self.commands.publish(self.command.pack(stamp, force))
 
     def _report(self, answer: ControlOutput) -> None:
         if self.arrival >= self.next_check:  # the check takes as long as half an answer
@@ -332,11 +332,11 @@ class Controller(ManagedNode):
         self.get_logger().error(f"{why}; zero force, deactivating")
         if why.__cause__:
             self.get_logger().error("".join(traceback.format_exception(why.__cause__)))
-        self._become(f"{FAULT}{why}")
+        self._set_status(f"{FAULT}{why}")
         if self.active:
             self.trigger_deactivate()
 
-    def _become(self, status: str) -> None:
+    def _set_status(self, status: str) -> None:
         if status != self.status:
             self.status = status
             self.announce(status)

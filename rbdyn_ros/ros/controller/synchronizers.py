@@ -78,8 +78,8 @@ class StateSynchronizer:
 
     def __init__(self):
         self.topics: Topics = (
-            (JointState, "joint_states", self.joints, True),
-            (Odometry, "odometry", self.odometry, True),
+            (JointState, "joint_states", self.read_joints, True),
+            (Odometry, "odometry", self.read_odometry, True),
         )
         self._joint_bytes = JointBytes(CART, ("position", "velocity"))
         self._odometry_bytes = OdometryBytes()
@@ -92,14 +92,14 @@ class StateSynchronizer:
         self._cart_stamp, self._rod_stamp = -1, -2
         self._jump_detector, self.jumped = JumpDetector(), False
 
-    def joints(self, data: bytes) -> None:
+    def read_joints(self, data: bytes) -> None:
         """Read the cart's state from a serialized message.
 
         Raise ValueError if it does not have the cart's joints, or is cut off.
         """
         self._cart_stamp, self._cart = self._joint_bytes.columns(data)
 
-    def odometry(self, data: bytes) -> None:
+    def read_odometry(self, data: bytes) -> None:
         """Read the rod's state from a serialized message. Raise ValueError if it is cut off."""
         motion = self._odometry_bytes.motion(data)
         self._rod, self._rod_stamp = (motion.orientation, motion.angular), motion.stamp
@@ -134,8 +134,8 @@ class SensorSynchronizer:
 
     def __init__(self, values: dict[str, Any]):
         self._with_imu = values["observer.sensors"] == "imu"
-        imu = ((Imu, "imu/data", self.imu, False),) if self._with_imu else ()
-        self.topics: Topics = ((JointState, "joint_states", self.joints, False), *imu)
+        imu = ((Imu, "imu/data", self.read_imu, False),) if self._with_imu else ()
+        self.topics: Topics = ((JointState, "joint_states", self.read_joints, False), *imu)
         self._plan: tuple[System, ObserverOptions] | None = None
         self.reconfigure(values)
         self._warm_up()
@@ -166,7 +166,7 @@ class SensorSynchronizer:
             self._estimator.estimate(Instant(t, (0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0), *rest))
         self.reset()
 
-    def joints(self, message: JointState) -> None:
+    def read_joints(self, message: JointState) -> None:
         """Read the encoders and the force.
 
         Raise ValueError if the message does not have the joints or their effort.
@@ -177,7 +177,7 @@ class SensorSynchronizer:
         )
         self._joints_stamp = instant_of(message.header)
 
-    def imu(self, message: Imu) -> None:
+    def read_imu(self, message: Imu) -> None:
         """Read gyroscope and accelerometer."""
         self._imu = (xyz(message.angular_velocity), xyz(message.linear_acceleration))
         self._imu_stamp = instant_of(message.header)

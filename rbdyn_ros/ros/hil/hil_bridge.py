@@ -80,7 +80,7 @@ class ControllerBoard:
                 self.counts["saturated"] += cut
                 self._publish(force, frame.stamp)
 
-    def lost(self) -> None:
+    def disconnect(self) -> None:
         """Publish zero force, as an answer to no state, if the lost board has commanded any."""
         self._unanswered = math.inf
         if self._node.active:
@@ -127,7 +127,7 @@ class ControllerBoard:
             self._publish(ZERO, max(0, self._newest - 1))
 
     def _publish(self, force: tuple[float, float], stamp: int) -> None:
-        self._commands.publish(self._command.packed(stamp, force))
+        self._commands.publish(self._command.pack(stamp, force))
 
     def _refuse(self, reason: str, why: object) -> None:
         self.counts[f"rejected, {reason}"] += 1
@@ -208,7 +208,7 @@ class HilBridge(ManagedNode):
         vanished.
         """
         if self._connected and status != UP:
-            require(self.board).lost()
+            require(self.board).disconnect()
         self._connected = status == UP
         self._idle_warning = ""
         sentence = SAID.get(status, status)

@@ -146,7 +146,7 @@ class PlantBoard:
         self._remember(self._newest, frame.stamp)
         self._states.publish(self._newest, frame.numbers, self._force)
 
-    def lost(self) -> None:
+    def disconnect(self) -> None:
         """Forget the force of the lost board, which its own watchdog sets to zero."""
         self._force, self._commanded, self._measured = ZERO, math.inf, math.inf
 

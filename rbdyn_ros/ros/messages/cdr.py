@@ -332,7 +332,7 @@ class Template:
             place + 8 * i for packer, place in self._places for i in range(packer.size // _DOUBLE)
         ]
 
-    def packed(self, stamp: int, *blocks: tuple) -> bytes:
+    def pack(self, stamp: int, *blocks: tuple) -> bytes:
         """Return the message's bytes with another stamp [ns], if it has one, and other numbers,
         one tuple for each block.
         """
@@ -356,9 +356,9 @@ class ForceCommand:
         message.header.frame_id = frame
         self._template = Template(message, self._put, (2,))
 
-    def packed(self, stamp: int, force: tuple[float, float]) -> bytes:
+    def pack(self, stamp: int, force: tuple[float, float]) -> bytes:
         """Return its bytes with the stamp [ns] of the state and the force (2,) [N, world]."""
-        return self._template.packed(stamp, force)
+        return self._template.pack(stamp, force)
 
     @staticmethod
     def _put(message: WrenchStamped, force: tuple) -> None:

@@ -91,7 +91,7 @@ class NativePublisher:
         # of the true state, of the measurement
         possible = self._publish and self._ask and len(known) == len(images)
         self._images = [Images(known), Images(known)] if possible else []
-        self._places = {source.packed: i for i, source in enumerate(sources, 1)}
+        self._places = {source.pack: i for i, source in enumerate(sources, 1)}
         self._gimbals = (telemetry.gimbal, telemetry.measured_gimbal)
         self._angles = np.zeros(3), np.zeros(3)
         # topics, whether they are measured, how many messages may be unacknowledged
@@ -101,13 +101,13 @@ class NativePublisher:
         self._held = ExitStack()
 
     @property
-    def possible(self) -> bool:
+    def is_possible(self) -> bool:
         """Whether rcl's functions are found, and the encoding of the messages is known."""
         return bool(self._images)
 
     def begin(self, runner) -> tuple[PublishBuffers, int] | None:
         """Return the buffers and the number of ticks: see `state_messages.NativePublisher`."""
-        n = self._telemetry.ticks_of_states(runner, self._places) if self.possible else 0
+        n = self._telemetry.ticks_of_states(runner, self._places) if self.is_possible else 0
         if not n:
             return None
         for angles, gimbal in zip(self._angles, self._gimbals):
@@ -132,7 +132,7 @@ class NativePublisher:
         self._held.close()
         if self._telemetry.flow and self._buffers:
             counts = self._buffers.unacknowledged.counts.tolist()
-            self._telemetry.flow.sent(self._publishers, counts)
+            self._telemetry.flow.take_counts(self._publishers, counts)
         for angles, gimbal in zip(self._angles, self._gimbals):
             gimbal.angles = tuple(angles.tolist())
 

@@ -85,12 +85,12 @@ class Polled:
             subscribe(None)
 
     def collect(self, kind: type, topic: str, mark: Any, profile: QoSProfile) -> None:
-        """Keep the bytes of every message of the topic, with a mark, for `arrived`."""
+        """Keep the bytes of every message of the topic, with a mark, for `pop_collected`."""
         self.listen(
             kind, topic, lambda taken: self._collected.append((taken, mark)), profile, raw=True
         )
 
-    def arrived(self) -> list[tuple[Taken, Any]]:
+    def pop_collected(self) -> list[tuple[Taken, Any]]:
         """Return (message, mark) of every collected message, in the order of arrival, and forget
         them.
         """

@@ -58,10 +58,10 @@ class _Templated:
         self._put(self.message, *numbers)
         return self.message
 
-    def packed(self, sample: Sample) -> bytes:
+    def pack(self, sample: Sample) -> bytes:
         """Return the message's bytes."""
         numbers = self._numbers(sample)  # may replace the template
-        return self._template.packed(sample.stamp, *numbers)
+        return self._template.pack(sample.stamp, *numbers)
 
     @property
     def image(self) -> tuple[bytes, list[int]] | None:

@@ -110,7 +110,7 @@ class Monitor(Watcher):
         latency = self.latency
         if latency is None:
             return
-        for taken, take in self._polled.arrived():
+        for taken, take in self._polled.pop_collected():
             try:
                 instant = stamp(taken.message)
             except ValueError as error:

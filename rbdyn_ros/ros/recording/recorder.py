@@ -40,7 +40,7 @@ class Losses:
             str, int | None
         ] = {}  # topic -> number of its newest message; None if the numbers have no meaning
 
-    def arrived(self, topic: str, number: int | None) -> None:
+    def add(self, topic: str, number: int | None) -> None:
         """Count the gap before a message; `number` is counted by its publisher from 1, None or 0
         if the middleware does not provide it.
         """
@@ -110,7 +110,7 @@ class Recorder(Watcher):
         """Write the messages that have arrived, then the index and metadata.yaml."""
         try:
             self._write()
-            with self._guarded():
+            with self._guard():
                 if self._writer:
                     self._writer.close()
                     self.get_logger().info(f"wrote {self.path}: {self.tally()}")
@@ -172,15 +172,15 @@ class Recorder(Watcher):
         writer = self._writer
         if not writer:
             return
-        with self._guarded():
-            for taken, channel in self._polled.arrived():
+        with self._guard():
+            for taken, channel in self._polled.pop_collected():
                 writer.write(channel, taken.received, taken.message)
                 self.counts[channel.topic] += 1
-                self.losses.arrived(channel.topic, taken.number)
+                self.losses.add(channel.topic, taken.number)
 
     def _save(self) -> None:
         """Write the recorded messages to the file, so that it survives the end of this process."""
-        with self._guarded():
+        with self._guard():
             storage: Any = self._writer and self._writer.storage  # private
             if hasattr(storage, "close_chunk"):
                 if storage.chunk.msgs:
@@ -188,7 +188,7 @@ class Recorder(Watcher):
                 storage.bio.flush()
 
     @contextmanager
-    def _guarded(self):
+    def _guard(self):
         """Raise CannotRecord for an OSError, and write nothing more to the bag."""
         try:
             yield

@@ -67,21 +67,21 @@ class StepAction:
         """Take the ticks of a goal. The future's result is why they ended early, or ""."""
         refusal = ""
         try:
-            steps, completed, told = goal.request.steps, 0, time.monotonic()
+            steps, completed, published = goal.request.steps, 0, time.monotonic()
             while completed < steps and goal.is_active and not goal.is_cancel_requested:
                 refusal = self._runner.step()
                 if refusal:
                     break
                 completed += 1
-                if time.monotonic() >= told + FEEDBACK_PERIOD:
-                    told = time.monotonic()
-                    self._tell(goal, completed)
-            self._tell(goal, completed)
+                if time.monotonic() >= published + FEEDBACK_PERIOD:
+                    published = time.monotonic()
+                    self._publish_feedback(goal, completed)
+            self._publish_feedback(goal, completed)
         except Exception as error:  # the node was destroyed meanwhile
             refusal = f"the simulation has ended: {error}"
         done.set_result(refusal)
 
-    def _tell(self, goal: ServerGoalHandle, completed: int) -> None:
+    def _publish_feedback(self, goal: ServerGoalHandle, completed: int) -> None:
         remaining = goal.request.steps - completed
         goal.publish_feedback(
             SimulateSteps.Feedback(completed_steps=completed, remaining_steps=remaining)

@@ -162,7 +162,7 @@ class Simulator(ManagedNode):
         if self.runner:
             self.runner.plant.check(made)
 
-    def changed(self, values: dict[str, Any]) -> None:
+    def apply(self, values: dict[str, Any]) -> None:
         """Replace the configuration of the running simulation between two ticks."""
         if self.runner:
             plant = setup.plant_setup(values)
@@ -191,7 +191,7 @@ class Simulator(ManagedNode):
             self.telemetry.native_publisher,
         )
         self.telemetry.warm_up(self.runner)
-        if not (self.runner.compiles and self.telemetry.native_publisher.possible):
+        if not (self.runner.compiles and self.telemetry.native_publisher.is_possible):
             self.get_logger().info(
                 "every tick runs in Python: the compiled loop needs a 64-bit Linux and the "
                 "functions of librcl.so"

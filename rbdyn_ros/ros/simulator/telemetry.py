@@ -79,7 +79,7 @@ class FlowControl:
         """Return the count of each publisher."""
         return [self._counts[publisher] for publisher in publishers]
 
-    def sent(self, publishers: Iterable[Publisher], counts: Iterable[int]) -> None:
+    def take_counts(self, publishers: Iterable[Publisher], counts: Iterable[int]) -> None:
         """Take over the counts of the compiled loop. Return when the next message may follow."""
         for publisher, count in zip(publishers, counts):
             self._counts[publisher] = count
@@ -307,7 +307,7 @@ class Telemetry:
         def make(*topic) -> tuple[Publisher, ...]:
             return (self._publisher(*topic),)
 
-        joints, pose, ball_joint, inertial = (source.packed for source in self._states)
+        joints, pose, ball_joint, inertial = (source.pack for source in self._states)
         state: list[Source] = [
             (
                 joints,
@@ -319,12 +319,12 @@ class Telemetry:
             (inertial, make(Imu, "imu/data"), ()),
         ]
         wrench: list[Source] = [
-            (topic.packed, (), make(WrenchStamped, f"wrench/{name}"))
+            (topic.pack, (), make(WrenchStamped, f"wrench/{name}"))
             for name, topic in state_topics.wrench_topics(frames).items()
         ]
         integrator: list[Source] = [
-            (StepDiagnosticsTopic().packed, (), make(Float64MultiArray, "~/integrator")),
-            (FaultCounts().packed, (), make(Float64MultiArray, "~/faults")),
+            (StepDiagnosticsTopic().pack, (), make(Float64MultiArray, "~/integrator")),
+            (FaultCounts().pack, (), make(Float64MultiArray, "~/faults")),
         ]
         tf: list[Source] = [
             (state_topics.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))

@@ -63,7 +63,7 @@ def problems(facts: Facts) -> tuple[Problem, ...]:
     said = " ".join(problem.what for problem in found)
     found += [
         Problem(
-            f"{_capitalized(complaint.sentence)}.",
+            f"{_capitalize(complaint.sentence)}.",
             f"{complaint.line} says so on /diagnostics.",
             complaint.is_error,
         )
@@ -106,7 +106,7 @@ def _of_plant(facts: Facts) -> Iterator[Problem]:
         yield Problem(what, f"Activate it: ros2 lifecycle set {facts.plant} activate.", False)
     elif ": " in facts.status:  # `paused: rejected: ...`
         remark = facts.status.partition(": ")[2]
-        yield Problem(f"{_capitalized(remark)}.", f"{facts.plant} says so on ~/status.")
+        yield Problem(f"{_capitalize(remark)}.", f"{facts.plant} says so on ~/status.")
 
 
 def _of_command(facts: Facts) -> Iterator[Problem]:
@@ -155,7 +155,7 @@ def _of_controller(facts: Facts) -> Iterator[Problem]:
         yield Problem(f"{name} is disarmed: no force.", advice, False)
 
 
-def _capitalized(sentence: str) -> str:
+def _capitalize(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 

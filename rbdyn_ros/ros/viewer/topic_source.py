@@ -87,7 +87,7 @@ class TopicSource(Source):
         )
         self._changes = Polled(node)
         self._changes.listen(
-            ParameterEvent, "/parameter_events", self._changed, qos_profile_parameter_events
+            ParameterEvent, "/parameter_events", self._take_changes, qos_profile_parameter_events
         )
         self._follow(*self._named)
 
@@ -313,7 +313,7 @@ class TopicSource(Source):
         for remote in self._parameters:
             remote.destroy()
         self._parameters = [
-            RemoteParameters(node, name, self._known) for name in (plant, controller) if name
+            RemoteParameters(node, name, self._refresh) for name in (plant, controller) if name
         ]
         self._observation.follow(plant, controller)
         self._plant, self._controller, self._controls = plant, controller, ()
@@ -359,14 +359,14 @@ class TopicSource(Source):
 
     # parameters and services
 
-    def _known(self) -> None:
+    def _refresh(self) -> None:
         """Update the controls after parameters or values have become known."""
         with self._lock:
             self._controls = controls(self._parameters)
             self._faults = faults_on(self._parameters)
             self._observation.look_at_solids(self._plant)
 
-    def _changed(self, taken: Taken) -> None:
+    def _take_changes(self, taken: Taken) -> None:
         message: Any = taken.message
         for remote in self._parameters:
             if message.node == remote.remote:

@@ -76,7 +76,7 @@ class Viewer(Watcher):
                 self._timer.timer_period_ns = period
         self._adopt_changes_of_the_page()
 
-    def changed(self, values: dict[str, Any]) -> None:
+    def apply(self, values: dict[str, Any]) -> None:
         """Pass the values to the page, which owns those that can be changed while it runs."""
         if self.page:
             self.page.options.update(values)
