@@ -1,4 +1,4 @@
-"""Evaluation of a control law: a suite of rows as data, measures, requirements, a report.
+"""Evaluation of a control law: a suite of rows as data, measures, requirements and a report.
 
 suite.py reads the rows; each file of measures/ measures one thing on a `Bench`; score.py runs the
 cases and compares them with their requirements.

@@ -1,10 +1,11 @@
-"""Where a law is measured: it is designed for the scenario of a case and closed around the plant,
-offline; what its code may take of time and memory; and the observer that it may be behind.
+"""The bench on which a law is measured: it designs the law for the scenario of a case and closes
+it around the plant, offline; limits on the time and memory of the law's code; and the observer
+that the law may be behind.
 
-Behind an observer it sees what a Kalman filter makes of the sensors of `faults`, never the state.
-It is the filter of the controller node (`control.observer.estimator`): it begins at rest where the
-encoders say. It is given the declared plant and what the sensors are (quantum^2 / 12 and noise^2),
-as whoever builds a machine knows them.
+Behind an observer the law gets the estimate of a Kalman filter from the sensors of `faults`, never
+the state. It is the filter of the controller node (`control.observer.estimator`): it begins at
+rest where the encoders say. It is given the declared plant and the variances of its sensors
+(quantum^2 / 12 and noise^2), which are known to whoever builds a machine.
 """
 
 import math
@@ -39,8 +40,8 @@ LONGEST = 120.0  # [s] for loading, designing or resetting a law, which may comp
 
 @contextmanager
 def limit_time(what: str, seconds: float | None = None) -> Iterator[None]:
-    """End the block between one and two times `seconds` (None: `LONGEST`). TimeoutError, in a
-    sentence that begins with `what`.
+    """End the block between one and two times `seconds` (None: `LONGEST`). Raise TimeoutError
+    then, with a sentence that begins with `what`.
     """
     seconds = LONGEST if seconds is None else seconds
     with CallTimeout(seconds) as calls:
@@ -56,7 +57,7 @@ def limit_time(what: str, seconds: float | None = None) -> Iterator[None]:
 @contextmanager
 def limit_memory() -> Iterator[None]:
     """Let an allocation in the block fail beyond a quarter of the machine's memory, so that a law
-    that takes memory without end leaves the machine some.
+    that allocates without end leaves the machine some.
     """
     limit = psutil.virtual_memory().total // 4
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -68,7 +69,7 @@ def limit_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-ANYWHERE = 1e6  # [m] travel of a law that need not look at it
+ANYWHERE = 1e6  # [m] travel of a law in a scenario without a limit
 
 
 class LawFailed(Exception):
@@ -76,23 +77,23 @@ class LawFailed(Exception):
 
 
 class ControllerUnderTest(NamedTuple):
-    """The law under test, as the command line names it; it travels to other processes."""
+    """The law under test, as named on the command line; it can be sent to other processes."""
 
     name: str
     values: dict  # parameter -> value, of the plant and of the law
     kinds: tuple
     kinds_given: bool = True  # by the law or on the command line
     call_timeout: float = 2.0  # [s] for one command
-    identity: dict = {}  # of the law, as `control.provenance` has it
-    path: str = ""  # of a law that is a file of the user's
+    identity: dict = {}  # of the law, by `control.provenance`
+    path: str = ""  # of a law in a file of the user
 
     @property
     def controller(self) -> str:
-        """By what the law is loaded."""
+        """The name or the path by which the law is loaded."""
         return self.path or self.name
 
     def heading(self, over_ros: bool) -> dict[str, Any]:
-        """What results belong to, as JSON has it."""
+        """Return what identifies the results of this law, as a JSON object."""
         parameters = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in self.values.items()
@@ -107,8 +108,8 @@ class ControllerUnderTest(NamedTuple):
 
 
 def load(name: str, seconds: float | None = None) -> ModuleType:
-    """The module of a law, within `seconds` (None: `LONGEST`) and its memory. ValueError,
-    in a sentence.
+    """Return the module of a law, loaded within `seconds` (None: `LONGEST`) and its share of the
+    memory. Raise ValueError, with one sentence, if that fails.
     """
     try:
         with limit_memory(), limit_time(f"controller '{name}' does not load: it", seconds):
@@ -118,20 +119,21 @@ def load(name: str, seconds: float | None = None) -> ModuleType:
 
 
 class Bench:
-    """One law, designed anew where the scenario asks for it."""
+    """The test bench of one law, which is designed anew for each scenario that differs."""
 
-    over_ros = False  # whether the law is behind topics
+    over_ros = False  # whether the law is reached over topics
 
     def __init__(self, under_test: ControllerUnderTest):
-        """ValueError: no such law."""
+        """Load the law. Raise ValueError if there is no such law."""
         self.under_test, self._designed = under_test, {}
         self.module: ModuleType = load(under_test.controller)
         self.params = plant_params(under_test.values)
 
     def law(self, scenario: Scenario):
-        """The law, designed and warmed up, as new.
+        """Return the law for the scenario, designed, warmed up and reset.
 
-        LawFailed; NotForThisLaw: it lacks an option that the case sets.
+        Raise LawFailed if that fails, and NotForThisLaw if the law lacks an option that the case
+        sets.
         """
         key = (scenario.force_limit, scenario.travel, scenario.period, scenario.law)
         if key not in self._designed:
@@ -141,7 +143,7 @@ class Bench:
         return law
 
     def options(self, scenario: Scenario) -> NamedTuple:
-        """The law's `Options` under the scenario."""
+        """Return the law's `Options` for the scenario."""
         name = self.under_test.name
         given = {option: value for option, value in scenario.law if option.startswith(f"{name}.")}
         known = [f"{name}.{field}" for field in options.type_of(self.module)._fields]
@@ -169,8 +171,8 @@ class Bench:
         gain=1.0,
         wrap=None,
     ) -> Rollout:
-        """The law around the plant for `duration` [s]; its force comes `gain` times as strong;
-        `wrap(law)` runs in its place. LawFailed.
+        """Run the law around the plant for `duration` [s], its force multiplied by `gain`, or the
+        law `wrap(law)` in its place. Raise LawFailed if the law fails.
         """
         law, c = self.law(scenario), scenario
         params, method = self.params, integrator(c.integrator)
@@ -218,7 +220,7 @@ class Bench:
                 law.reset()
         except TimeoutError as error:
             raise LawFailed(str(error)) from error
-        except Exception as error:  # whatever a law of somebody else raises
+        except Exception as error:  # a user's law may raise anything
             raise LawFailed(f"{what} raised {type(error).__name__}: {error}") from error
 
 
@@ -227,7 +229,7 @@ LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is 
 
 
 def observer_options(scenario: Scenario) -> ObserverOptions:
-    """The observer of a scenario, which knows how well its sensors measure."""
+    """Return the options of a scenario's observer, with the deviations of its sensors."""
     deviations = [max(math.sqrt(v), LEAST) for v in variances(scenario.faults)]
     cart, angle, _, _, gyroscope, accelerometer = deviations
     return ObserverOptions(
@@ -241,8 +243,8 @@ def observer_options(scenario: Scenario) -> ObserverOptions:
 
 
 class Filtered:
-    """The filter behind encoders of cart and gimbal, or behind that of the cart and an IMU on the
-    rod: what `simulation.closed_loop.Conditions.observer` makes for each run.
+    """A Kalman filter on the encoders of cart and gimbal, or on that of the cart and an IMU on the
+    rod; `simulation.closed_loop.Conditions.observer` makes one for each run.
 
     The filter is given the declared plant, `params`; the IMU is on the true one.
     """
@@ -257,8 +259,8 @@ class Filtered:
     def __call__(
         self, measured: State, truth: State, known: Force, acting: Force, sensors
     ) -> State:
-        """The estimate after the last period, of whose force the filter takes `known`, while
-        `acting` was on the cart, and the sensors' newest readings.
+        """Return the estimate at the end of the last period from the sensors' newest readings. The
+        filter is given the force `known`; the force that acted on the cart was `acting`.
         """
         angles = self.joints.follow(unit_quaternion.matrix(tuple(measured.q[2:].tolist())))
         inertial = self._inertial(truth, acting, sensors) if self.options.imu else (None, None)
@@ -267,7 +269,7 @@ class Filtered:
         )
 
     def _inertial(self, truth: State, acting: Force, sensors) -> tuple:
-        """(rate, specific force) that the IMU reads."""
+        """Return the (rate, specific force) that the IMU reads."""
         felt = measurements.specific_force(
             self.plant, truth.q, truth.v, _pair(acting), self.options.imu_position
         )

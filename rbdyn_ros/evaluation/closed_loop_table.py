@@ -1,5 +1,5 @@
-"""A law around the plant, from the values of the parameters to the columns of a table: what
-`simulate --controller` runs.
+"""A law closed around the plant, from the values of the parameters to the columns of a table, for
+`simulate --controller`.
 
 The values are those of a run without nodes and, besides, the controller node's `period`,
 `reference` and `observer.*`, the faults, and the options of the law.
@@ -30,7 +30,7 @@ from rbdyn_ros.types import Array, Contacts, State
 
 STATE = COLUMNS[
     : COLUMNS.index("iterations")
-]  # of a run without a law; what follows there is the integrator's
+]  # columns of a run without a law, less those of the integrator
 COMMAND_TIMEOUT = 10.0  # [s] for one command of the law
 
 
@@ -48,7 +48,7 @@ class Loop(NamedTuple):
 
 
 def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
-    """What a closed loop reads besides the parameters of a simulation."""
+    """Return the parameters of a closed loop besides those of a simulation."""
     node = tuple(
         parameter for parameter in CONTROLLER if parameter.name in ("period", "reference")
     )
@@ -58,20 +58,22 @@ def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
 def values(
     name: str, module: ModuleType, files: Iterable[str], overrides: Iterable[Override]
 ) -> dict[str, Any]:
-    """The checked values, by name, of a closed loop of the law `module`. ValueError."""
+    """Return the checked values, by name, of a closed loop of the law `module`. Raise ValueError
+    for a value that is unknown or out of range.
+    """
     given = options.from_files(name, module, files)
     return offline_values(files, overrides, (*parameters_of(name, module), *OBSERVER), given)
 
 
 def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
-    """The loop of checked values by name, with an observer if they have one.
+    """Return the loop of checked values by name, with an observer if they have one.
 
-    ValueError, in one sentence, if they do not fit each other.
+    Raise ValueError, with one sentence, if they do not fit each other.
     """
     params = parameters.plant_params(values)
     declared = params._replace(
         contacts=Contacts()
-    )  # a law is designed for the pendulum that meets nothing
+    )  # a law is designed for the pendulum without contacts
     law = select.make_law(
         name, module, spherical_pendulum, declared, options.from_values(name, module, values)
     )
@@ -106,7 +108,9 @@ def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
 
 
 def _observer(values: dict[str, Any], declared: spherical_pendulum.Params) -> Callable | None:
-    """What makes the observer of a run; None where the law sees the measured state."""
+    """Return the function that makes the observer of a run, or None where the law gets the
+    measured state.
+    """
     if values.get("observer.sensors", "none") == "none":
         return None
     from rbdyn_ros.evaluation.bench import Filtered  # its filter takes a second to load
@@ -117,12 +121,12 @@ def _observer(values: dict[str, Any], declared: spherical_pendulum.Params) -> Ca
 
 
 def run(loop: Loop, duration: float, stop: Stop) -> Rollout:
-    """Run the loop for `duration` [s], or until `stop` ends it. ValueError if the law's reset
-    raises.
+    """Run the loop for `duration` [s], or until `stop` ends it. Raise ValueError if the law's
+    reset raises.
     """
     try:
         loop.law.reset()
-    except Exception as error:  # whatever a law of somebody else raises
+    except Exception as error:  # a user's law may raise anything
         raise ValueError(
             f"{loop.conditions.name}: its reset raised {type(error).__name__}: {error}"
         ) from error
@@ -138,15 +142,17 @@ def run(loop: Loop, duration: float, stop: Stop) -> Rollout:
 
 
 def warm_up(loop: Loop) -> str:
-    """Let the law plan, and everything that compiles compile. What the law did wrong, or ""."""
+    """Let the law plan, and compile everything that is compiled. Return what the law did wrong, or
+    "".
+    """
     return closed_loop.warm_up(
         loop.params, loop.integrator, loop.law, loop.period, loop.conditions
     )
 
 
 def columns(run: Rollout, every: int) -> dict[str, Array]:
-    """The columns of each `every`-th row by name, each (n,): as `record.columns` has them, then
-    the force that acts from then on.
+    """Return the columns of each `every`-th row by name, each (n,): those of `record.columns`,
+    then the force that acts from that row on.
 
     Fx, Fy [N, world]; nan in a last row after which none acted.
     """
@@ -157,7 +163,9 @@ def columns(run: Rollout, every: int) -> dict[str, Array]:
 
 
 def summary(loop: Loop, run: Rollout) -> str:
-    """How it stands at the end, and the largest force."""
+    """Return a sentence with the tilt and the cart's distance at the end, and the largest
+    force.
+    """
     lean, (x, y) = math.degrees(tilt(run.q[-1:])[0]), run.q[-1, :2]
     distance = math.hypot(x - loop.reference[0], y - loop.reference[1])
     largest = np.hypot(*run.force.T).max(initial=0.0)

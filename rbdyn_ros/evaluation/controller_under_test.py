@@ -1,4 +1,4 @@
-"""The law under test, from what the command line and the parameter files say."""
+"""The law under test, read from the command line and the parameter files."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ from rbdyn_ros.parameters.yaml_file import read_values, refuse_contacts
 from rbdyn_ros.schema import by_name, check, defaults
 
 NODE = "pendulum_controller"
-DEFAULT_KINDS = ("balance",)  # kinds of a law that does not say its own
+DEFAULT_KINDS = ("balance",)  # kinds of a law without `KINDS`
 
 
 def controller_under_test(
@@ -28,13 +28,14 @@ def controller_under_test(
     call_timeout: float,
     external: bool = False,
 ) -> ControllerUnderTest:
-    """The law `name`, or of the file of that path, with the parameters of the files, over those of
-    the suite's `plant`; one that is `external` is in somebody else's node, and only the plant is
-    known here.
+    """Return the law `name`, or that of the file of that path, with the parameters of the files,
+    over those of the suite's `plant`. One that is `external` runs in a node of the user, and only
+    the plant is known here.
 
     `kinds` as "balance,wide".
 
-    ValueError: an unknown law, kind or parameter, a value out of range, a law that does not load.
+    Raise ValueError for an unknown law, kind or parameter, a value out of range, and a law that
+    does not load.
     """
     module, path, files = None, "", tuple(files)
     if not external:
@@ -78,8 +79,8 @@ def _kinds(given: str) -> tuple[str, ...]:
 
 
 def try_to_load(name: str) -> None:
-    """Load the law `name` in a process of its own first, which ends where the law crashes it or
-    hangs in compiled code, as no other process could then. ValueError, in a sentence.
+    """Load the law `name` in a separate process first, so that a law that crashes, or hangs in
+    compiled code, ends that process only. Raise ValueError, with one sentence, if it fails.
     """
     with Workers(1, (name, bench.LONGEST), _loader, "loaded it") as workers:
         for task, answer in workers.answers(deque(["load"])):
@@ -90,7 +91,7 @@ def try_to_load(name: str) -> None:
 
 
 def _loader(asked: tuple[str, float]) -> Callable[[str], str]:
-    """What answers why a law does not load; "": it does."""
+    """Return the function that returns why the law does not load, or "" if it does."""
 
     def answer(_task: str) -> str:
         try:

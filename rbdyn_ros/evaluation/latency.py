@@ -1,15 +1,15 @@
-"""A loop as a third party sees it: the period of the states, how old the answers are, what is
-lost; and what a monitor says of it: fine, a warning, an error, each with the number and the limit.
-No ROS in it.
+"""A control loop as a third party measures it: the period of the states, the age of the commands
+and the losses; and the verdict of a monitor on them: fine, a warning, an error, each with the
+number and its limit. It does not depend on ROS.
 
-A state is known by its stamp, and a command by the stamp of the state that it answers. Instants
-are those at which the middleware received a message here, so a round trip is from a state's
-arrival to its answer's, both at the observer; or those at which it was sent, where all clocks are
-one.
+A state is identified by its stamp, and a command by the stamp of the state that it answers.
+Instants are those at which the middleware received a message here, so a round trip is from a
+state's arrival to its answer's, both at the observer; or those at which it was sent, where all
+clocks are one.
 
-How a figure goes over a run of any length, in a fixed number of slots: where they are full,
-pairs become one. Percentiles are those of a histogram with bins of equal ratio, in memory of one
-size.
+The trend of a figure over a run of any length is kept in a fixed number of slots: where they are
+full, pairs are merged. Percentiles are those of a histogram with bins of equal ratio, whose size
+in memory is constant.
 """
 
 import math
@@ -25,19 +25,19 @@ _BINS = round(math.log10(HIGHEST / LOWEST)) * PER_DECADE
 
 
 class Histogram:
-    """Counts times >= 0 [s]; smallest, largest and mean are exact."""
+    """A histogram of times >= 0 [s]; smallest, largest and mean are exact."""
 
     def __init__(self):
         self.counts = np.zeros(_BINS + 2, np.int64)
         self.clear()
 
     def clear(self) -> None:
-        """Count from zero."""
+        """Set all counts to zero."""
         self.counts[:] = 0
         self.total, self.least, self.most, self._sum = 0, math.inf, 0.0, 0.0
 
     def add(self, value: float) -> None:
-        """Count one."""
+        """Count one value [s]."""
         self.counts[_bin(value)] += 1
         self.total += 1
         self._sum += value
@@ -45,12 +45,12 @@ class Histogram:
 
     @property
     def mean(self) -> float:
-        """nan before the first."""
+        """The mean [s], nan before the first value."""
         return self._sum / self.total if self.total else math.nan
 
     def percentile(self, percent: float) -> float:
-        """The time that `percent` [0..100] of all do not exceed, the middle of its bin; nan before
-        the first.
+        """Return the time that `percent` [0..100] of all values do not exceed, the middle of its
+        bin; nan before the first value.
         """
         if not self.total:
             return math.nan
@@ -59,8 +59,8 @@ class Histogram:
         return min(max(_middle(i), self.least), self.most)
 
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
-        """(time [s], share of all that do not exceed it), over the bins that are not empty: what
-        to plot.
+        """Return (time [s], share of all values that do not exceed it) over the bins that are not
+        empty, for a plot.
         """
         used = np.flatnonzero(self.counts)
         shares = np.cumsum(self.counts)[used] / max(1, self.total)
@@ -75,8 +75,8 @@ def _bin(value: float) -> int:
 
 
 def _middle(i: int) -> float:
-    """Of a bin; the first one ends at LOWEST, the last one begins at HIGHEST: both are cut by what
-    was seen.
+    """Return the middle of bin i [s], 0 of the first bin and inf of the last: both are clipped to
+    the values that occurred.
     """
     if i == 0:
         return 0.0
@@ -87,7 +87,7 @@ SLOTS = 512
 
 
 class Slot(NamedTuple):
-    """What happened between `begin` and the next slot."""
+    """The values between `begin` and the next slot."""
 
     begin: float  # [s]
     count: int
@@ -96,13 +96,15 @@ class Slot(NamedTuple):
 
 
 class Trend:
-    """Mean and maximum per slot; a slot is `width` [s] long, and grows."""
+    """Mean and maximum per slot; a slot is `width` [s] long, and its width doubles when the slots
+    are full.
+    """
 
     def __init__(self, width: float = 1.0):
         self.width, self.slots = width, []
 
     def add(self, t: float, value: float) -> None:
-        """A value at the time t [s] >= 0, not before the newest slot."""
+        """Add a value at the time t [s] >= 0, not before the newest slot."""
         self._put(Slot(t, 1, value, value))
         if len(self.slots) > SLOTS:
             self.width *= 2.0
@@ -111,7 +113,7 @@ class Trend:
                 self._put(slot)
 
     def _put(self, slot: Slot) -> None:
-        """Add what happened from an instant on to the newest slot, or as the next one."""
+        """Merge a slot into the newest one if both begin at the same time, else append it."""
         begin = math.floor(slot.begin / self.width) * self.width
         if self.slots and begin <= self.slots[-1].begin:
             self.slots[-1] = merged(self.slots[-1], slot)
@@ -120,7 +122,7 @@ class Trend:
 
 
 def merged(first: Slot, second: Slot) -> Slot:
-    """Two slots as one."""
+    """Return two slots merged into one."""
     count = first.count + second.count
     mean = first.mean + (second.mean - first.mean) * second.count / count
     return Slot(first.begin, count, mean, max(first.most, second.most))
@@ -128,26 +130,26 @@ def merged(first: Slot, second: Slot) -> Slot:
 
 KEPT = 1024  # states whose answer may still come
 STEPS = 101  # of the stamps, over which the usual one is taken
-RESTART = 1_000_000_000  # [ns] a stamp further back than this is another run's
+RESTART = 1_000_000_000  # [ns] a stamp older by more than this belongs to another run
 
 
 class Figure(NamedTuple):
-    """One measured time: over the whole run, over the newest window, and its course."""
+    """One measured time: over the whole run, over the newest window, and its trend."""
 
     run: Histogram
     window: Histogram
     trend: Trend
 
     def add(self, t: float, value: float) -> None:
-        """A value [s] at the time t [s] since the end of the warm-up."""
+        """Add a value [s] at the time t [s] since the end of the warm-up."""
         self.run.add(value)
         self.window.add(value)
         self.trend.add(t, value)
 
 
 class Latency:
-    """Counts states and commands; what comes within `warm_up` [s] of the first state is counted
-    apart.
+    """Counter of states and commands; those within `warm_up` [s] of the first state are counted
+    separately.
     """
 
     def __init__(self, warm_up: float):
@@ -170,7 +172,7 @@ class Latency:
         return median_low(self._steps) * 1e-9 if self._steps else 0.0
 
     def state(self, stamp: int, arrived: int) -> None:
-        """A state of that stamp [ns] arrived at the instant `arrived` [ns]."""
+        """Count a state with that stamp [ns], which arrived at the instant `arrived` [ns]."""
         self._first = arrived if self._first is None else self._first
         if self._stamp is not None and stamp <= self._stamp:
             self._not_newer(stamp, self._stamp)
@@ -184,8 +186,8 @@ class Latency:
             self._open.pop(next(iter(self._open)))
 
     def command(self, stamp: int, arrived: int) -> None:
-        """A command that answers the state of that stamp [ns], zero where it does not say,
-        arrived.
+        """Count a command that answers the state with that stamp [ns], zero for a command without
+        a stamp.
         """
         self._count("commands" if self._warm(arrived) else "warm_up")
         if stamp == 0:
@@ -195,15 +197,15 @@ class Latency:
             self._answered(stamp, arrived)
 
     def turn_window(self) -> Counter:
-        """Begin another window; the counts of the one before."""
+        """Begin another window and return the counts of the previous one."""
         for figure in self.figures.values():
             figure.window.clear()
         ended, self.window = self.window, Counter()
         return ended
 
     def _not_newer(self, stamp: int, newest: int) -> None:
-        """Time stands still and the state is sent again; or a new run has begun; or messages have
-        overtaken each other.
+        """Handle a stamp that is not newer: time is paused and the state is sent again, or a new
+        run has begun, or messages have overtaken each other.
         """
         if stamp == newest:
             self._arrived = None  # the time until the next one is no period
@@ -253,8 +255,11 @@ _LEVELS = (("error", WRONG), ("warn", WARNING))
 def alarming(
     latency: Latency, counts: Counter, values: dict[str, Any], window: bool = True
 ) -> list[tuple[int, str]]:
-    """[(level, sentence)] of what is beyond `values` ("monitor.warn.age", ...), in the newest
-    window or over the run.
+    """Return [(level, sentence)] of the figures beyond their limits in `values`
+    ("monitor.warn.age", ...), in the newest window or over the run.
+
+    `counts` are those of the same time. Where a figure is beyond both limits, only the error is
+    returned.
 
     `counts` are those of the same time. Where one figure is beyond both limits, the error alone is
     said.
@@ -270,20 +275,20 @@ def alarming(
 
 
 def loss(counts: Counter) -> float:
-    """The share of the states that did not arrive."""
+    """Return the share of the states that did not arrive."""
     sent = counts["states"] + counts["lost"]
     return counts["lost"] / sent if sent else 0.0
 
 
 def unanswered(counts: Counter) -> float:
-    """The share of the states that arrived here whose command did not."""
+    """Return the share of the states that arrived here without a command in answer."""
     states = counts["states"]
     return max(0, states - counts["answered"]) / states if states else 0.0
 
 
 def _measured(latency: Latency, counts: Counter, window: bool) -> list:
-    """(name of the limit, value, sentence); what was not measured yet is nan, which is beyond
-    nothing.
+    """Return rows (name of the limit, value, sentence); a value that is not measured yet is nan,
+    which exceeds no limit.
     """
     figures = [figure.window if window else figure.run for figure in latency.figures.values()]
     period, late, trip = (figure.percentile(99) for figure in figures)

@@ -1,9 +1,5 @@
-"""What a monitor leaves behind: figures as JSON, and a page that shows them, with everything in
-it.
-
-The pictures of a monitor's page: how long things take, and how that goes over the run.
-
-The page of a monitor: one HTML file without a link to anything else.
+"""The report of a monitor: its figures as JSON, and a page that shows them, one HTML file without
+a link to anything else, with pictures of the times and of their trend over the run.
 """
 
 import math
@@ -86,7 +82,7 @@ _NAMES = {"period": "period", "age": "age of a command", "round_trip": "round tr
 
 
 def page(made: dict[str, Any], picture: str) -> str:
-    """The HTML of a report with its picture (SVG)."""
+    """Return the HTML of a report with its picture (SVG)."""
     from jinja2 import Environment
 
     template = Environment(autoescape=True, trim_blocks=True).from_string(_TEMPLATE)
@@ -105,17 +101,17 @@ TITLES = {
     "age": "age of the commands",
     "round_trip": "round trip",
 }
-_TAIL = 1e-5  # the rarest share that is drawn
+_TAIL = 1e-5  # the smallest share that is drawn
 
 
 def svg(latency: Latency, limits: dict[str, float]) -> str:
-    """Two pictures for each time: the share that takes longer, and mean and maximum over the
-    run.
+    """Return an SVG with two plots for each time: the share that takes longer, and mean and
+    maximum over the run.
     """
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(11.0, 8.5))
-    # to compute them takes as long as to draw
+    # a constrained layout would take as long as the drawing
     canvas.subplots_adjust(left=0.08, right=0.99, bottom=0.06, top=0.99, hspace=0.28, wspace=0.16)
     for row, (name, figure) in zip(
         canvas.subplots(3, 2, width_ratios=(1.0, 1.4)), latency.figures.items()
@@ -170,7 +166,7 @@ def _course(axes, figure: Figure) -> None:
 
 
 def _limits(axes, limits: dict) -> None:
-    """Dashed lines; the axis reaches beyond them."""
+    """Draw the limits as dashed lines and extend the axis beyond them."""
     for level, limit in limits.items():
         if limit is not None and axes.lines:
             axes.axvline(1e3 * limit, color=LEVELS[level], linewidth=1.0, linestyle="--")
@@ -189,7 +185,7 @@ def _limits(axes, limits: dict) -> None:
 
 
 def _text(canvas) -> str:
-    """The picture alone, without the head of a file of its own."""
+    """Return the <svg> element of the picture, without the header of a file."""
     drawn = StringIO()
     canvas.savefig(drawn, format="svg", metadata={"Date": None})
     return drawn.getvalue()[drawn.getvalue().index("<svg") :]
@@ -206,9 +202,9 @@ def report(
     start: str,
     plant: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The figures: times in seconds; `topics` {"states": name, "commands": name}, `values` of the
-    monitor's parameters, `plant` what is known of it (a "summary", its "changes"), if
-    anything.
+    """Return the figures of the monitor, times in seconds; `topics` {"states": name, "commands":
+    name}, `values` of the monitor's parameters, `plant` what is known of the plant (a "summary",
+    its "changes"), if anything.
     """
     found = alarming(latency, latency.counts, values, window=False)
     if not latency.counts["states"]:
@@ -242,7 +238,7 @@ def report(
 
 
 def times(histogram) -> dict[str, float | None]:
-    """A histogram in a few numbers [s]; null before the first value."""
+    """Return a histogram in a few numbers [s], which are None before the first value."""
     named = {"min": histogram.least, "mean": histogram.mean, "max": histogram.most}
     named |= {
         f"p{percent:g}".replace(".", "_"): histogram.percentile(percent) for percent in PERCENTS
@@ -257,17 +253,17 @@ def times(histogram) -> dict[str, float | None]:
 
 
 def prepare() -> None:
-    """Import what draws the page: that takes longer than the page, and at the end time is
-    short.
+    """Import the libraries that draw the page: that takes longer than the page itself, and at the
+    end time is short.
     """
     for name in ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2"):
         import_module(name)
 
 
 def write(folder: Path, made: dict[str, Any], latency: Latency) -> list[Path]:
-    """Write monitor.json, then monitor.html, into the folder; their paths.
+    """Write monitor.json, then monitor.html, into the folder, and return their paths.
 
-    OSError if that cannot be done.
+    Raise OSError if that cannot be done.
     """
     folder.mkdir(parents=True, exist_ok=True)
     numbers, shown = folder / "monitor.json", folder / "monitor.html"

@@ -1,7 +1,7 @@
-"""Many starts of one law: compiled side by side where the law has such a form, one closed loop
-after the other where not.
+"""Many starts of one law: in parallel lanes of compiled code where the law has a compiled form,
+else one closed loop after the other.
 
-Settled: as `metrics.SWING_UP` has it; the time is the start of the second for which it holds.
+A run has settled by `metrics.SWING_UP`; its time is the start of the second for which that holds.
 """
 
 import math
@@ -18,8 +18,8 @@ from rbdyn_ros.types import Array, State
 
 
 def is_compiled(bench: Bench, scenario: Scenario) -> bool:
-    """Whether the law has a compiled form, and the scenario is such that it applies: true
-    state, at most a delay and a mismatch.
+    """Return whether the law has a compiled form that covers the scenario: true state, at most a
+    delay and a mismatch.
     """
     if bench.over_ros:
         return False
@@ -36,7 +36,9 @@ def is_compiled(bench: Bench, scenario: Scenario) -> bool:
 
 
 def outcomes(bench: Bench, scenario: Scenario, starts: Array, duration: float) -> Array:
-    """(n, 3) rows of `SettlingScore` of the starts (n, 11). LawFailed."""
+    """Return the rows (n, 3) of `SettlingScore` of the starts (n, 11). Raise LawFailed if the law
+    fails.
+    """
     if is_compiled(bench, scenario):
         return _run_lanes(bench, scenario, starts, duration)
     return np.array([_run_one(bench, scenario, start, duration) for start in starts])

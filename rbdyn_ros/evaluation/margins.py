@@ -1,4 +1,4 @@
-"""How much delay and gain the linear loop of a law stands, from the law's own derivative at
+"""The delay and gain margins of the linear loop of a law, from the law's own derivative at
 upright.
 
 With u = -K(z) e per axis, K by central differences of the law where it has no memory, and (A, B)
@@ -35,7 +35,7 @@ from rbdyn_ros.parameters.controller import Noise
 from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System
 
-# delay [s] and factor up to which the edge behind an observer is looked for
+# delay [s] and gain up to which the stability limit behind an observer is searched
 LATEST, STRONGEST = 0.3, 200.0
 GRID = 5000  # frequencies, up to that of the sampling
 _STEP = 1e-6  # of the differences, in each of x, x', th, th'
@@ -45,7 +45,7 @@ _AXIS = (0, 5, 3, 8)
 
 
 class Margins(NamedTuple):
-    """The linear loop's."""
+    """The margins of a linear loop."""
 
     delay: float  # [s]
     gain_low: float
@@ -56,10 +56,10 @@ UNKNOWN = Margins(math.nan, math.nan, math.nan)
 
 
 def of_scenario(bench, scenario) -> Margins:
-    """The margins of the bench's law under the scenario, on the state or behind encoders.
+    """Return the margins of the bench's law in the scenario, on the state or behind encoders.
 
-    They are nan behind an IMU, and of a law with a memory behind encoders, which the theory leaves
-    out.
+    They are nan behind an IMU, and for a law with a memory behind encoders, which the theory does
+    not cover.
     """
     law, h = bench.law(scenario), scenario.period
     system = spherical_pendulum.build(bench.params)
@@ -75,7 +75,7 @@ def of_scenario(bench, scenario) -> Margins:
 def behind_encoders(
     system: System, K: Array, h: float, deviations: tuple[float, ...], commanded: bool
 ) -> Margins:
-    """The margins of the loop of K (4,) behind the filter.
+    """Return the margins of the loop of K (4,) behind the filter.
 
     `deviations` are those of the encoders (cart [m], angle [rad]); `commanded`: the filter is
     given the commanded force and not the one that acted.
@@ -99,18 +99,20 @@ def behind_encoders(
 
 
 def of_law(law, params, h: float) -> Margins:
-    """The margins of a law at the plant `params`, its force held for h [s]."""
+    """Return the margins of a law at the plant `params`, its force held for h [s]."""
     return margins(spherical_pendulum.build(params), linear(law), h)
 
 
 def linear(law) -> LinearController:
-    """The law near upright rest: what it says of itself, or its `gains`."""
+    """Return the linear controller of the law near upright rest: its own `linear()`, or its
+    `gains`.
+    """
     return law.linear() if hasattr(law, "linear") else linear_controller.constant(gains(law))
 
 
 def is_stable(bench, scenario, settings, gain: float = 1.0) -> bool:
-    """Whether the motion decays that begins with a lean of settings["tilt"] [deg], small enough
-    for the theory; seen in a run.
+    """Return whether, in a run, the motion decays that begins with a tilt of settings["tilt"]
+    [deg], small enough for the linear theory.
     """
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))
     return metrics.decays(
@@ -119,7 +121,7 @@ def is_stable(bench, scenario, settings, gain: float = 1.0) -> bool:
 
 
 def gains(law, reference=(0.0, 0.0)) -> Array:
-    """K (4,) of u_x = -K (x, x', th, th') at upright rest."""
+    """Return K (4,) of u_x = -K (x, x', th, th') at upright rest."""
     upright, K = spherical_pendulum.upright(), np.zeros(4)
     for i, place in enumerate(_AXIS):
         xi = np.zeros(measurements.SIZE)
@@ -133,8 +135,8 @@ def gains(law, reference=(0.0, 0.0)) -> Array:
 
 
 def margins(system: System, controller: LinearController, h: float) -> Margins:
-    """The margins of the loop of a controller, held for h [s]; inf or 0 where there is no edge,
-    nan if it is unstable.
+    """Return the margins of the loop of a controller, held for h [s]; inf or 0 where there is no
+    limit, nan if the loop is unstable.
     """
     A, B = step_linearization.upright(system, h)
     if not linear_controller.is_stable(controller, A, B):
@@ -161,7 +163,9 @@ def margins(system: System, controller: LinearController, h: float) -> Margins:
 
 
 def _filter_gain(A: Array, deviations: tuple, h: float) -> Array:
-    """G (4, 2), stationary, of the filter with the default `Noise`, which measures x and th."""
+    """Return the stationary gain G (4, 2) of the filter with the default `Noise`, which measures x
+    and th.
+    """
     C, R = POSITIONS, np.diag(deviations) ** 2
     Q = h * np.diag((0.0, Noise().cart, 0.0, Noise().rod)) ** 2
     P = solve_discrete_are(A.T, C.T, Q, R)
@@ -171,7 +175,7 @@ def _filter_gain(A: Array, deviations: tuple, h: float) -> Array:
 def _loop_behind_filter(
     A: Array, B: Array, K: Array, G: Array, delay: int, gain: float, commanded: bool
 ) -> Array:
-    """The matrix that takes (e, ê-, u_{k-1}, ..., u_{k-d}) to the next period."""
+    """Return the matrix that takes (e, ê-, u_{k-1}, ..., u_{k-d}) to the next period."""
     n = 8 + delay
     loop, seen = np.zeros((n, n)), G @ POSITIONS
     corrected = np.hstack((seen, np.eye(4) - seen))  # ê of (e, ê-)
@@ -192,8 +196,8 @@ def _force(law, state: State, reference) -> float:
 
 
 def _crossings(w: Array, zero: Array, value: Array, where: Array | None = None) -> list:
-    """(w, value) where `zero` changes its sign, by linear interpolation, among the samples
-    `where`.
+    """Return the pairs (w, value) where `zero` changes its sign, by linear interpolation, among
+    the samples `where`.
     """
     i = np.flatnonzero(np.diff(np.sign(zero)) != 0.0)
     i = i if where is None else i[where[i] & where[i + 1]]

@@ -3,7 +3,7 @@ settings that every measure understands.
 
 A file of measures/ exports
 
-    QUESTION                  what it asks, one sentence
+    QUESTION                  the question that it answers, one sentence
     SETTINGS                  its own settings, a table of `schema.Parameter`, besides those of
                               `Scenario`
     VALUES                    name -> Value
@@ -31,62 +31,62 @@ TILT = setting("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", lo
 
 
 def duration(default: float) -> Parameter:
-    """The setting of how long a run is."""
+    """Return the setting of how long a run is."""
     return setting("duration", default, "s", "Sets the simulated time of a run.", above=0.0)
 
 
 def deadline(default: float) -> Parameter:
-    """The setting of how long a run may take to settle."""
+    """Return the setting of how long a run may take to settle."""
     sentence = "Limits the time within which a run must settle."
     return setting("duration", default, "s", sentence, above=0.0)
 
 
 def waiting(default: float) -> Parameter:
-    """The setting of when a run begins to count."""
+    """Return the setting of the time after which a run counts."""
     sentence = "Sets the time from the start until the values are taken."
     return setting("waiting", default, "s", sentence, low=0.0)
 
 
 def small_tilt(default: float) -> Parameter:
-    """The setting of a start near upright."""
+    """Return the setting of a start near upright."""
     sentence = "Sets the tilt of the rod at the start, so small that the loop is linear."
     return setting("tilt", default, "deg", sentence, above=0.0)
 
 
 def tolerance(default: float, unit: str) -> Parameter:
-    """The setting of how exact a bisection is."""
+    """Return the setting of how exact a bisection is."""
     sentence = "Sets the width at which the bisection ends."
     return setting("tolerance", default, unit, sentence, above=0.0)
 
 
 class Value(NamedTuple):
-    """A number that is measured."""
+    """A measured quantity."""
 
     unit: str
     description: str
 
 
 class Metric(NamedTuple):
-    """What came out. `curves` are for pictures: name -> list of numbers."""
+    """The outcome of a measure. `curves` are for pictures: name -> list of numbers."""
 
     values: dict  # name -> float
     curves: dict = {}
-    note: str = ""  # what a reader should know
+    note: str = ""  # a remark for the reader
 
 
 class NotForThisLaw(Exception):
-    """The case does not fit the law; the message says why. It is no failure."""
+    """The case does not apply to the law, which is no failure; the message says why."""
 
 
 class CannotGoOn(Exception):
-    """Nothing more can be measured, by this case or another; the message says why."""
+    """No further case can be measured; the message says why."""
 
 
 OBSERVERS = ("none", "encoders", "imu")
 
 
 class Scenario(NamedTuple):
-    """What holds during a case."""
+    """The conditions of a case."""
 
     force_limit: Annotated[
         float, spec("Limits the norm of the force, of the plant and of the law.", "N", low=0.0)
@@ -120,9 +120,9 @@ class Scenario(NamedTuple):
         ),
     ] = ACTING
     imu_position: Annotated[float, spec("Sets the distance from the joint to the IMU.", "m")] = 0.3
-    seed: Annotated[int, SEED] = SEED.default  # of everything random
+    seed: Annotated[int, SEED] = SEED.default  # of all random numbers
     faults: Annotated[Faults, "faults."] = Faults()
-    law: tuple[tuple[str, Any], ...] = ()  # options of laws over those of the whole evaluation
+    law: tuple[tuple[str, Any], ...] = ()  # options of laws, over those of the whole evaluation
 
 
 SCENARIO = table(Scenario)

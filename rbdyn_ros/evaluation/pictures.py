@@ -1,4 +1,4 @@
-"""The curves of a row as a picture, chosen by what its cases recorded."""
+"""The curves of a row as a picture, whose form depends on what its cases recorded."""
 
 import base64
 import io
@@ -26,12 +26,12 @@ GREY, RED = "#8a8a8a", "#c1272d"
 
 
 def picture(row: Row, cases: list[Criterion]) -> str:
-    """An SVG as the address of an <img>; "" where there is nothing to draw."""
+    """Return the SVG of a row as the address of an <img>, or "" where there is nothing to draw."""
     return _address(svg(row, cases))
 
 
 def svg(row: Row, cases: list[Criterion]) -> bytes:
-    """The picture of a row; nothing where there is nothing to draw."""
+    """Return the picture of a row as SVG, or b"" where there is nothing to draw."""
     drawn = [case for case in cases if case.curves]
     for key, draw in (
         ("path_x", _paths),
@@ -51,7 +51,7 @@ def svg(row: Row, cases: list[Criterion]) -> bytes:
 
 
 def _runs(row: Row, cases: list):
-    """Tilt, cart and force over time."""
+    """Draw tilt, cart and force over time."""
     figure = canvas(10.0, 5.2)
     rows = figure.subplots(3, 1, sharex=True)
     for case, color in zip(cases, PALETTE):
@@ -91,7 +91,7 @@ def _paths(row: Row, cases: list):
 
 
 def _draw_settling_times(row: Row, cases: list):
-    """When runs settled: a map over tilt and rate, or a histogram."""
+    """Draw when runs settled: a map over tilt and rate, or a histogram."""
     if isinstance(cases[0].curves["settled"][0], list):
         return _maps(cases)
     figure = canvas(10.0, 3.4)
@@ -112,7 +112,7 @@ def _draw_settling_times(row: Row, cases: list):
 
 
 def _draw_variations(row: Row, cases: list):
-    """Which variations the rod stands, a line of marks for each case."""
+    """Draw at which variations the rod stands, a line of marks for each case."""
     figure = canvas(10.0, 0.7 + 0.4 * len(cases))
     axes = figure.subplots()
     for place, case in enumerate(cases):
@@ -150,14 +150,14 @@ def _maps(cases: list):
 
 
 def _side_by_side(figure, cases: list):
-    """The axes of each case, with its name, and its curves."""
+    """Yield, for each case, its axes, labeled with its name, and its curves."""
     for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
         axes.set_title(case.label, fontsize=9, loc="left")
         yield axes, case.curves
 
 
 def _sweep(row: Row, measured: dict):
-    """A value of each case over a setting of it, and what was asked for."""
+    """Draw a value of each case over a setting of it, and its required bound."""
     figure = canvas(7.5, 3.6)
     axes, y = figure.subplots(), row.picture["y"]
     cases = sorted(
@@ -196,14 +196,14 @@ def _label(name: str, unit: str) -> str:
 
 
 def canvas(width: float, height: float):
-    """An empty figure of this size [inch]."""
+    """Return an empty figure of this size [inch]."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def label_axes(axes, x: str, y: str) -> None:
-    """Names along the axes, a quiet grid, no frame."""
+    """Label the axes, and draw a light grid and no frame."""
     axes.set_xlabel(x, fontsize=9)
     axes.set_ylabel(y, fontsize=9)
     axes.grid(True, color="#e2e2e2", linewidth=0.6)
@@ -213,7 +213,7 @@ def label_axes(axes, x: str, y: str) -> None:
 
 
 def address(figure) -> str:
-    """The figure as SVG, as the address of an <img>."""
+    """Return the figure as SVG, as the address of an <img>."""
     return _address(_written(figure))
 
 
@@ -222,7 +222,7 @@ def _address(drawn: bytes) -> str:
 
 
 def _written(figure) -> bytes:
-    """The figure as SVG, the same bytes for the same figure."""
+    """Return the figure as SVG, the same bytes for the same figure."""
     from matplotlib import rc_context
 
     written = io.BytesIO()

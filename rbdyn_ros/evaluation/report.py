@@ -1,5 +1,5 @@
-"""The report: the outcome in a terminal, a line per row, below it what does not hold, and why;
-evaluation.json for programs; report.html, with everything in it, for people.
+"""The report: the outcome in a terminal, with a line per row, and below it what does not hold, and
+why; evaluation.json for programs; report.html, with everything in it, for readers.
 """
 
 import math
@@ -26,7 +26,7 @@ from rbdyn_ros.files import json_text
 from rbdyn_ros.schema import flat
 
 JSON, PAGE = "evaluation.json", "report.html"
-# within which rod and cart have settled; those of the bisections are settings of their cases
+# Rod and cart have settled within these; those of the bisections are settings of their cases.
 TOLERANCES = {
     "settled": {
         "tilt_deg": math.degrees(metrics.BALANCE.tilt),
@@ -41,7 +41,7 @@ TOLERANCES = {
 
 
 class Evaluation(NamedTuple):
-    """What was measured of a law."""
+    """The measured cases of a law."""
 
     suite: Suite
     under_test: ControllerUnderTest
@@ -50,7 +50,9 @@ class Evaluation(NamedTuple):
 
 
 def write(made: Evaluation, folder: Path) -> Iterator[Path]:
-    """Write both files into the folder, and yield their paths. OSError."""
+    """Write both files into the folder, and yield their paths. Raise OSError if that cannot be
+    done.
+    """
     for name, text in ((JSON, lambda: json_text(content(made))), (PAGE, lambda: page(made))):
         path = folder / name
         path.write_text(text(), encoding="utf-8")
@@ -58,7 +60,7 @@ def write(made: Evaluation, folder: Path) -> Iterator[Path]:
 
 
 def content(made: Evaluation) -> dict[str, Any]:
-    """What programs read: without curves, which are in cases.jsonl."""
+    """Return the report for programs, without the curves, which are in cases.jsonl."""
     (suite, under_test, cases, sittings), rows = made, []
     for row, found in _by_row(suite, cases):
         by_name = {case.name: case for case in row.cases}
@@ -98,8 +100,8 @@ def _without_curves(case: dict) -> dict:
 
 
 def asked(case: Case) -> dict[str, Any]:
-    """Everything that the case sets, with its seed and its tolerances; of the faults those that
-    are not zero.
+    """Return everything that the case sets, with its seed and its tolerances, and those of the
+    faults that are not zero.
     """
     scenario = case.scenario._asdict()
     wrong, law = scenario.pop("faults"), dict(scenario.pop("law"))
@@ -117,7 +119,7 @@ def _seeds(suite: Suite) -> list:
 
 
 def template(name: str, package: str = "rbdyn_ros.evaluation") -> Any:
-    """A page's template out of a package; it may include `style.html` of this one."""
+    """Return a page's template from a package; it may include `style.html` of this one."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader
 
     folders = [PackageLoader(each, ".") for each in (package, "rbdyn_ros.evaluation")]
@@ -129,7 +131,7 @@ def template(name: str, package: str = "rbdyn_ros.evaluation") -> Any:
 
 
 def page(made: Evaluation) -> str:
-    """What people read, in one file."""
+    """Return the report for readers, in one HTML file."""
     suite, under_test, cases, sittings = made
     rows = [_section(row, found) for row, found in _by_row(suite, cases)]
     options = {}
@@ -154,7 +156,7 @@ def _by_row(suite: Suite, cases: Mapping) -> list:
 
 
 def _section(row: Row, found: list) -> dict:
-    """What the page says about a row."""
+    """Return what the page shows of a row."""
     measured = [case for case in found if case.verdict != NOT_APPLICABLE]
     by_name = {case.name: case.measure for case in row.cases}
     tables = {}
@@ -173,8 +175,8 @@ def _section(row: Row, found: list) -> dict:
 
 
 def _notes(cases: list) -> list:
-    """What a reader should know, each note once, with the cases that it is about where they are
-    not all.
+    """Return the notes for the reader, each once, with the labels of its cases where they are not
+    all.
     """
     labels: dict = {}
     for case in cases:
@@ -187,7 +189,7 @@ def _notes(cases: list) -> list:
 
 
 def _cases(measure: str, cases: list) -> dict:
-    """The cases of one measure as a table: a line per case, a column per value."""
+    """Return the cases of one measure as a table: a line per case, a column per value."""
     module = measures.load(measure)
     seen = [name for name in module.VALUES if any(name in case.values for case in cases)]
     lines = [
@@ -218,7 +220,7 @@ MARKS = {HOLDS: "ok", MISSES: "MISSES", BROKEN: "BROKEN", NOT_APPLICABLE: "-", O
 
 
 def table(suite: Suite, cases: Mapping[str, Criterion]) -> str:
-    """Every row of the suite with what was measured (case name -> Criterion)."""
+    """Return every row of the suite with its measured values (case name -> Criterion), as text."""
     lines = []
     for row, found in _by_row(suite, cases):
         lines.append(f"{row.name:5} {MARKS[row_verdict(found)]:7} {row.title}")
@@ -229,7 +231,9 @@ def table(suite: Suite, cases: Mapping[str, Criterion]) -> str:
 
 
 def summary(suite: Suite, cases: Mapping[str, Criterion]) -> str:
-    """How many rows hold. The rows of the plant are counted apart: no law takes part in them."""
+    """Return how many rows hold. The rows of the plant are counted separately: no law takes part
+    in them.
+    """
     law, plant = (
         [row_verdict(found) for row, found in _by_row(suite, cases) if row.of_plant == of_plant]
         for of_plant in (False, True)
@@ -244,7 +248,7 @@ def summary(suite: Suite, cases: Mapping[str, Criterion]) -> str:
 
 
 def _count(verdicts: list[str]) -> str:
-    """How many of those that apply hold, miss, are broken, are open."""
+    """Return how many of the applicable verdicts hold, miss, are broken and are open, as text."""
     words = {MISSES: "miss", BROKEN: "broken", OPEN: "open"}
     known = [verdict for verdict in verdicts if verdict in (HOLDS, MISSES, BROKEN)]
     parts = [f"{known.count(HOLDS)} of {len(known)} rows hold"]
@@ -254,14 +258,14 @@ def _count(verdicts: list[str]) -> str:
 
 
 def number(value: float) -> str:
-    """Four digits, as a person would write them."""
+    """Return the value with four digits, "never" for inf and "-" for nan."""
     if not math.isfinite(value):
         return {math.inf: "never"}.get(value, "-")
     return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.3e}"
 
 
 def with_unit(measure: str, name: str, value: float) -> str:
-    """A value as it is shown: "3.27 s"; what never came has no unit."""
+    """Return a value with its unit, such as "3.27 s"; one that is not finite has no unit."""
     unit = measures.load(measure).VALUES[name].unit if math.isfinite(value) else ""
     return f"{number(value)} {unit}".strip()
 

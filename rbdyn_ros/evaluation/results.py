@@ -1,5 +1,5 @@
-"""A case with its verdict, and what has been measured, on disk case by case: an evaluation that
-was ended goes on where it was.
+"""A case with its verdict, and the results on disk case by case, so that an interrupted evaluation
+can be resumed.
 """
 
 import json
@@ -14,11 +14,11 @@ from rbdyn_ros.evaluation.suite import Case
 from rbdyn_ros.files import make_folder, write_whole
 
 HOLDS, MISSES, BROKEN, NOT_APPLICABLE = "holds", "misses", "broken", "not for this kind of law"
-OPEN = "open"  # of a row of which nothing is measured
+OPEN = "open"  # of a row without a measured case
 
 
 class Criterion(NamedTuple):
-    """What came out of a case."""
+    """The outcome of a case."""
 
     row: str
     label: str
@@ -31,12 +31,12 @@ class Criterion(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Row and label."""
+        """The row and the label."""
         return f"{self.row} {self.label}".strip()
 
 
 def judge(case: Case, measured: Metric) -> Criterion:
-    """Hold what was measured against the requirements."""
+    """Return the criterion of a case from its measured values and its requirements."""
     kept = tuple(
         (str(requirement), requirement.holds(measured.values)) for requirement in case.requirements
     )
@@ -46,24 +46,26 @@ def judge(case: Case, measured: Metric) -> Criterion:
 
 
 def mark_broken(case: Case, sentence: str) -> Criterion:
-    """A case that could not be measured to its end: it does not hold."""
+    """Return the criterion of a case that could not be measured to its end, and so does not
+    hold.
+    """
     return Criterion(case.row, case.label, BROKEN, note=sentence, key=case.key)
 
 
 def mark_not_applicable(case: Case, why: str) -> Criterion:
-    """A case that does not apply."""
+    """Return the criterion of a case that does not apply."""
     return Criterion(case.row, case.label, NOT_APPLICABLE, note=why, key=case.key)
 
 
 def row_verdict(cases: list[Criterion]) -> str:
-    """The verdict of a row: the worst of the cases that apply; OPEN without any."""
+    """Return the verdict of a row: the worst of the cases that apply; OPEN without any."""
     verdicts = [case.verdict for case in cases] or [OPEN]
     known = (BROKEN, MISSES, HOLDS, NOT_APPLICABLE, OPEN)
     return next(verdict for verdict in known if verdict in verdicts)
 
 
 def to_json(case: Criterion) -> dict[str, Any]:
-    """As JSON has it: numbers that are not finite become words."""
+    """Return the criterion as a JSON object, in which numbers that are not finite are words."""
     values = {
         name: value if math.isfinite(value) else str(value) for name, value in case.values.items()
     }
@@ -75,7 +77,9 @@ def to_json(case: Criterion) -> dict[str, Any]:
 
 
 def from_json(fields: dict[str, Any]) -> Criterion:
-    """The converse of `to_json`. KeyError, TypeError, ValueError for something else."""
+    """Return the criterion of a JSON object of `to_json`. Raise KeyError, TypeError or ValueError
+    for anything else.
+    """
     values = {name: float(value) for name, value in fields["values"].items()}
     return Criterion(
         **{
@@ -87,19 +91,19 @@ def from_json(fields: dict[str, Any]) -> Criterion:
 
 
 FILE = "cases.jsonl"
-# of the heading: what a folder is about; when and where it was measured
+# of the heading: the subject of a folder; when and where it was measured
 SUBJECT, SITTINGS = ("law", "over_ros"), "sittings"
 
 
 class Results:
-    """A folder with one line per case; the first line says what is being measured."""
+    """A folder with one line per case; the first line says what is measured."""
 
     def __init__(self, folder: Path, heading: dict, resume: bool, sitting: dict | None = None):
-        """Begin, or go on with what is of the same law; `sitting` says when and where.
+        """Begin, or resume the results of the same law; `sitting` says when and where.
 
-        `anew` is the sentence that says why it begins anew where it was to go on; what was there
-        is kept beside. ValueError: something else is in the folder, or nothing to go on with.
-        OSError.
+        `anew` is the sentence that says why it begins anew where it should resume; the old results
+        are kept under another name. Raise ValueError if something else is in the folder, or
+        nothing to resume, and OSError.
         """
         self.path, self.cases, self.anew = folder / FILE, {}, ""  # the case's key -> Criterion
         self.sittings = [sitting] if sitting else []
@@ -115,12 +119,14 @@ class Results:
             raise ValueError(
                 f"--out is {folder}, which is not empty; {advice}, so that nothing is lost"
             )
-        # whole lines only, in one step: what is appended later begins on a line of its own
+        # Written whole, in one step: a line appended later begins on a line of its own.
         lines = {**heading, SITTINGS: self.sittings}, *map(to_json, self.cases.values())
         write_whole(self.path, "".join(json.dumps(line) + "\n" for line in lines))
 
     def add(self, case: Criterion) -> None:
-        """Keep a case, safely on disk when this returns. OSError."""
+        """Add a case, which is safely on disk when this returns. Raise OSError if that cannot be
+        done.
+        """
         self.cases[case.key] = case
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(to_json(case)) + "\n")
@@ -162,13 +168,13 @@ class Results:
                 KeyError,
                 TypeError,
                 AttributeError,
-            ):  # the line that was being written when the power went
+            ):  # a line that was not written to its end
                 continue
             self.cases[case.key] = case
 
 
 def _changes(before: dict, now: dict) -> list:
-    """What the results depend on and has changed since, in words."""
+    """Return what the results depend on and has changed since, in words."""
     parameters = [
         {"options": {**heading.get("parameters", {}), "kinds": heading.get("kinds")}}
         for heading in (before, now)
@@ -179,7 +185,9 @@ def _changes(before: dict, now: dict) -> list:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file or a folder to a free name beside it. OSError."""
+    """Rename a file or a folder to a free name beside it, and return that. Raise OSError if that
+    cannot be done.
+    """
     number = next(
         n for n in range(1, 10_000) if not path.with_suffix(f".{n}{path.suffix}").exists()
     )

@@ -1,6 +1,6 @@
-"""The course of an evaluation: which cases are left, who measures them, what becomes of their
-answers. The processes that measure each hold the law under test, so that one that crashes or hangs
-takes nothing else with it.
+"""The course of an evaluation: the open cases, the processes that measure them, and their results.
+Each process holds the law under test, so that one that crashes or hangs takes nothing else with
+it.
 """
 
 import multiprocessing
@@ -21,21 +21,21 @@ from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout, block
 from rbdyn_ros.schema import defaults
 
-PART, PARTS = 4, 16  # starts that are measured at once, at least; parts that a case has, at most
+PART, PARTS = 4, 16  # minimum number of starts in a part; maximum number of parts of a case
 
 
 LAST_RESORT = 30.0  # [s] that compiled code may take beyond the time of a call
 
 
 class Ended(NamedTuple):
-    """The answer in the place of that of a process which has ended."""
+    """The answer in place of that of a process that has ended."""
 
     sentence: str
 
 
 class Workers:
-    """`with Workers(n, under_test, serve) as workers:`, where `serve(under_test)` returns, in each
-    process, the function from a task to its answer.
+    """Worker processes of `with Workers(n, under_test, serve) as workers:`, where
+    `serve(under_test)` returns, in each process, the function from a task to its answer.
     """
 
     def __init__(self, n: int, under_test: Any, serve: Callable, does: str = "measured it"):
@@ -53,8 +53,8 @@ class Workers:
             process.join()
 
     def answers(self, tasks: deque[Any], interval: float = 0.2) -> Iterator[tuple[Any, Any]]:
-        """(task, answer) as they come; `tasks` may grow meanwhile. (None, None) every `interval`
-        [s] without one.
+        """Yield (task, answer) as they come, or (None, None) every `interval` [s] without one;
+        `tasks` may grow meanwhile.
         """
         while tasks or self._busy:
             while tasks and len(self._busy) < self._limit:
@@ -89,7 +89,9 @@ class Workers:
 
 
 def _work(connection: Connection, last_resort: float, under_test: Any, serve: Callable) -> None:
-    """The life of a worker, which ends with a law that hangs in compiled code."""
+    """Answer tasks until the connection is closed; a law that hangs in compiled code ends the
+    process.
+    """
     CallTimeout.last_resort = last_resort
     with limit_memory():
         answer = serve(under_test)
@@ -109,21 +111,21 @@ def _how(code: int) -> str:
 
 
 class Task(NamedTuple):
-    """A piece of work for one process: a case, or a part of one with many starts."""
+    """A task for one process: a case, or a part of one with many starts."""
 
     case: Case
     part: range | None = None
 
 
 class Count(NamedTuple):
-    """How many starts a case has."""
+    """The number of starts of a case."""
 
     starts: int
 
 
 def server(bench: Bench) -> Callable[[Task], Any]:
-    """The function from a task to its answer: Metric, Count, rows, or a Criterion that needs no
-    more judging.
+    """Return the function from a task to its answer: a Metric, a Count, rows, or a Criterion that
+    is final.
     """
 
     def answer(task: Task):
@@ -155,19 +157,21 @@ def server(bench: Bench) -> Callable[[Task], Any]:
 
 
 def serve(under_test: ControllerUnderTest) -> Callable[[Task], Any]:
-    """What a worker process does with a task."""
+    """Return the function from a task to its answer in a worker process."""
     return server(Bench(under_test))
 
 
 def applying(suite: Suite, kinds: tuple[str, ...]) -> tuple[list[Case], list[tuple[Case, str]]]:
-    """(cases to measure, (case, why not) of those that are not for a law of these kinds)."""
+    """Return (cases to measure, (case, why not) of those that are not for a law of these
+    kinds).
+    """
     meant = [case for case in suite.cases if set(case.kinds) & {ANY, PLANT, *kinds}]
     others = [case for case in suite.cases if case not in meant]
     return meant, [(case, f"for {' or '.join(case.kinds)}") for case in others]
 
 
 def over_ros(case: Case) -> str:
-    """Why the case cannot be measured over topics; "" if it can."""
+    """Return why the case cannot be measured over topics; "" if it can."""
     if not measures.load(case.measure).OVER_ROS:
         return f"{case.measure} needs the law itself"
     usual = defaults(SCENARIO)
@@ -178,7 +182,9 @@ def over_ros(case: Case) -> str:
 
 
 class Score:
-    """Cases in, `Criterion` out; the parts of a case are gathered."""
+    """The collector of answers, which turns cases into `Criterion` and joins the parts of a
+    case.
+    """
 
     def __init__(
         self, cases: list, keep: Callable[[Criterion], None], show: Callable[[float], object]
@@ -194,7 +200,7 @@ class Score:
         return round(self._done, 6) >= self._total
 
     def take(self, task: Task, answer) -> None:
-        """The answer to a task. What of a case that has its verdict still comes is left aside."""
+        """Accept the answer to a task. Ignore it if the case has its verdict already."""
         case = task.case
         if isinstance(answer, Count):
             self._divide(case, answer.starts)
@@ -204,7 +210,9 @@ class Score:
             self._finish(case, answer)
 
     def alone(self, bench, stop) -> None:
-        """Measure everything here, one after the other, until `stop.signal`. CannotGoOn."""
+        """Measure all cases in this process, one after the other, until `stop.signal`. Raise
+        CannotGoOn if no further case can be measured.
+        """
         answer = server(bench)
         while self.tasks and not stop.signal:
             task = self.tasks.popleft()

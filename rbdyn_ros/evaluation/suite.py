@@ -35,7 +35,7 @@ from rbdyn_ros.schema import by_name, check, flat
 
 T = TypeVar("T")
 ANY = "any"  # kind of law
-PLANT = "plant"  # kind of a case that tests the plant: it counts for no law
+PLANT = "plant"  # kind of a case that tests the plant and counts for no law
 KINDS = {
     "balance": "keeps an upright rod upright, at a set point",
     "wide": "recovers the largest tilts, where there is room to roll",
@@ -48,7 +48,7 @@ _OF_A_ROW = (*_OF_A_CASE, "cases", "picture")
 
 
 class Case(NamedTuple):
-    """One thing to measure."""
+    """One case to measure."""
 
     row: str  # "S4"
     label: str  # "10 N"; "" if the row has one case
@@ -60,7 +60,7 @@ class Case(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Row and label."""
+        """The row and the label."""
         return f"{self.row} {self.label}".strip()
 
     @property
@@ -70,7 +70,7 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name, and a fingerprint of everything that is asked for."""
+        """The name, and a fingerprint of everything that the case sets."""
         return f"{self.name} {crc32(repr(self).encode()):08x}"
 
 
@@ -83,7 +83,7 @@ class Row(NamedTuple):
     picture: dict  # x, y: names of a setting and of a value; title. Empty: none
 
     def known(self, found: Mapping[str, T]) -> list[T]:
-        """What was found of its cases, by their names."""
+        """Return those of `found`, by the names of cases, that belong to this row."""
         return [found[case.name] for case in self.cases if case.name in found]
 
     @property
@@ -93,7 +93,7 @@ class Row(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """What is measured."""
+    """The rows that are measured."""
 
     title: str
     plant: dict  # parameters of the plant, by name
@@ -106,9 +106,9 @@ class Suite(NamedTuple):
 
 
 def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite:
-    """The suite of a file: all rows or the `chosen` ones, in their quick form or whole.
+    """Return the suite of a file: all rows or the `chosen` ones, in their quick form or whole.
 
-    ValueError, with file and key, for what is missing, unknown or out of range.
+    Raise ValueError, with file and key, for what is missing, unknown or out of range.
     """
     content = _read_yaml(path)
     _check_keys(content, ("title", "plant", "rows"), str(path))
@@ -163,8 +163,8 @@ def _row(name: str, row: object, where: str, quick: bool) -> Row:
 def _case(
     row_name: str, label: str, row: dict, own: object, where: str, quick: bool
 ) -> Case | None:
-    """The case, its own words over the row's; None if it has no quick form and that is
-    asked for.
+    """Return the case, whose own keys override those of the row; None if the quick form is asked
+    for and it has none.
     """
     own = _check_keys({} if own is None else own, _OF_A_CASE, where)
     short = own.get("quick", row.get("quick", False))
@@ -202,7 +202,7 @@ def _measure(case: dict, where: str) -> ModuleType:
 
 
 def _check_settings(settings: dict, measure: ModuleType, name: str, where: str) -> tuple:
-    """(values of the scenario, values of the measure), checked."""
+    """Return (values of the scenario, values of the measure), checked."""
     common, own = map(by_name, (SCENARIO, measure.SETTINGS))
     for setting in settings:
         if setting not in common and setting not in own:
@@ -278,9 +278,9 @@ def _check_keys(given: object, known: tuple[str, ...], where: str) -> dict[str, 
 
 
 def setting(case: Case, name: str) -> float:
-    """The setting of a case by its name, such as force_limit or faults.command.delay.
+    """Return the setting of a case by its name, such as force_limit or faults.command.delay.
 
-    KeyError: it has none.
+    Raise KeyError if it has none.
     """
     if name in case.settings:
         return case.settings[name]
@@ -288,7 +288,7 @@ def setting(case: Case, name: str) -> float:
 
 
 def unit_of(case: Case, name: str) -> str:
-    """The unit of a setting."""
+    """Return the unit of a setting."""
     return next(
         (p.unit for p in (*measures.load(case.measure).SETTINGS, *SCENARIO) if p.name == name),
         "",
@@ -296,7 +296,7 @@ def unit_of(case: Case, name: str) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe, and a key that is given twice is an error."""
+    """The safe loader of YAML, for which a key that is given twice is an error."""
 
     def construct_mapping(self, node, deep=False):
         seen = set()
@@ -310,8 +310,8 @@ class _Loader(yaml.SafeLoader):
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    """The content of a YAML file. ValueError, with file and line: it cannot be read, is broken, or
-    is no mapping.
+    """Return the content of a YAML file. Raise ValueError, with file and line, if it cannot be
+    read, is broken, or is no mapping.
     """
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
@@ -348,7 +348,9 @@ class Requirement(NamedTuple):
     bound: float  # in the unit of the value
 
     def holds(self, values: dict[str, float]) -> bool:
-        """Whether the value keeps the bound; one that is missing or not a number does not."""
+        """Return whether the value keeps the bound; one that is missing or not a number does
+        not.
+        """
         measured = values.get(self.value, math.nan)
         return measured <= self.bound if self.upper else measured >= self.bound
 
@@ -357,8 +359,8 @@ class Requirement(NamedTuple):
 
 
 def parse_requirement(text: object, known: tuple[str, ...], where: str) -> Requirement:
-    """The requirement that a text means; ValueError, starting with `where`, for another form or a
-    value not among `known`.
+    """Return the requirement of a text. Raise ValueError, starting with `where`, for another form
+    or a value not among `known`.
     """
     form = _FORM.fullmatch(text) if isinstance(text, str) else None
     if form is None:

@@ -1,4 +1,4 @@
-"""A balancing trial as the topics show it: curves, pushes, counts."""
+"""A balancing trial as observed on the topics: curves, pushes, counts."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from rbdyn_ros.types import Array
 
 
 class Trial(NamedTuple):
-    """What was seen from the release on. Times are simulated seconds since the release."""
+    """The observations from the release on. Times are simulated seconds since the release."""
 
     t: Array  # (n,) [s]
     q: Array  # (n, 6) x y [m] | w x y z
@@ -18,25 +18,25 @@ class Trial(NamedTuple):
     energy: Array  # (k,) [J]
     balance: Array  # (k,) [J] energy - energy at the start - work done since
     pushes: tuple[Any, ...]  # of `tools.demo_run.Push`, those that were sent
-    counts: dict  # name -> number, what the simulator counted
-    wall_time: float  # [s] that the trial took
-    duration: float  # [s] that it was to last
+    counts: dict  # name -> number, counted by the simulator
+    wall_time: float  # [s] elapsed
+    duration: float  # [s] planned
     failure: str = ""  # why it ended early
-    interrupted: bool = False  # somebody ended it
-    remark: str = ""  # what a controller reported that may have cost the rod
+    interrupted: bool = False  # ended by the user
+    remark: str = ""  # what a controller reported that may have caused the fall
 
 
 def unseen(trial: Trial, since: float, until: float) -> float:
-    """The longest time [s] between two instants without a state in view; all of it if none
-    came.
+    """Return the longest time [s] between two observed states from `since` to `until`; all of it
+    if none came.
     """
     seen = trial.t[(trial.t > since) & (trial.t < until)]
     return float(np.diff(np.concatenate(([since], seen, [max(since, until)]))).max())
 
 
 def axis(q: Array) -> Array:
-    """Where the rod points, k = R e3, (n, 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 + y^2)) of q
-    (n, 6).
+    """Return the axis of the rod, k = R e3, (n, 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 + y^2))
+    of q (n, 6).
     """
     w, x, y, z = q[:, 2:].T
     return np.stack(
@@ -45,6 +45,6 @@ def axis(q: Array) -> Array:
 
 
 def tilt(q: Array) -> Array:
-    """The angle between rod and vertical, (n,) [rad], in [0, pi]; exact near both ends."""
+    """Return the angle between rod and vertical, (n,) [rad], in [0, pi]; exact near both ends."""
     k = axis(q)
     return np.arctan2(np.hypot(k[:, 0], k[:, 1]), k[:, 2])

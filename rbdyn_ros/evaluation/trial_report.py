@@ -1,5 +1,5 @@
-"""What is said of a trial: whether the rod stood, and how soon it came to rest; a table of text;
-and the picture, with curves over time on the left and the way of tip and cart on the right.
+"""The report of a trial: whether the rod stood, and how soon it came to rest; a table as text; and
+the picture, with curves over time on the left and the paths of tip and cart on the right.
 """
 
 import math
@@ -15,29 +15,29 @@ from rbdyn_ros.types import Array
 
 STANDING, LAST = metrics.STANDING.tilt, metrics.STANDING.hold  # [rad], [s] before the end
 SETTLED = metrics.TRIAL.tilt  # [rad]
-BLINK = 0.2  # [s] without a state in view, too short to fall out of `STANDING` and to be back
+BLINK = 0.2  # [s] without a state, too short to leave `STANDING` and to return
 
 
 class Verdict(NamedTuple):
-    """The exit code, and its reason."""
+    """Whether the rod stood, for the exit code, and the reason."""
 
     stood: bool
     sentence: str
 
 
 class Settling(NamedTuple):
-    """How long it took until the tilt stayed below `SETTLED`."""
+    """The time until the tilt stayed below `SETTLED`."""
 
     event: str
     time: float  # [s]; nan if it did not
 
 
 def verdict(trial: Trial) -> Verdict:
-    """The rod stood if its tilt stayed below `STANDING` during the last second.
+    """Return whether the rod stood: its tilt stayed below `STANDING` during the last second.
 
-    What nobody saw is not claimed: where states are missing from the last second there is no
-    success, and pushes that came late are named. A trial that somebody ended early has nothing to
-    prove; only a rod that lay by then did not stand.
+    What was not observed is not claimed: where states are missing from the last second there is no
+    success, and pushes that came late are named. A trial that the user ended early is a failure
+    only if the rod lay by then.
     """
     if trial.failure:
         return Verdict(False, trial.failure)
@@ -76,7 +76,7 @@ def verdict(trial: Trial) -> Verdict:
 
 
 def settling(trial: Trial) -> list[Settling]:
-    """`Settling` after the release and after each push."""
+    """Return the `Settling` after the release and after each push."""
     starts = [("release", 0.0)] + [
         (f"push {i}", push.felt) for i, push in enumerate(trial.pushes, 1)
     ]
@@ -93,7 +93,9 @@ def settling(trial: Trial) -> list[Settling]:
 
 
 def summary(trial: Trial, recorded: str) -> str:
-    """One line per quantity, the last one says what was recorded. What was not seen is a dash."""
+    """Return one line per quantity; the last one says what was recorded. What was not observed is
+    a dash.
+    """
     lean, force = np.degrees(tilt(trial.q)), np.hypot(*trial.force.T)
     away = np.hypot(*(trial.q[:, :2] - trial.q[:1, :2]).T)
     settled = (f"{event} {_number(time, '.2f')} s" for event, time in settling(trial))
@@ -153,13 +155,15 @@ def _number(value: float | None, form: str) -> str:
     return "–" if value is None or math.isnan(value) else format(value, form)
 
 
-RODS = 24  # drawn along the way
+RODS = 24  # drawn along the path
 THINNEST = 0.6  # side of the box, relative to its longest
 BLUE, ORANGE, GREY, RED, GREEN = "#1f6fb4", "#d9732b", "#8a8a8a", "#c1272d", "#2a9d6f"
 
 
 def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: Path) -> None:
-    """Draw it into the PNG `path`; `rod_length` [m]. OSError if it cannot be written."""
+    """Draw the trial into the PNG `path`; `rod_length` [m]. Raise OSError if it cannot be
+    written.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 7.5), layout="constrained")
@@ -193,7 +197,7 @@ def _tilt(axes, trial: Trial) -> None:
 
 
 def _components(axes, t: Array, vectors: Array, width: float, label: str) -> None:
-    """Both components of vectors (n, 2) over the times t (n,)."""
+    """Plot both components of vectors (n, 2) over the times t (n,)."""
     for values, name, color in zip(vectors.T, "xy", (BLUE, GREEN)):
         axes.plot(t, values, color=color, linewidth=width, label=name)
     _legend(axes)
@@ -226,7 +230,7 @@ def _quiet(axes, trial: Trial, last: bool) -> None:
 
 
 def _felt(trial: Trial) -> list:
-    """The pushes that have a place on the axis of time."""
+    """Return the pushes that acted within the duration."""
     return [push for push in trial.pushes if push.felt <= trial.duration]
 
 
@@ -245,8 +249,8 @@ def _legend(axes) -> None:
 
 
 def _space(axes, trial: Trial, rod_length: float) -> None:
-    """The cart's way on the ground, the tip's above it, and the rod now and then; all at one
-    scale.
+    """Plot the cart's path on the ground, the tip's above it, and the rod at some instants; all at
+    one scale.
     """
     axes.set(xlabel="x [m]", ylabel="y [m]")
     axes.set_zlabel("z [m]", labelpad=8)
@@ -274,7 +278,7 @@ def _space(axes, trial: Trial, rod_length: float) -> None:
 
 
 def _fit(axes, points) -> None:
-    """A box around everything, with equal scales, and not too thin."""
+    """Fit a box around everything, with equal scales, and not too thin."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.maximum(1.15 * (high - low), THINNEST * (high - low).max())
     middle = 0.5 * (low + high)

@@ -1,1 +1,1 @@
-"""The leaderboard: its task, what an entry of it is, its scores, its pages."""
+"""The leaderboard: its task, its entries, their scores, its pages."""

@@ -1,6 +1,6 @@
-"""The ranking of entries: its table in a terminal, and pages that need no server, index.html with
-the ranking, and one page for each entry; and an entry measured anew: the law that it was measured
-with, and what differs.
+"""The ranking of entries: its table for a terminal, and pages that need no server, index.html with
+the ranking, and one page for each entry; and the verification of an entry: the law that it was
+measured with, and the values that differ when it is measured again.
 """
 
 import math
@@ -35,7 +35,7 @@ Column = tuple[str, str, str, str, str, int]
 
 
 def _columns(time: str, digits: tuple[int, ...]) -> tuple[Column, ...]:
-    """The columns of a discipline with one undisturbed run and robustness."""
+    """Return the columns of a discipline with one undisturbed run and robustness."""
     run = zip(((time, "s", "time"), *_RUN), digits)
     return (
         *((head, unit, "performance", "", value, places) for (head, unit, value), places in run),
@@ -68,7 +68,7 @@ class Line(NamedTuple):
 
 
 class Board(NamedTuple):
-    """What a leaderboard shows."""
+    """The contents of a leaderboard."""
 
     lines: dict[str, list[Line]]  # discipline -> the best first
     refused: list[str]  # why others have no rank
@@ -76,14 +76,14 @@ class Board(NamedTuple):
 
 
 def suite_of_board(chosen: tuple[str, ...] = (), quick: bool = False) -> Suite:
-    """The suite of the leaderboard."""
+    """Return the suite of the leaderboard."""
     return read(config("suites", entries.SUITE), chosen, quick)
 
 
 def folders_of(given: Iterable[Path]) -> list[Path]:
-    """The folders of the entries in what was given: entries, or folders of entries.
+    """Return the folders of the entries in the given paths: entries, or folders of entries.
 
-    ValueError: there is none in one of them.
+    Raise ValueError for a path without an entry.
     """
     found: list[Path] = []
     for path in given:
@@ -100,7 +100,9 @@ def folders_of(given: Iterable[Path]) -> list[Path]:
 
 
 def collect(folders: Iterable[Path], suite: Suite) -> Board:
-    """The ranking of the entries in these folders; what cannot be ranked is said, and left out."""
+    """Return the ranking of the entries in these folders; the reasons why others have no rank are
+    in `refused`.
+    """
     known: dict[str, dict[str, Any]] = {}
     refused: list[str] = []
     places: dict[str, Path] = {}
@@ -145,14 +147,16 @@ def _cells(discipline: str, found: Mapping[str, Criterion], suite: Suite) -> tup
 
 
 def heads(discipline: str, lines: list[Line]) -> list[str]:
-    """The heads of the table: rank, entry, score and its parts, then COLUMNS with their units."""
+    """Return the heads of the table: rank, entry, score and its parts, then COLUMNS with their
+    units.
+    """
     parts = [part for part in lines[0].scores if part != "total"]
     columns = [f"{head} [{unit}]" if unit else head for head, unit, *_ in COLUMNS[discipline]]
     return ["#", "entry", "score", *parts, *columns]
 
 
 def cells(discipline: str, line: Line) -> list[str]:
-    """The cells below these heads, rounded."""
+    """Return the cells below these heads, rounded."""
     numbers = [
         f"{value:.{digits}f}" if math.isfinite(value) else "–"
         for value, (*_, digits) in zip(line.cells, COLUMNS[discipline])
@@ -162,7 +166,9 @@ def cells(discipline: str, line: Line) -> list[str]:
 
 
 def terminal(board: Board) -> str:
-    """The ranking for a terminal: rank, score and its parts; below it what has no rank."""
+    """Return the ranking for a terminal: rank, score and its parts; below it the entries without a
+    rank.
+    """
     blocks = []
     for discipline, lines in board.lines.items():
         width = max(len(line.entry["name"]) for line in lines)
@@ -178,14 +184,14 @@ def terminal(board: Board) -> str:
     return "\n\n".join(blocks)
 
 
-RELATIVE, ABSOLUTE = 1e-6, 1e-9  # how far two numbers may differ: processors round differently
-TIMES = ("compute_median", "compute_max")  # that no two runs have alike
+RELATIVE, ABSOLUTE = 1e-6, 1e-9  # tolerances of two numbers: processors round differently
+TIMES = ("compute_median", "compute_max")  # which differ from run to run
 
 
 def controller(entry: Mapping[str, Any], folder: Path, suite: Suite) -> ControllerUnderTest:
-    """The law of an entry, with its options, from its own folder or from this installation.
+    """Return the law of an entry, with its options, from its own folder or from this installation.
 
-    ValueError, in one sentence: there is no such law here, or its files are others.
+    Raise ValueError, with one sentence, if there is no such law here, or its files are others.
     """
     name = str((folder / entry["path"]).resolve()) if entry["path"] else entry["law"]
     found = controller_under_test(name, (), ",".join(entry["kinds"]) or None, suite.plant, 2.0)
@@ -204,7 +210,7 @@ def controller(entry: Mapping[str, Any], folder: Path, suite: Suite) -> Controll
 
 
 def differences(before: Criterion, now: Criterion) -> list[str]:
-    """What of a case is not as it was, a few words each."""
+    """Return what of a case differs from before, a few words each."""
     if before.verdict != now.verdict and not now.values:
         return [f"was {before.verdict}, is {now.verdict}: {now.note}"]
     return [
@@ -223,7 +229,7 @@ def _equal(a: float | None, b: float | None) -> bool:
 
 
 def write_pages(found: Board, suite: Suite, folder: Path) -> None:
-    """Write the pages into the folder. OSError."""
+    """Write the pages into the folder. Raise OSError if that cannot be done."""
     make_folder(folder)
     ranked = {line.entry["name"]: line.entry for lines in found.lines.values() for line in lines}
     for name, known in ranked.items():
@@ -252,7 +258,7 @@ def _template(name: str) -> Any:
 
 
 def _table(discipline: str, lines: list[Line], suite: Suite) -> dict[str, Any]:
-    """What the page shows of a discipline."""
+    """Return what the page shows of a discipline."""
     titles, columns = heads(discipline, lines), COLUMNS[discipline]
     meanings = [_FIXED[head] for head in titles[: -len(columns)]] + [*map(_meaning, columns)]
     rows = [row for row in suite.rows if any(discipline in c.kinds for c in row.cases)]
@@ -267,7 +273,9 @@ def _table(discipline: str, lines: list[Line], suite: Suite) -> dict[str, Any]:
 
 
 def _runs_of_the_best(rows: list[Row], lines: list[Line]) -> str:
-    """The undisturbed runs of the best entries in one picture; "" where there is no such row."""
+    """Return the undisturbed runs of the best entries in one picture; "" where there is no such
+    row.
+    """
     for row in rows:
         for case in row.cases:
             if case.measure == "performance":
@@ -279,7 +287,7 @@ def _runs_of_the_best(rows: list[Row], lines: list[Line]) -> str:
     return ""
 
 
-# what the first columns mean
+# descriptions of the first columns
 _FIXED = {
     "#": "rank by the score",
     "entry": "the name of the entry; its page has every number",
@@ -293,14 +301,14 @@ _FIXED = {
 
 
 def _meaning(column: tuple[Any, ...]) -> str:
-    """What one of `COLUMNS` means."""
+    """Return the description of one of `COLUMNS`."""
     _, _, measure, label, value, _ = column
     meaning = measures.load(measure).VALUES[value].description
     return f"{label}: {meaning}" if label else meaning
 
 
 def _rows(suite: Suite, found: dict[str, Criterion]) -> list[dict[str, Any]]:
-    """The rows of an entry, with their tables and pictures."""
+    """Return the rows of an entry, with their tables and pictures."""
     return [
         {
             "row": row,
@@ -314,7 +322,7 @@ def _rows(suite: Suite, found: dict[str, Criterion]) -> list[dict[str, Any]]:
 
 
 def _meanings(row: Row) -> dict[str, tuple[str, str]]:
-    """value -> (unit, what it is), of the measures of a row."""
+    """Return value -> (unit, description), of the measures of a row."""
     return {
         name: (value.unit.replace("^2", "²").replace(" ", "\N{NO-BREAK SPACE}"), value.description)
         for case in row.cases

@@ -1,4 +1,4 @@
-"""An entry of the leaderboard: a folder with what was measured of one law, its files and its
+"""An entry of the leaderboard: a folder with the measurements of one law, its files and its
 scores, under a fingerprint.
 
     entry.json   scores, values and curves of the cases, options, versions, files, seeds, machine
@@ -48,14 +48,16 @@ _DOCUMENT = "A law of rbdyn_ros."
 
 
 def is_name(name: str) -> bool:
-    """Whether an entry may have this name, which is also that of its page beside index.html."""
+    """Return whether an entry may have this name, which is also that of its page beside
+    index.html.
+    """
     return bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name)) and (
         name.lower() != "index"
     )
 
 
 def false_name(name: str, law: str, path: str) -> str:
-    """Why the name is not for this law; "" where it is."""
+    """Return why the name may not be used for this law; "" where it may."""
     if name in select.names() and (path or law != name):
         return (
             f"{name} calls itself by the name of a law of this installation, and is "
@@ -65,7 +67,7 @@ def false_name(name: str, law: str, path: str) -> str:
 
 
 def content(name: str, made: Evaluation) -> dict[str, Any]:
-    """What entry.json holds, with its fingerprint."""
+    """Return the content of entry.json, with its fingerprint."""
     suite, under_test, cases, sittings = made
     law = select.load(under_test.controller)
     files = {path.name: hash_of(path.read_bytes()) for path in files_of(law, under_test)}
@@ -92,7 +94,9 @@ def content(name: str, made: Evaluation) -> dict[str, Any]:
 
 
 def write(folder: Path, name: str, made: Evaluation) -> list[Path]:
-    """Write an entry into the folder; the paths of its files. OSError."""
+    """Write an entry into the folder and return the paths of its files. Raise OSError if that
+    cannot be done.
+    """
     (suite, under_test, cases, _), found = made, content(name, made)
     drawn = {
         f"{row.name}.svg": picture
@@ -115,10 +119,10 @@ def write(folder: Path, name: str, made: Evaluation) -> list[Path]:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The entry of a folder.
+    """Return the entry of a folder.
 
-    ValueError, in one sentence: there is none, it is none, or it or a file of the law in it was
-    changed after it was made.
+    Raise ValueError, with one sentence, if there is none, the file is no entry, or it or a file of
+    the law in it was changed after it was made.
     """
     path = folder / FILE
     try:
@@ -144,8 +148,8 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def check_files(entry: Mapping[str, Any], paths: Iterable[Path]) -> None:
-    """ValueError, in one sentence, where a file of the law is not among these, or is another one
-    than was measured.
+    """Raise ValueError, with one sentence, where a file of the law is not among these, or differs
+    from the one that was measured.
     """
     here = {path.name: hash_of(path.read_bytes()) for path in paths}
     for file, recorded in entry["files"].items():
@@ -155,7 +159,9 @@ def check_files(entry: Mapping[str, Any], paths: Iterable[Path]) -> None:
 
 
 def criteria(entry: Mapping[str, Any]) -> dict[str, Criterion]:
-    """The cases of an entry by their names. ValueError."""
+    """Return the cases of an entry by their names. Raise ValueError for a case that cannot be
+    read.
+    """
     try:
         found = [from_json({k: case[k] for k in Criterion._fields}) for case in entry["cases"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -166,7 +172,9 @@ def criteria(entry: Mapping[str, Any]) -> dict[str, Criterion]:
 
 
 def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
-    """Why an entry has no rank, in one sentence; "" where it has one. ValueError."""
+    """Return why an entry has no rank, in one sentence; "" where it has one. Raise ValueError for
+    a case that cannot be read.
+    """
     name, found = entry["name"], criteria(entry)
     if entry["quick"]:
         return f"{name} was measured in the quick form; measure it without --quick"
@@ -188,28 +196,30 @@ def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
 
 
 def fingerprint(content: Mapping[str, Any]) -> str:
-    """The SHA-256 of the content of an entry, without its fingerprint."""
+    """Return the SHA-256 of the content of an entry, without its fingerprint."""
     known = {key: value for key, value in content.items() if key != "fingerprint"}
     return hash_of(json.dumps(known, sort_keys=True, ensure_ascii=False).encode())
 
 
 def files_of(law: ModuleType, under_test: ControllerUnderTest) -> list[Path]:
-    """The law's own file, those beside it that it imports, those that its `FILES` name, and that
-    of its option `file`.
+    """Return the law's own file, those in its folder that it imports, those that its `FILES` name,
+    and that of its option `file`.
     """
     named = [path for path, _ in _named_files(law, under_test)]
     return [*law_files(law), *map(Path, getattr(law, "FILES", ())), *named]
 
 
 def _named_files(law: ModuleType, under_test: ControllerUnderTest) -> list[tuple[Path, str]]:
-    """(file, option) of the option `file` of a law, which its `find` turns into a path."""
+    """Return [(file, option)] of the option `file` of a law, which its `find` turns into a
+    path.
+    """
     option = f"{under_test.name}.file"
     given = under_test.identity.get("options", {}).get(option, {}).get("value")
     return [(Path(getattr(law, "find", Path)(given)), option)] if given else []
 
 
 def _with_local_files(under_test: ControllerUnderTest, law: ModuleType) -> dict[str, Any]:
-    """The parameters; a file of the author's is named by its place in the entry."""
+    """Return the parameters; a file of the author's is named by its place in the entry."""
     values = under_test.heading(False)["parameters"]
     local = {
         option: f"{LAW}/{path.name}"
@@ -220,7 +230,7 @@ def _with_local_files(under_test: ControllerUnderTest, law: ModuleType) -> dict[
 
 
 def asked(case: Case) -> dict[str, Any]:
-    """What a case asks for, as JSON has it."""
+    """Return the specification of a case, as JSON has it."""
     return json.loads(
         json.dumps(report.asked(case) | {"bounds": list(map(str, case.requirements))})
     )
@@ -236,18 +246,18 @@ def _scores(suite: Suite, kinds: Iterable[str], cases: Mapping[str, Criterion]) 
 
 
 def _about(law: ModuleType) -> str:
-    """The first sentence of the law's docstring."""
+    """Return the first sentence of the law's docstring."""
     text = " ".join((law.__doc__ or _DOCUMENT).split())
     return text.partition(". ")[0].rstrip(".") + "."
 
 
 def hash_of(data: bytes) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def readme(entry: Mapping[str, Any], suite: Suite, drawn: list[str]) -> str:
-    """The text for readers."""
+    """Return the text for readers."""
     name, law = entry["name"], entry["path"] or entry["law"]
     machine = entry["sittings"][-1]["machine"] if entry["sittings"] else {}
     lines = [f"# {name}", "", entry["about"], "", f"Law: `{law}`.", ""]
@@ -284,7 +294,7 @@ DISCIPLINES = {"balance": "Balance", "swing_up": "Swing-up", "tracking": "Tracki
 ACCURATE = 20.0  # [mm]
 
 
-# measure -> the part that it is of, the value that counts, and its share of the part
+# measure -> the part of the score, the value that counts, and its share of that part
 PARTS: dict[str, tuple[str, str, Callable[[float], float]]] = {
     "performance": ("performance", "score", lambda score: score),
     "robustness": ("robustness", "success", lambda percent: percent / 100.0),
@@ -294,26 +304,26 @@ PARTS: dict[str, tuple[str, str, Callable[[float], float]]] = {
 
 
 class Scores(NamedTuple):
-    """What an entry reached in a discipline."""
+    """The scores of an entry in a discipline."""
 
     total: float  # in [0, 1]
     parts: dict[str, float]  # part -> in [0, 1]
 
 
 def cases_of(suite: Suite, discipline: str) -> list[Case]:
-    """The cases of a discipline."""
+    """Return the cases of a discipline."""
     return [case for case in suite.cases if discipline in case.kinds]
 
 
 def disciplines(suite: Suite, kinds: Iterable[str]) -> list[str]:
-    """The disciplines of the suite that are for a law of these kinds."""
+    """Return the disciplines of the suite that are for a law of these kinds."""
     kinds = set(kinds)
     return [name for name in DISCIPLINES if name in kinds and cases_of(suite, name)]
 
 
 def score(suite: Suite, discipline: str, values: Mapping[str, Mapping[str, float]]) -> Scores:
-    """The scores of a discipline; `values` are those of the cases by their names, missing ones
-    count 0.
+    """Return the scores of a discipline; `values` are those of the cases by their names, and
+    missing ones count 0.
     """
     shares: dict[str, list[float]] = {}
     for case in cases_of(suite, discipline):

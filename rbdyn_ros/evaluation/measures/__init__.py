@@ -1,5 +1,5 @@
-"""Measures by the names of the suite: each file of this folder is one, as `evaluation.metric`
-describes it.
+"""Measures by their names in a suite: each file of this folder is one, in the form of
+`evaluation.metric`.
 """
 
 import pkgutil
@@ -8,10 +8,10 @@ from types import ModuleType
 
 
 def names() -> tuple[str, ...]:
-    """The known measures, alphabetically."""
+    """Return the known measures, alphabetically."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 
 
 def load(name: str) -> ModuleType:
-    """The measure of that name."""
+    """Return the measure of that name."""
     return import_module(f"{__name__}.{name}")

@@ -1,9 +1,9 @@
-"""How long the law takes for a command, against its control period.
+"""The time that the law takes for a command, against its control period.
 
 A command's time is that of the wall clock, for a law that sleeps, waits for a device or computes
-in threads of its own is late too. Where the system took the processor away during the command (an
-involuntary context switch: another process wanted it), it is the time on the processor alone, so
-that a loaded machine is not held against the law.
+in threads of its own is late too. Where the system preempted the law during the command (an
+involuntary context switch), it is the processor time of the thread alone, so that a loaded machine
+is not counted against the law.
 """
 
 import os
@@ -43,7 +43,7 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """One run, whether the rod falls or not."""
+    """Run the law once, whether the rod falls or not."""
     start = metrics.start_state(settings)
     watches: list[Stopwatch] = []
 
@@ -70,13 +70,13 @@ def measure(bench, scenario, settings) -> Metric:
 
 
 class Stopwatch:
-    """A law, with the time [s] of each of its commands."""
+    """A wrapper of a law that measures the time [s] of each of its commands."""
 
     def __init__(self, law):
         self.law, self.times, self.preempted = law, [], 0
 
     def command(self, t, state, reference):
-        """The law's own answer."""
+        """Return the law's own command."""
         switches, worked, began = _involuntary_switches(), time.thread_time(), time.perf_counter()
         force = self.law.command(t, state, reference)
         elapsed, worked = time.perf_counter() - began, time.thread_time() - worked
@@ -87,5 +87,5 @@ class Stopwatch:
 
 
 def _involuntary_switches() -> int:
-    """How often the system took the processor from this thread."""
+    """Return how often the system took the processor from this thread."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw

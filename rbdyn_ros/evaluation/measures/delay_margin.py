@@ -1,5 +1,5 @@
-"""How late the force may come before the loop becomes unstable, measured and by the theory of the
-linear loop.
+"""The delay margin of the loop: the delay of the force at which it becomes unstable, measured and
+by the linear theory.
 """
 
 import math
@@ -38,7 +38,7 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """Bisection over whole periods of delay."""
+    """Search the largest stable delay by bisection over whole periods."""
     h = scenario.period
 
     def stands(delay: float) -> bool:

@@ -1,4 +1,4 @@
-"""What the plant's integrator does to the energy where nothing takes or gives any.
+"""The energy error of the plant's integrator where no force does work.
 
 No law takes part.
 """
@@ -24,7 +24,7 @@ VALUES = {"drift": Value("", "largest change of the energy, relative to that of 
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """The frictionless plant, falling from a tilt, at ten looks per second."""
+    """Simulate the frictionless plant, falling from a tilt, with ten samples per second."""
     params = bench.params._replace(cart_damping=0.0, joint_damping=0.0)
     system = spherical_pendulum.build(params)
     method = select(scenario.integrator, settings["composition"])

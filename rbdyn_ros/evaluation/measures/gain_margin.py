@@ -1,5 +1,5 @@
-"""How much weaker or stronger the force may be before the loop becomes unstable, measured and by
-theory.
+"""The gain margins of the loop: the factors on the force at which it becomes unstable, measured
+and by theory.
 """
 
 import math
@@ -9,7 +9,7 @@ from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.numerics.bisection import edge
 
 QUESTION = "how much weaker or stronger may the force be?"
-OVER_ROS = False  # the force of a node is not amplified on its way
+OVER_ROS = False  # the force of a node cannot be multiplied on its way
 SETTINGS = (
     metric.small_tilt(0.01),
     metric.duration(20.0),
@@ -29,7 +29,7 @@ _SPAN = math.log(200.0)
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """Bisection over the logarithm of the factor, downwards and upwards."""
+    """Search the stable factors by bisection over their logarithm, downwards and upwards."""
     fine = math.log1p(0.01 * settings["tolerance"])
 
     def last(way: float) -> float:

@@ -1,4 +1,4 @@
-"""Two roads to the same mechanics: the plant with its attitude against the equations on the
+"""Two derivations of the same mechanics: the plant with its attitude against the equations on the
 sphere. No law takes part.
 """
 
@@ -43,7 +43,9 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """Random starts without spin, forced; the reference is DOP853 with a tolerance of 1e-13."""
+    """Simulate random starts without spin under a force; the reference is DOP853 with a tolerance
+    of 1e-13.
+    """
     system, rng = spherical_pendulum.build(bench.params), np.random.default_rng(scenario.seed)
     method = select(scenario.integrator, settings["composition"])
     worst = np.array(
@@ -53,7 +55,7 @@ def measure(bench, scenario, settings) -> Metric:
 
 
 def _one(system, method, h: float, settings: dict, rng) -> tuple:
-    """(largest difference, norm error) of one run, on the steps."""
+    """Return (largest difference, norm error) of one run, on the steps."""
     Q = rng.normal(size=4)
     q = np.array((*rng.uniform(-0.5, 0.5, 2), *(Q / np.linalg.norm(Q))))
     v = np.array((*rng.uniform(-0.5, 0.5, 2), *rng.uniform(-2.0, 2.0, 2), 0.0))
@@ -76,7 +78,7 @@ def _one(system, method, h: float, settings: dict, rng) -> tuple:
 
 
 def _exact(system, sines, s: tuple, t) -> np.ndarray:
-    """(k, k', x, x') at the times t, (n, 10), of the reduced equations."""
+    """Return (k, k', x, x') at the times t, (n, 10), of the reduced equations."""
 
     def rates(t, y):
         u = sines[:, 1] * np.sin(sines[:, 2] * t + sines[:, 3])

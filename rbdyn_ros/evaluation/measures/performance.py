@@ -1,4 +1,4 @@
-"""One undisturbed run: success, time, and what it costs in energy, force and motion."""
+"""One undisturbed run: success, time, and its costs in energy, force and motion."""
 
 import math
 
@@ -55,7 +55,7 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """One run."""
+    """Run the law once."""
     run = bench.run(scenario, metrics.start_state(settings), settings["duration"])
     stands = metrics.settling_time(run) if settings["settle"] else metrics.upright_since(run)
     success = math.isfinite(stands)
@@ -66,7 +66,7 @@ def measure(bench, scenario, settings) -> Metric:
 
 
 def costs(run: Rollout) -> dict[str, float]:
-    """The costs of a run, by the names of VALUES."""
+    """Return the costs of a run, by the names of VALUES."""
     if len(run.force) < 2:
         return {name: math.nan for name in VALUES if name not in ("success", "time", "score")}
     h = run.t.item(1) - run.t.item(0)

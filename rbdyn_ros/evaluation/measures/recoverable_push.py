@@ -31,7 +31,7 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """A bisection over the impulse."""
+    """Search the largest impulse by bisection."""
     azimuth, lasting = math.radians(settings["azimuth"]), settings["contact_time"]
     length = bench.params.rod_length
 

@@ -1,4 +1,4 @@
-"""The largest tilt at rest from which the rod is brought to stand."""
+"""The largest tilt at rest from which the law brings the rod to stand."""
 
 import math
 
@@ -44,7 +44,9 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """A bisection for each azimuth, each beginning near the one before."""
+    """Search the largest tilt by bisection for each azimuth, starting near that of the azimuth
+    before.
+    """
     found: list[Edge] = []
     for azimuth in np.arange(settings["azimuths"]) * (2.0 * math.pi / settings["azimuths"]):
 

@@ -1,4 +1,4 @@
-"""From which tilts and rates, in one plane, the rod comes to stand."""
+"""The region of attraction in one plane: the tilts and rates from which the rod comes to stand."""
 
 import math
 import time
@@ -46,12 +46,12 @@ VALUES = {
 
 
 def starts(bench, scenario, settings) -> int:
-    """The points of the grid."""
+    """Return the number of points of the grid."""
     return settings["grid" if many.is_compiled(bench, scenario) else "grid_one_by_one"] ** 2
 
 
 def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
-    """Rows of the settling time [s], and of the processor time that it took [s]."""
+    """Return rows of the settling time [s], and of the processor time that it took [s]."""
     began = time.process_time()
     n = math.isqrt(starts(bench, scenario, settings))
     tilts, rates = (
@@ -68,7 +68,7 @@ def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
 
 
 def summary(settings, rows: np.ndarray) -> Metric:
-    """The fraction, and the picture."""
+    """Return the fraction, and the picture."""
     settled = rows[:, 0]
     values = {
         "fraction": 100.0 * float(np.isfinite(settled).mean()),

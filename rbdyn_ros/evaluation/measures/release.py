@@ -1,4 +1,4 @@
-"""The rod is let go at a tilt: how soon it stands, and at what price."""
+"""A release of the rod at a tilt: how soon it stands, and at what cost."""
 
 import math
 
@@ -28,7 +28,7 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """One run."""
+    """Run the law once."""
     azimuth = math.radians(settings["azimuth"])
     start = metrics.start_state(settings)
     run = bench.run(scenario, start, settings["duration"], stop=metrics.until_rest())

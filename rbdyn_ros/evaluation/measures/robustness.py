@@ -1,4 +1,6 @@
-"""Many runs, each with one thing that is wrong: in how many does the rod stand at the end?"""
+"""The robustness over many runs, each with one variation: in how many does the rod stand at the
+end?
+"""
 
 import math
 from typing import Any
@@ -50,18 +52,18 @@ class _NoisyForce:
         self._law, self._deviation, self._rng = law, deviation, rng
 
     def command(self, t: float, state, reference: Array) -> Array:
-        """The law's force and the noise (2,) [N]."""
+        """Return the law's force with the noise (2,) [N]."""
         force = np.asarray(self._law.command(t, state, reference), float)
         return force + self._rng.normal(0.0, self._deviation, force.shape)
 
 
 def starts(bench, scenario, settings) -> int:
-    """How many runs there are."""
+    """Return how many runs there are."""
     return settings["variations"] * (len(NUMBERS) if settings["vary"] == "model" else 1)
 
 
 def outcomes(bench, scenario, settings, part: range) -> Array:
-    """Rows (n, 2): the variation, and whether the rod stands."""
+    """Return rows (n, 2): the variation, and whether the rod stands."""
     duration, rows = settings["duration"], []
     for number in part:
         size, asked, more = vary(scenario, settings, number, bench.params.rod_length)
@@ -71,7 +73,9 @@ def outcomes(bench, scenario, settings, part: range) -> Array:
 
 
 def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, dict[str, Any]]:
-    """(the size of the variation of that number, its scenario, more arguments of `Bench.run`)."""
+    """Return (the size of the variation of that number, its scenario, more arguments of
+    `Bench.run`).
+    """
     kind, largest, n = settings["vary"], settings["largest"], settings["variations"]
     rng = np.random.default_rng((scenario.seed, number, list(KINDS).index(kind)))
     faults, more = scenario.faults, {}
@@ -94,7 +98,7 @@ def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, di
 
 
 def _spread(step: int, n: int) -> float:
-    """The place of a step among n in [-1, 1], without 0."""
+    """Return the place of a step among n in [-1, 1], without 0."""
     half = n // 2
     if n == 1 or step < half:
         return -(half - step) / half if half else 1.0
@@ -102,7 +106,7 @@ def _spread(step: int, n: int) -> float:
 
 
 def summary(settings, rows: Array) -> Metric:
-    """The share of the runs, and which ones."""
+    """Return the share of the runs, and which ones."""
     good = int(rows[:, 1].sum())
     curves = {"variation": np.round(rows[:, 0], 6).tolist(), "stands": rows[:, 1].tolist()}
     value = 100.0 * good / len(rows) if len(rows) else math.nan

@@ -1,4 +1,4 @@
-"""How still the rod stands, once it stands: what noise and encoders leave."""
+"""The motion of the rod that remains when it stands, with the noise and the encoders."""
 
 import math
 
@@ -27,7 +27,7 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """One run, and its last part."""
+    """Run the law once and measure the last part."""
     start = metrics.start_state(settings)
     run = bench.run(scenario, start, settings["duration"], stop=metrics.until_fall())
     late = run.t[:-1] >= run.t[0] + settings["waiting"]

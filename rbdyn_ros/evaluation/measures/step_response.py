@@ -1,4 +1,4 @@
-"""The set point of the cart jumps."""
+"""The response to a step of the cart's set point."""
 
 import math
 
@@ -34,7 +34,7 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """One run."""
+    """Run the law once."""
     azimuth, distance = math.radians(settings["azimuth"]), settings["distance"]
     ahead = np.array((math.cos(azimuth), math.sin(azimuth)))
     goal = tuple((distance * ahead).tolist())

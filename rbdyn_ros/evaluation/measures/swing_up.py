@@ -1,4 +1,4 @@
-"""From random starts to standing: how often, how soon, how far the cart goes."""
+"""Swing-ups from random starts to standing: how often, how soon, how far the cart goes."""
 
 import math
 from collections.abc import Iterable
@@ -15,20 +15,20 @@ from rbdyn_ros.types import Array
 
 
 def exact(rng) -> tuple[float, ...]:
-    """Hanging at rest: an equilibrium."""
+    """Return the start hanging at rest, which is an equilibrium."""
     return _start(math.pi, 0.0, 0.0, 0.0, 0.0)
 
 
 def hanging(rng) -> tuple[float, ...]:
-    """Hanging, a little disturbed: 0.05 rad, 0.02 rad/s, a spin of 3 rad/s."""
+    """Draw a start hanging, slightly disturbed: 0.05 rad, 0.02 rad/s, a spin of 3 rad/s."""
     tilt, azimuth = math.pi - rng.uniform(0.0, 0.05), _azimuth(rng)
     down, across = rng.normal(0.0, 0.02, 2)
     return _start(tilt, azimuth, down, across, rng.uniform(-3.0, 3.0))
 
 
 def precessing(rng) -> tuple[float, ...]:
-    """On a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to 1.5 rad/s, spin
-    to 10 rad/s.
+    """Draw a start on a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to
+    1.5 rad/s, spin to 10 rad/s.
     """
     tilt = math.pi - rng.uniform(0.0, math.radians(40.0))
     swing, precession = rng.uniform(-1.5, 1.5), rng.uniform(-3.0, 3.0)
@@ -38,7 +38,9 @@ def precessing(rng) -> tuple[float, ...]:
 
 
 def anywhere(rng) -> tuple[float, ...]:
-    """Any attitude, a rate of up to 3 rad/s in any direction, spin to 10 rad/s."""
+    """Draw a start with any attitude, a rate of up to 3 rad/s in any direction, spin to 10
+    rad/s.
+    """
     rate, course = 3.0 * math.sqrt(rng.uniform()), rng.uniform(0.0, 2.0 * math.pi)
     tilt = math.acos(rng.uniform(-1.0, 1.0))
     return _start(
@@ -55,8 +57,8 @@ def _azimuth(rng) -> float:
 
 
 def _start(tilt: float, azimuth: float, down: float, across: float, spin: float) -> tuple:
-    """q and v of a rod at `tilt` [rad] towards `azimuth` [rad] whose tip moves `down` and `across`
-    [rad/s]; cart at rest.
+    """Return q and v of a rod at `tilt` [rad] towards `azimuth` [rad] whose tip moves `down` and
+    `across` [rad/s]; the cart is at rest.
 
     With the horizontal directions e along the azimuth and n across it, q = exp(tilt n^) and w =
     down n - across e + spin e3.
@@ -67,7 +69,7 @@ def _start(tilt: float, azimuth: float, down: float, across: float, spin: float)
 
 
 def draw(kind: str, seed: int, numbers: Iterable[int]) -> Array:
-    """The starts (n, 11), q and v, of a kind of `KINDS`, by their numbers.
+    """Draw the starts (n, 11), q and v, of a kind of `KINDS`, by their numbers.
 
     Each depends on the seed and its own number alone, not on how many there are.
     """
@@ -134,7 +136,7 @@ VALUES = {
 
 
 def starts(bench, scenario, settings) -> int:
-    """How many starts there are."""
+    """Return how many starts there are."""
     if settings["start"] == "exact":
         return 1
     if bench.over_ros:
@@ -144,7 +146,7 @@ def starts(bench, scenario, settings) -> int:
 
 
 def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
-    """Rows of `metrics.SettlingScore`."""
+    """Return rows of `metrics.SettlingScore`."""
     drawn = draw(settings["start"], scenario.seed, part)
     spread, duration = settings["mismatch_spread"], settings["duration"]
     if not spread:
@@ -156,8 +158,8 @@ def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
 
 
 def with_plant(scenario, spread: float, number: int):
-    """The scenario of the start of that number, whose plant differs in each of `DRAWN` by at
-    most the part `spread`, uniformly.
+    """Return the scenario of the start of that number, whose plant differs in each of `DRAWN` by
+    at most the part `spread`, uniformly.
     """
     parts = np.random.default_rng((scenario.seed, number, len(DRAWN))).uniform(
         -spread, spread, len(DRAWN)
@@ -168,7 +170,7 @@ def with_plant(scenario, spread: float, number: int):
 
 
 def summary(settings, rows: np.ndarray) -> Metric:
-    """The numbers of all starts together."""
+    """Return the metrics of all starts together."""
     good = np.isfinite(rows[:, 0])
     values = {"success": 100.0 * float(good.mean()), "travel_median": float(np.median(rows[:, 1]))}
     if good.any():

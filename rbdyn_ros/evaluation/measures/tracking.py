@@ -1,4 +1,4 @@
-"""How near the cart keeps to a periodic path that its law was given."""
+"""The distance of the cart from a periodic path that its law was given."""
 
 import math
 
@@ -40,7 +40,7 @@ VALUES = {
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """One run from upright rest at the origin."""
+    """Run the law once, from upright rest at the origin."""
     path = {name: settings[name] for name in ("path", "size", "frequency")}
     law = {f"{bench.under_test.name}.{name}": value for name, value in path.items()}
     asked = scenario._replace(law=tuple(sorted({**dict(scenario.law), **law}.items())))
@@ -68,7 +68,7 @@ def measure(bench, scenario, settings) -> Metric:
 
 
 def _path(settings: dict, t) -> np.ndarray:
-    """Where the cart shall be at the times t of the law's clock, (n, 2) [m]."""
+    """Return the reference of the cart at the times t of the law's clock, (n, 2) [m]."""
     X = {"circle": periodic.circle, "eight": periodic.eight}[settings["path"]](settings["size"])
     turns = np.exp(2j * math.pi * settings["frequency"] * np.outer(t, np.arange(len(X))))
     return np.real(turns @ X)

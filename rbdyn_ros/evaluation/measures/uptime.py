@@ -1,4 +1,4 @@
-"""A minute with random pushes: for which part of it is the rod upright?"""
+"""The share of a minute with random pushes in which the rod is upright."""
 
 import math
 
@@ -30,12 +30,12 @@ REST = 1.0  # [s] after which a rod that comes up again has swung up once more
 
 
 def starts(bench, scenario, settings) -> int:
-    """How many runs there are."""
+    """Return how many runs there are."""
     return settings["runs"]
 
 
 def outcomes(bench, scenario, settings, part: range) -> Array:
-    """Rows (n, 3): the share of the time upright, swing-ups, pushes."""
+    """Return rows (n, 3): the share of the time upright [%], swing-ups, pushes."""
     duration, length, rows = settings["duration"], bench.params.rod_length, []
     size = settings["interval"], settings["largest"]
     for number in part:
@@ -49,7 +49,7 @@ def outcomes(bench, scenario, settings, part: range) -> Array:
 
 
 def swing_ups(run: Rollout) -> float:
-    """How often the rod becomes upright, at least `REST` after it was upright before."""
+    """Return how often the rod becomes upright, at least `REST` after it was upright before."""
     up, count, last = metrics.is_upright(run), 0, -math.inf
     for t, is_up, was_up in zip(run.t[1:].tolist(), up[1:].tolist(), up[:-1].tolist()):
         if is_up and not was_up and t - last > REST:
@@ -60,7 +60,7 @@ def swing_ups(run: Rollout) -> float:
 
 
 def summary(settings, rows: Array) -> Metric:
-    """The mean of the runs, and the worst."""
+    """Return the mean of the runs, and the worst."""
     values = {
         "uptime": float(rows[:, 0].mean()),
         "worst": float(rows[:, 0].min()),
