@@ -1,11 +1,11 @@
-"""Notice online which number of a plant has changed, by how much, and since when.
+"""Online detection of a changed number of a plant: which one, by how much, and since when.
 
 Blocks of `BLOCK` seconds of the innovations nu and of their derivatives W by relative changes
 delta of `innovations.NAMES` give, with the covariance S of the noise,
 
     eta = sum W^T S^-1 nu,   Lambda = sum W^T S^-1 W.                                         (I.9)
 
-What is older than the window gives the plant as it was, by recursive least squares with
+Blocks older than the window give the plant as it was, by recursive least squares with
 forgetting: delta_0 with the covariance P. For each onset s in the window and each number i alone,
 
     eta_s = sum_{b >= s} (eta_b - Lambda_b delta_0),   G = (1 + Lambda_s P)^-1,
@@ -13,16 +13,16 @@ forgetting: delta_0 with the covariance P. For each onset s in the window and ea
 
 the generalized likelihood ratio of "i changed by delta_i at s" and "nothing changed": of noise
 alone T_i is chi^2 with one degree of freedom. Above the threshold the window is computed once more
-around the changed plant, by Gauss and Newton for each of the likeliest numbers; the one that
-leaves the least,
+around the changed plant, by Gauss and Newton for each of the likeliest numbers; the one with the
+least
 
     Q_i = sum r^T S^-1 r - eta^T P G eta,   r = nu - W delta_0 at the changed plant,         (I.11)
 
-is named, with those that leave hardly more. What no single number explains (a push, an impact, two
-numbers at once) is left out. S is that of the first seconds, times the factor by which the scores
+is named, with those of hardly larger Q. What no single number explains (a push, an impact, two
+numbers at once) is discarded. S is that of the first seconds, times the factor by which the scores
 eta_b - Lambda_b delta_0 of its blocks scatter more than those of white noise, whose covariances
-are Lambda_b - Lambda_b P Lambda_b; each block counts alike, for a large motion at the start, by
-which delta_0 is found, leaves nearly none.
+are Lambda_b - Lambda_b P Lambda_b; each block has the same weight, for a large motion at the
+start, which determines delta_0, has nearly no scores left.
 
 Source: A. S. Willsky and H. L. Jones, IEEE Trans. Automatic Control 21 (1976) 108; M. Basseville
 and I. V. Nikiforov, Detection of Abrupt Changes (1993), chapter 7.
@@ -41,42 +41,42 @@ BLOCK = 0.25  # [s]
 CLOSEST = 0.0018  # [s] between two states that count
 LAG = 0.1  # [s] after which the commands for a block are known
 GAP = 0.05  # [s] between two states at most
-OLDEST = 0.1  # [s] of a command that acts
+OLDEST = 0.1  # [s] age of a command that may still act
 STEEPEST = math.radians(50.0)  # tilt up to which the observer follows
-FORGET = 0.999  # of the plant as it was, from block to block
-FEWEST = 8  # blocks of a verdict
+FORGET = 0.999  # factor of the information on the plant as it was, per block
+FEWEST = 8  # blocks for a decision
 SETTLING = 2  # blocks of them in which the observer settles
-SHARPEST = 0.05  # deviation of a change at which there is no need to wait
-LATEST = 8.0  # [s] from the onset to the verdict on what is less sharp, or on several numbers
+SHARPEST = 0.05  # relative deviation of a change at which it is decided at once
+LATEST = 8.0  # [s] from the onset to the decision on a less certain change, or on several numbers
 AGAIN = 1.0  # [s] to the next attempt
 ITERATIONS = 4
 LOWEST = -0.9  # change of a number in its unit
 MARGIN = 12.0  # of Q within which two numbers are named together
-SHARE = 0.5  # of the evidence that one block may have
-SMALLEST = 0.1  # factor of the covariance that scores show
-AGREE = 4.0  # deviations by which both halves of the evidence may differ
+SHARE = 0.5  # of the evidence, at most, from one block
+SMALLEST = 0.1  # least factor of the covariance by the scores
+AGREE = 4.0  # deviations, at most, between both halves of the evidence
 USUAL = 0.5  # relative change; larger ones need more evidence
 MOST, VAGUEST = 50.0, 3.5  # change and deviation that are named, in `LEAST`
-# prior deviation of the plant from the declared one, and the least change that counts, in units
+# prior deviation of the plant from the declared one, and the least change detected, in units
 PRIOR = np.array([0.5 if name.endswith("damping") else 0.05 for name in NAMES[:-1]] + [1.0])
 LEAST = np.array([0.1 if name.endswith("damping") else 0.03 for name in NAMES[:-1]] + [0.2])
-KNOWN = 0.03  # deviation in `LEAST` below which the plant as it was is never known
-# deviations of what the model itself has not: place, direction, velocities, rates
+KNOWN = 0.03  # least deviation, in `LEAST`, of the plant as it was
+# deviations of what is not modeled: place, direction, velocities, rates
 FLOOR = np.array([1e-5] * 4 + [1e-4] * 4)
 
 
 class Settings(NamedTuple):
-    """How it looks."""
+    """The settings of the detection."""
 
     threshold: float = 36.0  # of T: 6 standard deviations
     window: float = 10.0  # [s] in which a change may have begun
-    learning: float = 10.0  # [s] that tell the noise
+    learning: float = 10.0  # [s] from which the noise is estimated
     forget: float = 0.2  # [s] T_f of the observer
-    force_limit: float = math.inf  # [N] at which the plant cuts the norm of commands
+    force_limit: float = math.inf  # [N] to which the plant limits the norm of commands
 
 
 class _Block(NamedTuple):
-    """What `BLOCK` seconds tell."""
+    """The data of `BLOCK` seconds."""
 
     begin: float  # [s]
     inputs: Inputs
@@ -86,7 +86,7 @@ class _Block(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """(I.9) of a block."""
+    """The sums (I.9) of a block."""
 
     eta: Array  # (p,)
     information: Array  # Lambda (p, p)
@@ -95,13 +95,13 @@ class _Sums(NamedTuple):
 
 
 class ChangeDetector:
-    """Fed with states and commands, in the order of their arrival; constant memory."""
+    """A detector that takes states and commands as they arrive, in constant memory."""
 
     def __init__(self, twin: Twin, settings: Settings = Settings()):
         self.twin, self.settings = twin, settings
         self.changes: list[Change] = []
         self.unexplained = 0.0  # [s] that no single number explains
-        self.learned = 0.0  # [s] of the motion that told the noise, and after it of the rest
+        self.learned = 0.0  # [s] of the motion used, first for the noise, then for the rest
         self._forget_all()
 
     def _forget_all(self) -> None:
@@ -123,11 +123,11 @@ class ChangeDetector:
 
     @property
     def _past(self) -> Array:
-        """P, of a plant that is never known exactly."""
+        """P, with a floor, so that the plant is never known exactly."""
         return 0.5 * (self._P + self._P.T) + np.diag((KNOWN * LEAST) ** 2)
 
     def command(self, t: float, force: tuple[float, float]) -> None:
-        """The force (2,) [N] that was commanded as the answer to the state of time t [s]."""
+        """Take the force (2,) [N] that was commanded in answer to the state of time t [s]."""
         if self._command_t and t <= self._command_t[-1] or not all(map(math.isfinite, force)):
             return
         size = math.hypot(*force)
@@ -136,7 +136,7 @@ class ChangeDetector:
         self._commands.append((factor * force[0], factor * force[1]))
 
     def state(self, t: float, measured: Array) -> Change | None:
-        """A measured state (11,), q and v, of time t [s]; a change that it makes certain."""
+        """Take a measured state (11,), q and v, of time t [s]; return a certain change."""
         if self._t and t < self._t[-1]:  # the simulation began anew
             self._forget_all()
         if self._t and t < self._t[-1] + CLOSEST or not np.isfinite(measured).all():
@@ -154,7 +154,7 @@ class ChangeDetector:
         return found
 
     def _take(self, times: Array, rows: Array) -> Change | None:
-        """A block."""
+        """Process a block; return a change that has become certain."""
         inputs = self._inputs(times, rows)
         if inputs is None:
             self._memory = None
@@ -182,7 +182,7 @@ class ChangeDetector:
         return self._look(times[-1])
 
     def _inputs(self, times: Array, rows: Array) -> Inputs | None:
-        """The steps of a block; None where it has gaps, unknown forces or too large a tilt."""
+        """Return the steps of a block; None for gaps, unknown forces or too large a tilt."""
         h = np.diff(times)
         up = 1.0 - 2.0 * (rows[:, 3] ** 2 + rows[:, 4] ** 2)
         if h.max() > GAP or up.min() < math.cos(STEEPEST) or not self._command_t:
@@ -195,13 +195,13 @@ class ChangeDetector:
         return innovations.inputs(times, rows, commands, self.twin.delay)
 
     def _sum(self, nu: Array, W: Array) -> _Sums:
-        """(I.9)."""
+        """Return the sums (I.9) of a block."""
         r = nu @ self._root
         V = np.einsum("ij,njp->nip", self._root, W).reshape(-1, len(NAMES))
         return _Sums(V.T @ r.ravel(), V.T @ V, float(np.sum(r * r)), len(nu))
 
     def _learn(self) -> None:
-        """The noise, once there is enough of the motion."""
+        """Estimate the noise, once there is enough of the motion."""
         if self.learned < self.settings.learning:
             return
         nu = np.concatenate([block.nu for block in self._blocks])
@@ -227,7 +227,7 @@ class ChangeDetector:
         self._blocks.clear()
 
     def _look(self, now: float) -> Change | None:
-        """Search the window; a change, once it is certain enough."""
+        """Search the window and return a change, once it is certain enough."""
         onset, T, delta, deviation = self._search()
         best = int(np.argmax(T))
         if T[best] < self.settings.threshold or abs(delta[best]) < LEAST[best]:
@@ -243,7 +243,7 @@ class ChangeDetector:
         return self._conclude(onset, T, delta, now)
 
     def _search(self) -> tuple[int, Array, Array, Array]:
-        """(onset, T, delta, deviations) of (I.10) at the likeliest onset."""
+        """Return (onset, T, delta, deviations) of (I.10) at the likeliest onset."""
         eta = np.array([s.eta - s.information @ self._delta for s in self._sums])
         eta = np.cumsum(eta[::-1], axis=0)[::-1]
         information = np.cumsum(np.array([s.information for s in self._sums])[::-1], axis=0)[::-1]
@@ -254,13 +254,13 @@ class ChangeDetector:
         return onset, T[onset], delta[onset], known[onset] ** -0.5
 
     def _merge(self, sums: _Sums) -> None:
-        """A block that is older than the window belongs to the plant as it was."""
+        """Merge a block that is older than the window into the plant as it was."""
         kept = FORGET * np.linalg.inv(self._P) + (1.0 - FORGET) * np.diag(PRIOR**-2)
         self._P = np.linalg.inv(kept + sums.information)
         self._delta = self._delta + self._P @ (sums.eta - sums.information @ self._delta)
 
     def _conclude(self, onset: int, T: Array, delta: Array, now: float) -> Change | None:
-        """The verdict on an alarm: a change, or nothing that one number explains."""
+        """Decide on an alarm: return a change, or None where no single number explains it."""
         blocks = self._blocks[onset:]
         likely = [i for i in np.argsort(-T)[:5] if T[i] > 0.3 * T.max()]
         fits = [fit for i in likely if (fit := self._fit(NAMES[i], float(delta[i]), blocks))]
@@ -286,7 +286,7 @@ class ChangeDetector:
         return self.changes[-1]
 
     def _fit(self, name: str, delta: float, blocks: list[_Block]) -> "_Fit | None":
-        """One number's change by Gauss and Newton; the first blocks settle the observer."""
+        """Fit one number's change by Gauss and Newton; the first blocks settle the observer."""
         i, delta = NAMES.index(name), max(LOWEST, delta)
         for iteration in range(ITERATIONS + 1):
             twin = self.twin.changed(name, delta)
@@ -308,7 +308,7 @@ class ChangeDetector:
     def _replay(
         self, twin: Twin, later: float, blocks: list[_Block]
     ) -> tuple[list[_Sums], Memory] | None:
-        """The sums of the blocks but the first `SETTLING`, around another plant and delta_0."""
+        """Return the sums after the first `SETTLING` blocks, around another plant and delta_0."""
         memory, end = innovations.start(blocks[0].first), blocks[0].begin
         found: list[_Sums] = []
         for block in blocks:
@@ -326,7 +326,7 @@ class ChangeDetector:
         return found[SETTLING:], memory
 
     def _explains(self, fit: "_Fit", onset: int) -> bool:
-        """Whether noise is all that a fit leaves, and no single block has made it."""
+        """Return whether a fit leaves only noise, and does not rest on a single block."""
         sums, d, i = self._sums[onset + SETTLING :], self._delta, NAMES.index(fit.name)
         before = sum(s.square - 2.0 * d @ s.eta + d @ s.information @ d for s in sums)
         count = fit.count * len(innovations.SEEN)
@@ -345,17 +345,17 @@ class ChangeDetector:
         return abs(early[0] - late[0]) < AGREE * scatter
 
     def _alone(self, sums: list[_Sums], i: int) -> tuple[float, float]:
-        """The change of a number, and its deviation, from some of the blocks, by (I.10)."""
+        """Return the change of a number, and its deviation, from some of the blocks, by (I.10)."""
         eta, information, G, known = self._weighed(sums)
         return (G @ (eta - information @ self._delta))[i] / known[i], known[i] ** -0.5
 
     def _weighed(self, sums: list[_Sums]) -> tuple[Array, Array, Array, Array]:
-        """(eta, Lambda, G, the diagonal of G Lambda) of several blocks."""
+        """Return (eta, Lambda, G, the diagonal of G Lambda) of several blocks."""
         eta, information = _total(sums)
         return eta, information, *_weigh(self._past, information)
 
     def _adopt(self, named: list["_Fit"]) -> None:
-        """Go on with the likeliest plant, as uncertain as it is."""
+        """Adopt the likeliest plant, with its uncertainty, as the one before the next change."""
         best = named[0]
         self.twin, self._memory = best.twin, best.memory
         for fit in named:
@@ -370,12 +370,12 @@ class ChangeDetector:
 
 
 def _total(sums: list[_Sums]) -> tuple[Array, Array]:
-    """(eta, Lambda) of several blocks."""
+    """Return (eta, Lambda) of several blocks."""
     return np.sum([s.eta for s in sums], axis=0), np.sum([s.information for s in sums], axis=0)
 
 
 def _weigh(P: Array, information: Array) -> tuple[Array, Array]:
-    """(G, the diagonal of G Lambda) of (I.10), for (..., p, p) Lambda."""
+    """Return (G, the diagonal of G Lambda) of (I.10), for (..., p, p) Lambda."""
     root = np.linalg.cholesky(P)
     back = np.linalg.inv(root)
     M = np.linalg.inv(np.eye(len(P)) + root.T @ information @ root)
@@ -384,7 +384,7 @@ def _weigh(P: Array, information: Array) -> tuple[Array, Array]:
 
 
 class _Fit(NamedTuple):
-    """One number that may have changed, by `delta` of its unit."""
+    """The fit of one number that may have changed, by `delta` of its unit."""
 
     name: str
     delta: float
@@ -395,6 +395,6 @@ class _Fit(NamedTuple):
     memory: Memory  # of the observer at the end
 
     def cost(self) -> float:
-        """Q, and what a change that is unusually large adds to it."""
+        """Return Q, plus a penalty for a change that is unusually large."""
         usual = USUAL * LEAST[NAMES.index(self.name)] / LEAST[0]
         return self.remains + (self.delta / usual) ** 2

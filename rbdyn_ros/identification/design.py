@@ -1,4 +1,5 @@
-"""Design the excitation of a loop for `identify`, and predict the intervals that it gives.
+"""The design of a loop's excitation for `identify`, and the prediction of the intervals that it
+gives.
 
 A multisine of the loop's band, of which the phases are those of the least crest among `SEEDS`, is
 added to the force of the law around the simulated plant. It does not repeat within the record, or
@@ -13,7 +14,7 @@ motion, as those of rounding encoders do, no record tells more than one period.
 
 Source: L. Ljung, System Identification, 2nd ed. (1999), chapter 13.
 
-The excitation is what `identify --design` writes, as parameters of the controller node.
+`identify --design` writes the excitation as parameters of the controller node.
 """
 
 import math
@@ -39,14 +40,14 @@ LONGEST, SETTLING = 60.0, 10.0  # [s] period of an excitation; time before the m
 SEEDS = 32
 SHARE = 0.7  # of the limits of force and travel
 LEAN = math.radians(15.0)  # largest tilt
-BEGIN = 0.05  # of the force limit, the first amplitude that is tried
+BEGIN = 0.05  # first amplitude, relative to the force limit
 TRIALS = 8
 ERRORS = (1e-4 / math.sqrt(12.0), 2.0 * math.pi / 4096 / math.sqrt(12.0))  # [m], [rad]
 NORMAL = 1.96  # deviations of 95 %
 
 
 class Design(NamedTuple):
-    """An excitation, and what it is predicted to do."""
+    """An excitation, and its predicted effects."""
 
     sine: Multisine
     seed: int
@@ -67,10 +68,10 @@ def design(
     errors: tuple[float, float] = ERRORS,
     axis: str = "x",
 ) -> Design:
-    """The excitation of `loop` along an axis for a record of `duration` [s], by sensors with
-    `errors` of these deviations [m, rad]; the cart may go `travel` [m] from the origin.
+    """Return the excitation of `loop` along an axis for a record of `duration` [s], by sensors
+    with `errors` of these deviations [m, rad]; the cart may go `travel` [m] from the origin.
 
-    ValueError where the set point leaves no room, the band is none, or the rod falls.
+    Raise ValueError where the set point leaves no room, the band is empty, or the rod falls.
     """
     room = travel - max(map(abs, loop.reference))
     if room <= 0.0:
@@ -115,8 +116,8 @@ def _crest(low: float, high: float, h: float, seed: int, period: float) -> float
 def _run(
     loop: Loop, sine: Multisine, axis: int
 ) -> tuple[Record | None, tuple[float, float, float]]:
-    """(a period after the motion has settled, largest force, distance and tilt); None where the
-    rod falls.
+    """Return (a period after the motion has settled, largest force, distance and tilt); the period
+    is None where the rod falls.
     """
     wave = sine.sample(loop.period)
     loop.law.reset()
@@ -138,7 +139,7 @@ def _run(
 
 
 def _deviations(J: Array) -> Array:
-    """Of numbers by (I.6), inf where nothing is known."""
+    """Return the deviations of the numbers by (I.6), inf for a number that is not determined."""
     _, s, V = np.linalg.svd(J, full_matrices=False)
     weak = s < plant_fit.WEAK * s[0]
     found = np.sqrt(np.sum((V[~weak] / s[~weak, None]) ** 2, axis=0))
@@ -150,7 +151,7 @@ NODE = "/**/pendulum_controller"
 
 
 class Plan(NamedTuple):
-    """What is to be designed."""
+    """The task of a design."""
 
     loop: Loop  # of the present law around the plant as it is known
     values: dict[str, Any]  # of its parameters
@@ -160,8 +161,8 @@ class Plan(NamedTuple):
 
 
 def follow(plan: Plan, names: tuple[str, ...], found: Fit | None, system: System) -> Design:
-    """The design around the fitted plant, with its delay as whole periods; around the known one
-    where nothing was fitted. ValueError.
+    """Return the design around the fitted plant, with its delay as whole periods, or around the
+    known one where nothing was fitted. Raise ValueError as `design` does.
     """
     loop = plan.loop
     if found:
@@ -179,7 +180,7 @@ def follow(plan: Plan, names: tuple[str, ...], found: Fit | None, system: System
 
 
 def table(plan: Plan, designed: Design) -> str:
-    """The excitation and the predicted intervals, for a terminal."""
+    """Return the excitation and the predicted intervals, for a terminal."""
     sine, lines = designed.sine, [_summary(plan, designed)]
     columns = {"white": designed.white}
     if repeats := sine.period < plan.duration - plan.loop.period:
@@ -209,7 +210,7 @@ def _summary(plan: Plan, designed: Design) -> str:
 
 
 def yaml(plan: Plan, designed: Design) -> str:
-    """The file for the controller node, with the prediction in comments."""
+    """Return the text of the file for the controller node, with the prediction in comments."""
     excitation = {
         "amplitude": float(f"{designed.sine.amplitude:.4g}"),
         "low": plan.band[0],

@@ -1,4 +1,4 @@
-"""Excite a loop: a sum of sines of one period, which is known at every instant.
+"""The excitation of a loop: a sum of sines of one period, which is known at every instant.
 
     d(t) = A sum_i cos(2 pi f_i t + phi_i) / sqrt(n),   f_i = m_i / T,   m_i integer          (F.1)
 
@@ -30,11 +30,11 @@ class Multisine(NamedTuple):
 
     @property
     def frequencies(self) -> Array:
-        """f (n,) [Hz]."""
+        """The frequencies f (n,) [Hz]."""
         return self.lines / self.period
 
     def sample(self, h: float) -> Array:
-        """d at the instants 0, h, ... of one period (T / h,)."""
+        """Return d at the instants 0, h, ... of one period (T / h,)."""
         n = round(self.period / h)
         spectrum = np.zeros(n // 2 + 1, complex)
         spectrum[self.lines] = np.exp(1j * self.phases)
@@ -42,7 +42,9 @@ class Multisine(NamedTuple):
         return self.amplitude / np.sqrt(len(self.lines)) * wave
 
     def held(self, t: Array, h: float) -> Array:
-        """The means of d (k,) from the times t (k,) to t + h [s]: what a held force would be."""
+        """Return the means of d (k,) from the times t (k,) to t + h [s], the values of a held
+        force.
+        """
         f = self.frequencies
         waves = np.sinc(f * h) * np.cos(
             2.0 * np.pi * f * (np.asarray(t)[:, None] + 0.5 * h) + self.phases
@@ -53,12 +55,12 @@ class Multisine(NamedTuple):
 def build(
     low: float, high: float, h: float, amplitude: float, seed: int = 0, period: float = 0.0
 ) -> Multisine:
-    """A multisine with frequencies from `low` to `high` [Hz], equally many in every decade, for a
-    loop of the control period `h` [s].
+    """Return a multisine with frequencies from `low` to `high` [Hz], equally many in every decade,
+    for a loop of the control period `h` [s].
 
-    The period T is `period` [s], or 1 / low where that is 0, made a multiple of h. ValueError
-    where the band is empty or goes beyond half the rate of the loop, or the period is below
-    1 / low.
+    The period T is `period` [s], or 1 / low where that is 0, made a multiple of h. Raise
+    ValueError where the band is empty or goes beyond half the rate of the loop, or the period is
+    below 1 / low.
     """
     limit = 0.5 / h
     if not 0.0 < low < high < limit:
@@ -82,5 +84,5 @@ def build(
 
 
 def of(given: Excitation, h: float) -> Multisine:
-    """The multisine of the parameters `excitation.*`. ValueError as `build`."""
+    """Return the multisine of the parameters `excitation.*`. Raise ValueError as `build` does."""
     return build(given.low, given.high, h, given.amplitude, given.seed, given.period)

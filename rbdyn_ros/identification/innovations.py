@@ -1,5 +1,5 @@
-"""Follow a measured motion with an observer of constant gain, and differentiate what it did not
-expect by the plant's numbers.
+"""An observer of constant gain for a measured motion, and the derivatives of its innovations by
+the plant's numbers.
 
 The step z_{k+1} = F_h(z_k, u_k, p) of the stepper predicts the measurement; the gain L corrects
 the prediction in the tangent space xi = (dx, dtheta, dx', dw):
@@ -23,7 +23,7 @@ Source: B. D. O. Anderson and J. B. Moore, Optimal Filtering (1979), section 6.2
 stability); A. S. Willsky and H. L. Jones, A generalized likelihood ratio approach to the detection
 and estimation of jumps in linear systems, IEEE Trans. Automatic Control 21 (1976) 108.
 
-What changed in a plant is said in words: "the rod is 18 ± 2 % heavier since t = 31.0 s".
+A change of the plant is reported as a sentence: "the rod is 18 ± 2 % heavier since t = 31.0 s".
 """
 
 import math
@@ -51,32 +51,32 @@ NAMES = (
     "gain",
     DELAY,
 )
-# what a change of 1 is: of itself for most; of this where it is larger, and for the delay [s]
+# unit of a relative change: the number itself, or this where it is larger, and for the delay [s]
 UNIT = {**FROM, DELAY: LATER}
 LONGEST = 0.005  # [s] of a step; a longer period is divided
-SEEN = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi that are compared: not the turn about the rod
+SEEN = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi, compared: without the turn about e3
 SMALLEST = np.array([1e-6] * 2 + [1e-6] * 3 + [1e-5] * 5)  # deviation of a measurement [m, rad, s]
 
 
 class Twin(NamedTuple):
-    """A plant with the numbers that are believed."""
+    """The observer's model of the plant, with the numbers known at present."""
 
     system: System
     gain: float = 1.0  # factor on the commanded force
     delay: float = 0.0  # [s] from command to force
-    spread: bool = True  # the rod's inertia is that of its mass, spread as it is now
+    spread: bool = True  # whether the rod's inertia is proportional to its mass
 
     def value(self, name: str) -> float:
-        """One of `NAMES`."""
+        """Return the value of one of `NAMES`."""
         own = {"gain": self.gain, DELAY: self.delay}
         return own[name] if name in own else numbers(self.system)[name]
 
     def unit(self, name: str) -> float:
-        """What a change of 1 of the name is, in its own unit."""
+        """Return the size of a relative change of 1 of the name, in its own unit."""
         return UNIT[DELAY] if name == DELAY else max(self.value(name), UNIT.get(name, 0.0))
 
     def changed(self, name: str, relative: float) -> "Twin":
-        """The twin with one number changed by `relative` of its `unit`."""
+        """Return the model with one number changed by `relative` of its `unit`."""
         value = self.value(name) + relative * self.unit(name)
         if name == DELAY:
             return self._replace(delay=value)
@@ -93,7 +93,7 @@ class Twin(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a part of a run is computed from, one row for each step."""
+    """The inputs of a part of a run, one row for each step."""
 
     h: Array  # (n,) [s]
     force: Array  # (n, 2) mean force [N]
@@ -103,8 +103,8 @@ class Inputs(NamedTuple):
 
 
 def inputs(times: Array, rows: Array, commands: tuple[Array, Array], delay: float) -> Inputs:
-    """The steps between the measurements `rows` (n + 1, 11) at `times` (n + 1,) [s], under the
-    `commands`, times (m,) [s] and forces (m, 2) [N], each of which acts `delay` [s] later.
+    """Return the steps between the measurements `rows` (n + 1, 11) at `times` (n + 1,) [s], under
+    the `commands`, times (m,) [s] and forces (m, 2) [N], each of which acts `delay` [s] later.
     """
     h = np.diff(times)
     parts = np.maximum(1, np.ceil(h / LONGEST - 1e-9)).astype(int)
@@ -118,7 +118,7 @@ def inputs(times: Array, rows: Array, commands: tuple[Array, Array], delay: floa
 
 
 def _mean_force(commands: tuple[Array, Array], grid: Array) -> Array:
-    """The mean commanded force (n, 2) between the n + 1 times of the grid."""
+    """Return the mean commanded force (n, 2) between the n + 1 times of the grid."""
     at, u = commands
     knots = np.concatenate([[at[0] - 1.0], at, [max(at[-1], grid[-1]) + 1.0]])
     held = np.vstack([u[:1], u])  # before the first command, the first
@@ -129,14 +129,14 @@ def _mean_force(commands: tuple[Array, Array], grid: Array) -> Array:
 
 
 class Memory(NamedTuple):
-    """Where the observer is."""
+    """The state of the observer."""
 
     state: Array  # (11,) q and v
     W: Array  # (10, p) of (I.8)
 
 
 def _observe(system, options, gain, L, T, steps, room, found):
-    """Take n steps; how many succeeded.
+    """Take n steps and return how many succeeded.
 
     `steps` has rows (n, 5): h, force and du/dtau; `seen` (n,); M (n, 11) measurements. `room` has
     S (2, 11), the state first; W (10, p) memory; J (10, 12), G (10, 10), V (10, p). `found` is E
@@ -196,19 +196,19 @@ def _observe(system, options, gain, L, T, steps, room, found):
     return len(rows)
 
 
-# kernels of `derivatives`, which `compile_steps` puts in their places
+# placeholders for kernels of `derivatives`, which `compile_steps` binds
 by_state: Any = _observe
 by_parameters: Any = _observe
 
 
 def observe(twin: Twin, L: Array, inputs: Inputs, memory: Memory) -> tuple[Array, Array] | None:
-    """The innovations (m, 8) of the m measurements and their derivatives (m, 8, p); `memory` moves
-    on. None where a step fails.
+    """Return the innovations (m, 8) of the m measurements and their derivatives (m, 8, p), and
+    advance `memory`; return None where a step fails.
     """
     n, p = len(inputs.h), len(NAMES)
     system = twin.system._replace(contacts=Contacts())
     options = select.select(METHOD).options(system)
-    slope = inputs.later - inputs.force  # by one unit of the delay
+    slope = inputs.later - inputs.force  # per unit of the delay
     rows = np.ascontiguousarray(np.column_stack((inputs.h, inputs.force, slope)))
     S, E, P = np.zeros((2, 11)), np.zeros((n, 10)), np.zeros((n, 10, p))
     S[0] = memory.state
@@ -223,7 +223,9 @@ def observe(twin: Twin, L: Array, inputs: Inputs, memory: Memory) -> tuple[Array
 
 
 def columns(twin: Twin) -> Array:
-    """T (10, p): the change of the parameters of `derivatives` by one `unit` of each name."""
+    """Return T (10, p), the change of the parameters of `derivatives` by one `unit` of each
+    name.
+    """
     T, I = np.zeros((10, len(NAMES))), twin.system.inertia
     for i, name in enumerate(NAMES):
         if name == "rod.inertia":
@@ -236,13 +238,14 @@ def columns(twin: Twin) -> Array:
 
 
 def start(measured: Array) -> Memory:
-    """The observer at a measured state (11,)."""
+    """Return the observer at a measured state (11,)."""
     return Memory(np.array(measured, float), np.zeros((10, len(NAMES))))
 
 
 def deviations(measured: Array) -> Array:
-    """Deviations (10,) of the noise of measurements (n, 11) at a fixed period, from their third
-    differences, in which a smooth motion vanishes: of white noise s they have s sqrt(20).
+    """Return the deviations (10,) of the noise of measurements (n, 11) at a fixed period, from
+    their third differences, in which a smooth motion vanishes: of white noise s they have s
+    sqrt(20).
     """
     Q = measured[:, 2:6]
     between = quaternion.product(quaternion.conjugate(Q[:-1]), Q[1:])
@@ -255,7 +258,9 @@ def deviations(measured: Array) -> Array:
 
 
 def gain(twin: Twin, h: float, forget: float, deviation: Array) -> Array:
-    """L (10, 10) for measurements of the `deviation` (10,) each h [s], with T_f = `forget` [s]."""
+    """Return L (10, 10) for measurements of the `deviation` (10,) each h [s], with T_f = `forget`
+    [s].
+    """
     n = max(1, math.ceil(h / LONGEST - 1e-9))
     rest, system = spherical_pendulum.upright(), twin.system._replace(contacts=Contacts())
     steps = select.select(METHOD), system, rest, spherical_pendulum.no_input(), h / n, n
@@ -283,7 +288,7 @@ _SI = {"cart.damping": "N s/m", "joint.damping": "N m s/rad"}
 
 
 class Estimate(NamedTuple):
-    """One number that may have changed."""
+    """The estimate of one number that may have changed."""
 
     name: str  # of `innovations.NAMES`
     before: float  # SI
@@ -291,7 +296,7 @@ class Estimate(NamedTuple):
     deviation: float  # of after - before, one standard deviation, SI
 
     def sentence(self) -> str:
-        """What it is now, with its interval of 95 %."""
+        """Return a clause with the change of the number and its interval of 95 %."""
         change, interval = abs(self.after - self.before), 1.96 * self.deviation
         words = WORDS[self.name][0 if self.after > self.before else 1]
         if self.name == DELAY:
@@ -304,13 +309,13 @@ class Estimate(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One number has changed; the data do not tell which of several estimates it is."""
+    """The change of one number; the data may not tell which of several estimates it is."""
 
     since: float  # [s]
     named: float  # [s] when that was known
     estimates: tuple[Estimate, ...]  # the likeliest first
 
     def sentence(self) -> str:
-        """Which number, by how much, since when."""
+        """Return a sentence: which number, by how much, since when."""
         found = ", or ".join(estimate.sentence() for estimate in self.estimates)
         return f"{found}{',' if len(self.estimates) > 1 else ''} since t = {self.since:.1f} s"

@@ -1,9 +1,9 @@
-"""How far the numbers of a fit may be from the truth.
+"""The uncertainty of the fitted numbers.
 
 Errors of sensors are not white: an encoder at rest repeats its own, and where the motion is
 periodic, as under a multisine, its rounding repeats with it. The residuals are therefore put into
 m clusters, within which they may depend on each other in any way: a cluster is a segment, or,
-where the residuals of a record repeat after the time T, all that lies in the same part of T,
+where the residuals of a record repeat after the time T, all of those in the same part of T,
 
     floor(m (t mod T) / T),   m = max(8, T / length of a segment).                            (I.4)
 
@@ -29,9 +29,9 @@ from rbdyn_ros.types import Array
 LEVEL = 0.95
 LAGS = 20  # samples over which the residuals are tested for whiteness
 FEWEST = 8  # clusters in a period
-ALIKE = 0.2  # correlation from which residuals are said to repeat,
-CERTAIN = 6.0  # and how many deviations of chance that must be
-NEARLY = 0.7  # of the largest correlation, which the first repetition has
+ALIKE = 0.2  # correlation from which residuals count as repeating,
+CERTAIN = 6.0  # and the deviations of chance that it must exceed
+NEARLY = 0.7  # part of the largest correlation that the first repetition must have
 
 
 class Spread(NamedTuple):
@@ -43,8 +43,8 @@ class Spread(NamedTuple):
 
 
 def spread(J: Array, residual: Array, clusters: Array, least: float) -> Spread:
-    """The uncertainty by (I.5) of p numbers from J (n, p) and the residuals (n,), of which
-    `clusters` (n,) says to which cluster each belongs.
+    """Return the uncertainty by (I.5) of p numbers from J (n, p) and the residuals (n,), of which
+    `clusters` (n,) are the labels of their clusters.
 
     Directions of singular values of J below `least` of the largest are not determined.
     """
@@ -56,7 +56,7 @@ def spread(J: Array, residual: Array, clusters: Array, least: float) -> Spread:
     for label in labels:
         part = J[clusters == label] @ root
         share, U = np.linalg.eigh(part.T @ part)
-        rest = np.maximum(1.0 - share, 1e-6)  # what the other clusters know
+        rest = np.maximum(1.0 - share, 1e-6)  # information of the other clusters
         moved.append(U @ ((U.T @ (part.T @ residual[clusters == label])) / rest))
     count = len(labels)
     changes = np.array(moved) @ root.T
@@ -68,11 +68,11 @@ def spread(J: Array, residual: Array, clusters: Array, least: float) -> Spread:
 
 
 def repetition(residual: Array, first: Array, spacing: int) -> int:
-    """After how many of its samples a record repeats its residuals; 0: it does not.
+    """Return after how many of its samples a record repeats its residuals; 0 if it does not.
 
     `residual` (segments, n, c) over their deviations, with the samples of segment s at the places
-    first[s] + spacing (0, ..., n - 1) of the record; lags of less than a segment are not told from
-    colored noise.
+    first[s] + spacing (0, ..., n - 1) of the record; lags of less than a segment are not
+    distinguished from colored noise.
     """
     length = residual.shape[1]
     places = (first - first.min()) // spacing
@@ -94,7 +94,7 @@ def repetition(residual: Array, first: Array, spacing: int) -> int:
 
 
 def parts_of(first: Array, length: int, spacing: int, period: int) -> Array:
-    """The cluster (I.4) of each sample (segments, n), for segments of `length` samples of a
+    """Return the cluster (I.4) of each sample (segments, n), for segments of `length` samples of a
     record, each `spacing` th of which counts; a `period` of 0 is none.
     """
     at = (first - first.min())[:, None] + np.arange(0, length + 1, spacing)
@@ -104,7 +104,9 @@ def parts_of(first: Array, length: int, spacing: int, period: int) -> Array:
 
 
 def whiteness(residual: Array) -> float:
-    """The least probability, over the columns (n, c), of so much correlation (Ljung and Box)."""
+    """Return the least probability, over the columns (n, c), of so much correlation (Ljung and
+    Box).
+    """
     n, channels = residual.shape
     if n <= LAGS:
         return 1.0
@@ -114,7 +116,7 @@ def whiteness(residual: Array) -> float:
 
 
 def correlations(r: Array, count: int) -> Array:
-    """Of r (n,) with itself, later by 0 to `count` samples."""
+    """Return the correlations of r (n,) with itself, delayed by 0 to `count` samples."""
     r = r - r.mean()
     power = float(r @ r) or 1.0
     return np.array([1.0, *(r[k:] @ r[:-k] / power for k in range(1, count + 1))])

@@ -1,4 +1,4 @@
-"""Fit the plant's numbers to a recorded motion by multiple shooting on the stepper itself.
+"""The fit of the plant's numbers to a recorded motion, by multiple shooting on the stepper itself.
 
 The record is cut into segments. In segment s the step z_{k+1} = F_h(z_k, u_k(tau), p) starts from
 an unknown state z_s; the residuals are those of the measured place of the cart and of the measured
@@ -24,7 +24,7 @@ with tau = (n + f) h, so that tau is found to a fraction of a step, and is lagge
 (`records.lagged`). Biases and tilts are those of `plant_numbers`.
 
 The intervals are those of `identification.intervals`, (I.4) and (I.5). A direction in which J is
-nearly zero is one that the motion does not determine; `undetermined` names what is in it.
+nearly zero is one that the motion does not determine; `undetermined` has its components.
 
 Source: H. G. Bock, Randwertproblemmethoden zur Parameteridentifizierung (1987); G. Golub and V.
 Pereyra, Separable nonlinear least squares, Inverse Problems 19 (2003) R1.
@@ -61,26 +61,26 @@ from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.types import Array, Contacts, System
 
 WEAK = 1e-6  # relative singular value of J below which a direction is not determined
-SURE, LONG = 1.0, 2.0  # [s] of a segment: one from which a fit begins, and what tells more
-ENOUGH = 40.0  # [s] of records for LONG segments
-MEMORY = 0.2  # [s] after which a drive with a lag has forgotten the force before the record
+SURE, LONG = 1.0, 2.0  # [s] of a segment: short for a robust start, long for more information
+ENOUGH = 40.0  # [s] of records from which on segments are LONG
+MEMORY = 0.2  # [s] after which the force before the record has no effect on a drive with a lag
 OTHERWISE = (
     "the plant is another than --params-file and --set say, or the record's units are not m, s, "
     "rad and N"
 )
 FAR = f"no motion of the plant comes near the record, its steps fail; {OTHERWISE}"
-TRIALS = 30  # of numbers, with each tolerance
-EXPLAINED = 0.5  # of what straight lines leave, beyond which nothing is explained
-NEAR = 1e-3  # to an end of the range
-SAMPLE = 0.01  # [s] between two samples that count
+TRIALS = 30  # evaluations, with each tolerance
+EXPLAINED = 0.5  # of the residuals of straight lines, above which nothing is explained
+NEAR = 1e-3  # relative distance from an end of the range
+SAMPLE = 0.01  # [s] between two samples that are fitted
 
 
 class NotFitted(ValueError):
-    """No motion of the plant comes near the record."""
+    """The record is far from every motion of the plant."""
 
 
 class Fit(NamedTuple):
-    """What was found."""
+    """The result of a fit."""
 
     names: tuple[str, ...]
     values: Array  # (p,)
@@ -88,8 +88,8 @@ class Fit(NamedTuple):
     intervals: Array  # (p,) half the width of the interval of 95 %
     undetermined: tuple[dict[str, float], ...]  # directions: name -> relative change
     residuals: tuple[float, float]  # effective deviations of place [m] and attitude [rad]
-    validation: tuple[float, float]  # the same in the part that was not fitted
-    whiteness: float  # probability that white residuals are correlated so much
+    validation: tuple[float, float]  # the same in the segments that were not fitted
+    whiteness: float  # probability of so much correlation in white residuals
     curves: "Curves"
 
     @property
@@ -99,12 +99,12 @@ class Fit(NamedTuple):
 
     @property
     def rows(self) -> list[tuple[str, float, float]]:
-        """(name, value, half the width of its interval) of each number."""
+        """The (name, value, half the width of its interval) of each number."""
         return list(zip(self.names, self.values.tolist(), self.intervals.tolist()))
 
 
 class Curves(NamedTuple):
-    """The residuals of every sample, with the numbers that were known before and those found."""
+    """The residuals of every sample, with the numbers known before and the fitted ones."""
 
     t: Array  # (n,) [s], from the start of the first record on; records follow each other
     before: Array  # (n, SEEN) [m, rad]; nan where the steps fail
@@ -113,7 +113,9 @@ class Curves(NamedTuple):
 
 
 class _Problem:
-    """The whole record for `least_squares`: residuals and their derivatives at p."""
+    """The problem of `least_squares` over the whole record: residuals and their derivatives
+    at p.
+    """
 
     def __init__(
         self,
@@ -123,7 +125,7 @@ class _Problem:
         segments: list[Segment],
         scale: Array,
     ):
-        """Residuals count over `scale` (SEEN,) [m, rad]."""
+        """Set up the problem, with residuals divided by `scale` (SEEN,) [m, rad]."""
         self.system = system._replace(contacts=Contacts())
         self.names, self.segments, self.records, self.scale = names, segments, records, scale
         self.options = select.select(METHOD).options(self.system)
@@ -168,9 +170,9 @@ def fit(
     """Fit `names` of `NAMES`, from the numbers of `system` on, to segments of `segment` [s]; None
     is the usual length.
 
-    A sample each 10 ms counts; a segment of every 1 / `held_back` is not fitted but compared.
-    `robust`: residuals of more than three deviations count less. ValueError for a name that is
-    unknown and for records that are too short.
+    One sample every 10 ms is fitted; one segment in every 1 / `held_back` is not fitted but
+    compared. `robust`: residuals of more than three deviations count less. Raise ValueError for a
+    name that is unknown and for records that are too short.
     """
     check(names)
     segment = segment or usual_segment(duration(records))
@@ -192,7 +194,7 @@ def fit(
     if not np.isfinite(problem.residuals(start)).all():
         raise NotFitted(FAR)
     p = start
-    for tolerance in (1e-3, 1e-7):  # the second time with the deviations that the first one found
+    for tolerance in (1e-3, 1e-7):  # the second time with the deviations from the first
         p = _least(problem, p, (low, high), robust, tolerance)
         left = _deviations(problem.residuals(p), problem.scale)
         _check_explained(left, problem.segments)
@@ -209,14 +211,16 @@ def fit(
 
 
 def usual_segment(time: float) -> float:
-    """The length [s] of a segment of records of `time` [s]."""
+    """Return the length [s] of a segment of records of `time` [s]."""
     return LONG if time >= ENOUGH else SURE
 
 
 def _least(
     problem: _Problem, start: Array, limits: tuple[Array, Array], robust: bool, tolerance: float
 ) -> Array:
-    """The numbers (p,) between the limits that make the squares least. NotFitted."""
+    """Return the numbers (p,) between the limits that minimize the squares. Raise NotFitted if
+    there are none.
+    """
     low, high = limits
     jacobian: Any = problem.jacobian
     solution = least_squares(
@@ -237,15 +241,15 @@ def _least(
 
 
 def _begin_like(segments: list[Segment], others: list[Segment]) -> None:
-    """Let segments start from the states that were found for those of the same first sample."""
+    """Let segments start from the fitted states of others with the same first sample."""
     found = {(segment.of, segment.first): segment.S[0] for segment in others}
     for segment in segments:
         segment.S[0] = found.get((segment.of, segment.first), segment.S[0])
 
 
 def _check_explained(left: tuple[float, float], segments: list[Segment]) -> None:
-    """NotFitted where straight lines over each segment are about as near to what was measured as
-    the fit, which leaves `left` [m, rad].
+    """Raise NotFitted where straight lines over each segment are about as near to the measurements
+    as the fit, whose residuals are `left` [m, rad].
     """
     lines = _deviations(np.array([segment.lines() for segment in segments]), np.ones(SEEN))
     ratio = math.hypot(*(new / max(old, 1e-12) for new, old in zip(left, lines)))
@@ -259,7 +263,9 @@ def _check_explained(left: tuple[float, float], segments: list[Segment]) -> None
 
 
 def _check_range(found: Fit, low: Array, high: Array) -> None:
-    """NotFitted where a number ends at `low` or `high`, and not because nothing is known of it."""
+    """Raise NotFitted where a number ends at `low` or `high`, unless it is not determined at
+    all.
+    """
     for (name, value, width), least, most in zip(found.rows, low, high):
         ends = value > most * (1.0 - NEAR) or (least != 0.0 and value < least + NEAR * abs(least))
         if ends and width < size_of(name, value):
@@ -272,8 +278,8 @@ def _check_range(found: Fit, low: Array, high: Array) -> None:
 def sensitivity(
     record: Record, system: System, names: tuple[str, ...], scale: Array, segment: float = 1.0
 ) -> Array:
-    """J (n, p) of (I.3) by `names` along a record of `system` itself, residuals over `scale`
-    (SEEN,) [m, rad]; ValueError for a name that is unknown.
+    """Return J (n, p) of (I.3) by `names` along a record of `system` itself, residuals over
+    `scale` (SEEN,) [m, rad]. Raise ValueError for a name that is unknown.
     """
     check(names)
     segments = _cut([record], segment, LARGEST_DELAY)
@@ -282,8 +288,8 @@ def sensitivity(
 
 
 def _cut(records: list[Record], segment: float, lead: float) -> list[Segment]:
-    """Segments of `segment` [s], one after the other, from `lead` [s] on: the forces before the
-    record are not known.
+    """Return segments of `segment` [s], one after the other, from `lead` [s] on: the forces before
+    the record are not known.
     """
     segments = []
     for of, record in enumerate(records):
@@ -295,13 +301,17 @@ def _cut(records: list[Record], segment: float, lead: float) -> list[Segment]:
 
 
 def _deviations(residual: Array, scale: Array) -> tuple[float, float]:
-    """The effective deviations of place and attitude of residuals (SEEN n,) over `scale`."""
+    """Return the effective deviations of place and attitude of residuals (SEEN n,) over
+    `scale`.
+    """
     r = residual.reshape(-1, SEEN) * scale
     return float(np.sqrt(np.mean(r[:, :2] ** 2))), float(np.sqrt(np.mean(r[:, 2:] ** 2)))
 
 
 def _report(problem: _Problem, p: Array, others: _Problem | None, curves: Curves) -> Fit:
-    """The fit with what its Jacobian and its residuals say, and those of the `others`."""
+    """Return the fit, with intervals by its Jacobian and its residuals, and with the residuals of
+    the `others`.
+    """
     scale = np.array([size_of(n, v) for n, v in zip(problem.names, p)])
     r = problem.residuals(p)
     found = intervals.spread(problem.jacobian(p) * scale, r, _clusters(problem, r), WEAK)
@@ -326,7 +336,7 @@ def _report(problem: _Problem, p: Array, others: _Problem | None, curves: Curves
 
 
 def _curves(problem: _Problem, p: Array, others: _Problem | None, fresh: list[Segment]) -> Curves:
-    """The residuals over time; `fresh` segments are those of the numbers that were known."""
+    """Return the residuals over time; `fresh` segments are those of the numbers known before."""
     known = np.array([numbers(problem.system)[name] for name in problem.names])
     first = _Problem(problem.records, problem.system, problem.names, fresh, problem.scale)
     before = first.residuals(known).reshape(-1, SEEN) * problem.scale
@@ -343,7 +353,7 @@ def _curves(problem: _Problem, p: Array, others: _Problem | None, fresh: list[Se
 
 
 def _clusters(problem: _Problem, residual: Array) -> Array:
-    """The cluster of each residual: (I.4), for each record its own."""
+    """Return the cluster of each residual by (I.4), separately for each record."""
     labels, begin, next_label = [], 0, 0
     for _, group in groupby(problem.segments, key=lambda segment: segment.of):
         segments = list(group)

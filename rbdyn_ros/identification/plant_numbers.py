@@ -1,4 +1,4 @@
-"""The numbers that a motion may tell: by name, in the plant, and as columns of a derivative.
+"""The numbers that a motion may determine: by name, in the plant, and as columns of a derivative.
 
 Beside those of the plant there are the gain and the delay of the force, the lag T of the drive
 (`faults.actuator`), the biases of the gimbal's encoders, and the tilt of the plane in which the
@@ -22,7 +22,7 @@ from rbdyn_ros.types import Array, System
 GAIN, DELAY, LAG = "gain", "delay", "lag"
 BIAS = ("bias.roll", "bias.pitch")  # [rad]
 TILT = ("tilt.roll", "tilt.pitch")  # [rad]
-# What can be found, by the columns of `derivatives.PARAMETERS` that move together.
+# The numbers that can be fitted, by the columns of `derivatives.PARAMETERS` that change together.
 COLUMNS = {
     "cart.mass": (0,),
     "cart.damping": (1,),
@@ -43,19 +43,19 @@ FIELDS = {  # of `System`, besides its inertia
     "gravity": "gravity",
 }
 NAMES = (*COLUMNS, DELAY, LAG, *BIAS, *TILT)
-OUTSIDE = (GAIN, DELAY, LAG, *BIAS, *TILT)  # of which no parameter of the plant is one
+OUTSIDE = (GAIN, DELAY, LAG, *BIAS, *TILT)  # which are no parameters of the plant
 # The columns of a segment: those of the plant by `COLUMNS`, those of the force, and then
 (PATH, FALL, BIASED, SEGMENT_COLUMNS) = (9, 12, 16, 18)
-FROM = {  # where the fit begins, at least
+FROM = {  # least values from which the fit begins
     "cart.damping": 0.1,
     "joint.damping": 0.01,
     DELAY: 0.005,
     LAG: 0.005,
 }
-USUAL = FROM | dict.fromkeys((*BIAS, *TILT), 0.01)  # sizes of what may be zero
+USUAL = FROM | dict.fromkeys((*BIAS, *TILT), 0.01)  # sizes of numbers that may be zero
 LARGEST_ANGLE = 0.2  # [rad] of bias and tilt
 LARGEST_DELAY, LARGEST_LAG = 0.05, 0.2  # [s]
-RANGE = 0.05, 20.0  # times the known value, of what is not zero
+RANGE = 0.05, 20.0  # times the known value, of numbers that are not zero
 DEFAULT = (
     "cart.mass",
     "cart.damping",
@@ -67,7 +67,7 @@ DEFAULT = (
 
 
 def numbers(system: System) -> dict[str, float]:
-    """The value of each of `NAMES`."""
+    """Return the value of each of `NAMES`."""
     I1, I2, I3 = system.inertia
     return {
         **{name: getattr(system, field) for name, field in FIELDS.items()},
@@ -79,7 +79,7 @@ def numbers(system: System) -> dict[str, float]:
 
 
 def plant(system: System, given: Mapping[str, float]) -> System:
-    """The system with other numbers, by `NAMES`; those `OUTSIDE` are not its own."""
+    """Return the system with other numbers, by `NAMES`; those `OUTSIDE` are not its own."""
     I1, I2, I3 = system.inertia
     if "rod.inertia" in given:
         I1 = I2 = given["rod.inertia"]
@@ -88,7 +88,7 @@ def plant(system: System, given: Mapping[str, float]) -> System:
 
 
 def parameters(system: System) -> dict[str, Any]:
-    """The system as a tree of the parameters that every node takes."""
+    """Return the system as a tree of the parameters that every node takes."""
     I1, I2, I3 = system.inertia
     return {
         "gravity": system.gravity,
@@ -96,15 +96,15 @@ def parameters(system: System) -> dict[str, Any]:
         "rod": {
             "mass": system.rod_mass,
             "center_of_mass": [system.center],
-            "inertia": [I1, I2, min(I3, I1 + I2)],  # no body has more about one axis
+            "inertia": [I1, I2, min(I3, I1 + I2)],  # triangle inequality of the moments of inertia
         },
         "joint": {"damping": system.joint_damping},
     }
 
 
 def check(names: tuple[str, ...]) -> None:
-    """ValueError, in one sentence, for a name that is not one of `NAMES`, or is there twice, or
-    none.
+    """Raise ValueError, with one sentence, for a name that is not one of `NAMES`, or is there
+    twice, or if there is none.
     """
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
@@ -116,17 +116,17 @@ def check(names: tuple[str, ...]) -> None:
 
 
 def start_of(system: System, name: str) -> float:
-    """Where the fit of a number begins."""
+    """Return the value from which the fit of a number begins."""
     return max(float(numbers(system)[name]), FROM.get(name, 0.0))
 
 
 def size_of(name: str, value: float) -> float:
-    """What a change of the number is compared with: itself, or what is usual."""
+    """Return the scale for a change of the number: its value, or the usual one."""
     return max(abs(value), USUAL.get(name, 0.0))
 
 
 def bounds(name: str, start: float, largest_delay: float = LARGEST_DELAY) -> tuple[float, float]:
-    """Between which a number is sought."""
+    """Return the bounds between which a number is sought."""
     if name in (*BIAS, *TILT):
         return -LARGEST_ANGLE, LARGEST_ANGLE
     if name in (DELAY, LAG):
@@ -135,15 +135,15 @@ def bounds(name: str, start: float, largest_delay: float = LARGEST_DELAY) -> tup
 
 
 def in_the_plane(given: Mapping[str, float], gravity: float) -> tuple[float, Array]:
-    """(gravity along the normal of the plane, (a_x, a_y) in it) [m/s^2] by (I.13)."""
+    """Return (gravity along the normal of the plane, (a_x, a_y) in it) [m/s^2] by (I.13)."""
     roll, pitch = (given.get(name, 0.0) for name in TILT)
     along = math.cos(roll) * math.sin(pitch), -math.sin(roll)
     return gravity * math.cos(roll) * math.cos(pitch), gravity * np.array(along)
 
 
 def combination(names: tuple[str, ...], given: Mapping[str, float], system: System) -> Array:
-    """M (SEGMENT_COLUMNS, p): the derivative by the names is that by the columns of a segment,
-    times M; `system` has the numbers `given`, and its gravity is that of the vertical.
+    """Return M (SEGMENT_COLUMNS, p): the derivative by the names is that by the columns of a
+    segment, times M; `system` has the numbers `given`, and its gravity is that of the vertical.
 
     The four columns from FALL on are the force and the shift of the cart, each along x and y, in
     a frame that falls along the plane: `segment`.
@@ -153,7 +153,7 @@ def combination(names: tuple[str, ...], given: Mapping[str, float], system: Syst
     g, fall = system.gravity, in_the_plane(given, system.gravity)[1]
 
     def by(x: float, y: float, normal: float) -> dict[int, float]:
-        """Columns of a change of the three parts of (I.13)."""
+        """Return the columns of a change of the three parts of (I.13)."""
         b = system.cart_damping
         return {FALL: b * x, FALL + 1: b * y, FALL + 2: x, FALL + 3: y, 8: normal}
 

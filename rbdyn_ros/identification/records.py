@@ -1,7 +1,7 @@
-"""Read recorded motions: a table of `simulate` or of one's own (.csv, .npz), or a bag.
+"""The reader of recorded motions: a table of `simulate` or of the user (.csv, .npz), or a bag.
 
-What a record must be before a plant is fitted to it: in SI units, with a rod that stays up, and
-under a force that is no limit's.
+A record to which a plant is fitted has to be in SI units, with a rod that stays up, and under a
+force that is not cut by a limit.
 """
 
 import math
@@ -15,7 +15,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import recording
 
-# parts of the period by which a sample may be early or late: without a note, and at all
+# parts of the period by which a sample may be early or late: without a note, and at most
 EVEN, JITTER = 0.02, 0.25
 UNIT = 1e-3  # by which the length of a quaternion may differ from 1
 SHORTEST = 10  # samples of a piece
@@ -27,14 +27,15 @@ class Record(NamedTuple):
     h: float  # [s]
     place: Array  # (n + 1, 2) of the cart [m]
     attitude: Array  # (n + 1, 4) wxyz
-    velocity: Array  # (n + 1, 5) a first idea of v: cart [m/s], rates [rad/s, body]
+    velocity: Array  # (n + 1, 5) initial guess of v: cart [m/s], rates [rad/s, body]
     force: Array  # (n, 2) [N] from each sample on
 
 
 def read(path: Path) -> tuple[list[Record], list[str]]:
-    """(the pieces of a file without a gap, sentences on what was left out).
+    """Return (the pieces of a file without a gap, sentences on what was left out).
 
-    ValueError, in one sentence, for what is no record of a motion under known forces.
+    Raise ValueError, with one sentence, for a file that is no record of a motion under known
+    forces.
     """
     table = recording.read(path)
     try:
@@ -45,7 +46,9 @@ def read(path: Path) -> tuple[list[Record], list[str]]:
 
 
 def _columns(table: recording.Table) -> tuple[Array, Array, Array]:
-    """t (n,), attitude (n, 4) and force (n, 2). ValueError for what is no record of a motion."""
+    """Return t (n,), attitude (n, 4) and force (n, 2). Raise ValueError for a table that is no
+    record of a motion.
+    """
     names = "Fx", "Fy"
     if missing := [name for name in names if not np.isfinite(table[name]).any()]:
         raise ValueError(
@@ -68,7 +71,9 @@ def _columns(table: recording.Table) -> tuple[Array, Array, Array]:
 def _cut(
     table: recording.Table, t: Array, q: Array, force: Array
 ) -> tuple[list[Record], list[str]]:
-    """The pieces without a gap, and sentences on what was left out. ValueError."""
+    """Return the pieces without a gap, and sentences on what was left out. Raise ValueError if
+    there are none.
+    """
     h = float(np.median(np.diff(t)))
     if not h > 0.0:
         raise ValueError("most of its rows have the time of the row before")
@@ -107,7 +112,7 @@ def _cut(
 
 
 def _runs(good: Array) -> Iterator[slice]:
-    """The rows of each run of good steps (n - 1,) that is not too short."""
+    """Yield the rows of each run of good steps (n - 1,) that is not too short."""
     first = 0
     for row in [*np.flatnonzero(~good).tolist(), len(good)]:
         if row - first >= SHORTEST:
@@ -116,8 +121,8 @@ def _runs(good: Array) -> Iterator[slice]:
 
 
 def _piece(table: recording.Table, q: Array, force: Array, h: float, rows: slice) -> Record:
-    """One piece, with velocities by differences where the file has none. ValueError for units that
-    differ.
+    """Return one piece, with velocities by differences where the file has none. Raise ValueError
+    for units that differ.
     """
     place = np.column_stack((table["x"], table["y"]))[rows]
     attitude = q[rows]
@@ -132,7 +137,7 @@ def _piece(table: recording.Table, q: Array, force: Array, h: float, rows: slice
 
 
 def _rate(moved: Array, h: float, time: float) -> Array:
-    """The rate of change of signals (n, m), h [s] apart, over `time` [s] to both sides."""
+    """Return the rate of change of signals (n, m), h [s] apart, over `time` [s] to both sides."""
     wide = max(1, round(time / h))
     index = np.arange(len(moved))
     late, early = np.minimum(index + wide, len(moved) - 1), np.maximum(index - wide, 0)
@@ -140,12 +145,14 @@ def _rate(moved: Array, h: float, time: float) -> Array:
 
 
 def duration(records: list[Record]) -> float:
-    """The length of all records [s]."""
+    """Return the length of all records [s]."""
     return math.fsum(len(record.force) * record.h for record in records)
 
 
 def delayed(force: Array, tau: float, h: float) -> tuple[Array, Array]:
-    """(u_k(tau), du/dtau) of forces (n, 2) held for h [s]; before the first, the first."""
+    """Return (u_k(tau), du/dtau) of forces (n, 2) held for h [s]; the force before the first one
+    equals it.
+    """
     n, f = divmod(max(tau, 0.0) / h, 1.0)
     k = np.arange(len(force))
     newer, older = force[np.maximum(k - int(n), 0)], force[np.maximum(k - int(n) - 1, 0)]
@@ -153,11 +160,12 @@ def delayed(force: Array, tau: float, h: float) -> tuple[Array, Array]:
 
 
 def lagged(force: Array, T: float, h: float) -> tuple[Array, Array]:
-    """(what a drive with the time constant T [s] makes of forces (n, 2), its derivative by T).
+    """Return (the output of a drive with the time constant T [s] for forces (n, 2), its derivative
+    by T).
 
     A force u_k that is held for h [s] becomes its mean over the step, u_k + L (f_k - u_k), where
     f_{k+1} = u_k + e (f_k - u_k), e = exp(-h / T), L = (T / h) (1 - e), as in `faults.actuator`;
-    before the first force, the first.
+    the force before the first one equals it.
     """
     if T <= 0.0:
         before = np.vstack((force[:1], force[:-1]))
@@ -175,8 +183,8 @@ def lagged(force: Array, T: float, h: float) -> tuple[Array, Array]:
 
 
 def path(force: Array, gain: float, tau: float, T: float, h: float) -> tuple[Array, Array]:
-    """(the force (n, 2) that acts, its derivative (n, 2, 3) by gain, delay and lag) of commands
-    (n, 2) that are multiplied, delayed by tau [s], and lagged by a drive.
+    """Return (the force (n, 2) that acts, its derivative (n, 2, 3) by gain, delay and lag) of
+    commands (n, 2) that are multiplied, delayed by tau [s], and lagged by a drive.
     """
     late, by_tau = delayed(gain * force, tau, h)
     acting, by_T = lagged(late, T, h)
@@ -186,14 +194,14 @@ def path(force: Array, gain: float, tau: float, T: float, h: float) -> tuple[Arr
 LONGEST = 0.05  # [s] between rows: a rod falls in a few tenths of a second
 FASTEST, STRONGEST = 50.0, 100.0  # [m/s], [m/s^2] of a cart, effective
 WIDE = 0.05  # [s] over which an acceleration is taken, against noise of encoders
-ALIKE, TIMES = 0.7, 5.0  # correlation of two rates, and their ratio, from which units differ
+ALIKE, TIMES = 0.7, 5.0  # correlation of two rates, and their ratio, for different units
 STANDS, FALLEN = math.radians(45.0), math.radians(80.0)  # from upright
 STEADY = 1.0  # [s] for which a rod must be up to stand
-AT_LIMIT = 0.05  # part of the rows at which a largest force is remarked on
+AT_LIMIT = 0.05  # part of the rows with the largest force from which there is a note
 
 
 def check_period(h: float) -> None:
-    """ValueError where rows are farther apart than `LONGEST`."""
+    """Raise ValueError where rows are farther apart than `LONGEST`."""
     if h > LONGEST:
         raise ValueError(
             f"its rows are {h:g} s apart by its column t; it must be at most {LONGEST:g} s, and t "
@@ -202,9 +210,10 @@ def check_period(h: float) -> None:
 
 
 def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
-    """ValueError where the cart moves as none does, or velocities are not the change of the pose.
+    """Raise ValueError where the cart moves implausibly, or velocities are not the change of the
+    pose.
 
-    `place` (n, 2) [m], `velocity` (n, 5) as the file has it, nan where it has none, `change` (n,
+    `place` (n, 2) [m], `velocity` (n, 5) of the file, nan where it has none, `change` (n,
     5) the same by differences of the pose.
     """
     wide = max(1, round(WIDE / h))
@@ -229,7 +238,7 @@ def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
 
 
 def fallen(h: float, attitude: Array) -> tuple[Array, list[int]]:
-    """(where the rod lies (n,), the rows of its falls) by the attitudes (n, 4).
+    """Return (whether the rod lies (n,), the rows of its falls) by the attitudes (n, 4).
 
     It falls where it passes `FALLEN` after it stood for `STEADY`, and lies until it stands again;
     one that hangs from the start on does not fall.
@@ -249,7 +258,9 @@ def fallen(h: float, attitude: Array) -> tuple[Array, list[int]]:
 
 
 def limit_notes(force: Array) -> list[str]:
-    """A sentence where more than `AT_LIMIT` of the forces (n, 2) [N] have the largest norm."""
+    """Return a sentence where more than `AT_LIMIT` of the forces (n, 2) [N] have the largest
+    norm.
+    """
     size = np.hypot(*force.T)
     part = float(np.mean(size >= (1.0 - 1e-6) * size.max()))
     if part <= AT_LIMIT:

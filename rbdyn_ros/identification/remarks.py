@@ -1,4 +1,4 @@
-"""What makes the figures of a fit doubtful, in sentences, and the experiment that would help."""
+"""Remarks on what makes the figures of a fit doubtful, and the experiments that would help."""
 
 import math
 
@@ -39,16 +39,18 @@ EXPERIMENTS = {
     "tilt.roll": "a level on the rail, or the cart let go",
     "tilt.pitch": "a level on the rail, or the cart let go",
 }
-ALONE = ("rod.mass", "gravity", "gain")  # what is measured without the plant that moves
-UNCERTAIN = 0.2  # of a number, or of what is usual, beyond which it is remarked on
+ALONE = ("rod.mass", "gravity", "gain")  # which can be measured without moving the plant
+UNCERTAIN = 0.2  # relative interval of a number above which it gets a remark
 WHITE = 0.01  # below this probability the residuals are called correlated
-EXACT = 1e-6  # [m, rad] below which no residual is remarked on
-LATE = 1e-4  # [s] from which a delay is remarked on
+EXACT = 1e-6  # [m, rad] residuals below which there is no remark
+LATE = 1e-4  # [s] of a delay above which there is a remark
 WORSE = 1.5  # times the residuals of the fit, in the part that was not fitted
 
 
 def undetermined(found: Fit) -> list[str]:
-    """A sentence for each direction, and for each number that is known badly."""
+    """Return a sentence for each direction that is not determined, and for each number that is
+    known badly.
+    """
     sentences = []
     for direction in found.undetermined:
         parts = ", ".join(f"{name} ({change:+.2g})" for name, change in direction.items())
@@ -66,8 +68,8 @@ def undetermined(found: Fit) -> list[str]:
 
 
 def experiments(found: Fit) -> list[tuple[str, str]]:
-    """(number, experiment that determines it): of numbers that share a factor those that can be
-    measured alone, one of which is enough.
+    """Return [(number, experiment that determines it)]; of numbers that share a factor only those
+    that can be measured alone, one of which is enough.
     """
     names: list[str] = []
     for direction in found.undetermined:
@@ -77,12 +79,12 @@ def experiments(found: Fit) -> list[tuple[str, str]]:
 
 
 def weak(found: Fit) -> set[str]:
-    """The numbers that are not determined, or known badly."""
+    """Return the numbers that are not determined, or known badly."""
     return set(_wide(found))
 
 
 def _wide(found: Fit) -> dict[str, float]:
-    """name -> half the width of its interval, of the numbers of which that is wide."""
+    """Return name -> half the width of its interval, of the numbers whose interval is wide."""
     return {
         name: interval
         for name, value, interval in found.rows
@@ -91,7 +93,9 @@ def _wide(found: Fit) -> dict[str, float]:
 
 
 def doubts(found: Fit) -> list[str]:
-    """Sentences on what a delay is, and on residuals that the plant does not explain."""
+    """Return sentences on the meaning of a delay, and on residuals that the plant does not
+    explain.
+    """
     sentences = []
     if any(name == DELAY and value > max(LATE, width) for name, value, width in found.rows):
         sentences.append(

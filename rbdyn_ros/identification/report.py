@@ -1,5 +1,5 @@
-"""The report of a fit in one HTML page, in the style of `evaluate`, and its pictures; with what a
-law that is designed anew on the fitted plant is predicted to bear.
+"""The report of a fit in one HTML page, in the style of `evaluate`, and its pictures; with the
+predicted margins of a law that is redesigned on the fitted plant.
 
 The loop is that of (F.7) with the dead time tau of the fit, L(z) exp(-j w tau). It is stable where
 the eigenvalues of the step under u = -K e, late by the whole periods next to tau, lie within the
@@ -31,7 +31,7 @@ LOWEST, POINTS = 0.02, 2000  # [Hz], frequencies up to half the rate of the loop
 
 
 class Prediction(NamedTuple):
-    """One law around one plant."""
+    """The prediction for one law around one plant."""
 
     name: str
     gains: Array  # K (4,)
@@ -40,17 +40,17 @@ class Prediction(NamedTuple):
 
 
 class Redesign(NamedTuple):
-    """The laws before and after."""
+    """The loops of the laws before and after."""
 
     frequency: Array  # (n,) [Hz]
     loops: tuple[Prediction, ...]
 
 
 def predict(known: System, fitted: System, delay: float, options: lqr.Options) -> Redesign:
-    """`lqr` designed on the plant that was known, around it and around the fitted one, and `lqr`
-    designed on the fitted plant around that; `delay` [s] is that of the fit.
+    """Return the loops of `lqr` designed on the plant as known, around it and around the fitted
+    one, and of `lqr` designed on the fitted plant around that; `delay` [s] is that of the fit.
 
-    ValueError where no gains stabilize.
+    Raise ValueError where no gains stabilize.
     """
     *weights, force_weight, h, _ = options
     frequency = np.geomspace(LOWEST, 0.499 / h, POINTS)
@@ -71,7 +71,7 @@ def predict(known: System, fitted: System, delay: float, options: lqr.Options) -
 
 
 def _delay(K: Array, n: int) -> LinearController:
-    """u_k = -K e_{k-n}; its memory are the n forces on their way."""
+    """Return the controller u_k = -K e_{k-n}, whose memory holds the n forces that are delayed."""
     if n == 0:
         return constant(K)
     enters, leaves = np.eye(n)[:, -1:] * K, np.eye(n)[0]
@@ -90,7 +90,7 @@ QUANTITIES = (  # of `Margins`: field, what it is, its unit, by what it is multi
 
 
 class Line(NamedTuple):
-    """A number of the plant."""
+    """A number of the plant, before and after."""
 
     name: str
     unit: str
@@ -100,7 +100,7 @@ class Line(NamedTuple):
 
 
 def lines(found: Fit, system: System) -> Iterator[Line]:
-    """The numbers, with those of `system`, which were known before."""
+    """Yield the numbers, with those of `system`, which were known before."""
     known = plant_numbers.numbers(system)
     for name, value, interval in found.rows:
         unit = remarks.UNITS[name].replace("^2", "²")
@@ -110,8 +110,9 @@ def lines(found: Fit, system: System) -> Iterator[Line]:
 def page(
     found: Fit, system: System, names: list[str], notes: list[str], redesign: Redesign | str
 ) -> str:
-    """The page; `system` is what was known, `names` are those of the recordings, `notes` what was
-    left out of them; `redesign` is a sentence where there is no law for the fitted plant.
+    """Return the page; `system` is the plant as known before, `names` are those of the recordings,
+    `notes` what was left out of them; `redesign` is a sentence where there is no law for the
+    fitted plant.
     """
     rows = list(lines(found, system))
     changed = changes(rows)
@@ -138,14 +139,14 @@ def page(
 
 
 def _sentence(text: str) -> str:
-    """With a capital, unless it begins with a parameter."""
+    """Return the text with a capital, unless it begins with a parameter."""
     first = text.split()[0]
     start = text if "." in first or first in remarks.UNITS else text[0].upper() + text[1:]
     return start.replace("+-", "±") + "."
 
 
 def _law(prediction: Any) -> tuple[str, list[float] | None, str]:
-    """(name, its margins or None, its gains)."""
+    """Return (name, its margins or None, its gains)."""
     gains = ", ".join(f"{gain:.4g}" for gain in prediction.gains)
     if prediction.margins is None:
         return prediction.name, None, gains
@@ -159,8 +160,8 @@ LINES = ("--", "-.", "-")  # of laws
 
 
 def changes(rows: Iterable[Line]):
-    """How far each number moved from what was known, with its interval, both relative; None where
-    none has both.
+    """Draw how far each number moved from the known one, with its interval, both relative; return
+    None where no number has both.
     """
     drawn = [row for row in rows if row.before > 0.0 and np.isfinite(row.interval)]
     if not drawn:
@@ -179,7 +180,7 @@ def changes(rows: Iterable[Line]):
 
 
 def residuals(curves: Curves):
-    """Residuals over time before and after, what they correlate with, how they spread."""
+    """Draw the residuals over time before and after, their correlations and their distribution."""
     figure = canvas(10.0, 6.0)
     grid = figure.add_gridspec(3, 2, height_ratios=(1.0, 1.0, 0.9))
     last = curves.after[curves.fitted]
@@ -215,7 +216,7 @@ def residuals(curves: Curves):
 
 
 def loops(redesign: Redesign):
-    """|L| and arg L of the laws."""
+    """Draw |L| and arg L of the laws."""
     figure = canvas(10.0, 3.6)
     size, phase = figure.subplots(1, 2)
     f = redesign.frequency
@@ -236,7 +237,7 @@ def loops(redesign: Redesign):
 
 
 def _shade(axes, curves: Curves) -> None:
-    """Mark the times that were not fitted."""
+    """Shade the times that were not fitted."""
     edges = np.flatnonzero(np.diff(np.r_[0, (~curves.fitted).astype(int), 0]))
     for a, b in edges.reshape(-1, 2):
         axes.axvspan(curves.t[a], curves.t[b - 1], color="#efeae0", linewidth=0)

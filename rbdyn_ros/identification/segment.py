@@ -27,11 +27,11 @@ SEEN = 4  # components of xi that are compared: the place of the cart, the rod's
 FREE = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi at the start of a segment: the spin is known
 FORCES = 5  # columns of W that are forces: gain, delay, lag, and (I.14) along x and y
 STEPS = 8  # of Gauss and Newton for the state of a segment
-SETTLED = 1e-10  # part of the squares that one more step would take away
+SETTLED = 1e-10  # part of the squares that one more step would remove
 
 
 def _shoot(system, options, h, force, slope, room):
-    """Step through a segment; how many steps succeeded.
+    """Step through a segment and return how many steps succeeded.
 
     `room` has S (n + 1, 11) states, the first given; J (10, 12) and G (10, 10); Z (n + 1, 10, 10)
     and W (n + 1, 10, 14) of (I.2), their first given. `slope` (n, 2, 5) is du/dp of `FORCES`.
@@ -59,14 +59,14 @@ def _shoot(system, options, h, force, slope, room):
     return len(force)
 
 
-# kernels of `derivatives`, which `compile_steps` puts in their places
+# placeholders for kernels of `derivatives`, which `compile_steps` binds
 by_state: Any = _shoot
 by_parameters: Any = _shoot
 
 
 @cache
 def compile_steps(template: Callable[..., Any], name: str) -> Any:
-    """The kernel of a function that calls `by_state` and `by_parameters` of `METHOD`."""
+    """Return the kernel of a function that calls `by_state` and `by_parameters` of `METHOD`."""
     return specialize(
         template,
         name,
@@ -76,7 +76,7 @@ def compile_steps(template: Callable[..., Any], name: str) -> Any:
 
 
 class Trial(NamedTuple):
-    """A plant, and what acts on it."""
+    """A plant, and the force, bias and acceleration that act on it."""
 
     system: System  # its gravity is that along the normal of the plane
     options: Any  # of the integrator
@@ -87,10 +87,12 @@ class Trial(NamedTuple):
 
 
 class Segment:
-    """A part of the record, and what is computed along it."""
+    """A part of the record, and the quantities computed along it."""
 
     def __init__(self, record: Record, of: int, first: int, length: int, every: int):
-        """`of` is the number of the record, `first` its sample at the start."""
+        """Set up the segment; `of` is the number of the record, `first` its sample at the
+        start.
+        """
         n = length
         self.of, self.first, self.h = of, first, record.h
         self.at = np.arange(0, n + 1, every)
@@ -109,7 +111,7 @@ class Segment:
         self.slope[:, 0, 3] = self.slope[:, 1, 4] = -self.h * (np.arange(n) + 0.5)
 
     def shoot(self, trial: Trial) -> Array:
-        """The residuals (samples, SEEN) in meters and radians; nan where a step fails."""
+        """Return the residuals (samples, SEEN) in meters and radians; nan where a step fails."""
         n = len(self.S) - 1
         steps, system = slice(self.first, self.first + n), trial.system
         self.slope[..., :3] = trial.slope[steps]
@@ -127,7 +129,9 @@ class Segment:
         return np.column_stack((place, -factor * y, factor * x))
 
     def lines(self) -> Array:
-        """What straight lines leave of what is measured (samples, SEEN) [m, rad]."""
+        """Return the residuals of straight lines through the measurements (samples, SEEN) [m,
+        rad].
+        """
         seen = np.column_stack((self.place, np.unwrap((self.roll, self.pitch)).T))
         basis = np.linalg.qr(np.column_stack((np.ones(len(self.at)), self.at)))[0]
         return seen - basis @ (basis.T @ seen)
@@ -140,8 +144,9 @@ class Segment:
         s[6:] += xi[5:]
 
     def settle(self, trial: Trial, scale: Array) -> tuple[Array, Array]:
-        """(residuals, J) of (I.3) for the best state at the start, both over `scale` (SEEN,); the
-        columns of J are those of `plant_numbers.combination`. nan where a step fails.
+        """Return (residuals, J) of (I.3) for the best state at the start, both over `scale`
+        (SEEN,); the columns of J are those of `plant_numbers.combination`. Where a step fails, the
+        residuals are nan and J is zero.
         """
         residual = self.shoot(trial) / scale
         if not np.isfinite(residual).all():
@@ -149,7 +154,7 @@ class Segment:
             return np.full(residual.size, np.nan), nothing
         Q, R = self._basis(scale)
         for _ in range(STEPS):
-            less = Q.T @ residual.ravel()  # its square is what a move of the start takes away
+            less = Q.T @ residual.ravel()  # its square is what a change of the start removes
             if less @ less < SETTLED * (1e-9 + np.sum(residual**2)):
                 break
             start = self.S[0].copy()
@@ -171,30 +176,32 @@ class Segment:
         return residual.ravel(), W - Q @ (Q.T @ W)
 
     def _shift(self) -> Array:
-        """t^2 / 2 (samples, 1) since the start."""
+        """Return t^2 / 2 (samples, 1) since the start."""
         return 0.5 * (self.h * self.at[:, None]) ** 2
 
     def _direction(self, bias: Array) -> tuple[Array, ...]:
-        """The measured direction without the bias, x, y, z (samples,) each in the axes of the body
-        as it is computed.
+        """Return the measured direction without the bias, x, y, z (samples,) each, in the computed
+        axes of the body.
         """
         sr, sp, cr, cp = self._angles(bias)
         return self._in_body(sp, -sr * cp, cr * cp)
 
     def _by_bias(self, bias: Array) -> Array:
-        """The derivative of (I.1) by the bias (samples, 2, 2), of which the sign is changed."""
+        """Return the derivative of (I.1) by the bias (samples, 2, 2), with its sign changed."""
         sr, sp, cr, cp = self._angles(bias)
         by_roll = self._in_body(np.zeros_like(sr), -cr * cp, -sr * cp)
         by_pitch = self._in_body(cp, sr * sp, -cr * sp)
         return np.array([[-by[1], by[0]] for by in (by_roll, by_pitch)]).transpose(2, 1, 0)
 
     def _angles(self, bias: Array) -> tuple[Array, ...]:
-        """Sines, then cosines, of roll and pitch without the bias."""
+        """Return the sines, then the cosines, of roll and pitch without the bias."""
         roll, pitch = self.roll - bias[0], self.pitch - bias[1]
         return np.sin(roll), np.sin(pitch), np.cos(roll), np.cos(pitch)
 
     def _in_body(self, x: Array, y: Array, z: Array) -> tuple[Array, ...]:
-        """R(z)^T (x, y, z) at the samples: k - w t + u x t with t = 2 u x k of q = (w, u)."""
+        """Return R(z)^T (x, y, z) at the samples: k - w t + u x t with t = 2 u x k of q = (w,
+        u).
+        """
         w, a, b, c = self.S[self.at, 2:6].T
         tx, ty, tz = 2.0 * (b * z - c * y), 2.0 * (c * x - a * z), 2.0 * (a * y - b * x)
         return (
@@ -204,6 +211,6 @@ class Segment:
         )
 
     def _basis(self, scale: Array) -> tuple[Array, Array]:
-        """Q and R of the columns of the state at the start."""
+        """Return Q and R of the columns of the state at the start."""
         Z = -self.Z[self.at, :SEEN][:, :, FREE] / scale[:, None]
         return np.linalg.qr(Z.reshape(-1, len(FREE)))

@@ -1,5 +1,5 @@
-"""The response of a loop from what was recorded while it was excited by `excitation.*`: commands
-and states by their stamps, in which some may be missing, of a bag or a table (.csv, .npz).
+"""The response of a loop from a record under the excitation `excitation.*`: commands and states by
+their stamps, some of which may be missing, of a bag or a table (.csv, .npz).
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,21 +20,21 @@ MISSING = 0.25  # part of the instants of a record that may be missing
 
 
 class Series(NamedTuple):
-    """What acted, and what was seen, while a loop was excited along one axis."""
+    """The forces and the outputs of a loop that was excited along one axis."""
 
     axis: str
     place: Array  # (k,) the instants as multiples of the period
     given: Array  # (k,) d of (F.2) along that axis [N]
     applied: Array  # (k, 2) u = u_c + d [N]
-    driven: Array  # (k, 2) what the drive gave [N], to which its limit applies
-    outputs: Array  # (k, 4) x, y [m], th_x, th_y [rad]; nan where they were not seen
+    driven: Array  # (k, 2) force of the drive [N], to which its limit applies
+    outputs: Array  # (k, 4) x, y [m], th_x, th_y [rad]; nan where not measured
 
 
 def of_commands(
     sine: Multisine, h: float, axis: str, t: Array, force: Array, outputs: Array
 ) -> Series:
-    """The series of the forces (k, 2) [N] that a controller sent, with the excitation d(t) in
-    them: u = u_c + d, so that L = D / U - 1 where the axes are not coupled (F.8).
+    """Return the series of the forces (k, 2) [N] that a controller sent, with the excitation d(t)
+    in them: u = u_c + d, so that L = D / U - 1 where the axes are not coupled (F.8).
 
     t (k,) [s] are the stamps of the states that the forces answer; `outputs` (k, 4).
     """
@@ -54,12 +54,12 @@ def measure(
     periods: int | None = None,
     limit: float = np.inf,
 ) -> Measurement:
-    """The response from one series or one along each axis: the first `settling` periods are left
-    out, then all whole periods count, or the first `periods`.
+    """Return the response from one series or one along each axis: the first `settling` periods are
+    left out, then all whole periods count, or the first `periods`.
 
     `limit` [N] is that of the force. Of several entries of an instant the first counts; where one
-    is missing the force before is held, as the plant does. ValueError where less than a period is
-    left, or more than `MISSING` of the instants are not there.
+    is missing the previous force is held, as the plant does. Raise ValueError where less than a
+    period is left, or more than `MISSING` of the instants are missing.
     """
     length = len(sine.sample(h))
     chosen = sorted(series, key=lambda one: one.axis)
@@ -94,12 +94,14 @@ def measure(
 
 
 def _span(one: Series) -> int:
-    """Instants from the first to the last."""
+    """Return the number of instants from the first to the last."""
     return int(np.ptp(one.place)) + 1 if len(one.place) else 0
 
 
 def _filled(one: Series, instants: Array) -> tuple[Array, Array, Array, Array, int]:
-    """(u_c, u, outputs, what the drive gave) at all `instants`, and how many were missing."""
+    """Return (u_c, u, outputs, force of the drive) at all `instants`, and how many were
+    missing.
+    """
     places, first = np.unique(one.place, return_index=True)
     newest = np.searchsorted(places, instants, side="right") - 1
     missing = np.count_nonzero(places[newest] != instants)
@@ -115,15 +117,15 @@ def _filled(one: Series, instants: Array) -> tuple[Array, Array, Array, Array, i
 
 
 CONTROLLER, PREFIX = "pendulum_controller", "excitation."
-EVEN = 0.02  # part of the period by which the usual distance of commands may differ from it
+EVEN = 0.02  # part of the period by which the usual interval of commands may differ from it
 _COMMAND, _POSE, _EVENTS = "cart/command", "odometry", "parameter_events"
 _UNKNOWN = (np.nan,) * 4
 Span = tuple[Excitation, Series]
 
 
 def measure_longest(spans: list[Span], h: float, periods: int | None, limit: float) -> Measurement:
-    """The response from the longest span along each axis. ValueError, in one sentence, where
-    nothing was excited, or the axes differently.
+    """Return the response from the longest span along each axis. Raise ValueError, with one
+    sentence, where nothing was excited, or the axes differently.
     """
     chosen: dict[str, Span] = {}
     for given, series in spans:
@@ -144,11 +146,11 @@ def measure_longest(spans: list[Span], h: float, periods: int | None, limit: flo
 
 
 def read(path: Path, given: Excitation, h: float) -> list[Span]:
-    """What was recorded in each span of time under one excitation, in periods h [s].
+    """Return the recorded series of each span of time under one excitation, in periods h [s].
 
     A bag of the recorder may have the changes of `excitation.*` while it was recorded; before
-    them, and in a table all the time, the excitation is the `given` one. ValueError, in one
-    sentence.
+    them, and in a table all the time, the excitation is the `given` one. Raise ValueError, with
+    one sentence, if the record cannot be used.
     """
     found = _from_bag(path, given) if path.is_dir() else _from_table(path, given)
     spans = []
@@ -197,7 +199,7 @@ def _from_bag(path: Path, given: Excitation) -> Iterator[tuple[Excitation, Array
 def _messages(
     path: Path, given: Excitation
 ) -> tuple[list[tuple[int, Excitation, tuple[float, float]]], dict[int, tuple[float, ...]]]:
-    """(stamp [ns], excitation, force) of each command, and stamp -> x, y, th_x, th_y."""
+    """Return (stamp [ns], excitation, force) of each command, and stamp -> x, y, th_x, th_y."""
     from rosbags.highlevel import AnyReader, AnyReaderError
     from rosbags.typesys import Stores, get_typestore
 
@@ -226,7 +228,7 @@ def _messages(
 
 
 def _changed(given: Excitation, event: Any) -> Excitation:
-    """The excitation after a rcl_interfaces/ParameterEvent."""
+    """Return the excitation after a rcl_interfaces/ParameterEvent."""
     if not event.node.endswith(CONTROLLER):
         return given
     for parameter in (*event.new_parameters, *event.changed_parameters):

@@ -19,11 +19,11 @@ Margins are those of one axis, L(j w):
 
     gain: 1 / |L| where L < 0 is real;      phase: pi + arg L where |L| = 1;          (F.4)
     delay: phase / w at the same place, the least;          (F.5)
-    disk: alpha = 1 / max |S - 1/2|, which bears every factor between (2 - alpha)/(2 + alpha)
-    and its inverse, and every turn up to 2 atan(alpha / 2).          (F.6)
+    disk: alpha = 1 / max |S - 1/2|, which tolerates every factor between (2 - alpha)/(2 + alpha)
+    and its inverse, and every phase up to 2 atan(alpha / 2).          (F.6)
 
-For the loop of 2 x 2, |S - 1/2| is the largest singular value of S - I/2: the same factor or turn
-in both axes at once, whatever each is.
+For the loop of 2 x 2, |S - 1/2| is the largest singular value of S - I/2: any factor or phase
+within these bounds in both axes at once.
 
 Source: K. J. Astrom and R. M. Murray, Feedback Systems, 2nd ed. (2021), chapters 10 and 13; P.
 Seiler, A. Packard, P. Gahinet, An introduction to disk margins, IEEE Control Systems 40 (2020) 78.
@@ -55,12 +55,12 @@ class Response(NamedTuple):
 
     @property
     def sensitivity(self) -> Array:
-        """S of (F.2), (n, m, m)."""
+        """The sensitivity S of (F.2), (n, m, m)."""
         return np.linalg.inv(np.eye(len(self.axes)) + self.loop)
 
     @property
     def complementary(self) -> Array:
-        """T of (F.2), (n, m, m)."""
+        """The complementary sensitivity T of (F.2), (n, m, m)."""
         return self.loop @ self.sensitivity
 
 
@@ -80,10 +80,11 @@ class Margins(NamedTuple):
 def estimate(
     sine: Multisine, command: Array, applied: Array, outputs: Array, axes: str = "xy"
 ) -> Response:
-    """The response from p whole periods of m runs, with the excitation along each of the `axes`.
+    """Return the response from p whole periods of m runs, with the excitation along each of the
+    `axes`.
 
-    `command` u_c and `applied` u are (m, p, N, 2) [N], `outputs` (m, p, N, 4). Of one run alone,
-    that axis as if nothing acted on the other.
+    `command` u_c and `applied` u are (m, p, N, 2) [N], `outputs` (m, p, N, 4). From one run alone,
+    the response of that axis is computed as if no force acted along the other.
     """
     own = ["xy".index(axis) for axis in axes]
     U_c, U, Y = (
@@ -99,8 +100,8 @@ def estimate(
 
 
 def margins(frequency: Array, loop: Array) -> Margins:
-    """The margins of L (n,) at frequencies [Hz]; between them L is interpolated, its logarithm by
-    cubic splines in the logarithm of the frequency.
+    """Return the margins of L (n,) at frequencies [Hz]; between them L is interpolated, its
+    logarithm by cubic splines in the logarithm of the frequency.
     """
     w, log = np.log(frequency), np.log(np.abs(loop))
     size, turn = CubicSpline(w, log), CubicSpline(w, np.unwrap(np.angle(loop)))
@@ -137,7 +138,7 @@ def margins(frequency: Array, loop: Array) -> Margins:
 
 
 def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:
-    """Where a function changes its sign between the places of a grid."""
+    """Return the places where a function changes its sign between those of a grid."""
     values = [float(function(place)) for place in grid]
     return [
         float(cast(float, brentq(function, a, b)))
@@ -147,21 +148,21 @@ def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:
 
 
 def disk_margin(S: Array) -> float:
-    """alpha of (F.6) for all m axes at once, S (n, m, m)."""
+    """Return alpha of (F.6) for all m axes at once, S (n, m, m)."""
     half = 0.5 * np.eye(S.shape[-1])
     return float(1.0 / np.linalg.norm(S - half, 2, axis=(1, 2)).max())
 
 
 def singular_values(matrices: Array) -> Array:
-    """Of each of (n, m, m), (n, m), the largest first."""
+    """Return the singular values (n, m) of each of (n, m, m), the largest first."""
     return np.linalg.svd(matrices, compute_uv=False)
 
 
 def predict(
     A: Array, B: Array, controller: LinearController, h: float, frequency: Array, tau: float = 0.0
 ) -> Array:
-    """L (n,) of u = -K(z) e for e_{k+1} = A e_k + B u_k, in steps of h [s], with a dead time tau
-    [s]:
+    """Return L (n,) of u = -K(z) e for e_{k+1} = A e_k + B u_k, in steps of h [s], with a dead
+    time tau [s]:
 
     L(z) = K(z) (z - A)^-1 B exp(-j w tau),  z = exp(j w h).          (F.7)
     """

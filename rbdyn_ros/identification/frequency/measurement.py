@@ -1,5 +1,5 @@
-"""Measure the frequency response of a law around the simulated plant, and predict it where the law
-is linear.
+"""The measurement of a law's frequency response around the simulated plant, and its prediction
+where the law is linear.
 """
 
 import math
@@ -24,7 +24,7 @@ from rbdyn_ros.types import Array, State
 
 FALLEN = math.radians(60.0)  # from upright
 AXES = "xy"
-SETTLING = 10.0  # [s] in which the loops of the package come to rest, to 10^-3
+SETTLING = 10.0  # [s] in which the loops of this package settle to 10^-3
 COMMAND, MEASUREMENT = "command", "measurement"  # where the excitation is added
 EXCITED = {
     COMMAND: ["excited along x", "excited along y"],
@@ -34,12 +34,12 @@ EXCITED = {
 
 
 class Measurement(NamedTuple):
-    """What was measured."""
+    """The measured response of a loop."""
 
     response: Response  # of the loop at the force
     largest_tilt: float  # [rad] in the periods that count
-    limited: float  # part of the instants at which the force met the plant's limit
-    missing: int = 0  # instants of which a record says nothing
+    limited: float  # part of the instants at which the force reached the plant's limit
+    missing: int = 0  # instants that are missing in a record
     outputs: OutputResponse | None = None  # where the measurements were excited
 
 
@@ -51,13 +51,13 @@ def measure(
     progress: Callable[[float], Any] = lambda part: None,
     at: str = COMMAND,
 ) -> Measurement:
-    """The response of `loop` from upright at its set point: `settling` periods of the excitation
-    that are left out (0: as many as last `SETTLING`), then `periods` that count.
+    """Return the response of `loop` from upright at its set point: `settling` periods of the
+    excitation that are left out (0: as many as last `SETTLING`), then `periods` that count.
 
     It is added `at` the command, along x and along y, or at the measurement, to each of the
     `OUTPUTS` and, in a last run, to none.
 
-    ValueError, in one sentence, where the rod falls or the law does what no law may.
+    Raise ValueError, with one sentence, where the rod falls or the law fails.
     """
     wave, rate = output_response.errors(sine, loop.period)
     settling = settling or settling_periods(sine)
@@ -95,19 +95,19 @@ def measure(
 
 
 def outputs_of(q: Array) -> tuple[float, ...]:
-    """(x, y, th_x, th_y) [m, rad] of q (6,)."""
+    """Return (x, y, th_x, th_y) [m, rad] of q (6,)."""
     return (*q[:2].tolist(), *tilt(q, np.zeros(5))[:2])
 
 
 def settling_periods(sine: Multisine) -> int:
-    """The periods that last `SETTLING`."""
+    """Return the number of periods that last `SETTLING`."""
     return math.ceil(SETTLING / sine.period - 1e-9)
 
 
 def run_excited(
     loop: Loop, law: Any, duration: float, progress: Callable[[float], Any] = lambda part: None
 ) -> Rollout:
-    """A law in place of the loop's own, from upright at the set point, until the rod falls."""
+    """Run a law in place of the loop's own, from upright at the set point, until the rod falls."""
     start = spherical_pendulum.upright(0.0)
     start.q[:2] = loop.reference
 
@@ -123,12 +123,12 @@ def run_excited(
 
 
 def _limited(loop: Loop, force: Array) -> float:
-    """The part of the forces (..., 2) [N] that are beyond the plant's limit."""
+    """Return the part of the forces (..., 2) [N] that are beyond the plant's limit."""
     return float(np.mean(np.hypot(force[..., 0], force[..., 1]) > loop.conditions.force_limit))
 
 
 class Excited:
-    """A law with a known force added to its own."""
+    """A law with a known force added to its command."""
 
     def __init__(self, law: Any, wave: Array, axis: int):
         self._law, self._wave, self._axis = law, wave, axis
@@ -136,7 +136,7 @@ class Excited:
         self.sums: list[Array] = []  # u
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """The law's force and the excitation (2,) [N]."""
+        """Return the law's force with the excitation (2,) [N]."""
         force = closed_loop.command_force(self._law, t, state, reference)
         self.commands.append(force)
         total = force.copy()
@@ -145,14 +145,12 @@ class Excited:
         return total
 
     def signals(self) -> tuple[list[Array], list[Array]]:
-        """u_c and u."""
+        """Return u_c and u."""
         return self.commands, self.sums
 
 
 class ExcitedMeasurement:
-    """A law with a known error, and its rate, in the place of the cart or the tilt that it gets
-    (F.9).
-    """
+    """A law whose measurement of the cart or the tilt has a known error, and its rate (F.9)."""
 
     def __init__(self, law: Any, error: Array, rate: Array, output: int):
         self._law, self._errors, self._output = law, (error, rate), output
@@ -160,7 +158,7 @@ class ExcitedMeasurement:
         self.outputs: list[Array] = []  # y
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """The law's force (2,) [N] for the state with the error."""
+        """Return the law's force (2,) [N] for the state with the error."""
         self.outputs.append(np.array(outputs_of(state.q)))
         i = len(self.forces)
         n, rate = (float(each[i % len(each)]) for each in self._errors)
@@ -169,12 +167,12 @@ class ExcitedMeasurement:
         return self.forces[-1]
 
     def signals(self) -> tuple[list[Array], list[Array]]:
-        """u and y."""
+        """Return u and y."""
         return self.forces, self.outputs
 
 
 def add_error(state: State, output: int, n: float, rate: float) -> State:
-    """The state with n [m or rad] added to one of the `OUTPUTS`, and `rate` to its rate."""
+    """Return the state with n [m or rad] added to one of the `OUTPUTS`, and `rate` to its rate."""
     q, v, axis = state.q.copy(), state.v.copy(), output % 2
     if output < 2:
         q[axis] += n
@@ -185,8 +183,8 @@ def add_error(state: State, output: int, n: float, rate: float) -> State:
 
 
 def predict(loop: Loop, frequency: Array) -> Array | None:
-    """L (n,) of one axis by (F.7), where the law is u = -K(z) e and all that lies between it and
-    the cart are whole periods of delay; None elsewhere, as behind an observer.
+    """Return L (n,) of one axis by (F.7), where the law is u = -K(z) e and only whole periods of
+    delay lie between it and the cart; None elsewhere, as behind an observer.
 
     The plant is the linearization of the step itself, with the mismatch of the faults.
     """
@@ -199,8 +197,8 @@ def predict(loop: Loop, frequency: Array) -> Array | None:
 
 
 def predict_outputs(loop: Loop, frequency: Array) -> Array | None:
-    """l (n, 2) of the cart's place and of the tilt, of one axis, by (F.13), where `predict` knows
-    L; None elsewhere.
+    """Return l (n, 2) of the cart's place and of the tilt, of one axis, by (F.13), where `predict`
+    knows L; None elsewhere.
     """
     found = _linear_loop(loop)
     if found is None:
@@ -210,7 +208,9 @@ def predict_outputs(loop: Loop, frequency: Array) -> Array | None:
 
 
 def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | None:
-    """A, B of the plant, the law, and the periods of delay between the two."""
+    """Return A, B of the plant, the law, and the periods of delay between the two; None where the
+    loop is not linear.
+    """
     controller, faults = _linear(loop.law), loop.conditions.faults
     known = Faults(
         command_delay=faults.command_delay,
@@ -227,7 +227,7 @@ def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | Non
 
 
 def _linear(law: Any) -> LinearController | None:
-    """What a linear law is; None for another."""
+    """Return the linear controller of a linear law; None for another law."""
     if hasattr(law, "linear"):
         return law.linear()
     K = getattr(law, "gains", None)

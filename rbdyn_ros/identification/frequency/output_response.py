@@ -17,9 +17,9 @@ fifth run without an error, but with the same noise, is subtracted:
 
     S_o = 1 + Y / N,   C = -(U / N) S_o^-1,   P = Y U^H (U U^H)^-1,   L = C P.             (F.11)
 
-What moves without the excitation, noise or a drift, is in neither as far as the loop is linear. P
+Motion without the excitation, by noise or a drift, is in neither as far as the loop is linear. P
 follows from four columns for two unknown ones, so Y - P U shows how far that is. L is the loop at
-the force, which (F.3) measures another way. L_o has the rank 2, and its singular
+the force, which (F.3) measures in another way. L_o has the rank 2, and its singular
 values depend on the units of y; the loop of one output alone, all others closed, does not:
 
     l_j = 1 / S_o,jj - 1.                                                                  (F.12)
@@ -51,30 +51,30 @@ class OutputResponse(NamedTuple):
 
     @property
     def loops(self) -> Array:
-        """l_j (n, 4) of (F.12)."""
+        """The loops l_j (n, 4) of (F.12)."""
         return 1.0 / np.diagonal(self.sensitivity, axis1=1, axis2=2) - 1.0
 
     @property
     def controller(self) -> Array:
-        """C (n, 2, 4) of (F.11)."""
+        """The controller C (n, 2, 4) of (F.11)."""
         return -self.force @ np.linalg.inv(self.sensitivity)
 
     @property
     def plant(self) -> Array:
-        """P (n, 4, 2) of (F.11)."""
+        """The plant P (n, 4, 2) of (F.11)."""
         adjoint = np.conj(np.swapaxes(self.force, 1, 2))
         return (self.sensitivity - np.eye(4)) @ adjoint @ np.linalg.inv(self.force @ adjoint)
 
     @property
     def misfit(self) -> Array:
-        """How far Y and P U differ (n,), as a part of Y: 0 where the loop is linear."""
+        """The difference of Y and P U (n,), as a part of Y: 0 where the loop is linear."""
         Y = self.sensitivity - np.eye(4)
         size = np.linalg.norm(Y, axis=2)
         rest = np.linalg.norm(Y - self.plant @ self.force, axis=2)
         return np.divide(rest, size, out=np.zeros_like(rest), where=size > 0.0).max(axis=1)
 
     def at_force(self) -> Response:
-        """The loop at the force, L = C P; its coherence is the lesser of both errors of an
+        """Return the loop at the force, L = C P; its coherence is the lesser of both errors of an
         axis.
         """
         coherence = self.coherence.reshape(-1, 2, 2).min(axis=1)
@@ -82,12 +82,12 @@ class OutputResponse(NamedTuple):
 
 
 def derivative(frequency: Array, h: float) -> Array:
-    """D (n,) of (F.9) at frequencies [Hz], in periods of h [s]."""
+    """Return D (n,) of (F.9) at frequencies [Hz], in periods of h [s]."""
     return 2j / h * np.tan(math.pi * frequency * h)
 
 
 def errors(sine: Multisine, h: float) -> tuple[Array, Array]:
-    """n and n' of (F.9) at the instants 0, h, ... of one period (T / h,); n is (F.1)."""
+    """Return n and n' of (F.9) at the instants 0, h, ... of one period (T / h,); n is (F.1)."""
     wave = sine.sample(h)
     spectrum = np.zeros(len(wave) // 2 + 1, complex)
     spectrum[sine.lines] = np.fft.rfft(wave)[sine.lines] * derivative(sine.frequencies, h)
@@ -95,11 +95,11 @@ def errors(sine: Multisine, h: float) -> tuple[Array, Array]:
 
 
 def estimate(sine: Multisine, h: float, force: Array, outputs: Array) -> OutputResponse:
-    """The response from p whole periods of five runs: with an error of each output, and without
-    one.
+    """Return the response from p whole periods of five runs: with an error of each output, and
+    without one.
 
-    `force` u is (5, p, N, 2) [N]; `outputs` y (5, p, N, 4) is what was measured, to which the
-    error was added. ValueError where nothing of the force along an axis answers an error.
+    `force` u is (5, p, N, 2) [N]; `outputs` y (5, p, N, 4) are the measurements before the error
+    was added. Raise ValueError where the force along an axis does not depend on any error.
     """
     N = np.fft.rfft(sine.sample(h))[sine.lines]
     U, Y = (
@@ -120,8 +120,8 @@ def estimate(sine: Multisine, h: float, force: Array, outputs: Array) -> OutputR
 def predict(
     A: Array, B: Array, controller: LinearController, h: float, frequency: Array, late: int = 0
 ) -> Array:
-    """l_j (n, 2) of the cart's place and of the tilt, of one axis: of u = -K(z) (e + E_j n) for
-    e_{k+1} = A e_k + B u_k, in steps of h [s], of which `late` lie between the two,
+    """Return l_j (n, 2) of the cart's place and of the tilt, of one axis: of u = -K(z) (e + E_j n)
+    for e_{k+1} = A e_k + B u_k, in steps of h [s], of which `late` lie between the two,
 
     S_o,jj = 1 - P_j K E_j / (1 + K P),   P = z^-late (z - A)^-1 B,                        (F.13)
 

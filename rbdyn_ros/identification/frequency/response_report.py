@@ -1,8 +1,8 @@
-"""What is said of a measured loop: its margins as a table, as JSON and in sentences, its response
-as columns.
+"""The report of a measured loop: its margins as a table, as JSON and in sentences, its response as
+columns.
 
-Its picture has Bode and Nyquist diagrams of L, and the four sensitivities; of the loops at the
-measurements where these were excited.
+Its picture has Bode and Nyquist diagrams of L, and the four sensitivities; those of the loops at
+the measurements where these were excited.
 """
 
 import math
@@ -22,8 +22,8 @@ from rbdyn_ros.identification.frequency.output_response import OUTPUTS, OutputRe
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.types import Array
 
-COHERENT = 0.9  # below, a frequency is remarked on
-LINEAR = 0.05  # a misfit above is remarked on
+COHERENT = 0.9  # a frequency with a smaller coherence gets a remark
+LINEAR = 0.05  # a larger misfit gets a remark
 BOTH = "disk margin, both axes"
 KINDS = "cart_", "tilt_"  # of measured outputs
 NAMES = "x", "y", "thx", "thy"  # of outputs in columns
@@ -41,7 +41,7 @@ Summary = dict[str, dict[str, float]]
 
 
 class Measured(NamedTuple):
-    """A loop that was measured."""
+    """A measured loop, with its theory."""
 
     name: str
     period: float  # [s]
@@ -52,8 +52,9 @@ class Measured(NamedTuple):
 
 
 def summary(measured: Measured) -> Summary:
-    """Margins by axis and, where the law is linear, of the theory; and the disk margin of both
-    axes at once. Of the measurements, where these were excited, under `cart_` and `tilt_`.
+    """Return the margins by axis and, where the law is linear, of the theory; and the disk margin
+    of both axes at once; those of the measurements, where these were excited, under `cart_` and
+    `tilt_`.
     """
     response, outputs = measured.found.response, measured.found.outputs
     curves = {axis: response.loop[:, i, i] for i, axis in enumerate(response.axes)}
@@ -77,7 +78,7 @@ def summary(measured: Measured) -> Summary:
 
 
 def table(measured: Measured, figures: Summary) -> str:
-    """The margins for a terminal."""
+    """Return the margins for a terminal."""
     f, lean = measured.found.response.frequency, measured.found.largest_tilt
     tilt = f", tilt at most {math.degrees(lean):.2g} degrees" if lean else ""
     lines = [
@@ -91,7 +92,9 @@ def table(measured: Measured, figures: Summary) -> str:
 
 
 def _block(title: str, figures: Summary, kinds: tuple[str, ...]) -> list[str]:
-    """Lines with a column of margins for each axis, and for the theory, of these kinds of loop."""
+    """Return lines with a column of margins for each axis, and for the theory, of these kinds of
+    loop.
+    """
     columns = [k + name for k in kinds for name in ("x", "y", "theory") if k + name in figures]
     heads = ["theory" if "theory" in name else name.replace("_", " ") for name in columns]
     lines = [f"{title:24}" + "".join(f"{head:>11}" for head in heads)]
@@ -111,7 +114,7 @@ def _number(value: float) -> str:
 
 
 def remarks(measured: Measured) -> list[str]:
-    """What makes the figures doubtful."""
+    """Return sentences on what makes the figures doubtful."""
     found, said = measured.found, []
     if found.limited:
         said.append(
@@ -142,8 +145,8 @@ def remarks(measured: Measured) -> list[str]:
 
 
 def write_response(draft: Path, measured: Measured) -> None:
-    """Columns f [Hz], then real and imaginary part of L, P and, where there is one, the theory;
-    of S_o, C and the theory of the measurements where these were excited.
+    """Write columns f [Hz], then real and imaginary part of L, P and, where there is one, the
+    theory; also of S_o, C and the theory of the measurements where these were excited.
     """
     response, outputs = measured.found.response, measured.found.outputs
     columns: dict[str, Array] = {"f": response.frequency}
@@ -172,7 +175,7 @@ _DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
 
 
 def draw(measured: Measured):
-    """A Matplotlib figure, 12 by 7 inches: dots are measured, the dashed line is (F.7) or
+    """Return a Matplotlib figure, 12 by 7 inches: dots are measured, the dashed line is (F.7) or
     (F.13).
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -249,7 +252,7 @@ def _dots(color: str, is_small: bool) -> dict:
 
 
 def _draw_loop(panels, f: Array, L: Array, label: str, color: str, is_small: bool) -> None:
-    """Dots in the diagrams of size, phase and Nyquist."""
+    """Draw dots in the diagrams of size, phase and Nyquist."""
     size, phase, nyquist = panels
     dots = _dots(color, is_small)
     size.loglog(f, abs(L), label=label, **dots)
@@ -258,7 +261,7 @@ def _draw_loop(panels, f: Array, L: Array, label: str, color: str, is_small: boo
 
 
 def _draw_theory(panels, f: Array, L: Array) -> None:
-    """A line in the same diagrams, named once."""
+    """Draw a line in the same diagrams, labeled once."""
     size, phase, nyquist = panels
     named = any(line.get_label() == "theory" for line in size.get_lines())
     size.loglog(f, abs(L), label="_theory" if named else "theory", **_DASHES)
@@ -267,13 +270,13 @@ def _draw_theory(panels, f: Array, L: Array) -> None:
 
 
 def _turn(L: Array) -> Array:
-    """arg L [rad] without jumps, of which the last value lies between -2 pi and 0."""
+    """Return arg L [rad] without jumps, of which the last value lies between -2 pi and 0."""
     turn = np.unwrap(np.angle(L))
     return turn - 2.0 * np.pi * np.ceil(turn[-1] / (2.0 * np.pi))
 
 
 def _frame(panels, alpha: float, loop: str, phase: str) -> None:
-    """The titles of the three diagrams of a loop, and the lines to compare with."""
+    """Draw the titles of the three diagrams of a loop, and the lines for comparison."""
     panels[0].axhline(1.0, color=GREY, linewidth=0.8)
     panels[1].axhline(-180.0, color=GREY, linewidth=0.8)
     _label(panels[0], loop, "")
@@ -282,7 +285,9 @@ def _frame(panels, alpha: float, loop: str, phase: str) -> None:
 
 
 def _frame_nyquist(axes, alpha: float) -> None:
-    """Show the point -1, the disk around it that L does not enter, and nothing far away."""
+    """Draw the point -1 and the disk around it that L does not enter, and limit the axes to their
+    neighborhood.
+    """
     from matplotlib.patches import Circle
 
     low, high = -(2.0 + alpha) / (2.0 - alpha), -(2.0 - alpha) / (2.0 + alpha)
