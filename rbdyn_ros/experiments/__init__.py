@@ -1,8 +1,8 @@
-"""A question, and the figure and the numbers that answer it.
+"""Experiments: each asks a question, and answers it with numbers, claims and a figure.
 
-Each file is one experiment; its name is the word that is typed.
+Each file is one experiment, and its name is that of the command line.
 
 It has QUESTION (a paragraph), run(short, progress) -> Outcome and draw(outcome, figure); some have
-animate(outcome) -> Animation. `progress(fraction)` is to be called now and then. `short` is the
-form for continuous integration: seconds instead of minutes, the same claims.
+animate(outcome) -> Animation. `progress(fraction)` has to be called now and then. `short` selects
+the form for continuous integration: seconds instead of minutes, the same claims.
 """

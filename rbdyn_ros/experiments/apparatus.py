@@ -23,8 +23,8 @@ UNTURNED = (1.0, 0.0, 0.0, 0.0)
 
 
 def dzhanibekov() -> tuple[System, State]:
-    """(System, State): the body about its intermediate axis, attitude and velocity of the
-    notebook's unit test.
+    """Return (System, State) of the body about its intermediate axis, with the attitude and the
+    velocity of the notebook's unit test.
     """
     a = np.pi / 8.0
     return free_body.build(free_body.DZHANIBEKOV), free_body.turning(
@@ -33,31 +33,31 @@ def dzhanibekov() -> tuple[System, State]:
 
 
 def cylinder() -> System:
-    """The top of the forced motion: 5 kg, height and radius 0.5 m."""
+    """Return the top of the forced motion: 5 kg, height and radius 0.5 m."""
     return free_body.build(cylinder_inertia(5.0, 0.5, 0.5), 5.0)
 
 
 def long_rod() -> System:
-    """The rod of the forced motion: 5 kg, 2.4 m, radius 2 cm (the notebook gives it the cylinder's
-    inertia).
+    """Return the rod of the forced motion: 5 kg, 2.4 m, radius 2 cm (the notebook gives it the
+    cylinder's inertia).
     """
     return free_body.build(cylinder_inertia(5.0, 2.4, 0.02), 5.0)
 
 
 def torque(x: float, y: float, z: float) -> Input:
-    """A constant torque [N m, world] and nothing else."""
+    """Return an input with only a constant torque [N m, world]."""
     return no_input()._replace(disturbance=np.array([0.0, 0.0, 0.0, x, y, z, 0.0, 0.0, 0.0]))
 
 
 def pendulum(cart_mass: float = 0.0, **params) -> System:
-    """The notebook's rod (1 kg, 2.4 m, radius 2 cm) on a cart of `cart_mass` [kg], massless as
-    there.
+    """Return the notebook's rod (1 kg, 2.4 m, radius 2 cm) on a cart of `cart_mass` [kg], massless
+    as in the notebook.
     """
     return build(Params(gravity=GRAVITY, cart_mass=cart_mass, **params))
 
 
 def point_mass() -> System:
-    """1 kg at 1.2 m from a fixed joint; its own inertia is too small to be seen."""
+    """Return a point mass of 1 kg at 1.2 m from a fixed joint; its own inertia is negligible."""
     speck = 1e-12  # [kg m^2] 0 would leave the spin without inertia
     return build(
         Params(
@@ -70,26 +70,26 @@ def point_mass() -> System:
 
 
 def leaning(pitch: float = PITCH, cone: float = CONE) -> State:
-    """At rest at the pitch-cone angles [rad]."""
+    """Return the state at rest at the pitch-cone angles [rad]."""
     Q, w = pitch_cone.to_state(pitch, cone, 0.0, 0.0)
     return State(0.0, np.array([0.0, 0.0, *Q]), np.array([0.0, 0.0, *w]))
 
 
 def notebook_scheme(coupling: int = tqdl.STALE) -> Integrator:
-    """`tqdl`, its two halves coupled as `coupling` says: STALE, FROZEN or COUPLED."""
+    """Return `tqdl`, its two halves coupled by `coupling`: STALE, FROZEN or COUPLED."""
     return select("tqdl")._replace(
         options=lambda system: tqdl.Options(coupling, np.full(3, np.nan))
     )
 
 
 def integrator(method: str) -> Integrator:
-    """The stepper of that name; of `tqdl` it is the notebook's scheme."""
+    """Return the stepper of that name; for `tqdl` the notebook's scheme."""
     return notebook_scheme() if method == "tqdl" else select(method)
 
 
 def pseudo_energy(system: System, q, v) -> np.ndarray:
-    """w.I w/2 + m g l k_3 (n,) [J]: the energy of the notebook's model, a rod turning about its
-    center of mass.
+    """Return w.I w/2 + m g l k_3 (n,) [J], the energy of the notebook's model, a rod turning about
+    its center of mass.
     """
     k3 = 1.0 - 2.0 * (q[:, 3] ** 2 + q[:, 4] ** 2)
     return (

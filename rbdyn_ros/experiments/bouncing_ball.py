@@ -21,7 +21,7 @@ from rbdyn_ros.types import Array
 
 
 class Params(NamedTuple):
-    """A point mass that falls."""
+    """A falling point mass."""
 
     mass: float = 1.0  # [kg]
     gravity: float = 9.81  # [m/s^2]
@@ -30,7 +30,9 @@ class Params(NamedTuple):
 
 
 def check(params: Params) -> Params:
-    """ValueError for a mass, gravity or gap <= 0, or e outside [0, 1]."""
+    """Return the parameters. Raise ValueError for a mass, gravity or gap <= 0, or e outside [0,
+    1].
+    """
     for name in ("mass", "gravity", "gap"):
         positive(getattr(params, name), f"the ball's {name}")
     number(params.restitution, "the ball's restitution", 0.0, 1.0)
@@ -38,7 +40,7 @@ def check(params: Params) -> Params:
 
 
 def build(params: Params) -> Network:
-    """The ball, q = (gap,), and its floor."""
+    """Return the ball, q = (gap,), and its floor."""
     check(params)
     weight = np.array([-params.mass * params.gravity])
     ball = second_order.linear(params.mass, force=lambda t: weight)
@@ -51,13 +53,13 @@ def build(params: Params) -> Network:
 
 
 def rest_time(params: Params) -> float:
-    """t_inf [s]; inf for e = 1."""
+    """Return t_inf [s]; inf for e = 1."""
     first, e = np.sqrt(2.0 * params.gap / params.gravity), params.restitution
     return float(first * (1.0 + e) / (1.0 - e)) if e < 1.0 else float("inf")
 
 
 def impact_times(params: Params, count: int) -> Array:
-    """t_1 ... t_count [s] (N.25)."""
+    """Return t_1 ... t_count [s] (N.25)."""
     first = np.sqrt(2.0 * params.gap / params.gravity)
     return first * (
         1.0 + 2.0 * np.concatenate([[0.0], np.cumsum(params.restitution ** np.arange(1.0, count))])
@@ -65,7 +67,9 @@ def impact_times(params: Params, count: int) -> Array:
 
 
 def exact(params: Params, t: Array) -> tuple[Array, Array]:
-    """(gap [m], velocity [m/s]) at the times t (k,): arcs between impacts, at rest after t_inf."""
+    """Return (gap [m], velocity [m/s]) at the times t (k,): arcs between impacts, at rest after
+    t_inf.
+    """
     t = np.asarray(t, float)
     g, e, first = params.gravity, params.restitution, np.sqrt(2.0 * params.gap / params.gravity)
     flights = 400  # e^400 of the first speed is below round-off for every e up to 0.9
@@ -90,7 +94,7 @@ STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # [s]
 
 
 def run(short: bool, progress) -> Outcome:
-    """Five seconds at every step, and event by event."""
+    """Simulate five seconds at every step, and event by event."""
     steps = STEPS[:4] if short else STEPS
     rows, drawn = [], {}
     for h in tracked(steps, progress, end=0.5):
@@ -114,15 +118,15 @@ def run(short: bool, progress) -> Outcome:
 
 
 def simulate(h: float):
-    """The ball at steps of h [s]."""
+    """Simulate the ball at steps of h [s]."""
     linear = moreau_jean_linear.prepare(BALL.mass, 0.0, 0.0, [[1.0]], 0.0, BALL.restitution, h)
     n = round(DURATION / h)
     return march_linear(linear, np.full((n + 1, 1), -BALL.mass * BALL.gravity), [BALL.gap], [0.0])
 
 
 def _errors(run, h: float) -> tuple:
-    """Before 3 s: trajectory [m], impact instants [steps for each impact so far]; penetration [m];
-    end speed [m/s].
+    """Return the errors before 3 s: trajectory [m], impact instants [steps for each impact so
+    far]; then the penetration [m] and the end speed [m/s].
     """
     y, early = exact(BALL, run.t)[0], run.t <= SETTLED
     hard = (run.impulses[:, 0] > 0.0) & (run.v[:-1, 0] < -0.5)
@@ -183,7 +187,7 @@ def _claims(tables: dict, events, difference: float) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Trajectory, accumulation, order, instants."""
+    """Draw trajectory, accumulation, order, instants."""
     motion, steps, impacts = (outcome.tables[k] for k in ("trajectory", "steps", "impacts"))
     (track, close), (order, instants) = figure.subplots(2, 2)
     t, fine = motion["t"], np.linspace(0.0, DURATION, 20001)

@@ -1,6 +1,6 @@
 """The cam follower at 358, 660 and 700 rpm, event by event and by time-stepping.
 
-The cam follower by time-stepping: its state once per revolution, and its impacts.
+The time-stepping run has its state once per revolution, and its impacts.
 """
 
 from typing import NamedTuple
@@ -27,8 +27,8 @@ class Stepped(NamedTuple):
 
 
 def follow(params: Params, u: float, v: float, h: float, turns: int) -> Stepped:
-    """From (u, v) at t = 0 by steps of h [s], in general no whole part of a revolution: else the
-    orbit may lock to them.
+    """Simulate from (u, v) at t = 0 by steps of h [s], in general no whole part of a revolution:
+    else the orbit may lock to them.
     """
     turn, w = revolution(params), rate(params)
     linear = moreau_jean_linear.prepare(
@@ -61,12 +61,14 @@ QUESTION = (
     "  to, and does time-stepping with the notes' step of 0.1 ms tell?"
 )
 SPEEDS = (358.0, 660.0, 700.0)  # [rpm]
-STEP = 1e-4  # [s], the notes'
+STEP = 1e-4  # [s], of the notes
 SKIPPED = 100  # revolutions, for the transient
 
 
 def run(short: bool, progress) -> Outcome:
-    """Every speed event by event and stepped; the starts that lead elsewhere."""
+    """Simulate every speed event by event and by time-stepping; and other starts, whose orbits may
+    differ.
+    """
     turns, steps = (1500, (1e-3, STEP, 2e-5)) if short else (6000, (1e-3, STEP, 2e-5, 1e-5))
     tables, exact = {}, {}
     for rpm in tracked(SPEEDS, progress, end=0.8):
@@ -81,7 +83,9 @@ def run(short: bool, progress) -> Outcome:
 
 
 def starts(side: int) -> dict[str, Array]:
-    """Impacts per revolution and exponents that side^2 starts settle to, at 358 and 700 rpm."""
+    """Return the impacts per revolution and exponents to which side^2 starts settle, at 358 and
+    700 rpm.
+    """
     rows = []
     for rpm in (358.0, 700.0):
         params = Params(rpm)
@@ -95,7 +99,9 @@ def starts(side: int) -> dict[str, Array]:
 
 
 def period(strobes) -> int:
-    """The least number of revolutions after which the last states repeat; 0 for none up to 12."""
+    """Return the least number of revolutions after which the last states repeat; 0 for none up to
+    12.
+    """
     for k in range(1, 13):
         if np.abs(strobes[-k:] - strobes[-2 * k : -k]).max() < 1e-6:
             return k
@@ -103,8 +109,8 @@ def period(strobes) -> int:
 
 
 def _general(turns: int) -> float:
-    """Largest difference of the general event-driven integrator from the exact flights over some
-    revolutions.
+    """Return the largest difference of the general event-driven integrator from the exact flights
+    over some revolutions.
     """
     params = Params(SPEEDS[0])
     u, v = initial_state(params)
@@ -167,7 +173,7 @@ def _impacts(angle, speed) -> dict:
 
 
 def _distance(u, orbit):
-    """From each u to the nearest point of the orbit [m]."""
+    """Return the distance [m] from each u to the nearest point of the orbit."""
     return np.abs(u[:, None] - orbit[None, :]).min(axis=1)
 
 
@@ -221,7 +227,7 @@ def _claims(tables: dict, exact: dict, general: float) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """A row for each speed: time series, state space, impact map, strobes."""
+    """Draw a row for each speed: time series, state space, impact map, strobes."""
     figure.set_size_inches(16.0, 10.5)
     words = {358.0: "period 3", 660.0: "chaos", 700.0: "period 1"}
     for rpm, row in zip(SPEEDS, figure.subplots(len(SPEEDS), 4)):

@@ -1,7 +1,7 @@
-"""A follower on a spring that a cam pushes: mu u'' + zeta u' + kappa u = f_v while u > c(t),
-rebound r at contact.
+"""A follower on a spring that is pushed by a cam: mu u'' + zeta u' + kappa u = f_v while u > c(t),
+restitution r at contact.
 
-Two forms of one machine: the follower itself under a wall that moves, y = u - c(t); and the notes'
+It has two forms: the follower itself under a wall that moves, y = u - c(t); and the notes'
 shifted one,
 
     mu y'' + zeta y' + kappa y = f_v - (mu c'' + zeta c' + kappa c) = f(t),     0 <= y       (N.27)
@@ -42,7 +42,7 @@ from rbdyn_ros.mechanics.network.second_order import Network, network
 from rbdyn_ros.numerics.arguments import number, positive
 from rbdyn_ros.types import Array
 
-_BASE, _LIFT = 0.4, 0.3  # radius of the base circle, zero of c [m]
+_BASE, _LIFT = 0.4, 0.3  # base circle and zero of c [m]
 _FLANK = (0.45, 0.85, -math.pi / 2.0)  # a, R [m], phi [rad]
 _NOSE = (0.40393320723821, 0.15, math.pi / 9.0)
 _FLANK_STARTS = math.pi / 2.0
@@ -62,7 +62,9 @@ class Params(NamedTuple):
 
 
 def check(params: Params) -> Params:
-    """ValueError for numbers out of range; the damping must leave the follower oscillating."""
+    """Return the parameters. Raise ValueError for numbers out of range; the damping must be below
+    the critical one.
+    """
     positive(params.rpm, "the cam's rpm")
     for name in ("mass", "stiffness"):
         positive(getattr(params, name), f"the follower's {name}")
@@ -77,17 +79,17 @@ def check(params: Params) -> Params:
 
 
 def rate(params: Params) -> float:
-    """The cam's angular velocity [rad/s]."""
+    """Return the cam's angular velocity [rad/s]."""
     return 2.0 * math.pi * params.rpm / 60.0
 
 
 def revolution(params: Params) -> float:
-    """One turn of the cam [s]."""
+    """Return the time of one revolution of the cam [s]."""
     return 60.0 / params.rpm
 
 
 def build(params: Params) -> Network:
-    """The follower, q = (u,), under the moving wall."""
+    """Return the follower, q = (u,), under the moving wall."""
     check(params)
     w = rate(params)
     follower = second_order.linear(params.mass, params.damping, params.stiffness)
@@ -98,19 +100,19 @@ def build(params: Params) -> Network:
 
 
 def cam_force(params: Params, times: Array) -> Array:
-    """f(t) (k, 1) [N] of (N.27)."""
+    """Return f(t) (k, 1) [N] of (N.27)."""
     c, dc, ddc = motions(rate(params), times).T
     return -(params.mass * ddc + params.damping * dc + params.stiffness * c)[:, None]
 
 
 def initial_state(params: Params, lift: float = 0.4, velocity: float = 0.4) -> tuple[float, float]:
-    """(u, v) at t = 0: `lift` [m] above the cam; the notes' start."""
+    """Return (u, v) at t = 0, `lift` [m] above the cam; the defaults are those of the notes."""
     return motion(rate(params), 0.0)[0] + lift, velocity
 
 
 @kernel
 def arc(a, R, x):
-    """(rho, rho', rho'') of an arc (N.26)."""
+    """Return (rho, rho', rho'') of an arc (N.26)."""
     c, s = math.cos(x), math.sin(x)
     root = math.sqrt(R * R - a * a * s * s)
     slope = -a * a * s * c / root
@@ -119,8 +121,8 @@ def arc(a, R, x):
 
 @kernel
 def outline(b):
-    """(rho [m], d rho/db, d^2 rho/db^2) at the angle b [rad], any real number; right limits at the
-    joints.
+    """Return (rho [m], d rho/db, d^2 rho/db^2) at the angle b [rad], any real number; right limits
+    where arcs meet.
     """
     b = b % (2.0 * math.pi)
     sign = 1.0
@@ -139,26 +141,26 @@ def outline(b):
 
 @kernel
 def motion(rate, t):
-    """(c [m], dc/dt, d^2c/dt^2) of the cam that turns at `rate` [rad/s], at t [s]."""
+    """Return (c [m], dc/dt, d^2c/dt^2) of the cam that turns at `rate` [rad/s], at t [s]."""
     r, d, dd = outline(rate * t + START)
     return r - _LIFT, rate * d, rate * rate * dd
 
 
 @kernel
 def motions(rate, times):
-    """(k, 3): `motion` at each of the times (k,)."""
+    """Return `motion` at each of the times (k,), as (k, 3)."""
     out = np.empty((len(times), 3))
     for i in range(len(times)):
         out[i, 0], out[i, 1], out[i, 2] = motion(rate, times[i])
     return out
 
 
-_SCAN = 500  # pieces of a revolution in which the gap is looked at
+_SCAN = 500  # samples of the gap in a revolution
 _REST = 1e-9  # [s] shorter flights count as contact
 
 
 class Machine(NamedTuple):
-    """The follower's numbers as the kernels need them."""
+    """The follower's numbers for the kernels."""
 
     rate: float  # of the cam [rad/s]
     decay: float  # zeta / 2 mu [1/s]
@@ -175,16 +177,17 @@ class Orbit(NamedTuple):
 
 
 def machine(params: Params) -> Machine:
-    """The numbers of `params`."""
+    """Return the numbers of `params`."""
     s = params.damping / (2.0 * params.mass)
     frequency = math.sqrt(params.stiffness / params.mass - s * s)
     return Machine(rate(params), s, frequency, params.restitution)
 
 
 def follow(params: Params, u: float, v: float, turns: int, skipped: int = 0) -> Orbit:
-    """From (u, v) at t = 0 over `turns` revolutions; the exponent leaves out the first `skipped`.
+    """Simulate from (u, v) at t = 0 over `turns` revolutions; the exponent leaves out the first
+    `skipped`.
 
-    ValueError for a start below the cam.
+    Raise ValueError for a start below the cam, and for too many impacts.
     """
     cam = machine(check(params))
     if u < motion(cam.rate, 0.0)[0]:
@@ -203,7 +206,7 @@ def follow(params: Params, u: float, v: float, turns: int, skipped: int = 0) -> 
 
 
 def sample(params: Params, orbit: Orbit, times: Array) -> Array:
-    """(u, v) of the orbit (k, 2) at times (k,) between its first and its last impact."""
+    """Return (u, v) of the orbit (k, 2) at times (k,) between its first and its last impact."""
     cam, rows = machine(params), []
     for t in times:
         t_i, V, u = orbit.impacts[np.searchsorted(orbit.impacts[:, 0], t, side="right") - 1]
@@ -213,8 +216,8 @@ def sample(params: Params, orbit: Orbit, times: Array) -> Array:
 
 @kernel
 def flight(cam, x, w, s):
-    """(u, v) after s [s] of free flight from (x, w), the damped oscillator u'' + 2 d u' + (d^2 +
-    f^2) u = 0.
+    """Return (u, v) after s [s] of free flight from (x, w), by the damped oscillator u'' + 2 d u'
+    + (d^2 + f^2) u = 0.
     """
     d, f = cam.decay, cam.frequency
     e, c, n = math.exp(-d * s), math.cos(f * s), math.sin(f * s) / f
@@ -223,7 +226,7 @@ def flight(cam, x, w, s):
 
 @kernel
 def gap(cam, t, x, w, s):
-    """(y, dy/dt) s after the flight began at t with (x, w)."""
+    """Return (y, dy/dt) s after the flight began at t with (x, w)."""
     u, v = flight(cam, x, w, s)
     c, dc, _ = motion(cam.rate, t + s)
     return u - c, v - dc
@@ -231,14 +234,14 @@ def gap(cam, t, x, w, s):
 
 @kernel
 def pull(cam, t, u, v):
-    """Acceleration relative to the cam in free flight."""
+    """Return the acceleration relative to the cam in free flight."""
     d, f = cam.decay, cam.frequency
     return -(d * d + f * f) * u - 2.0 * d * v - motion(cam.rate, t)[2]
 
 
 @kernel
 def turning(cam, t, x, w, a, b):
-    """The s in [a, b] where dy/dt changes sign, by bisection."""
+    """Return the s in [a, b] where dy/dt changes sign, by bisection."""
     rising = gap(cam, t, x, w, a)[1] > 0.0
     for _ in range(60):
         m = 0.5 * (a + b)
@@ -251,8 +254,8 @@ def turning(cam, t, x, w, a, b):
 
 @kernel
 def root(cam, t, x, w, a, b):
-    """The s in [a, b] where the gap, positive at a and negative at b, vanishes; bisection to the
-    last bit.
+    """Return the s in [a, b] where the gap, positive at a and negative at b, vanishes, by
+    bisection to the last bit.
     """
     for _ in range(80):
         m = 0.5 * (a + b)
@@ -267,8 +270,8 @@ def root(cam, t, x, w, a, b):
 
 @kernel
 def time_to_impact(cam, t, x, w, longest):
-    """s of the first root of the gap within `longest`, inf if there is none; the flight may begin
-    on the cam.
+    """Return s of the first root of the gap within `longest`, inf if there is none; the flight may
+    begin on the cam.
     """
     step = 2.0 * math.pi / cam.rate / _SCAN
     a, (_, slope) = 0.0, gap(cam, t, x, w, 0.0)
@@ -287,8 +290,8 @@ def time_to_impact(cam, t, x, w, longest):
 
 @kernel
 def time_to_release(cam, t, longest):
-    """s until the follower, carried by the cam, would fall slower than the cam; inf if not within
-    `longest`.
+    """Return s until the follower, carried by the cam, would fall slower than the cam; inf if not
+    within `longest`.
     """
     step = 2.0 * math.pi / cam.rate / _SCAN
     a = 0.0
@@ -310,8 +313,8 @@ def time_to_release(cam, t, longest):
 
 @kernel
 def revolve(cam, u, v, strobes, impacts, growth):
-    """Fill strobes, impacts, growth (turns,) from (u, v) at t = 0; the number of impacts, more
-    than fit if it stopped.
+    """Fill strobes, impacts, growth (turns,) from (u, v) at t = 0 and return the number of
+    impacts; it is larger than their array if the run stopped.
     """
     turn = 2.0 * math.pi / cam.rate
     t, count, on_cam = 0.0, 0, False

@@ -1,4 +1,4 @@
-"""The cart between the ends of its rails, the rod swinging below it."""
+"""The cart between the ends of its rails, with the rod swinging below it."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ ELASTIC = 1e-3  # [s] step of the elastic run
 
 
 def run(short: bool, progress) -> Outcome:
-    """The driven cart against the event-driven reference, then elastic ends."""
+    """Simulate the driven cart against the event-driven reference, then elastic ends."""
     system, state, input = _railed(RESTITUTION), _start(), _drive()
     errors, impacts, truth, exact, drawn = contact_runs.against(
         system, state, input, STEPS, DURATION, IMPACTS, lambda f: progress(0.7 * f)
@@ -50,7 +50,7 @@ def _railed(e: float):
 
 
 def _start():
-    """Hanging, 40 degrees from the lowest point, the cart under way."""
+    """Return the state with the rod 40 degrees from the lowest point and the cart in motion."""
     state = upright(np.radians(140.0), 0.4)
     state.v[:2] = (3.0, -1.5)
     return state
@@ -94,7 +94,7 @@ def _claims(errors: dict, exact: dict, drawn: dict, elastic: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Path, position, errors, energy."""
+    """Draw path, position, errors, energy."""
     motion, errors, elastic = (outcome.tables[name] for name in ("motion", "errors", "elastic"))
     (path, position), (ends, energy) = figure.subplots(2, 2)
     for method in ("exact", *METHODS):

@@ -1,8 +1,5 @@
-"""Motions that are known exactly, in Jacobi's elliptic functions: what the integrators are held
-against.
-
-And the pitch-cone equations (6.2) by an adaptive Runge-Kutta or multistep method: the notebook's
-ground truth, remade.
+"""Exact motions in Jacobi's elliptic functions, as references for the integrators; and the
+pitch-cone equations (6.2) by an adaptive Runge-Kutta or multistep method, as in the notebook.
 """
 
 from collections.abc import Callable
@@ -16,8 +13,8 @@ from rbdyn_ros.types import Array, System
 
 
 def intermediate_axis(inertia: tuple[float, float, float], w1: float, w2: float, t) -> Array:
-    """Angular velocity (n, 3) [rad/s, body] of the free body with I_3 < I_1 < I_2 that starts at
-    (w1, w2, 0).
+    """Return the angular velocity (n, 3) [rad/s, body] of the free body with I_3 < I_1 < I_2 that
+    starts at (w1, w2, 0).
 
     With the frequency and modulus
 
@@ -25,8 +22,8 @@ def intermediate_axis(inertia: tuple[float, float, float], w1: float, w2: float,
         k^2 = (I_1 - I_3)(2 E I_2 - L^2)/((I_2 - I_1)(L^2 - 2 E I_3)),
 
     w = (w1 cd, w2 nd, -a sd)(s t | k^2) with a from Euler's equation. Landau and Lifshitz,
-    Mechanics, section 37. ValueError unless axis 1 is the intermediate one and the motion on the
-    side of axis 2.
+    Mechanics, section 37. Raise ValueError unless axis 1 is the intermediate one and the motion on
+    the side of axis 2.
     """
     I1, I2, I3 = inertia
     E2 = I1 * w1**2 + I2 * w2**2
@@ -40,8 +37,8 @@ def intermediate_axis(inertia: tuple[float, float, float], w1: float, w2: float,
 
 
 def pendulum_angle(theta0: float, w0: float, t) -> Array:
-    """Angle from the upright (n,) [rad], unwrapped, of a plane pendulum released at rest at
-    theta0.
+    """Return the angle from the upright (n,) [rad], unwrapped, of a plane pendulum released at
+    rest at theta0.
 
     sin(phi/2) = k cd(w0 t | k^2), k = cos(theta0/2), phi = theta - pi the angle from hanging, w0^2
     = m g l/J.
@@ -52,13 +49,15 @@ def pendulum_angle(theta0: float, w0: float, t) -> Array:
 
 
 def pendulum_period(theta0: float, w0: float) -> float:
-    """4 K(k^2)/w0 [s], from theta0 over the bottom to the other side and back."""
+    """Return 4 K(k^2)/w0 [s], the period from theta0 over the bottom to the other side and
+    back.
+    """
     return 4.0 * ellipk(np.cos(0.5 * theta0) ** 2) / w0
 
 
 def from_rest(pitch: float, cone: float, w0: float, t) -> Array:
-    """Direction n (n, 3) of a pendulum released at rest at the pitch-cone angles [rad]: it stays
-    in its plane.
+    """Return the direction n (n, 3) of a pendulum released at rest at the pitch-cone angles [rad]:
+    it stays in its plane.
     """
     n0 = direction(np.array([[pitch, cone]]))[0]
     theta = pendulum_angle(np.arccos(n0[2]), w0, t)
@@ -69,8 +68,8 @@ def from_rest(pitch: float, cone: float, w0: float, t) -> Array:
 def massless_cart_cycle(
     inertia: float, ml2: float, mgl: float, theta0: float
 ) -> tuple[float, Callable[[Array], Array]]:
-    """(time from theta0 to pi [s], joint force / weight as a function of theta) of a rod on a
-    massless free cart, from rest.
+    """Return (time from theta0 to pi [s], joint force / weight as a function of theta) of a rod on
+    a massless free cart, from rest.
 
     The cart exerts no horizontal force, so the center of mass moves on a vertical line and energy
     alone gives
@@ -102,9 +101,9 @@ def massless_cart_cycle(
 def solve(
     system: System, pitch: float, cone: float, t: Array, method: str, tolerance: float
 ) -> Array:
-    """(d, e, d', e') (n, 4) at the times t, from rest at the angles [rad].
+    """Return (d, e, d', e') (n, 4) at the times t, from rest at the angles [rad].
 
-    ValueError if the solver gives up.
+    Raise ValueError if the solver fails.
     """
 
     def rates(_, y):
@@ -120,18 +119,18 @@ def solve(
 
 
 def direction(y: Array) -> Array:
-    """n = (sin d, cos d sin e, cos d cos e) (n, 3) of rows that begin with d and e."""
+    """Return n = (sin d, cos d sin e, cos d cos e) (n, 3) of rows that begin with d and e."""
     d, e = y[:, 0], y[:, 1]
     return np.column_stack([np.sin(d), np.cos(d) * np.sin(e), np.cos(d) * np.cos(e)])
 
 
 def angles(n: Array) -> tuple[Array, Array]:
-    """(d, e) of directions n (n, 3), e in (-pi, pi]."""
+    """Return (d, e) of directions n (n, 3), e in (-pi, pi]."""
     return np.arcsin(n[:, 0]), np.arctan2(n[:, 1], n[:, 2])
 
 
 def energy(system: System, y: Array) -> Array:
-    """J/2 (d'^2 + cos^2 d e'^2) + V cos d cos e [J]."""
+    """Return J/2 (d'^2 + cos^2 d e'^2) + V cos d cos e [J]."""
     J, V = pitch_cone.constants(system)
     d, e, dd, de = y.T
     return 0.5 * J * (dd**2 + np.cos(d) ** 2 * de**2) + V * np.cos(d) * np.cos(e)

@@ -1,8 +1,8 @@
 """Runs of the pendulum with contacts, by time stepping and with steps that split at impacts, and
-their errors against those that go event by event.
+their errors against event-driven runs.
 
-The latter are of a `Model` of a cart and a rod on a ball joint, with their contacts as pairs, that
-mechanics/network/event_driven flies from impact to impact: other coordinates, another
+The latter are of a `Model` of a cart and a rod on a ball joint, with their contacts as pairs,
+which mechanics/network/event_driven integrates from impact to impact: other coordinates, another
 integrator and another solver than the pendulum's steppers.
 """
 
@@ -31,10 +31,11 @@ CART, ROD = 0, 1
 def follow(
     system: System, state: State, input: Input, times, most: int = 1000
 ) -> tuple[Array, dict[str, Array]]:
-    """(rows (n, 11) of q and v at `times`, which begin at the state's, and the impacts until the
-    last of them: t [s], number of the contact, P_n [N s], normal velocity before and after [m/s]).
+    """Return (rows (n, 11) of q and v at `times`, which begin at the state's, and the impacts
+    until the last of them: t [s], number of the contact, P_n [N s], normal velocity before and
+    after [m/s]).
 
-    It ends with the `most`-th event, rows and all; ArithmeticError where it cannot go on before.
+    The run and its rows end with the `most`-th event. Raise ArithmeticError where it fails before.
     """
     contacts, candidates = _candidates(system)
     made = _cart_and_rod(system, state, candidates)
@@ -50,7 +51,9 @@ def follow(
 
 
 def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model:
-    """Two bodies and a ball joint in the cart's center; the cart keeps its height and attitude."""
+    """Return two bodies and a ball joint in the cart's center; the cart keeps its height and
+    attitude.
+    """
     mass, inertia = (system.cart_mass, system.rod_mass), ((1.0, 1.0, 1.0), system.inertia)
     fixed = 1.0 - system.cart_free
     cart = (fixed, fixed, 1.0, 1.0, 1.0, 1.0)
@@ -69,8 +72,8 @@ def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model
 
 
 def _candidates(system: System) -> tuple:
-    """(numbers of `mechanics.pendulum.world`, pairs) of what the rod, its tip and the cart can
-    meet.
+    """Return (numbers of `mechanics.pendulum.world`, pairs) of the possible contacts of the rod,
+    its tip and the cart.
     """
     C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
     tip = (0.0, 0.0, C.length - system.center)
@@ -96,7 +99,9 @@ def _candidates(system: System) -> tuple:
 
 
 def _load(system: System, input: Input):
-    """What acts beside the weight: damping, the cart's force, a wrench at a point of the rod."""
+    """Return the forces besides the weight: damping, the cart's force, a wrench at a point of the
+    rod.
+    """
     F, T, r = np.split(input.disturbance, 3)
     arm = r - (0.0, 0.0, system.center)
 
@@ -112,7 +117,7 @@ def _load(system: System, input: Input):
 
 
 def _impact(met: dynamics.OfModel, contacts: list, event) -> tuple:
-    """A row of the impacts: an event, whose only interaction is the pair that is hit."""
+    """Return a row of the impacts for an event, whose only interaction is the pair that is hit."""
     k = event.interactions[0]
     if len(event.interactions) > 1 or len(event.impulses) != met.sizes[k]:
         raise ArithmeticError(
@@ -124,7 +129,7 @@ def _impact(met: dynamics.OfModel, contacts: list, event) -> tuple:
 
 
 METHODS = {"time stepping": False, "split": True}
-# thin ones lie on top
+# thin lines are drawn on top
 _LINES = {
     "exact": ("#222222", 4.0),
     "time stepping": ("#58b4d6", 2.6),
@@ -145,8 +150,8 @@ class Run(NamedTuple):
 def simulate(
     system: System, state: State, input: Input, method: str, h: float, rows: int, every: int
 ) -> Run:
-    """`rows` times `every` steps of h [s] by one of METHODS. ArithmeticError if it does not
-    converge.
+    """Simulate `rows` times `every` steps of h [s] by one of METHODS. Raise ArithmeticError if it
+    does not converge.
     """
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=METHODS[method])
     record = rollout.run(integrator, system, state, input, h, rows, every)
@@ -160,11 +165,11 @@ def simulate(
 def against(
     system: System, state: State, input: Input, steps, duration: float, first: int, progress
 ) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array], dict[str, Run]]:
-    """(errors table, impacts table, exact rows, exact impacts, {method: Run at the smallest
+    """Return (errors table, impacts table, exact rows, exact impacts, {method: Run at the smallest
     step}).
 
-    Errors of both methods at each step: the `first` impacts' instants and velocities after them,
-    and the whole state at the end.
+    The errors of both methods at each step are those of the `first` impacts' instants and the
+    velocities after them, and of the whole state at the end.
     """
     row = max(steps)
     rows = round(duration / row)
@@ -191,18 +196,20 @@ def against(
 
 
 def line(method: str) -> dict[str, Any]:
-    """Color, width and label of a method, as keywords of `plot`."""
+    """Return color, width and label of a method, as keywords of `plot`."""
     color, width = _LINES[method]
     return {"color": color, "linewidth": width, "label": method}
 
 
 def of(errors: dict[str, Array], method: str, column: str) -> Array:
-    """A column of the errors for one method, in the order of the steps."""
+    """Return a column of the errors for one method, in the order of the steps."""
     return errors[column][errors["method"] == method]
 
 
 def order_claims(errors: dict[str, Array], *bounds: tuple[float, float]) -> list[Claim]:
-    """The orders of the split steps, each between bounds: of instants, velocities, the state."""
+    """Return claims on the orders of the split steps, each between bounds: of instants,
+    velocities, the state.
+    """
     measured = {
         "impact instants": "instants",
         "velocities after them": "velocities_after",
@@ -219,7 +226,7 @@ def order_claims(errors: dict[str, Array], *bounds: tuple[float, float]) -> list
 
 
 def draw_orders(axes, errors: dict[str, Array], column: str) -> None:
-    """The errors of both methods by the step, with guides of the orders 1 and 2."""
+    """Draw the errors of both methods by the step, with guides of the orders 1 and 2."""
     for method, order, above in (("time stepping", 1, 1.5), ("split", 2, 3.0)):
         steps, error = of(errors, method, "step"), of(errors, method, column)
         axes.loglog(steps, error, "o-", **line(method))

@@ -1,4 +1,4 @@
-"""The lqr under noise, delay, loss and a worn drive: the measured and the true tilt, and the
+"""The lqr under noise, delay, loss and a degraded drive: the measured and the true tilt, and the
 force.
 """
 
@@ -49,7 +49,7 @@ def run(short: bool, progress) -> Outcome:
 
 
 def scenario_faults(scenario: str) -> Faults:
-    """The faults of a file of config/scenarios."""
+    """Return the faults of a file of config/scenarios."""
     return faults(defaults(FAULTS) | read_values([config("scenarios", f"{scenario}.yaml")]))
 
 

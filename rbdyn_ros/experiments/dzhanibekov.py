@@ -1,4 +1,6 @@
-"""The flipping body: what each method does to its energy, its momentum and its attitude."""
+"""The Dzhanibekov effect: the errors of each method in energy, momentum and attitude of a flipping
+body.
+"""
 
 import numpy as np
 
@@ -41,7 +43,7 @@ LONG_STEPS = (0.01, 0.03, 0.1)  # [s]
 
 
 def run(short: bool, progress) -> Outcome:
-    """Twenty seconds of every method at three steps, a long run at three others."""
+    """Simulate twenty seconds with every method at three steps, and a long run at three others."""
     long = 10_000 if short else 100_000
     system, state = dzhanibekov()
     truth = free_body.simulate(select("rk4"), system, state, 5e-4, 1000, 40)
@@ -72,7 +74,7 @@ def run(short: bool, progress) -> Outcome:
 def simulate_turns(
     method: str, system, state, h: float, rows: int, every: int
 ) -> free_body.Turning:
-    """The body turned by one of METHODS."""
+    """Simulate the body by one of METHODS."""
     if method == "modified":
         return free_body.simulate_modified(select("moser_veselov"), system, state, h, rows, every)
     if method.startswith("se3 "):
@@ -81,7 +83,7 @@ def simulate_turns(
 
 
 def _twenty_seconds(system, state, truth, progress) -> tuple:
-    """(table of errors, the runs at 20 ms)."""
+    """Return (table of errors, the runs at 20 ms)."""
     rows, drawn = [], {}
     for method in tracked(METHODS, progress, end=0.3):
         for h in STEPS:
@@ -98,10 +100,12 @@ def _twenty_seconds(system, state, truth, progress) -> tuple:
 
 
 def _long_runs(system, state, steps: int, progress) -> dict:
-    """{'long': errors over many steps, 'energy': their envelope in 100 windows at 30 ms}."""
+    """Return {'long': errors over many steps, 'energy': their envelope in 100 windows at 30
+    ms}.
+    """
     rows, envelopes = [], {"step_number": np.arange(1, 101) * (steps // 100)}
     for method in tracked(METHODS, progress, 0.3, 0.9):
-        # tqdl turns more than once around in 0.1 s of error
+        # the error of tqdl at 0.1 s is more than one turn
         for h in LONG_STEPS if method != "tqdl" else LONG_STEPS[:2]:
             run = simulate_turns(method, system, state, h, steps // 10, 10)
             energy, momentum = free_body.worst_energy(run), free_body.worst_momentum(run)
@@ -124,7 +128,7 @@ def _claims(tables: dict, elliptic: float) -> tuple:
 
 
 def _short_claims(tables: dict, elliptic: float) -> tuple:
-    """Of twenty seconds: flips, and the orders."""
+    """Return the claims on the twenty seconds: flips, and the orders."""
     short, w1 = tables["twenty_seconds"], tables["flips"]["exact_1"]
 
     def order(method: str, column: str) -> float:
@@ -167,7 +171,7 @@ def _short_claims(tables: dict, elliptic: float) -> tuple:
 
 
 def _long_claims(tables: dict) -> tuple:
-    """Of the long run: energy, momentum, and a line that should be straight."""
+    """Return the claims on the long run: energy, momentum, and a line that should be straight."""
 
     def error(method: str, quantity: str, h: float = LONG_STEPS[-1]) -> float:
         return only(tables["long"], f"{quantity}_error", method=method, step=h)
@@ -209,7 +213,7 @@ def _long_claims(tables: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Flips, momentum, attitude, energy."""
+    """Draw flips, momentum, attitude, energy."""
     t = outcome.tables
     (flips, momentum), (attitude, energy) = figure.subplots(2, 2)
     for i, shade in enumerate((1.0, 0.55, 0.3)):
@@ -241,7 +245,9 @@ def draw(outcome: Outcome, figure) -> None:
 
 
 def animate(outcome: Outcome) -> Animation:
-    """The exact body beside the notebook's at 20 ms, each with its angular momentum."""
+    """Return an animation of the exact body beside the notebook's at 20 ms, each with its angular
+    momentum.
+    """
     from matplotlib.figure import Figure
 
     film = outcome.tables["film"]

@@ -1,4 +1,4 @@
-"""The rod falls flat without rebound and slides to rest on its tip, the cart in tow."""
+"""A rod that falls flat without rebound and slides to rest on its tip, with the cart in tow."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ SLOPE = 0.1 / 2.4  # the lying rod's direction is (sqrt(1 - SLOPE^2), 0, -SLOPE)
 
 
 def run(short: bool, progress) -> Outcome:
-    """Landing and stopping for three frictions at three steps."""
+    """Simulate landing and stopping for three frictions at three steps."""
     steps = STEPS[1:] if short else STEPS
     rows, drawn = [], {}
     for mu in tracked(FRICTIONS, progress):
@@ -47,8 +47,8 @@ def run(short: bool, progress) -> Outcome:
 
 
 def deceleration(system, mu: float) -> float:
-    """a [m/s^2] of rod and cart sliding along the rod's azimuth, the tip ahead: mu N = (M + m) a
-    and, about the joint,
+    """Return a [m/s^2] of rod and cart sliding along the rod's azimuth, the tip ahead: mu N = (M +
+    m) a and, about the joint,
 
     N (L s - mu k (L - m l/(M + m))) = m l s g with k = SLOPE, s = sqrt(1 - k^2).
     """
@@ -64,8 +64,8 @@ def _start():
 
 
 def _errors(system, mu: float, run, exact) -> tuple:
-    """How far landing, impulse and stopping place are off, the last penetration, the largest gain
-    of energy.
+    """Return the errors of landing, impulse and stopping place, the last penetration, and the
+    largest gain of energy.
     """
     t, y, landing = run.t, run.y, exact["t"][0]
     after = np.searchsorted(t, landing + 0.2)  # settled on the floor, still sliding
@@ -76,7 +76,7 @@ def _errors(system, mu: float, run, exact) -> tuple:
 
 
 def _motion(drawn: dict) -> dict:
-    """The runs at the smallest step."""
+    """Return the runs at the smallest step as columns."""
     table = {"t": next(iter(drawn.values())).t}
     for (mu, method), run in drawn.items():
         name = f"{word(method)}_mu_{mu:g}"
@@ -128,7 +128,7 @@ def _claims(table: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Velocity, way, errors of the landing."""
+    """Draw velocity, distance, errors of the landing."""
     motion, table = outcome.tables["motion"], outcome.tables["landing"]
     (speed, way), (instant, impulse) = figure.subplots(2, 2)
     dashes = dict(zip(FRICTIONS, ("-", "--", ":")))

@@ -1,4 +1,4 @@
-"""What all figures share: one color and one name for each method, and quiet axes."""
+"""The common style of all figures: one color and one name for each method, and plain axes."""
 
 from typing import Any
 
@@ -35,17 +35,17 @@ LABELS = {
     "se3 riqn": "SE(3) logarithm, RIQN",
 }
 GREY = "#8a8a8a"
-# of matplotlib, in all figures; its annotation lists the names that it takes
+# of matplotlib, in all figures; the annotation of `rc_context` lists its names
 STYLE: dict[Any, Any] = {"legend.frameon": False, "legend.fontsize": 9.0}
 
 
 def line_style(key: str) -> dict[str, str]:
-    """Color and label of a method, as keywords of `plot`."""
+    """Return color and label of a method, as keywords of `plot`."""
     return {"color": COLORS[key], "label": LABELS[key]}
 
 
 def label_axes(axes, title: str, x: str, y: str) -> None:
-    """Title and axis labels, a light grid, no box."""
+    """Set title and axis labels, a light grid, no box."""
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
     axes.set_xlabel(x)
     axes.set_ylabel(y)
@@ -57,13 +57,15 @@ def label_axes(axes, title: str, x: str, y: str) -> None:
 
 
 def plot_error(axes, x, error, least: float = 0.0, **line) -> None:
-    """|error| on a logarithmic axis from the second row on, as `least` where it is smaller."""
+    """Plot |error| on a logarithmic axis from the second row on, as `least` where it is
+    smaller.
+    """
     axes.semilogy(x[1:], np.maximum(np.abs(error[1:]), least), **line)
 
 
 def slope_guide(axes, steps, error: float, order: int) -> None:
-    """A thin line of the given order through `error` at the largest step, with its order beside
-    it.
+    """Draw a thin line of the given order through `error` at the largest step, labeled with its
+    order.
     """
     low, high = min(steps), max(steps)
     axes.plot(

@@ -1,4 +1,6 @@
-"""A rod at rest under a constant torque across it: it must turn in its plane, and nothing else."""
+"""A rod at rest under a constant torque across it, which must turn in its plane and about no other
+axis.
+"""
 
 import numpy as np
 
@@ -27,7 +29,7 @@ METHODS = {
 
 
 def run(short: bool, progress) -> Outcome:
-    """The rod by five methods; its angle is torque t^2 / 2 I."""
+    """Simulate the rod by five methods; its angle is torque t^2 / 2 I."""
     duration = 5.0 if short else 10.0
     system, printed = apparatus.long_rod(), apparatus.cylinder()
     start = free_body.turning((np.cos(ROLL / 2), 0.0, 0.0, np.sin(ROLL / 2)), (0.0, 0.0, 0.0))
@@ -76,7 +78,7 @@ def _claims(tables: dict, ratio: float) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """The angle and the two things that it must not do."""
+    """Draw the angle, its error and the deviation from the plane."""
     (angle, error) = figure.subplots(1, 2)
     t, columns = outcome.tables["angle"]["t"], outcome.tables["angle"]
     angle.plot(t, np.degrees(columns["exact"]), **figures.line_style("truth"))

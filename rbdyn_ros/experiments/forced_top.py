@@ -1,4 +1,6 @@
-"""A spinning top under a constant torque in space: it precesses and nutates, and ever less so."""
+"""A spinning top under a constant torque in space: it precesses and nutates, with decreasing
+nutation.
+"""
 
 import numpy as np
 
@@ -19,7 +21,9 @@ METHODS = ("tqdl", "rk4", "moser_veselov")
 
 
 def run(short: bool, progress) -> Outcome:
-    """The top by three methods; the momentum L0 + torque t is known, and so is the work."""
+    """Simulate the top by three methods; the momentum L0 + torque t is known, and so is the
+    work.
+    """
     duration = 10.0 if short else 16.0
     system = apparatus.cylinder()
     start = free_body.turning(apparatus.UNTURNED, (0.0, 0.0, SPIN))
@@ -56,8 +60,8 @@ def run(short: bool, progress) -> Outcome:
 
 
 def _work(turning: free_body.Turning) -> np.ndarray:
-    """The torque's work [J]: the integral of torque . w, w in space, by Simpson's rule over the
-    samples.
+    """Return the torque's work [J]: the integral of torque . w, w in space, by Simpson's rule over
+    the samples.
     """
     from scipy.integrate import cumulative_simpson
 
@@ -108,7 +112,7 @@ def _claims(tables: dict, inertia: tuple) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """The axis's path, the nutation angle, the momentum's error."""
+    """Draw the axis's path, the nutation angle, the momentum's error."""
     t = outcome.tables
     axes = figure.subplot_mosaic([["path", "wobble"], ["path", "error"]])
     path, wobble, error = axes["path"], axes["wobble"], axes["error"]

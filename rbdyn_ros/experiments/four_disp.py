@@ -1,4 +1,4 @@
-"""The notebook's question: why does the falling pendulum go wild, and what does not?"""
+"""The notebook's question: why does its falling pendulum gain energy, and which methods do not?"""
 
 import numpy as np
 
@@ -34,7 +34,9 @@ LASTING = ("moser_veselov", "se3_variational", "rattle_s2", "rk4")
 
 
 def run(short: bool, progress) -> Outcome:
-    """The scheme and its step, the model, the chart, and the methods that last."""
+    """Simulate the scheme and its step, the model, the chart, and the methods that stay
+    accurate.
+    """
     duration = 100.0 if short else 1000.0
     tables = {**_scheme(), "order": _order()}
     progress(0.2)
@@ -47,14 +49,16 @@ def run(short: bool, progress) -> Outcome:
 
 
 def in_motion(spin: float) -> State:
-    """Tilted by 10 and 5 degrees, the cart on its way, the rod turning and spinning [rad/s]."""
+    """Return a state tilted by 10 and 5 degrees, with a moving cart and a turning rod of that spin
+    [rad/s].
+    """
     state = apparatus.leaning()
     return state._replace(v=np.array([0.3, -0.2, 0.1, -0.15, spin]))
 
 
 def _scheme() -> dict:
-    """The notebook's model by its scheme and by a coupled one: {'fall': angles, 'energy': its
-    error, 'gain': a summary}.
+    """Simulate the notebook's model by its scheme and by a coupled one: {'fall': angles, 'energy':
+    its error, 'gain': a summary}.
     """
     rig, rows = apparatus.pendulum(), []
     fall, energy = {}, {}
@@ -74,7 +78,7 @@ def _scheme() -> dict:
 
 
 def _order() -> dict:
-    """Angle error after 1 s on the notebook's model, by step."""
+    """Return the angle error after 1 s on the notebook's model, by step."""
     rig = apparatus.pendulum()
 
     def angle(coupling: int, h: float) -> float:
@@ -93,8 +97,8 @@ def _order() -> dict:
 
 
 def _model() -> dict:
-    """{'force': joint force by angle, exact and simulated, 'cycle': how long a cycle takes in each
-    model}.
+    """Return {'force': joint force by angle, exact and simulated, 'cycle': the time of a cycle in
+    each model}.
     """
     rig = apparatus.pendulum()
     weight, across = rig.rod_mass * rig.gravity, rig.inertia[0]
@@ -126,8 +130,8 @@ def _model() -> dict:
 
 
 def _chart() -> dict:
-    """Pitch [deg] and energy error [J] at 10 ms: the discrete Euler-Lagrange equations, as far as
-    they come, and RATTLE.
+    """Return pitch [deg] and energy error [J] at 10 ms: by the discrete Euler-Lagrange equations,
+    until they fail, and by RATTLE.
     """
     system, start = apparatus.point_mass(), apparatus.leaning()
     columns = {"t": np.arange(0, 1501) * 0.01}
@@ -141,8 +145,8 @@ def _chart() -> dict:
 
 
 def _lasting(duration: float, progress) -> dict:
-    """{'lasting': what is conserved over the run, 'drift': energy error by time, 'attitude':
-    errors after 10 s}.
+    """Return {'lasting': the conserved quantities over the run, 'drift': energy error by time,
+    'attitude': errors after 10 s}.
     """
     system, rows, drift = apparatus.pendulum(cart_mass=2.0), [], {}
     for name in tracked(LASTING, progress, start=0.4):
@@ -162,7 +166,7 @@ def _lasting(duration: float, progress) -> dict:
 
 
 def _film() -> dict:
-    """10 s of both pendulums on their massless carts: configuration columns."""
+    """Return 10 s of both pendulums on their massless carts, as configuration columns."""
     rig, columns = apparatus.pendulum(), {"t": np.arange(1001) * 0.01}
     for name in ("tqdl", "moser_veselov"):
         integrator = apparatus.integrator(name)
@@ -225,7 +229,7 @@ def _claims(tables: dict, duration: float) -> tuple:
 
 
 def _scheme_claims(gain, order: dict) -> tuple:
-    """Of the notebook's scheme, and of the same model stepped as a whole."""
+    """Return the claims on the notebook's scheme, and on the same model stepped as a whole."""
     return (
         between(
             "the notebook's scheme at 10 ms: first full turn after",
@@ -274,7 +278,7 @@ def _lasting_claims(kept, duration: float) -> list:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """The fall, its energy, the order; the force, the chart, the long run."""
+    """Draw the fall, its energy, the order; the force, the chart, the long run."""
     t = outcome.tables
     (fall, energy, order), (force, chart, drift) = figure.subplots(2, 3)
     for scheme, step, dash, label in (
@@ -329,7 +333,7 @@ def _draw_models(t: dict, force, chart, drift) -> None:
     for name in LASTING:
         for h, dash in ((0.01, "-"), (0.03, "--")):
             label = {"label": figures.LABELS[name]} if h == 0.01 else {}
-            width = 4.0 if name == "moser_veselov" else 1.5  # RATTLE is the same map, on top of it
+            width = 4.0 if name == "moser_veselov" else 1.5  # RATTLE is the same map, drawn on top
             drift.loglog(
                 t["drift"]["t"],
                 t["drift"][f"{name}_{h:g}"],
@@ -352,7 +356,7 @@ def _draw_models(t: dict, force, chart, drift) -> None:
 
 
 def animate(outcome: Outcome) -> Animation:
-    """The notebook's pendulum beside the right one, both at 10 ms."""
+    """Return an animation of the notebook's pendulum beside the correct one, both at 10 ms."""
     from matplotlib.figure import Figure
 
     film, figure = outcome.tables["film"], Figure(figsize=(9.0, 4.8), layout="constrained")

@@ -32,15 +32,15 @@ DZHANIBEKOV = (0.0801587, 0.0825397, 0.00396825)
 
 
 def build(inertia: tuple[float, float, float], mass: float = 1.0) -> System:
-    """A body with principal `inertia` [kg m^2] that nothing acts on; ValueError if it is no
-    body's.
+    """Return a body with principal `inertia` [kg m^2] without forces. Raise ValueError if no body
+    has that inertia.
     """
     (I,) = rigid_bodies.build(mass, inertia).inertia.tolist()
     return System(0.0, 0.0, 0.0, float(mass), 0.0, tuple(I), 0.0, 0.0)
 
 
 def turning(q: ArrayLike, w: ArrayLike) -> State:
-    """The state with attitude q (4,) [wxyz] and angular velocity w (3,) [rad/s, body]."""
+    """Return the state with attitude q (4,) [wxyz] and angular velocity w (3,) [rad/s, body]."""
     q = np.asarray(q, float)
     return State(
         0.0, np.r_[0.0, 0.0, q / np.linalg.norm(q)], np.r_[0.0, 0.0, np.asarray(w, float)]
@@ -48,7 +48,8 @@ def turning(q: ArrayLike, w: ArrayLike) -> State:
 
 
 def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
-    """(System, State) for `moser_veselov` at the step h that follow the given ones to order 4.
+    """Return (System, State) for `moser_veselov` at the step h that follow the given ones to order
+    4.
 
     Angular momentum and attitude are the same; the angular velocity is I~^-1 p.
     """
@@ -64,7 +65,7 @@ def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
 
 
 class Turning(NamedTuple):
-    """Samples of a turning body; row 0 is the start."""
+    """Samples of a rotating body; row 0 is the start."""
 
     t: Array  # (n,) [s]
     Q: Array  # (n, 4) wxyz, body to world
@@ -84,7 +85,7 @@ def simulate(
     every: int,
     input: Input | None = None,
 ) -> Turning:
-    """`rows` times `every` steps of h [s] by a stepper of the package."""
+    """Simulate `rows` times `every` steps of h [s] by a stepper of the package."""
     record = rollout.run(integrator, system, state, input or no_input(), h, rows, every)
     iterations = float(record.iterations[1:].mean()) / every
     return _turning(system, record.t, record.q[:, 2:], record.v[:, 2:], iterations, record.ok)
@@ -93,7 +94,7 @@ def simulate(
 def simulate_modified(
     integrator: Integrator, system: System, state: State, h: float, rows: int, every: int
 ) -> Turning:
-    """The same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""
+    """Simulate the same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""
     modified, start = preprocess(system, state, h)
     run = simulate(integrator, modified, start, h, rows, every)
     w = run.w * np.divide(modified.inertia, system.inertia)
@@ -109,7 +110,7 @@ def simulate_se3(
     every: int,
     tolerance: float = 1e-13,
 ) -> Turning:
-    """The same by the DREPE on SE(3), solved by Newton or by RIQN."""
+    """Simulate the same by the DREPE on SE(3), solved by Newton or by RIQN."""
     options = se3_free.Options(tolerance, 500, int(newton))
     q, v = np.r_[np.zeros(3), state.q[2:]], np.r_[np.zeros(3), state.v[2:]]
     Q, w, total, ok = [q[3:].copy()], [v[3:].copy()], 0, True
@@ -123,8 +124,8 @@ def simulate_se3(
 
 
 def drift_of_the_screw(system: System, state: State, h: float, duration: float) -> float:
-    """Largest distance [m] of the center of mass from its straight line at 0.62 m/s, by the DREPE
-    on SE(3).
+    """Return the largest distance [m] of the center of mass from its straight line at 0.62 m/s, by
+    the DREPE on SE(3).
     """
     velocity = np.array([0.3, -0.2, 0.5])
     q, v = np.r_[np.zeros(3), state.q[2:]], np.r_[velocity, state.v[2:]]
@@ -136,23 +137,23 @@ def drift_of_the_screw(system: System, state: State, h: float, duration: float) 
 
 
 def attitude_error(turning: Turning, reference: Turning) -> Array:
-    """Angle between two attitudes, sample by sample (n,) [rad]."""
+    """Return the angle between two attitudes, sample by sample (n,) [rad]."""
     return np.linalg.norm(increments.boxminus(turning.Q, reference.Q), axis=-1)
 
 
 def tilt_of_momentum(turning: Turning) -> Array:
-    """Angle between the momentum and its start (n,) [deg]."""
+    """Return the angle between the momentum and its start (n,) [deg]."""
     L, L0 = turning.momentum, turning.momentum[0]
     return np.degrees(np.arctan2(np.linalg.norm(np.cross(L, L0), axis=-1), L @ L0))
 
 
 def worst_energy(turning: Turning) -> float:
-    """Largest relative energy error."""
+    """Return the largest relative energy error."""
     return float(np.abs(turning.energy / turning.energy[0] - 1.0).max())
 
 
 def worst_momentum(turning: Turning) -> float:
-    """Largest relative error of the momentum vector."""
+    """Return the largest relative error of the momentum vector."""
     L = turning.momentum
     return float((np.linalg.norm(L - L[0], axis=-1) / np.linalg.norm(L[0])).max())
 

@@ -1,4 +1,4 @@
-"""A block on a slope: it sticks, slides, or comes back."""
+"""A block on a slope that sticks, slides, or comes back."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ DURATION = 1.0  # [s]
 
 
 def run(short: bool, progress) -> Outcome:
-    """One second of every case at every step, and a long stick."""
+    """Simulate one second of every case at every step, and a long stick."""
     steps = STEPS[:3] if short else STEPS
     rows, tracks = [], {}
     for i, (degrees, mu, v0) in tracked(enumerate(CASES), progress, end=0.8):
@@ -84,7 +84,7 @@ def _claims(tables: dict, steps: tuple) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Ways, errors."""
+    """Draw distances and errors."""
     ways, errors = figure.subplots(1, 2)
     cases = outcome.tables["cases"]
     for i, ((degrees, mu, v0), name, color) in enumerate(zip(CASES, NAMES, (*COLORS, "#edae49"))):

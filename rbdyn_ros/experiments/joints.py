@@ -1,4 +1,4 @@
-"""Joints by two roads: half-step impulses inside a variational step, or multipliers of the
+"""Joints in two formulations: half-step impulses inside a variational step, or multipliers of the
 accelerations.
 """
 
@@ -34,7 +34,7 @@ METHODS = {
 
 
 def run(short: bool, progress) -> Outcome:
-    """Every machine by every method; short: 8 s, else 40 s."""
+    """Simulate every machine by every method; short: 8 s, else 40 s."""
     rows, records = round((8.0 if short else 40.0) / STEP), {}
     machines = {name: make() for name, (make, _) in MACHINES.items()}
     for name, method in tracked(product(MACHINES, METHODS), progress, end=0.9):
@@ -46,7 +46,7 @@ def run(short: bool, progress) -> Outcome:
 
 
 def simulate(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> runs.Record:
-    """A machine in motion by one of METHODS; RuntimeError if a step fails."""
+    """Simulate a machine in motion by one of METHODS. Raise RuntimeError if a step fails."""
     if method == "variational":
         record = runs.run(models.build(*machine), h, rows, every)
     else:
@@ -58,7 +58,7 @@ def simulate(machine: Scene, method: str, h: float, rows: int, every: int = 1) -
 
 
 def support(machine: Scene, record: runs.Record) -> np.ndarray:
-    """The force (rows, 3) [N] with which all joints to the world hold the machine."""
+    """Return the force (rows, 3) [N] with which all joints to the world hold the machine."""
     assert machine.constraints is not None
     world = machine.constraints.rows.b == WORLD
     of_world = [
@@ -78,7 +78,9 @@ def _table(machine: Scene, records: dict, name: str) -> dict:
 
 
 def _orders(machine) -> dict:
-    """Distance of the variational steps from the multipliers' motion after half a second."""
+    """Return the distance of the variational steps from the multipliers' motion after half a
+    second.
+    """
     steps = np.array([50, 100, 200])
     truth = simulate(machine, "multipliers", 0.5 / 4000, 1, 4000).q[-1]
     errors = [
@@ -89,7 +91,7 @@ def _orders(machine) -> dict:
 
 
 def _machine_claims(records: dict, name: str) -> tuple:
-    """Of the joints and of the energy of one machine."""
+    """Return the claims on the joints and the energy of one machine."""
     mean, multipliers, stabilized = (records[name, method] for method in METHODS)
     worst = np.abs(mean.energy - mean.energy[0]).max() / mean.kinetic.max()
     bound = {"chain": 0.05, "door": 1e-3, "top": 5e-3}[name]
@@ -133,7 +135,9 @@ def _growth(record) -> float:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Energy error above, opening of the joints below, one column for each machine."""
+    """Draw the energy error above, the opening of the joints below, one column for each
+    machine.
+    """
     panels = figure.subplots(2, len(MACHINES), sharex="col")
     for column, (name, (_, title)) in enumerate(MACHINES.items()):
         table = outcome.tables[name]

@@ -1,4 +1,4 @@
-"""Runs that the experiments with contacts share: time-stepping into arrays, and names for the
+"""Runs that the experiments with contacts share: time-stepping into arrays, and colors for the
 curves.
 """
 
@@ -18,7 +18,7 @@ EXACT, COARSE, FINE, EVENTS = "#222222", "#d1495b", "#1f6fb4", "#2a9d6f"
 
 
 class March(NamedTuple):
-    """States at the ends of the steps, the first row is the start."""
+    """The states at the ends of the steps; the first row is the start."""
 
     t: Array  # (k + 1,)
     q: Array  # (k + 1, n_q) of the first system
@@ -27,8 +27,8 @@ class March(NamedTuple):
 
 
 def march(net: Network, q: tuple[Array, ...], v: tuple[Array, ...], h: float, steps: int) -> March:
-    """`steps` steps of moreau_jean; ValueError where none can begin, and with the stepper's
-    sentence if one fails.
+    """Simulate `steps` steps of moreau_jean. Raise ValueError where none can begin, and with the
+    stepper's sentence if one fails.
     """
     second_order.check_start(net, 0.0, q, v)
     rows_q, rows_v, rows_p = [q[0]], [v[0]], []
@@ -44,8 +44,8 @@ def march(net: Network, q: tuple[Array, ...], v: tuple[Array, ...], h: float, st
 
 
 def march_model(model: models.Model, h: float, steps: int) -> March:
-    """The same of a model, compiled; the impulses are those of its pairs, summed up: along the
-    normal, and the vector on their first body.
+    """Simulate the same of a model, compiled; the impulses are those of its pairs, summed up:
+    along the normal, and the vector on their first body.
     """
     rows_q, rows_v = [models.places(model)], [of_models.velocities(model)]
     rows_p = []
@@ -63,7 +63,7 @@ def march_model(model: models.Model, h: float, steps: int) -> March:
 def march_linear(
     linear: moreau_jean_linear.Linear, forces: Array, q: ArrayLike, v: ArrayLike
 ) -> March:
-    """len(forces) - 1 steps of moreau_jean_linear; ValueError if one fails."""
+    """Simulate len(forces) - 1 steps of moreau_jean_linear. Raise ValueError if one fails."""
     size = len(linear.C)
     n, q, v = len(forces) - 1, vector(q, "q", size), vector(v, "v", size)
     positions, velocities = np.empty((n + 1, len(q))), np.empty((n + 1, len(q)))

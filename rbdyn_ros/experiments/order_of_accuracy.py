@@ -1,6 +1,4 @@
-"""How fast the error of each method and composition shrinks with the step, on the nonlinear
-pendulum.
-"""
+"""The order of accuracy of each method and composition on the nonlinear pendulum."""
 
 from typing import NamedTuple
 
@@ -38,7 +36,7 @@ STOUT = (0.3, 0.3, 0.12)  # [kg m^2] a rod whose spin matters
 
 
 class Problem(NamedTuple):
-    """A machine, a start, and where it is after DURATION."""
+    """A machine, a start, and its position after DURATION."""
 
     system: System
     start: State
@@ -46,7 +44,7 @@ class Problem(NamedTuple):
 
 
 def run(short: bool, progress) -> Outcome:
-    """Halve the step of each method until round-off; fit the slope."""
+    """Halve the step of each method until round-off, and fit the slope."""
     halvings = 3 if short else 5
     problems = {name: problem(name) for name in METHODS}
     rows, slopes = [], []
@@ -69,12 +67,12 @@ def run(short: bool, progress) -> Outcome:
 
 
 def composed(methods) -> list[tuple[str, str]]:
-    """Each method alone and, where it is symmetric, with every composition."""
+    """Return each method alone and, where it is symmetric, with every composition."""
     return [(m, c) for m in methods for c in COMPOSITIONS if c == "none" or select(m).symmetric]
 
 
 def problem(name: str) -> Problem:
-    """The hardest problem that the method is for.
+    """Return the hardest problem that the method is for.
 
     A stout rod on a cart, spinning; without spin for `rattle_s2`; a point mass on a fixed joint
     for `euler_lagrange`; and for `tqdl`, whose model is not the pendulum's, its own model.
@@ -97,13 +95,13 @@ def problem(name: str) -> Problem:
 
 
 def place(q) -> np.ndarray:
-    """Cart and rod's direction (5,) of a configuration (6,)."""
+    """Return cart and rod's direction (5,) of a configuration (6,)."""
     return np.r_[q[:2], pendulum_run.direction(q)]
 
 
 def reference_solution(system: System, start: State, duration: float = DURATION) -> np.ndarray:
-    """q (6,) after `duration` [s] by SciPy's DOP853 on the coupled equations (1.7), (1.8), to
-    about 1e-12.
+    """Return q (6,) after `duration` [s] by SciPy's DOP853 on the coupled equations (1.7), (1.8),
+    to about 1e-12.
     """
     load = rod_on_cart.load(no_input())
 
@@ -119,8 +117,8 @@ def reference_solution(system: System, start: State, duration: float = DURATION)
 
 
 def error(integrator, problem: Problem, h: float) -> float:
-    """Distance of cart and rod's direction from the reference at the end [m, rad]; nan if the step
-    was too large.
+    """Return the distance of cart and rod's direction from the reference at the end [m, rad]; nan
+    if the step was too large.
     """
     record = pendulum_run.simulate(
         integrator, problem.system, problem.start, h, DURATION, DURATION
@@ -131,15 +129,15 @@ def error(integrator, problem: Problem, h: float) -> float:
 
 
 def observed_order(h, e) -> float:
-    """The slope over the three smallest steps whose errors are above the round-off; nan if there
-    are fewer.
+    """Return the slope over the three smallest steps whose errors are above the round-off; nan if
+    there are fewer.
     """
     good = np.flatnonzero(np.isfinite(e) & (e > FLOOR))[-3:]
     return slope(h[good], e[good]) if good.size == 3 else np.nan
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """One panel for each composition, all methods in it."""
+    """Draw one panel for each composition, with all methods in it."""
     errors, slopes = outcome.tables["errors"], outcome.tables["slopes"]
     for axes, composition in zip(figure.subplots(2, 2).flat, COMPOSITIONS):
         for name in METHODS:

@@ -1,4 +1,4 @@
-"""What an experiment finds: tables, and claims that hold or do not."""
+"""The outcome of an experiment: tables, and claims that hold or do not."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Claim(NamedTuple):
-    """One sentence of the verdict, with the number behind it."""
+    """One sentence of the verdict, with its number."""
 
     text: str
     value: float
@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
 
 
 class Animation(NamedTuple):
-    """Frames of a figure that moves."""
+    """The frames of an animated figure."""
 
     figure: object  # matplotlib Figure
     update: Callable  # frame number -> None
@@ -42,12 +42,14 @@ def columns(names: str, rows: Iterable[Sequence[Any]]) -> dict[str, Array]:
 
 
 def word(name: str) -> str:
-    """A name as that of a table or a column: without spaces."""
+    """Return the name without spaces, as that of a table or a column."""
     return name.replace(" ", "_")
 
 
 def where(table: dict[str, Array], **values: object) -> Array:
-    """Which rows of a table have these values in their columns (n,), numbers up to round-off."""
+    """Return which rows of a table have these values in their columns (n,), numbers up to
+    round-off.
+    """
     return np.all(
         [
             np.isclose(table[name], value) if isinstance(value, float) else table[name] == value
@@ -58,29 +60,29 @@ def where(table: dict[str, Array], **values: object) -> Array:
 
 
 def only(table: dict[str, Array], column: str, **values: object) -> float:
-    """The number of a column in the one row that has these values."""
+    """Return the number of a column in the one row that has these values."""
     return table[column][where(table, **values)].item()
 
 
 def below(text: str, value: float, bound: float, unit: str = "") -> Claim:
-    """The claim value < bound."""
+    """Return the claim value < bound."""
     return Claim(text, float(value), f"< {bound:g} {unit}".rstrip(), bool(value < bound))
 
 
 def above(text: str, value: float, bound: float, unit: str = "") -> Claim:
-    """The claim value > bound."""
+    """Return the claim value > bound."""
     return Claim(text, float(value), f"> {bound:g} {unit}".rstrip(), bool(value > bound))
 
 
 def between(text: str, value: float, low: float, high: float, unit: str = "") -> Claim:
-    """The claim low <= value <= high."""
+    """Return the claim low <= value <= high."""
     return Claim(
         text, float(value), f"{low:g} to {high:g} {unit}".rstrip(), bool(low <= value <= high)
     )
 
 
 def verdict(outcome: Outcome) -> str:
-    """The claims as lines of text, the failed ones marked."""
+    """Return the claims as lines of text, the failed ones marked."""
     width = max(len(claim.text) for claim in outcome.claims)
     lines = [
         f"  {'holds' if c.holds else 'FAILS'}  {c.text:{width}}  {c.value:.4g}  (expected "
@@ -91,14 +93,16 @@ def verdict(outcome: Outcome) -> str:
 
 
 def stands(outcome: Outcome) -> bool:
-    """Whether every claim holds."""
+    """Return whether every claim holds."""
     return all(claim.holds for claim in outcome.claims)
 
 
 def tracked(
     items: Iterable[T], progress: Callable[[float], None], start: float = 0.0, end: float = 1.0
 ) -> Iterator[T]:
-    """The items, one after the other, with the progress between two fractions after each."""
+    """Yield the items, one after the other, and report the progress between two fractions after
+    each.
+    """
     known = list(items)
     for i, item in enumerate(known, 1):
         yield item
@@ -106,5 +110,5 @@ def tracked(
 
 
 def slope(steps, errors) -> float:
-    """Order of accuracy: the slope of log error over log step by least squares."""
+    """Return the order of accuracy: the slope of log error over log step by least squares."""
     return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])

@@ -1,4 +1,4 @@
-"""The rod's tip on a floor: bounces with friction, then rest."""
+"""The rod's tip on a floor, which bounces with friction and then rests."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ REST = 2e-3  # [s] step of the long run
 
 
 def run(short: bool, progress) -> Outcome:
-    """Three impacts against the event-driven reference, then a long run to rest."""
+    """Simulate three impacts against the event-driven reference, then a long run to rest."""
     system, state = floored(0.3, 0.5), _start()
     errors, impacts, *_ = contact_runs.against(
         system, state, no_input(), STEPS, FLIGHT, IMPACTS, lambda f: progress(0.7 * f)
@@ -37,25 +37,27 @@ def run(short: bool, progress) -> Outcome:
 
 
 def floored(mu: float, e: float) -> System:
-    """The pendulum over a floor 10 cm below its joint."""
+    """Return the pendulum over a floor 10 cm below its joint."""
     floor = Contacts(floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=e)
     return build(Params(contacts=floor))
 
 
 def _start():
-    """30 degrees over, pushed sideways, spinning slowly: nothing about it is plane."""
+    """Return a state tilted by 30 degrees, pushed sideways, spinning slowly: its motion is not
+    plane.
+    """
     state = upright(np.pi / 6)
     state.v[:] = (0.0, 0.3, 0.1, 0.0, 2.0)
     return state
 
 
 def height(y) -> np.ndarray:
-    """Gap of the tip over the floor (n,) [m]."""
+    """Return the gap of the tip over the floor (n,) [m]."""
     return tip(y)[:, 2] + 0.1
 
 
 def tip(y) -> np.ndarray:
-    """Where the tip is (n, 3) [m]."""
+    """Return the position of the tip (n, 3) [m]."""
     return np.array([point(row[:6], (0.0, 0.0, 2.4)) for row in y])
 
 
@@ -107,7 +109,7 @@ def _claims(errors: dict, rests: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Gap, energy, errors."""
+    """Draw gap, energy, errors."""
     t, errors = outcome.tables["rest"], outcome.tables["errors"]
     (gap, energy), (instants, ends) = figure.subplots(2, 2)
     for method in METHODS:

@@ -1,4 +1,6 @@
-"""Runs of the pendulum, sampled, what the experiments read off them, and how they are drawn."""
+"""Sampled runs of the pendulum, the quantities that the experiments take from them, and their
+drawing.
+"""
 
 from typing import NamedTuple
 
@@ -21,8 +23,8 @@ def simulate(
     every: float,
     input: Input | None = None,
 ) -> rollout.Rollout:
-    """The pendulum for `duration` [s] in steps of h, a row every `every` [s]; it may end early
-    (`ok`).
+    """Simulate the pendulum for `duration` [s] in steps of h, with a row every `every` [s]; it may
+    end early (`ok`).
     """
     return rollout.run(
         integrator,
@@ -36,7 +38,9 @@ def simulate(
 
 
 class Conservation(NamedTuple):
-    """Largest errors of what is conserved, and the slope of the energy's straight-line fit."""
+    """The largest errors of the conserved quantities, and the slope of the energy's straight-line
+    fit.
+    """
 
     energy: float  # [J]
     trend: float  # [J/s]
@@ -47,7 +51,9 @@ class Conservation(NamedTuple):
 
 
 def conservation(record: rollout.Rollout, system: System, steps_per_row: int) -> Conservation:
-    """What the run did to energy and momenta. On a fixed cart the joint is at the origin."""
+    """Return the errors of energy and momenta in the run. On a fixed cart the joint is at the
+    origin.
+    """
     error = np.abs(record.quantities - record.quantities[0])
     trend = np.polyfit(record.t, record.quantities[:, 0], 1)[0]
     P = error[:, 2:4].max() * system.cart_free
@@ -62,7 +68,7 @@ def conservation(record: rollout.Rollout, system: System, steps_per_row: int) ->
 
 
 def direction(q: Array) -> Array:
-    """The rod's direction n = R e3 (..., 3) of configurations (..., 6)."""
+    """Return the rod's direction n = R e3 (..., 3) of configurations (..., 6)."""
     w, x, y, z = np.moveaxis(q[..., 2:], -1, 0)
     return np.stack(
         [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)], axis=-1
@@ -70,21 +76,21 @@ def direction(q: Array) -> Array:
 
 
 def plane_angle(q: Array) -> Array:
-    """Tilt from the upright towards +x, unwrapped (n,) [rad], of a rod that stays in the plane y =
-    0.
+    """Return the tilt from the upright towards +x, unwrapped (n,) [rad], of a rod that stays in
+    the plane y = 0.
     """
     n = direction(q)
     return np.unwrap(np.arctan2(n[:, 0], n[:, 2]))
 
 
 def first(t: Array, condition: Array) -> float:
-    """The first time at which the condition holds, nan if never."""
+    """Return the first time at which the condition holds, nan if never."""
     rows = np.flatnonzero(condition)
     return float(t[rows[0]]) if rows.size else np.nan
 
 
 def largest_so_far(error: Array) -> Array:
-    """The largest |error| up to the end of each hundredth of the run (100,)."""
+    """Return the largest |error| up to the end of each hundredth of the run (100,)."""
     return np.maximum.accumulate([np.abs(span).max() for span in np.array_split(error, 100)])
 
 
@@ -93,7 +99,7 @@ SQUARE = 0.25 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
 
 
 class PendulumScene:
-    """One set of axes with a floor, a cart, a rod and the trace of its tip."""
+    """Axes with a floor, a cart, a rod and the trace of its tip."""
 
     def __init__(self, axes, name: str):
         color = figures.COLORS[name]
@@ -110,7 +116,7 @@ class PendulumScene:
         self.clock = axes.text2D(0.05, 0.03, "", transform=axes.transAxes, fontsize=9)
 
     def show(self, t: float, q: np.ndarray) -> None:
-        """The last row of q (n, 6), with the way that the tip came."""
+        """Draw the last row of q (n, 6), with the trace of the tip."""
         joint = np.column_stack([q[-TAIL:, :2], np.zeros(len(q[-TAIL:]))])
         tip = joint + 2.0 * HALF_LENGTH * direction(q[-TAIL:])
         corners = SQUARE + q[-1, :2]

@@ -1,4 +1,6 @@
-"""The phase portrait over 400 s: thick lines are a tolerance, not a property of the pendulum."""
+"""The phase portrait over 400 s, whose lines are thickened by the solver's tolerance and not by
+the pendulum.
+"""
 
 import numpy as np
 
@@ -18,7 +20,7 @@ STEPPERS = {"RATTLE, 10 ms": "none", "RATTLE, order 8, 10 ms": "kahan_li8"}
 
 
 def run(short: bool, progress) -> Outcome:
-    """The exact portrait, and the energy by time of two solvers and two steppers."""
+    """Compute the exact portrait, and the energy by time of two solvers and two steppers."""
     duration = 100.0 if short else 400.0
     system, start = apparatus.point_mass(), apparatus.leaning()
     t = np.arange(round(duration / ROW) + 1) * ROW
@@ -41,7 +43,7 @@ def run(short: bool, progress) -> Outcome:
 
 
 def _exact(t) -> dict:
-    """Columns t, pitch, cone [deg] and their rates [deg/s] of the exact motion."""
+    """Return the columns t, pitch, cone [deg] and their rates [deg/s] of the exact motion."""
     small = 1e-5
     (pitch, cone), ahead, behind = (
         closed_form.angles(closed_form.from_rest(PITCH, CONE, apparatus.FREQUENCY, times))
@@ -76,7 +78,7 @@ def _claims(energy: dict, portrait: dict, duration: float) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """The exact portraits, a closer look at the line, the energy."""
+    """Draw the exact portraits, a closer look at the line, the energy."""
     p, e = outcome.tables["portrait"], outcome.tables["energy"]
     axes = figure.subplot_mosaic([["pitch", "energy"], ["cone", "energy"]], width_ratios=(1, 1.2))
     pitch, cone, energy = axes["pitch"], axes["cone"], axes["energy"]

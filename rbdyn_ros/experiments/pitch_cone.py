@@ -1,5 +1,5 @@
-"""Pitch and cone angles: the exact motion, and what a discrete Lagrangian does that does not know
-its symmetry.
+"""Pitch and cone angles: the exact motion, and the errors of a discrete Lagrangian without its
+symmetry.
 """
 
 import numpy as np
@@ -21,7 +21,9 @@ ROW = 0.01  # [s]
 
 
 def run(short: bool, progress) -> Outcome:
-    """Closed form against DOP853; the chart's integrator to its end; RATTLE for long."""
+    """Compute the closed form against DOP853, the chart's integrator to its end, and a long run of
+    RATTLE.
+    """
     duration = 100.0 if short else 400.0
     system, start = apparatus.point_mass(), apparatus.leaning()
     t = np.arange(round(duration / ROW) + 1) * ROW
@@ -38,7 +40,7 @@ def run(short: bool, progress) -> Outcome:
 
 
 def _chart(system, start) -> dict:
-    """{'ends': where each step ends, 'planes': azimuth of each swing}."""
+    """Return {'ends': the end of the run with each step, 'planes': azimuth of each swing}."""
     ends, planes = [], {"pass": np.arange(1, 9)}
     for h in STEPS:
         record = pendulum_run.simulate(select("euler_lagrange"), system, start, h, 50.0, ROW)
@@ -55,7 +57,9 @@ def _chart(system, start) -> dict:
 
 
 def swing_planes(record) -> np.ndarray:
-    """Azimuth [deg, 0 to 180] of the horizontal velocity at each pass through the bottom."""
+    """Return the azimuth [deg, 0 to 180] of the horizontal velocity at each pass through the
+    bottom.
+    """
     n = pendulum_run.direction(record.q)
     lowest = (
         np.flatnonzero((n[1:-1, 2] < n[:-2, 2]) & (n[1:-1, 2] <= n[2:, 2]) & (n[1:-1, 2] < -0.5))
@@ -66,7 +70,9 @@ def swing_planes(record) -> np.ndarray:
 
 
 def _rattle(system, start, duration: float, exact) -> dict:
-    """{'rattle': error by time at 10 ms, 'rattle_order': position error after 5 s by step}."""
+    """Return {'rattle': error by time at 10 ms, 'rattle_order': position error after 5 s by
+    step}.
+    """
     record = pendulum_run.simulate(select("rattle_s2"), system, start, ROW, duration, ROW)
     n = pendulum_run.direction(record.q)
     distance = apparatus.HALF_LENGTH * np.linalg.norm(n - exact, axis=1)
@@ -140,7 +146,7 @@ def _claims(tables: dict, duration: float) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """The swing from above, the turning plane, where the chart ends, the long run."""
+    """Draw the swing from above, the turning plane, the end of the chart, the long run."""
     t = outcome.tables
     (above, planes), (ends, long) = figure.subplots(2, 2)
     system, start = apparatus.point_mass(), apparatus.leaning()

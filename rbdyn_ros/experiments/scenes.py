@@ -1,5 +1,5 @@
-"""Scenes of several bodies, each a start that `mechanics.model.build` takes, with the statics and
-motion that are known exactly.
+"""Scenes of several bodies, each a start for `mechanics.model.build`, with the statics and motion
+that are known exactly.
 
 chain, door, top_on_plane   bodies on joints
 tower      boxes of equal size, four corners on the box below: floor n carries the weight of all
@@ -40,7 +40,9 @@ BOTTOM = [(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
 
 
 class Scene(NamedTuple):
-    """What `model.build(*scene)` takes: bodies, a start that meets the joints, joints, pairs."""
+    """The arguments of `model.build(*scene)`: bodies, a start that satisfies the joints, joints,
+    pairs.
+    """
 
     bodies: Bodies
     q: Array  # (n, 7)
@@ -50,8 +52,8 @@ class Scene(NamedTuple):
 
 
 def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> Scene:
-    """Rods of 1 kg with ball joints, hung at the origin and let go from horizontal; the first one
-    turns about its axis.
+    """Return rods of 1 kg with ball joints, hung at the origin and released from horizontal; the
+    first one turns about its axis.
     """
     inertia = (
         (3.0 * radius**2 + length**2) / 12.0,
@@ -75,8 +77,8 @@ def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> Scene:
 
 
 def door(lean: float = 0.3) -> Scene:
-    """A door of 20 kg on two hinges, the axis leaning [rad] towards x; opened by 90 degrees it
-    swings back and forth.
+    """Return a door of 20 kg on two hinges, the axis leaning [rad] towards x; opened by 90 degrees
+    it swings back and forth.
     """
     inertia = 20.0 / 12.0 * np.array([HEIGHT**2, EDGE**2 + HEIGHT**2, EDGE**2])
     bodies = rigid_bodies.build(20.0, inertia)
@@ -94,7 +96,7 @@ def door(lean: float = 0.3) -> Scene:
 
 
 def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
-    """A top of 0.5 kg whose tip slides without friction in z = 0, tilted [rad] and spinning
+    """Return a top of 0.5 kg whose tip slides without friction in z = 0, tilted [rad] and spinning
     [rad/s].
     """
     bodies = rigid_bodies.build(0.5, (8e-4, 8e-4, 5e-4))
@@ -106,8 +108,8 @@ def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
 
 
 def tower(top: float = 1.0) -> Scene:
-    """Five boxes, four of 1 kg and the topmost of `top` kg, let go with gaps of 1 cm between all
-    of them.
+    """Return five boxes, four of 1 kg and the topmost of `top` kg, released with gaps of 1 cm
+    between all of them.
     """
     mass, drop = np.array([1.0, 1.0, 1.0, 1.0, top]), 0.01
     touches = [
@@ -120,15 +122,15 @@ def tower(top: float = 1.0) -> Scene:
 
 
 def overhang(share: float = 0.98) -> Scene:
-    """Four boxes of 1 kg, each pushed out over the one below by `share` of what statics allows,
-    the lowest over a table's edge x = 0.
+    """Return four boxes of 1 kg, each shifted over the one below by `share` of the limit of
+    statics, the lowest over a table's edge x = 0.
     """
     boxes, mu = 4, FRICTION
     shift = share * HALF[0] / np.arange(boxes, 0, -1)
     x = np.cumsum(shift) - HALF[0]
     touches = []
     for i in range(boxes):
-        edge = HALF[0] - shift[i]  # of what is below, seen from box i
+        edge = HALF[0] - shift[i]  # of the support, in the frame of box i
         touches += [
             pairs.corner(i, (-HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=mu)
             for y in (-1.0, 1.0)
@@ -146,7 +148,7 @@ def overhang(share: float = 0.98) -> Scene:
 
 
 def pyramid(mu: float = 0.4) -> Scene:
-    """Four balls of 1 kg, touching: three on the floor (balls 0 to 2), one on them."""
+    """Return four balls of 1 kg, touching: three on the floor (balls 0 to 2), one on them."""
     angle = 2.0 * np.pi / 3.0 * np.arange(3)
     out = 2.0 * RADIUS * np.sin(steepness())
     positions = [(out * np.cos(a), out * np.sin(a), RADIUS) for a in angle]
@@ -158,14 +160,14 @@ def pyramid(mu: float = 0.4) -> Scene:
 
 
 def steepness() -> float:
-    """theta: angle between the vertical and the line from an upper to a lower center of the
-    pyramid [rad].
+    """Return theta, the angle between the vertical and the line from an upper to a lower center of
+    the pyramid [rad].
     """
     return float(np.arcsin((2.0 * RADIUS + CLEARANCE) / (2.0 * RADIUS * np.sqrt(3.0))))
 
 
 def _top_of(i: int) -> dict:
-    """The plane that box i stands on: of the box below, or the floor."""
+    """Return the plane on which box i stands: of the box below, or the floor."""
     return {} if i == 0 else {"b": i - 1, "s": (0.0, 0.0, HALF[2])}
 
 
@@ -191,14 +193,14 @@ class Block(NamedTuple):
 
 
 def slope_axes(params: Block) -> tuple[Array, Array]:
-    """(normal, downhill) of the plane, unit [world]."""
+    """Return (normal, downhill) of the plane, unit [world]."""
     s, c = math.sin(params.slope), math.cos(params.slope)
     return np.array([s, 0.0, c]), np.array([c, 0.0, -s])
 
 
 def block(params: Block, speed: float = 0.0) -> Scene:
-    """The block flat on the plane through the origin, at `speed` [m/s] downhill; ValueError for a
-    slope that is a wall.
+    """Return the block flat on the plane through the origin, at `speed` [m/s] downhill. Raise
+    ValueError for a slope beyond 89 degrees.
     """
     positive(params.gravity, "the block's gravity")
     half = 0.5 * number(params.slope, "the slope", 0.0, math.radians(89.0))
@@ -219,13 +221,15 @@ def block(params: Block, speed: float = 0.0) -> Scene:
 
 
 def way(params: Block, q: Array, v: Array) -> tuple[Array, Array]:
-    """(s [m], ds/dt [m/s]) of the block downhill from the origin, for q (..., 7), v (..., 6)."""
+    """Return (s [m], ds/dt [m/s]) of the block downhill from the origin, for q (..., 7), v (...,
+    6).
+    """
     _, downhill = slope_axes(params)
     return q[..., :3] @ downhill, v[..., :3] @ downhill
 
 
 def slide(params: Block, speed: float, t: float) -> tuple[float, float]:
-    """(s [m], ds/dt [m/s]) of the block after t [s] (N.29)."""
+    """Return (s [m], ds/dt [m/s]) of the block after t [s] (N.29)."""
     pull, brake = (
         params.gravity * x
         for x in (math.sin(params.slope), params.friction * math.cos(params.slope))

@@ -1,4 +1,4 @@
-"""A block that slides to rest on its four corners: how far, and does it stay?"""
+"""A block that slides to rest on its four corners: how far, and whether it stays at rest."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ COLORS = ("#1f6fb4", "#2a9d6f", "#d1495b", "#7a5195")
 
 
 def run(short: bool, progress) -> Outcome:
-    """Every case at every step until well after the stop, and one long rest."""
+    """Simulate every case at every step until well after the stop, and one long rest."""
     steps = STEPS[:-1] if short else STEPS
     rows, tracks = [], {}
     for i, (v0, mu) in tracked(enumerate(CASES), progress, end=0.8):
@@ -42,7 +42,7 @@ def run(short: bool, progress) -> Outcome:
 def simulate(
     params: scenes.Block, v0: float, h: float, duration: float
 ) -> tuple[dict[str, Array], float]:
-    """(the track, the largest tilt of the quaternion) of a slide."""
+    """Return (the track, the largest tilt of the quaternion) of a slide."""
     run = march_model(model.build(*scenes.block(params, v0)), h, int(np.ceil(duration / h)))
     s, v = scenes.way(params, run.q, run.v)
     track = {"t": run.t, "s": s, "v": v, "height": run.q[:, 2] - params.edges[2] / 2.0}
@@ -69,7 +69,7 @@ def _claims(tables: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Speeds, errors."""
+    """Draw speeds and errors."""
     speeds, errors = figure.subplots(1, 2)
     d = outcome.tables["distance"]
     for i, ((v0, mu), color) in enumerate(zip(CASES, COLORS)):

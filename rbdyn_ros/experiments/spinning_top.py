@@ -1,11 +1,8 @@
-"""A top that slides on its tip: how steps of fixed size, and the free parameter gamma, do against
-the reduced equations.
+"""A top that slides on its tip over a floor with friction, as a body with a contact and as reduced
+equations: the errors of steps of fixed size and of the free parameter gamma.
 
-A spinning top whose tip slides on a floor with friction: as a body with a contact, and as
-reduced equations.
-
-Sliding for good, the contact is a constraint with a force F = N (e_z - mu u_T/|u_T|) along a known
-direction:
+While the tip slides, the contact is a constraint with a force F = N (e_z - mu u_T/|u_T|) along a
+known direction:
 
     m r'' = F + m g,    J w' = J w x w + p x R^T F,    e_z . (r'' + R (w' x p + w x (w x p))) = 0
 
@@ -29,7 +26,7 @@ from rbdyn_ros.types import Array
 
 
 class Params(NamedTuple):
-    """The top, the floor, the start. Its tip touches at the start, and nothing approaches."""
+    """The top, the floor, the start. Its tip touches at the start, with no normal velocity."""
 
     mass: float = 0.58387070  # [kg]
     inertia: tuple = (2.2129e-4, 2.2129e-4, 3.0207e-4)  # [kg m^2]
@@ -43,7 +40,7 @@ class Params(NamedTuple):
 
 
 def build(params: Params) -> Scene:
-    """The top with its tip on a floor that passes through it."""
+    """Return the top with its tip on a floor that passes through it."""
     bodies = rigid_bodies.build(params.mass, params.inertia, (0.0, 0.0, -params.gravity))
     q = rigid_bodies.configuration(
         bodies, (0.0, 0.0, params.height), quaternion.exp((params.tilt, 0.0, 0.0))
@@ -55,8 +52,8 @@ def build(params: Params) -> Scene:
 
 
 def exact(params: Params, times) -> tuple[Array, Array]:
-    """(q (k, 7), v (k, 6)) at `times` [s] by the reduced equations, DOP853 at rtol 1e-13;
-    RuntimeError if it stops.
+    """Return (q (k, 7), v (k, 6)) at `times` [s] by the reduced equations, DOP853 at rtol 1e-13.
+    Raise RuntimeError if it stops.
     """
     start = build(params)
     times = np.asarray(times, float)
@@ -79,7 +76,7 @@ def exact(params: Params, times) -> tuple[Array, Array]:
 
 
 def _derivative(t: float, y: Array, params: Params) -> Array:
-    """(r', q', r'', w') of a top that slides; the quaternion's rate is q (0, w)/2."""
+    """Return (r', q', r'', w') of a top that slides; the quaternion's rate is q (0, w)/2."""
     q, v, w = y[3:7], y[7:10], y[10:]
     J, p = np.array(params.inertia), np.array(params.tip)
     R = quaternion.to_matrix(quaternion.normalize(q))
@@ -109,7 +106,7 @@ QUESTION = (
 )
 TOP = Params()
 AXIS = TOP.inertia[2]  # [kg m^2] of the fast axis
-FAST = 1e-3  # [s] the step that the claims speak of
+FAST = 1e-3  # [s] the step of the claims
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # [s]
 DURATION, ROW = 2.0, 8e-3  # [s]
 GAMMAS = {
@@ -121,8 +118,8 @@ GAMMAS = {
 
 
 def run(short: bool, progress) -> Outcome:
-    """Every gamma at every step, against the reduced equations; short: without the smallest
-    step.
+    """Simulate every gamma at every step, against the reduced equations; short: only three of the
+    steps.
     """
     steps = STEPS[1:4] if short else STEPS
     times = ROW * np.arange(round(DURATION / ROW) + 1)
@@ -144,7 +141,7 @@ def run(short: bool, progress) -> Outcome:
 
 
 def simulate(gamma: float, h: float) -> runs.Record:
-    """The top for two seconds at steps of h [s]; RuntimeError if a step fails."""
+    """Simulate the top for two seconds at steps of h [s]. Raise RuntimeError if a step fails."""
     rows, every = round(DURATION / ROW), round(ROW / h)
     model = models.build(*build(TOP), models.Options(gamma=gamma))
     record = runs.run(model, h, rows, every)
@@ -170,7 +167,7 @@ def _path(name: str, q) -> dict:
 
 
 def _gap(q):
-    """Of the tip over where it started [m]."""
+    """Return the height of the tip over its start [m]."""
     height = q[:, 2] + TOP.tip[2] * _axis(q)[:, 2]
     return height - height[0]
 
@@ -206,7 +203,7 @@ def _claims(errors: dict, tracks: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """The axis seen from above, its error in time, and the orders."""
+    """Draw the axis seen from above, its error in time, and the orders."""
     tracks, errors = outcome.tables["tracks"], outcome.tables["errors"]
     (above, in_time), (position, axis) = figure.subplots(2, 2)
     above.plot(

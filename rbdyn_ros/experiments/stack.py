@@ -1,6 +1,5 @@
-"""Boxes and balls on top of each other: what statics says of them, and which solvers can.
-
-A stack in time, its contact forces, and the friction problem of its next step.
+"""Boxes and balls on top of each other: their contact forces against statics, and the solvers on
+the friction problems of their steps.
 """
 
 import time
@@ -28,14 +27,14 @@ class Settling(NamedTuple):
     speed: Array  # (k,) largest of the bodies [m/s]
     gap: Array  # (k,) smallest of the contacts [m]
     force: Array  # (k, levels) normal force of each level [N], the mean of the step
-    problems: list  # friction problems met on the way
+    problems: list  # friction problems of some steps
 
 
 def settle(
     stack: Scene, h: float, duration: float, keep: int = 0, on_a_level: int = 4
 ) -> Settling:
-    """Let a stack go, with `on_a_level` contacts in each of its joints; the friction problem of
-    every `keep`-th step is kept (0: none). RuntimeError if a step fails.
+    """Simulate a stack, with `on_a_level` contacts in each of its joints; the friction problem of
+    every `keep`-th step is kept (0: none). Raise RuntimeError if a step fails.
     """
     model, rows, problems = models.build(*stack), [], []
     assert stack.pairs is not None
@@ -57,8 +56,8 @@ def settle(
 
 
 def _problem(model: models.Model, h: float) -> fc3d.Problem:
-    """What stops the bodies as they stand if they have fallen freely for h: W, the velocities of
-    the contacts that touch, mu.
+    """Return the friction problem that stops the bodies after a free fall for h from their present
+    state: W, the velocities of the contacts that touch, mu.
     """
     q, v = models.state(model)
     touching = np.flatnonzero(pairs.gaps(model.pairs, q) <= TOUCHING)
@@ -74,11 +73,11 @@ QUESTION = (
     "  them than are needed: are the forces the weights, does nothing creep, does what must fall "
     "fall, and which solver copes?"
 )
-# [s]; the end of a run, in which nothing may move; the run of what falls
+# [s] step; end of a run, without motion; run of a stack that falls
 STEP, REST, FALL = 2e-3, 0.2, 0.7
 WEIGHT = scenes.GRAVITY  # [N] of a body of 1 kg
 LIMIT = np.tan(scenes.steepness() / 2.0)  # friction that the pyramid needs
-MARGIN = 0.02  # on each side of what statics allows
+MARGIN = 0.02  # on each side of the limit of statics
 TOP = 20.0  # [kg]
 STANDING = ("tower", "top-heavy", "overhang", "pyramid")
 FALLING = ("overhang too far", "pyramid too smooth")
@@ -95,7 +94,7 @@ TOLERANCE = 1e-8
 
 
 def build_stacks() -> dict[str, scenes.Scene]:
-    """The stacks by name."""
+    """Return the stacks by name."""
     return {
         "tower": scenes.tower(),
         "top-heavy": scenes.tower(top=TOP),
@@ -107,7 +106,7 @@ def build_stacks() -> dict[str, scenes.Scene]:
 
 
 def weights() -> dict[str, Array]:
-    """What each level of a stack that stands must carry [N], from the floor up."""
+    """Return the weight that each level of a standing stack must carry [N], from the floor up."""
     each = np.arange(5, 0, -1.0)
     return {
         "tower": WEIGHT * each,
@@ -118,7 +117,7 @@ def weights() -> dict[str, Array]:
 
 
 def run(short: bool, progress) -> Outcome:
-    """Every stack in time, then the friction problems of the towers by every solver."""
+    """Simulate every stack, then solve the friction problems of the towers by every solver."""
     duration, keep, runs = (0.4 if short else 2.0), (20 if short else 10), {}
     for name, stack in tracked(build_stacks().items(), progress, end=0.7):
         kept = keep if name in ("tower", "top-heavy") else 0
@@ -131,7 +130,7 @@ def run(short: bool, progress) -> Outcome:
 
 
 def _table(run) -> dict:
-    """A run as columns: speed, gap, force of each level, x, z and pitch of each body."""
+    """Return a run as columns: speed, gap, force of each level, x, z and pitch of each body."""
     table = {"t": run.t, "speed": run.speed, "gap": run.gap}
     table |= {f"force_{i}": run.force[:, i] for i in range(run.force.shape[1])}
     for i in range(run.q.shape[1]):
@@ -141,7 +140,7 @@ def _table(run) -> dict:
 
 
 def _rest(runs: dict) -> dict:
-    """What statics says of the stacks that stand, row by row of STANDING."""
+    """Return the errors of the standing stacks against statics, row by row of STANDING."""
     rows, expected = [], weights()
     for name in STANDING:
         run, end = runs[name], runs[name].t > runs[name].t[-1] - REST
@@ -152,7 +151,9 @@ def _rest(runs: dict) -> dict:
 
 
 def _solve(runs: dict, most: int) -> dict:
-    """The problems of both towers by every solver, from nothing: success, residual, time."""
+    """Return the results of every solver on the problems of both towers, without initial guess:
+    success, residual, time.
+    """
     rows = []
     for name in ("tower", "top-heavy"):
         problems = runs[name].problems[:most]
@@ -193,7 +194,7 @@ def _claims(tables: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """The overhang, the landing, the pyramid; speeds, force errors, solvers."""
+    """Draw the overhang, the landing, the pyramid; speeds, force errors, solvers."""
     tables = outcome.tables
     (lean, landing, pyramid), (speed, share, solvers) = figure.subplots(2, 3)
     _draw_overhang(lean, tables)

@@ -1,4 +1,4 @@
-"""What a given accuracy costs: error of the rod's tip against processor time, for every method and
+"""Work and precision: the error of the rod's tip against processor time, for every method and
 composition.
 """
 
@@ -28,7 +28,7 @@ DASHES = {"none": "-", "suzuki4": "--", "kahan_li6": "-.", "kahan_li8": ":"}
 
 
 class Cost(NamedTuple):
-    """One run."""
+    """The cost and the errors of one run."""
 
     method: str
     composition: str
@@ -40,7 +40,7 @@ class Cost(NamedTuple):
 
 
 def run(short: bool, progress) -> Outcome:
-    """Every method, every composition, every step."""
+    """Measure every method, every composition, every step."""
     steps, repeats = (STEPS[:-1], 1) if short else (STEPS, 7)
     end, costs = _tip(reference_solution(*_fall(), DURATION)), []
     for method, composition in tracked(composed(METHODS), progress):
@@ -69,7 +69,7 @@ def _cost(method: str, composition: str, h: float, end, repeats: int) -> Cost:
 
 
 def _seconds(integrator, system, start, h: float) -> float:
-    """Processor time of the run without any rows [s]."""
+    """Return the processor time of the run without any rows [s]."""
     state, options = State(0.0, start.q.copy(), start.v.copy()), integrator.options(system)
     began = time.thread_time()
     integrator.advance(system, options, no_input(), h, round(DURATION / h), state, np.zeros(3))
@@ -77,7 +77,9 @@ def _seconds(integrator, system, start, h: float) -> float:
 
 
 def _frontier(table: dict) -> dict:
-    """The least work [stages/s] with which each method and composition reaches a tip error [m]."""
+    """Return the least work [stages/s] with which each method and composition reaches a tip error
+    [m].
+    """
     rows = []
     for goal, method, composition in product((1e-3, 1e-6, 1e-9), METHODS, COMPOSITIONS):
         rows.append((goal, method, composition, _least(table, method, composition, goal)))
@@ -121,7 +123,7 @@ def _claims(table: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Tip error against stages, and against processor time."""
+    """Draw the tip error against stages, and against processor time."""
     table = outcome.tables["costs"]
     by_stages, by_time = figure.subplots(1, 2, sharey=True)
     for method in METHODS:
