@@ -1,9 +1,9 @@
-"""Thousands of closed loops at once, for the laws that have a compiled form.
+"""Batches of thousands of closed loops, for the laws that have a compiled form.
 
     outcomes = run(law, params, starts, episode)
 
-is what `simulation.closed_loop.run` would do start by start, with Runge and Kutta's step of order
-4, at some 20 ns a step. Laws without one (`compiled_form` returns None) are run there.
+computes the same as `simulation.closed_loop.run` for each start, with the Runge-Kutta step of
+order 4, at some 20 ns a step. Laws without one (`compiled_form` returns None) are run there.
 
 In all lanes: u = -K e for `lqr` and `pd`; for `nested_lqr` rung by rung, from gentle to
 aggressive, with the test of its level set; for `swing_up` the forces side by side, and one by one
@@ -87,7 +87,7 @@ from rbdyn_ros.types import Array, System
 
 
 class Feedback(NamedTuple):
-    """The law's numbers."""
+    """The law's numbers for `run_feedback`."""
 
     gains: tuple  # K (4,)
     force_limit: float  # [N]
@@ -95,7 +95,7 @@ class Feedback(NamedTuple):
 
 @kernel
 def run_feedback(law, episode, starts, plants, outcomes):
-    """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
+    """Run every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
     line = form_queue(episode, starts, plants, outcomes)
     while runs(episode, line):
         _command(law, line.lanes)
@@ -104,26 +104,26 @@ def run_feedback(law, episode, starts, plants, outcomes):
 
 @kernel
 def _command(law, a):
-    """The law of `control.feedback`, about the origin."""
+    """Compute the command of `control.feedback`, about the origin, in all lanes."""
     for j in range(LANES):
         k, dk, x, v = state(a, j)
         ux, uy = linear_force(x, v, tilt(k, dk), (0.0, 0.0), law.gains, law.force_limit)
         a[ASKED_X + j], a[ASKED_Y + j] = saturate(ux, uy, law.force_limit)
 
 
-# starts that a thread takes at once, at most: while the last ones end, lanes stand empty
+# starts of a thread, at most, in one call: while the last ones end, lanes are empty
 CHUNK = 8192
 # of the laws that have a compiled form
 MODULES = tuple(law.__module__ for law in (Lqr, Pd, NestedLqr, SwingUp))
 
 
 class Outcomes(NamedTuple):
-    """How each of n starts ended."""
+    """The outcomes of n starts."""
 
     # (n,) one of `episode.SETTLED`, OUT_OF_BOUNDS, TIMEOUT, DIVERGED
     ended: Array
     success: Array  # (n,) bool: settled
-    settled: Array  # (n,) [s] the time from which it held still; nan: never
+    settled: Array  # (n,) [s] the time from which it was at rest; nan: never
     caught: Array  # (n,) [s] when `swing_up` first caught it; nan: never, or another law
     travel: Array  # (n,) [m] the cart's largest distance from the origin
     effort: Array  # (n,) [N^2 s] integral of |u|^2 until the end
@@ -131,9 +131,9 @@ class Outcomes(NamedTuple):
 
 
 def compiled_form(law) -> tuple[Callable[..., None], tuple[Any, ...]] | None:
-    """(kernel, its numbers) of a designed law, or None where it has no compiled form.
+    """Return (kernel, its numbers) of a designed law, or None where it has no compiled form.
 
-    A class that inherits is another law.
+    A subclass is another law and has none.
     """
     if type(law) in (Lqr, Pd):
         return run_feedback, Feedback(tuple(map(float, law.gains)), float(law.force_limit))
@@ -150,11 +150,13 @@ def run(
     threads: int | None = None,
     show: Callable[[int], object] | None = None,
 ) -> Outcomes:
-    """Each of the starts (n, 11), q and v, under a designed law, until it has settled or failed.
+    """Run each of the starts (n, 11), q and v, under a designed law, until it has settled or
+    failed.
 
-    `params` is the true plant, or one for each start; `show(done)` hears of progress. The outcome
-    of a start depends on nothing but that start. ValueError for a law without compiled form, a
-    plant that the equations on the sphere do not describe, a episode or starts of no use.
+    `params` is the true plant, or one for each start; `show(done)` is called with the progress.
+    The outcome of a start depends on nothing but that start. Raise ValueError for a law without
+    compiled form, a plant that the equations on the sphere do not describe, and an invalid episode
+    or start.
     """
     form = compiled_form(law)
     if form is None:
@@ -180,16 +182,18 @@ def run(
 
 
 def _parts(n: int, threads: int) -> list:
-    """n starts in slices of equal size, as many for each thread, none larger than `CHUNK`."""
+    """Return n starts in slices of equal size, as many for each thread, none larger than
+    `CHUNK`.
+    """
     count = threads * -(-n // (threads * CHUNK))
     ends = [n * i // max(1, count) for i in range(count + 1)]
     return [slice(begin, end) for begin, end in zip(ends, ends[1:]) if end > begin]
 
 
 def check_episode(episode: Episode) -> Episode:
-    """The episode in numbers that a kernel takes without compiling again.
+    """Return the episode in the types for which the kernel is compiled already.
 
-    ValueError names one of no use.
+    Raise ValueError for a number out of range.
     """
     kinds = map(type, Episode())
     episode = Episode(*(kind(value) for kind, value in zip(kinds, episode)))
@@ -205,9 +209,9 @@ def check_episode(episode: Episode) -> Episode:
 
 
 def plant(system: System) -> tuple[float, ...]:
-    """(M, b, m, l, I1, I3, d, g).
+    """Return (M, b, m, l, I1, I3, d, g).
 
-    ValueError for what the equations on the sphere do not describe.
+    Raise ValueError for a plant that the equations on the sphere do not describe.
     """
     if system.inertia[0] != system.inertia[1]:
         raise ValueError(
@@ -257,7 +261,7 @@ def _check_starts(starts: Array) -> Array:
 
 
 class Ladder(NamedTuple):
-    """The law's numbers, as `control.laws.nested_lqr` has them."""
+    """The law's numbers, as in `control.laws.nested_lqr`."""
 
     gains: Array  # (n, 4)
     forms: Array  # (n, 4, 4)
@@ -266,7 +270,7 @@ class Ladder(NamedTuple):
 
 @kernel
 def run_nested(ladder, episode, starts, plants, outcomes):
-    """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
+    """Run every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
     line = form_queue(episode, starts, plants, outcomes)
     while runs(episode, line):
         _choose(ladder, line.lanes)
@@ -276,7 +280,7 @@ def run_nested(ladder, episode, starts, plants, outcomes):
 
 @kernel
 def _choose(ladder, a):
-    """CHOSEN: the most aggressive rung in whose level set the state is; as many as there are
+    """Set CHOSEN to the most aggressive rung in whose level set the state is, or to the number of
     rungs, if in none.
     """
     rungs = len(ladder.gains)
@@ -297,7 +301,7 @@ def _choose(ladder, a):
 
 @inlined
 def _form(S, e):
-    """e.S e of a symmetric S (4, 4)."""
+    """Return e.S e of a symmetric S (4, 4)."""
     mixed = (
         e[0] * (S[0, 1] * e[1] + S[0, 2] * e[2] + S[0, 3] * e[3])
         + e[1] * (S[1, 2] * e[2] + S[1, 3] * e[3])
@@ -314,7 +318,9 @@ def _form(S, e):
 
 @kernel
 def _command_nested(ladder, a):
-    """The chosen gain; outside every level set the gentlest, and the reference's pull is cut."""
+    """Compute the command of the chosen gain; outside every level set it is the gentlest gain, and
+    the force towards the reference is limited.
+    """
     last = len(ladder.gains) - 1
     for j in range(LANES):
         inside = a[CHOSEN + j] <= last
@@ -331,7 +337,7 @@ def _command_nested(ladder, a):
 
 @kernel
 def run_swing_up(plan, episode, starts, plants, outcomes):
-    """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
+    """Run every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
     line = form_queue(episode, starts, plants, outcomes)
     memory = np.zeros((LANES, swing_up.SIZE))
     while runs(episode, line):
@@ -342,7 +348,7 @@ def run_swing_up(plan, episode, starts, plants, outcomes):
 
 @kernel
 def _look(plan, period, a, memory):
-    """Who is caught: `control.laws.swing_up.decide` without the force."""
+    """Update which rods are caught, by `control.laws.swing_up.decide` without the force."""
     lowest = math.cos(RELEASE)
     for j in range(LANES):
         t = a[PERIODS + j] * period
@@ -350,7 +356,7 @@ def _look(plan, period, a, memory):
             a[CAUGHT + j] = 1.0 if a[KZ + j] > lowest else 0.0
         elif a[END + j] == RUNNING and t - a[LOOKED + j] >= LOOK - 1e-9:
             m, s, p3 = memory[j], state(a, j), a[P3 + j]
-            if a[LOOKED + j] == -math.inf:  # another start than before
+            if a[LOOKED + j] == -math.inf:  # the lane has a new start
                 swing_up.forget(plan, m)
             a[LOOKED + j] = t
             m[COMMANDED], m[COMMANDED + 1] = a[ASKED_X + j], a[ASKED_Y + j]
@@ -368,7 +374,7 @@ def _look(plan, period, a, memory):
 
 @kernel
 def _command_swing_up(plan, period, a):
-    """The regulator for a rod that is caught, (K.9) for the others."""
+    """Compute the command of the regulator for a rod that is caught, of (K.9) for the others."""
     criteria = plan.criteria
     for j in range(LANES):
         s = state(a, j)

@@ -1,6 +1,6 @@
 """An episode: how long pendulums run, when one has settled, and one control period of all lanes
-together. Starts wait in a queue for a lane; where a pendulum has ended its outcome is written down
-and the next one starts.
+together. Starts wait in a queue for a lane; where a pendulum has ended its outcome is written and
+the next one starts.
 """
 
 import math
@@ -41,14 +41,14 @@ _INSTANT = 1e-9  # [s]
 class Episode(NamedTuple):
     """The numbers of a run.
 
-    Settled: tilt and distance stay within their bounds for `hold`; the time is that when they
-    begin to.
+    A pendulum has settled when tilt and distance stay within their bounds for `hold`; the time is
+    the beginning of that.
     """
 
     duration: float = 10.0  # [s]
     period: float = 0.002  # [s] of the law
     steps: int = 1  # of the integrator, in a period
-    delay: int = 0  # periods by which a force comes late
+    delay: int = 0  # periods by which a force is delayed
     # [m] of the cart from the origin; beyond, the run has failed. inf: no end of the rails
     travel: float = 2.0
     tilt: float = SWING_UP.tilt  # [rad]
@@ -58,8 +58,8 @@ class Episode(NamedTuple):
 
 @kernel
 def go(episode, a, late, i):
-    """Period i: the force that was asked for `delay` periods ago acts for a period; then the
-    score.
+    """Advance by period i: the force commanded `delay` periods ago acts for a period; then the
+    score is updated.
     """
     _delay(episode.delay + 1, a, late, i)
     for _ in range(episode.steps):
@@ -69,7 +69,7 @@ def go(episode, a, late, i):
 
 @kernel
 def _delay(slots, a, late, i):
-    """late (slots, 2, LANES), flat, goes round."""
+    """Delay the commanded forces by the ring buffer late (slots, 2, LANES), flat."""
     write, read = (i % slots) * 2 * LANES, ((i + 1) % slots) * 2 * LANES
     for j in range(LANES):
         late[write + j] = a[ASKED_X + j]
@@ -81,7 +81,8 @@ def _delay(slots, a, late, i):
 
 @kernel
 def _score(episode, upright, a):
-    """Count a period of those that run; whoever settles, leaves, is late or lost has ended.
+    """Count a period of the running pendulums, and end those that settle, leave the travel, time
+    out or diverge. `upright` is cos(tilt).
 
     `upright` is cos(tilt).
     """
@@ -104,28 +105,28 @@ def _score(episode, upright, a):
 
 
 PLANT = 8  # M b m l I1 I3 d g: the numbers of a plant
-OUTCOME = 6  # how it ended, settled, caught [s], farthest [m], effort [N^2 s], ran for [s]
-ROUND = 16  # periods between two looks at who has ended
-_IDLE = -1.0  # START of a lane that has nothing to do
+OUTCOME = 6  # end, settled [s], caught [s], farthest [m], effort [N^2 s], duration [s]
+ROUND = 16  # periods between two checks for lanes that have ended
+_IDLE = -1.0  # START of an idle lane
 
 
 class Queue(NamedTuple):
-    """Who waits, who runs, and how far it is."""
+    """The starts that wait, the lanes that run, and the progress."""
 
     starts: Array  # (n, 11) q and v
     plants: Array  # (n, 8)
     outcomes: Array  # (n, 6), to be written
-    lanes: Array  # as `lanes` has them
-    late: Array  # forces on their way
-    progress: Array  # (3,) periods done, who is next, busy lanes
+    lanes: Array  # rows of `lanes`
+    late: Array  # delayed forces
+    progress: Array  # (3,) periods done, next start, busy lanes
 
 
-# What the loop of a law calls is inlined: as a call with six arrays it costs 4 % of lqr's steps.
+# The functions below are inlined: a call with six arrays costs 4 % of lqr's steps.
 
 
 @inlined
 def form_queue(episode, starts, plants, outcomes):
-    """The queue of all starts, before lanes that have nothing to do."""
+    """Return the queue of all starts, with idle lanes."""
     a, late = np.zeros(SIZE), np.zeros((episode.delay + 1) * 2 * LANES)
     for j in range(LANES):
         a[START + j], a[END + j] = _IDLE, TIMEOUT
@@ -134,8 +135,8 @@ def form_queue(episode, starts, plants, outcomes):
 
 @inlined
 def runs(episode, queue):
-    """Whether any lane is busy; now and then it looks at who has ended, and lets the next
-    ones in.
+    """Return whether any lane is busy; every `ROUND` periods, first give the lanes that have ended
+    to the next starts.
     """
     if queue.progress[0] % ROUND == 0:
         _serve(episode, queue)
@@ -144,14 +145,14 @@ def runs(episode, queue):
 
 @inlined
 def advance(episode, queue):
-    """One control period of all lanes under the forces that the law has asked for."""
+    """Advance all lanes by one control period under the forces that the law has commanded."""
     go(episode, queue.lanes, queue.late, queue.progress[0])
     queue.progress[0] += 1
 
 
 @kernel
 def _serve(episode, queue):
-    """Write down who has ended and give the lane to who is next."""
+    """Write the outcomes of lanes that have ended, and give these lanes to the next starts."""
     a, following, busy = queue.lanes, queue.progress[1], 0
     for j in range(LANES):
         if a[END + j] != RUNNING:
@@ -168,7 +169,7 @@ def _serve(episode, queue):
 
 @kernel
 def _begin(episode, a, late, j, start, plant):
-    """Put `start` into lane j, and forget the one before."""
+    """Put `start` into lane j, and clear the state of the previous one."""
     for row in range(0, SIZE, LANES):
         a[row + j] = 0.0
     for row in range(0, len(late), LANES):
@@ -179,6 +180,6 @@ def _begin(episode, a, late, j, start, plant):
 
 @kernel
 def _write(episode, a, j, outcome):
-    """The score of lane j."""
+    """Write the outcome of lane j."""
     outcome[0], outcome[1], outcome[2] = a[END + j], a[SINCE + j], a[CATCH + j]
     outcome[3], outcome[4], outcome[5] = a[FAR + j], a[EFFORT + j], a[PERIODS + j] * episode.period

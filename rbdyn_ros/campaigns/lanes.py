@@ -1,10 +1,10 @@
-"""Pendulums side by side: row by row an array holds one number of all of them, and the loops over
-its columns do not branch.
+"""Pendulums in parallel lanes: each row of an array holds one number of all of them, and the loops
+over its columns do not branch.
 
-Then one instruction moves eight pendulums (or four, or two: what the processor has), and a block
-of `LANES` columns stays in the innermost cache. A column is a lane. Its pendulum ends when it
-pleases; the lane then takes the next start. Columns do not meet: what a lane computes depends on
-its start alone, not on its neighbors nor on how many there are.
+Then one instruction advances eight pendulums (or four, or two, by the processor), and a block of
+`LANES` columns stays in the innermost cache. A column is a lane. Its pendulum ends at any time;
+the lane then takes the next start. Lanes are independent: the result of a lane depends on its
+start alone, not on its neighbors nor on how many there are.
 
 `tilt` is that of `mechanics.pendulum.tilt` without a call to atan2 or hypot, so that a loop over
 lanes becomes vector instructions.
@@ -31,13 +31,13 @@ LANES = 64
     # (k, k', x, x') and the spin's momentum, as in `mechanics.pendulum.sphere_state`
     KX, KY, KZ, DKX, DKY, DKZ, X, Y, VX, VY, P3,
     CART, DAMPING, ROD, LEVER, ACROSS, FRICTION, GRAVITY, FADED, FADING,  # the plant
-    ASKED_X, ASKED_Y, UX, UY,  # [N] what the law asks for, what acts
-    # of `nested_lqr`: the tilt, the rung that ruled and the one that may
+    ASKED_X, ASKED_Y, UX, UY,  # [N] the command, the acting force
+    # of `nested_lqr`: the tilt, the present rung and the one by the level sets
     THX, THY, DTHX, DTHY, LEVEL, CHOSEN,
     CAUGHT, LOOKED, PUSHED_X, PUSHED_Y,  # of `swing_up`
     # the plant that it identified, and its regulator
     LENGTH, MASS, HEAVY, DRAG, GAIN_X, GAIN_V, GAIN_TH, GAIN_DTH,
-    PERIODS, SINCE, CATCH, FAR, EFFORT, END, START,  # the score, how it ended, which start it was
+    PERIODS, SINCE, CATCH, FAR, EFFORT, END, START,  # the score, the end, the number of the start
 ) = range(0, 49 * LANES, LANES)  # fmt: skip
 SIZE = START + LANES
 _FREE = Contacts()
@@ -45,14 +45,14 @@ _FREE = Contacts()
 
 @inlined
 def state(a, j):
-    """s = (k, k', x, x') of lane j."""
+    """Return s = (k, k', x, x') of lane j."""
     k, dk = (a[KX + j], a[KY + j], a[KZ + j]), (a[DKX + j], a[DKY + j], a[DKZ + j])
     return k, dk, (a[X + j], a[Y + j]), (a[VX + j], a[VY + j])
 
 
 @inlined
 def put(a, j, s):
-    """Lane j to s = (k, k', x, x')."""
+    """Set lane j to s = (k, k', x, x')."""
     a[KX + j], a[KY + j], a[KZ + j] = s[0]
     a[DKX + j], a[DKY + j], a[DKZ + j] = s[1]
     a[X + j], a[Y + j] = s[2]
@@ -61,7 +61,7 @@ def put(a, j, s):
 
 @inlined
 def system(a, j):
-    """The plant of lane j; its third moment is in P3 alone."""
+    """Return the plant of lane j; its third moment is in P3 alone."""
     across = a[ACROSS + j]
     inertia = (across, across, across)
     return System(
@@ -92,11 +92,11 @@ def begin(a, j, start, plant, h):
 
 @part
 def step(a, h):
-    """Every lane by h [s] under the force that acts: the step of
+    """Advance every lane by h [s] under the acting force, by the step of
     `mechanics.pendulum.sphere_state`.
 
-    The joint's friction d takes the spin's momentum down as e^(-d t / I3); in a step its mean
-    stands for it.
+    The joint's friction d reduces the spin's momentum as e^(-d t / I3); in a step its mean is
+    used.
     """
     for j in range(LANES):
         p3 = a[P3 + j]
@@ -119,8 +119,8 @@ P = (
 
 @inlined
 def tilt(k, dk):
-    """(th_x, th_y, th'_x, th'_y) of the direction k (3,) and its rate dk (3,), as
-    `mechanics.pendulum.tilt` defines them.
+    """Return (th_x, th_y, th'_x, th'_y) of the direction k (3,) and its rate dk (3,), as defined
+    by `mechanics.pendulum.tilt`.
 
     Hanging exactly, th = (pi, 0).
     """

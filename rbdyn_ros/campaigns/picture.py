@@ -1,5 +1,5 @@
-"""A campaign as a picture: a map over two axes, curves over one, and, where there is no grid, over
-what was drawn.
+"""A campaign as a picture: a map over two axes, curves over one, and, where there is no grid,
+curves over the drawn numbers.
 """
 
 from pathlib import Path
@@ -12,11 +12,11 @@ from rbdyn_ros.campaigns.store import ABSENT, ENDS, MEANING, Results, interval
 from rbdyn_ros.types import Array
 
 SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": "#d7301f"}
-BINS, PANELS = 12, 9  # of what was drawn
+BINS, PANELS = 12, 9  # of the drawn numbers
 
 
 def write(results: Results, path: Path) -> None:
-    """Draw and save. OSError."""
+    """Draw the picture and save it. Raise OSError if it cannot be written."""
     from matplotlib.figure import Figure
 
     plan = results.plan
@@ -35,14 +35,14 @@ def write(results: Results, path: Path) -> None:
 
 
 def label(plan: Plan, name: str) -> str:
-    """A name with its unit."""
+    """Return a name with its unit."""
     unit = quantities.table(plan.laws)[name].unit
     return f"{name} [{unit}]" if unit else name
 
 
 def _facets(plan: Plan) -> dict:
-    """title -> which samples (n,): one for each combination of the words that vary, if it has
-    any.
+    """Return title -> which samples (n,), one for each combination of the words that vary, if any
+    do.
     """
     varied = {axis.name: axis.values for axis in plan.axes}
     varied |= {draw.name: draw.numbers for draw in plan.drawn}
@@ -59,8 +59,8 @@ def _facets(plan: Plan) -> dict:
 
 
 def _maps(figure, results: Results, facets: dict, numeric: list) -> None:
-    """Over the first two axes: the settling time where a cell has one sample, else the part that
-    settled.
+    """Draw maps over the first two axes: the settling time where a cell has one sample, else the
+    part that settled.
     """
     x, y = numeric[:2]
     cells = _Cells(results.plan, x, y)
@@ -99,7 +99,7 @@ class _Cells:
         )
 
     def mean(self, values: Array, where: Array) -> Array:
-        """Of the samples `where`, cell by cell; nan where there is none."""
+        """Return the mean over the samples `where`, cell by cell; nan where there is none."""
         total, count = np.zeros(self._shape), np.zeros(self._shape)
         np.add.at(total, (self._i[where], self._j[where]), values[where])
         np.add.at(count, (self._i[where], self._j[where]), 1.0)
@@ -107,19 +107,19 @@ class _Cells:
             return total / count
 
     def draw(self, axes, cells: Array, **how):
-        """The cells as colored rectangles; nan is left out."""
+        """Draw the cells as colored rectangles; nan is left out."""
         return axes.pcolormesh(*self._edges, cells.T, **how)
 
 
 def _edges(axis: Axis) -> Array:
-    """Half way from value to value, and as far beyond the outermost."""
+    """Return the edges half way from value to value, and as far beyond the outermost."""
     at = np.sort(axis.values)
     middles = 0.5 * (at[1:] + at[:-1])
     return np.concatenate(([2.0 * at[0] - middles[0]], middles, [2.0 * at[-1] - middles[-1]]))
 
 
 def _shade(axes, results: Results, where: Array, cells: _Cells) -> None:
-    """How those that did not settle ended."""
+    """Shade the cells of those that did not settle by how they ended."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
@@ -140,7 +140,7 @@ def _is_computed(results: Results) -> Array:
 
 
 def _curves(figure, results: Results, facets: dict, name: str, values: Array) -> None:
-    """The part that settles, with its interval, and the settling times over one axis."""
+    """Draw the part that settles, with its interval, and the settling times over one axis."""
     figure.set_size_inches(7.0, 6.0)
     above, below = figure.subplots(2, 1, sharex=True)
     column = numbers(results.plan, 0, results.plan.size)[name]
@@ -165,7 +165,9 @@ def _curve(above, below, results: Results, groups: list, at: Array, title: str) 
 
 
 def _draw_part(axes, results: Results, groups: list, at: Array, title: str) -> str:
-    """The part that settles in each group, with its interval; the color of the line."""
+    """Draw the part that settles in each group, with its interval; return the color of the
+    line.
+    """
     good, n = (
         [int(of[group].sum()) for group in groups]
         for of in (results.success, np.ones(len(results.success), bool))
@@ -179,7 +181,7 @@ def _draw_part(axes, results: Results, groups: list, at: Array, title: str) -> s
 
 
 def _draw(figure, results: Results, facets: dict) -> None:
-    """The part that settles over each number that was drawn, in bins of equally many samples."""
+    """Draw the part that settles over each drawn number, in bins of equally many samples."""
     columns = numbers(results.plan, 0, results.plan.size)
     names = [draw.name for draw in results.plan.drawn if columns[draw.name].dtype.kind == "f"][
         :PANELS

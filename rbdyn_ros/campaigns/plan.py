@@ -1,5 +1,5 @@
-"""What a campaign asks for: values that are fixed, axes of a grid, and what is drawn anew for each
-sample.
+"""The plan of a campaign: values that are fixed, axes of a grid, and numbers that each sample
+draws.
 
     controller: lqr
     start.tilt: {grid: [-180, 180, 200]}      # from, to, how many; both ends are in it
@@ -57,8 +57,8 @@ class Draw(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A campaign: nothing in it but words and numbers, so it travels to other machines and is
-    compared with others.
+    """A campaign in words and numbers only, so that it can be sent to other machines and compared
+    with others.
     """
 
     fixed: tuple  # of (name, value), each name once
@@ -69,17 +69,17 @@ class Plan(NamedTuple):
 
     @property
     def points(self) -> int:
-        """Of the grid."""
+        """The number of points of the grid."""
         return math.prod(len(axis.values) for axis in self.axes)
 
     @property
     def size(self) -> int:
-        """How many samples."""
+        """The number of samples."""
         return self.points * self.draws
 
     @property
     def varied(self) -> tuple[str, ...]:
-        """The names of what differs from sample to sample."""
+        """The names of the values that differ from sample to sample."""
         return tuple(entry.name for entry in (*self.axes, *self.drawn))
 
     @property
@@ -99,11 +99,11 @@ class _Line(NamedTuple):
 
 
 def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
-    """The campaign of a file; what the command line sets is over it, "0.8" as well as "{uniform:
-    [0.8, 1.2]}".
+    """Return the campaign of a file; the values of the command line override it, "0.8" as well as
+    "{uniform: [0.8, 1.2]}".
 
-    ValueError with file and line, or the option: unknown name, a value out of range, an empty
-    grid, nothing that varies.
+    Raise ValueError with file and line, or the option, for an unknown name, a value out of range,
+    an empty grid, or nothing that varies.
     """
     lines = {
         line.name: line
@@ -150,9 +150,10 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
 
 
 def of_values(given: Mapping[str, object], known: dict[str, Parameter], source: str) -> Plan:
-    """The plan of values by name, a mapping such as {"uniform": [0, 1]} for one that varies.
+    """Return the plan of values by name, a mapping such as {"uniform": [0, 1]} for one that
+    varies.
 
-    ValueError: an unknown name, a value out of range.
+    Raise ValueError for an unknown name or a value out of range.
     """
     lines = [_line_of(name, value, source) for name, value in given.items()]
     return _plan(lines, known, {name: p.default for name, p in known.items()}, 1, 0)
@@ -166,7 +167,7 @@ def _line(entry: yaml_file.Entry, source: str) -> _Line:
 
 
 def _line_of(name: str, value: object, source: str) -> _Line:
-    """A name and its value as a line; a mapping says how it varies."""
+    """Return a name and its value as a line; a mapping says how it varies."""
     if not isinstance(value, dict):
         return _Line(name, "", value, source)
     if len(value) != 1 or next(iter(value)) not in WAYS:
@@ -178,8 +179,8 @@ def _line_of(name: str, value: object, source: str) -> _Line:
 
 
 def _absolute(line: _Line, folder: Path) -> _Line:
-    """Laws that are files by their absolute paths, from the working folder or from that of the
-    campaign: workers have another.
+    """Return the line, laws that are files by their absolute paths, from the working folder or
+    from that of the campaign: workers have another one.
     """
     if line.name != "controller":
         return line
@@ -196,7 +197,7 @@ def _laws(line: _Line | None) -> tuple:
 
 
 def _of_files(files: tuple, path: Path, known: dict, laws: tuple) -> dict:
-    """What parameter files say of the plant and of the laws."""
+    """Return the values in parameter files for the plant and for the laws."""
     places = [
         path.parent / name if (path.parent / name).is_file() else config(name) for name in files
     ]
@@ -296,8 +297,8 @@ _BLOCK = 4  # numbers of Philox for one step of its counter
 
 
 def numbers(plan: Plan, begin: int, end: int) -> dict[str, Array]:
-    """name -> values (end - begin,) of all that varies, of the samples from `begin` up to and
-    without `end`.
+    """Return name -> values (end - begin,) of all that varies, for the samples from `begin` up to
+    and without `end`.
     """
     point, columns = np.arange(begin, end) // plan.draws, {}
     for axis in reversed(plan.axes):
@@ -311,12 +312,12 @@ def numbers(plan: Plan, begin: int, end: int) -> dict[str, Array]:
 
 
 def uniform(seed: int, name: str, begin: int, end: int) -> Array:
-    """U_begin ... U_{end - 1} of the stream of `name`."""
+    """Return U_begin ... U_{end - 1} of the stream of `name`."""
     return ((integers(seed, name, begin, end) >> 10) + 0.5) * 2.0**-53
 
 
 def integers(seed: int, name: str, begin: int, end: int) -> Array:
-    """The same as integers of 63 bits."""
+    """Return the same numbers as integers of 63 bits."""
     stream = np.random.Philox(key=(seed << 32) + crc32(name.encode()))
     stream.advance(begin // _BLOCK)
     raw = stream.random_raw(end - begin + begin % _BLOCK)[begin % _BLOCK :]
@@ -324,7 +325,7 @@ def integers(seed: int, name: str, begin: int, end: int) -> Array:
 
 
 def transform(draw: Draw, U: Array) -> Array:
-    """What numbers U, uniform in (0, 1), are as drawn."""
+    """Return the drawn numbers for U, uniform in (0, 1)."""
     if draw.way == CHOICE:
         return np.array(draw.numbers)[(U * len(draw.numbers)).astype(int)]
     a, b = draw.numbers

@@ -1,5 +1,5 @@
-"""What a campaign can fix or vary, by name: the run, the start, the faults, the plant, and the
-options of its laws.
+"""The quantities that a campaign can fix or vary, by name: the run, the start, the faults, the
+plant, and the options of its laws.
 """
 
 import math
@@ -13,7 +13,9 @@ from rbdyn_ros.schema import Parameter, by_name, setting
 
 
 def _law(name: str) -> str:
-    """A known law, or the path of one. ValueError with the rest of a sentence."""
+    """Return the name of a known law, or the path of one. Raise ValueError with the rest of a
+    sentence.
+    """
     if not select.is_path(name) and name not in select.names():
         raise ValueError(
             f"it must be one of {', '.join(select.names())}, or the path of a law of your own, "
@@ -22,7 +24,7 @@ def _law(name: str) -> str:
     return name
 
 
-# what holds during a sample, and when it has settled
+# conditions of a sample, and when it has settled
 RUN = (
     setting(
         "controller",
@@ -69,7 +71,7 @@ RUN = (
         above=0.0,
     ),
 )
-# where a sample starts, in the words of a pendulum
+# start of a sample, in the coordinates of a pendulum
 START = (
     setting(
         "start.tilt",
@@ -93,7 +95,7 @@ START = (
     setting("start.vx", 0.0, "m/s", "Sets the velocity of the cart along x."),
     setting("start.vy", 0.0, "m/s", "Sets the velocity of the cart along y."),
 )
-# what belongs to the whole campaign
+# settings of the whole campaign
 OF_THE_WHOLE = (
     setting("seed", 0, "", "Seeds all random numbers.", low=0, high=2**63 - 1),
     setting(
@@ -117,7 +119,8 @@ COMMON = RUN + START + PLANT + FAULTS
 
 
 def table(laws: tuple[str, ...]) -> dict[str, Parameter]:
-    """name -> Parameter of everything that can be fixed or varied where these laws are asked.
+    """Return name -> Parameter of everything that can be fixed or varied with these laws. Raise
+    ValueError for an unknown law.
 
     ValueError: an unknown law.
     """
@@ -126,7 +129,9 @@ def table(laws: tuple[str, ...]) -> dict[str, Parameter]:
 
 
 def lookup(name: str, known: dict[str, Parameter], source: str) -> Parameter:
-    """The parameter of that name; ValueError, with the nearest known one."""
+    """Return the parameter of that name. Raise ValueError, with the nearest known one, if there is
+    none.
+    """
     if name in known:
         return known[name]
     group = [other for other in known if other.startswith(f"{name}.")]

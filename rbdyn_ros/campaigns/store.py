@@ -1,5 +1,5 @@
-"""A campaign's folder: what it asks for, and one Parquet file for each batch of samples, whole or
-not there.
+"""A campaign's folder: its plan, and one Parquet file for each batch of samples, complete or not
+there.
 
 campaign.json                 the plan, another one is refused; its laws, with others it begins
                               anew; when and where it was computed
@@ -47,10 +47,11 @@ class Store:
         laws: dict | None = None,
         sitting: dict | None = None,
     ):
-        """`laws`: the identity of each law by its name, as `control.provenance` has it; `sitting`:
-        when and where.
+        """Set up the store without touching the folder. Raise MissingLibrary if pyarrow is not
+        installed.
 
-        MissingLibrary where there is no pyarrow. Touches nothing yet.
+        `laws`: the identity of each law by its name, by `control.provenance`; `sitting`: when and
+        where.
         """
         self._arrow = library("pyarrow", "sweep", "sweep")
         self._parquet = library("pyarrow.parquet", "sweep", "sweep")
@@ -65,12 +66,12 @@ class Store:
 
     @property
     def count(self) -> int:
-        """How many batches there are."""
+        """The number of batches."""
         return -(-self.plan.size // self.batch)
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where the results come from: when and where, of which laws, with which seed and
+        """The provenance of the results: when and where, of which laws, with which seed and
         tolerances.
         """
         settled = {name: value for name, value in self.plan.fixed if name.startswith("settled.")}
@@ -82,18 +83,18 @@ class Store:
         }
 
     def span(self, part: int) -> tuple[int, int]:
-        """(begin, end) of its samples."""
+        """Return (begin, end) of the samples of a part."""
         return part * self.batch, min(self.plan.size, (part + 1) * self.batch)
 
     def path(self, part: int) -> Path:
-        """Its file."""
+        """Return the file of a part."""
         return self.folder / PARTS / f"part-{part:06d}.parquet"
 
     def open(self, resume: bool) -> str:
-        """Make the folder, or go on in it; why it begins anew where a law was changed, else "".
-        What was computed is kept beside.
+        """Make the folder, or resume in it. Return why it begins anew where a law was changed,
+        else "". The old results are kept under another name.
 
-        ValueError: it holds something else, or the same and `resume` is not said.
+        Raise ValueError if it holds something else, or the same and `resume` is false.
         """
         heading, anew = self.folder / HEADING, ""
         if heading.is_file():
@@ -123,7 +124,9 @@ class Store:
         return anew
 
     def missing(self) -> tuple[list[int], list[str]]:
-        """(parts that are to be computed, sentences about those that are there and broken)."""
+        """Return (parts that are to be computed, sentences about those that are there and
+        broken).
+        """
         missing, broken = [], []
         for part in range(self.count):
             fault = self._fault(part)
@@ -133,7 +136,9 @@ class Store:
         return missing, broken
 
     def write(self, part: int, columns: dict[str, Array]) -> None:
-        """Keep a batch. The file's bytes depend on the columns alone. OSError."""
+        """Write a batch. The file's bytes depend on the columns alone. Raise OSError if that
+        cannot be done.
+        """
         plain = {
             name: column if column.dtype.kind in "if" else [*map(str, column)]
             for name, column in columns.items()
@@ -145,14 +150,16 @@ class Store:
         write_whole(self.path(part), sink.getvalue().to_pybytes())
 
     def batches(self) -> Iterator[dict[str, Array]]:
-        """The columns of each batch that is there, in the order of the samples."""
+        """Yield the columns of each batch that is there, in the order of the samples."""
         for part in range(self.count):
             if self.path(part).is_file():
                 table = self._parquet.read_table(self.path(part))
                 yield {name: table.column(name).to_numpy() for name in table.column_names}
 
     def _fault(self, part: int) -> str | None:
-        """None: it is there and whole; "": it is not there; else what is wrong with it."""
+        """Return None if the part is there and complete, "" if it is not there, else what is wrong
+        with it.
+        """
         path = self.path(part)
         if not path.is_file():
             return ""
@@ -168,7 +175,7 @@ class Store:
         return f"{path} is not of this campaign; it is computed again"
 
     def _compare(self, heading: Path) -> dict:
-        """What the folder says of itself. ValueError: it is another campaign."""
+        """Return the heading in the folder. Raise ValueError if it is another campaign."""
         try:
             before = json.loads(heading.read_text())
             differing = [
@@ -193,8 +200,8 @@ class Store:
         return before
 
     def _anew(self, changes: list) -> str:
-        """Put aside the parts of laws that have changed; the sentence about it, "" where there are
-        none.
+        """Set the parts of changed laws aside and return a sentence about it, or "" if there are
+        no parts.
         """
         parts = self.folder / PARTS
         if not parts.is_dir() or not any(parts.iterdir()):
@@ -206,9 +213,9 @@ class Store:
 
 
 def identities(plan: Plan) -> dict[str, dict[str, Any]]:
-    """The identity of each law of a plan, by its name: its files, options and versions.
+    """Return the identity of each law of a plan, by its name: its files, options and versions.
 
-    ValueError: an option out of range.
+    Raise ValueError for an option out of range.
     """
     return {
         name: identity(select.short(name), select.load(name), dict(plan.fixed))
@@ -217,7 +224,7 @@ def identities(plan: Plan) -> dict[str, dict[str, Any]]:
 
 
 def _heading(plan: Plan, batch: int) -> dict:
-    """name -> what the campaign says about it."""
+    """Return name -> value for everything that defines the campaign."""
     axes = {axis.name: {"values": list(axis.values)} for axis in plan.axes}
     drawn = {draw.name: {draw.way: list(draw.numbers)} for draw in plan.drawn}
     whole = {
@@ -256,12 +263,12 @@ class Results(NamedTuple):
 
     @property
     def success(self) -> Array:
-        """(n,) bool."""
+        """Whether each sample settled, (n,) bool."""
         return self.ended == 0
 
 
 def read(store: Store) -> Results:
-    """The results in a campaign's folder."""
+    """Return the results in a campaign's folder."""
     n = store.plan.size
     found = Results(
         store.plan, np.full(n, ABSENT, np.uint8), np.full(n, np.nan), np.full(n, np.nan), Counter()
@@ -275,7 +282,7 @@ def read(store: Store) -> Results:
 
 
 def interval(good: int, n: int) -> tuple[float, float]:
-    """Wilson's interval of 95 % for a fraction of which `good` of `n` were seen."""
+    """Return Wilson's interval of 95 % for a fraction that was observed as `good` of `n`."""
     if not n:
         return 0.0, 1.0
     z, p = 1.959963984540054, good / n
@@ -284,13 +291,13 @@ def interval(good: int, n: int) -> tuple[float, float]:
 
 
 def rows(results: Results) -> list[dict[str, Any]]:
-    """One dictionary of numbers for each law of the campaign."""
+    """Return one dictionary of numbers for each law of the campaign."""
     laws = _laws(results.plan)
     return [_row(name, results, where) for name, where in laws.items()]
 
 
 def summary(results: Results) -> str:
-    """A few lines for people."""
+    """Return a few lines for the reader."""
     lines = []
     for row in rows(results):
         n, low, high = row["samples"], *row["interval"]
@@ -311,7 +318,7 @@ def summary(results: Results) -> str:
 
 
 def write(results: Results, path: Path, provenance: dict[str, Any] | None = None) -> None:
-    """The rows as JSON, with where they come from. OSError."""
+    """Write the rows as JSON, with their provenance. Raise OSError if that cannot be done."""
     written = {
         "rows": rows(results),
         "reasons": dict(results.reasons.most_common(20)),
@@ -321,7 +328,7 @@ def write(results: Results, path: Path, provenance: dict[str, Any] | None = None
 
 
 def _laws(plan: Plan) -> dict:
-    """law -> which samples (n,) are its own."""
+    """Return law -> which samples (n,) are its own."""
     if "controller" not in plan.varied:
         return {plan.laws[0]: np.ones(plan.size, bool)}
     of_sample = numbers(plan, 0, plan.size)["controller"]

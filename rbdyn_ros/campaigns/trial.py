@@ -1,13 +1,10 @@
-"""Samples are run: those that share a law and its surroundings together, compiled where that is
-possible, else one by one.
+"""Runs of the samples: those that share a law and its conditions together, compiled where that is
+possible, else one by one in `simulation.closed_loop`, for laws without a compiled form and for
+faults of any kind, scored as lanes are.
 
-What goes wrong with a sample is its outcome, in words, and the campaign goes on.
+A failure of a sample is its outcome, in words, and the campaign goes on.
 
-Starts from numbers that people think in: tilt and azimuth, how fast the tilt grows and turns,
-the cart.
-
-One sample in `simulation.closed_loop`, for laws without a compiled form and for faults of any
-kind; scored as lanes are.
+The starts are given by tilt and azimuth, the rates at which these change, and the cart.
 """
 
 import math
@@ -35,11 +32,11 @@ COMMAND_TIMEOUT = 10.0  # [s] for one command; the first one may compile
 
 
 class Outcome(NamedTuple):
-    """As a row of `batch.Outcomes`."""
+    """The outcome of a sample, as a row of `batch.Outcomes`."""
 
     ended: float  # episode.SETTLED, OUT_OF_BOUNDS, TIMEOUT, or DIVERGED where there is a reason
     settled: float  # [s]; nan: never
-    caught: float  # nan: nobody asked
+    caught: float  # nan: not measured
     travel: float  # [m]
     effort: float  # [N^2 s]
     lasted: float  # [s]
@@ -55,14 +52,14 @@ def run_one(
     force_limit: float,
     seed: int,
 ) -> Outcome:
-    """The sample that begins at `start` (11,), q and v, with `params` declared and `wrong` going
-    wrong.
+    """Run the sample that begins at `start` (11,), q and v, with `params` declared and the faults
+    `wrong`.
 
-    ValueError where the plant is not one. What a law does wrong is in the outcome.
+    Raise ValueError where the plant is invalid. A failure of the law is in the outcome.
     """
     try:
         law.reset()
-    except Exception as error:  # whatever a stranger's law raises
+    except Exception as error:  # a user's law may raise anything
         reason = f"resetting the law raised {type(error).__name__}: {error}"
         return Outcome(DIVERGED, math.nan, math.nan, 0.0, 0.0, 0.0, reason)
     settling = SettlingDetector(Tolerance(episode.tilt, episode.radius, episode.hold))
@@ -87,7 +84,7 @@ def run_one(
 
 
 def start_rows(values: dict[str, Any], n: int) -> Array:
-    """(n, 11) of q and v from `start.*` in `values`, numbers or arrays (n,).
+    """Return q and v (n, 11) from `start.*` in `values`, numbers or arrays (n,).
 
     With the azimuth phi, the rod is turned by the tilt about the horizontal axis a = (-sin phi,
     cos phi, 0), which is also one of the body: Q = (cos(tilt/2), sin(tilt/2) a). `rate` turns it
@@ -108,23 +105,23 @@ def start_rows(values: dict[str, Any], n: int) -> Array:
 
 
 WORDS = {SETTLED: "settled", OUT_OF_BOUNDS: "left", TIMEOUT: "late", DIVERGED: "lost"}
-FAILED = "failed"  # the law or the stepper did; the reason says how
+FAILED = "failed"  # the law or the stepper failed; the reason says how
 MEASURED = ("settled", "caught", "travel", "effort", "lasted")  # as in `batch.Outcomes`
 MISMATCH = "faults.mismatch."
-_APART = ("start.", MISMATCH)  # what may differ within a group
-_FOR_LANES = (MISMATCH, "faults.command.delay")  # the faults that the compiled form knows
+_APART = ("start.", MISMATCH)  # the values that may differ within a group
+_FOR_LANES = (MISMATCH, "faults.command.delay")  # the faults that the compiled form covers
 
 
 class Group(NamedTuple):
     """Samples that share everything but their starts and their true plants."""
 
-    places: Array  # (m,) where they stand in the batch
-    values: dict  # name -> value, or values (m,) of what differs
+    places: Array  # (m,) in the batch
+    values: dict  # name -> value, or values (m,) where they differ
 
 
 def outcomes(plan: Plan, begin: int, end: int) -> dict[str, Array]:
-    """The columns of the samples from `begin` up to and without `end`: what varied, then how it
-    ended.
+    """Return the columns of the samples from `begin` up to and without `end`: the values that
+    vary, then how it ended.
     """
     varied, n = numbers(plan, begin, end), end - begin
     columns = {"sample": np.arange(begin, end), **varied, "ended": np.full(n, FAILED, object)}
@@ -141,21 +138,21 @@ def outcomes(plan: Plan, begin: int, end: int) -> dict[str, Array]:
 
 
 def is_compiled(plan: Plan) -> bool:
-    """Whether every sample runs in compiled lanes, so that threads are enough."""
+    """Return whether every sample runs in compiled lanes, so that threads are enough."""
     return _is_for_lanes(plan) and all(
         select.load(name).__name__ in batch.MODULES for name in plan.laws
     )
 
 
 def _is_for_lanes(plan: Plan) -> bool:
-    """Whether nothing is wrong that the compiled form does not know."""
+    """Return whether there are only faults that the compiled form covers."""
     wrong = [name for name, value in plan.fixed if name.startswith("faults.") and np.any(value)]
     wrong += [name for name in plan.varied if name.startswith("faults.")]
     return all(name.startswith(_FOR_LANES) for name in wrong)
 
 
 def _impossible(plan: Plan, varied: dict) -> Iterator[tuple]:
-    """(place, reason) of each sample that drew, from a normal distribution, what is out of
+    """Yield (place, reason) of each sample that drew, from a normal distribution, a value out of
     range.
     """
     known = quantities.table(plan.laws)
@@ -168,7 +165,7 @@ def _impossible(plan: Plan, varied: dict) -> Iterator[tuple]:
 
 
 def _groups(plan: Plan, varied: dict, places: Array) -> Iterator[Group]:
-    """The groups of a batch, in the order of their first samples."""
+    """Yield the groups of a batch, in the order of their first samples."""
     shared = [name for name in varied if not name.startswith(_APART)]
     members: dict = {}
     for place in places.tolist():
@@ -179,7 +176,9 @@ def _groups(plan: Plan, varied: dict, places: Array) -> Iterator[Group]:
 
 
 def _law(values: dict):
-    """The law, designed for the declared plant. ValueError."""
+    """Return the law, designed for the declared plant. Raise ValueError if it cannot be
+    designed.
+    """
     name, params = values["controller"], plant_params(values)
     module = select.load(name)
     chosen = options.from_values(name, module, values)
@@ -187,7 +186,9 @@ def _law(values: dict):
 
 
 def _episode(values: dict) -> Episode:
-    """The run that the values ask for, of whole periods. ValueError."""
+    """Return the episode of the values, of whole periods. Raise ValueError for a step that does
+    not divide the period.
+    """
     period = values["period"]
     return Episode(
         duration=period * math.ceil((1.0 - 1e-12) * values["duration"] / period),
@@ -202,7 +203,9 @@ def _episode(values: dict) -> Episode:
 
 
 def _run_lanes(group: Group, seeds: Array, columns: dict) -> None:
-    """A group in lanes; one by one if its law has no compiled form. ValueError."""
+    """Run a group in lanes, or one by one if its law has no compiled form. Raise ValueError for an
+    invalid plant or law.
+    """
     values, n = group.values, len(group.places)
     law, episode = _law(values), _episode(values)
     if batch.compiled_form(law) is None:
@@ -215,7 +218,7 @@ def _run_lanes(group: Group, seeds: Array, columns: dict) -> None:
 
 
 def _plants(values: dict, n: int):
-    """The true plant, or one for each sample."""
+    """Return the true plant, or one for each sample."""
     declared = plant_params(values)
     if not any(isinstance(v, np.ndarray) for n, v in values.items() if n.startswith(MISMATCH)):
         return actual(declared, faults(values))
@@ -223,7 +226,7 @@ def _plants(values: dict, n: int):
 
 
 def _own(values: dict[str, Any], i: int) -> dict[str, Any]:
-    """The values of sample i of a group."""
+    """Return the values of sample i of a group."""
     return {
         name: value[i].item() if isinstance(value, np.ndarray) else value
         for name, value in values.items()
@@ -231,7 +234,8 @@ def _own(values: dict[str, Any], i: int) -> dict[str, Any]:
 
 
 def _run_one_by_one(group: Group, seeds: Array, columns: dict) -> None:
-    """A group in `simulation.closed_loop`; each sample draws its faults from its own seed.
+    """Run a group in `simulation.closed_loop`; each sample draws its faults from its own seed.
+    Raise ValueError for an invalid plant or law.
 
     ValueError.
     """

@@ -1,9 +1,8 @@
-"""Who computes: threads here for compiled laws, processes here for the others, or a Dask cluster.
+"""The executors of a campaign: threads here for compiled laws, processes here for the others, or a
+Dask cluster. They have one interface: `submit`.
 
-One interface: `submit`.
-
-The results come back to this process, which alone writes them, so that the folder is the same
-whoever computed.
+The results come back to this process, which alone writes them, so that the folder does not depend
+on the executor.
 """
 
 import multiprocessing
@@ -24,19 +23,19 @@ from rbdyn_ros.interrupts import block
 from rbdyn_ros.optional import library
 from rbdyn_ros.types import Array
 
-AHEAD = 2  # batches under way for each worker
+AHEAD = 2  # batches in flight for each worker
 ATTEMPTS = 4  # times that a batch whose worker died is tried
 TIMEOUT = 15.0  # [s] for a scheduler to answer
 LOCAL = "local"
 
 
 class WorkersDied(RuntimeError):
-    """Workers died again and again; the sentence says at which samples."""
+    """Workers died repeatedly; the sentence says at which samples."""
 
 
 @contextmanager
 def here(jobs: int, compiled: bool) -> Iterator[tuple[Executor, int]]:
-    """(executor, workers) on this machine: threads, since compiled code holds no lock, or
+    """Yield (executor, workers) on this machine: threads, since compiled code holds no lock, or
     processes.
     """
     if compiled:
@@ -51,14 +50,14 @@ def here(jobs: int, compiled: bool) -> Iterator[tuple[Executor, int]]:
 
 @contextmanager
 def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
-    """(executor, workers) of the Dask scheduler at an address, or of a cluster of `jobs` processes
-    here: "local".
+    """Yield (executor, workers) of the Dask scheduler at an address, or of a cluster of `jobs`
+    processes here: "local".
 
-    ValueError if nobody answers or nobody works there; MissingLibrary.
+    Raise ValueError if no scheduler answers or it has no workers, and MissingLibrary.
     """
     distributed = library("distributed", "cluster", "--scheduler")
     try:
-        # a worker that Ctrl-C ends takes its batch with it, and nobody waits in vain
+        # workers ignore Ctrl-C, which would end one with its batch
         with block():
             place = address
             if address == LOCAL:
@@ -82,7 +81,7 @@ def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
         yield client.get_executor(pure=False, retries=ATTEMPTS), workers
     finally:
         client.close()
-        if not isinstance(place, str):  # the cluster of its own
+        if not isinstance(place, str):  # its own cluster
             place.close()
 
 
@@ -93,12 +92,12 @@ def compute(
     workers: int,
     go_on: Callable[[], bool],
 ) -> Iterator[tuple[int, dict[str, Array]]]:
-    """(part, its columns) of each part of `spans`, part -> (begin, end), in the order in which
-    they are done.
+    """Yield (part, its columns) of each part of `spans`, part -> (begin, end), in the order in
+    which they are done.
 
-    No more than `AHEAD` of them for each worker are under way, so memory stays bounded. Where
-    `go_on()`, which is asked once a second, is false, those that have begun are finished.
-    WorkersDied.
+    No more than `AHEAD` of them for each worker are in flight, so memory stays bounded. When
+    `go_on()`, which is called once a second, is false, those that have begun are finished. Raise
+    WorkersDied if workers die repeatedly.
     """
     waiting, under_way = iter(spans.items()), {}
     while True:
@@ -120,7 +119,7 @@ def compute(
 
 @contextmanager
 def _name_deaths() -> Iterator[None]:
-    """The executors' own words for a dead worker, as WorkersDied."""
+    """Turn the executors' errors for a dead worker into WorkersDied."""
     try:
         yield
     except BrokenProcessPool:
