@@ -6,8 +6,8 @@ computes the same as `simulation.closed_loop.run` for each start, with the Runge
 order 4, at some 20 ns a step. Laws without one (`compiled_form` returns None) are run there.
 
 In all lanes: u = -K e for `lqr` and `pd`; for `nested_lqr` rung by rung, from gentle to
-aggressive, with the test of its level set; for `swing_up` the forces side by side, and one by one
-what it identifies, and whether a rod can be caught.
+aggressive, with the test of its level set; for `swing_up` the forces of all lanes at once, and
+lane by lane its identification and whether a rod can be caught.
 """
 
 import math

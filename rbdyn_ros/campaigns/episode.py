@@ -121,7 +121,7 @@ class Queue(NamedTuple):
     progress: Array  # (3,) periods done, next start, busy lanes
 
 
-# The functions below are inlined: a call with six arrays costs 4 % of lqr's steps.
+# form_queue, runs and advance are inlined: a call with six arrays costs 4 % of lqr's steps.
 
 
 @inlined

@@ -1,12 +1,12 @@
 """A campaign's folder: its plan, and one Parquet file for each batch of samples, complete or not
 there.
 
-campaign.json                 the plan, another one is refused; its laws, with others it begins
-                              anew; when and where it was computed
-parts/part-000000.parquet     written beside, flushed, then renamed: a run that is cut off leaves
-                              no half of a file
+campaign.json                 the plan, another one is refused; its laws, a change of which
+                              starts the campaign again; when and where it was computed
+parts/part-000000.parquet     written under another name, flushed, then renamed: an interrupted
+                              run leaves no incomplete file
 
-What came out of it is read batch by batch, and kept as one byte and two numbers for each sample.
+The results are read batch by batch, and kept as one byte and two numbers for each sample.
 """
 
 import hashlib

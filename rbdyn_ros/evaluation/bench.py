@@ -5,7 +5,7 @@ that the law may be behind.
 Behind an observer the law gets the estimate of a Kalman filter from the sensors of `faults`, never
 the state. It is the filter of the controller node (`control.observer.estimator`): it begins at
 rest where the encoders say. It is given the declared plant and the variances of its sensors
-(quantum^2 / 12 and noise^2), which are known to whoever builds a machine.
+(quantum^2 / 12 and noise^2), which are known for a real machine, too.
 """
 
 import math

@@ -260,9 +260,6 @@ def alarming(
 
     `counts` are those of the same time. Where a figure is beyond both limits, only the error is
     returned.
-
-    `counts` are those of the same time. Where one figure is beyond both limits, the error alone is
-    said.
     """
     found = []
     for name, value, said in _measured(latency, counts, window):

@@ -40,7 +40,7 @@ SWING_UP = Tolerance(math.radians(2.0), 0.05, 1.0)  # of a rod that was swung up
 # of a rod that stood for the last second of a trial
 STANDING = Tolerance(math.radians(5.0), math.inf, 1.0)
 TRIAL = Tolerance(math.radians(1.0), math.inf)  # of a rod that came to rest in a trial
-# A run that has been within this tolerance has settled within BALANCE for good.
+# A run that has been within this tolerance stays within BALANCE.
 REST = Tolerance(
     0.1 * BALANCE.tilt, 0.1 * BALANCE.distance, 0.5, 0.4 * BALANCE.distance, 0.4 * BALANCE.tilt
 )

@@ -15,7 +15,7 @@ of the step (doc/derivatives.md): along a segment, with Z_k = dz_k/dz_s,
     Z_{k+1} = A_k Z_k,   W_{k+1} = A_k W_k + C_k + B_k du_k/dtau.                            (I.2)
 
 The states of the segments are eliminated (variable projection): for given p each z_s follows from
-its own segment, and with the QR factorization of its columns the rest of W sees
+its own segment, and with the QR factorization of its columns the Jacobian in p is
 
     J = (1 - Q Q^T) dr/dp.                                                                    (I.3)
 

@@ -196,7 +196,7 @@ FASTEST, STRONGEST = 50.0, 100.0  # [m/s], [m/s^2] of a cart, effective
 WIDE = 0.05  # [s] over which an acceleration is taken, against noise of encoders
 ALIKE, TIMES = 0.7, 5.0  # correlation of two rates, and their ratio, for different units
 STANDS, FALLEN = math.radians(45.0), math.radians(80.0)  # from upright
-STEADY = 1.0  # [s] for which a rod must be up to stand
+STEADY = 1.0  # [s] for which a rod must be upright to stand
 AT_LIMIT = 0.05  # part of the rows with the largest force from which there is a note
 
 

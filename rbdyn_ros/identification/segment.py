@@ -1,8 +1,8 @@
 """A segment of a record under multiple shooting, (I.1) to (I.3) of `plant_fit`.
 
 In a plane that is tilted, gravity accelerates cart and rod alike by a, (I.13). The steps are those
-of the frame that falls with it from the start of the segment on, at rest there; in it only the
-friction of the rail is seen to move, so that
+of the frame that falls with it from the start of the segment on, at rest there; in it the
+rail moves, which changes only its friction, so that
 
     x = x~ + a t^2 / 2,   u~ = u - b a t.                                                    (I.14)
 """
