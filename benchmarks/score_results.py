@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import report, suite
-from rbdyn_ros.evaluation.score import applying
+from rbdyn_ros.evaluation.score import select_cases
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "benchmarks" / "scores"
@@ -86,7 +86,7 @@ def counted(rows: list) -> str:
 def meant(name: str) -> dict:
     """(row, label) -> case of the current suite, of all that is for the law."""
     current = suite.read(ROOT / "config" / "suites" / "standard.yaml")
-    return {(case.row, case.label): case for case in applying(current, law_of(name)[1])[0]}
+    return {(case.row, case.label): case for case in select_cases(current, law_of(name)[1])[0]}
 
 
 def stale(law: str) -> Iterator[str]:
@@ -106,7 +106,7 @@ def stale(law: str) -> Iterator[str]:
     }
     for case in meant(law).values():
         known = measured.pop((case.row, case.label), None)
-        asked = json.loads(json.dumps(report.asked(case)))
+        asked = json.loads(json.dumps(report.specification(case)))
         if known is None and law in IN_PART:
             continue
         if known is None:

@@ -192,7 +192,9 @@ def _job(arguments: argparse.Namespace) -> Job:
         )
     is_here = not arguments.recordings and not arguments.over_ros
     loop = (
-        closed_loop_table.closed(name, module, values) if is_here or arguments.controller else None
+        closed_loop_table.make_loop(name, module, values)
+        if is_here or arguments.controller
+        else None
     )
     if not arguments.recordings:
         try:

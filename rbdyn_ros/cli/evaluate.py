@@ -166,9 +166,9 @@ def plan(arguments: argparse.Namespace) -> Plan:
     asked = arguments.controller, arguments.params_file, arguments.kind, suite.plant
     law = controller_under_test(*asked, call_timeout, arguments.external)
     if entry:
-        from rbdyn_ros.evaluation.leaderboard.entry import false_name
+        from rbdyn_ros.evaluation.leaderboard.entry import name_conflict
 
-        if why := false_name(entry, law.name, law.path):
+        if why := name_conflict(entry, law.name, law.path):
             raise ValueError(f"--entry: {why}")
     out = Path(
         arguments.entry
@@ -208,12 +208,12 @@ def _entry(arguments: argparse.Namespace) -> str:
 
 def _measure(planned: Plan) -> int:
     from rbdyn_ros.evaluation.results import Results, mark_not_applicable
-    from rbdyn_ros.evaluation.score import applying, over_ros
+    from rbdyn_ros.evaluation.score import refusal_over_ros, select_cases
 
-    meant, others = applying(planned.suite, planned.under_test.kinds)
+    meant, others = select_cases(planned.suite, planned.under_test.kinds)
     if planned.ros:
-        others += [(case, why) for case in meant if (why := over_ros(case))]
-        meant = [case for case in meant if not over_ros(case)]
+        others += [(case, why) for case in meant if (why := refusal_over_ros(case))]
+        meant = [case for case in meant if not refusal_over_ros(case)]
     results = Results(
         planned.out,
         planned.under_test.heading(planned.ros is not None),
@@ -297,7 +297,7 @@ def measure_cases(
 
             with ros_bench(planned.under_test, planned.ros, planned.out, stop) as bench:
                 bench.show = _on(bar, pace)
-                return score.alone(bench, stop)
+                return score.measure_all(bench, stop)
         with Workers(jobs, under_test, serve) as workers:
             for task, answer in workers.answers(score.tasks):
                 if stop.signal:

@@ -196,7 +196,7 @@ def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) ->
         raise ValueError(f"--axis is {arguments.axis}; it must be x or y, one of them a record")
     name = arguments.controller
     values = closed_loop_table.values(name, module, arguments.params_file, overrides(arguments))
-    loop = closed_loop_table.closed(name, module, values)
+    loop = closed_loop_table.make_loop(name, module, values)
     return Plan(loop, values, excited, duration, arguments.axis)
 
 

@@ -253,7 +253,7 @@ def _values(arguments: argparse.Namespace) -> tuple:
     name = arguments.controller
     module = select.load(name)
     values = closed_loop_table.values(name, module, arguments.params_file, given)
-    return values, lambda: closed_loop_table.closed(name, module, values)
+    return values, lambda: closed_loop_table.make_loop(name, module, values)
 
 
 def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows":

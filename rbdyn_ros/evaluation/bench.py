@@ -178,7 +178,7 @@ class Bench:
         params, method = self.params, integrator(c.integrator)
         watching = None
         if c.observer != "none":
-            watching = partial(Filtered, observer_options(c), params, c.faults)
+            watching = partial(KalmanObserver, observer_options(c), params, c.faults)
         conditions = closed_loop.Conditions(
             reference=reference, force_limit=c.force_limit, travel=c.travel or math.inf,
             step=c.step, faults=c.faults, seed=c.seed,
@@ -242,7 +242,7 @@ def observer_options(scenario: Scenario) -> ObserverOptions:
     )
 
 
-class Filtered:
+class KalmanObserver:
     """A Kalman filter on the encoders of cart and gimbal, or on that of the cart and an IMU on the
     rod; `simulation.closed_loop.Conditions.observer` makes one for each run.
 

@@ -65,7 +65,7 @@ def values(
     return offline_values(files, overrides, (*parameters_of(name, module), *OBSERVER), given)
 
 
-def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
+def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
     """Return the loop of checked values by name, with an observer if they have one.
 
     Raise ValueError, with one sentence, if they do not fit each other.
@@ -113,10 +113,10 @@ def _observer(values: dict[str, Any], declared: spherical_pendulum.Params) -> Ca
     """
     if values.get("observer.sensors", "none") == "none":
         return None
-    from rbdyn_ros.evaluation.bench import Filtered  # its filter takes a second to load
+    from rbdyn_ros.evaluation.bench import KalmanObserver  # its filter takes a second to load
 
     return partial(
-        Filtered, record(ObserverOptions, values, "observer."), declared, faults(values)
+        KalmanObserver, record(ObserverOptions, values, "observer."), declared, faults(values)
     )
 
 

@@ -116,12 +116,12 @@ class Trend:
         """Merge a slot into the newest one if both begin at the same time, else append it."""
         begin = math.floor(slot.begin / self.width) * self.width
         if self.slots and begin <= self.slots[-1].begin:
-            self.slots[-1] = merged(self.slots[-1], slot)
+            self.slots[-1] = merge(self.slots[-1], slot)
         else:
             self.slots.append(slot._replace(begin=begin))
 
 
-def merged(first: Slot, second: Slot) -> Slot:
+def merge(first: Slot, second: Slot) -> Slot:
     """Return two slots merged into one."""
     count = first.count + second.count
     mean = first.mean + (second.mean - first.mean) * second.count / count
@@ -171,30 +171,30 @@ class Latency:
         """The usual step from one state's stamp to the next [s]; 0 before the second state."""
         return median_low(self._steps) * 1e-9 if self._steps else 0.0
 
-    def state(self, stamp: int, arrived: int) -> None:
+    def add_state(self, stamp: int, arrived: int) -> None:
         """Count a state with that stamp [ns], which arrived at the instant `arrived` [ns]."""
         self._first = arrived if self._first is None else self._first
         if self._stamp is not None and stamp <= self._stamp:
-            self._not_newer(stamp, self._stamp)
+            self._handle_old_stamp(stamp, self._stamp)
             return
         if self._stamp is not None:
-            self._advanced(stamp - self._stamp, arrived)
-        self._count("states" if self._warm(arrived) else "warm_up")
+            self._advance(stamp - self._stamp, arrived)
+        self._count("states" if self._is_warm(arrived) else "warm_up")
         self._stamp, self._arrived = stamp, arrived
         self._open[stamp] = arrived
         if len(self._open) > KEPT:
             self._open.pop(next(iter(self._open)))
 
-    def command(self, stamp: int, arrived: int) -> None:
+    def add_command(self, stamp: int, arrived: int) -> None:
         """Count a command that answers the state with that stamp [ns], zero for a command without
         a stamp.
         """
-        self._count("commands" if self._warm(arrived) else "warm_up")
+        self._count("commands" if self._is_warm(arrived) else "warm_up")
         if stamp == 0:
             self._count("unstamped")
         elif self._stamp is not None and stamp <= self._stamp:
             self._add(self.age, arrived, (self._stamp - stamp) * 1e-9)
-            self._answered(stamp, arrived)
+            self._count_answer(stamp, arrived)
 
     def turn_window(self) -> Counter:
         """Begin another window and return the counts of the previous one."""
@@ -203,7 +203,7 @@ class Latency:
         ended, self.window = self.window, Counter()
         return ended
 
-    def _not_newer(self, stamp: int, newest: int) -> None:
+    def _handle_old_stamp(self, stamp: int, newest: int) -> None:
         """Handle a stamp that is not newer: time is paused and the state is sent again, or a new
         run has begun, or messages have overtaken each other.
         """
@@ -216,9 +216,9 @@ class Latency:
         else:
             self._count("out_of_order")
 
-    def _advanced(self, step: int, arrived: int) -> None:
+    def _advance(self, step: int, arrived: int) -> None:
         self._steps.append(step)
-        if self._warm(arrived):
+        if self._is_warm(arrived):
             self._count("lost", max(0, round(step / median_low(self._steps)) - 1))
         if self._arrived is None:
             return
@@ -230,9 +230,9 @@ class Latency:
         else:
             self._add(self.period, arrived, (arrived - self._arrived) * 1e-9)
 
-    def _answered(self, stamp: int, arrived: int) -> None:
+    def _count_answer(self, stamp: int, arrived: int) -> None:
         sent = self._open.pop(stamp, None)
-        if sent is not None and self._warm(sent):
+        if sent is not None and self._is_warm(sent):
             self._count("answered")
             self._add(self.round_trip, arrived, max(0, arrived - sent) * 1e-9)
 
@@ -241,10 +241,10 @@ class Latency:
         self.window[what] += number
 
     def _add(self, figure: Figure, arrived: int, value: float) -> None:
-        if self._first is not None and self._warm(arrived):
+        if self._first is not None and self._is_warm(arrived):
             figure.add((arrived - self._first - self._warm_up) * 1e-9, value)
 
-    def _warm(self, arrived: int) -> bool:
+    def _is_warm(self, arrived: int) -> bool:
         return self._first is not None and arrived - self._first >= self._warm_up
 
 
@@ -252,7 +252,7 @@ FINE, WARNING, WRONG = 0, 1, 2
 _LEVELS = (("error", WRONG), ("warn", WARNING))
 
 
-def alarming(
+def find_alarms(
     latency: Latency, counts: Counter, values: dict[str, Any], window: bool = True
 ) -> list[tuple[int, str]]:
     """Return [(level, sentence)] of the figures beyond their limits in `values`
@@ -262,7 +262,7 @@ def alarming(
     returned.
     """
     found = []
-    for name, value, said in _measured(latency, counts, window):
+    for name, value, said in _measure(latency, counts, window):
         for level, rank in _LEVELS:
             limit = values[f"monitor.{level}.{name}"]
             if value > limit:
@@ -277,13 +277,13 @@ def loss(counts: Counter) -> float:
     return counts["lost"] / sent if sent else 0.0
 
 
-def unanswered(counts: Counter) -> float:
+def unanswered_share(counts: Counter) -> float:
     """Return the share of the states that arrived here without a command in answer."""
     states = counts["states"]
     return max(0, states - counts["answered"]) / states if states else 0.0
 
 
-def _measured(latency: Latency, counts: Counter, window: bool) -> list:
+def _measure(latency: Latency, counts: Counter, window: bool) -> list:
     """Return rows (name of the limit, value, sentence); a value that is not measured yet is nan,
     which exceeds no limit.
     """
@@ -298,8 +298,8 @@ def _measured(latency: Latency, counts: Counter, window: bool) -> list:
         ("loss", loss(counts), f"{100.0 * loss(counts):.3g} % of the states did not arrive"),
         (
             "unanswered",
-            unanswered(counts),
-            f"{100.0 * unanswered(counts):.3g} % of the states had no command",
+            unanswered_share(counts),
+            f"{100.0 * unanswered_share(counts):.3g} % of the states had no command",
         ),
     ]
 

@@ -15,9 +15,9 @@ from rbdyn_ros.evaluation.latency import (
     WRONG,
     Figure,
     Latency,
-    alarming,
+    find_alarms,
     loss,
-    unanswered,
+    unanswered_share,
 )
 from rbdyn_ros.files import json_text
 
@@ -116,14 +116,14 @@ def svg(latency: Latency, limits: dict[str, float]) -> str:
     for row, (name, figure) in zip(
         canvas.subplots(3, 2, width_ratios=(1.0, 1.4)), latency.figures.items()
     ):
-        _tail(row[0], figure)
-        _course(row[1], figure)
-        _limits(row[0], {level: limits.get(f"monitor.{level}.{name}") for level in LEVELS})
+        _draw_tail(row[0], figure)
+        _draw_trend(row[1], figure)
+        _draw_limits(row[0], {level: limits.get(f"monitor.{level}.{name}") for level in LEVELS})
         row[0].set_ylabel(f"{TITLES[name]}\nshare that takes longer")
     return _text(canvas)
 
 
-def _tail(axes, figure: Figure) -> None:
+def _draw_tail(axes, figure: Figure) -> None:
     times, shares = figure.run.curve()
     if not len(times):
         axes.text(
@@ -148,7 +148,7 @@ def _tail(axes, figure: Figure) -> None:
     axes.set_xlabel("ms")
 
 
-def _course(axes, figure: Figure) -> None:
+def _draw_trend(axes, figure: Figure) -> None:
     slots = figure.trend.slots
     times = [slot.begin for slot in slots]
     axes.plot(
@@ -165,7 +165,7 @@ def _course(axes, figure: Figure) -> None:
     axes.legend(loc="upper right", fontsize=7, frameon=False)
 
 
-def _limits(axes, limits: dict) -> None:
+def _draw_limits(axes, limits: dict) -> None:
     """Draw the limits as dashed lines and extend the axis beyond them."""
     for level, limit in limits.items():
         if limit is not None and axes.lines:
@@ -206,7 +206,7 @@ def report(
     name}, `values` of the monitor's parameters, `plant` what is known of the plant (a "summary",
     its "changes"), if anything.
     """
-    found = alarming(latency, latency.counts, values, window=False)
+    found = find_alarms(latency, latency.counts, values, window=False)
     if not latency.counts["states"]:
         found = [(WRONG, f"no state came on {topics['states']} after the warm-up")]
     if plant and plant["changes"]:
@@ -225,7 +225,7 @@ def report(
         "answers": {
             "commands": counts["commands"],
             "unstamped": counts["unstamped"],
-            "unanswered_share": unanswered(counts),
+            "unanswered_share": unanswered_share(counts),
         },
         "events": {name: counts[name] for name in ("restarts", "out_of_order", "clock_jumps")},
         "plant": plant,

@@ -83,18 +83,18 @@ def behind_encoders(
     A, B = step_linearization.upright(system, h)
     G = _filter_gain(A, deviations, h)
 
-    def decays(delay: int, gain: float) -> bool:
+    def is_decaying(delay: int, gain: float) -> bool:
         loop = _loop_behind_filter(A, B, K, G, delay, gain, commanded)
         return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)
 
-    if not decays(0, 1.0):
+    if not is_decaying(0, 1.0):
         return UNKNOWN
 
     def gain_margin(way: float) -> float:
-        farthest = edge(lambda far: decays(0, math.exp(way * far)), math.log(STRONGEST), 1e-3)
+        farthest = edge(lambda far: is_decaying(0, math.exp(way * far)), math.log(STRONGEST), 1e-3)
         return math.exp(way * farthest.holds)
 
-    latest = edge(lambda periods: decays(round(periods), 1.0), round(LATEST / h), 1.01)
+    latest = edge(lambda periods: is_decaying(round(periods), 1.0), round(LATEST / h), 1.01)
     return Margins(h * round(latest.holds), gain_margin(-1.0), gain_margin(1.0))
 
 
@@ -115,7 +115,7 @@ def is_stable(bench, scenario, settings, gain: float = 1.0) -> bool:
     [deg], small enough for the linear theory.
     """
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))
-    return metrics.decays(
+    return metrics.is_decaying(
         bench.run(scenario, start, settings["duration"], gain=gain, stop=metrics.until_fall())
     )
 

@@ -188,24 +188,24 @@ def lean(run: Rollout) -> Array:
     return (np.arctan2(n, k[:, 2]) / np.where(n > 0.0, n, 1.0))[:, None] * k[:, :2]
 
 
-def compute(run: Rollout) -> dict[str, float]:
+def computing_times(run: Rollout) -> dict[str, float]:
     """Return the processor time of a command [ms], median and largest."""
     times = 1e3 * run.compute if len(run.compute) else np.array((math.nan,))
     return {"compute_median": float(np.median(times)), "compute_max": float(times.max())}
 
 
-def decays(run: Rollout) -> bool:
+def is_decaying(run: Rollout) -> bool:
     """Return whether tilt and force are smaller in the last tenth than in the first.
 
     A force that chatters hardly moves the rod; between its limits its size is constant, but for
     round-off.
     """
 
-    def shrinks(size: Array) -> bool:
+    def is_shrinking(size: Array) -> bool:
         tenth = max(1, len(size) // 10)
         return bool(size[-tenth:].max() < (1.0 - 1e-9) * size[:tenth].max())
 
-    return not run.ended and shrinks(tilts(run)) and shrinks(np.hypot(*run.force.T))
+    return not run.ended and is_shrinking(tilts(run)) and is_shrinking(np.hypot(*run.force.T))
 
 
 LASTING = 0.05  # [s] of a push

@@ -34,8 +34,8 @@ def svg(row: Row, cases: list[Criterion]) -> bytes:
     """Return the picture of a row as SVG, or b"" where there is nothing to draw."""
     drawn = [case for case in cases if case.curves]
     for key, draw in (
-        ("path_x", _paths),
-        ("t", _runs),
+        ("path_x", _draw_paths),
+        ("t", _draw_runs),
         ("stands", _draw_variations),
         ("settled", _draw_settling_times),
     ):
@@ -43,14 +43,14 @@ def svg(row: Row, cases: list[Criterion]) -> bytes:
             case for case in drawn if len(case.curves.get(key, ())) > 1
         ]  # one start is no histogram
         if chosen and not row.picture:
-            return _written(draw(row, chosen))
+            return _render(draw(row, chosen))
     measured = {
         case.name: case for case in cases if row.picture and row.picture["y"] in case.values
     }
-    return _written(_sweep(row, measured)) if measured else b""
+    return _render(_draw_sweep(row, measured)) if measured else b""
 
 
-def _runs(row: Row, cases: list):
+def _draw_runs(row: Row, cases: list):
     """Draw tilt, cart and force over time."""
     figure = canvas(10.0, 5.2)
     rows = figure.subplots(3, 1, sharex=True)
@@ -72,7 +72,7 @@ def _runs(row: Row, cases: list):
     return figure
 
 
-def _paths(row: Row, cases: list):
+def _draw_paths(row: Row, cases: list):
     """Draw the path of the cart and its reference path."""
     figure = canvas(4.6 * len(cases), 4.4)
     for axes, c in _side_by_side(figure, cases):
@@ -93,7 +93,7 @@ def _paths(row: Row, cases: list):
 def _draw_settling_times(row: Row, cases: list):
     """Draw when runs settled: a map over tilt and rate, or a histogram."""
     if isinstance(cases[0].curves["settled"][0], list):
-        return _maps(cases)
+        return _draw_maps(cases)
     figure = canvas(10.0, 3.4)
     axes = figure.subplots()
     times = [[t for t in case.curves["settled"] if t is not None] for case in cases]
@@ -129,7 +129,7 @@ def _draw_variations(row: Row, cases: list):
     return figure
 
 
-def _maps(cases: list):
+def _draw_maps(cases: list):
     figure = canvas(4.8 * len(cases), 4.2)
     for axes, c in _side_by_side(figure, cases):
         grid = np.array([[math.nan if t is None else t for t in line] for line in c["settled"]])
@@ -156,7 +156,7 @@ def _side_by_side(figure, cases: list):
         yield axes, case.curves
 
 
-def _sweep(row: Row, measured: dict):
+def _draw_sweep(row: Row, measured: dict):
     """Draw a value of each case over a setting of it, and its required bound."""
     figure = canvas(7.5, 3.6)
     axes, y = figure.subplots(), row.picture["y"]
@@ -214,14 +214,14 @@ def label_axes(axes, x: str, y: str) -> None:
 
 def address(figure) -> str:
     """Return the figure as SVG, as the address of an <img>."""
-    return _address(_written(figure))
+    return _address(_render(figure))
 
 
 def _address(drawn: bytes) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(drawn).decode() if drawn else ""
 
 
-def _written(figure) -> bytes:
+def _render(figure) -> bytes:
     """Return the figure as SVG, the same bytes for the same figure."""
     from matplotlib import rc_context
 

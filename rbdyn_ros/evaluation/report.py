@@ -66,7 +66,7 @@ def content(made: Evaluation) -> dict[str, Any]:
         by_name = {case.name: case for case in row.cases}
         documents = [
             _without_curves(to_json(case))
-            | ({} if case.verdict == NOT_APPLICABLE else asked(by_name[case.name]))
+            | ({} if case.verdict == NOT_APPLICABLE else specification(by_name[case.name]))
             for case in found
         ]
         rows.append(
@@ -99,7 +99,7 @@ def _without_curves(case: dict) -> dict:
     return {key: value for key, value in case.items() if key not in ("curves", "key", "row")}
 
 
-def asked(case: Case) -> dict[str, Any]:
+def specification(case: Case) -> dict[str, Any]:
     """Return everything that the case sets, with its seed and its tolerances, and those of the
     faults that are not zero.
     """
@@ -152,7 +152,7 @@ def page(made: Evaluation) -> str:
 
 
 def _by_row(suite: Suite, cases: Mapping) -> list:
-    return [(row, row.known(cases)) for row in suite.rows]
+    return [(row, row.select(cases)) for row in suite.rows]
 
 
 def _section(row: Row, found: list) -> dict:
@@ -205,14 +205,14 @@ def _cases(measure: str, cases: list) -> dict:
 
 
 def _cell(case: Criterion, name: str) -> dict:
-    asked = [(text, holds) for text, holds in case.requirements if text.split()[0] == name]
+    own = [(text, holds) for text, holds in case.requirements if text.split()[0] == name]
     bound = ", ".join(
-        text.partition(" ")[2].replace("<=", "≤").replace(">=", "≥") for text, _ in asked
+        text.partition(" ")[2].replace("<=", "≤").replace(">=", "≥") for text, _ in own
     )
     return {
         "value": case.values.get(name, math.nan),
         "bound": bound,
-        "holds": all(holds for _, holds in asked),
+        "holds": all(holds for _, holds in own),
     }
 
 
@@ -264,7 +264,7 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.3e}"
 
 
-def with_unit(measure: str, name: str, value: float) -> str:
+def format_with_unit(measure: str, name: str, value: float) -> str:
     """Return a value with its unit, such as "3.27 s"; one that is not finite has no unit."""
     unit = measures.load(measure).VALUES[name].unit if math.isfinite(value) else ""
     return f"{number(value)} {unit}".strip()
@@ -278,7 +278,7 @@ def _line(row: Row, case: Criterion) -> str:
     shown = []
     for text, holds in case.requirements:
         name, bound = text.split(maxsplit=1)
-        value = with_unit(measure, name, case.values.get(name, math.nan))
+        value = format_with_unit(measure, name, case.values.get(name, math.nan))
         shown.append(f"{name} {value}" + ("" if holds else f" (must be {bound})"))
     note = f"  ({case.note})" if case.note and case.verdict == MISSES else ""
     return f"{label}{', '.join(shown)}{note}"

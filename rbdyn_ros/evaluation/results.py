@@ -35,10 +35,11 @@ class Criterion(NamedTuple):
         return f"{self.row} {self.label}".strip()
 
 
-def judge(case: Case, measured: Metric) -> Criterion:
+def assess(case: Case, measured: Metric) -> Criterion:
     """Return the criterion of a case from its measured values and its requirements."""
     kept = tuple(
-        (str(requirement), requirement.holds(measured.values)) for requirement in case.requirements
+        (str(requirement), requirement.is_met(measured.values))
+        for requirement in case.requirements
     )
     verdict = HOLDS if all(holds for _, holds in kept) else MISSES
     values, curves, note = measured

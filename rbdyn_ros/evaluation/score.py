@@ -16,7 +16,7 @@ import numpy as np
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory
 from rbdyn_ros.evaluation.metric import SCENARIO, CannotGoOn, Metric, NotForThisLaw
-from rbdyn_ros.evaluation.results import Criterion, judge, mark_broken, mark_not_applicable
+from rbdyn_ros.evaluation.results import Criterion, assess, mark_broken, mark_not_applicable
 from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout, block
 from rbdyn_ros.schema import defaults
@@ -83,7 +83,9 @@ class Workers:
             answer = connection.recv()
         except (EOFError, OSError):
             process.join()
-            return task, Ended(f"the process that {self._does} ended {_how(process.exitcode)}")
+            return task, Ended(
+                f"the process that {self._does} ended {_describe_exit(process.exitcode)}"
+            )
         self._idle.append((process, connection))
         return task, answer
 
@@ -103,7 +105,7 @@ def _work(connection: Connection, last_resort: float, under_test: Any, serve: Ca
             connection.send(answer(task))
 
 
-def _how(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code < 0:
         return f"by signal {signal.Signals(-code).name}"
     hang = f", as after a call that lasts {LAST_RESORT:g} s too long in compiled code"
@@ -161,7 +163,9 @@ def serve(under_test: ControllerUnderTest) -> Callable[[Task], Any]:
     return server(Bench(under_test))
 
 
-def applying(suite: Suite, kinds: tuple[str, ...]) -> tuple[list[Case], list[tuple[Case, str]]]:
+def select_cases(
+    suite: Suite, kinds: tuple[str, ...]
+) -> tuple[list[Case], list[tuple[Case, str]]]:
     """Return (cases to measure, (case, why not) of those that are not for a law of these
     kinds).
     """
@@ -170,7 +174,7 @@ def applying(suite: Suite, kinds: tuple[str, ...]) -> tuple[list[Case], list[tup
     return meant, [(case, f"for {' or '.join(case.kinds)}") for case in others]
 
 
-def over_ros(case: Case) -> str:
+def refusal_over_ros(case: Case) -> str:
     """Return why the case cannot be measured over topics; "" if it can."""
     if not measures.load(case.measure).OVER_ROS:
         return f"{case.measure} needs the law itself"
@@ -195,7 +199,7 @@ class Score:
         self._gathered: dict = {}
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every case has its verdict."""
         return round(self._done, 6) >= self._total
 
@@ -209,7 +213,7 @@ class Score:
         elif task.part is None or case.name in self._gathered:
             self._finish(case, answer)
 
-    def alone(self, bench, stop) -> None:
+    def measure_all(self, bench, stop) -> None:
         """Measure all cases in this process, one after the other, until `stop.signal`. Raise
         CannotGoOn if no further case can be measured.
         """
@@ -246,7 +250,7 @@ class Score:
             self.tasks.remove(task)
         self._advance(1.0 - sum(map(len, parts.values())) / starts)
         if isinstance(answer, Metric):
-            self._keep(judge(case, answer))
+            self._keep(assess(case, answer))
         else:
             self._keep(mark_broken(case, answer.sentence) if isinstance(answer, Ended) else answer)
 

@@ -82,7 +82,7 @@ class Row(NamedTuple):
     cases: tuple
     picture: dict  # x, y: names of a setting and of a value; title. Empty: none
 
-    def known(self, found: Mapping[str, T]) -> list[T]:
+    def select(self, found: Mapping[str, T]) -> list[T]:
         """Return those of `found`, by the names of cases, that belong to this row."""
         return [found[case.name] for case in self.cases if case.name in found]
 
@@ -347,7 +347,7 @@ class Requirement(NamedTuple):
     upper: bool  # at most, else at least
     bound: float  # in the unit of the value
 
-    def holds(self, values: dict[str, float]) -> bool:
+    def is_met(self, values: dict[str, float]) -> bool:
         """Return whether the value keeps the bound; one that is missing or not a number does
         not.
         """

@@ -26,7 +26,7 @@ class Trial(NamedTuple):
     remark: str = ""  # what a controller reported that may have caused the fall
 
 
-def unseen(trial: Trial, since: float, until: float) -> float:
+def longest_gap(trial: Trial, since: float, until: float) -> float:
     """Return the longest time [s] between two observed states from `since` to `until`; all of it
     if none came.
     """

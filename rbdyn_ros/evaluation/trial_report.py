@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.trial import Trial, axis, tilt, unseen
+from rbdyn_ros.evaluation.trial import Trial, axis, longest_gap, tilt
 from rbdyn_ros.simulation.statistics import TRIPS
 from rbdyn_ros.types import Array
 
@@ -60,7 +60,7 @@ def verdict(trial: Trial) -> Verdict:
             f"the rod did not stand: up to {worst:.0f}° in the last second, "
             f"{math.degrees(STANDING):g}° allowed{why}",
         )
-    blind = unseen(trial, max(0.0, end - LAST), end)
+    blind = longest_gap(trial, max(0.0, end - LAST), end)
     if blind > BLINK:
         sentence = (
             "nobody saw whether the rod stood: no state in "
@@ -70,7 +70,7 @@ def verdict(trial: Trial) -> Verdict:
         return Verdict(False, sentence)
     sentence = f"the rod stood: at most {worst:.2f}° in the last second"
     pushes = len(trial.pushes)
-    if late := pushes - len(_felt(trial)):
+    if late := pushes - len(_observed_pushes(trial)):
         sentence += f"; but {late} of {pushes} pushes came after the end, or were not seen to act"
     return Verdict(True, sentence)
 
@@ -142,7 +142,7 @@ def _timing(trial: Trial) -> list:
         ),
         (
             "longest time without a state",
-            f"{unseen(trial, 0.0, seconds if is_cut else trial.duration):.3f} s",
+            f"{longest_gap(trial, 0.0, seconds if is_cut else trial.duration):.3f} s",
         ),
     ]
 
@@ -169,14 +169,14 @@ def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: P
     figure = Figure(figsize=(13.0, 7.5), layout="constrained")
     grid = figure.add_gridspec(4, 2, width_ratios=(1.5, 1.0))
     rows = [figure.add_subplot(grid[i, 0]) for i in range(4)]
-    _tilt(rows[0], trial)
-    _components(rows[1], trial.t, trial.q[:, :2], 1.4, "cart [m]")
-    _components(rows[2], trial.force_t, trial.force, 1.0, "force [N]")
-    _energy(rows[3], trial)
+    _plot_tilt(rows[0], trial)
+    _plot_components(rows[1], trial.t, trial.q[:, :2], 1.4, "cart [m]")
+    _plot_components(rows[2], trial.force_t, trial.force, 1.0, "force [N]")
+    _plot_energy(rows[3], trial)
     for axes in rows:
-        _quiet(axes, trial, last=axes is rows[-1])
+        _set_style(axes, trial, last=axes is rows[-1])
     _name_events(rows[0], trial)
-    _space(figure.add_subplot(grid[:, 1], projection="3d"), trial, rod_length)
+    _plot_space(figure.add_subplot(grid[:, 1], projection="3d"), trial, rod_length)
     figure.suptitle(
         f"{title} – {verdict.sentence}",
         fontsize=13,
@@ -186,7 +186,7 @@ def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: P
     figure.savefig(path, dpi=120)
 
 
-def _tilt(axes, trial: Trial) -> None:
+def _plot_tilt(axes, trial: Trial) -> None:
     axes.axhline(
         math.degrees(STANDING), color=GREY, linewidth=0.8, linestyle="--", label="stands below"
     )
@@ -196,7 +196,7 @@ def _tilt(axes, trial: Trial) -> None:
     axes.set_ylabel("tilt [°]")
 
 
-def _components(axes, t: Array, vectors: Array, width: float, label: str) -> None:
+def _plot_components(axes, t: Array, vectors: Array, width: float, label: str) -> None:
     """Plot both components of vectors (n, 2) over the times t (n,)."""
     for values, name, color in zip(vectors.T, "xy", (BLUE, GREEN)):
         axes.plot(t, values, color=color, linewidth=width, label=name)
@@ -204,7 +204,7 @@ def _components(axes, t: Array, vectors: Array, width: float, label: str) -> Non
     axes.set_ylabel(label)
 
 
-def _energy(axes, trial: Trial) -> None:
+def _plot_energy(axes, trial: Trial) -> None:
     axes.plot(trial.energy_t, trial.energy, color=BLUE, linewidth=1.4, label="energy")
     if len(trial.energy):
         axes.plot(
@@ -220,22 +220,22 @@ def _energy(axes, trial: Trial) -> None:
     axes.set_xlabel("simulated time since the release [s]")
 
 
-def _quiet(axes, trial: Trial, last: bool) -> None:
+def _set_style(axes, trial: Trial, last: bool) -> None:
     axes.grid(True, color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlim(0.0, max(1e-3, trial.t[-1] if len(trial.t) else 0.0))
     axes.tick_params(labelbottom=last, labelsize=9)
-    for push in _felt(trial):
+    for push in _observed_pushes(trial):
         axes.axvline(push.felt, color=RED, linewidth=0.9, alpha=0.6)
 
 
-def _felt(trial: Trial) -> list:
+def _observed_pushes(trial: Trial) -> list:
     """Return the pushes that acted within the duration."""
     return [push for push in trial.pushes if push.felt <= trial.duration]
 
 
 def _name_events(axes, trial: Trial) -> None:
-    for push in _felt(trial):
+    for push in _observed_pushes(trial):
         note = axes.annotate(
             f"push {push.force:.1f} N", (push.felt, 1.0), xycoords=("data", "axes fraction"),
             xytext=(4, -2), textcoords="offset points", color=RED, fontsize=9, va="top",
@@ -248,7 +248,7 @@ def _legend(axes) -> None:
     axes.legend(loc="upper right", ncols=2, fontsize=9, frameon=False, borderaxespad=0.0)
 
 
-def _space(axes, trial: Trial, rod_length: float) -> None:
+def _plot_space(axes, trial: Trial, rod_length: float) -> None:
     """Plot the cart's path on the ground, the tip's above it, and the rod at some instants; all at
     one scale.
     """
@@ -274,10 +274,10 @@ def _space(axes, trial: Trial, rod_length: float) -> None:
     axes.plot(*cart.T, color=BLUE, linewidth=1.4, label="path of the cart")
     axes.scatter(*cart[-1], color=BLUE, s=70, marker="s", depthshade=False)
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.1), fontsize=9, frameon=False)
-    _fit(axes, np.vstack((cart, tip)))
+    _fit_box(axes, np.vstack((cart, tip)))
 
 
-def _fit(axes, points) -> None:
+def _fit_box(axes, points) -> None:
     """Fit a box around everything, with equal scales, and not too thin."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.maximum(1.15 * (high - low), THINNEST * (high - low).max())

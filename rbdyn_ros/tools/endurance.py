@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 
-from rbdyn_ros.evaluation.latency import unanswered
+from rbdyn_ros.evaluation.latency import unanswered_share
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share
@@ -136,7 +136,7 @@ def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Sample:
         simulated=float(watch.counts.get("time", "nan")),
         missed=float(watch.counts.get("missed", "nan")),
         round_trip=trip,
-        unanswered=unanswered(counts),
+        unanswered=unanswered_share(counts),
     )
 
 

@@ -168,11 +168,11 @@ class Watch:
         message = deserialize_message(taken.message, Odometry)
         _, x, y, _ = wxyz(message.pose.pose.orientation)
         self.state = (nanoseconds(message.header.stamp), 1.0 - 2.0 * (x * x + y * y))
-        self.latency.state(self.state[0], taken.sent)
+        self.latency.add_state(self.state[0], taken.sent)
 
     def _command(self, taken: Taken) -> None:
         self.answered = stamp(taken.message)
-        self.latency.command(self.answered, taken.sent)
+        self.latency.add_command(self.answered, taken.sent)
 
     def _joint_states(self, taken: Taken) -> None:
         self.force = tuple(deserialize_message(taken.message, JointState).effort[:2])

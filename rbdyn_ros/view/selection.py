@@ -97,7 +97,7 @@ def build(selection: Selection) -> Built:
     named = (OBSTACLES, *obstacles.table(values["obstacles"]))
     shown = (*PLANT, *CONTACT, *named, *INTEGRATOR, *INITIAL, *INPUT, *more)
     table = by_name(shown)
-    return Built(values, table, closed_loop_table.closed(name, module, values))
+    return Built(values, table, closed_loop_table.make_loop(name, module, values))
 
 
 def is_structural(name: str, law: str) -> bool:

@@ -109,7 +109,7 @@ def test_an_entry_that_was_changed_has_no_rank(quick, tmp_path):
 
 def whole(found: dict, suite) -> dict:
     """The entry of the quick form, as if it was measured whole."""
-    asked = {case.name: entry.asked(case) for row in suite.rows for case in row.cases}
+    asked = {case.name: entry.specification(case) for row in suite.rows for case in row.cases}
     cases = [
         {**case, "asked": asked[f"{case['row']} {case['label']}".strip()]}
         for case in found["cases"]
@@ -344,7 +344,7 @@ def test_an_entry_of_the_repository_is_what_is_measured_here(name, row):
     class Stop:
         signal = 0
 
-    Score(cases, lambda case: now.update({case.name: case}), lambda _: None).alone(
+    Score(cases, lambda case: now.update({case.name: case}), lambda _: None).measure_all(
         Bench(law), Stop
     )
     assert {case: board.differences(before[case], now[case]) for case in now} == {

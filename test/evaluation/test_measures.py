@@ -12,7 +12,7 @@ import pytest
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
 from rbdyn_ros.evaluation import margins, metrics, trial
-from rbdyn_ros.evaluation.bench import Bench, Filtered
+from rbdyn_ros.evaluation.bench import Bench, KalmanObserver
 from rbdyn_ros.evaluation.measures import swing_up
 from rbdyn_ros.evaluation.metric import SCENARIO, make_scenario
 from rbdyn_ros.faults.options import Faults, Mismatch, actual
@@ -260,7 +260,7 @@ def test_each_start_has_a_plant_of_its_own(measured, under_test):
     spread = measured("swing_up", "swing_up", **settings, mismatch_spread=0.2)
     assert spread.note.endswith("of 2 starts")
     plain = make_scenario({p.name: p.default for p in SCENARIO}, {})
-    plants = [swing_up.with_plant(plain, 0.2, number).faults.mismatch for number in range(200)]
+    plants = [swing_up.draw_scenario(plain, 0.2, number).faults.mismatch for number in range(200)]
     drawn = np.array([[getattr(plant, name) for name in swing_up.DRAWN] for plant in plants])
     assert (
         np.abs(drawn).max() <= 0.2
@@ -268,7 +268,7 @@ def test_each_start_has_a_plant_of_its_own(measured, under_test):
         and (drawn.min(axis=0) < -0.18).all()
     )
     assert np.abs(np.corrcoef(drawn.T) - np.eye(5)).max() < 0.25  # independent of one another
-    np.testing.assert_array_equal(plants[7], swing_up.with_plant(plain, 0.2, 7).faults.mismatch)
+    np.testing.assert_array_equal(plants[7], swing_up.draw_scenario(plain, 0.2, 7).faults.mismatch)
     own = {f"faults__mismatch__{name}": getattr(plants[0], name) for name in swing_up.DRAWN}
     alone = measured(
         "swing_up", "swing_up", **{**settings, "starts_one_by_one": 1, "starts": 1}, **own
@@ -328,7 +328,7 @@ def test_an_imu_reads_the_true_plant_under_the_force_that_acts():
     """
     params, p, u, seen = spherical_pendulum.Params(), 0.3, 4.0, []
     faults = Faults(mismatch=Mismatch(cart_mass=0.5, rod_mass=-0.3))
-    observer = Filtered(ObserverOptions(sensors="imu", imu_position=p), params, faults)
+    observer = KalmanObserver(ObserverOptions(sensors="imu", imu_position=p), params, faults)
     observer.filter.estimate = seen.append
     start = spherical_pendulum.upright()
     observer(start, start, (0.0, 0.0), (u, 0.0), None)

@@ -18,8 +18,8 @@ def test_a_force_between_its_limits_does_not_decay():
     q = np.zeros((100, 6))
     q[:, 2], q[:, 3] = np.cos(0.5 * tilts), np.sin(0.5 * tilts)
     run = Rollout(np.arange(100.0), q, np.zeros((100, 5)), force)
-    assert not metrics.decays(run)
-    assert metrics.decays(run._replace(force=force * np.linspace(1.0, 0.9, 99)[:, None]))
+    assert not metrics.is_decaying(run)
+    assert metrics.is_decaying(run._replace(force=force * np.linspace(1.0, 0.9, 99)[:, None]))
 
 
 def course_of(tilt, x=0.0, ended=""):

@@ -86,7 +86,7 @@ def scored(under_test):
         while score.tasks:
             task = score.tasks.popleft()
             score.take(task, answer(task))
-        assert score.complete
+        assert score.is_complete
         return {case.row: case for case in kept}
 
     return scored
@@ -187,7 +187,7 @@ def test_the_parts_of_a_case_come_together_in_their_order(many):
     (case,) = kept
     assert case.verdict == HOLDS and case.values["success"] == pytest.approx(60.0)
     assert case.curves["settled"] == [None, 1.0, 2.0, None, 4.0, 5.0, None, 7.0, 8.0, None]
-    assert shown == sorted(shown) and score.complete
+    assert shown == sorted(shown) and score.is_complete
 
 
 def test_a_part_that_breaks_ends_its_case_once(many):
@@ -198,7 +198,7 @@ def test_a_part_that_breaks_ends_its_case_once(many):
     score.take(first, Ended("gone"))
     assert not score.tasks and kept[0].verdict == BROKEN and kept[0].note == "gone"
     score.take(second, np.zeros((4, 3)))
-    assert len(kept) == 1 and score.complete
+    assert len(kept) == 1 and score.is_complete
 
 
 CASE = Criterion(

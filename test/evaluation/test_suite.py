@@ -9,8 +9,8 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import measures, suite
 from rbdyn_ros.evaluation.metric import SCENARIO, Metric
 from rbdyn_ros.evaluation.report import summary
-from rbdyn_ros.evaluation.results import judge, mark_not_applicable
-from rbdyn_ros.evaluation.score import applying
+from rbdyn_ros.evaluation.results import assess, mark_not_applicable
+from rbdyn_ros.evaluation.score import select_cases
 from rbdyn_ros.evaluation.suite import Requirement
 from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.parameters.shipped import config
@@ -216,7 +216,7 @@ def test_the_standard_suite_has_every_row_and_a_shipped_law_for_each():
     assert [row.name for row in standard.rows] == [f"S{i}" for i in range(1, 33)]
     kinds = {kind for law in select.names() for kind in getattr(select.load(law), "KINDS", ())}
     assert kinds == set(suite.KINDS)
-    assert applying(standard, tuple(kinds))[1] == []
+    assert select_cases(standard, tuple(kinds))[1] == []
     rows = [*standard.rows, *suite.read(config("suites", "leaderboard.yaml")).rows]
     assert {case.measure for row in rows for case in row.cases} == set(measures.names())
 
@@ -254,9 +254,9 @@ def test_the_swing_up_is_tested_where_everything_is_wrong_at_once():
 def test_the_rows_of_the_plant_count_for_no_law():
     standard = suite.read(STANDARD)
     assert [row.name for row in standard.rows if row.of_plant] == ["S1", "S2"]
-    meant, others = applying(standard, ())
+    meant, others = select_cases(standard, ())
     assert {case.row for case in meant} == {"S1", "S2"}
-    cases = {case.name: judge(case, Metric({"difference": 0.0, "drift": 1.0})) for case in meant}
+    cases = {case.name: assess(case, Metric({"difference": 0.0, "drift": 1.0})) for case in meant}
     cases |= {case.name: mark_not_applicable(case, why) for case, why in others}
     assert (
         summary(standard, cases)
@@ -265,7 +265,7 @@ def test_the_rows_of_the_plant_count_for_no_law():
 
 
 def test_a_law_is_measured_at_what_it_is_meant_for():
-    meant, others = applying(suite.read(STANDARD), ("tracking",))
+    meant, others = select_cases(suite.read(STANDARD), ("tracking",))
     assert {case.row for case in meant} == {"S1", "S2", "S20", "S21", "S30"}
     assert dict((case.row, why) for case, why in others)["S3"] == "for balance"
 

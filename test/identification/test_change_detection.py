@@ -61,7 +61,7 @@ def loop_of(law: str, *settings: str):
     table = closed_loop_table.parameters_of(law, module)
     noise = [text for text in NOISE if law in text or "tracking" not in text]
     given = [assignment(text) for text in (*noise, *settings)]
-    loop = closed_loop_table.closed(law, module, offline_values([], given, table, {}))
+    loop = closed_loop_table.make_loop(law, module, offline_values([], given, table, {}))
     loop.law.reset()
     return loop
 

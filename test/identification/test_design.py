@@ -24,7 +24,7 @@ def loop_of(**changes):
     more = closed_loop_table.parameters_of("lqr", lqr)
     values = offline_values([], (), more, options.from_files("lqr", lqr, []))
     values |= {"cart.damping": 0.2, "integrator.step": 0.002} | changes
-    return closed_loop_table.closed("lqr", lqr, values), values["cart.travel"]
+    return closed_loop_table.make_loop("lqr", lqr, values), values["cart.travel"]
 
 
 @pytest.fixture(scope="module")

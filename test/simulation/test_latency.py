@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.evaluation import latency_report
-from rbdyn_ros.evaluation.latency import KEPT, SLOTS, Latency, Trend, alarming, loss, unanswered
+from rbdyn_ros.evaluation.latency import (
+    KEPT,
+    SLOTS,
+    Latency,
+    Trend,
+    find_alarms,
+    loss,
+    unanswered_share,
+)
 from rbdyn_ros.parameters.nodes import TABLES
 
 MS = 1_000_000
@@ -33,9 +41,9 @@ def played(
             5 * 10**9 + 2 * MS * k + (gap[1] if k >= gap[0] else 0),
         )
         if k not in lost:
-            latency.state(stamp, arrived)
+            latency.add_state(stamp, arrived)
         if k not in unanswered:
-            latency.command(stamp, arrived + trip)
+            latency.add_command(stamp, arrived + trip)
     return latency
 
 
@@ -46,7 +54,7 @@ def test_a_regular_loop():
         assert latency.period.run.percentile(percent) == pytest.approx(0.002)
         assert latency.round_trip.run.percentile(percent) == pytest.approx(0.0005)
         assert latency.age.run.percentile(percent) == 0.0
-    assert latency.counts["lost"] == 0 and unanswered(latency.counts) == 0.0
+    assert latency.counts["lost"] == 0 and unanswered_share(latency.counts) == 0.0
 
 
 def test_states_that_do_not_arrive_are_known_by_the_gaps_of_the_stamps():
@@ -58,14 +66,14 @@ def test_states_that_do_not_arrive_are_known_by_the_gaps_of_the_stamps():
 
 def test_states_without_a_command_are_no_loss():
     latency = played(unanswered=set(range(0, 2000, 2)))
-    assert latency.counts["lost"] == 0 and unanswered(latency.counts) == pytest.approx(0.5)
+    assert latency.counts["lost"] == 0 and unanswered_share(latency.counts) == pytest.approx(0.5)
 
 
 def test_the_age_is_what_the_newest_state_is_ahead_of_the_answered_one():
     latency = Latency(0.0)
     for k in range(10):
-        latency.state(10**9 + 2 * MS * k, 2 * MS * k)
-    latency.command(10**9 + 2 * MS * 6, 19 * MS)
+        latency.add_state(10**9 + 2 * MS * k, 2 * MS * k)
+    latency.add_command(10**9 + 2 * MS * 6, 19 * MS)
     assert latency.age.run.most == pytest.approx(
         0.006
     ) and latency.round_trip.run.most == pytest.approx(0.007)
@@ -82,14 +90,14 @@ def test_the_warm_up_is_left_out():
 def test_time_that_stands_still_is_no_period():
     latency = Latency(0.0)
     for stamp, arrived in ((1, 0), (2, 2), (2, 22), (2, 42), (3, 55), (4, 57)):
-        latency.state(10**9 + stamp * 2 * MS, arrived * MS)
+        latency.add_state(10**9 + stamp * 2 * MS, arrived * MS)
     assert latency.period.run.total == 2 and latency.period.run.most == pytest.approx(0.002)
 
 
 def test_a_simulation_that_starts_anew_is_counted_and_followed():
     latency = played(states=1000)
     for k in range(100):
-        latency.state(10**9 + 2 * MS * k, 20 * 10**9 + 2 * MS * k)
+        latency.add_state(10**9 + 2 * MS * k, 20 * 10**9 + 2 * MS * k)
     assert latency.counts["restarts"] == 1 and latency.counts["lost"] == 0
     assert latency.period.run.most == pytest.approx(0.002)
 
@@ -134,7 +142,7 @@ def test_a_trend_keeps_the_maximum_and_the_mean_of_a_run_of_any_length():
 )
 def test_levels(options, level, words):
     latency = played(**options)
-    found = alarming(latency, latency.counts, LIMITS)
+    found = find_alarms(latency, latency.counts, LIMITS)
     assert max((rank for rank, _ in found), default=0) == level
     assert not words or any(words == sentence for _, sentence in found), found
 

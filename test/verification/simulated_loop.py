@@ -16,7 +16,7 @@ def loop_of(name: str, *settings: str) -> Loop:
     module = select.load(name)
     table = closed_loop_table.parameters_of(name, module)
     values = offline_values([], [assignment(text) for text in settings], table, {})
-    return closed_loop_table.closed(name, module, values)
+    return closed_loop_table.make_loop(name, module, values)
 
 
 def settings_of(name: str, folder: Path) -> list[str]:

@@ -119,11 +119,11 @@ def collect(folders: Iterable[Path], suite: Suite) -> Board:
             refused.append(why)
         else:
             known[found["name"]], places[found["name"]] = found, folder
-    lines = {name: _ranked(name, known.values(), suite) for name in entries.DISCIPLINES}
+    lines = {name: _rank(name, known.values(), suite) for name in entries.DISCIPLINES}
     return Board({name: found for name, found in lines.items() if found}, refused, places)
 
 
-def _ranked(discipline: str, known: Iterable[dict[str, Any]], suite: Suite) -> list[Line]:
+def _rank(discipline: str, known: Iterable[dict[str, Any]], suite: Suite) -> list[Line]:
     mine = [entry for entry in known if discipline in entry["scores"]]
     mine.sort(key=lambda entry: (-entry["scores"][discipline]["total"], entry["name"]))
     totals = [entry["scores"][discipline]["total"] for entry in mine]
@@ -314,10 +314,10 @@ def _rows(suite: Suite, found: dict[str, Criterion]) -> list[dict[str, Any]]:
             "row": row,
             "cases": [(case, found[case.name]) for case in row.cases if case.name in found],
             "meanings": _meanings(row),
-            "picture": pictures.picture(row, row.known(found)),
+            "picture": pictures.picture(row, row.select(found)),
         }
         for row in suite.rows
-        if row.known(found)
+        if row.select(found)
     ]
 
 

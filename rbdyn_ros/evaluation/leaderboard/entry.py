@@ -56,7 +56,7 @@ def is_name(name: str) -> bool:
     )
 
 
-def false_name(name: str, law: str, path: str) -> str:
+def name_conflict(name: str, law: str, path: str) -> str:
     """Return why the name may not be used for this law; "" where it may."""
     if name in select.names() and (path or law != name):
         return (
@@ -84,7 +84,7 @@ def content(name: str, made: Evaluation) -> dict[str, Any]:
         "files": files,
         "sittings": sittings,
         "cases": [
-            to_json(cases[case.name]) | {"measure": case.measure, "asked": asked(case)}
+            to_json(cases[case.name]) | {"measure": case.measure, "asked": specification(case)}
             for case in suite.cases
             if case.name in cases and cases[case.name].verdict != NOT_APPLICABLE
         ],
@@ -101,7 +101,7 @@ def write(folder: Path, name: str, made: Evaluation) -> list[Path]:
     drawn = {
         f"{row.name}.svg": picture
         for row in suite.rows
-        if (picture := pictures.svg(row, row.known(cases)))
+        if (picture := pictures.svg(row, row.select(cases)))
     }
     local = Path(under_test.path).name if under_test.path else ""
     named = [value for value in found["parameters"].values() if str(value).startswith(f"{LAW}/")]
@@ -178,7 +178,7 @@ def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
     name, found = entry["name"], criteria(entry)
     if entry["quick"]:
         return f"{name} was measured in the quick form; measure it without --quick"
-    if why := false_name(name, entry["law"], entry["path"]):
+    if why := name_conflict(name, entry["law"], entry["path"]):
         return why
     if not (known := disciplines(suite, entry["kinds"])):
         return f"{name} is for no discipline; --kind chooses among {', '.join(DISCIPLINES)}"
@@ -186,7 +186,7 @@ def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
     for case in (case for discipline in known for case in cases_of(suite, discipline)):
         if case.name not in found:
             return f"{name} is not complete: {case.name} is not measured; --resume goes on with it"
-        if recorded[case.name] != asked(case):
+        if recorded[case.name] != specification(case):
             return f"{name} was measured by another suite: {case.name} is another case now"
         if found[case.name].verdict == BROKEN:
             return f"{name} failed at {case.name}: {found[case.name].note}"
@@ -229,10 +229,10 @@ def _with_local_files(under_test: ControllerUnderTest, law: ModuleType) -> dict[
     return values | local
 
 
-def asked(case: Case) -> dict[str, Any]:
+def specification(case: Case) -> dict[str, Any]:
     """Return the specification of a case, as JSON has it."""
     return json.loads(
-        json.dumps(report.asked(case) | {"bounds": list(map(str, case.requirements))})
+        json.dumps(report.specification(case) | {"bounds": list(map(str, case.requirements))})
     )
 
 

@@ -47,11 +47,11 @@ def measure(bench, scenario, settings) -> Metric:
     start = metrics.start_state(settings)
     watches: list[Stopwatch] = []
 
-    def timed(law) -> Stopwatch:
+    def wrap(law) -> Stopwatch:
         watches.append(Stopwatch(law))
         return watches[-1]
 
-    bench.run(scenario, start, settings["duration"], wrap=timed)
+    bench.run(scenario, start, settings["duration"], wrap=wrap)
     times = 1e3 * np.array(watches[-1].times)
     preempted = 100.0 * watches[-1].preempted / len(times)
     median, p99 = np.percentile(times, (50.0, 99.0)).tolist()

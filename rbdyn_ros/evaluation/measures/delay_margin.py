@@ -41,13 +41,13 @@ def measure(bench, scenario, settings) -> Metric:
     """Search the largest stable delay by bisection over whole periods."""
     h = scenario.period
 
-    def stands(delay: float) -> bool:
+    def is_stable(delay: float) -> bool:
         late = scenario._replace(
             faults=scenario.faults._replace(command_delay=round(delay / h) * h)
         )
         return margins.is_stable(bench, late, settings)
 
-    found = edge(stands, h * 2 ** math.ceil(math.log2(settings["largest"] / h)), 1.01 * h)
+    found = edge(is_stable, h * 2 ** math.ceil(math.log2(settings["largest"] / h)), 1.01 * h)
     measured = 1e3 * h * round(found.holds / h)
     theory = 1e3 * margins.of_scenario(bench, scenario).delay
     off = max(0.0, abs(measured + 500.0 * h - theory) - 500.0 * h) / theory * 100.0

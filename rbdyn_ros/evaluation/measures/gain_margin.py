@@ -32,12 +32,12 @@ def measure(bench, scenario, settings) -> Metric:
     """Search the stable factors by bisection over their logarithm, downwards and upwards."""
     fine = math.log1p(0.01 * settings["tolerance"])
 
-    def last(way: float) -> float:
-        def stands(far: float) -> bool:
+    def limit(way: float) -> float:
+        def is_stable(far: float) -> bool:
             return margins.is_stable(bench, scenario, settings, math.exp(way * far))
 
-        return math.exp(way * edge(stands, _SPAN, fine).holds)
+        return math.exp(way * edge(is_stable, _SPAN, fine).holds)
 
-    values = {"gain_low": last(-1.0), "gain_high": last(1.0)}
+    values = {"gain_low": limit(-1.0), "gain_high": limit(1.0)}
     theory = margins.of_scenario(bench, scenario)
     return Metric(values | {"theory_low": theory.gain_low, "theory_high": theory.gain_high})

@@ -35,7 +35,7 @@ def measure(bench, scenario, settings) -> Metric:
     azimuth, lasting = math.radians(settings["azimuth"]), settings["contact_time"]
     length = bench.params.rod_length
 
-    def recovers(impulse: float) -> bool:
+    def can_recover(impulse: float) -> bool:
         push = metrics.push_tip(impulse, azimuth, length, lasting)
         run = bench.run(
             scenario,
@@ -46,6 +46,6 @@ def measure(bench, scenario, settings) -> Metric:
         )
         return metrics.has_recovered(run)
 
-    found = edge(recovers, settings["largest"], settings["tolerance"])
+    found = edge(can_recover, settings["largest"], settings["tolerance"])
     note = "by bisection: assumes that all weaker pushes are recovered too"
     return Metric({"push": found.holds}, {"tried": found.tried, "recovered": found.outcomes}, note)

@@ -50,13 +50,13 @@ def measure(bench, scenario, settings) -> Metric:
     found: list[Edge] = []
     for azimuth in np.arange(settings["azimuths"]) * (2.0 * math.pi / settings["azimuths"]):
 
-        def recovers(tilt: float, azimuth=azimuth) -> bool:
+        def can_recover(tilt: float, azimuth=azimuth) -> bool:
             start = spherical_pendulum.upright(math.radians(tilt), azimuth)
             run = bench.run(scenario, start, settings["duration"], stop=metrics.until_rest())
             return metrics.has_recovered(run)
 
         near = found[-1].holds if found else None
-        found.append(edge(recovers, settings["largest"], settings["tolerance"], near))
+        found.append(edge(can_recover, settings["largest"], settings["tolerance"], near))
     tilts = [one.holds for one in found]
     values = {
         "tilt": min(tilts),

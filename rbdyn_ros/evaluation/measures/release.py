@@ -39,6 +39,6 @@ def measure(bench, scenario, settings) -> Metric:
         "travel": float(metrics.distances(run).max()),
         "peak_force": float(np.hypot(*run.force.T).max(initial=0.0)),
         "effort": metrics.effort(run),
-        **metrics.compute(run),
+        **metrics.computing_times(run),
     }
     return Metric(values, metrics.curves(run), metrics.ending(run))

@@ -151,13 +151,13 @@ def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
     spread, duration = settings["mismatch_spread"], settings["duration"]
     if not spread:
         return many.outcomes(bench, scenario, drawn, duration)
-    plants = (with_plant(scenario, spread, number) for number in part)
+    plants = (draw_scenario(scenario, spread, number) for number in part)
     return np.vstack(
         [many.outcomes(bench, own, start[None], duration) for own, start in zip(plants, drawn)]
     )
 
 
-def with_plant(scenario, spread: float, number: int):
+def draw_scenario(scenario, spread: float, number: int):
     """Return the scenario of the start of that number, whose plant differs in each of `DRAWN` by
     at most the part `spread`, uniformly.
     """

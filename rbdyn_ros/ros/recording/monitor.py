@@ -16,7 +16,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 from rbdyn_ros.evaluation import latency_report
-from rbdyn_ros.evaluation.latency import WARNING, WRONG, Latency, alarming
+from rbdyn_ros.evaluation.latency import WARNING, WRONG, Latency, find_alarms
 from rbdyn_ros.files import expand
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import SECOND
@@ -62,8 +62,8 @@ class Monitor(Watcher):
         }
         self._polled, everything = Polled(self), matching([qos.OFFERED])
         for kind, topic, take in (
-            (KINDS[values["monitor.state"]], self.topics["states"], latency.state),
-            (WrenchStamped, self.topics["commands"], latency.command),
+            (KINDS[values["monitor.state"]], self.topics["states"], latency.add_state),
+            (WrenchStamped, self.topics["commands"], latency.add_command),
         ):
             self._polled.collect(kind, topic, take, everything)
         self._diagnostics = self.create_publisher(
@@ -119,12 +119,12 @@ class Monitor(Watcher):
                 warn(f"rejected: {error}", throttle_duration_sec=WARN_PERIOD)
                 continue
             take(instant, getattr(taken, self.parameters.values["monitor.instants"]))
-            if take == latency.state:
+            if take == latency.add_state:
                 self._newest = time.monotonic()
                 self.plant.odometry(taken.message)
             else:
                 self.plant.command(taken.message)
-            self._received[self.topics["states" if take == latency.state else "commands"]] = (
+            self._received[self.topics["states" if take == latency.add_state else "commands"]] = (
                 RECEIVED
             )
         self._reception.publish(self._received)
@@ -141,7 +141,7 @@ class Monitor(Watcher):
             for key, percent in (("p50", 50.0), ("p99", 99.0))
         }
         counts = latency.window
-        found += alarming(latency, counts, values)
+        found += find_alarms(latency, counts, values)
         latency.turn_window()
         numbers = {
             "states": counts["states"],
