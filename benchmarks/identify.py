@@ -85,7 +85,7 @@ def fit(seed: int, kind: str) -> Trial:
     seconds = time.perf_counter() - began
     truth = np.array([(plant_numbers.numbers(true) | {"delay": delay})[name] for name in NAMES])
     size = np.append(truth[:5], 1.0)
-    acting, _ = records.path(record.force, 1.0, delay, 0.0, H)
+    acting, _ = records.actuate(record.force, 1.0, delay, 0.0, H)
     J = plant_fit.sensitivity(
         record._replace(force=acting),
         true,

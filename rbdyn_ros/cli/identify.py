@@ -181,7 +181,7 @@ def _fit(
     with notice("fitting: seconds, and half a minute to compile the first time ..."):
         found = plant_fit.fit(pieces, system, names, segment=segment, robust=robust)
     print(_table(found))
-    for sentence in (*remarks.undetermined(found), *remarks.doubts(found)):
+    for sentence in (*remarks.undetermined_notes(found), *remarks.doubts(found)):
         _say(f"note: {sentence}", DONE)
     return found
 
@@ -207,7 +207,7 @@ def _design(
     from rbdyn_ros.identification import design
 
     with notice("designing: some runs of the loop ..."):
-        designed = design.follow(plan, names, found, system)
+        designed = design.design_for_fit(plan, names, found, system)
     print(design.table(plan, designed))
     return designed
 

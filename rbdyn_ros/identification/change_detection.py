@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.identification import innovations
-from rbdyn_ros.identification.innovations import DELAY, NAMES, Change, Inputs, Memory, Twin
+from rbdyn_ros.identification.innovations import DELAY, NAMES, Change, Memory, ObserverModel
 from rbdyn_ros.types import Array
 
 BLOCK = 0.25  # [s]
@@ -79,7 +79,7 @@ class _Block(NamedTuple):
     """The data of `BLOCK` seconds."""
 
     begin: float  # [s]
-    inputs: Inputs
+    inputs: innovations.Inputs
     first: Array  # (11,) the measurement at its begin
     nu: Array  # (m, 8)
     W: Array  # (m, 8, p)
@@ -97,8 +97,8 @@ class _Sums(NamedTuple):
 class ChangeDetector:
     """A detector that takes states and commands as they arrive, in constant memory."""
 
-    def __init__(self, twin: Twin, settings: Settings = Settings()):
-        self.twin, self.settings = twin, settings
+    def __init__(self, model: ObserverModel, settings: Settings = Settings()):
+        self.model, self.settings = model, settings
         self.changes: list[Change] = []
         self.unexplained = 0.0  # [s] that no single number explains
         self.learned = 0.0  # [s] of the motion used, first for the noise, then for the rest
@@ -117,7 +117,7 @@ class ChangeDetector:
         self.learned = 0.0
 
     @property
-    def learning(self) -> bool:
+    def is_learning(self) -> bool:
         """Whether the noise is not known yet."""
         return not self._root.size
 
@@ -162,10 +162,10 @@ class ChangeDetector:
         if not self._L.size:
             deviation = innovations.deviations(rows)
             h = float(np.median(np.diff(times)))
-            self._L = innovations.gain(self.twin, h, self.settings.forget, deviation)
+            self._L = innovations.gain(self.model, h, self.settings.forget, deviation)
         if self._memory is None:
             self._memory, self._cold = innovations.start(rows[0]), 1
-        observed = innovations.observe(self.twin, self._L, inputs, self._memory)
+        observed = innovations.observe(self.model, self._L, inputs, self._memory)
         if observed is None:
             self._memory = None
             return None
@@ -174,14 +174,14 @@ class ChangeDetector:
             return None
         self.learned += times[-1] - times[0]
         self._blocks.append(_Block(times[0], inputs, rows[0], *observed))
-        if self.learning:
+        if self.is_learning:
             self._learn()
             return None
         self._sums.append(self._sum(*observed))
         self._blocks[-1] = self._blocks[-1]._replace(nu=np.empty(0), W=np.empty(0))
-        return self._look(times[-1])
+        return self._test_window(times[-1])
 
-    def _inputs(self, times: Array, rows: Array) -> Inputs | None:
+    def _inputs(self, times: Array, rows: Array) -> innovations.Inputs | None:
         """Return the steps of a block; None for gaps, unknown forces or too large a tilt."""
         h = np.diff(times)
         up = 1.0 - 2.0 * (rows[:, 3] ** 2 + rows[:, 4] ** 2)
@@ -192,7 +192,7 @@ class ChangeDetector:
         if newest.min() < 0 or (times[:-1] - at[newest]).max() > OLDEST:
             return None
         commands = at, np.array(self._commands)
-        return innovations.inputs(times, rows, commands, self.twin.delay)
+        return innovations.inputs(times, rows, commands, self.model.delay)
 
     def _sum(self, nu: Array, W: Array) -> _Sums:
         """Return the sums (I.9) of a block."""
@@ -226,7 +226,7 @@ class ChangeDetector:
         self._delta, self._P = delta, np.linalg.inv((total - prior) / factor + prior)
         self._blocks.clear()
 
-    def _look(self, now: float) -> Change | None:
+    def _test_window(self, now: float) -> Change | None:
         """Search the window and return a change, once it is certain enough."""
         onset, T, delta, deviation = self._search()
         best = int(np.argmax(T))
@@ -265,7 +265,7 @@ class ChangeDetector:
         likely = [i for i in np.argsort(-T)[:5] if T[i] > 0.3 * T.max()]
         fits = [fit for i in likely if (fit := self._fit(NAMES[i], float(delta[i]), blocks))]
         fits.sort(key=_Fit.cost)
-        if not fits or not self._explains(fits[0], onset):
+        if not fits or not self._is_explanation(fits[0], onset):
             self.unexplained += now - blocks[0].begin
             self._blocks.clear()
             self._sums.clear()
@@ -274,10 +274,10 @@ class ChangeDetector:
         named = [fit for fit in fits if fit.cost() < fits[0].cost() + MARGIN]
         if len(named) > 1 and now < blocks[0].begin + LATEST:
             return None
-        value, unit = self.twin.value, self.twin.unit
+        value, unit = self.model.value, self.model.unit
         estimates = tuple(
             innovations.Estimate(
-                f.name, value(f.name), f.twin.value(f.name), f.deviation * unit(f.name)
+                f.name, value(f.name), f.model.value(f.name), f.deviation * unit(f.name)
             )
             for f in named
         )
@@ -289,13 +289,13 @@ class ChangeDetector:
         """Fit one number's change by Gauss and Newton; the first blocks settle the observer."""
         i, delta = NAMES.index(name), max(LOWEST, delta)
         for iteration in range(ITERATIONS + 1):
-            twin = self.twin.changed(name, delta)
-            ratio = twin.unit(name) / self.twin.unit(name)
-            found = self._replay(twin, delta if name == DELAY else 0.0, blocks)
+            model = self.model.vary(name, delta)
+            ratio = model.unit(name) / self.model.unit(name)
+            found = self._replay(model, delta if name == DELAY else 0.0, blocks)
             if found is None:
                 return None
             sums, memory = found
-            eta, _, G, known = self._weighed(sums)
+            eta, _, G, known = self._weigh_sums(sums)
             if iteration < ITERATIONS:
                 delta = max(LOWEST, delta + ratio * (G @ eta)[i] / known[i])
         remains = sum(s.square for s in sums) - eta @ self._past @ G @ eta
@@ -303,10 +303,10 @@ class ChangeDetector:
         sharp = LEAST[i] < abs(delta) < MOST * LEAST[i] and deviation < VAGUEST * LEAST[i]
         if not (np.isfinite(remains) and sharp):
             return None
-        return _Fit(name, delta, twin, float(deviation), float(remains), count, memory)
+        return _Fit(name, delta, model, float(deviation), float(remains), count, memory)
 
     def _replay(
-        self, twin: Twin, later: float, blocks: list[_Block]
+        self, model: ObserverModel, later: float, blocks: list[_Block]
     ) -> tuple[list[_Sums], Memory] | None:
         """Return the sums after the first `SETTLING` blocks, around another plant and delta_0."""
         memory, end = innovations.start(blocks[0].first), blocks[0].begin
@@ -318,14 +318,14 @@ class ChangeDetector:
             end, slope = block.begin + given.h.sum(), given.later - given.force
             force = given.force + later * slope
             inputs = given._replace(force=force, later=force + slope)
-            observed = innovations.observe(twin, self._L, inputs, memory)
+            observed = innovations.observe(model, self._L, inputs, memory)
             if observed is None:
                 return None
             nu, W = observed
             found.append(self._sum(nu - W @ self._delta, W))
         return found[SETTLING:], memory
 
-    def _explains(self, fit: "_Fit", onset: int) -> bool:
+    def _is_explanation(self, fit: "_Fit", onset: int) -> bool:
         """Return whether a fit leaves only noise, and does not rest on a single block."""
         sums, d, i = self._sums[onset + SETTLING :], self._delta, NAMES.index(fit.name)
         before = sum(s.square - 2.0 * d @ s.eta + d @ s.information @ d for s in sums)
@@ -334,22 +334,22 @@ class ChangeDetector:
         chance = 6.0 * math.sqrt(2.0 * count) / self._factor
         if excess > max(0.25 * (before - fit.remains), chance):
             return False
-        row = self._weighed(sums)[2][i]
+        row = self._weigh_sums(sums)[2][i]
         parts = np.array([row @ (s.eta - s.information @ d) for s in sums])
         if np.abs(parts).max() > SHARE * abs(parts.sum()):
             return False
         gained = np.cumsum([s.information[i, i] for s in sums])
         half = 1 + int(np.searchsorted(gained[:-2], 0.5 * gained[-1]))
-        early, late = (self._alone(part, i) for part in (sums[:half], sums[half:]))
+        early, late = (self._estimate_change(part, i) for part in (sums[:half], sums[half:]))
         scatter = math.hypot(early[1], late[1]) + 0.1 * abs(early[0] + late[0])
         return abs(early[0] - late[0]) < AGREE * scatter
 
-    def _alone(self, sums: list[_Sums], i: int) -> tuple[float, float]:
+    def _estimate_change(self, sums: list[_Sums], i: int) -> tuple[float, float]:
         """Return the change of a number, and its deviation, from some of the blocks, by (I.10)."""
-        eta, information, G, known = self._weighed(sums)
+        eta, information, G, known = self._weigh_sums(sums)
         return (G @ (eta - information @ self._delta))[i] / known[i], known[i] ** -0.5
 
-    def _weighed(self, sums: list[_Sums]) -> tuple[Array, Array, Array, Array]:
+    def _weigh_sums(self, sums: list[_Sums]) -> tuple[Array, Array, Array, Array]:
         """Return (eta, Lambda, G, the diagonal of G Lambda) of several blocks."""
         eta, information = _total(sums)
         return eta, information, *_weigh(self._past, information)
@@ -357,7 +357,7 @@ class ChangeDetector:
     def _adopt(self, named: list["_Fit"]) -> None:
         """Adopt the likeliest plant, with its uncertainty, as the one before the next change."""
         best = named[0]
-        self.twin, self._memory = best.twin, best.memory
+        self.model, self._memory = best.model, best.memory
         for fit in named:
             step = np.zeros(len(NAMES))
             step[NAMES.index(fit.name)] = fit.deviation
@@ -388,7 +388,7 @@ class _Fit(NamedTuple):
 
     name: str
     delta: float
-    twin: Twin
+    model: ObserverModel
     deviation: float
     remains: float  # Q of (I.11)
     count: int  # measurements

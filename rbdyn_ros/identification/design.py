@@ -160,7 +160,9 @@ class Plan(NamedTuple):
     axis: str = "x"
 
 
-def follow(plan: Plan, names: tuple[str, ...], found: Fit | None, system: System) -> Design:
+def design_for_fit(
+    plan: Plan, names: tuple[str, ...], found: Fit | None, system: System
+) -> Design:
     """Return the design around the fitted plant, with its delay as whole periods, or around the
     known one where nothing was fitted. Raise ValueError as `design` does.
     """

@@ -41,7 +41,7 @@ class Multisine(NamedTuple):
         wave = 0.5 * n * np.fft.irfft(spectrum, n)
         return self.amplitude / np.sqrt(len(self.lines)) * wave
 
-    def held(self, t: Array, h: float) -> Array:
+    def hold(self, t: Array, h: float) -> Array:
         """Return the means of d (k,) from the times t (k,) to t + h [s], the values of a held
         force.
         """

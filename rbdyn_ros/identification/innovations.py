@@ -58,7 +58,7 @@ SEEN = np.array((0, 1, 2, 3, 5, 6, 7, 8))  # of xi, compared: without the turn a
 SMALLEST = np.array([1e-6] * 2 + [1e-6] * 3 + [1e-5] * 5)  # deviation of a measurement [m, rad, s]
 
 
-class Twin(NamedTuple):
+class ObserverModel(NamedTuple):
     """The observer's model of the plant, with the numbers known at present."""
 
     system: System
@@ -75,7 +75,7 @@ class Twin(NamedTuple):
         """Return the size of a relative change of 1 of the name, in its own unit."""
         return UNIT[DELAY] if name == DELAY else max(self.value(name), UNIT.get(name, 0.0))
 
-    def changed(self, name: str, relative: float) -> "Twin":
+    def vary(self, name: str, relative: float) -> "ObserverModel":
         """Return the model with one number changed by `relative` of its `unit`."""
         value = self.value(name) + relative * self.unit(name)
         if name == DELAY:
@@ -201,19 +201,21 @@ by_state: Any = _observe
 by_parameters: Any = _observe
 
 
-def observe(twin: Twin, L: Array, inputs: Inputs, memory: Memory) -> tuple[Array, Array] | None:
+def observe(
+    model: ObserverModel, L: Array, inputs: Inputs, memory: Memory
+) -> tuple[Array, Array] | None:
     """Return the innovations (m, 8) of the m measurements and their derivatives (m, 8, p), and
     advance `memory`; return None where a step fails.
     """
     n, p = len(inputs.h), len(NAMES)
-    system = twin.system._replace(contacts=Contacts())
+    system = model.system._replace(contacts=Contacts())
     options = select.select(METHOD).options(system)
     slope = inputs.later - inputs.force  # per unit of the delay
     rows = np.ascontiguousarray(np.column_stack((inputs.h, inputs.force, slope)))
     S, E, P = np.zeros((2, 11)), np.zeros((n, 10)), np.zeros((n, 10, p))
     S[0] = memory.state
     room = S, memory.W, np.zeros((10, 12)), np.zeros((10, 10)), np.zeros((10, p))
-    settings = system, options, twin.gain, L, columns(twin)
+    settings = system, options, model.gain, L, columns(model)
     steps = rows, inputs.seen, inputs.measured
     if compile_steps(_observe, "innovations")(*settings, steps, room, (E, P)) < n:
         return None
@@ -222,17 +224,17 @@ def observe(twin: Twin, L: Array, inputs: Inputs, memory: Memory) -> tuple[Array
     return E[at][:, SEEN], P[at][:, SEEN]
 
 
-def columns(twin: Twin) -> Array:
+def columns(model: ObserverModel) -> Array:
     """Return T (10, p), the change of the parameters of `derivatives` by one `unit` of each
     name.
     """
-    T, I = np.zeros((10, len(NAMES))), twin.system.inertia
+    T, I = np.zeros((10, len(NAMES))), model.system.inertia
     for i, name in enumerate(NAMES):
         if name == "rod.inertia":
             T[4:7, i] = I
         elif name in COLUMNS:
-            T[COLUMNS[name][0], i] = 1.0 if name == "gain" else twin.unit(name)
-        if name == "rod.mass" and twin.spread:
+            T[COLUMNS[name][0], i] = 1.0 if name == "gain" else model.unit(name)
+        if name == "rod.mass" and model.spread:
             T[4:7, i] = I
     return T
 
@@ -257,12 +259,12 @@ def deviations(measured: Array) -> Array:
     return np.maximum(np.concatenate(mean), SMALLEST)
 
 
-def gain(twin: Twin, h: float, forget: float, deviation: Array) -> Array:
+def gain(model: ObserverModel, h: float, forget: float, deviation: Array) -> Array:
     """Return L (10, 10) for measurements of the `deviation` (10,) each h [s], with T_f = `forget`
     [s].
     """
     n = max(1, math.ceil(h / LONGEST - 1e-9))
-    rest, system = spherical_pendulum.upright(), twin.system._replace(contacts=Contacts())
+    rest, system = spherical_pendulum.upright(), model.system._replace(contacts=Contacts())
     steps = select.select(METHOD), system, rest, spherical_pendulum.no_input(), h / n, n
     A = derivatives.total(derivatives.along(*steps))[0]
     scale = deviation[:, None] / deviation

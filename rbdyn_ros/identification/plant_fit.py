@@ -21,7 +21,7 @@ its own segment, and with the QR factorization of its columns the Jacobian in p 
 
 The commanded force acts tau later, held as the steps are: u_k(tau) = (1 - f) u_{k-n} + f u_{k-n-1}
 with tau = (n + f) h, so that tau is found to a fraction of a step, and is lagged by the drive
-(`records.lagged`). Biases and tilts are those of `plant_numbers`.
+(`records.lag`). Biases and tilts are those of `plant_numbers`.
 
 The intervals are those of `identification.intervals`, (I.4) and (I.5). A direction in which J is
 nearly zero is one that the motion does not determine; `undetermined` has its components.
@@ -49,13 +49,13 @@ from rbdyn_ros.identification.plant_numbers import (
     bounds,
     check,
     combination,
-    in_the_plane,
+    gravity_in_plane,
     numbers,
     plant,
     size_of,
     start_of,
 )
-from rbdyn_ros.identification.records import Record, duration, path
+from rbdyn_ros.identification.records import Record, actuate, duration
 from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, Trial
 from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.types import Array, Contacts, System
@@ -145,9 +145,9 @@ class _Problem:
     def _compute(self, p: Array) -> tuple[Array, Array]:
         given = dict(zip(self.names, p.tolist()))
         system = plant(self.system, given)
-        normal, fall = in_the_plane(given, system.gravity)
+        normal, fall = gravity_in_plane(given, system.gravity)
         of_force = given.get(GAIN, 1.0), given.get(DELAY, 0.0), given.get(LAG, 0.0)
-        paths = [path(record.force, *of_force, record.h) for record in self.records]
+        paths = [actuate(record.force, *of_force, record.h) for record in self.records]
         bias = np.array([given.get(name, 0.0) for name in BIAS])
         tilted = system._replace(gravity=normal)
         parts = [
@@ -195,16 +195,16 @@ def fit(
         raise NotFitted(FAR)
     p = start
     for tolerance in (1e-3, 1e-7):  # the second time with the deviations from the first
-        p = _least(problem, p, (low, high), robust, tolerance)
+        p = _minimize(problem, p, (low, high), robust, tolerance)
         left = _deviations(problem.residuals(p), problem.scale)
         _check_explained(left, problem.segments)
         if problem.segments is first:
-            _begin_like(segments, first)
+            _copy_starts(segments, first)
         scale = np.repeat(np.maximum(left, 1e-12), 2)
         problem = _Problem(records, system, tuple(names), fitted, scale)
     others = _Problem(records, system, tuple(names), rest, problem.scale) if rest else None
     fresh = _cut(records, segment, lead)
-    _begin_like(fresh, segments)
+    _copy_starts(fresh, segments)
     found = _report(problem, p, others, _curves(problem, p, others, fresh))
     _check_range(found, low, high)
     return found
@@ -215,7 +215,7 @@ def usual_segment(time: float) -> float:
     return LONG if time >= ENOUGH else SURE
 
 
-def _least(
+def _minimize(
     problem: _Problem, start: Array, limits: tuple[Array, Array], robust: bool, tolerance: float
 ) -> Array:
     """Return the numbers (p,) between the limits that minimize the squares. Raise NotFitted if
@@ -240,7 +240,7 @@ def _least(
     return solution.x
 
 
-def _begin_like(segments: list[Segment], others: list[Segment]) -> None:
+def _copy_starts(segments: list[Segment], others: list[Segment]) -> None:
     """Let segments start from the fitted states of others with the same first sample."""
     found = {(segment.of, segment.first): segment.S[0] for segment in others}
     for segment in segments:

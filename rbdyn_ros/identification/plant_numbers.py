@@ -134,7 +134,7 @@ def bounds(name: str, start: float, largest_delay: float = LARGEST_DELAY) -> tup
     return (0.0, math.inf) if name in FROM else (RANGE[0] * start, RANGE[1] * start)
 
 
-def in_the_plane(given: Mapping[str, float], gravity: float) -> tuple[float, Array]:
+def gravity_in_plane(given: Mapping[str, float], gravity: float) -> tuple[float, Array]:
     """Return (gravity along the normal of the plane, (a_x, a_y) in it) [m/s^2] by (I.13)."""
     roll, pitch = (given.get(name, 0.0) for name in TILT)
     along = math.cos(roll) * math.sin(pitch), -math.sin(roll)
@@ -150,7 +150,7 @@ def combination(names: tuple[str, ...], given: Mapping[str, float], system: Syst
     """
     roll, pitch = (given.get(name, 0.0) for name in TILT)
     cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
-    g, fall = system.gravity, in_the_plane(given, system.gravity)[1]
+    g, fall = system.gravity, gravity_in_plane(given, system.gravity)[1]
 
     def by(x: float, y: float, normal: float) -> dict[int, float]:
         """Return the columns of a change of the three parts of (I.13)."""

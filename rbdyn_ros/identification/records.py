@@ -90,7 +90,7 @@ def _cut(
             f"its rows are {h:g} s apart, and up to {100.0 * jitter:.0f} % of that early or late; "
             "they are taken as evenly spaced"
         )
-    lies, falls = fallen(h, q)
+    lies, falls = find_falls(h, q)
     known = np.isfinite(force[:-1]).all(axis=1)
     pieces = [_piece(table, q, force, h, rows) for rows in _runs(even & known & ~lies[:-1])]
     if not pieces:
@@ -149,7 +149,7 @@ def duration(records: list[Record]) -> float:
     return math.fsum(len(record.force) * record.h for record in records)
 
 
-def delayed(force: Array, tau: float, h: float) -> tuple[Array, Array]:
+def delay(force: Array, tau: float, h: float) -> tuple[Array, Array]:
     """Return (u_k(tau), du/dtau) of forces (n, 2) held for h [s]; the force before the first one
     equals it.
     """
@@ -159,7 +159,7 @@ def delayed(force: Array, tau: float, h: float) -> tuple[Array, Array]:
     return newer + f * (older - newer), (older - newer) / h
 
 
-def lagged(force: Array, T: float, h: float) -> tuple[Array, Array]:
+def lag(force: Array, T: float, h: float) -> tuple[Array, Array]:
     """Return (the output of a drive with the time constant T [s] for forces (n, 2), its derivative
     by T).
 
@@ -182,13 +182,13 @@ def lagged(force: Array, T: float, h: float) -> tuple[Array, Array]:
     return force + L * rest, by_L * rest + L * follow(by_e * rest, np.zeros(2))
 
 
-def path(force: Array, gain: float, tau: float, T: float, h: float) -> tuple[Array, Array]:
+def actuate(force: Array, gain: float, tau: float, T: float, h: float) -> tuple[Array, Array]:
     """Return (the force (n, 2) that acts, its derivative (n, 2, 3) by gain, delay and lag) of
     commands (n, 2) that are multiplied, delayed by tau [s], and lagged by a drive.
     """
-    late, by_tau = delayed(gain * force, tau, h)
-    acting, by_T = lagged(late, T, h)
-    return acting, np.stack((acting / gain, lagged(by_tau, T, h)[0], by_T), axis=-1)
+    late, by_tau = delay(gain * force, tau, h)
+    acting, by_T = lag(late, T, h)
+    return acting, np.stack((acting / gain, lag(by_tau, T, h)[0], by_T), axis=-1)
 
 
 LONGEST = 0.05  # [s] between rows: a rod falls in a few tenths of a second
@@ -218,10 +218,10 @@ def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
     """
     wide = max(1, round(WIDE / h))
     bend = (place[2 * wide :] - 2.0 * place[wide:-wide] + place[: -2 * wide]) / (wide * h) ** 2
-    speed = _effective(change[:, :2])
-    if speed > FASTEST or _effective(bend) > STRONGEST:
+    speed = _rms(change[:, :2])
+    if speed > FASTEST or _rms(bend) > STRONGEST:
         raise ValueError(
-            f"its cart moves with {speed:.3g} m/s and {_effective(bend):.3g} m/s^2, as no cart "
+            f"its cart moves with {speed:.3g} m/s and {_rms(bend):.3g} m/s^2, as no cart "
             "does; x and y must be in m, not mm, and t in s"
         )
     for columns, names, of in (
@@ -231,13 +231,13 @@ def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
         reported, seen = velocity[:, columns], change[:, columns]
         if not np.isfinite(reported).all() or not reported.any() or not seen.any():
             continue
-        ratio = _effective(reported) / _effective(seen)
-        alike = float(np.mean(reported * seen)) / (_effective(reported) * _effective(seen))
+        ratio = _rms(reported) / _rms(seen)
+        alike = float(np.mean(reported * seen)) / (_rms(reported) * _rms(seen))
         if alike > ALIKE and not 1.0 / TIMES < ratio < TIMES:
             raise ValueError(f"its {names} are {ratio:.3g} times the change of {of}")
 
 
-def fallen(h: float, attitude: Array) -> tuple[Array, list[int]]:
+def find_falls(h: float, attitude: Array) -> tuple[Array, list[int]]:
     """Return (whether the rod lies (n,), the rows of its falls) by the attitudes (n, 4).
 
     It falls where it passes `FALLEN` after it stood for `STEADY`, and lies until it stands again;
@@ -272,5 +272,5 @@ def limit_notes(force: Array) -> list[str]:
     ]
 
 
-def _effective(values: Array) -> float:
+def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -47,7 +47,7 @@ LATE = 1e-4  # [s] of a delay above which there is a remark
 WORSE = 1.5  # times the residuals of the fit, in the part that was not fitted
 
 
-def undetermined(found: Fit) -> list[str]:
+def undetermined_notes(found: Fit) -> list[str]:
     """Return a sentence for each direction that is not determined, and for each number that is
     known badly.
     """

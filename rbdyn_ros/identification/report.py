@@ -126,7 +126,7 @@ def page(
         seconds=float(len(found.curves.t) * plant_fit.SAMPLE),
         rows=rows,
         weak=remarks.weak(found),
-        undetermined=[_sentence(text) for text in remarks.undetermined(found)],
+        undetermined=[_sentence(text) for text in remarks.undetermined_notes(found)],
         experiments=remarks.experiments(found),
         doubts=[_sentence(text) for text in remarks.doubts(found)],
         notes=notes,

@@ -321,7 +321,7 @@ class OfPlant(RunningLoop):
         ns = round(self.period * SECOND)
         stamps, force = self._acted(begun)
         stamps -= ns  # an effort is that of the tick before its stamp
-        added, total = sine.held(1e-9 * (stamps - EPOCH_NS), self.period), force.copy()
+        added, total = sine.hold(1e-9 * (stamps - EPOCH_NS), self.period), force.copy()
         total[:, own] += added
         place = np.rint(stamps / ns).astype(int)
         return Series(given.axis, place, added, total, force, self._seen(stamps))

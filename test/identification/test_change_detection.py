@@ -11,7 +11,7 @@ from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import innovations
 from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
-from rbdyn_ros.identification.innovations import NAMES, Change, Estimate, Twin
+from rbdyn_ros.identification.innovations import NAMES, Change, Estimate, ObserverModel
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 from rbdyn_ros.simulation import closed_loop
@@ -80,8 +80,8 @@ def play(loop, start, duration, seed, mismatch=None, gain=1.0, delay=0.0, pushes
 
 
 def detector_of(loop) -> ChangeDetector:
-    twin = Twin(spherical_pendulum.build(loop.params))
-    return ChangeDetector(twin, Settings(force_limit=loop.conditions.force_limit))
+    model = ObserverModel(spherical_pendulum.build(loop.params))
+    return ChangeDetector(model, Settings(force_limit=loop.conditions.force_limit))
 
 
 def feed(detector, rows):
@@ -100,7 +100,7 @@ def learned():
     loop = loop_of("tracking")
     rows, state = play(loop, spherical_pendulum.upright(), WHEN, seed=1)
     detector = detector_of(loop)
-    assert not feed(detector, rows) and not detector.learning
+    assert not feed(detector, rows) and not detector.is_learning
     return loop, state, detector
 
 
@@ -117,7 +117,7 @@ def test_a_change_is_named_within_ten_seconds_with_its_size(name, sign):
     found = feed(detector, rows)
     assert len(found) == 1, [change.sentence() for change in found]
     [change] = found
-    before = detector_of(loop).twin.value(name)
+    before = detector_of(loop).model.value(name)
     true = 0.01 if name == "delay" else (1.0 + 0.2 * sign) * before
     best = change.estimates[0]
     assert best.name == name and len(change.estimates) == 1, change.sentence()
@@ -125,7 +125,7 @@ def test_a_change_is_named_within_ten_seconds_with_its_size(name, sign):
     assert best.deviation < 0.2 * abs(true - before)
     blur = 1.5 if name == "joint.damping" else 0.5  # [s]: what is weakly seen is late to show
     assert abs(change.since - WHEN) <= blur and change.named <= WHEN + 10.0
-    assert detector.twin.value(name) == best.after and detector.changes == found
+    assert detector.model.value(name) == best.after and detector.changes == found
 
 
 @pytest.mark.parametrize("law, seed", [("tracking", 3), ("lqr", 4)])
@@ -164,7 +164,7 @@ def test_after_one_change_the_next_is_noticed():
     second, _ = play(loop, state, 10.0, 7, {"rod_mass": 0.2, "cart_damping": 0.3})
     found = feed(detector, first + second)
     assert [change.estimates[0].name for change in found] == ["rod.mass", "cart.damping"]
-    assert detector.twin.value("cart.damping") == pytest.approx(0.65, rel=0.05)
+    assert detector.model.value("cart.damping") == pytest.approx(0.65, rel=0.05)
 
 
 def test_a_jump_of_time_a_gap_and_bad_numbers_are_no_changes():
@@ -174,14 +174,14 @@ def test_a_jump_of_time_a_gap_and_bad_numbers_are_no_changes():
     torn = [row for row in rows if not 2.0 < row[0] - WHEN < 2.3]
     torn[50] = (torn[50][0], np.full(11, math.nan), torn[50][2])
     torn[90] = (torn[90][0], torn[90][1], np.full(2, math.inf))
-    assert feed(detector, torn) == [] and not detector.learning
+    assert feed(detector, torn) == [] and not detector.is_learning
     silent = copy.deepcopy(detector)
     before = silent.learned
     for k in range(400):
         assert silent.state(30.0 + PERIOD * k, rows[0][1]) is None  # nobody commands
     assert silent.learned == before
     early = [(t - WHEN, *rest) for t, *rest in rows]
-    assert feed(detector, early) == [] and detector.learning  # the simulation began anew
+    assert feed(detector, early) == [] and detector.is_learning  # the simulation began anew
 
 
 def test_the_memory_is_bounded():
@@ -205,16 +205,16 @@ def test_derivatives_of_the_innovations_are_those_of_differences():
     later = np.vstack((force[:1], force[:1], force[:-2]))
     seen = (np.arange(n) % 3 != 1).astype(np.int64)
     inputs = innovations.Inputs(np.full(n, PERIOD), force, later, seen, measured[2:])
-    twin = Twin(spherical_pendulum.build(loop.params), gain=0.9)
-    L = innovations.gain(twin, PERIOD, 0.2, innovations.deviations(measured))
-    _, W = innovations.observe(twin, L, inputs, innovations.start(measured[1]))
+    model = ObserverModel(spherical_pendulum.build(loop.params), gain=0.9)
+    L = innovations.gain(model, PERIOD, 0.2, innovations.deviations(measured))
+    _, W = innovations.observe(model, L, inputs, innovations.start(measured[1]))
     for i, name in enumerate(NAMES):
         nu = []
         for by in (1e-5, -1e-5):
             given = inputs
             if name == "delay":
                 given = inputs._replace(force=force + by * (later - force))
-            changed = twin if name == "delay" else twin.changed(name, by)
+            changed = model if name == "delay" else model.vary(name, by)
             nu.append(innovations.observe(changed, L, given, innovations.start(measured[1]))[0])
         difference = (nu[1] - nu[0]) / 2e-5
         scale = np.abs(difference).max()

@@ -120,7 +120,7 @@ def test_it_finds_the_lag_of_the_drive_beside_the_delay():
 def test_it_finds_the_tilt_of_the_plane():
     """Gravity in the plane is a force M a on the cart, and one m a at the rod's center."""
     tilt, params = (0.02, -0.03), Params(cart_mass=2.4, cart_damping=0.3)
-    normal, a = plant_numbers.in_the_plane(dict(zip(plant_numbers.TILT, tilt)), 9.81)
+    normal, a = plant_numbers.gravity_in_plane(dict(zip(plant_numbers.TILT, tilt)), 9.81)
     assert a == pytest.approx(9.81 * np.array((np.cos(0.02) * np.sin(-0.03), -np.sin(0.02))))
     assert np.hypot(normal, np.hypot(*a)) == pytest.approx(9.81)
     wrench = (*a, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.2)  # of 1 kg, 1.2 m from the joint
@@ -190,12 +190,12 @@ def test_masses_and_gain_share_a_factor():
 
 def test_forces_are_held_and_delayed():
     force = np.arange(10.0)[:, None] * np.ones(2)
-    now, slope = records.delayed(force, 0.0, H)
+    now, slope = records.delay(force, 0.0, H)
     assert np.array_equal(now, force) and slope[3] == pytest.approx(np.full(2, -1.0 / H))
-    late, _ = records.delayed(force, 2.25 * H, H)
+    late, _ = records.delay(force, 2.25 * H, H)
     assert late[5] == pytest.approx(np.full(2, 2.75))
-    after, _ = records.delayed(force, (2.25 + 1e-3) * H, H)
-    slope = records.delayed(force, 2.25 * H, H)[1]
+    after, _ = records.delay(force, (2.25 + 1e-3) * H, H)
+    slope = records.delay(force, 2.25 * H, H)[1]
     assert (after - late)[5] / (1e-3 * H) == pytest.approx(slope[5])
 
 

@@ -74,7 +74,7 @@ def measure(
     signals, missing, wrong = [], 0, 0
     for one in chosen:
         instants = one.place.min() + settling * length + np.arange(count * length)
-        *filled, driven, late = _filled(one, instants)
+        *filled, driven, late = _fill(one, instants)
         signals.append(filled)
         missing += late
         wrong += np.count_nonzero(np.hypot(*driven.T) > limit * (1.0 - 1e-9))
@@ -98,7 +98,7 @@ def _span(one: Series) -> int:
     return int(np.ptp(one.place)) + 1 if len(one.place) else 0
 
 
-def _filled(one: Series, instants: Array) -> tuple[Array, Array, Array, Array, int]:
+def _fill(one: Series, instants: Array) -> tuple[Array, Array, Array, Array, int]:
     """Return (u_c, u, outputs, force of the drive) at all `instants`, and how many were
     missing.
     """
@@ -214,7 +214,7 @@ def _messages(
             for connection, _, raw in reader.messages(wanted) if wanted else ():
                 message: Any = reader.deserialize(raw, connection.msgtype)
                 if connection.topic.endswith(_EVENTS):
-                    given = _changed(given, message)
+                    given = _apply_event(given, message)
                 elif connection.topic.endswith(_POSE):
                     place, turn = message.pose.pose.position, message.pose.pose.orientation
                     q = np.array((place.x, place.y, turn.w, turn.x, turn.y, turn.z))
@@ -227,7 +227,7 @@ def _messages(
     return commands, states
 
 
-def _changed(given: Excitation, event: Any) -> Excitation:
+def _apply_event(given: Excitation, event: Any) -> Excitation:
     """Return the excitation after a rcl_interfaces/ParameterEvent."""
     if not event.node.endswith(CONTROLLER):
         return given

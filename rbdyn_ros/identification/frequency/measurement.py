@@ -89,9 +89,9 @@ def measure(
     lean = float(np.hypot(outputs[..., 2], outputs[..., 3]).max())
     if at == COMMAND:
         response = frequency_response.estimate(sine, first, second, outputs)
-        return Measurement(response, lean, _limited(loop, second))
+        return Measurement(response, lean, _limited_share(loop, second))
     found = output_response.estimate(sine, loop.period, first, second)
-    return Measurement(found.at_force(), lean, _limited(loop, first), outputs=found)
+    return Measurement(found.at_force(), lean, _limited_share(loop, first), outputs=found)
 
 
 def outputs_of(q: Array) -> tuple[float, ...]:
@@ -122,7 +122,7 @@ def run_excited(
     )
 
 
-def _limited(loop: Loop, force: Array) -> float:
+def _limited_share(loop: Loop, force: Array) -> float:
     """Return the part of the forces (..., 2) [N] that are beyond the plant's limit."""
     return float(np.mean(np.hypot(force[..., 0], force[..., 1]) > loop.conditions.force_limit))
 

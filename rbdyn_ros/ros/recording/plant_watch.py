@@ -14,7 +14,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
-from rbdyn_ros.identification.innovations import NAMES, Change, Twin
+from rbdyn_ros.identification.innovations import NAMES, Change, ObserverModel
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.ros import diagnostics
@@ -45,8 +45,8 @@ class PlantWatch:
             learning=values["monitor.plant.learning"],
             force_limit=values["cart.force_limit"],
         )
-        twin = Twin(spherical_pendulum.build(params), spread=params.rod_inertia is None)
-        self.detector = ChangeDetector(twin, self.settings)
+        model = ObserverModel(spherical_pendulum.build(params), spread=params.rod_inertia is None)
+        self.detector = ChangeDetector(model, self.settings)
         self.origin: int | None = None  # [ns] stamp of the first state: t = 0
         self._queue: deque[tuple[bytes, bool]] = deque()
         self._states, self._commands = OdometryBytes(), WrenchBytes()
@@ -128,7 +128,7 @@ class PlantWatch:
         detector = self.detector
         if detector.changes:
             return "; ".join(self.sentences())
-        if detector.learning:
+        if detector.is_learning:
             return (
                 f"learning the noise: {detector.learned:.1f} of {self.settings.learning:g} s of "
                 "motion under known forces"
@@ -140,7 +140,7 @@ class PlantWatch:
     def status(self, node: str) -> DiagnosticStatus:
         """Return the line of /diagnostics."""
         level = diagnostics.WARN if self.detector.changes else diagnostics.OK
-        values = {name: float(self.detector.twin.value(name)) for name in NAMES}
+        values = {name: float(self.detector.model.value(name)) for name in NAMES}
         values |= {
             "changes": len(self.detector.changes),
             "learned_s": float(self.detector.learned),
