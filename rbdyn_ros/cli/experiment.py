@@ -122,7 +122,7 @@ def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
     elsewhere = [sentence for _, sentence in written if sentence]
     if elsewhere:
         return _say("; ".join(elsewhere), CANNOT_WRITE)
-    return HOLDS if outcomes.stands(outcome) else FAILS
+    return HOLDS if outcomes.is_confirmed(outcome) else FAILS
 
 
 def _require_film(name: str, experiment, kind: str | None) -> None:

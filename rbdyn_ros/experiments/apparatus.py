@@ -19,7 +19,7 @@ GRAVITY = 9.81  # [m/s^2]
 HALF_LENGTH = 1.2  # [m] of the rod, joint to center of mass
 PITCH, CONE = np.radians((10.0, 5.0))  # [rad] where the notebook's pendulum starts
 FREQUENCY = np.sqrt(GRAVITY / HALF_LENGTH)  # [rad/s] of small swings of a point mass there
-UNTURNED = (1.0, 0.0, 0.0, 0.0)
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 def dzhanibekov() -> tuple[System, State]:
@@ -27,7 +27,7 @@ def dzhanibekov() -> tuple[System, State]:
     velocity of the notebook's unit test.
     """
     a = np.pi / 8.0
-    return free_body.build(free_body.DZHANIBEKOV), free_body.turning(
+    return free_body.build(free_body.DZHANIBEKOV), free_body.turning_state(
         (np.cos(a), 0.0, np.sin(a), 0.0), (6.0, 0.01, 0.0)
     )
 
@@ -69,7 +69,7 @@ def point_mass() -> System:
     )
 
 
-def leaning(pitch: float = PITCH, cone: float = CONE) -> State:
+def leaning_state(pitch: float = PITCH, cone: float = CONE) -> State:
     """Return the state at rest at the pitch-cone angles [rad]."""
     Q, w = pitch_cone.to_state(pitch, cone, 0.0, 0.0)
     return State(0.0, np.array([0.0, 0.0, *Q]), np.array([0.0, 0.0, *w]))

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
-from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope, tracked
+from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope, track_progress
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 from rbdyn_ros.mechanics.network.second_order import Network, network
 from rbdyn_ros.numerics.arguments import number, positive
@@ -97,7 +97,7 @@ def run(short: bool, progress) -> Outcome:
     """Simulate five seconds at every step, and event by event."""
     steps = STEPS[:4] if short else STEPS
     rows, drawn = [], {}
-    for h in tracked(steps, progress, end=0.5):
+    for h in track_progress(steps, progress, end=0.5):
         drawn[h] = simulate(h)
         rows.append((h, *_errors(drawn[h], h)))
     general = march(build(BALL), (np.array([BALL.gap]),), (np.zeros(1),), 1e-2, 500)

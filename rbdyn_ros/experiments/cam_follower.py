@@ -10,7 +10,7 @@ import numpy as np
 from rbdyn_ros.experiments import cam_orbits, figures
 from rbdyn_ros.experiments.cam_orbits import Params, build, initial_state, rate, revolution
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT, march_linear
-from rbdyn_ros.experiments.outcome import Outcome, above, below, between, columns, tracked
+from rbdyn_ros.experiments.outcome import Outcome, above, below, between, columns, track_progress
 from rbdyn_ros.mechanics.network import event_driven, moreau_jean_linear
 from rbdyn_ros.types import Array
 
@@ -71,7 +71,7 @@ def run(short: bool, progress) -> Outcome:
     """
     turns, steps = (1500, (1e-3, STEP, 2e-5)) if short else (6000, (1e-3, STEP, 2e-5, 1e-5))
     tables, exact = {}, {}
-    for rpm in tracked(SPEEDS, progress, end=0.8):
+    for rpm in track_progress(SPEEDS, progress, end=0.8):
         params = Params(rpm)
         orbit = exact[rpm] = cam_orbits.follow(params, *initial_state(params), turns, SKIPPED)
         runs = [follow(params, *initial_state(params), h, turns) for h in steps]

@@ -240,7 +240,7 @@ def pull(cam, t, u, v):
 
 
 @kernel
-def turning(cam, t, x, w, a, b):
+def turning_point(cam, t, x, w, a, b):
     """Return the s in [a, b] where dy/dt changes sign, by bisection."""
     rising = gap(cam, t, x, w, a)[1] > 0.0
     for _ in range(60):
@@ -279,9 +279,9 @@ def time_to_impact(cam, t, x, w, longest):
         b = min(a + step, longest)
         y, next_slope = gap(cam, t, x, w, b)
         if y < 0.0:
-            return root(cam, t, x, w, turning(cam, t, x, w, a, b) if slope > 0.0 else a, b)
+            return root(cam, t, x, w, turning_point(cam, t, x, w, a, b) if slope > 0.0 else a, b)
         if slope < 0.0 and next_slope > 0.0:
-            lowest = turning(cam, t, x, w, a, b)
+            lowest = turning_point(cam, t, x, w, a, b)
             if gap(cam, t, x, w, lowest)[0] < 0.0:
                 return root(cam, t, x, w, a, lowest)
         a, slope = b, next_slope

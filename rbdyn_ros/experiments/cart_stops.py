@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import contact_runs, figures
-from rbdyn_ros.experiments.contact_runs import METHODS, draw_orders, of, order_claims
+from rbdyn_ros.experiments.contact_runs import METHODS, column_of, draw_orders, order_claims
 from rbdyn_ros.experiments.outcome import Outcome, below, between, word
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
 from rbdyn_ros.types import Contacts
@@ -22,14 +22,14 @@ ELASTIC = 1e-3  # [s] step of the elastic run
 
 def run(short: bool, progress) -> Outcome:
     """Simulate the driven cart against the event-driven reference, then elastic ends."""
-    system, state, input = _railed(RESTITUTION), _start(), _drive()
-    errors, impacts, truth, exact, drawn = contact_runs.against(
+    system, state, input = _cart_on_rails(RESTITUTION), _start(), _drive()
+    errors, impacts, truth, exact, drawn = contact_runs.compare(
         system, state, input, STEPS, DURATION, IMPACTS, lambda f: progress(0.7 * f)
     )
     seconds = 5.0 if short else 10.0
     elastic = {
         m: contact_runs.simulate(
-            _railed(1.0), state, no_input(), m, ELASTIC, round(seconds / ELASTIC), 1
+            _cart_on_rails(1.0), state, no_input(), m, ELASTIC, round(seconds / ELASTIC), 1
         )
         for m in METHODS
     }
@@ -43,7 +43,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(errors, exact, drawn, elastic))
 
 
-def _railed(e: float):
+def _cart_on_rails(e: float):
     return build(
         Params(contacts=Contacts(stop_low=(-END, -END), stop_high=(END, END), stop_restitution=e))
     )
@@ -77,7 +77,7 @@ def _elastic_table(elastic: dict) -> dict:
 
 
 def _claims(errors: dict, exact: dict, drawn: dict, elastic: dict) -> tuple:
-    stepping = of(errors, "time stepping", "instants") / STEPS
+    stepping = column_of(errors, "time stepping", "instants") / STEPS
     found = drawn["split"].impacts
     ratio = -found["u_n_plus"] / found["u_n_minus"]
     beyond = {m: np.abs(run.y[:, :2]).max() - END for m, run in elastic.items()}

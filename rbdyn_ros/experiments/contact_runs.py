@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Claim, between, columns, slope, tracked
+from rbdyn_ros.experiments.outcome import Claim, between, columns, slope, track_progress
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.mechanics.columns import TIME
@@ -162,7 +162,7 @@ def simulate(
     return Run(record.t, y, record.quantities[:, 0], impact_columns(record.impacts), force)
 
 
-def against(
+def compare(
     system: System, state: State, input: Input, steps, duration: float, first: int, progress
 ) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array], dict[str, Run]]:
     """Return (errors table, impacts table, exact rows, exact impacts, {method: Run at the smallest
@@ -176,7 +176,7 @@ def against(
     truth, exact = follow(system, state, input, np.arange(rows + 1) * row)
     progress(0.3)
     errors, impacts, drawn = [], [("exact", 0.0, exact)], {}
-    for method in tracked(METHODS, progress, start=0.3):
+    for method in track_progress(METHODS, progress, start=0.3):
         for h in steps:
             run = simulate(system, state, input, method, h, rows, round(row / h))
             instants, after = (
@@ -201,7 +201,7 @@ def line(method: str) -> dict[str, Any]:
     return {"color": color, "linewidth": width, "label": method}
 
 
-def of(errors: dict[str, Array], method: str, column: str) -> Array:
+def column_of(errors: dict[str, Array], method: str, column: str) -> Array:
     """Return a column of the errors for one method, in the order of the steps."""
     return errors[column][errors["method"] == method]
 
@@ -218,7 +218,7 @@ def order_claims(errors: dict[str, Array], *bounds: tuple[float, float]) -> list
     return [
         between(
             f"split: order of the {what}",
-            slope(of(errors, "split", "step"), of(errors, "split", column)),
+            slope(column_of(errors, "split", "step"), column_of(errors, "split", column)),
             *bound,
         )
         for (what, column), bound in zip(measured.items(), bounds, strict=True)
@@ -228,7 +228,7 @@ def order_claims(errors: dict[str, Array], *bounds: tuple[float, float]) -> list
 def draw_orders(axes, errors: dict[str, Array], column: str) -> None:
     """Draw the errors of both methods by the step, with guides of the orders 1 and 2."""
     for method, order, above in (("time stepping", 1, 1.5), ("split", 2, 3.0)):
-        steps, error = of(errors, method, "step"), of(errors, method, column)
+        steps, error = column_of(errors, method, "step"), column_of(errors, method, column)
         axes.loglog(steps, error, "o-", **line(method))
         figures.slope_guide(axes, steps, above * error[0], order)
 

@@ -9,7 +9,7 @@ import numpy as np
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.trial import tilt
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Outcome, above, below, tracked, word
+from rbdyn_ros.experiments.outcome import Outcome, above, below, track_progress, word
 from rbdyn_ros.faults.options import FAULTS, Faults, faults
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -42,7 +42,7 @@ def run(short: bool, progress) -> Outcome:
         "too late": Faults(command_delay=TOO_LATE),
     }
     tables = {}
-    for name, wrong in tracked(cases.items(), progress):
+    for name, wrong in track_progress(cases.items(), progress):
         tables[word(name)] = simulate(wrong, duration)
     again = simulate(cases["lossy"], duration)
     return Outcome(tables, _claims(tables, again))

@@ -15,7 +15,7 @@ from rbdyn_ros.experiments.outcome import (
     columns,
     only,
     slope,
-    tracked,
+    track_progress,
     where,
 )
 from rbdyn_ros.geometry import quaternion
@@ -73,7 +73,7 @@ def run(short: bool, progress) -> Outcome:
 
 def simulate_turns(
     method: str, system, state, h: float, rows: int, every: int
-) -> free_body.Turning:
+) -> free_body.RotationRun:
     """Simulate the body by one of METHODS."""
     if method == "modified":
         return free_body.simulate_modified(select("moser_veselov"), system, state, h, rows, every)
@@ -85,7 +85,7 @@ def simulate_turns(
 def _twenty_seconds(system, state, truth, progress) -> tuple:
     """Return (table of errors, the runs at 20 ms)."""
     rows, drawn = [], {}
-    for method in tracked(METHODS, progress, end=0.3):
+    for method in track_progress(METHODS, progress, end=0.3):
         for h in STEPS:
             run = simulate_turns(
                 method, system, state, h, round(DURATION / STEPS[-1]), round(STEPS[-1] / h)
@@ -104,7 +104,7 @@ def _long_runs(system, state, steps: int, progress) -> dict:
     ms}.
     """
     rows, envelopes = [], {"step_number": np.arange(1, 101) * (steps // 100)}
-    for method in tracked(METHODS, progress, 0.3, 0.9):
+    for method in track_progress(METHODS, progress, 0.3, 0.9):
         # the error of tqdl at 0.1 s is more than one turn
         for h in LONG_STEPS if method != "tqdl" else LONG_STEPS[:2]:
             run = simulate_turns(method, system, state, h, steps // 10, 10)

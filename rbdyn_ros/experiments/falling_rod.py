@@ -4,8 +4,8 @@ import numpy as np
 
 from rbdyn_ros.experiments import contact_runs, figures
 from rbdyn_ros.experiments.contact_runs import METHODS
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, tracked, word
-from rbdyn_ros.experiments.pendulum_floor import floored, height
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, track_progress, word
+from rbdyn_ros.experiments.pendulum_floor import height, pendulum_over_floor
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
 QUESTION = (
@@ -24,8 +24,8 @@ def run(short: bool, progress) -> Outcome:
     """Simulate landing and stopping for three frictions at three steps."""
     steps = STEPS[1:] if short else STEPS
     rows, drawn = [], {}
-    for mu in tracked(FRICTIONS, progress):
-        system = floored(mu, 0.0)
+    for mu in track_progress(FRICTIONS, progress):
+        system = pendulum_over_floor(mu, 0.0)
         _, exact = contact_runs.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)
         for method in METHODS:
             for h in steps:

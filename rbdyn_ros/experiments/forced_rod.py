@@ -5,7 +5,7 @@ axis.
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, free_body
-from rbdyn_ros.experiments.outcome import Outcome, below, between, tracked
+from rbdyn_ros.experiments.outcome import Outcome, below, between, track_progress
 from rbdyn_ros.geometry import quaternion
 
 QUESTION = (
@@ -32,10 +32,12 @@ def run(short: bool, progress) -> Outcome:
     """Simulate the rod by five methods; its angle is torque t^2 / 2 I."""
     duration = 5.0 if short else 10.0
     system, printed = apparatus.long_rod(), apparatus.cylinder()
-    start = free_body.turning((np.cos(ROLL / 2), 0.0, 0.0, np.sin(ROLL / 2)), (0.0, 0.0, 0.0))
+    start = free_body.turning_state(
+        (np.cos(ROLL / 2), 0.0, 0.0, np.sin(ROLL / 2)), (0.0, 0.0, 0.0)
+    )
     push = apparatus.torque(0.0, TORQUE, 0.0)
     angle, off = {}, {}
-    for method in tracked(METHODS, progress):
+    for method in track_progress(METHODS, progress):
         turning = free_body.simulate(
             apparatus.integrator(method), system, start, STEP, round(duration / STEP), 1, push
         )

@@ -5,7 +5,7 @@ nutation.
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, free_body
-from rbdyn_ros.experiments.outcome import Outcome, below, between, tracked
+from rbdyn_ros.experiments.outcome import Outcome, below, between, track_progress
 from rbdyn_ros.geometry import quaternion
 
 QUESTION = (
@@ -26,9 +26,9 @@ def run(short: bool, progress) -> Outcome:
     """
     duration = 10.0 if short else 16.0
     system = apparatus.cylinder()
-    start = free_body.turning(apparatus.UNTURNED, (0.0, 0.0, SPIN))
+    start = free_body.turning_state(apparatus.IDENTITY, (0.0, 0.0, SPIN))
     runs = {}
-    for method in tracked(METHODS, progress):
+    for method in track_progress(METHODS, progress):
         runs[method] = free_body.simulate(
             apparatus.integrator(method),
             system,
@@ -59,14 +59,14 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(tables, system.inertia))
 
 
-def _work(turning: free_body.Turning) -> np.ndarray:
+def _work(run: free_body.RotationRun) -> np.ndarray:
     """Return the torque's work [J]: the integral of torque . w, w in space, by Simpson's rule over
     the samples.
     """
     from scipy.integrate import cumulative_simpson
 
-    power = quaternion.rotate(turning.Q, turning.w) @ TORQUE
-    return cumulative_simpson(power, x=turning.t, initial=0.0)
+    power = quaternion.rotate(run.Q, run.w) @ TORQUE
+    return cumulative_simpson(power, x=run.t, initial=0.0)
 
 
 def _claims(tables: dict, inertia: tuple) -> tuple:

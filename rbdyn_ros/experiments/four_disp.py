@@ -12,7 +12,7 @@ from rbdyn_ros.experiments.outcome import (
     columns,
     only,
     slope,
-    tracked,
+    track_progress,
 )
 from rbdyn_ros.experiments.pendulum_run import PendulumScene
 from rbdyn_ros.mechanics.integrators import tqdl
@@ -44,15 +44,15 @@ def run(short: bool, progress) -> Outcome:
     progress(0.3)
     tables["chart"] = _chart()
     progress(0.4)
-    tables |= _lasting(duration, progress)
+    tables |= _long_runs(duration, progress)
     return Outcome(tables, _claims(tables, duration))
 
 
-def in_motion(spin: float) -> State:
+def moving_state(spin: float) -> State:
     """Return a state tilted by 10 and 5 degrees, with a moving cart and a turning rod of that spin
     [rad/s].
     """
-    state = apparatus.leaning()
+    state = apparatus.leaning_state()
     return state._replace(v=np.array([0.3, -0.2, 0.1, -0.15, spin]))
 
 
@@ -133,7 +133,7 @@ def _chart() -> dict:
     """Return pitch [deg] and energy error [J] at 10 ms: by the discrete Euler-Lagrange equations,
     until they fail, and by RATTLE.
     """
-    system, start = apparatus.point_mass(), apparatus.leaning()
+    system, start = apparatus.point_mass(), apparatus.leaning_state()
     columns = {"t": np.arange(0, 1501) * 0.01}
     for name in ("euler_lagrange", "rattle_s2"):
         record = pendulum_run.simulate(select(name), system, start, 0.01, 15.0, 0.01)
@@ -144,13 +144,13 @@ def _chart() -> dict:
     return columns
 
 
-def _lasting(duration: float, progress) -> dict:
+def _long_runs(duration: float, progress) -> dict:
     """Return {'lasting': the conserved quantities over the run, 'drift': energy error by time,
     'attitude': errors after 10 s}.
     """
     system, rows, drift = apparatus.pendulum(cart_mass=2.0), [], {}
-    for name in tracked(LASTING, progress, start=0.4):
-        start = in_motion(0.0 if name == "rattle_s2" else 5.0)
+    for name in track_progress(LASTING, progress, start=0.4):
+        start = moving_state(0.0 if name == "rattle_s2" else 5.0)
         for h in (0.01, 0.03):
             every = 10 if h == 0.01 else 3
             record = pendulum_run.simulate(select(name), system, start, h, duration, every * h)

@@ -39,7 +39,7 @@ def build(inertia: tuple[float, float, float], mass: float = 1.0) -> System:
     return System(0.0, 0.0, 0.0, float(mass), 0.0, tuple(I), 0.0, 0.0)
 
 
-def turning(q: ArrayLike, w: ArrayLike) -> State:
+def turning_state(q: ArrayLike, w: ArrayLike) -> State:
     """Return the state with attitude q (4,) [wxyz] and angular velocity w (3,) [rad/s, body]."""
     q = np.asarray(q, float)
     return State(
@@ -64,7 +64,7 @@ def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
     )
 
 
-class Turning(NamedTuple):
+class RotationRun(NamedTuple):
     """Samples of a rotating body; row 0 is the start."""
 
     t: Array  # (n,) [s]
@@ -84,21 +84,21 @@ def simulate(
     rows: int,
     every: int,
     input: Input | None = None,
-) -> Turning:
+) -> RotationRun:
     """Simulate `rows` times `every` steps of h [s] by a stepper of the package."""
     record = rollout.run(integrator, system, state, input or no_input(), h, rows, every)
     iterations = float(record.iterations[1:].mean()) / every
-    return _turning(system, record.t, record.q[:, 2:], record.v[:, 2:], iterations, record.ok)
+    return _rotation_run(system, record.t, record.q[:, 2:], record.v[:, 2:], iterations, record.ok)
 
 
 def simulate_modified(
     integrator: Integrator, system: System, state: State, h: float, rows: int, every: int
-) -> Turning:
+) -> RotationRun:
     """Simulate the same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""
     modified, start = preprocess(system, state, h)
     run = simulate(integrator, modified, start, h, rows, every)
     w = run.w * np.divide(modified.inertia, system.inertia)
-    return _turning(system, run.t, run.Q, w, run.iterations, run.ok)
+    return _rotation_run(system, run.t, run.Q, w, run.iterations, run.ok)
 
 
 def simulate_se3(
@@ -109,7 +109,7 @@ def simulate_se3(
     rows: int,
     every: int,
     tolerance: float = 1e-13,
-) -> Turning:
+) -> RotationRun:
     """Simulate the same by the DREPE on SE(3), solved by Newton or by RIQN."""
     options = se3_free.Options(tolerance, 500, int(newton))
     q, v = np.r_[np.zeros(3), state.q[2:]], np.r_[np.zeros(3), state.v[2:]]
@@ -120,7 +120,7 @@ def simulate_se3(
         Q.append(q[3:].copy())
         w.append(v[3:].copy())
     t = h * every * np.arange(rows + 1)
-    return _turning(system, t, np.array(Q), np.array(w), total / (rows * every), ok)
+    return _rotation_run(system, t, np.array(Q), np.array(w), total / (rows * every), ok)
 
 
 def drift_of_the_screw(system: System, state: State, h: float, duration: float) -> float:
@@ -136,28 +136,30 @@ def drift_of_the_screw(system: System, state: State, h: float, duration: float) 
     return worst
 
 
-def attitude_error(turning: Turning, reference: Turning) -> Array:
+def attitude_error(run: RotationRun, reference: RotationRun) -> Array:
     """Return the angle between two attitudes, sample by sample (n,) [rad]."""
-    return np.linalg.norm(increments.boxminus(turning.Q, reference.Q), axis=-1)
+    return np.linalg.norm(increments.boxminus(run.Q, reference.Q), axis=-1)
 
 
-def tilt_of_momentum(turning: Turning) -> Array:
+def tilt_of_momentum(run: RotationRun) -> Array:
     """Return the angle between the momentum and its start (n,) [deg]."""
-    L, L0 = turning.momentum, turning.momentum[0]
+    L, L0 = run.momentum, run.momentum[0]
     return np.degrees(np.arctan2(np.linalg.norm(np.cross(L, L0), axis=-1), L @ L0))
 
 
-def worst_energy(turning: Turning) -> float:
+def worst_energy(run: RotationRun) -> float:
     """Return the largest relative energy error."""
-    return float(np.abs(turning.energy / turning.energy[0] - 1.0).max())
+    return float(np.abs(run.energy / run.energy[0] - 1.0).max())
 
 
-def worst_momentum(turning: Turning) -> float:
+def worst_momentum(run: RotationRun) -> float:
     """Return the largest relative error of the momentum vector."""
-    L = turning.momentum
+    L = run.momentum
     return float((np.linalg.norm(L - L[0], axis=-1) / np.linalg.norm(L[0])).max())
 
 
-def _turning(system: System, t, Q, w, iterations: float, ok: bool) -> Turning:
+def _rotation_run(system: System, t, Q, w, iterations: float, ok: bool) -> RotationRun:
     p = w * np.array(system.inertia)
-    return Turning(t, Q, w, 0.5 * np.sum(p * w, axis=-1), quaternion.rotate(Q, p), iterations, ok)
+    return RotationRun(
+        t, Q, w, 0.5 * np.sum(p * w, axis=-1), quaternion.rotate(Q, p), iterations, ok
+    )

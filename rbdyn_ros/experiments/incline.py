@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, only, tracked, where
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, only, track_progress, where
 from rbdyn_ros.experiments.sliding_block import COLORS, simulate
 
 QUESTION = (
@@ -34,7 +34,7 @@ def run(short: bool, progress) -> Outcome:
     """Simulate one second of every case at every step, and a long stick."""
     steps = STEPS[:3] if short else STEPS
     rows, tracks = [], {}
-    for i, (degrees, mu, v0) in tracked(enumerate(CASES), progress, end=0.8):
+    for i, (degrees, mu, v0) in track_progress(enumerate(CASES), progress, end=0.8):
         params = scenes.Block(mu, np.radians(degrees))
         s, v = scenes.slide(params, v0, DURATION)
         for h in steps:

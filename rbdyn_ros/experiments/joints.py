@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope, tracked
+from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope, track_progress
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
@@ -37,7 +37,7 @@ def run(short: bool, progress) -> Outcome:
     """Simulate every machine by every method; short: 8 s, else 40 s."""
     rows, records = round((8.0 if short else 40.0) / STEP), {}
     machines = {name: make() for name, (make, _) in MACHINES.items()}
-    for name, method in tracked(product(MACHINES, METHODS), progress, end=0.9):
+    for name, method in track_progress(product(MACHINES, METHODS), progress, end=0.9):
         records[name, method] = simulate(machines[name], method, STEP, rows)
     tables = {name: _table(machine, records, name) for name, machine in machines.items()}
     tables["order"] = _orders(scenes.chain(3))

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
-from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, tracked, where
+from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, track_progress, where
 from rbdyn_ros.mechanics.integrators import rk4, tqdl
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
@@ -48,7 +48,7 @@ def run(short: bool, progress) -> Outcome:
     halvings = 3 if short else 5
     problems = {name: problem(name) for name in METHODS}
     rows, slopes = [], []
-    for name, composition in tracked(composed(METHODS), progress):
+    for name, composition in track_progress(list_compositions(METHODS), progress):
         integrator = (
             apparatus.notebook_scheme(tqdl.FROZEN) if name == "tqdl" else select(name, composition)
         )
@@ -66,7 +66,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, tuple(claims))
 
 
-def composed(methods) -> list[tuple[str, str]]:
+def list_compositions(methods) -> list[tuple[str, str]]:
     """Return each method alone and, where it is symmetric, with every composition."""
     return [(m, c) for m in methods for c in COMPOSITIONS if c == "none" or select(m).symmetric]
 
@@ -78,17 +78,17 @@ def problem(name: str) -> Problem:
     for `euler_lagrange`; and for `tqdl`, whose model is not the pendulum's, its own model.
     """
     if name == "tqdl":
-        system, start = apparatus.pendulum(), apparatus.leaning()
+        system, start = apparatus.pendulum(), apparatus.leaning_state()
         fine = pendulum_run.simulate(
             apparatus.notebook_scheme(tqdl.COUPLED), system, start, 5e-4, DURATION, DURATION
         )
         return Problem(system, start, place(fine.q[-1]))
     if name == "euler_lagrange":
         n = closed_form.from_rest(PITCH, CONE, apparatus.FREQUENCY, np.array([DURATION]))[0]
-        return Problem(apparatus.point_mass(), apparatus.leaning(), np.r_[0.0, 0.0, n])
+        return Problem(apparatus.point_mass(), apparatus.leaning_state(), np.r_[0.0, 0.0, n])
     system, start = (
         apparatus.pendulum(cart_mass=2.0, rod_inertia=STOUT),
-        apparatus.leaning(*np.radians((40.0, 20.0))),
+        apparatus.leaning_state(*np.radians((40.0, 20.0))),
     )
     start = start._replace(v=np.array([0.3, -0.2, 0.4, -0.3, 0.0 if name == "rattle_s2" else 2.0]))
     return Problem(system, start, place(reference_solution(system, start)))

@@ -92,12 +92,12 @@ def verdict(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def stands(outcome: Outcome) -> bool:
+def is_confirmed(outcome: Outcome) -> bool:
     """Return whether every claim holds."""
     return all(claim.holds for claim in outcome.claims)
 
 
-def tracked(
+def track_progress(
     items: Iterable[T], progress: Callable[[float], None], start: float = 0.0, end: float = 1.0
 ) -> Iterator[T]:
     """Yield the items, one after the other, and report the progress between two fractions after

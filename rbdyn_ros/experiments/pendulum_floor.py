@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import contact_runs, figures
-from rbdyn_ros.experiments.contact_runs import METHODS, draw_orders, of, order_claims
+from rbdyn_ros.experiments.contact_runs import METHODS, column_of, draw_orders, order_claims
 from rbdyn_ros.experiments.outcome import Outcome, below, word
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, point, upright
 from rbdyn_ros.mechanics.pendulum.world import FLOOR
@@ -22,8 +22,8 @@ REST = 2e-3  # [s] step of the long run
 
 def run(short: bool, progress) -> Outcome:
     """Simulate three impacts against the event-driven reference, then a long run to rest."""
-    system, state = floored(0.3, 0.5), _start()
-    errors, impacts, *_ = contact_runs.against(
+    system, state = pendulum_over_floor(0.3, 0.5), _start()
+    errors, impacts, *_ = contact_runs.compare(
         system, state, no_input(), STEPS, FLIGHT, IMPACTS, lambda f: progress(0.7 * f)
     )
     seconds = 12.0 if short else 20.0
@@ -36,7 +36,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(errors, rests))
 
 
-def floored(mu: float, e: float) -> System:
+def pendulum_over_floor(mu: float, e: float) -> System:
     """Return the pendulum over a floor 10 cm below its joint."""
     floor = Contacts(floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=e)
     return build(Params(contacts=floor))
@@ -70,8 +70,8 @@ def _rest_table(rests: dict) -> dict:
 
 
 def _claims(errors: dict, rests: dict) -> tuple:
-    stepping = of(errors, "time stepping", "instants") / STEPS
-    first = of(errors, "time stepping", "state_at_the_end")
+    stepping = column_of(errors, "time stepping", "instants") / STEPS
+    first = column_of(errors, "time stepping", "state_at_the_end")
     rest = rests["split"].impacts
     ratio = -rest["u_n_plus"][:IMPACTS] / rest["u_n_minus"][:IMPACTS]
     claims = [

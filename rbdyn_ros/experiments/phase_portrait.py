@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
-from rbdyn_ros.experiments.outcome import Outcome, above, below, tracked
+from rbdyn_ros.experiments.outcome import Outcome, above, below, track_progress
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
@@ -22,10 +22,10 @@ STEPPERS = {"RATTLE, 10 ms": "none", "RATTLE, order 8, 10 ms": "kahan_li8"}
 def run(short: bool, progress) -> Outcome:
     """Compute the exact portrait, and the energy by time of two solvers and two steppers."""
     duration = 100.0 if short else 400.0
-    system, start = apparatus.point_mass(), apparatus.leaning()
+    system, start = apparatus.point_mass(), apparatus.leaning_state()
     t = np.arange(round(duration / ROW) + 1) * ROW
     portrait, energy = _exact(t), {}
-    for label, (method, tolerance) in tracked(SOLVERS.items(), progress, end=0.8):
+    for label, (method, tolerance) in track_progress(SOLVERS.items(), progress, end=0.8):
         y = closed_form.solve(system, PITCH, CONE, t, method, tolerance)
         energy[label] = np.abs(closed_form.energy(system, y) - closed_form.energy(system, y[:1]))
     for label, composition in STEPPERS.items():

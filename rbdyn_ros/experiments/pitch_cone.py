@@ -25,7 +25,7 @@ def run(short: bool, progress) -> Outcome:
     RATTLE.
     """
     duration = 100.0 if short else 400.0
-    system, start = apparatus.point_mass(), apparatus.leaning()
+    system, start = apparatus.point_mass(), apparatus.leaning_state()
     t = np.arange(round(duration / ROW) + 1) * ROW
     exact = closed_form.from_rest(PITCH, CONE, apparatus.FREQUENCY, t)
     solved = closed_form.direction(closed_form.solve(system, PITCH, CONE, t, "DOP853", 1e-13))
@@ -149,7 +149,7 @@ def draw(outcome: Outcome, figure) -> None:
     """Draw the swing from above, the turning plane, the end of the chart, the long run."""
     t = outcome.tables
     (above, planes), (ends, long) = figure.subplots(2, 2)
-    system, start = apparatus.point_mass(), apparatus.leaning()
+    system, start = apparatus.point_mass(), apparatus.leaning_state()
     for name, width in (("euler_lagrange", 1.2), ("rattle_s2", 2.0)):
         run = pendulum_run.simulate(select(name), system, start, ROW, 12.0, ROW)
         x, y, _ = apparatus.HALF_LENGTH * pendulum_run.direction(run.q).T

@@ -220,7 +220,7 @@ def block(params: Block, speed: float = 0.0) -> Scene:
     )
 
 
-def way(params: Block, q: Array, v: Array) -> tuple[Array, Array]:
+def travel(params: Block, q: Array, v: Array) -> tuple[Array, Array]:
     """Return (s [m], ds/dt [m/s]) of the block downhill from the origin, for q (..., 7), v (...,
     6).
     """

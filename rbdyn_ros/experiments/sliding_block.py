@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.nonsmooth_runs import march_model
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, tracked
+from rbdyn_ros.experiments.outcome import Outcome, below, columns, track_progress
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.types import Array
 
@@ -22,7 +22,7 @@ def run(short: bool, progress) -> Outcome:
     """Simulate every case at every step until well after the stop, and one long rest."""
     steps = STEPS[:-1] if short else STEPS
     rows, tracks = [], {}
-    for i, (v0, mu) in tracked(enumerate(CASES), progress, end=0.8):
+    for i, (v0, mu) in track_progress(enumerate(CASES), progress, end=0.8):
         params = scenes.Block(mu)
         for h in steps:
             track, tilt = simulate(params, v0, h, 1.1 * v0 / (mu * params.gravity))
@@ -44,7 +44,7 @@ def simulate(
 ) -> tuple[dict[str, Array], float]:
     """Return (the track, the largest tilt of the quaternion) of a slide."""
     run = march_model(model.build(*scenes.block(params, v0)), h, int(np.ceil(duration / h)))
-    s, v = scenes.way(params, run.q, run.v)
+    s, v = scenes.travel(params, run.q, run.v)
     track = {"t": run.t, "s": s, "v": v, "height": run.q[:, 2] - params.edges[2] / 2.0}
     return track, float(np.abs(run.q[:, 4:] - run.q[0, 4:]).max())
 

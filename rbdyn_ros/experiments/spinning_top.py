@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Outcome, below, between, slope, tracked
+from rbdyn_ros.experiments.outcome import Outcome, below, between, slope, track_progress
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
@@ -126,7 +126,7 @@ def run(short: bool, progress) -> Outcome:
     truth, _ = exact(TOP, times)
     progress(0.2)
     errors, tracks = {"step": np.array(steps)}, {"t": times, **_path("exact", truth)}
-    for name, (gamma, _) in tracked(GAMMAS.items(), progress, start=0.2):
+    for name, (gamma, _) in track_progress(GAMMAS.items(), progress, start=0.2):
         slides = [simulate(gamma, h) for h in steps]
         errors[f"{name}_position"] = np.array([_distance(run.q[:, 0], truth) for run in slides])
         errors[f"{name}_axis"] = np.array(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, tracked, word
+from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, track_progress, word
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
@@ -119,7 +119,7 @@ def weights() -> dict[str, Array]:
 def run(short: bool, progress) -> Outcome:
     """Simulate every stack, then solve the friction problems of the towers by every solver."""
     duration, keep, runs = (0.4 if short else 2.0), (20 if short else 10), {}
-    for name, stack in tracked(build_stacks().items(), progress, end=0.7):
+    for name, stack in track_progress(build_stacks().items(), progress, end=0.7):
         kept = keep if name in ("tower", "top-heavy") else 0
         on_a_level = 3 if name.startswith("pyramid") else 4
         runs[name] = settle(stack, STEP, duration if name in STANDING else FALL, kept, on_a_level)

@@ -9,8 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, pendulum_run
-from rbdyn_ros.experiments.order_of_accuracy import composed, reference_solution
-from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, only, tracked, where
+from rbdyn_ros.experiments.order_of_accuracy import list_compositions, reference_solution
+from rbdyn_ros.experiments.outcome import (
+    Outcome,
+    above,
+    below,
+    columns,
+    only,
+    track_progress,
+    where,
+)
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
@@ -43,7 +51,7 @@ def run(short: bool, progress) -> Outcome:
     """Measure every method, every composition, every step."""
     steps, repeats = (STEPS[:-1], 1) if short else (STEPS, 7)
     end, costs = _tip(reference_solution(*_fall(), DURATION)), []
-    for method, composition in tracked(composed(METHODS), progress):
+    for method, composition in track_progress(list_compositions(METHODS), progress):
         costs += [_cost(method, composition, h, end, repeats) for h in steps]
     table = columns(" ".join(Cost._fields), costs)
     return Outcome({"costs": table, "frontier": _frontier(table)}, _claims(table))

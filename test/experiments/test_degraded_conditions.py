@@ -10,7 +10,7 @@ from rbdyn_ros.experiments import outcome as outcomes
 def test_the_claims_hold_and_the_figure_is_drawn():
     progress = []
     outcome = degraded_conditions.run(True, progress.append)
-    assert outcomes.stands(outcome), "\n" + outcomes.verdict(outcome)
+    assert outcomes.is_confirmed(outcome), "\n" + outcomes.verdict(outcome)
     assert progress == sorted(progress) and progress[-1] == pytest.approx(1.0)
     figure = Figure(figsize=(11.0, 7.0))
     degraded_conditions.draw(outcome, figure)

@@ -9,8 +9,8 @@ from rbdyn_ros.experiments.outcome import (
     below,
     between,
     columns,
+    is_confirmed,
     slope,
-    stands,
     verdict,
 )
 
@@ -20,7 +20,7 @@ from rbdyn_ros.experiments.outcome import (
 )
 def test_a_false_claim_fails_and_says_so(claim):
     outcome = Outcome({}, (below("b", 0.0, 1.0, "J"), claim))
-    assert not claim.holds and not stands(outcome)
+    assert not claim.holds and not is_confirmed(outcome)
     assert "FAILS  a" in verdict(outcome) and "holds  b  0  (expected < 1 J)" in verdict(outcome)
 
 

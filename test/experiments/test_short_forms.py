@@ -43,7 +43,7 @@ def short_form():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_claims_hold(name, short_form):
     outcome, _ = short_form(name)
-    assert outcome.claims and outcomes.stands(outcome), "\n" + outcomes.verdict(outcome)
+    assert outcome.claims and outcomes.is_confirmed(outcome), "\n" + outcomes.verdict(outcome)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,7 +13,7 @@ from rbdyn_ros.mechanics.integrators.step import step
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 from rbdyn_ros.numerics.finite_difference import jacobian
 
-START = apparatus.leaning()
+START = apparatus.leaning_state()
 
 
 def angles(state) -> tuple:

@@ -93,7 +93,7 @@ def test_sliding_block_stops_where_coulomb_says(v0, mu, golden):
     row = next(r for r in golden("sliding_block") if r["v0"] == v0 and r["mu"] == mu)
     params, h = scenes.Block(mu), 1e-2
     run = march_model(model.build(*scenes.block(params, v0)), h, int(1.1 * row["t_stop"] / h))
-    way, speed = scenes.way(params, run.q[-1], run.v[-1])
+    way, speed = scenes.travel(params, run.q[-1], run.v[-1])
     assert way == pytest.approx(row["distance"], abs=h * h * mu * 9.81 / 8.0 * 1.001)
     assert abs(speed) < 1e-10
 
@@ -108,7 +108,7 @@ def test_incline_against_closed_forms(golden):
         )
         run = march_model(model.build(*scenes.block(params, row["v0_downhill"])), h, 100)
         turned = row["v0_downhill"] < 0.0  # first order: it turns round inside a step
-        assert scenes.way(params, run.q[-1], run.v[-1]) == pytest.approx(
+        assert scenes.travel(params, run.q[-1], run.v[-1]) == pytest.approx(
             exact, abs=3e-3 if turned else 2e-5
         )
 
