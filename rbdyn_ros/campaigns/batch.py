@@ -25,7 +25,7 @@ from rbdyn_ros.campaigns.episode import (
     Episode,
     advance,
     form_queue,
-    runs,
+    is_running,
 )
 from rbdyn_ros.campaigns.lanes import (
     ASKED_X,
@@ -97,7 +97,7 @@ class Feedback(NamedTuple):
 def run_feedback(law, episode, starts, plants, outcomes):
     """Run every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
     line = form_queue(episode, starts, plants, outcomes)
-    while runs(episode, line):
+    while is_running(episode, line):
         _command(law, line.lanes)
         advance(episode, line)
 
@@ -272,7 +272,7 @@ class Ladder(NamedTuple):
 def run_nested(ladder, episode, starts, plants, outcomes):
     """Run every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
     line = form_queue(episode, starts, plants, outcomes)
-    while runs(episode, line):
+    while is_running(episode, line):
         _choose(ladder, line.lanes)
         _command_nested(ladder, line.lanes)
         advance(episode, line)
@@ -340,7 +340,7 @@ def run_swing_up(plan, episode, starts, plants, outcomes):
     """Run every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
     line = form_queue(episode, starts, plants, outcomes)
     memory = np.zeros((LANES, swing_up.SIZE))
-    while runs(episode, line):
+    while is_running(episode, line):
         _look(plan, episode.period, line.lanes, memory)
         _command_swing_up(plan, episode.period, line.lanes)
         advance(episode, line)

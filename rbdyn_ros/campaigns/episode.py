@@ -57,7 +57,7 @@ class Episode(NamedTuple):
 
 
 @kernel
-def go(episode, a, late, i):
+def advance_lanes(episode, a, late, i):
     """Advance by period i: the force commanded `delay` periods ago acts for a period; then the
     score is updated.
     """
@@ -134,7 +134,7 @@ def form_queue(episode, starts, plants, outcomes):
 
 
 @inlined
-def runs(episode, queue):
+def is_running(episode, queue):
     """Return whether any lane is busy; every `ROUND` periods, first give the lanes that have ended
     to the next starts.
     """
@@ -146,7 +146,7 @@ def runs(episode, queue):
 @inlined
 def advance(episode, queue):
     """Advance all lanes by one control period under the forces that the law has commanded."""
-    go(episode, queue.lanes, queue.late, queue.progress[0])
+    advance_lanes(episode, queue.lanes, queue.late, queue.progress[0])
     queue.progress[0] += 1
 
 

@@ -78,7 +78,7 @@ class Plan(NamedTuple):
         return self.points * self.draws
 
     @property
-    def varied(self) -> tuple[str, ...]:
+    def varied_names(self) -> tuple[str, ...]:
         """The names of the values that differ from sample to sample."""
         return tuple(entry.name for entry in (*self.axes, *self.drawn))
 
@@ -125,7 +125,7 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
         whole["params_files"], path, known, laws
     )
     plan = _plan(rest, known, base, whole["draws"], whole["seed"])
-    if not plan.varied and plan.draws == 1:
+    if not plan.varied_names and plan.draws == 1:
         raise ValueError(
             f"{path}: nothing varies; give a name a grid, such as `start.tilt: {{grid: [-30, "
             f"30, 61]}}`, or something to draw"
@@ -140,7 +140,7 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
             f"{path}: the campaign has {plan.size:.3g} samples; at most {MOST:.0e}: take a "
             "coarser grid or fewer draws"
         )
-    if not {"period", "step"} & set(plan.varied):
+    if not {"period", "step"} & set(plan.varied_names):
         fixed = dict(plan.fixed)
         try:
             closed_loop.steps(fixed["period"], fixed["step"])
@@ -226,13 +226,13 @@ def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:
 def _axis(line: _Line, parameter: Parameter) -> tuple:
     if line.way == VALUES:
         return _check_distinct(_list_values(line, parameter), line)
-    low, high, count = _these(line, 3, "from, to and how many points")
+    low, high, count = _read_list(line, 3, "from, to and how many points")
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
         raise ValueError(
             f"{line.source}: the grid of {line.name} has {format_value(count)} points; it must be "
             f"a whole number >= 1 and <= {MOST:.0e}"
         )
-    first, last = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
+    first, last = (check(_check_numeric(line, parameter), end, line.source) for end in (low, high))
     return _check_distinct(tuple(np.linspace(first, last, count).tolist()), line)
 
 
@@ -248,10 +248,10 @@ def _check_distinct(values: tuple, line: _Line) -> tuple:
 def _numbers(line: _Line, parameter: Parameter) -> tuple:
     if line.way == CHOICE:
         return _list_values(line, parameter)
-    first, second = _these(
+    first, second = _read_list(
         line, 2, "from and to" if line.way == UNIFORM else "mean and standard deviation"
     )
-    parameter = _a_number(line, parameter)
+    parameter = _check_numeric(line, parameter)
     if line.way == UNIFORM:
         ends = tuple(check(parameter, end, line.source) for end in (first, second))
         if ends[0] > ends[1]:
@@ -264,7 +264,7 @@ def _numbers(line: _Line, parameter: Parameter) -> tuple:
     return check(parameter, first, line.source), check(spread, second, line.source)
 
 
-def _these(line: _Line, count: int, what: str) -> list:
+def _read_list(line: _Line, count: int, what: str) -> list:
     if not isinstance(line.value, list) or len(line.value) != count:
         raise ValueError(
             f"{line.source}: {line.way} of {line.name} is {format_value(line.value)}; it must be "
@@ -284,7 +284,7 @@ def _list_values(line: _Line, parameter: Parameter) -> tuple:
     return tuple(check(parameter, value, line.source) for value in line.value)
 
 
-def _a_number(line: _Line, parameter: Parameter) -> Parameter:
+def _check_numeric(line: _Line, parameter: Parameter) -> Parameter:
     if parameter.kind not in ("float", "int"):
         raise ValueError(
             f"{line.source}: {line.name} is no number; vary it by {VALUES} or {CHOICE}, each a "

@@ -109,7 +109,7 @@ class Store:
                 *(differences(known.get(n) or {}, law) for n, law in self.laws.items())
             )
             if changes := [*dict.fromkeys(changes)]:
-                anew = self._anew(changes)
+                anew = self._set_parts_aside(changes)
             else:
                 self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
         elif self.folder.is_dir() and any(self.folder.iterdir()):
@@ -123,7 +123,7 @@ class Store:
         write_whole(heading, json_text(written))
         return anew
 
-    def missing(self) -> tuple[list[int], list[str]]:
+    def missing_parts(self) -> tuple[list[int], list[str]]:
         """Return (parts that are to be computed, sentences about those that are there and
         broken).
         """
@@ -199,7 +199,7 @@ class Store:
             )
         return before
 
-    def _anew(self, changes: list) -> str:
+    def _set_parts_aside(self, changes: list) -> str:
         """Set the parts of changed laws aside and return a sentence about it, or "" if there are
         no parts.
         """
@@ -329,7 +329,7 @@ def write(results: Results, path: Path, provenance: dict[str, Any] | None = None
 
 def _laws(plan: Plan) -> dict:
     """Return law -> which samples (n,) are its own."""
-    if "controller" not in plan.varied:
+    if "controller" not in plan.varied_names:
         return {plan.laws[0]: np.ones(plan.size, bool)}
     of_sample = numbers(plan, 0, plan.size)["controller"]
     return {name: of_sample == name for name in dict.fromkeys(plan.laws)}

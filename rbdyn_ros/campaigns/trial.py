@@ -147,7 +147,7 @@ def is_compiled(plan: Plan) -> bool:
 def _is_for_lanes(plan: Plan) -> bool:
     """Return whether there are only faults that the compiled form covers."""
     wrong = [name for name, value in plan.fixed if name.startswith("faults.") and np.any(value)]
-    wrong += [name for name in plan.varied if name.startswith("faults.")]
+    wrong += [name for name in plan.varied_names if name.startswith("faults.")]
     return all(name.startswith(_FOR_LANES) for name in wrong)
 
 
@@ -222,10 +222,10 @@ def _plants(values: dict, n: int):
     declared = plant_params(values)
     if not any(isinstance(v, np.ndarray) for n, v in values.items() if n.startswith(MISMATCH)):
         return actual(declared, faults(values))
-    return [actual(declared, faults(_own(values, i))) for i in range(n)]
+    return [actual(declared, faults(_values_of(values, i))) for i in range(n)]
 
 
-def _own(values: dict[str, Any], i: int) -> dict[str, Any]:
+def _values_of(values: dict[str, Any], i: int) -> dict[str, Any]:
     """Return the values of sample i of a group."""
     return {
         name: value[i].item() if isinstance(value, np.ndarray) else value
@@ -242,7 +242,7 @@ def _run_one_by_one(group: Group, seeds: Array, columns: dict) -> None:
     law, episode = _law(group.values), _episode(group.values)
     starts = start_rows(group.values, len(group.places))
     for i, place in enumerate(group.places.tolist()):
-        own = _own(group.values, i)
+        own = _values_of(group.values, i)
         plant, limit, seed = plant_params(own), own["cart.force_limit"], seeds[place].item()
         found = run_one(law, plant, faults(own), starts[i], episode, limit, seed)
         columns["ended"][place] = FAILED if found.reason else WORDS[found.ended]

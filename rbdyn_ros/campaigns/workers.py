@@ -34,7 +34,7 @@ class WorkersDied(RuntimeError):
 
 
 @contextmanager
-def here(jobs: int, compiled: bool) -> Iterator[tuple[Executor, int]]:
+def local_executor(jobs: int, compiled: bool) -> Iterator[tuple[Executor, int]]:
     """Yield (executor, workers) on this machine: threads, since compiled code holds no lock, or
     processes.
     """
@@ -49,7 +49,7 @@ def here(jobs: int, compiled: bool) -> Iterator[tuple[Executor, int]]:
 
 
 @contextmanager
-def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
+def cluster_executor(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
     """Yield (executor, workers) of the Dask scheduler at an address, or of a cluster of `jobs`
     processes here: "local".
 

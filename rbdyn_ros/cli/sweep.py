@@ -191,8 +191,8 @@ def _compute(job: Job) -> int:
     from rbdyn_ros.campaigns.workers import WorkersDied
 
     _warm_up(job)
-    began, before = time.perf_counter(), len(job.store.missing()[0])
-    for fault in job.store.missing()[1]:
+    began, before = time.perf_counter(), len(job.store.missing_parts()[0])
+    for fault in job.store.missing_parts()[1]:
         _say(fault, DONE)
     with Interruption() as stop:
         for retry in range(RETRIES + 1):
@@ -203,7 +203,7 @@ def _compute(job: Job) -> int:
                 if retry == RETRIES:
                     raise
                 _say(f"{error}; new ones go on", DONE)
-    left = len(job.store.missing()[0])
+    left = len(job.store.missing_parts()[0])
     if left:
         code = console.SIGNAL + (stop.signal or signal.SIGINT)
         return _say(
@@ -231,11 +231,11 @@ def _carry_out(job: Job, stop) -> None:
     """Compute and keep what is missing, until it is done or a signal comes."""
     from rbdyn_ros.campaigns import workers
 
-    spans = {part: job.store.span(part) for part in job.store.missing()[0]}
+    spans = {part: job.store.span(part) for part in job.store.missing_parts()[0]}
     place = (
-        workers.cluster(job.scheduler, job.jobs)
+        workers.cluster_executor(job.scheduler, job.jobs)
         if job.scheduler
-        else workers.here(job.jobs, job.compiled)
+        else workers.local_executor(job.jobs, job.compiled)
     )
     total, done, said = sum(end - begin for begin, end in spans.values()), 0, False
 

@@ -72,7 +72,7 @@ def test_the_command_line_is_over_the_file(read):
 
 
 def test_options_of_the_law_vary_too(read):
-    assert read("lqr.force_weight: {values: [0.1, 1]}").varied == ("lqr.force_weight",)
+    assert read("lqr.force_weight: {values: [0.1, 1]}").varied_names == ("lqr.force_weight",)
 
 
 @pytest.mark.parametrize("name", ("region_of_attraction", "mismatch", "force_limit"))

@@ -43,7 +43,7 @@ def test_batches_cover_every_sample_once(store):
 def test_what_is_written_is_read(store):
     for part in (0, 2):
         store.write(part, columns(store, part))
-    assert store.missing() == ([1, 3], [])
+    assert store.missing_parts() == ([1, 3], [])
     np.testing.assert_array_equal(
         np.concatenate([batch["settled"] for batch in store.batches()])[:256], np.arange(256) / 3.0
     )
@@ -62,7 +62,7 @@ def test_a_part_that_was_cut_off_is_named_and_missing(store, keep):
     store.write(1, columns(store, 1))
     content = store.path(1).read_bytes()
     store.path(1).write_bytes(content[: int(keep * len(content))])
-    missing, broken = store.missing()
+    missing, broken = store.missing_parts()
     assert 1 in missing
     assert len(broken) == 1 and "part-000001.parquet is cut off or damaged" in broken[0]
 
@@ -72,7 +72,7 @@ def test_a_part_of_another_campaign_is_not_taken(store, tmp_path):
     other.open(resume=False)
     other.write(0, columns(other, 0))
     store.path(0).write_bytes(other.path(0).read_bytes())
-    assert "not of this campaign" in store.missing()[1][0]
+    assert "not of this campaign" in store.missing_parts()[1][0]
 
 
 def test_going_on_must_be_said_once_there_is_something(store):
@@ -123,19 +123,19 @@ def test_another_law_begins_anew_and_says_why(tmp_path, change, why):
     assert first.open(resume=False) == ""
     first.write(0, columns(first, 0))
     same = Store(folder, PLAN, True, LAWS, {"date": "today"})
-    assert same.open(resume=True) == "" and same.missing()[0] == [1, 2, 3]
+    assert same.open(resume=True) == "" and same.missing_parts()[0] == [1, 2, 3]
     assert [sitting["date"] for sitting in same.provenance["sittings"]] == ["yesterday", "today"]
     other = Store(folder, PLAN, True, {"lqr": {**LAWS["lqr"], **change}}, {"date": "tomorrow"})
     assert (
         other.open(resume=True)
         == f"--resume begins anew: {why}; what was computed before is kept in {folder / 'parts.1'}"
     )
-    assert other.missing() == ([0, 1, 2, 3], []) and [
+    assert other.missing_parts() == ([0, 1, 2, 3], []) and [
         path.name for path in (folder / "parts.1").iterdir()
     ] == ["part-000000.parquet"]
     assert [sitting["date"] for sitting in other.provenance["sittings"]] == ["tomorrow"]
     other.path(0).write_bytes((folder / "parts.1" / "part-000000.parquet").read_bytes())
-    assert "not of this campaign" in other.missing()[1][0]
+    assert "not of this campaign" in other.missing_parts()[1][0]
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
