@@ -80,7 +80,7 @@ def _claims(tables: dict, ratio: float) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Draw the angle, its error and the deviation from the plane."""
+    """Draw the angle and its error."""
     (angle, error) = figure.subplots(1, 2)
     t, columns = outcome.tables["angle"]["t"], outcome.tables["angle"]
     angle.plot(t, np.degrees(columns["exact"]), **figures.line_style("truth"))

@@ -57,8 +57,8 @@ def moving_state(spin: float) -> State:
 
 
 def _scheme() -> dict:
-    """Simulate the notebook's model by its scheme and by a coupled one: {'fall': angles, 'energy':
-    its error, 'gain': a summary}.
+    """Return {'fall': angles, 'energy': its error, 'gain': a summary} of the notebook's model, by
+    its scheme and by a coupled one.
     """
     rig, rows = apparatus.pendulum(), []
     fall, energy = {}, {}

@@ -48,8 +48,8 @@ def turning_state(q: ArrayLike, w: ArrayLike) -> State:
 
 
 def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
-    """Return (System, State) for `moser_veselov` at the step h that follow the given ones to order
-    4.
+    """Return (System, State) for `moser_veselov` at the step h; its motion follows that of the
+    given ones to order 4.
 
     Angular momentum and attitude are the same; the angular velocity is I~^-1 p.
     """

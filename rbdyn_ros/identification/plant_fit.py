@@ -218,8 +218,8 @@ def usual_segment(time: float) -> float:
 def _minimize(
     problem: _Problem, start: Array, limits: tuple[Array, Array], robust: bool, tolerance: float
 ) -> Array:
-    """Return the numbers (p,) between the limits that minimize the squares. Raise NotFitted if
-    there are none.
+    """Return the numbers (p,) between the limits that minimize the squares. Raise NotFitted if the
+    steps fail.
     """
     low, high = limits
     jacobian: Any = problem.jacobian

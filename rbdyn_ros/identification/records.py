@@ -71,8 +71,8 @@ def _columns(table: recording.Table) -> tuple[Array, Array, Array]:
 def _cut(
     table: recording.Table, t: Array, q: Array, force: Array
 ) -> tuple[list[Record], list[str]]:
-    """Return the pieces without a gap, and sentences on what was left out. Raise ValueError if
-    there are none.
+    """Return the pieces without a gap, and sentences on what was left out. Raise ValueError if no
+    piece can be used.
     """
     h = float(np.median(np.diff(t)))
     if not h > 0.0:
