@@ -1,3 +1,3 @@
-"""What ./testbed does on a machine; the standard library only, for it runs before anything is
+"""The set-up behind ./testbed. It uses the standard library only, for it runs before anything is
 installed.
 """

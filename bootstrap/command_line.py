@@ -42,7 +42,7 @@ EVERY_TEST = [
 
 
 def main(arguments):
-    """Read the command line, set up what is missing, become the command."""
+    """Read the command line, set up what is missing, and run the command."""
     parser = make_parser()
     options = parser.parse_args(distro_first(arguments))
     if options.command is None:
@@ -74,7 +74,7 @@ def main(arguments):
 
 
 def make_parser():
-    """Return the parser, whose help teaches."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="./testbed",
         description="The spherical-pendulum testbed on this machine.",

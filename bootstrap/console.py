@@ -1,4 +1,4 @@
-"""What the user sees of a command that takes a while: its name, its last line, its time."""
+"""The terminal output of a command that takes a while: its name, its last line, its time."""
 
 import re
 import shutil
@@ -8,14 +8,14 @@ import time
 
 from bootstrap.trouble import Trouble
 
-HEARTBEAT = 0.2  # [s] between two looks at the command
+HEARTBEAT = 0.2  # [s] between two checks of the command
 
 
 def run(command, log, env=None, keep_open=()):
     """Run a command with its output in a log file and its newest line on the terminal.
 
     The descriptors in keep_open are inherited, so that a command that outlives this script still
-    holds its lock. Raises Trouble with the log's end when the command fails.
+    holds its lock. Raise Trouble with the log's end when the command fails.
     """
     start, begin = time.monotonic(), log.stat().st_size if log.exists() else 0
     with log.open("ab") as sink:
@@ -49,7 +49,7 @@ def still_running(process):
 
 
 def show(line):
-    """Replace the terminal's last line; nothing is written where nobody watches."""
+    """Replace the terminal's last line; write nothing where there is no terminal."""
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns - 1
         print(f"\r\033[K{line[:width]}", end="", file=sys.stderr, flush=True)
@@ -74,8 +74,8 @@ def last_line(log):
 
 KEPT = "and run the same command again: what is done is kept."
 
-# What stands in the log of a failed command, and what the user can do about it; the first that
-# fits is said.
+# What the log of a failed command contains, and what the user can do about it; the first that
+# fits is printed.
 KNOWN = (
     (
         r"No space left on device",

@@ -1,4 +1,4 @@
-"""What the machine itself must have before anything can be made on it."""
+"""The requirements on the machine itself, without which no environment can be made on it."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""The sentence for an interpreter that is too old; written in the syntax of any Python."""
+"""The sentence for an interpreter that is too old, written in the syntax of any Python."""
 
 import glob
 import os

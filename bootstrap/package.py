@@ -1,5 +1,5 @@
-"""This package in the environment: its sources stay where they are, so an edit needs no
-installation.
+"""The installation of this package in the environment: its sources stay where they are, so an edit
+needs no installation.
 """
 
 import configparser

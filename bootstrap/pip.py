@@ -1,5 +1,5 @@
-"""Wheels into the environment, asking nothing and keeping all output for the log: by uv, else by
-pip.
+"""The installation of wheels into the environment by uv, else by pip, without questions and with
+all output in the log.
 """
 
 import os
@@ -49,7 +49,7 @@ def install_pinned(place, log, keep_open, uv, requirements):
     seconds, else by pip.
 
     pip would write the pinned setuptools over the one that venv brings and leave the files that
-    only the old one has, of which `colcon build` dies: so the old one is removed before.
+    only the old one has, with which `colcon build` fails: so the old one is removed before.
     """
     wanted = (place.prefix / STATE / log).with_suffix(".txt")
     again = (

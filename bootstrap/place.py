@@ -1,4 +1,4 @@
-"""Where the testbed runs on this machine: in a ROS 2 that is sourced, or in an environment of
+"""The place where the testbed runs on this machine: a ROS 2 that is sourced, or an environment of
 wheels.
 """
 
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
     @property
     def site_packages(self):
-        """The folder of its Python packages."""
+        """The folder of the Python packages of the environment."""
         return (
             self.prefix
             / "lib"
@@ -94,7 +94,7 @@ def environment(place, environ=os.environ):
     env["LD_LIBRARY_PATH"] = joined(
         *shared_libraries(place), outside(roots(environ), environ.get("LD_LIBRARY_PATH", ""))
     )
-    # The wheels start Python twice to set LD_LIBRARY_PATH, unless this says that it is set.
+    # The wheels start Python twice to set LD_LIBRARY_PATH, unless this marks it as set.
     env["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
     return env
 

@@ -27,8 +27,8 @@ def steps(place):
 def extra_steps(place):
     """Return the steps to what the tests, the benchmarks and single commands need besides.
 
-    They follow upon the environment itself, so that neither they nor the package are done again
-    for each other's sake.
+    They depend on the environment alone, so that a change of them does not install the package
+    again, nor the reverse.
     """
     about = "what the demo does not need: pytest, MuJoCo, Pinocchio, pyarrow, Dask"
     if place.sourced:
@@ -128,7 +128,7 @@ def pinned_setuptools(place):
 
 
 def identity(place):
-    """Return what an environment is tied to: where it lies and the interpreter that it was made
+    """Return what an environment depends on: where it lies and the interpreter that it was made
     by.
     """
     return f"{place.prefix} {sys.version_info[:2]}"

@@ -1,4 +1,4 @@
-"""What stops a set-up and is the user's to mend."""
+"""The error that stops a set-up and that the user can mend."""
 
 
 class Trouble(Exception):
