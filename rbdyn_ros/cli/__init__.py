@@ -2,6 +2,6 @@
 is typed.
 
 It has HELP (one line), EXAMPLES (lines to copy), add_arguments(parser) and run(arguments) -> exit
-code. What costs time to import (Numba, SciPy, rclpy) is imported inside `run`, so that --help
+code. What takes long to import (Numba, SciPy, rclpy) is imported inside `run`, so that --help
 answers at once.
 """

@@ -1,4 +1,4 @@
-"""The frequency response of a loop as it is, and its margins."""
+"""The command `bode`: the frequency response of a loop as it is, and its margins."""
 
 import argparse
 from pathlib import Path
@@ -26,7 +26,7 @@ from rbdyn_ros.parameters.yaml_file import read_values
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 
-if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
+if TYPE_CHECKING:  # Numba, and what needs it, is imported only after the input is checked
     from rbdyn_ros.evaluation.closed_loop_table import Loop
     from rbdyn_ros.identification.frequency.measurement import Measurement
     from rbdyn_ros.identification.frequency.response_report import Measured
@@ -70,9 +70,9 @@ OVER_ROS = (
 
 
 class Job(NamedTuple):
-    """What is to be measured."""
+    """The measurement that the options ask for."""
 
-    loop: "Loop | None"  # of the law that is named: simulated, or whose theory is beside it
+    loop: "Loop | None"  # of the law that is named: simulated, or for the theory
     given: Excitation
     periods: int | None  # None: all that were recorded
     values: dict[str, Any]  # of the parameters
@@ -80,7 +80,7 @@ class Job(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options of the command."""
     parser.add_argument(
         "recordings",
         nargs="*",
@@ -132,8 +132,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure; 0 done, 1 the rod fell, the law failed or nobody answers, 2 bad input, 3 there is
-    no ROS 2, 4 a file cannot be written where it should be, 130 interrupted.
+    """Measure and return the exit code: 0 done, 1 the rod fell, the law failed or nobody answers,
+    2 bad input, 3 there is no ROS 2, 4 a file cannot be written where it should be, 130
+    interrupted.
     """
     if arguments.over_ros and (missing := no_ros("start it as ./testbed exec ...")):
         return _say(missing, NO_ROS)
@@ -155,11 +156,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Failed(Exception):
-    """What was to be measured cannot be."""
+    """The measurement failed; the message says why."""
 
 
 def _job(arguments: argparse.Namespace) -> Job:
-    """What is asked for. ValueError; OSError."""
+    """Return the measurement that the arguments ask for. Raise ValueError for wrong input, OSError
+    for files.
+    """
     from rbdyn_ros.control import select
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification import excitation
@@ -206,7 +209,9 @@ def _job(arguments: argparse.Namespace) -> Job:
 
 
 def _excitation(arguments: argparse.Namespace) -> Excitation:
-    """That of the options, else of the files. ValueError."""
+    """Return the excitation of the options, else of the files. Raise ValueError for wrong
+    input.
+    """
     found = read_values(arguments.params_file, ("pendulum_controller",))
     names = {f"excitation.{name}": name for name in Excitation._fields}
     given = Excitation(**{names[name]: found[name] for name in found if name in names})
@@ -223,7 +228,9 @@ def _excitation(arguments: argparse.Namespace) -> Excitation:
 
 
 def _simulate(job: Job) -> "Measured":
-    """The loop of the law around the simulated plant. _Failed."""
+    """Measure the loop of the law around the simulated plant. Raise _Failed where the law or the
+    run fails.
+    """
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import measurement
@@ -248,7 +255,7 @@ def _simulate(job: Job) -> "Measured":
 
 
 def _read(job: Job, paths: list[Path]) -> "Measured":
-    """What was recorded. ValueError."""
+    """Measure the response from recordings. Raise ValueError for files that cannot be used."""
     from rbdyn_ros.identification.frequency import excited_record
 
     h, limit = job.values["period"], job.values["cart.force_limit"]
@@ -258,7 +265,9 @@ def _read(job: Job, paths: list[Path]) -> "Measured":
 
 
 def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
-    """The nodes that run; the signal that came, if one did. ValueError; RuntimeError."""
+    """Measure the nodes that run; return the signal that came, if one did. Raise ValueError for a
+    wrong excitation, RuntimeError if the loop does not answer.
+    """
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import excited_record
     from rbdyn_ros.tools.running_loop import Interrupted, OfController, OfPlant
@@ -289,7 +298,7 @@ def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
 def _measured(
     job: Job, name: str, period: float, limit: float, found: "Measurement"
 ) -> "Measured":
-    """With the theory, where the law is named and linear."""
+    """Return the measurement with the theory, where the law is named and linear."""
     from rbdyn_ros.identification.frequency import measurement
     from rbdyn_ros.identification.frequency.response_report import Measured
 
@@ -300,7 +309,7 @@ def _measured(
 
 
 def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
-    """Print, and write the files that were asked for."""
+    """Print the result, write the files that were asked for, and return the exit code."""
     from rbdyn_ros.identification.frequency import response_report
 
     figures = response_report.summary(measured)

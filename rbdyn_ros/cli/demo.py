@@ -1,4 +1,6 @@
-"""The demo: a rod falls, is caught and balanced by one ROS node while another one simulates it."""
+"""The command `demo`: a rod falls, is caught and balanced by one ROS node while another one
+simulates it.
+"""
 
 import argparse
 import math
@@ -49,7 +51,7 @@ FACTOR = setting("--real-time-factor", 1.0, low=0.0)
 
 
 class Plan(NamedTuple):
-    """What the options ask for."""
+    """The demo that the options ask for."""
 
     duration: float  # [s] simulated
     tilt: float | None  # [rad]; None leaves it to the scenario
@@ -63,7 +65,7 @@ class Plan(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options; their values are checked by `plan`."""
+    """Add the options; their values are checked by `plan`."""
     add_options(
         parser,
         (DURATION, "T", "Simulate T seconds"),
@@ -111,12 +113,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4
-    a file cannot be written.
+    """Play the demo and return the exit code: 0 the rod stood at the end, 1 it did not, 2 bad
+    input, 3 there is no ROS 2, 4 a file cannot be written.
     """
     if missing := no_ros("start it as ./testbed demo"):
         return _say(missing, NO_ROS)
-    # two demos in one network do not meet
+    # two demos in one network must not hear each other
     stay_local()
     try:
         planned = plan(arguments)
@@ -130,7 +132,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> Plan:
-    """The demo that the arguments ask for; ValueError with one sentence for what does not fit."""
+    """Return the demo that the arguments ask for. Raise ValueError, in one sentence, for what does
+    not fit.
+    """
     tilt = arguments.tilt or (None if arguments.scenario else str(TILT.default))
     files = _files(arguments)
     return Plan(
@@ -159,7 +163,9 @@ def _files(arguments: argparse.Namespace) -> tuple:
 
 
 def _law(arguments: argparse.Namespace, files: Iterable) -> str:
-    """The control law: that of --controller, else of the last file that names one, else lqr."""
+    """Return the name of the control law: that of --controller, else of the last file that names
+    one, else lqr.
+    """
     named = [
         entry.value
         for file in files
@@ -214,8 +220,8 @@ def _run_with_display(planned: Plan) -> int:
 
 
 def _view_port() -> int:
-    """The port of the live view, the first one from 8080 on that is free; 0 where viser is not
-    installed.
+    """Return the port of the live view, the first one from 8080 on that is free; 0 where viser is
+    not installed.
     """
     if find_spec("viser") is None:
         print("there is no live view: viser is not installed; run ./testbed setup", flush=True)
@@ -228,7 +234,9 @@ def _view_port() -> int:
 
 
 def _view(planned: Plan) -> "NodeProcesses | None":
-    """The live view in a process of its own, of which the demo expects nothing; None for none."""
+    """Start the live view in a process of its own, whose end does not end the demo; return None if
+    there is none.
+    """
     from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 
     if not planned.view_port:

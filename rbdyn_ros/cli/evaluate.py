@@ -1,4 +1,6 @@
-"""How good a control law is: the suite of rows, a table, JSON and an HTML report."""
+"""The command `evaluate`: the suite of rows on a control law, as a table, JSON and an HTML
+report.
+"""
 
 import argparse
 import sys
@@ -42,7 +44,7 @@ COMMAND_TIMEOUT = setting("--patience", 2.0, "s", above=0.0)
 
 
 class Plan(NamedTuple):
-    """What the options ask for."""
+    """The evaluation that the options ask for."""
 
     suite: "Suite"
     under_test: "ControllerUnderTest"
@@ -111,7 +113,7 @@ OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options; their values are checked by `plan`."""
+    """Add the options; their values are checked by `plan`."""
     option = parser.add_argument
     option(
         "--controller",
@@ -124,13 +126,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure; 0 every row that applies holds, 1 one does not, 2 bad input, 3 there is no ROS 2, 4
-    cannot write, 130 interrupted.
+    """Measure and return the exit code: 0 every row that applies holds, 1 one does not, 2 bad
+    input, 3 there is no ROS 2, 4 cannot write, 130 interrupted.
     """
     if arguments.over_ros:
         if missing := no_ros("start it as ./testbed exec ..."):
             return _say(missing, NO_ROS)
-        # two evaluations in one network do not meet
+        # two evaluations in one network must not hear each other
         stay_local()
     from rbdyn_ros.evaluation.metric import CannotGoOn
 
@@ -145,8 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> Plan:
-    """The evaluation that the arguments ask for; ValueError with one sentence for what does not
-    fit.
+    """Return the evaluation that the arguments ask for. Raise ValueError, in one sentence, for
+    what does not fit.
     """
     jobs = count_jobs(arguments.jobs)
     call_timeout = number(COMMAND_TIMEOUT, arguments.patience)
@@ -187,7 +189,9 @@ def plan(arguments: argparse.Namespace) -> Plan:
 
 
 def _entry(arguments: argparse.Namespace) -> str:
-    """The name of the entry that is asked for; "" for none."""
+    """Return the name of the entry that is asked for; "" for none. Raise ValueError for options
+    that exclude each other and for a name that is not allowed.
+    """
     if not arguments.entry:
         return ""
     for option in ("out", "suite", "over_ros"):
@@ -224,7 +228,7 @@ def _measure(planned: Plan) -> int:
         _say(results.anew, HOLDS)
     left = [case for case in meant if case.key not in results.cases]
     print(_announcement(planned, meant, left))
-    with Interruption() as stop:  # until the report is written: it is of what there is
+    with Interruption() as stop:  # until the report is written, which has what was measured
         measure_cases(planned.under_test, planned.jobs, left, results.add, stop, planned)
         known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
         cases = {**known, **{case.name: mark_not_applicable(case, why) for case, why in others}}
@@ -232,7 +236,7 @@ def _measure(planned: Plan) -> int:
 
 
 def _sitting(planned: Plan) -> dict:
-    """When, where and how it is measured."""
+    """Return when, where and how it is measured."""
     from rbdyn_ros.control import select
     from rbdyn_ros.control.provenance import sitting
 
@@ -272,7 +276,7 @@ def measure_cases(
     planned: Plan | None = None,
 ) -> None:
     """Measure cases in `jobs` processes, or over topics where that is `planned`, until
-    `stop.signal`; `add` gets each.
+    `stop.signal`; call `add` with each.
     """
     from tqdm import tqdm
 
@@ -307,7 +311,9 @@ def measure_cases(
 
 
 def _on(bar, pace: float) -> Callable[[str], None]:
-    """What shows a line behind the progress bar, at most once in max(`pace`, 0.5) [s]."""
+    """Return a function that shows a line behind the progress bar, at most once in max(`pace`,
+    0.5) [s].
+    """
     newest = time.monotonic()
 
     def show(text: str) -> None:
@@ -320,7 +326,7 @@ def _on(bar, pace: float) -> Callable[[str], None]:
 
 
 def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
-    """The table, the files, the exit code."""
+    """Print the table, write the files, and return the exit code."""
     from rbdyn_ros.evaluation import report
     from rbdyn_ros.evaluation.results import BROKEN, MISSES
 
@@ -341,7 +347,9 @@ def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: in
 
 
 def _write_entry(planned: Plan, made: "Evaluation") -> None:
-    """Write the entry of the leaderboard, and say what rank it can have."""
+    """Write the entry of the leaderboard, print its scores, and say why it has no rank if it has
+    none.
+    """
     from rbdyn_ros.evaluation.leaderboard import entry
 
     for path in entry.write(planned.out, planned.entry, made):

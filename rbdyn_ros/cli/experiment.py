@@ -1,4 +1,4 @@
-"""Experiments: a question, its figure, its numbers, and a verdict that may fail."""
+"""The command `experiment`: a question, its figure, its numbers, and a verdict that may fail."""
 
 import argparse
 import csv
@@ -31,12 +31,12 @@ RENAMED = {"bad_worlds": "degraded_conditions"}  # former names, which still run
 
 
 def names() -> tuple[str, ...]:
-    """The known experiments, alphabetically."""
+    """Return the names of the known experiments, alphabetically."""
     return tuple(filter(_is_experiment, _modules()))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options of the command."""
     parser.add_argument(
         "name",
         nargs="?",
@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one experiment; 0 if its claims hold, 1 if one fails, 2 for bad input, 4 if a file
-    cannot be written where it should be.
+    """Run one experiment and return the exit code: 0 if its claims hold, 1 if one fails, 2 for bad
+    input, 4 if a file cannot be written where it should be.
     """
     if arguments.list:
         print("\n\n".join(f"{name}\n  {_load(name).QUESTION}" for name in names()))
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    """Each experiment and the beginning of its question, in a line."""
+    """Print each experiment and the beginning of its question in a line."""
     known = names()
     width = max(map(len, known))
     for name in known:
@@ -140,7 +140,9 @@ def _require_film(name: str, experiment, kind: str | None) -> None:
 
 
 def _files(name: str, experiment, outcome) -> Iterator[tuple]:
-    """(name of the file, what writes it to a path) of every table and of the figure."""
+    """Yield (name of the file, function that writes it to a path) of every table and of the
+    figure.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Malformed frames at the wire, and at a bridge that runs."""
+"""The command `fuzz`: malformed frames at the wire, and at a bridge that runs."""
 
 import argparse
 import tempfile
@@ -25,7 +25,7 @@ BRIDGE = setting("--bridge", 20_000, low=0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options of the command."""
     add_options(
         parser,
         (FRAMES, "N", "Send N frames to the wire code"),
@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 the figures cannot be written
-    where they should be.
+    """Fuzz and return the exit code: 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 the
+    figures cannot be written where they should be.
     """
     try:
         sizes = (

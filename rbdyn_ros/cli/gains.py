@@ -1,5 +1,5 @@
-"""The gains of a linear law, for a computer that has no Python: as text, as a C header, as
-JSON.
+"""The command `gains`: the gains of a linear law, for a computer that has no Python, as text, as a
+C header, as JSON.
 """
 
 import argparse
@@ -30,7 +30,7 @@ ROWS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which law, for which plant, and in which form."""
+    """Add the options of the command."""
     add_options(
         parser,
         ("--controller", LAWS, "Design this law (default: lqr).", "lqr"),
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Design and write; 0 done, 2 bad input or a file that cannot be read or written, 4 written
-    elsewhere.
+    """Design and write; return the exit code: 0 done, 2 bad input or a file that cannot be read or
+    written, 4 written elsewhere.
     """
     try:
         if arguments.out:
@@ -71,7 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def design_law(name: str, files: list[str]) -> tuple[Any, Any]:
-    """(options, law) of the law `name` for the plant of the files. ValueError."""
+    """Return (options, law) of the law `name` for the plant of the files. Raise ValueError for
+    wrong input.
+    """
     from rbdyn_ros.control import options, select
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters import plant_params
@@ -84,7 +86,9 @@ def design_law(name: str, files: list[str]) -> tuple[Any, Any]:
 
 
 def _values(files: list, name: str, module: ModuleType) -> dict:
-    """What the controller node would read from the files, the options of its law included."""
+    """Return what the controller node would read from the files, the options of its law
+    included.
+    """
     from rbdyn_ros.control import options
     from rbdyn_ros.parameters import tables
     from rbdyn_ros.parameters.yaml_file import read_values
@@ -134,7 +138,7 @@ def _header(name: str, options, gains: list) -> str:
 
 
 def _single(number: float) -> str:
-    """A float of C."""
+    """Return a number as a float of C."""
     text = f"{number:.9g}"
     return text + ("f" if set(text) & set(".e") else ".0f")
 

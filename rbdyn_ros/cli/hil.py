@@ -1,4 +1,4 @@
-"""Test a controller board against the simulator in real time."""
+"""The command `hil`: a test of a controller board against the simulator in real time."""
 
 import argparse
 import shutil
@@ -35,7 +35,7 @@ LOCKSTEP = {
     "lockstep.reaction": "hold",
     "link_timeout": 5.0,
 }
-KEYED_TIMEOUT = 1.0  # [s] a board that was starved begins a session, which waits for so long
+KEYED_TIMEOUT = 1.0  # [s] a board that was starved of processor time begins a session after it
 COMMAND = "python -m rbdyn_ros hil"
 HELP = "Test a controller board against the simulated pendulum."
 EXAMPLES = f"""\
@@ -84,7 +84,7 @@ ROWS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The wire, the trial, and where its figures go."""
+    """Add the options of the command."""
     wire = parser.add_mutually_exclusive_group()
     wire.add_argument(
         "--udp",
@@ -121,17 +121,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2
-    or no emulator, 4 a file cannot be written.
+    """Test the board and return the exit code: 0 the rod stood at the end, 1 it did not, 2 bad
+    input, 3 there is no ROS 2 or no emulator, 4 a file cannot be written.
     """
     if missing := no_ros("start it in `./testbed exec bash`"):
         return _say(missing, MISSING)
-    # two trials in one network do not meet
+    # two trials in one network must not hear each other
     stay_local()
     try:
         duration, files = number(DURATION, arguments.duration), _files(arguments)
         words, nodes = _words(arguments, files), ("pendulum_simulator", "pendulum_monitor")
-        # what the files say of the plant, and of how its changes are looked for
+        # what the files say of the plant, and of how its changes are detected
         declared = defaults(chain(*(NODES[node] for node in nodes))) | read_values(files, nodes)
         if arguments.json:
             try_file(arguments.json, "--json")
@@ -146,7 +146,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _files(arguments: argparse.Namespace) -> list[Path]:
-    """The parameter files of both nodes, checked. ValueError."""
+    """Return the parameter files of both nodes, checked. Raise ValueError for what does not
+    fit.
+    """
     from rbdyn_ros.ros import share
 
     config = share.config()
@@ -162,7 +164,9 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
 
 
 def _words(arguments: argparse.Namespace, files: list[Path]) -> list[str]:
-    """The ROS command line of both nodes. ValueError names the option."""
+    """Return the ROS command line of both nodes. Raise ValueError, with the option, for what does
+    not fit.
+    """
     table = by_name(TABLES["hil"])
     chosen = {"udp.port": number(table["udp.port"], arguments.udp)}
     if arguments.serial:
@@ -183,7 +187,9 @@ def _words(arguments: argparse.Namespace, files: list[Path]) -> list[str]:
 def _hold(
     arguments: argparse.Namespace, duration: float, words: list[str], declared: dict[str, Any]
 ) -> int:
-    """Hold the trial, on an emulated board where one is wanted. CannotEmulate."""
+    """Run the trial, on an emulated board where one is asked for, and return the exit code. Raise
+    CannotEmulate where that is not possible.
+    """
     from rbdyn_ros.evaluation.trial_report import verdict
     from rbdyn_ros.tools.hil_trial import HilTrial
 

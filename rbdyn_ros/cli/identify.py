@@ -1,4 +1,4 @@
-"""From recorded motions to the parameters of the plant."""
+"""The command `identify`: from recorded motions to the parameters of the plant."""
 
 import argparse
 import math
@@ -24,7 +24,7 @@ from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 
-if TYPE_CHECKING:  # Numba, and what needs it, waits until the input is right
+if TYPE_CHECKING:  # Numba, and what needs it, is imported only after the input is checked
     from rbdyn_ros.identification.design import Design, Plan
     from rbdyn_ros.identification.plant_fit import Fit
     from rbdyn_ros.types import System
@@ -58,7 +58,7 @@ LIVE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options of the command."""
     parser.add_argument(
         "recordings",
         nargs="*",
@@ -114,8 +114,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit; 0 done, 1 no motion of the plant comes near the record, or nobody answers, 2 bad
-    input, 3 there is no ROS 2, 4 a file cannot be written where it should be.
+    """Fit and return the exit code: 0 done, 1 no motion of the plant comes near the record, or
+    nobody answers, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written where it should
+    be.
     """
     from rbdyn_ros.control import select
 
@@ -143,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         pieces, notes = _records(arguments.recordings)
     except (OSError, ValueError) as error:
         return _say(explain(error), BAD_INPUT)
-    except RuntimeError as error:  # nobody answers, or the rod falls
+    except RuntimeError as error:  # no node answers, or the rod falls
         return _say(str(error), NOT_FITTED)
     from rbdyn_ros.identification import design, plant_fit
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -166,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _names(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """What is to be fitted."""
+    """Return the names of what is to be fitted."""
     from rbdyn_ros.identification.plant_numbers import DEFAULT
 
     return tuple(map(str.strip, arguments.fit.split(","))) if arguments.fit else DEFAULT
@@ -175,7 +176,7 @@ def _names(arguments: argparse.Namespace) -> tuple[str, ...]:
 def _fit(
     pieces: list, system: "System", names: tuple[str, ...], segment: float | None, robust: bool
 ) -> "Fit":
-    """Fit and print. ValueError."""
+    """Fit and print. Raise ValueError for wrong input."""
     from rbdyn_ros.identification import plant_fit, remarks
 
     with notice("fitting: seconds, and half a minute to compile the first time ..."):
@@ -187,7 +188,9 @@ def _fit(
 
 
 def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) -> "Plan":
-    """What is to be designed, for the loop of the law `module`. ValueError; OSError."""
+    """Return what is to be designed, for the loop of the law `module`. Raise ValueError for wrong
+    input, OSError for files.
+    """
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification.design import Plan
 
@@ -203,7 +206,7 @@ def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) ->
 def _design(
     plan: "Plan", names: tuple[str, ...], found: "Fit | None", system: "System"
 ) -> "Design":
-    """Design, and print. ValueError."""
+    """Design the excitation and print it. Raise ValueError if there is none."""
     from rbdyn_ros.identification import design
 
     with notice("designing: some runs of the loop ..."):
@@ -213,8 +216,9 @@ def _design(
 
 
 def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
-    """Design, excite the loop that runs, and write the record. ValueError; RuntimeError; OSError;
-    KeyboardInterrupt, the excitation being off.
+    """Design, excite the loop that runs, write the record and return its path.
+
+    Raise ValueError, RuntimeError, OSError, or KeyboardInterrupt with the excitation off.
     """
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters.controller import Excitation
@@ -241,7 +245,9 @@ def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
 
 
 def _records(paths: list[Path]) -> tuple[list, list[str]]:
-    """All pieces of all files, and what was left out. ValueError."""
+    """Return all pieces of all files, and what was left out. Raise ValueError for files that
+    cannot be used.
+    """
     from rbdyn_ros.identification import records
 
     pieces, notes = [], []
@@ -275,7 +281,7 @@ def _table(found: "Fit") -> str:
 def _texts(
     arguments: argparse.Namespace, found: "Fit", system: "System", notes: list[str]
 ) -> dict[str, str]:
-    """The texts of the files that were asked for, by their names."""
+    """Return the texts of the files that were asked for, by their names."""
     texts = {}
     if arguments.out:
         texts[arguments.out] = _yaml(found, system)
@@ -287,7 +293,7 @@ def _texts(
 
 
 def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[str]) -> str:
-    """The report, with the margins of `lqr` at its default weights."""
+    """Return the report, with the margins of `lqr` at its default weights."""
     from rbdyn_ros.control.laws import lqr
     from rbdyn_ros.identification import plant_numbers, report
 
@@ -301,7 +307,7 @@ def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[st
 
 
 def _figures(found: "Fit") -> dict[str, Any]:
-    """The result for JSON."""
+    """Return the result for JSON."""
     from rbdyn_ros.identification.remarks import UNITS
 
     deviations = found.deviations.tolist()
@@ -319,7 +325,9 @@ def _figures(found: "Fit") -> dict[str, Any]:
 
 
 def _yaml(found: "Fit", system: "System") -> str:
-    """The plant as every node takes it; what no parameter of the plant is, in comments."""
+    """Return the plant as a parameter file for every node; what no parameter of the plant is, in
+    comments.
+    """
     import yaml
 
     from rbdyn_ros.identification import plant_numbers

@@ -1,4 +1,6 @@
-"""The ranking of entries as a page, and entries that are measured anew."""
+"""The command `leaderboard`: the ranking of entries as a page, and entries that are measured
+anew.
+"""
 
 import argparse
 from pathlib import Path
@@ -28,7 +30,7 @@ DONE, DIFFERS, BAD_INPUT, CANNOT_WRITE, SIGNAL = 0, 1, 2, 4, 128
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options; their values are checked by `run`."""
+    """Add the options; their values are checked by `run`."""
     parser.add_argument(
         "entries",
         metavar="DIR",
@@ -45,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0 done, or equal; 1 the entry differs, or one has no rank; 2 bad input; 4 cannot write; 130
-    interrupted.
+    """Rank or verify; return the exit code: 0 done, or equal; 1 the entry differs, or one has no
+    rank; 2 bad input; 4 cannot write; 130 interrupted.
     """
     try:
         if arguments.verify:
@@ -106,7 +108,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _measure(law: Any, jobs: int, cases: list[Any]) -> tuple[dict[str, Any], int]:
-    """(the cases that were measured, by their names, the signal that ended it)."""
+    """Return (the cases that were measured, by their names, the signal that ended it)."""
     from rbdyn_ros.cli.evaluate import measure_cases
 
     now: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The table of parameters, as text."""
+"""The command `parameters`: the table of parameters, as text."""
 
 import argparse
 
@@ -17,14 +17,16 @@ DONE, BAD_INPUT = 0, 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Names of groups or parameters to list."""
+    """Add the names of groups or parameters to list."""
     parser.add_argument(
         "name", nargs="*", help="List only this parameter, or this group, such as rod."
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table, group by group; 2 if a name is not known."""
+    """Print the table, group by group, and return the exit code: 0 done, 2 if a name is not
+    known.
+    """
     titled = _tables_by_title(arguments.name)
     known = [parameter.name for table in titled.values() for parameter in table]
     for name in arguments.name:
@@ -37,8 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tables_by_title(names: list) -> dict:
-    """The tables by title; the laws', which are slow to import, only if one of the names is not
-    found before them.
+    """Return the tables by title; those of the laws, which are slow to import, only if one of the
+    names is not found before them.
     """
     if names and all(
         any(_belongs(other, name) for other in tables.all_parameters()) for name in names

@@ -1,4 +1,4 @@
-"""Make a readable bag of one whose recorder was killed."""
+"""The command `repair`, which makes a readable bag of one whose recorder was killed."""
 
 import argparse
 from functools import partial
@@ -18,7 +18,7 @@ DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options of the command."""
     parser.add_argument(
         "bag", metavar="BAG", type=Path, help="Read this folder, which the recorder wrote."
     )
@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Repair; 0 done, 2 there is nothing to repair or nothing that can be, 4 a file cannot be read
-    or written.
+    """Repair a bag and return the exit code: 0 done, 2 there is nothing to repair or nothing that
+    can be, 4 a file cannot be read or written.
     """
     from rbdyn_ros.ros.recording.bag_repair import repair
 

@@ -1,4 +1,4 @@
-"""Simulation without ROS: parameter files in, a table of the trajectory out."""
+"""The command `simulate`, without ROS: parameter files in, a table of the trajectory out."""
 
 import argparse
 import time
@@ -22,7 +22,7 @@ from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 
-if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
+if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is needed
     from rbdyn_ros.evaluation.closed_loop_table import Loop
     from rbdyn_ros.mechanics.integrators.select import Integrator
     from rbdyn_ros.simulation.model_run import Job as ModelJob
@@ -61,18 +61,18 @@ DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
 
 
 class Job(NamedTuple):
-    """All that a run needs."""
+    """A run of the pendulum."""
 
     system: "System"
     state: "State"
     input: "Input"
     integrator: "Integrator"
     step: float  # [s]
-    duration: float  # [s] asked for
+    duration: float  # [s] as requested
     rows: "Rows"
     out: Path
     events: Path | None  # one row per impact goes here
-    loop: "Loop | None"  # the law and what is around it; None: nobody controls the cart
+    loop: "Loop | None"  # the law and what is around it; None: there is no law
 
 
 _STEP = ", or the step of a model [s] (default: 0.001)"
@@ -123,7 +123,7 @@ OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options; their values are checked by `job`, as those of the files are."""
+    """Add the options; their values are checked by `job`, as those of the files are."""
     option = parser.add_argument
     add_options(parser, FILES, SET, *OPTIONS)
     out = option(
@@ -142,7 +142,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _List(argparse.Action):
-    """--list, which needs no --out; `const` is the option --out."""
+    """The option --list, which needs no --out; `const` is the option --out."""
 
     def __init__(self, option_strings, dest, const=None, default=False, help=None):
         super().__init__(option_strings, dest, nargs=0, const=const, default=default, help=help)
@@ -153,8 +153,8 @@ class _List(argparse.Action):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate and write; returns 0, 2 bad input, 3 a step did not converge or the law failed, 1
-    cannot write, 128 + n signal n.
+    """Simulate and write; return the exit code: 0 done, 1 cannot write, 2 bad input, 3 a step did
+    not converge or the law failed, 128 + n signal n.
     """
     if arguments.list:
         return _list_models()
@@ -174,7 +174,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list_models() -> int:
-    """Print the shipped models."""
+    """Print the shipped models and return the exit code."""
     from rbdyn_ros.parameters import model_file
 
     try:
@@ -189,7 +189,7 @@ def _list_models() -> int:
 
 
 def model_job(arguments: argparse.Namespace) -> "ModelJob":
-    """The run of --model that the arguments ask for; ValueError as of `job`."""
+    """Return the run of --model that the arguments ask for. Raise ValueError as `job` does."""
     from rbdyn_ros.simulation import model_run
 
     return model_run.job(
@@ -198,8 +198,8 @@ def model_job(arguments: argparse.Namespace) -> "ModelJob":
 
 
 def job(arguments: argparse.Namespace) -> Job:
-    """The run of the pendulum that the arguments ask for; ValueError with one sentence for what
-    does not fit.
+    """Return the run of the pendulum that the arguments ask for. Raise ValueError, in one
+    sentence, for what does not fit.
     """
     out = output_file("--out", arguments.out, SUFFIXES)
     if arguments.picture is not None:
@@ -239,9 +239,10 @@ def job(arguments: argparse.Namespace) -> Job:
 
 
 def _values(arguments: argparse.Namespace) -> tuple:
-    """(the values of the parameters by name, what makes the closed loop of them, or None).
+    """Return (the values of the parameters by name, a function that makes the closed loop of them,
+    or None).
 
-    ValueError.
+    Raise ValueError for wrong input.
     """
     given = overrides(arguments, SHORT)
     if arguments.controller is None:
@@ -257,8 +258,8 @@ def _values(arguments: argparse.Namespace) -> tuple:
 
 
 def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows":
-    """The rows; their period is a multiple of the `shortest`, which is the step or, under a law,
-    the control period. ValueError.
+    """Return the rows; their period is a multiple of the `shortest`, which is the step or, under a
+    law, the control period. Raise ValueError for another period.
     """
     from rbdyn_ros.simulation.rollout import plan_rows
 
@@ -288,7 +289,7 @@ def _note_last_row(job: Job) -> None:
 
 
 def _warm_up(job: Job) -> str:
-    """Compile what the run needs; what a law did wrong there, or ""."""
+    """Compile what the run needs; return what a law did wrong there, or ""."""
     from rbdyn_ros.simulation import rollout
 
     with notice("compiling, once on this machine: less than a minute ..."):
@@ -301,7 +302,7 @@ def _warm_up(job: Job) -> str:
 
 
 def _simulate(job: Job, interruption: Interruption) -> "tuple[Rollout, float]":
-    """(the run, wall time [s])."""
+    """Run the simulation and return (the run, wall time [s])."""
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.simulation.rollout import Simulation
 
@@ -325,7 +326,7 @@ def _simulate(job: Job, interruption: Interruption) -> "tuple[Rollout, float]":
 
 
 def _simulate_and_write(job: Job, interruption: Interruption) -> int:
-    """Simulate, write the rows, say so, and return the exit code."""
+    """Simulate, write the rows, print a summary, and return the exit code."""
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.simulation import record
 
@@ -350,7 +351,9 @@ def _simulate_and_write(job: Job, interruption: Interruption) -> int:
 
 
 def _write_events(path: Path, run: "Rollout") -> str:
-    """Write the impacts, say so, and return where they are if not there. OSError."""
+    """Write the impacts, print how many, and return where they are if not there. Raise OSError if
+    they cannot be written.
+    """
     from rbdyn_ros.simulation.record import write_impacts
 
     events, elsewhere = write_or_rescue(path, lambda draft: write_impacts(run, draft))

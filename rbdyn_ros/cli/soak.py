@@ -1,5 +1,5 @@
-"""The loop under test for a long time, under kills, and under troubles: a verdict, figures, a
-picture.
+"""The command `soak`: the loop under test for a long time, under kills, and under disturbances; a
+verdict, figures, a picture.
 """
 
 import argparse
@@ -32,7 +32,7 @@ KILLS = setting("--kills", 50, low=1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options of the command."""
     add_options(
         parser,
         ("--minutes", "N", "Run for N minutes (default: 10 if nothing else is requested)."),
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Test; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written, 128
-    + n signal n.
+    """Test the loop and return the exit code: 0 passed, 1 failed, 2 bad input, 3 there is no ROS
+    2, 4 a file cannot be written, 128 + n signal n.
     """
     if missing := no_ros("start it as ./testbed soak"):
         return _say(missing, NO_ROS)
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         make_folder(out)
         return _report(tests, seed, out, bool(arguments.view))
-    except KeyboardInterrupt as stop:  # with the signal's number, where a test has heard it
+    except KeyboardInterrupt as stop:  # with the signal's number, where a test has received it
         return _say(
             f"interrupted; what was written is in {out}",
             SIGNAL + (stop.args[0] if stop.args else received_signal()),
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tests(arguments: argparse.Namespace) -> dict:
-    """Test -> its size. ValueError for a size that does not fit."""
+    """Return test -> its size. Raise ValueError for a size that does not fit."""
     tests = {}
     if arguments.minutes or not (arguments.kills or arguments.trouble):
         tests["soak"] = number(MINUTES, arguments.minutes or str(MINUTES.default))

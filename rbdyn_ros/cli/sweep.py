@@ -1,5 +1,5 @@
-"""Campaigns: thousands of closed loops over starts and parameters, in parts that survive an
-interruption.
+"""The command `sweep`: campaigns of thousands of closed loops over starts and parameters, in parts
+that survive an interruption.
 """
 
 import argparse
@@ -44,7 +44,7 @@ RETRIES = 3  # new sets of workers, where some died
 
 
 class Job(NamedTuple):
-    """What the options ask for."""
+    """The campaign that the options ask for."""
 
     plan: "Plan"
     store: "Store"
@@ -54,7 +54,7 @@ class Job(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options; their values are checked by `job`."""
+    """Add the options; their values are checked by `job`."""
     option = parser.add_argument
     option(
         "file",
@@ -101,8 +101,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a campaign; 0 done, 1 cannot write, 2 bad input, 3 workers died too often, 128 + n
-    signal n: --resume goes on.
+    """Run a campaign and return the exit code: 0 done, 1 cannot write, 2 bad input, 3 workers died
+    too often, 128 + n signal n, after which --resume continues.
     """
     from rbdyn_ros.campaigns.workers import WorkersDied
 
@@ -134,8 +134,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def job(arguments: argparse.Namespace) -> Job:
-    """The campaign that the arguments ask for; ValueError with one sentence for what does not
-    fit.
+    """Return the campaign that the arguments ask for. Raise ValueError, in one sentence, for what
+    does not fit.
     """
     path = _file(arguments)
     jobs, given = count_jobs(arguments.jobs), overrides(arguments, {"controller": "controller"})
@@ -215,7 +215,7 @@ def _compute(job: Job) -> int:
 
 
 def _warm_up(job: Job) -> None:
-    """What compiles compiles here, once; the workers find it in the cache."""
+    """Compile once here what the workers then find in the cache."""
     from rbdyn_ros.campaigns.trial import outcomes
 
     with notice("compiling, once on this machine: less than a minute ..."):
@@ -241,7 +241,7 @@ def _carry_out(job: Job, stop) -> None:
 
     def go_on() -> bool:
         nonlocal said
-        if stop.signal and not (said or job.scheduler):  # a cluster gives them up
+        if stop.signal and not (said or job.scheduler):  # a cluster drops them
             said = True
             print("finishing and keeping the parts that have begun ...", file=sys.stderr)
         return not stop.signal

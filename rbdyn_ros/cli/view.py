@@ -1,4 +1,4 @@
-"""The live view: the pendulum in the browser, to be grabbed; or recorded runs that are played."""
+"""The command `view`: the live view of the pendulum in the browser, or of recorded runs."""
 
 import argparse
 import math
@@ -23,7 +23,7 @@ from rbdyn_ros.parameters.yaml_file import Override
 from rbdyn_ros.progress import notice
 from rbdyn_ros.schema import by_name, defaults
 
-if TYPE_CHECKING:  # Numba and viser wait until there is something to show
+if TYPE_CHECKING:  # Numba and viser are imported only where they are needed
     from rbdyn_ros.view.page import Page
     from rbdyn_ros.view.scene import Source
 
@@ -43,7 +43,7 @@ _PAGE = by_name(TABLES["viewer"])
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options; their values are checked by `run`."""
+    """Add the options; their values are checked by `run`."""
     parser.add_argument(
         "runs",
         metavar="RUN",
@@ -75,7 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show until a signal ends it; 0, 1 no port is free, 2 bad input."""
+    """Show the page until a signal ends it; return the exit code: 0 done, 1 no port is free, 2 bad
+    input.
+    """
     try:
         library("viser", "view", "the live view")
         options = _options(arguments)
@@ -103,7 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _options(arguments: argparse.Namespace) -> dict:
-    """The page's parameters that are given. ValueError."""
+    """Return the parameters of the page, those that are given over the defaults. Raise ValueError
+    for wrong ones.
+    """
     given = {}
     if arguments.port is not None:
         given["port"] = number(_PAGE["port"]._replace(name="--port"), arguments.port)
@@ -125,7 +129,7 @@ def _options(arguments: argparse.Namespace) -> dict:
 
 
 def _recording(arguments: argparse.Namespace) -> "Source":
-    """What is played. ValueError."""
+    """Return the recorded runs as a source. Raise ValueError for what cannot be played."""
     for option in ("controller", "scenario", "tilt", "integrator", "step"):
         if getattr(arguments, option) is not None:
             raise ValueError(
@@ -145,7 +149,7 @@ def _recording(arguments: argparse.Namespace) -> "Source":
 
 
 def _loop(arguments: argparse.Namespace) -> "Source":
-    """The simulation. ValueError."""
+    """Return the simulation as a source. Raise ValueError for what does not fit."""
     from rbdyn_ros.view import selection
     from rbdyn_ros.view.offline import OfflineLoop
 
@@ -166,11 +170,11 @@ def _loop(arguments: argparse.Namespace) -> "Source":
 
 
 def _page(source: "Source", options: dict) -> "Page":
-    """The page, drawn from now on. OSError where no port is free."""
+    """Return the page, which draws from now on. Raise OSError where no port is free."""
     from rbdyn_ros.view.page import Page
     from rbdyn_ros.view.server import keep_for_good
 
-    sys.setswitchinterval(0.0005)  # [s] a tick waits no longer for the page
+    sys.setswitchinterval(0.0005)  # [s] the longest time that a tick waits for the page
     page = Page(source, options)
     page.begin()
     keep_for_good()
