@@ -1,1 +1,1 @@
-"""The live view in the browser: one page, and what fills it."""
+"""The live view in the browser: one page, and its sources."""

@@ -31,13 +31,13 @@ ARROWS = {  # of a force: color, and what it is
 TRAIL_RATE, TRAIL_POINTS = 20.0, 200  # [Hz]; most points
 PLANE = 8.0  # [m] edge of a drawn plane
 _CORNERS = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)], float)
-_THINNEST = 0.03  # [m] the radius of a rod that can be grabbed with a finger
+_THINNEST = 0.03  # [m] the least radius of a rod, so that a finger can grab it
 _UNSEEN = 1e-4  # [m], and of a quaternion: a change that is a small part of a pixel
 _AT_THE_CART = ("applied", "commanded", "joint")  # arrows that are drawn in the cart's frame
 
 
 class Look(NamedTuple):
-    """How forces and the trail are drawn."""
+    """The options of drawn forces and of the trail."""
 
     arrow_scale: float  # [m/N]
     trail_duration: float  # [s]
@@ -119,13 +119,13 @@ class Drawing:
         self._draw_ghost(ghost)
 
     def forget(self) -> None:
-        """Forget the trail: time has gone back."""
+        """Clear the trail: time has gone back."""
         self._tips.clear()
 
     # parts
 
     def _ground(self) -> None:
-        """The plane in which the cart slides, to be clicked, and a grid."""
+        """Add the grid and the plane below the cart."""
         scene, below = self._scene, -CART[2] - 0.002
         scene.add_grid(
             "/grid",
@@ -140,7 +140,7 @@ class Drawing:
         )
 
     def _build(self, shape: Shape) -> None:
-        """Make rod, rails and solids anew."""
+        """Make those of rod, rails and solids anew that have changed."""
         scene, before, self._shape = self._scene, self._shape, shape
         if before is None or before[:2] != shape[:2]:
             if self.rod is not None:
@@ -186,7 +186,7 @@ class Drawing:
         )
 
     def _rails(self, travel: float) -> None:
-        """The square that the cart may not leave."""
+        """Draw the square that the cart may not leave."""
         half = travel if math.isfinite(travel) and travel < 100.0 else 0.0
         corners = np.column_stack((half * _CORNERS, np.full(5, -CART[2] + 0.002)))
         self._scene.add_line_segments(
@@ -222,7 +222,7 @@ class Drawing:
         if (*acting, look) == self._acting:
             return
         self._acting = *acting, look
-        # beside the joint, where cart and rod hide neither
+        # near the joint, where cart and rod hide neither
         loads: dict[str, list[Load]] = {
             "applied": [Load(ZERO, (*state.applied, 0.0))],
             "commanded": [Load((0.0, 0.0, -CART[2]), (*state.commanded, 0.0))],
@@ -276,7 +276,7 @@ class Drawing:
         self._write(cart, "position", (*ghost.cart, -0.5 * CART[2]))
 
     def _remove(self, node: Any) -> None:
-        """Remove a node, and forget what was written to it: the next may have its id."""
+        """Remove a node and what is stored as written to it: the next may have its id."""
         self._written = {key: v for key, v in self._written.items() if key[0] != id(node)}
         node.remove()
 
@@ -290,7 +290,7 @@ class Drawing:
 
 
 def _differ(a: Any, b: Any) -> bool:
-    """Whether two values of an attribute differ so that it can be seen."""
+    """Return whether two values of an attribute differ so that it can be seen."""
     if isinstance(a, float):
         return not abs(a - b) <= _UNSEEN
     if isinstance(a, tuple):
@@ -301,7 +301,7 @@ def _differ(a: Any, b: Any) -> bool:
 
 
 def _middle(solid: Solid) -> Vector:
-    """Where the center of the drawn solid is; of a plane the upper face goes through its point."""
+    """Return the center of the drawn solid; the upper face of a plane goes through its point."""
     if solid.shape != "plane":
         return solid.position
     w, x, y, z = solid.attitude
@@ -311,7 +311,9 @@ def _middle(solid: Solid) -> Vector:
 
 
 def _arrows(loads: list[Load], scale: float) -> tuple[tuple[Vector, Vector], ...]:
-    """The beginning and the end of those arrows that are finite and long enough to be seen."""
+    """Return the beginning and the end of those arrows that are finite and long enough to be
+    seen.
+    """
     pairs = []
     for (x, y, z), (fx, fy, fz), _ in loads:
         length = scale * math.hypot(fx, fy, fz)

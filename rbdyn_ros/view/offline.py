@@ -1,9 +1,9 @@
 """The simulation in the same process, without ROS, as a source of the live view.
 
-The plant runs in the thread of `simulation.runner.Runner`, in lockstep with the law, which answers
-there each state that it publishes: a machine that is busy slows time down and changes nothing
-else. The view asks for a state by a flag, which the next tick answers: nobody waits, and what
-nobody asks for is never made.
+The plant runs in the thread of `simulation.runner.Runner`, in lockstep with the law, which
+computes there a command for each state that it publishes: a machine that is busy slows time down
+and changes nothing else. The view requests a state by a flag, on which the next tick makes one:
+neither thread waits, and no state is made without a request.
 """
 
 import io
@@ -32,18 +32,18 @@ from rbdyn_ros.view.scene import Capabilities, Control, Event, EventLog, Load, P
 from rbdyn_ros.view.selection import Built, Selection
 from rbdyn_ros.view.shapes import shape
 
-HOLD = 0.2  # [s] for which a push acts that nobody renews
-SILENT = 1.0  # [s] without a tick, after which the law is said to hang
+HOLD = 0.2  # [s] for which a push acts that is not renewed
+SILENT = 1.0  # [s] without a tick, after which the law is reported as hanging
 WINDOW = 30  # states over which the real-time factor is measured
-SLOW = 0.8  # part of the rate that was asked for, below which the page says so
+SLOW = 0.8  # part of the requested rate below which the page reports it
 _CAN = Capabilities(True, True, True, True, True, True, record=True, export=True)
 
 
 class OfflineLoop(scene.Source):
-    """A plant, a law around it, and what is shown of them."""
+    """A source of a plant and the law around it."""
 
     def __init__(self, chosen: Selection):
-        """Build, compile and start. ValueError, in one sentence, for what does not fit."""
+        """Build, compile and start. Raise ValueError, in one sentence, for what does not fit."""
         self._log, self._changing = EventLog(), threading.RLock()
         self._seen = time.monotonic()  # when the newest tick passed
         self._recorded_from: int | None = None
@@ -62,11 +62,11 @@ class OfflineLoop(scene.Source):
 
     @property
     def capabilities(self) -> Capabilities:
-        """All but a time to choose."""
+        """Every capability but the choice of a time."""
         return _CAN
 
     def latest(self) -> SceneState | None:
-        """Return the newest state, and ask for the next."""
+        """Return the newest state, and request the next."""
         state, self._wanted = self._state, True
         if state and self._runner.status == PLAYING and time.monotonic() - self._seen > SILENT:
             silence = time.monotonic() - self._seen
@@ -75,7 +75,7 @@ class OfflineLoop(scene.Source):
         return state
 
     def events(self, first: int) -> tuple[Event, ...]:
-        """Return those from number `first` on."""
+        """Return the events from number `first` on."""
         return self._log.since(first)
 
     def controls(self) -> tuple[Control, ...]:
@@ -85,7 +85,7 @@ class OfflineLoop(scene.Source):
     # what a person does
 
     def set_control(self, name: str, value: Any) -> str:
-        """Change a value between two ticks; where something compiles time waits for it."""
+        """Change a value between two ticks; time waits where something compiles."""
         with self._changing:
             try:
                 if name in ("law", "scenario"):
@@ -114,7 +114,7 @@ class OfflineLoop(scene.Source):
         return ""
 
     def set_point(self, x: float, y: float) -> str:
-        """Send the cart there."""
+        """Send the cart to (x, y) [m]."""
         self._reference = np.array((x, y))
         self._remember("reference", (x, y))
         self._log.add(self._runner.plant.time, scene.PARAMETER, f"set point ({x:.2f}, {y:.2f}) m")
@@ -129,7 +129,7 @@ class OfflineLoop(scene.Source):
         return self._runner.play()
 
     def step(self) -> str:
-        """One tick."""
+        """Take one tick."""
         return self._runner.step()
 
     def reset(self) -> str:
@@ -153,12 +153,12 @@ class OfflineLoop(scene.Source):
         return ""
 
     def start_recording(self) -> str:
-        """Keep every tick; the newest ten minutes of them."""
+        """Start to keep every tick; of them the newest ten minutes."""
         self._recorded_from = self._runner.plant.stamp
         return ""
 
     def stop_recording(self, suffix: str = ".csv") -> tuple[str, bytes]:
-        """Return the ticks as `simulate --controller` writes them."""
+        """Stop, and return the ticks as `simulate --controller` writes them."""
         first, self._recorded_from = self._recorded_from, None
         if first is None:
             return "", b""
@@ -172,19 +172,21 @@ class OfflineLoop(scene.Source):
         return f"run{suffix}", file.getvalue()
 
     def yaml(self) -> str:
-        """Return the present state and what is not a default."""
+        """Return the present state and what is not a default as a parameter file."""
         plant = self._runner.plant
         state = State(plant.time, plant.q.copy(), plant.v.copy())
         return selection.parameter_file(self._chosen, self._built, state)
 
     def close(self) -> None:
-        """End the thread."""
+        """End the simulation's thread."""
         self._runner.end()
 
     # how the loop is made, and changed
 
     def _begin(self, chosen: Selection, built: Built, plant: Plant | None = None) -> None:
-        """Compile what is new, and go on from where `plant` is, or from the initial state."""
+        """Compile what is new, and continue from the state of `plant`, or from the initial
+        state.
+        """
         made, config = built.setup, built.run_config
         if refusal := warm_up(made):
             raise ValueError(f"the first tick fails: {refusal}")
@@ -207,7 +209,9 @@ class OfflineLoop(scene.Source):
         self._chosen = self._chosen._replace(changed=tuple(changed.items()))
 
     def _rebuild(self, chosen: Selection, keeps_state: bool) -> None:
-        """Go on with another loop. ValueError, and the old one goes on."""
+        """Replace the loop. Raise ValueError, with the old one still running, for what does not
+        fit.
+        """
         before, was_playing = self._runner, self._runner.status == PLAYING
         before.pause()
         try:
@@ -220,17 +224,19 @@ class OfflineLoop(scene.Source):
                 self._runner.play()
 
     def _choose(self, name: str, value: str) -> None:
-        """Take another law or scenario. ValueError, and the old one goes on."""
+        """Take another law or scenario. Raise ValueError, with the old one still running, for what
+        does not fit.
+        """
         control = next(control for control in self._controls if control.parameter.name == name)
         check(control.parameter, value, "view")
         chosen = self._chosen._replace(**{name: value})
-        if name == "scenario":  # which says what it changes; what was changed by hand is past
+        if name == "scenario":  # a scenario replaces what was changed by hand
             chosen = chosen._replace(changed=(), law="")
             chosen = chosen._replace(law=selection.law(chosen))
         self._rebuild(chosen, keeps_state=name == "law")
 
     def _change(self, name: str, value: Any) -> None:
-        """Change a parameter. ValueError, and nothing has changed."""
+        """Change a parameter. Raise ValueError, with nothing changed, for what does not fit."""
         parameter = self._built.table.get(name)
         if parameter is None:
             raise ValueError(f"{name} is no parameter of this view")
@@ -252,7 +258,9 @@ class OfflineLoop(scene.Source):
     # in the simulation's thread
 
     def _prepare(self, runner: Runner) -> Callable[[], None]:
-        """After a tick: show it if somebody looks; what publishes it is the law's answer."""
+        """Make the state after a tick, where one is requested; return the function that publishes
+        it to the law.
+        """
         self._seen = time.monotonic()
         if self._wanted:
             self._wanted = False
@@ -260,7 +268,7 @@ class OfflineLoop(scene.Source):
         return lambda: self._answer(runner)
 
     def _answer(self, runner: Runner) -> None:
-        """Let the law answer a state that is new."""
+        """Compute and send the law's command for a state that is new."""
         runner.mark_published()
         stamp, loop = runner.signals.expected_stamp, self._built.loop
         if stamp == self._answered:
@@ -279,7 +287,7 @@ class OfflineLoop(scene.Source):
         runner.command(Command(tuple(force.tolist()), stamp, time.monotonic()))
 
     def _snapshot(self, runner: Runner) -> SceneState:
-        """The plant as it is shown."""
+        """Return the plant as it is shown."""
         plant, values = runner.plant, self._built.values
         self._report(runner)
         params = plant.setup.params
@@ -312,7 +320,9 @@ class OfflineLoop(scene.Source):
         )
 
     def _factor(self, simulated: float, status: str) -> float:
-        """Simulated seconds per second over the last states; nan while time stands still."""
+        """Return simulated seconds per second over the last states; nan while time stands
+        still.
+        """
         if status != PLAYING:
             self._instants.clear()
             return math.nan
@@ -321,7 +331,7 @@ class OfflineLoop(scene.Source):
         return (last - first) / (now - begun) if now - begun > 0.1 else math.nan
 
     def _problems(self, runner: Runner) -> tuple[Problem, ...]:
-        """What is wrong, in words."""
+        """Return what is wrong, in words."""
         found, status = [], runner.status
         if status.startswith(FAULT):
             found.append(Problem(status, "Press Reset, and change what led here."))
@@ -337,7 +347,7 @@ class OfflineLoop(scene.Source):
         return tuple(found)
 
     def _report(self, runner: Runner) -> None:
-        """Write impacts and changes of the status down as events."""
+        """Append impacts and changes of the status to the events."""
         plant, log = runner.plant, self._log
         if plant.contact is not None:
             self._impacts = _impacts(plant.contact, self._impacts, log)
@@ -347,7 +357,7 @@ class OfflineLoop(scene.Source):
 
 
 def _warm_up_law(built: Built) -> None:
-    """Let the law compile, and plan if it does. ValueError for one that misbehaves."""
+    """Let the law compile, and plan if it does. Raise ValueError for one that misbehaves."""
     from rbdyn_ros.evaluation import closed_loop_table
 
     if fault := closed_loop_table.warm_up(built.loop):
@@ -356,7 +366,7 @@ def _warm_up_law(built: Built) -> None:
 
 
 def _disturbance(plant: Plant) -> Load | None:
-    """The push that acts on the pendulum."""
+    """Return the push that acts on the pendulum."""
     wrench = plant.input.disturbance.tolist()
     if not any(wrench[:6]):
         return None
@@ -365,7 +375,7 @@ def _disturbance(plant: Plant) -> Load | None:
 
 
 def _impacts(memory: ContactState, before: int, log: EventLog) -> int:
-    """Write the impacts after number `before` down; how many there are now."""
+    """Append the impacts after number `before` to the events; return how many there are now."""
     count, kept = int(memory.recorded[0]), len(memory.events)
     if count < before:  # another plant, or a reset
         before = 0

@@ -1,5 +1,4 @@
-"""The live view: one page in the browser that shows what a source gives and takes what a person
-does.
+"""The live view: one page in the browser that shows a source and passes on what a person does.
 
 A task of viser's event loop asks the source for the newest state, at most `rate` times a second,
 and draws it while a browser looks, so frames are dropped and never queued: no thread has to wake
@@ -42,12 +41,12 @@ CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
 # on an upright screen, whose lower half the panel covers
 PORTRAIT, PHONE = 1.2, ((5.9, -7.6, 1.9), (0.0, 0.0, -1.05))
 VIEWER = TABLES["viewer"]
-UNWATCHED = 0.1  # [s] from one look for browsers to the next
+UNWATCHED = 0.1  # [s] between two checks for browsers
 OWN = tuple(p for p in VIEWER if not p.read_only)  # parameters of the page itself
 
 
 class Grab(NamedTuple):
-    """A hand on the rod, or on the cart."""
+    """A drag of the rod, or of the cart."""
 
     client: int
     height: float  # [m] along the rod of the point where the force acts; 0: the cart
@@ -56,8 +55,8 @@ class Grab(NamedTuple):
 
 
 class Part:
-    """What is done less often than the scene is drawn: at most once in `period` [s], `first`
-    [s] from now on.
+    """A part of the page that is written less often than the scene is drawn: at most once in
+    `period` [s], `first` [s] from now on.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Part:
         self._period, self._write, self._due = period, write, time.monotonic() + first
 
     def write_if_due(self, state: SceneState | None) -> None:
-        """Write, if the time has come."""
+        """Write the part if it is due."""
         now = time.monotonic()
         if now >= self._due:
             self._due = now + self._period
@@ -77,13 +76,13 @@ class Page:
     """The page of a source. `begin()` serves it, `close()` ends it; `url` is where it is."""
 
     def __init__(self, source: Source, options: Mapping[str, Any] | None = None):
-        """`options` are values of the group viewer of `parameters.nodes` by name; OSError where no
-        port is free.
+        """Make the page; `options` are values of the group viewer of `parameters.nodes` by name.
+        Raise OSError where no port is free.
         """
         self.options = defaults(VIEWER) | dict(options or {})
         self.source = cast(Source, _WithOwn(source, self.options))
         self._server = start(self.options["host"], self.options["port"])
-        # which has no label: its place says whether the page is connected
+        # which has no label: its place shows whether the page is connected
         self._write = Writer(self._server)
         self.url = f"http://{self.options['host']}:{self._server.get_port()}"
         self._grab: Grab | None = None
@@ -101,12 +100,12 @@ class Page:
         )
 
     def begin(self) -> None:
-        """Draw from now on."""
+        """Start to draw."""
         loop = self._server.get_event_loop()
         self._task = asyncio.run_coroutine_threadsafe(self._run(), loop)
 
     def close(self) -> None:
-        """End the page; the source is its owner's to close."""
+        """Close the page, but not the source, which its owner closes."""
         self._ended.set()
         with suppress(RuntimeError, TimeoutError):  # it has stopped already
             self._write(self._say_farewell)
@@ -126,13 +125,13 @@ class Page:
         self._server.flush()
 
     def open_browser(self) -> None:
-        """Show it in this machine's browser, where there is a display."""
+        """Open the page in this machine's browser, where there is a display."""
         if sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))):
             webbrowser.open(self.url)
 
     @property
     def browsers(self) -> int:
-        """How many look."""
+        """The number of connected browsers."""
         return len(self._server.get_clients())
 
     # the page
@@ -176,14 +175,14 @@ class Page:
 
         @part.on_drag
         async def _(event: viser.SceneNodeDragEvent) -> None:
-            state = self._drawn  # which the hand sees; and nothing waits for the source here
+            state = self._drawn  # which the person sees; and nothing waits for the source here
             if state is None or not self.source.capabilities.push:
                 return
             if event.phase == "start" and self._grab is None:
                 self._grab = self._grabbed(part, state, event)
             grab = self._grab
             if grab is None or grab.client != event.client_id:
-                return  # somebody else holds it
+                return  # another browser drags it
             if event.phase == "end":
                 self._grab = None
                 self.source.set_disturbance(grab.height, ZERO)
@@ -192,7 +191,7 @@ class Page:
             self._pull(state, self._grab)
 
     def _grabbed(self, part: Any, state: SceneState, event: viser.SceneNodeDragEvent) -> Grab:
-        """The hand at the beginning of a drag."""
+        """Return the grab at the beginning of a drag."""
         start, end = event.start_position, event.end_position
         if part is self._drawing.cart:
             hold = start[0] - state.cart[0], start[1] - state.cart[1], start[2]
@@ -226,7 +225,7 @@ class Page:
     # the task
 
     async def _run(self) -> None:
-        """Draw until the end. A defect is said once and costs frames, not the page."""
+        """Draw until the end. A defect is reported once and costs frames, not the page."""
         period, due, said = 1.0 / self.options["rate"], time.monotonic(), ""
         while not self._ended.is_set():
             try:
@@ -239,8 +238,8 @@ class Page:
             await asyncio.sleep(due - time.monotonic() if is_watched else UNWATCHED)
 
     def _frame(self) -> bool:
-        """Draw the newest state, and what is written less often when it is due, if somebody looks;
-        whether somebody does.
+        """Draw the newest state, and what is written less often when it is due, if a browser is
+        connected; return whether one is.
         """
         state = self.source.latest()
         if state is not None:
@@ -266,7 +265,9 @@ class Page:
         return Look(self.options["arrow.scale"], self.options["trail.duration"])
 
     def _pull(self, state: SceneState, grab: Grab) -> Spring:
-        """Pull the grabbed point towards the pointer, the cart in its plane, and say how."""
+        """Pull the grabbed point towards the pointer, the cart in its plane; return the spring
+        that is drawn.
+        """
         x, y, z = state.point(grab.height)
         point = x + grab.hold[0], y + grab.hold[1], z + grab.hold[2]
         pointer = grab.pointer
@@ -300,7 +301,7 @@ class _WithOwn:
         return getattr(self._source, name)
 
     def controls(self) -> tuple[Control, ...]:
-        """Those of the source, then the page's."""
+        """Return the controls of the source, then those of the page."""
         own = tuple(Control(p, self._options[p.name], "View") for p in OWN)
         return (*self._source.controls(), *own)
 
@@ -325,7 +326,7 @@ def spring_force(stiffness: float, limit: float, point: Vector, pointer: Vector)
 
 
 def _height(state: SceneState, point: Vector) -> float:
-    """How far along the rod a point is [m]."""
+    """Return how far along the rod a point is [m]."""
     x, y, z = state.axis
     along = x * (point[0] - state.cart[0]) + y * (point[1] - state.cart[1]) + z * point[2]
     return min(max(along, 0.0), state.shape.rod_length)

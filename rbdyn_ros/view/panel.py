@@ -14,7 +14,7 @@ from rbdyn_ros.view.scene import Control, Source
 from rbdyn_ros.view.server import Writer
 
 REFUSED = 8.0  # [s] for which a refusal is shown
-_SPANS = {  # where neither range nor default says how far a slider goes: by the unit
+_SPANS = {  # where neither range nor default gives the range of a slider: by the unit
     "kg": 5.0,
     "m": 5.0,
     "s": 0.1,
@@ -30,8 +30,8 @@ _FAR = 1e6  # a value or bound beyond it is no slider's end
 
 
 class Panel:
-    """The controls of a source as folders of inputs. Changes are passed on by one thread, newest
-    value first come: what a hand does faster than the source is dropped.
+    """The controls of a source as folders of inputs. Changes are passed on by one thread, the
+    newest value only: those that come faster than the source takes them are dropped.
     """
 
     def __init__(self, gui: viser.GuiApi, container: Any, source: Source, write: Writer):
@@ -48,7 +48,7 @@ class Panel:
         self._thread.start()
 
     def refresh(self) -> None:
-        """Show the source's present values; make the inputs anew where there are others."""
+        """Show the source's present values; make the inputs anew if they are different ones."""
         self._write(self._refresh, self._source.controls())
 
     def _refresh(self, controls: Sequence[Control]) -> None:
@@ -61,7 +61,7 @@ class Panel:
             self._show(control)
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread that passes changes on."""
         with self._changed:
             self._ended = True
             self._changed.notify()
@@ -100,7 +100,7 @@ class Panel:
                 self._changed.notify()
 
     def _show(self, control: Control) -> None:
-        """Write the source's value, unless a person's is on its way."""
+        """Write the source's value, unless one of a person is pending."""
         made = self._inputs.get(control.parameter.name)
         if made is None or control.parameter.name in self._pending:
             return
@@ -136,7 +136,9 @@ class Panel:
 
 
 def span(parameter: Parameter, value: float) -> tuple[float, float]:
-    """How far a slider goes: the range where it is given, else some times the default."""
+    """Return the range of a slider: that of the parameter where it is given, else a multiple of
+    the default.
+    """
     size = 4.0 * max(abs(float(parameter.default or 0.0)), abs(value))
     size = size if 0.0 < size < _FAR else _SPANS.get(parameter.unit, 1.0)
     low, high = _near(parameter.low), _near(parameter.high)
@@ -150,7 +152,7 @@ def _near(bound: float | None) -> float | None:
 
 
 def _input(gui: viser.GuiApi, control: Control) -> Any:
-    """The input for a parameter; None for a kind that has none."""
+    """Return the input for a parameter; None for a kind that has none."""
     parameter, value = control.parameter, control.value
     unit = f" [{parameter.unit}]" if parameter.unit else ""
     label, hint = f"{parameter.name}{unit}", _hint(parameter)
@@ -175,13 +177,13 @@ def _input(gui: viser.GuiApi, control: Control) -> Any:
 
 
 def _hint(parameter: Parameter) -> str:
-    """What the parameter does, what is allowed, and its default."""
+    """Return what the parameter does, what is allowed, and its default."""
     default = format_value(parameter.default, parameter.unit)
     return f"{parameter.description} Allowed: {describe_allowed(parameter)}; default {default}."
 
 
 def _step(width: float) -> float:
-    """A round step of a slider."""
+    """Return a round step of a slider."""
     return 10.0 ** math.floor(math.log10(width / _STEPS)) if width > 0.0 else 1e-3
 
 

@@ -1,4 +1,4 @@
-"""The scrolling plots of the page: what a `SceneState` says over time, with marks for events."""
+"""The scrolling plots of the page: values of a `SceneState` over time, with marks for events."""
 
 import math
 from collections import deque
@@ -30,7 +30,7 @@ class Curve(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """What is plotted together."""
+    """Curves that share a plot."""
 
     title: str
     least: float  # what the axis shows at least, above and below 0
@@ -80,7 +80,7 @@ class Plots:
         self._handles = [self._add(gui, plot) for plot in PLOTS]
 
     def sample(self, state: SceneState) -> None:
-        """Keep a state, if the last is old enough; forget all where time has gone back."""
+        """Keep a state, if the last is old enough; clear all where time has gone back."""
         last = self._samples[-1][0] if self._samples else -math.inf
         if state.time < last:
             self.clear()
@@ -89,7 +89,7 @@ class Plots:
         self._samples.append((state.time, *(_number(curve, state) for curve in self._curves)))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Clear samples and events."""
         self._samples.clear()
         self._events.clear()
 
@@ -137,7 +137,7 @@ class Plots:
 
 
 def _at_least(least: float) -> Any:
-    """A range that follows the curves, and is no narrower than [-least, least]."""
+    """Return a range that follows the curves, and is no narrower than [-least, least]."""
     end = {"pad": 0.1, "mode": 1}
     return {"min": {**end, "soft": -least}, "max": {**end, "soft": least}}
 
@@ -147,7 +147,7 @@ def _number(curve: Curve, state: SceneState) -> float:
 
 
 def _drawable(curve: Array) -> Array:
-    """A curve (n,) that begins with a number, which the page needs to find its range."""
+    """Return a curve (n,) that begins with a number, which the page needs to find its range."""
     finite = np.flatnonzero(np.isfinite(curve))
     if not len(finite):
         return np.zeros_like(curve)
@@ -157,7 +157,7 @@ def _drawable(curve: Array) -> Array:
 
 
 def _marked(t: Array, events: Iterable[Event]) -> Array:
-    """Which samples (n,) are the first after an event."""
+    """Return which samples (n,) are the first after an event."""
     found = np.zeros(len(t), bool)
     for event in events:
         if t[0] <= event.time <= t[-1]:

@@ -1,7 +1,7 @@
 """A recorded run as a source of the live view: a table of `simulate` (.csv, .npz) or a bag.
 
-It has no thread: what is shown follows from the clock, the rate and the last seek, when the page
-looks.
+It has no thread: the shown state follows from the clock, the rate and the last seek, when the page
+asks for it.
 """
 
 import csv
@@ -27,9 +27,10 @@ Table = dict[str, Array]
 
 
 def read(path: Path) -> Table:
-    """The columns (n,) of a recorded run by name, with nan where it does not say a number.
+    """Return the columns (n,) of a recorded run by name, with nan for numbers that it does not
+    have.
 
-    ValueError, in one sentence, for what is no run of the pendulum.
+    Raise ValueError, in one sentence, for what is no run of the pendulum.
     """
     if path.is_dir():
         table = _from_bag(path)
@@ -107,7 +108,9 @@ def _from_bag(path: Path) -> Table:
 
 
 def _poses(reader: Any, connections: list[Any]) -> Iterator[tuple[float, ...]]:
-    """(t, joint x y, quaternion wxyz, velocity of the joint [body], angular velocity [body])."""
+    """Yield (t, joint x y, quaternion wxyz, velocity of the joint [body], angular velocity
+    [body]).
+    """
     for connection, _, raw in reader.messages(connections):
         message = reader.deserialize(raw, connection.msgtype)
         p, q = message.pose.pose.position, message.pose.pose.orientation
@@ -130,7 +133,9 @@ class Recording(scene.Source):
     """One run that is played, and perhaps a second one beside it as a ghost."""
 
     def __init__(self, paths: list[Path], shape: Shape):
-        """`paths` are one run or two. ValueError, in one sentence, for one that cannot be read."""
+        """Read `paths`, one run or two. Raise ValueError, in one sentence, for one that cannot be
+        read.
+        """
         self._tables = [read(path) for path in paths]
         self._shape = shape
         self.title = " beside ".join(path.name for path in paths)
@@ -140,13 +145,13 @@ class Recording(scene.Source):
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last time of the first run [s]."""
+        """The first and the last time of the first run [s]."""
         t = self._tables[0]["t"]
         return float(t[0]), float(t[-1])
 
     @property
     def capabilities(self) -> Capabilities:
-        """It plays, pauses, steps, goes back and to any time."""
+        """Play, pause, single steps, and the way back or to any time."""
         return Capabilities(run=True, step=True, reset=True, rate=True, seek=True)
 
     def latest(self) -> SceneState:
@@ -169,13 +174,13 @@ class Recording(scene.Source):
         return self._row(self._tables[1], now)
 
     def pause(self) -> str:
-        """Stand still."""
+        """Pause the recording."""
         with self._lock:
             self._at, self._is_playing = self._now(), False
         return ""
 
     def resume(self) -> str:
-        """Play on; from the start where the end was reached."""
+        """Play on, or from the start where the end was reached."""
         with self._lock:
             now = self._now()
             self._go(self.span[0] if now >= self.span[1] else now, True)
@@ -214,13 +219,13 @@ class Recording(scene.Source):
         self._at, self._since, self._is_playing = to, time.monotonic(), is_playing
 
     def _now(self) -> float:
-        """The time that is shown [s]."""
+        """Return the time that is shown [s]."""
         if not self._is_playing:
             return self._at
         return min(self.span[1], self._at + self._rate * (time.monotonic() - self._since))
 
     def _row(self, table: Table, now: float) -> SceneState:
-        """The newest row that is not later."""
+        """Return the newest row that is not later."""
         row = max(0, int(np.searchsorted(table["t"], now + 1e-9, side="right")) - 1)
         value = {name: float(column[row]) for name, column in table.items()}
         force = value["Fx"], value["Fy"]

@@ -1,10 +1,10 @@
-"""What the live view shows, and what a person can do to it: the seam between the page and its
-sources.
+"""The interface between the page of the live view and its sources: what is shown, and what a
+person can do.
 
 A `SceneState` is one instant of the pendulum, and the only model of what is drawn. A `Source`
-gives the newest one and takes what a person does: the offline loop (`view.offline`), a recording
+returns the newest one and takes what a person does: the offline loop (`view.offline`), a recording
 (`view.recording`) or the topics of ROS (`ros.viewer`). The page (`view.page`) draws what a source
-gives and computes no motion.
+returns and computes no motion.
 
 The page is made by viser: MIT, pure Python, one bundled page that works without internet, with
 clicks and drags on bodies, sliders and plots; only its public interface is used. MuJoCo's viewer
@@ -30,7 +30,7 @@ CART: Vector = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the j
 # kinds of an `Event`
 IMPACT, WATCHDOG, PUSH, STATUS, PARAMETER = "impact", "watchdog", "push", "status", "parameter"
 RATES = (0.1, 10.0)  # [s] simulated or played per second
-REFUSED = "refused"  # what a person asked for; every browser shows its sentence
+REFUSED = "refused"  # what a person requested; every browser shows its sentence
 
 
 class Solid(NamedTuple):
@@ -63,7 +63,7 @@ class Load(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong now, and what to do about it."""
+    """A sentence on what is wrong now, and what to do about it."""
 
     what: str  # a sentence: "The newest command is 0.4 s old."
     advice: str  # a sentence: "Start a controller: ros2 run rbdyn_ros controller."
@@ -72,7 +72,7 @@ class Problem(NamedTuple):
 
 @dataclass
 class SceneState:
-    """One instant of the pendulum as it is shown; nan and None stand for what nobody knows."""
+    """One instant of the pendulum as it is shown; nan and None stand for what is unknown."""
 
     time: float  # [s] simulated
     cart: Planar = (0.0, 0.0)  # [m, world] the joint, in the plane z = 0
@@ -81,16 +81,16 @@ class SceneState:
     angular_velocity: Vector = (math.nan, math.nan, math.nan)  # [rad/s, body]
     shape: Shape = field(default_factory=Shape)
     set_point: Planar | None = None  # [m, world] where the law shall bring the cart
-    commanded: Planar = (math.nan, math.nan)  # [N, world] force that the law asked for
+    commanded: Planar = (math.nan, math.nan)  # [N, world] force that the law commanded
     applied: Planar = (math.nan, math.nan)  # [N, world] force that acts on the cart
-    disturbance: Load | None = None  # the push on rod or cart (at the joint); None: nobody pushes
+    disturbance: Load | None = None  # the push on rod or cart (at the joint); None: there is none
     joint: Vector | None = None  # [N, world] force of the joint on the rod
     contacts: tuple[Load, ...] = ()  # on the pendulum
     energy: float = math.nan  # [J]
     balance: float = math.nan  # [J] energy that the work done does not explain
     command_age: float = math.nan  # [s] of the newest command
     real_time_factor: float = math.nan  # simulated seconds per second, measured
-    status: str = ""  # playing, paused, fault: ..., as the simulator's ~/status says it
+    status: str = ""  # playing, paused, fault: ..., as in the simulator's ~/status
     faults: tuple[str, ...] = ()  # those of faults.* that are on, such as "command.delay 0.02 s"
     problems: tuple[Problem, ...] = ()
 
@@ -107,13 +107,13 @@ class SceneState:
         return math.atan2(math.hypot(x, y), z)
 
     def point(self, height: float) -> Vector:
-        """The point of the rod at `height` [m] from the joint [m, world]."""
+        """Return the point of the rod at `height` [m] from the joint [m, world]."""
         x, y, z = self.axis
         return self.cart[0] + height * x, self.cart[1] + height * y, height * z
 
 
 class Event(NamedTuple):
-    """What happened at an instant; a mark in the plots and a line of the page."""
+    """An event at an instant; a mark in the plots and a line of the page."""
 
     time: float  # [s] simulated
     kind: str  # IMPACT WATCHDOG PUSH STATUS PARAMETER REFUSED
@@ -134,7 +134,9 @@ class EventLog:
         self._count += 1
 
     def since(self, first: int) -> tuple[Event, ...]:
-        """Return those whose number is at least `first`, oldest first; old ones may be gone."""
+        """Return the events whose number is at least `first`, oldest first; old ones may be
+        gone.
+        """
         if first >= self._count:
             return ()
         return tuple(event for event in tuple(self._kept) if event.number >= first)
@@ -145,11 +147,11 @@ class Control(NamedTuple):
 
     parameter: Parameter  # name, unit, range, choices and description
     value: Any  # now
-    group: str  # heading under which it stands: "Plant", "Faults", "Law lqr"
+    group: str  # heading under which it is shown: "Plant", "Faults", "Law lqr"
 
 
 class Capabilities(NamedTuple):
-    """What a source can do; the page offers nothing else."""
+    """The actions that a source supports; the page offers nothing else."""
 
     push: bool = False  # set_disturbance
     set_point: bool = False
@@ -163,19 +165,19 @@ class Capabilities(NamedTuple):
 
 
 def refuse_rate(factor: float) -> str:
-    """Why a rate cannot be simulated or played; "" where it can."""
+    """Return why a rate cannot be simulated or played; "" where it can."""
     if RATES[0] <= factor <= RATES[1]:
         return ""
     return f"the rate is {factor:g}; it must be from {RATES[0]:g} to {RATES[1]:g}"
 
 
 class Source:
-    """Where the states come from, and where the pushes go. This one can do nothing; each real one
-    overrides what it can.
+    """A source of states, and a sink of pushes. This one can do nothing; each real one overrides
+    what it can.
 
     Every method may be called from any thread, and all but `set_control`, which may compile or ask
-    another process, return at once. A refusal is a sentence, "" is consent; one that comes later
-    is an event REFUSED. None raises for what a person may do.
+    another process, return at once. They return a refusal as a sentence, "" if there is none; one
+    that comes later is an event REFUSED. None raises for what a person may do.
     """
 
     title = ""  # what is shown, such as "lqr, rk4" or "/pendulum_simulator"
@@ -183,7 +185,7 @@ class Source:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do now."""
+        """The actions that it supports now."""
         return Capabilities()
 
     def latest(self) -> SceneState | None:
@@ -205,14 +207,14 @@ class Source:
         return ()
 
     def set_control(self, name: str, value: Any) -> str:
-        """Change a value; the sentence of the refusal, or ""."""
+        """Change a value; return the sentence of the refusal, or ""."""
         return f"{name} cannot be changed here"
 
     def set_disturbance(self, height: float, force: Vector) -> str:
         """Let `force` [N, world] act on the rod at `height` [m] from the joint.
 
         At height 0 it acts on the cart. It acts until the next call, and no longer than a few
-        tenths of a second: a page that is gone pushes nobody. ZERO ends it.
+        tenths of a second: the push of a page that is gone ends. ZERO ends it.
         """
         return "nothing can be pushed here"
 
@@ -245,11 +247,11 @@ class Source:
         return "only a recording has a time to choose"
 
     def start_recording(self) -> str:
-        """Keep every tick from now on."""
+        """Start to keep every tick."""
         return "nothing can be recorded here; use the recorder node"
 
     def stop_recording(self, suffix: str = ".csv") -> tuple[str, bytes]:
-        """Return (name of the file, its content) of what was kept; ("", b"") of nothing."""
+        """Stop, and return (name of the file, its content), ("", b"") if nothing was kept."""
         return "", b""
 
     def yaml(self) -> str:
@@ -257,4 +259,4 @@ class Source:
         return ""
 
     def close(self) -> None:
-        """End what runs; nothing is called afterwards."""
+        """End what runs; no method is called afterwards."""

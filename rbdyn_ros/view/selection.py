@@ -1,5 +1,5 @@
-"""What a person has chosen to simulate: parameter files, a law, a scenario, and what was changed
-since; and the numbers that follow.
+"""The choice of what is simulated: parameter files, a law, a scenario, and changes by hand; and
+the values that follow.
 """
 
 from pathlib import Path
@@ -34,17 +34,17 @@ _ANEW = ("period", "integrator.name", "integrator.composition", "integrator.step
 
 
 class Selection(NamedTuple):
-    """What is simulated, by names and values."""
+    """The choice of what is simulated, by names and values."""
 
     files: tuple[Path, ...] = ()
     overrides: tuple[Override, ...] = ()
-    law: str = ""  # a name or a path; "": what the files say, or lqr
+    law: str = ""  # a name or a path; "": that of the files, or lqr
     scenario: str = NONE  # a file of config/scenarios, without .yaml
     changed: tuple[tuple[str, Any], ...] = ()  # (name, value) since, by hand
 
 
 class Built(NamedTuple):
-    """What a selection amounts to."""
+    """The values and the loop of a selection."""
 
     values: dict[str, Any]  # by the parameters' names
     table: dict[str, Parameter]  # of the values
@@ -52,17 +52,19 @@ class Built(NamedTuple):
 
     @property
     def setup(self) -> Setup:
-        """The plant. ValueError if the numbers do not fit."""
+        """The plant. It raises ValueError if the numbers do not fit."""
         return setup.plant_setup(self.values)
 
     @property
     def run_config(self) -> RunConfig:
-        """How the plant is run."""
+        """The configuration of the plant's run."""
         return setup.run_config(self.values)
 
 
 def paths(selection: Selection) -> list[Path]:
-    """The files of the selection; a later one wins. ValueError for an unknown scenario."""
+    """Return the files of the selection; a later one wins. Raise ValueError for an unknown
+    scenario.
+    """
     found = [*selection.files]
     if selection.scenario != NONE:
         found.insert(0, scenario(shipped.config(), selection.scenario))
@@ -70,20 +72,20 @@ def paths(selection: Selection) -> list[Path]:
 
 
 def law(selection: Selection) -> str:
-    """The law that is chosen: by name, else by the last file that names one, else lqr."""
+    """Return the law that is chosen: by name, else by the last file that names one, else lqr."""
     named = [e.value for path in paths(selection) for e in read(path) if e.name == "controller"]
     return selection.law or str([*named, "lqr"][-1])
 
 
 def names_a_start(selection: Selection) -> bool:
-    """Whether files or overrides say where the rod starts."""
+    """Return whether files or overrides set where the rod starts."""
     names = [entry.name for path in paths(selection) for entry in read(path)]
     names += [override.name for override in selection.overrides]
     return any(name.startswith("initial.") for name in names)
 
 
 def build(selection: Selection) -> Built:
-    """Read, check and design. ValueError, in one sentence, for what does not fit."""
+    """Read, check and design. Raise ValueError, in one sentence, for what does not fit."""
     files, name = paths(selection), law(selection)
     own = shipped.config() / f"{select.short(name)}.yaml"  # the options that come with the law
     files = [own, *files] if own.is_file() else files
@@ -101,12 +103,14 @@ def build(selection: Selection) -> Built:
 
 
 def is_structural(name: str, law: str) -> bool:
-    """Whether a change of this parameter needs another loop: what is fixed in a running one."""
+    """Return whether a change of this parameter needs another loop: what is fixed in a running
+    one.
+    """
     return name in _ANEW or name.startswith(f"{select.short(law)}.")
 
 
 def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
-    """What can be changed by hand, with its group."""
+    """Return what can be changed by hand, with its group."""
     laws = tuple(dict.fromkeys((*select.names(), selection.law)))
     starts = sorted(file.stem for file in (shipped.config() / "scenarios").glob("*.yaml"))
     chosen = Parameter("law", "lqr", "", "Chooses the control law.", "string", choices=laws)

@@ -1,5 +1,5 @@
-"""viser's server, with what it leaves to its user: who may connect, and a single thread that
-writes.
+"""viser's server, with what it leaves to its user: the check of who connects, and a single thread
+that writes.
 """
 
 import asyncio
@@ -30,8 +30,9 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 
 
 def start(host: str, port: int) -> viser.ViserServer:
-    """A server at a port, or at the next that is free, that refuses pages of other origins.
-    OSError where no port is free, or the address is none of this machine's.
+    """Return a server at a port, or at the next that is free, that refuses pages of other origins.
+
+    Raise OSError where no port is free, or the address is none of this machine's.
 
     viser 1.1 leaves the origin unchecked and passes no hook on to `websockets`, so the check is
     given to the call of `websockets.asyncio.server.serve` by which it opens its port.
@@ -52,7 +53,7 @@ def start(host: str, port: int) -> viser.ViserServer:
         is_checked.set()
         return serve(*arguments, process_request=process, **options)
 
-    with _STARTING, redirect_stdout(io.StringIO()):  # where it is, which its owner says
+    with _STARTING, redirect_stdout(io.StringIO()):  # its address, which its owner prints
         websockets.asyncio.server.serve = checking_serve
         try:
             server = viser.ViserServer(host, port, verbose=False)
@@ -76,25 +77,26 @@ def start(host: str, port: int) -> viser.ViserServer:
 def give_back_large_blocks() -> None:
     """Let glibc give each block of 64 KiB or more back as soon as it is free, and use two arenas.
 
-    What a browser takes comes and goes; else glibc raises that size to that of the largest block,
-    and keeps 30 KiB a connection in pieces between others.
+    The memory of a browser's connection is allocated and freed again; else glibc raises that size
+    to that of the largest block, and keeps 30 KiB a connection in pieces between others.
     """
     _call_glibc("mallopt", _M_MMAP_THRESHOLD, 65536)
     _call_glibc("mallopt", _M_ARENA_MAX, 2)
 
 
 def give_memory_back() -> None:
-    """Give the system what a browser took: Python would keep what refers to itself for minutes,
-    glibc some 10 KiB more each time, and 20 a minute while one looks.
+    """Return the memory of a browser's connection to the system: Python would keep reference
+    cycles for minutes, glibc some 10 KiB more each time, and 20 a minute while a browser is
+    connected.
     """
     gc.collect()
     _call_glibc("malloc_trim", 0)
 
 
 def keep_for_good() -> None:
-    """Let Python's garbage collector leave out all that there is now.
+    """Exclude all objects that exist now from Python's garbage collection.
 
-    It looks at everything only when a quarter of that has come anew: beside the 200 000 objects of
+    A full collection comes only after a quarter as many new objects: beside the 200 000 objects of
     the modules what is made and dropped at each picture would pile up for a quarter of an hour.
     """
     console.collect_as_usual()  # the command has begun with few collections
@@ -109,8 +111,8 @@ def _call_glibc(name: str, *numbers: int) -> None:
 
 
 def _refusal(headers: Any, host: str) -> str:
-    """Why a request is refused: "" for one of the page's own origin, and for one without origin,
-    which no browser sent.
+    """Return why a request is refused: "" for one of the page's own origin, and for one without
+    origin, which no browser sent.
     """
     origin, asked = headers.get("Origin"), headers.get("Host", "")
     if origin is None or is_own(origin, asked, host):
@@ -119,8 +121,9 @@ def _refusal(headers: Any, host: str) -> str:
 
 
 def is_own(origin: str, asked: str, host: str) -> bool:
-    """Whether a page of `origin` may connect to a server that is bound to `host` and was asked as
-    `asked`. At a loopback address the name must be one too, whatever the name server says.
+    """Return whether a page of `origin` may connect to a server that is bound to `host` and was
+    addressed as `asked`. At a loopback address the name must be one too, whatever the name server
+    says.
     """
     page = urlsplit(origin.lower())
     if not page.netloc or page.netloc != asked.lower():
@@ -129,7 +132,7 @@ def is_own(origin: str, asked: str, host: str) -> bool:
 
 
 class Writer:
-    """Does in the thread of viser's event loop what writes to the page: viser sets an
+    """A callable that writes to the page in the thread of viser's event loop: viser sets an
     `asyncio.Event` at each message, which no other thread may do.
     """
 
@@ -137,8 +140,8 @@ class Writer:
         self._loop = server.get_event_loop()
 
     def __call__(self, act: Callable[..., T], *arguments: Any) -> T:
-        """The result of `act(*arguments)`, which must not wait. RuntimeError once the server has
-        stopped, TimeoutError where its thread does not come to it.
+        """Return the result of `act(*arguments)`, which must not wait. Raise RuntimeError once the
+        server has stopped, TimeoutError where its thread does not run in time.
         """
         if _running_loop() is self._loop:
             return act(*arguments)

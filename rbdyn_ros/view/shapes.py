@@ -15,7 +15,7 @@ _LONGEST = 8.0  # [m] of a rail end whose other axis has none
 
 
 def shape(params: Params, travel: float, force_limit: float, elapsed: float = 0.0) -> Shape:
-    """What is drawn of `params` whose obstacles have moved for `elapsed` [s]."""
+    """Return the drawn shape of `params` whose obstacles have moved for `elapsed` [s]."""
     center = params.rod_center_of_mass
     return Shape(
         params.rod_length,
@@ -28,7 +28,7 @@ def shape(params: Params, travel: float, force_limit: float, elapsed: float = 0.
 
 
 def solids(contacts: Contacts, elapsed: float) -> tuple[Solid, ...]:
-    """What the pendulum can meet, `elapsed` [s] after the obstacles left their places."""
+    """Return what the pendulum can meet, `elapsed` [s] after the obstacles left their places."""
     found = []
     if contacts.floor:
         found.append(Solid("floor", "plane", (0.0, 0.0, contacts.floor_height)))
@@ -45,14 +45,14 @@ def solids(contacts: Contacts, elapsed: float) -> tuple[Solid, ...]:
 
 
 def towards(normal) -> Quaternion:
-    """The shortest rotation (wxyz) that turns the vertical to a unit vector (3,)."""
+    """Return the shortest rotation (wxyz) that turns the vertical to a unit vector (3,)."""
     x, y, z = _vector(normal)
     c = math.sqrt(0.5 * max(0.0, 1.0 + z))
     return (c, -0.5 * y / c, 0.5 * x / c, 0.0) if c > 1e-6 else (0.0, 1.0, 0.0, 0.0)
 
 
 def _rail_ends(contacts: Contacts) -> list[Solid]:
-    """A bar at each end of a rail, as long as the other rail is."""
+    """Return a bar at each end of a rail, as long as the other rail is."""
     found = []
     for axis, name in enumerate("xy"):
         other = 1 - axis
@@ -74,7 +74,7 @@ def _rail_ends(contacts: Contacts) -> list[Solid]:
 
 
 def _obstacle(row: Array, elapsed: float) -> Solid:
-    """The solid of a row of `Contacts.obstacles`."""
+    """Return the solid of a row of `Contacts.obstacles`."""
     name, kind, size = f"obstacle.{row['name']}", int(row["kind"]), row["size"].tolist()
     place = _vector(obstacles.center(row, elapsed))
     if kind in (obstacles.WALL_TIP, obstacles.WALL_CART):

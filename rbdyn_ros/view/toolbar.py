@@ -1,4 +1,4 @@
-"""The words and buttons of the page: how it stands, what is wrong and what to do, time, recording,
+"""The words and buttons of the page: status, what is wrong and what to do, time, recording,
 pictures.
 """
 
@@ -24,7 +24,7 @@ _BAD, _WARN, _GOOD, _IDLE = "#c62828", "#b26a00", "#2e7d32", "#546e7a"
 
 
 class Toolbar:
-    """What stands above the tabs."""
+    """The part of the page above the tabs."""
 
     def __init__(self, gui: viser.GuiApi, source: Source, refuse: Refuse, write: Writer):
         self._source, self._refuse, self._do = source, refuse, write
@@ -72,20 +72,22 @@ class Toolbar:
     # buttons
 
     def _add_run(self, gui: viser.GuiApi) -> Any:
-        """The button that lets time stand still or run."""
+        """Add and return the button that lets time stand still or run."""
         source = self._source
         button = gui.add_button("Pause", hint="Let time stand still, or run.")
 
         @button.on_click
         def _(event: viser.GuiEvent) -> None:
-            act = source.pause if event.target.label == "Pause" else source.resume  # as it says
+            act = source.pause if event.target.label == "Pause" else source.resume  # as its label
             refusal = act()
             self._refuse(event.client, "Time", refusal)
 
         return button
 
     def _add_steps(self, gui: viser.GuiApi) -> None:
-        """Single ticks, the way back, and the rate; what the source cannot do it says itself."""
+        """Add single ticks, the reset, and the rate; the source itself refuses what it cannot
+        do.
+        """
         source = self._source
         actions = {"Step": lambda: source.step(), "Reset": lambda: source.reset()}
         group = gui.add_button_group("Time", tuple(actions), hint="One tick; back to the start.")
@@ -104,7 +106,7 @@ class Toolbar:
                 self._refuse(event.client, "Rate", source.set_rate(float(event.target.value)))
 
     def _add_slider(self, gui: viser.GuiApi) -> Any:
-        """The time of a recording."""
+        """Add and return the slider for the time of a recording."""
         first, last = self._source.span
         step = max(1e-3, (last - first) / 1000.0)
         slider = gui.add_slider("Time [s]", first, max(last, first + step), step, first)
@@ -117,7 +119,7 @@ class Toolbar:
         return slider
 
     def _add_keeping(self, gui: viser.GuiApi) -> None:
-        """Recording, picture, parameters as YAML."""
+        """Add the buttons for recording, picture, and parameters as YAML."""
         hint = "Record every tick to a file; save the picture; the present state as parameters."
         actions = {"Record": self._record, "Picture": self._save_picture, "YAML": self._show_yaml}
         group = gui.add_button_group("Save", tuple(actions), hint=hint)
@@ -168,7 +170,7 @@ class Toolbar:
         """Let the browser render its view, and save it."""
         from PIL import Image
 
-        # waits for the browser, and so is asked for from this thread
+        # waits for the browser, and so is called from this thread
         pixels = client.get_render(1080, 1920, transport_format="png", timeout=10.0)
         file = io.BytesIO()
         Image.fromarray(pixels).save(file, "png")
@@ -181,7 +183,7 @@ class Toolbar:
 
 
 def words(source: Source, state: SceneState | None) -> str:
-    """How it stands, as HTML: status, problems with what to do, faults; where nothing is wrong,
+    """Return the status as HTML, with problems, what to do, and faults; where nothing is wrong,
     what a person can do.
     """
     head = f"<b>{html.escape(source.title)}</b>"
@@ -211,8 +213,8 @@ def _status(status: str) -> str:
 
 
 def _box(content: str, lines: int = 0) -> str:
-    """Text of the panel; of `lines` lines, whatever it says, where that is given: the rest is
-    scrolled to, so that nothing below it moves.
+    """Return text of the panel as HTML; with `lines`, of a height that does not depend on the
+    text: the rest is scrolled to, so that nothing below it moves.
     """
     style = "font-size:0.8em;line-height:1.45;padding:0 0.9em;margin:0.4em 0"
     if lines:
