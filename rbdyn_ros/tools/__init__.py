@@ -1,3 +1,3 @@
-"""What runs whole systems of nodes: the demo, the endurance tests, trials of a board,
+"""Tools that run whole systems of nodes: the demo, the endurance tests, trials of a board,
 benchmarks.
 """

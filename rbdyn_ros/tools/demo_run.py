@@ -1,9 +1,9 @@
 """The course of a demo: the nodes come up, time begins, the rod is pushed, the counts are read.
 
-Its plan says how the rod leans at the start, and when it is pushed how hard; a seed chooses the
+Its plan sets how the rod leans at the start, and when it is pushed how hard; a seed chooses the
 directions.
 
-The demo's own process has a node, the recorder and the topic observer, turned over by one loop.
+The demo's own process has a node, the recorder and the topic observer, which one loop spins.
 """
 
 import math
@@ -39,14 +39,14 @@ TIME_FOR_BOTH = 10.0  # [s] a shorter demo, which leaves less time to recover, h
 class Push(NamedTuple):
     """A force on the tip."""
 
-    time: float  # [s] since the release, at which it is asked for
+    time: float  # [s] since the release, at which it is requested
     force: float  # [N]
     azimuth: float  # [rad] of its direction in the rod's cross-section, from the rod's x axis
-    felt: float = math.nan  # [s] since the release, when it was seen to act; nan: it was not
+    felt: float = math.nan  # [s] since the release, when it was observed to act; nan: it was not
 
 
 class DemoPlan(NamedTuple):
-    """One demo."""
+    """The plan of one demo."""
 
     duration: float  # [s] simulated
     orientation: tuple | None  # (4,) wxyz at the start; None leaves it to the parameter files
@@ -54,7 +54,9 @@ class DemoPlan(NamedTuple):
 
 
 def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
-    """The demo of `duration` [s] that begins at `tilt` [rad]; equal seeds give equal demos."""
+    """Return the demo of `duration` [s] that begins at `tilt` [rad]; equal seeds give equal
+    demos.
+    """
     draw = Random(seed)
     azimuth, strength = draw.uniform(-math.pi, math.pi), min(1.0, duration / TIME_FOR_BOTH)
     pushes = tuple(
@@ -65,7 +67,7 @@ def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
 
 
 def leaning(tilt: float, azimuth: float) -> tuple[float, float, float, float]:
-    """The quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad],
+    """Return the quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad],
     without spin.
 
     q = (cos tilt/2, -sin azimuth sin tilt/2, cos azimuth sin tilt/2, 0)
@@ -85,7 +87,7 @@ class Over(Exception):
 
 
 class Interrupted(Exception):
-    """Somebody wants it to end."""
+    """A signal asks the demo to end."""
 
 
 class DemoSession:
@@ -121,7 +123,7 @@ class DemoSession:
 
     @property
     def complete(self) -> bool:
-        """Whether all nodes are connected. Over: there are two simulators."""
+        """Whether all nodes are connected. It raises Over if there are two simulators."""
         if self.node.count_publishers("/clock") > 1:
             raise Over(
                 "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another "
@@ -138,10 +140,10 @@ class DemoSession:
         timeout: float,
         in_vain: str,
     ) -> None:
-        """Watch until it holds.
+        """Spin until the condition holds.
 
-        Interrupted; Over: a node has ended or given up, or no time was simulated for `timeout`
-        [s].
+        Raise Interrupted after a signal, Over if a node has ended or given up, or if no time was
+        simulated for `timeout` [s].
         """
         stall = StallDetector()
         while not condition():
@@ -161,7 +163,7 @@ class DemoSession:
     def call(self, client, request, timeout: float) -> None:
         """Call a service of the simulator.
 
-        Over: it refuses, or does not answer for `timeout` [s].
+        Raise Over if it refuses, or does not answer for `timeout` [s].
         """
         future = client.call_async(request)
         self.until(
@@ -196,8 +198,8 @@ class DemoSession:
         return self.topic_observer.trial(self._start, end, pushes, wall_time, failure, interrupted)
 
     def _acted_at(self, sent: int) -> float:
-        """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since
-        the release; nan: it was not seen to.
+        """Return when a push acted that was sent in view of the state of the stamp `sent` [ns]:
+        [s] since the release; nan if it was not observed.
         """
         seen = (stamp for stamp in self.topic_observer.disturbed if stamp >= sent)
         return (next(seen, math.nan) - self._start) * 1e-9

@@ -31,21 +31,21 @@ NAMES = ("simulator", "controller")
 
 
 class Sample(NamedTuple):
-    """A look at one process and the loop."""
+    """A sample of the processes and the loop."""
 
-    t: float  # [s] since the first look
+    t: float  # [s] since the first sample
     rss: tuple  # [MiB] of each process
     threads: tuple
     files: tuple  # open descriptors
-    clock: float  # [s] when the simulator said what follows
+    clock: float  # [s] when the simulator sent what follows
     simulated: float  # [s]
     missed: float  # periods skipped since the start
-    round_trip: float  # [ms] p50 since the look before
-    unanswered: float  # share of the states since the look before
+    round_trip: float  # [ms] p50 since the sample before
+    unanswered: float  # share of the states since the sample before
 
 
 def check_samples(samples: list[Sample], names: tuple[str, ...], period: float) -> list[Check]:
-    """The checks of a soak: `names` of the processes, `period` [s] of a tick."""
+    """Return the checks of a soak: `names` of the processes, `period` [s] of a tick."""
     late = [sample for sample in samples if sample.t >= SETTLED * samples[-1].t]
     grown = {
         "threads": np.subtract(late[-1].threads, late[0].threads),
@@ -70,7 +70,9 @@ def check_samples(samples: list[Sample], names: tuple[str, ...], period: float) 
 
 
 def _loop(late: list, period: float) -> list:
-    """Skipped periods are counted by the simulator, so what is left over is drift."""
+    """Return the checks of the loop: skipped periods are counted by the simulator, so what is left
+    over is drift.
+    """
     first, last = late[0], late[-1]
     due = last.clock - first.clock
     drift = (
@@ -92,8 +94,8 @@ def _loop(late: list, period: float) -> list:
 
 
 def growth(samples: list[Sample], values: list[float]) -> float:
-    """What a least squares line through `values` rises from the first sample to the last; nan for
-    fewer than three.
+    """Return the rise of a least squares line through `values` from the first sample to the last;
+    nan for fewer than three.
     """
     t = np.array([sample.t for sample in samples])
     return float(np.polyfit(t - t[0], values, 1)[0] * (t[-1] - t[0])) if len(t) > 2 else math.nan
@@ -102,7 +104,7 @@ def growth(samples: list[Sample], values: list[float]) -> float:
 def soak(
     nodes: NodeProcesses, watch: Watch, minutes: float, names: tuple[str, ...] = NAMES
 ) -> tuple[list[Sample], list[Check]]:
-    """Let the nodes `names` run; (samples, checks). Over if one of them ends."""
+    """Let the nodes `names` run; return (samples, checks). Raise Over if one of them ends."""
     for name in names:
         nodes.start(name)
     watch.until(lambda: watch.runs or nodes.ended(), COMING_UP, "the loop did not start")
@@ -124,7 +126,7 @@ def soak(
 
 
 def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Sample:
-    """A sample; a new window of latency begins."""
+    """Return a sample, and begin a new window of latency."""
     trip = 1e3 * watch.latency.round_trip.window.percentile(50)
     counts = watch.latency.turn_window()
     return Sample(
@@ -145,7 +147,7 @@ LAWS = {"soak": "lqr", "kills": "swing_up", "trouble": "lqr"}
 
 
 class Result(NamedTuple):
-    """What a test has found."""
+    """The result of a test."""
 
     rows: list  # NamedTuples: samples, or kills
     checks: list
@@ -153,11 +155,11 @@ class Result(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether everything was proven."""
+        """Whether all checks hold."""
         return not self.failure and all(check.ok for check in self.checks)
 
     def written(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the result for JSON."""
         checks = [{**check._asdict(), "ok": check.ok} for check in self.checks]
         return {
             "passed": self.passed,
@@ -168,8 +170,8 @@ class Result(NamedTuple):
 
 
 def run(name: str, size: Any, folder: Path, seed: int, names: tuple[str, ...] = NAMES) -> Result:
-    """The test `name` with its results in `folder`: "soak" of `size` minutes with the nodes
-    `names`, `size` "kills", "trouble". KeyboardInterrupt when a signal comes.
+    """Run the test `name` with its results in `folder`: "soak" of `size` minutes with the nodes
+    `names`, `size` "kills", "trouble". Raise KeyboardInterrupt when a signal comes.
     """
     live = LiveLine(sys.stderr)
     nodes = NodeProcesses(words(LAWS[name]), folder)
@@ -196,7 +198,7 @@ def run(name: str, size: Any, folder: Path, seed: int, names: tuple[str, ...] = 
 
 
 def words(law: str) -> list[str]:
-    """The ROS command line of every node: the shipped parameters and the law's."""
+    """Return the ROS command line of every node: the shipped parameters and the law's."""
     files = [share.config() / f"{name}.yaml" for name in ("pendulum", "simulation", law)]
     return ros_words(files, [f"controller:={law}"])
 
@@ -205,7 +207,9 @@ BLUE, ORANGE, GREEN, GREY = "#1f6fb4", "#d9732b", "#288c50", "#8a8a8a"
 
 
 def draw_figure(samples: list[Sample], names: tuple[str, ...], path: Path) -> None:
-    """Draw it into the PNG `path`; `names` of the processes. OSError if it cannot be written."""
+    """Draw the samples into the PNG `path`; `names` of the processes. Raise OSError if it cannot
+    be written.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 7.0), layout="constrained")

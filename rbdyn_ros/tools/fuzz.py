@@ -26,7 +26,7 @@ TIMEOUT = 60.0  # [s]
 
 
 class Survived(NamedTuple):
-    """How a bridge came through it."""
+    """The behavior of a bridge under wrong frames."""
 
     sent: int
     counted: int  # as malformed, of whatever kind
@@ -39,8 +39,8 @@ class Survived(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether it lives, commanded nothing, and counted every frame that the system has given
-        it.
+        """Whether it lives, commanded nothing, and counted every frame that the system has passed
+        to it.
         """
         return (
             self.alive
@@ -51,7 +51,7 @@ class Survived(NamedTuple):
 
 
 class FuzzedBridge:
-    """A bridge in a process of its own, and its peer, which is not well."""
+    """A bridge in a process of its own, and its peer, which sends wrong frames."""
 
     def __init__(self, folder: Path):
         self._node, self._executor = watcher("pendulum_fuzz")
@@ -77,7 +77,9 @@ class FuzzedBridge:
         seed: int,
         progress: Progress = lambda frames: frames,
     ) -> Survived:
-        """Send so many wrong frames. Over if the bridge does not come up."""
+        """Send so many wrong frames and return the result. Raise Over if the bridge does not come
+        up.
+        """
         self._processes.start(
             "hil_bridge",
             arguments=ros_words(
@@ -103,7 +105,7 @@ class FuzzedBridge:
         return Survived(number, counted, dropped, self._malformed, commands, alive, obeys)
 
     def _settled_counts(self) -> int:
-        """What the bridge has counted, once that does not change any more."""
+        """Return what the bridge has counted, once that does not change any more."""
         before, end = -1, time.monotonic() + TIMEOUT
         while (
             before != sum(self._malformed.values())
@@ -117,7 +119,7 @@ class FuzzedBridge:
         return before
 
     def _obeys(self) -> bool:
-        """Whether a right frame still becomes a command."""
+        """Return whether a right frame still becomes a command."""
         end = time.monotonic() + TIMEOUT
         while self._commands == 0 and time.monotonic() < end:
             self._say(FORCE, (1.0, 0.0))
@@ -148,15 +150,15 @@ class FuzzedBridge:
 
 
 def free_port() -> int:
-    """A UDP port of the loopback interface that is free."""
+    """Return a UDP port of the loopback interface that is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first:
         first.bind(("127.0.0.1", 0))
         return first.getsockname()[1]
 
 
 def dropped_datagrams(port: int) -> int:
-    """Datagrams that Linux has dropped at the socket of a local port; 0 where it does not report
-    them.
+    """Return the number of datagrams that Linux has dropped at the socket of a local port; 0 where
+    it does not report them.
     """
     table = Path("/proc/net/udp")
     rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []

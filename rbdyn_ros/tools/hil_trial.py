@@ -1,5 +1,5 @@
-"""A test of a board: the simulator and the bridge in a process of their own, and what this process
-sees of them.
+"""A test of a board: the simulator and the bridge in a process of their own, and their observation
+from this one.
 """
 
 import math
@@ -36,11 +36,12 @@ STILL = 10.0  # [s] without a new state, while time should run, after which it g
 
 
 class HilTrial:
-    """A context; at its end the nodes are interrupted."""
+    """A trial of a board, as a context, at whose end the nodes are interrupted."""
 
     def __init__(self, parameters: list, log: Path, declared: Mapping[str, Any]):
-        """`parameters`: words of the ROS command line for both nodes, whose output goes into the
-        file `log`; `declared`: values of the plant and of monitor.plant.*, for `PlantWatch`.
+        """Start the nodes and observe them; `parameters` are words of the ROS command line for
+        both nodes, whose output goes into the file `log`, `declared` are values of the plant and
+        of monitor.plant.*, for `PlantWatch`.
         """
         self.plant = PlantWatch(declared)
         self.plant.origin = EPOCH_NS
@@ -78,8 +79,8 @@ class HilTrial:
         interrupted: Callable[[], object],
         show: Callable[[Callable[[], str]], object],
     ) -> Trial:
-        """Watch `duration` [s] from the first command of the board on; `show(what gives the line)`
-        is called all the while.
+        """Observe `duration` [s] from the first command of the board on, and return the trial;
+        call `show(function that returns the line)` all the while.
         """
         end, stall, began = EPOCH_NS + round(1e9 * duration), StallDetector(), math.nan
         while self._topic_observer.stamp < end and not interrupted() and not self.failure:
@@ -131,8 +132,8 @@ class HilTrial:
         return f"no new state for {STILL:g} s" if still > STILL else ""
 
     def _silence(self) -> float:
-        """Simulated time [s] since the newest force of the board: it passes also while a busy
-        machine keeps this process from looking.
+        """Return the simulated time [s] since the newest force of the board: it passes also while
+        a busy machine keeps this process from observing.
         """
         seen = self._topic_observer
         if self._commands != seen.commands:
@@ -140,7 +141,9 @@ class HilTrial:
         return (seen.stamp - self._commanded) * 1e-9 if self._commands else 0.0
 
     def _describe_malformed(self) -> str:
-        """What the bridge could not use of what the board sent, "" for nothing."""
+        """Return the counts of frames of the board that the bridge could not use, "" if there are
+        none.
+        """
         found = [
             f"{figure:g} {name}"
             for name, figure in self.figures.items()

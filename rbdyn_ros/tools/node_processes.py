@@ -17,13 +17,17 @@ SHUTDOWN_TIMEOUT = 5.0  # [s] from SIGINT to SIGKILL
 
 
 def ros_words(files: Iterable[str | Path], settings: Iterable[str] = ()) -> list[str]:
-    """The words of a ROS command line: parameter files, and settings "name:=value" over them."""
+    """Return the words of a ROS command line: parameter files, and settings "name:=value" over
+    them.
+    """
     words = [word for file in files for word in ("--params-file", str(file))]
     return words + [word for setting in settings for word in ("-p", setting)]
 
 
 def diagnosed(message: Any, node: str) -> dict[str, str]:
-    """What a diagnostic_msgs/DiagnosticArray says of a node; empty where it says nothing."""
+    """Return the values of a node in a diagnostic_msgs/DiagnosticArray; empty where it has
+    none.
+    """
     return {
         pair.key: pair.value
         for status in message.status
@@ -36,10 +40,10 @@ class NodeProcesses:
     """Processes with one or several nodes each; their output goes into log files."""
 
     def __init__(self, parameters: Sequence[str], log: Path):
-        """`parameters`: words of the ROS command line, the same for all processes.
+        """Store the `parameters`, words of the ROS command line, the same for all processes.
 
-        `log`: a folder, to which each process appends its file <name>.log; else one file for all,
-        which begins empty.
+        `log` is a folder, to which each process appends its file <name>.log, or else one file for
+        all, which begins empty.
         """
         self._parameters, self._log = tuple(parameters), log
         self.processes: dict[str, subprocess.Popen] = {}  # by the names of its nodes
@@ -65,11 +69,11 @@ class NodeProcesses:
         self.processes[name].wait()
 
     def ended(self) -> str:
-        """The names of the processes that have ended, separated by commas; "" if none has."""
+        """Return the names of the processes that have ended, separated by commas, or ""."""
         return ", ".join(n for n, process in self.processes.items() if process.poll() is not None)
 
     def failure(self) -> str:
-        """One sentence on the first process that has ended, and why; "" if none has."""
+        """Return one sentence on the first process that has ended, and why; "" if none has."""
         for name, process in self.processes.items():
             if process.poll() is not None:
                 were = "were" if " and the " in name else "was"
@@ -89,11 +93,11 @@ class NodeProcesses:
                 process.wait()
 
     def log(self, name: str) -> Path:
-        """The file with the output of a process."""
+        """Return the file with the output of a process."""
         return self._log / f"{name.replace(' ', '_')}.log" if self._log.is_dir() else self._log
 
     def _reason(self, name: str, code: int, were: str) -> str:
-        """How a process ended, from its exit code and its log."""
+        """Return how a process ended, from its exit code and its log."""
         log = self.log(name).read_text(errors="replace").strip()
         if code < 0:
             return f"{were} ended by {signal.Signals(-code).name}{tracebacks.place_of_crash(log)}"

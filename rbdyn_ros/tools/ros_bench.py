@@ -46,7 +46,7 @@ LONGEST = 120.0  # [s] of a run that can be kept
 def ros_bench(
     under_test: ControllerUnderTest, ros: tuple[float | None, bool], out: Path, stop: Interruption
 ) -> Iterator["RosBench"]:
-    """A bench, ended with everything that it started.
+    """Yield a bench, and end it with everything that it started.
 
     `ros` is (how long to wait for the first command of somebody else's node [s], None to start
     ours; whether in real time).
@@ -64,7 +64,7 @@ def ros_bench(
 
 
 class RosBench:
-    """What `evaluation.bench.Bench` is, for a law behind topics.
+    """The counterpart of `evaluation.bench.Bench` for a law behind topics.
 
     The rows of a run are the simulator's own history: the truth.
     """
@@ -96,7 +96,7 @@ class RosBench:
             "integrator.name": "rk4",
             "integrator.step": 0.001,
         }
-        self.show: Callable[[str], None] = lambda text: None  # is given a line on the run, often
+        self.show: Callable[[str], None] = lambda text: None  # called with a line on the run
         self.simulator = Simulator(parameter_overrides=_ros(overrides))
         self.node = rclpy.create_node("pendulum_evaluation")
         self._goal = self.node.create_publisher(PoseStamped, "goal_pose", qos.OFFERED)
@@ -108,7 +108,7 @@ class RosBench:
 
     @property
     def runner(self) -> Runner:
-        """The simulator's thread."""
+        """The thread of the simulator."""
         return cast(Runner, self.simulator.runner)  # there is one: it started by itself
 
     def end(self) -> None:
@@ -117,7 +117,7 @@ class RosBench:
             self._processes.end()
         self.simulator.close()
         for node in (self.simulator, self.node):
-            self._executor.remove_node(node)  # which keeps what it knows of a node in the graph
+            self._executor.remove_node(node)  # which otherwise keeps the node's entities
             node.destroy_node()
         self._executor.shutdown()
 
@@ -131,7 +131,7 @@ class RosBench:
         pushes=(),
         stop=None,
     ) -> Rollout:
-        """As `Bench.run`. LawFailed; CannotGoOn if nobody answers."""
+        """Run a scenario as `Bench.run` does. Raise LawFailed, or CannotGoOn if nobody answers."""
         self._prepare(scenario)
         self.runner.restart(start)
         begun = self.runner.plant.stamp
@@ -157,7 +157,7 @@ class RosBench:
     def _showing(
         self, over: Callable[[], bool], begun: int, duration: float
     ) -> Callable[[], bool]:
-        """`over`, which also shows how far the run is: with a slow node one of them takes
+        """Return `over` with a display of how far the run is: with a slow node a run takes
         minutes.
         """
         began = time.monotonic()
@@ -170,8 +170,8 @@ class RosBench:
         return look
 
     def _prepare(self, scenario: Scenario) -> None:
-        """A paused simulator with these scenario, and a controller that knows them, if it is
-        ours.
+        """Pause the simulator, give it the parameters of this scenario, and start a controller
+        with them, if it is ours.
         """
         if self.runner.status.startswith(FAULT):
             self.runner.reset()
@@ -191,7 +191,7 @@ class RosBench:
             self._start_controller(scenario)
 
     def _start_controller(self, scenario: Scenario) -> None:
-        """Our controller, anew where the law would be another, or has given up."""
+        """Start our controller, anew where the law would be another, or has given up."""
         wanted = (scenario.force_limit, scenario.travel, scenario.law)
         if (
             self._processes
@@ -218,9 +218,9 @@ class RosBench:
         self.runner.command_queue.clear()
 
     def _wait_for_an_answer(self) -> None:
-        """Until a command has come to the state that waits.
+        """Wait until a command has come to the state that waits.
 
-        LawFailed; CannotGoOn: nobody ever answered.
+        Raise LawFailed if none comes, CannotGoOn if there was never one.
         """
         began = time.monotonic()
         timeout = max(self.under_test.call_timeout, LOOKS_EVERY) if self._heard else self._waiting
@@ -246,9 +246,7 @@ class RosBench:
         return f" (the controller says: {self._status})" if self._status else ""
 
     def _subscribe_status(self) -> None:
-        """Subscribe anew: what a controller that is gone has left behind is no news of the next
-        one.
-        """
+        """Subscribe anew: the status of a controller that is gone is not that of the next one."""
         if self._statuses:
             self.node.destroy_subscription(self._statuses)
         self._statuses = self.node.create_subscription(
@@ -259,8 +257,8 @@ class RosBench:
         self._status = message.data
 
     def _check_controller(self) -> None:
-        """LawFailed, in its own words, if the controller has given up or ended; CannotGoOn if none
-        ever answered.
+        """Raise LawFailed, in its own words, if the controller has given up or ended; CannotGoOn
+        if none ever answered.
         """
         if self._processes and (reason := self._processes.failure()):
             raise (LawFailed if self._ever_heard else CannotGoOn)(reason)
@@ -272,8 +270,8 @@ class RosBench:
             raise LawFailed(f"the law {self.under_test.name}: {self._status}")
 
     def _push(self, pushes: tuple, begun: int) -> None:
-        """The push that acts from the start on: the simulator knows one at a time, and none that
-        is to come.
+        """Apply the push that acts from the start on: the simulator takes one at a time, and none
+        for later.
         """
         if len(pushes) > 1 or any(push.time > 0.0 for push in pushes):
             raise ValueError("over topics there is one push, from the start on")
@@ -281,9 +279,9 @@ class RosBench:
             self.runner.push(np.array(push.wrench), begun + round(push.duration * 1e9))
 
     def _turn_until(self, condition, play: bool = False) -> None:
-        """Spin, and look every now and then whether it holds.
+        """Spin, and check at intervals whether the condition holds.
 
-        CannotGoOn: the evaluation was interrupted; LawFailed.
+        Raise CannotGoOn if the evaluation was interrupted, LawFailed as `_check_controller` does.
         """
         if play:
             self.runner.play()
@@ -300,7 +298,7 @@ class RosBench:
 
 
 class _LiveRun:
-    """The rows of a run as the simulator's history gets them, until something ends it."""
+    """The rows of a run as the simulator's history has them, until something ends it."""
 
     def __init__(self, runner, start: State, begun: int, duration: float, stop: Stop | None):
         self._runner, self._begun, self._stop = runner, begun, stop
@@ -309,7 +307,7 @@ class _LiveRun:
         self._rows = [np.concatenate((start.q, start.v, (0.0, 0.0)))]
 
     def over(self) -> bool:
-        """Take in what is new; whether that was all."""
+        """Take the new rows; return whether the run has ended."""
         # before: what is read then is all
         ended = self._runner.plant.stamp >= self._last or self._runner.status.startswith(FAULT)
         stamps, rows = self._runner.recent_history()
@@ -324,7 +322,7 @@ class _LiveRun:
         return ended
 
     def record(self) -> Rollout:
-        """The run. What the law saw, and what it cost, is not known here."""
+        """Return the run. The law's measurements and computing times are not known here."""
         rows, n = np.array(self._rows), len(self._rows) - 1
         seen, compute = np.full((n, 11), math.nan), np.full(n, math.nan)
         return Rollout(

@@ -1,8 +1,8 @@
-"""Excite a loop that runs over topics, and hear what it does.
+"""Excite a loop that runs over topics, and record its motion.
 
 The nodes are those of others, who have started them. Where the controller is that of this package,
 its parameters `excitation.*` add a known force to its commands, whatever the plant is. Where it is
-a stranger, or a board, and the plant is the simulator of this package, the force is that of the
+another node, or a board, and the plant is the simulator of this package, the force is that of the
 plant's parameters `input.*`, which push the cart beside the force of its drive.
 """
 
@@ -54,19 +54,19 @@ class Interrupted(Exception):
 
 
 class RunningLoop:
-    """A node beside a running loop; a context, at whose end it leaves the graph.
+    """A node beside a running loop, as a context, at whose end it leaves the graph.
 
-    RuntimeError, in a sentence, wherever the loop does not answer.
+    Its methods raise RuntimeError, in a sentence, wherever the loop does not answer.
     """
 
-    force: tuple[type, str] = (WrenchStamped, "cart/command")  # the topic of what acts
-    state = "odometry"  # that of what is seen
+    force: tuple[type, str] = (WrenchStamped, "cart/command")  # the topic of the force that acts
+    state = "odometry"  # that of the measured state
     name = "the controller that runs"
     period = 0.0  # [s] of the commands, from the beginning of the context on
     force_limit = math.inf  # [N]
 
     def __init__(self, namespace: str, waiting: float, stop: Interruption):
-        """`waiting` [s] limits each wait for the loop."""
+        """Make the node; `waiting` [s] limits each wait for the loop."""
         self._waiting, self._stop = waiting, stop
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
@@ -104,9 +104,9 @@ class RunningLoop:
         duration: float,
         progress: Callable[[float], Any] = lambda seconds: None,
     ) -> Series:
-        """Excite it for so long [s, of its own time], and return what was heard.
+        """Excite the loop for so long [s, of its own time], and return what was received.
 
-        The excitation is off afterwards, whatever happens. Interrupted.
+        The excitation is off afterwards, whatever happens. Raise Interrupted after a signal.
         """
         for rows in (self.forces, self.states):
             rows.clear()
@@ -130,7 +130,7 @@ class RunningLoop:
         return self._series(given, begun)
 
     def _connect(self) -> None:
-        """Ask for what has to be known first."""
+        """Request what has to be known first."""
         raise NotImplementedError
 
     def _begin(self, given: Excitation) -> None:
@@ -146,7 +146,7 @@ class RunningLoop:
         self._said[name] = message.data
 
     def _seen(self, stamps: Array) -> Array:
-        """(n, 4) x, y, th_x, th_y at these stamps [ns]; nan where no state came."""
+        """Return (n, 4) x, y, th_x, th_y at these stamps [ns]; nan where no state came."""
         unknown, found = (math.nan,) * 4, self.states
         seen = [
             outputs_of(np.array(found[s][:6])) if s in found else unknown for s in stamps.tolist()
@@ -154,7 +154,9 @@ class RunningLoop:
         return np.array(seen).reshape(-1, 4)
 
     def _acted(self, begun: int) -> tuple[Array, Array]:
-        """The stamps (n,) [ns] after `begun`, and the forces (n, 2) [N] of their messages."""
+        """Return the stamps (n,) [ns] after `begun`, and the forces (n, 2) [N] of their
+        messages.
+        """
         stamps = [stamp for stamp in self.forces if stamp > begun]
         forces = np.array([self.forces[stamp] for stamp in stamps]).reshape(-1, 2)
         return np.array(stamps, np.int64), forces
@@ -172,11 +174,13 @@ class RunningLoop:
         self._polled.listen(kind, topic, take, matching([qos.OFFERED]))
 
     def _newest(self) -> int:
-        """The newest stamp [ns]: dictionaries keep the order in which messages came."""
+        """Return the newest stamp [ns]: dictionaries keep the order in which messages came."""
         return next(reversed(self.forces), 0)
 
     def _until(self, condition: Callable[[], bool]) -> None:
-        """Listen until it holds. Interrupted; RuntimeError where nothing moves any more."""
+        """Spin until the condition holds. Raise Interrupted after a signal, RuntimeError where no
+        message comes any more or the rod falls.
+        """
         stall = StallDetector()
         while not condition():
             self._executor.spin_once(timeout_sec=0.005)
@@ -207,7 +211,7 @@ class RunningLoop:
                 )
 
     def ask(self, node: str, names: tuple[str, ...]) -> dict[str, Any]:
-        """The values of a node's parameters; None for those that it does not have."""
+        """Return the values of a node's parameters; None for those that it does not have."""
         found = {}
         for name in names:  # one at a time: of several none comes where one has no value
             client = self.node.create_client(GetParameters, f"{node}/get_parameters")
@@ -234,7 +238,7 @@ class RunningLoop:
             raise RuntimeError(f"the excitation may still be on, as {error}: {advice}") from error
 
     def _call(self, client: Any, request: Any, timeout: float) -> Any:
-        """The response of a service, which may take so long [s]."""
+        """Return the response of a service, which may take so long [s]."""
         end, future = time.monotonic() + timeout, None
         while future is None or not future.done():
             if future is None and client.service_is_ready():
@@ -253,7 +257,7 @@ class RunningLoop:
 
 
 class OfController(RunningLoop):
-    """A loop whose controller is the node of this package: its commands have the excitation."""
+    """A loop whose controller is the node of this package: its commands contain the excitation."""
 
     def _connect(self) -> None:
         names = "excitation.amplitude", "period", "cart.force_limit", "controller"
@@ -328,7 +332,7 @@ class OfPlant(RunningLoop):
 
 
 def _force(message: Any) -> tuple[float, float]:
-    """The force on the cart (2,) [N] of a command, or of the efforts of the joints."""
+    """Return the force on the cart (2,) [N] of a command, or of the efforts of the joints."""
     if isinstance(message, JointState):
         return message.effort[0], message.effort[1]
     return message.wrench.force.x, message.wrench.force.y
@@ -340,7 +344,7 @@ def _parameter(name: str, value: Any) -> ParameterMessage:
 
 
 def _motion(message: Odometry) -> tuple[float, ...]:
-    """(12,) x, y, qw, qx, qy, qz, then linear and angular velocity, in the body."""
+    """Return (12,) x, y, qw, qx, qy, qz, then linear and angular velocity, in the body."""
     pose, twist = message.pose.pose, message.twist.twist
     return (
         *xyz(pose.position)[:2],
@@ -357,15 +361,16 @@ def record(
     reach: tuple[str, float],
     progress: Callable[[float], Any] = lambda seconds: None,
 ) -> dict[str, Array]:
-    """A table for `identify`: the columns (n,) of `duration` [s] of a loop of the control period
-    `period` [s], excited as `given`; `reach` is the namespace of the nodes, and how long to wait
-    for them [s].
+    """Return a table for `identify`: the columns (n,) of `duration` [s] of a loop of the control
+    period `period` [s], excited as `given`; `reach` is the namespace of the nodes, and how long to
+    wait for them [s].
 
-    Of each state it has the force that was commanded last: that which answers it, where none is
-    missing. States are samples of that period: what a stamp is early or late by, less than half
-    of it, is the clock's.
+    Each state has the force that was commanded last: that which answers it, where none is missing.
+    States are samples of that period: deviations of a stamp by less than half of it are those of
+    the clock.
 
-    ValueError; RuntimeError where nobody answers; KeyboardInterrupt, the excitation being off.
+    Raise ValueError for another period, RuntimeError where nobody answers, KeyboardInterrupt after
+    a signal, with the excitation off.
     """
     namespace, waiting = reach
     with Interruption() as stop:

@@ -1,10 +1,10 @@
-"""What a soak sees of the loop: its latency, the force, the status of both nodes, the counts of
-the simulator.
+"""The observation of the loop by a soak: its latency, the force, the status of both nodes, the
+counts of the simulator.
 
-Instants are those at which a message was sent: all nodes are on one machine, and the watch itself
-may be late.
+Instants are those at which a message was sent: all nodes are on one machine, and this process
+itself may be late.
 
-What a long run has to prove are checks: numbers with limits.
+The criteria of a long run are checks: numbers with limits.
 """
 
 import math
@@ -35,7 +35,7 @@ from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed
 
 
 class Check(NamedTuple):
-    """One thing to be proven."""
+    """A number and its limit."""
 
     name: str
     value: float
@@ -45,12 +45,12 @@ class Check(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether it was; a value that is not known, nan, proves nothing."""
+        """Whether the value is within its limit; an unknown one, nan, is not."""
         return self.value >= self.limit if self.least else self.value <= self.limit
 
     @property
     def sentence(self) -> str:
-        """How it went."""
+        """The check with its result in words."""
         bound = "at least" if self.least else "at most"
         return (
             f"{'ok  ' if self.ok else 'FAIL'} {self.name}: {self.value:.4g} {self.unit} ({bound} "
@@ -59,28 +59,30 @@ class Check(NamedTuple):
 
 
 def count_check(name: str, number: float, least: float) -> Check:
-    """The check that there are as many as there must be."""
+    """Return the check that there are as many as there must be."""
     return Check(name, float(number), float(least), "", least=True)
 
 
 class Over(Exception):
-    """It cannot go on; the message says why."""
+    """The test cannot go on; the message says why."""
 
 
 class Watch:
-    """A node that listens, calls services, and waits."""
+    """A node that subscribes to the loop, calls services, and waits."""
 
     def __init__(self, stop: Interruption, show: Callable):
-        """`show(text)` is called while it waits; a signal in `stop` ends every wait."""
+        """Make the node; `show(text)` is called while it waits, and a signal in `stop` ends every
+        wait.
+        """
         self._stop, self._show = stop, show
         self.node, self._executor = watcher("pendulum_soak")
         self.latency = Latency(warm_up=0.0)
-        # newest [N]; when the newest that is not zero was said [ns], its stamp
+        # newest [N]; when the newest that is not zero was sent [ns], its stamp
         self.force, self.pushed = (0.0, 0.0), (0, 0)
         self.answered = 0  # stamp of the state that the newest command answers
         self.state = (0, 1.0)  # stamp [ns], cosine of the tilt
         self.status = {SIMULATOR: "", CONTROLLER: ""}
-        # of the simulator's newest /diagnostics, and when [s] it said so
+        # of the simulator's newest /diagnostics, and when [s] it was sent
         self.counts, self.counted = {}, math.nan
         self._polled, everything = Polled(self.node), matching([qos.OFFERED])
         for kind, topic, take, profile in (
@@ -100,7 +102,7 @@ class Watch:
         leave(self.node)
 
     def turn(self) -> None:
-        """Process what has arrived, in its order; KeyboardInterrupt after a signal to
+        """Process what has arrived, in its order. Raise KeyboardInterrupt after a signal to
         end.
         """
         if self._stop.signal:
@@ -110,7 +112,9 @@ class Watch:
             take(taken)
 
     def until(self, condition: Callable[[], object], timeout: float, in_vain: str) -> float:
-        """Wait; how long it took [s]. Over, with `in_vain`, after `timeout` [s]."""
+        """Wait until the condition holds; return how long it took [s]. Raise Over, with `in_vain`,
+        after `timeout` [s].
+        """
         began = time.monotonic()
         while not condition():
             if time.monotonic() - began > timeout:
@@ -120,20 +124,20 @@ class Watch:
         return time.monotonic() - began
 
     def require(self, processes: NodeProcesses) -> None:
-        """Over if one of the processes has ended."""
+        """Raise Over if one of the processes has ended."""
         if ended := processes.ended():
             log = processes.log(ended.split(", ")[0])
             raise Over(f"the {ended} ended by itself; see {log}")
 
     def rest(self, seconds: float) -> None:
-        """Look on for a while."""
+        """Observe the loop for so many seconds."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.turn()
             self._show(self.line)
 
     def call(self, kind, service: str, timeout: float = 30.0, **fields) -> Any:
-        """The response of a service. Over if there is none."""
+        """Return the response of a service. Raise Over if there is none."""
         client = self.node.create_client(kind, service)
         try:
             self.until(client.service_is_ready, timeout, f"{service} was not there")
@@ -144,7 +148,7 @@ class Watch:
             self.node.destroy_client(client)
 
     def line(self) -> str:
-        """How it is now."""
+        """Return the state of the loop in a line."""
         trip = self.latency.round_trip.window.percentile(50)
         shown = "" if math.isnan(trip) else f"  round trip {1e3 * trip:.2f} ms"
         return (

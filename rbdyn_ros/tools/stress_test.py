@@ -1,4 +1,4 @@
-"""Tests of a loop that is disturbed. Stress: pauses, resets, changes of pace, losses, while the
+"""Tests of a loop that is disturbed. Stress: pauses, resets, changes of rate, losses, while the
 machine is kept busy. Kills: simulator, controller and recorder are killed at any moment and
 started anew.
 """
@@ -35,7 +35,7 @@ STANDING = math.cos(math.radians(30.0))
 
 @contextmanager
 def busy():
-    """As many processes as there are processors, each of which computes without end."""
+    """Run as many processes as there are processors, each of which computes without end."""
     burners = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"])
         for _ in range(os.cpu_count() or 1)
@@ -49,13 +49,13 @@ def busy():
 
 
 class StressTest:
-    """What is done to the loop, and whether it goes on."""
+    """Disturbances of the loop, and the checks whether it goes on."""
 
     def __init__(self, nodes: NodeProcesses, watch: Watch, seed: int):
         self._processes, self._watch, self._random = nodes, watch, random.Random(seed)
 
     def run(self) -> list[Check]:
-        """The checks. Over if the loop does not go on."""
+        """Return the checks. Raise Over if the loop does not go on."""
         for name in ("simulator", "controller"):
             self._processes.start(name)
         self._watch.until(self._runs, 180.0, "the loop did not start")
@@ -64,7 +64,7 @@ class StressTest:
         return checks
 
     def _pause(self) -> Check:
-        """Time stands still while paused, and goes on."""
+        """Check that time stands still while paused, and goes on."""
         stood = 0
         for _ in range(TIMES):
             self._rest()
@@ -84,7 +84,7 @@ class StressTest:
         return count_check(what, stood, TIMES)
 
     def _reset(self) -> Check:
-        """Time stays monotonic, the rod is caught again."""
+        """Check that time stays monotonic and the rod is caught again."""
         monotonic = 0
         for _ in range(TIMES):
             self._rest()
@@ -96,7 +96,7 @@ class StressTest:
         return count_check(f"resets, of {TIMES}, after which the loop went on", monotonic, TIMES)
 
     def _change_pace(self) -> Check:
-        """Other paces, while it runs."""
+        """Check that the loop goes on at other rates, changed while it runs."""
         factors = 0.5, 2.0, 0.25, 1.0
         for factor in factors:
             self._set("real_time_factor", factor)
@@ -105,7 +105,7 @@ class StressTest:
         return count_check("changes of pace after which the loop went on", changed, changed)
 
     def _lossy(self) -> list:
-        """The rod stands in spite of losses, and they are counted."""
+        """Check that the rod stands in spite of losses, and that they are counted."""
         self._check_standing("before the losses")
         before = self._watch.counts.copy()
         self._set("faults.command.drop", DROP)
@@ -174,18 +174,18 @@ VICTIMS = ("controller", "recorder", "simulator")  # in turn
 RUNNING_FOR, STARTING_FOR = 1.0, 2.0
 EARLY = 0.25  # part of the kills, after the first of each, that fall into a start
 RESUMED = 60.0  # [s] a machine under load starts Python slowly
-ON_THE_WAY = 0.1  # [s] from the simulator's decision to its sight here
+ON_THE_WAY = 0.1  # [s] from the simulator's decision to its message here
 ZERO_FOR = 0.3  # [s] the force is watched after it should be zero
-GAP = 1.0  # [s] a recorder may lose beside what it has not saved
+GAP = 1.0  # [s] that a recorder may lose besides what it has not saved
 NAN = math.nan
 
 
 class Kill(NamedTuple):
-    """One kill, and what came of it; nan where it was not to be seen."""
+    """One kill and its effect; nan where that was not observed."""
 
     victim: str
     early: bool  # while it started
-    until_zero: float  # [s] from the kill of a controller to zero force, as the simulator says it
+    until_zero: float  # [s] from the kill of a controller to the simulator's zero force
     pushed: float  # [s] simulated, from the state that its last command answers to the last force
     until_resumed: float  # [s] from the new start to a force
     saved: float  # messages in the repaired bag of a killed recorder
@@ -193,14 +193,14 @@ class Kill(NamedTuple):
 
 
 class Kills:
-    """Kills and restarts."""
+    """A test that kills and restarts nodes."""
 
     def __init__(self, nodes: NodeProcesses, watch: Watch, folder: Path, seed: int):
         self._processes, self._watch, self._folder = nodes, watch, folder
         self._random, self._bags = random.Random(seed), []
 
     def run(self, number: int) -> tuple[list[Kill], list[Check]]:
-        """(kills, checks). Over if the loop does not come back."""
+        """Return (kills, checks). Raise Over if the loop does not come back."""
         for name in ("simulator", "controller"):
             self._processes.start(name)
         self._record()
@@ -213,7 +213,7 @@ class Kills:
 
     def _kill(self, victim: str, may_be_early: bool) -> Kill:
         early = may_be_early and victim != "recorder" and self._random.random() < EARLY
-        if early:  # the one before has left it in good order; this start is not to succeed
+        if early:  # it runs since the kill before; this start is not to succeed
             self._processes.kill(victim)
             self._processes.start(victim)
             self._watch.rest(self._random.uniform(0.0, STARTING_FOR))
@@ -230,8 +230,8 @@ class Kills:
         return Kill(victim, early, *zero, self._wait_for_loop(after=time.time_ns()), NAN, NAN)
 
     def _zero(self, at: int) -> tuple[float, float]:
-        """(real, simulated) time [s] until the last force that was not zero: since the kill, since
-        the state last answered.
+        """Return (real, simulated) time [s] until the last force that was not zero: since the
+        kill, since the state last answered.
         """
         self._watch.rest(ON_THE_WAY + ZERO_FOR)
         self._watch.until(
@@ -264,7 +264,9 @@ class Kills:
         )
 
     def _repair(self, at: int) -> tuple:
-        """(messages, [s] lost before the kill) of the newest bag, which is without an end."""
+        """Return (messages, [s] lost before the kill) of the newest bag, which is without an
+        end.
+        """
         from rosbags.rosbag2 import Reader
 
         made = self._bags[-1].with_name(f"{self._bags[-1].name}_repaired")
@@ -274,10 +276,10 @@ class Kills:
 
 
 def check_kills(kills: list[Kill]) -> list[Check]:
-    """The checks; the watchdog's timeout is that of the shipped parameters.
+    """Return the checks; the watchdog's timeout is that of the shipped parameters.
 
     A command may answer a state as old as the timeout, and then counts for as long: however busy
-    the machine is, the plant is not pushed for more simulated time than twice that.
+    the machine is, no force acts on the plant for more simulated time than twice that.
     """
     timeout = lookup("watchdog.timeout", "").default
     known = {

@@ -1,5 +1,5 @@
-"""Frames that are wrong, each in a known way, for whoever listens on the wire: nothing may crash,
-everything is counted.
+"""Malformed frames, each wrong in a known way, for a receiver on the wire: it must not crash, and
+count every one.
 """
 
 import math
@@ -30,7 +30,7 @@ Progress = Callable[[Iterable[BadFrame]], Iterable[BadFrame]]  # wraps the itera
 
 
 class Fuzz:
-    """Makes wrong frames, the same ones for the same seed."""
+    """A generator of wrong frames, the same ones for the same seed."""
 
     def __init__(self, seed: int):
         self._random = random.Random(seed)
@@ -42,7 +42,7 @@ class Fuzz:
         )  # fmt: skip
 
     def frames(self, number: int) -> Iterator[BadFrame]:
-        """So many wrong frames."""
+        """Yield so many wrong frames."""
         for _ in range(number):
             yield self._random.choice(self._ways)()
 
@@ -87,7 +87,7 @@ class Fuzz:
         return BadFrame(self._stuff(_encode(STATE, numbers)), "not unit")
 
     def _compact(self) -> BadFrame:
-        """A compact state with a number that is none, or of another size."""
+        """Return a compact state with a number that is not finite, or of another size."""
         wrong = self._random.choice((math.nan, math.inf, -math.inf))
         body = _encode(COMPACT, (0.1, wrong, *_STATE[2:]))
         if self._random.random() < 0.5:
@@ -99,7 +99,7 @@ class Fuzz:
         return BadFrame(b"\x01" * self._random.randint(200, 2000) + b"\0", "too long")
 
     def _stuffing(self) -> BadFrame:
-        """A code byte that points beyond the end."""
+        """Return a frame with a code byte that points beyond the end."""
         return BadFrame(
             bytes((self._random.randint(40, 255),))
             + b"\x01" * self._random.randint(1, 30)
@@ -108,13 +108,13 @@ class Fuzz:
         )
 
     def _sound(self) -> bytes:
-        """The body of a frame with nothing wrong in it."""
+        """Return the body of a frame with nothing wrong in it."""
         kind = self._random.choice((FORCE, STATE))
         numbers = _STATE if kind == STATE else (self._random.gauss(0.0, 10.0), 1.0)
         return _encode(kind, numbers, self._random.getrandbits(32), self._random.getrandbits(60))
 
     def _change_byte(self, at: int, value: int) -> bytes:
-        """A sound frame with one byte changed, and the CRC that belongs to it."""
+        """Return a sound frame with one byte changed, and the CRC that belongs to it."""
         body = bytearray(_encode(FORCE, (1.0, 2.0))[:-4])
         body[at] = value
         return self._stuff(bytes(body) + struct.pack("<I", crc32(body)))
@@ -124,12 +124,12 @@ class Fuzz:
 
 
 def _encode(kind: int, numbers: tuple[float, ...], sequence: int = 0, time: int = 1) -> bytes:
-    """The body of a frame."""
+    """Return the body of a frame."""
     return frame.encode(Frame(kind, 0, sequence, time, 0, 0, 1, numbers))
 
 
 class Counted(NamedTuple):
-    """What an end of the wire made of wrong frames."""
+    """The counts of an end of the wire after wrong frames."""
 
     sent: int
     counts: dict  # reason -> how many
