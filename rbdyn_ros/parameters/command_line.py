@@ -1,5 +1,5 @@
-"""What the commands share: options that are checked, each a ValueError in one sentence, and a
-voice.
+"""The helpers that the commands share: checked options, which raise a ValueError in one sentence,
+and messages.
 """
 
 import os
@@ -52,27 +52,29 @@ def add_options(parser: ArgumentParser, *rows: tuple[Any, ...]) -> None:
 
 
 def number(parameter: Parameter, text: str):
-    """The value that was typed for an option, which its `parameter` describes."""
+    """Return the value that was typed for an option, which its `parameter` describes. Raise
+    ValueError for a wrong one.
+    """
     return check(parameter, value_of(text, _SOURCE), _SOURCE)
 
 
 def number_or(parameter: Parameter, text: str | None, default: float) -> float:
-    """The value that was typed for an option, or the default where it is not given."""
+    """Return the value that was typed for an option, or the default where it is not given."""
     return default if text is None else number(parameter, text)
 
 
 def count_jobs(text: str) -> int:
-    """The number of --jobs; 0 is one for each processor."""
+    """Return the number of processes of --jobs; 0 is one for each processor."""
     return number(JOBS, text) or os.cpu_count() or 1
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """The words of a list with commas."""
+    """Return the words of a list with commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def band(text: str, example: str) -> tuple[float, float]:
-    """The frequencies [Hz] of --band."""
+    """Return the frequencies [Hz] of --band. Raise ValueError for anything but two numbers."""
     try:
         low, high = map(float, text.split(","))
     except ValueError:
@@ -83,14 +85,14 @@ def band(text: str, example: str) -> tuple[float, float]:
 
 
 def overrides(arguments: Namespace, short: Mapping[str, str] = {}) -> list[Override]:
-    """What --set and the `short` options (word -> name of its parameter) say."""
+    """Return what --set and the `short` options (word -> name of its parameter) set."""
     given = {word: getattr(arguments, word) for word in short}
     said = [Override(short[w], text, f"--{w}") for w, text in given.items() if text is not None]
     return [*map(assignment, arguments.set), *said]
 
 
 def parameter_files(names: Iterable[str]) -> list[Path]:
-    """The files of --params-file."""
+    """Return the files of --params-file. Raise ValueError for one that does not exist."""
     paths = [*map(Path, names)]
     for path in paths:
         if not path.is_file():
@@ -99,7 +101,9 @@ def parameter_files(names: Iterable[str]) -> list[Path]:
 
 
 def scenario(config: Path, name: str) -> Path:
-    """The file of --scenario, in the folder `config` of the shipped files."""
+    """Return the file of --scenario, in the folder `config` of the shipped files. Raise ValueError
+    for an unknown name.
+    """
     known = sorted(file.stem for file in (config / "scenarios").glob("*.yaml"))
     if name not in known:
         raise ValueError(f"--scenario is {name}; known are {', '.join(known)}")
@@ -107,8 +111,8 @@ def scenario(config: Path, name: str) -> Path:
 
 
 def fresh_folder(out: str | None, name: str) -> Path:
-    """The folder of --out, by default `name` and the time, which holds nothing yet; it is not
-    made.
+    """Return the folder of --out, by default `name` and the time; it is not made. Raise ValueError
+    if it is not empty.
     """
     folder = Path(out or f"{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
     if folder.is_dir() and any(folder.iterdir()):
@@ -119,8 +123,8 @@ def fresh_folder(out: str | None, name: str) -> Path:
 
 
 def output_file(option: str, name: str | Path, suffixes: tuple[str, ...]) -> Path:
-    """The path of an output file, which is tried before the work. ValueError where it has none of
-    the `suffixes`; OSError.
+    """Return the path of an output file, which is tried before the work. Raise ValueError where it
+    has none of the `suffixes` or cannot be written.
     """
     path = Path(name)
     if path.suffix.lower() not in suffixes:
@@ -131,7 +135,7 @@ def output_file(option: str, name: str | Path, suffixes: tuple[str, ...]) -> Pat
 
 
 def explain(error: OSError | ValueError) -> str:
-    """The sentence on bad input, or on a file that cannot be read."""
+    """Return the sentence on bad input, or on a file that cannot be read."""
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
     return str(error)
@@ -140,7 +144,7 @@ def explain(error: OSError | ValueError) -> str:
 def cannot_write(
     error: OSError, place: object, advice: str = "make room, or choose another --out"
 ) -> str:
-    """The sentence on a file, or the `place`, that cannot be written."""
+    """Return the sentence on a file, or the `place`, that cannot be written."""
     sentence = f"cannot write {error.filename or place}: {error.strerror}"
     return f"{sentence}; {advice}" if advice else sentence
 
@@ -150,8 +154,8 @@ def write_files(
     say: Callable[[str, int], int],
     failed: int,
 ) -> int:
-    """Write each text, or let `write(draft)` make its file, and say where it is: 0, or `failed`
-    where one could not be written where it should be.
+    """Write each text, or let `write(draft)` make its file, and say where it is; return 0, or
+    `failed` where one could not be written where it should be.
     """
     code = 0
     for path, write in writers.items():
@@ -167,8 +171,8 @@ def write_files(
 
 
 def voice(command: str) -> Callable[[str, int], int]:
-    """say(sentence, code): the sentence goes to standard error, after the command's name; the exit
-    code comes back.
+    """Return say(sentence, code), which prints the sentence on standard error, after the command's
+    name, and returns the exit code.
     """
 
     def say(sentence: str, code: int) -> int:

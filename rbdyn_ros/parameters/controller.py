@@ -49,8 +49,8 @@ def _density(of: str, unit: str, name: str) -> Parameter:
 
 
 class Noise(NamedTuple):
-    """What the filter's model does not know, as spectral densities, and at the start, as
-    deviations.
+    """The noise that the filter assumes: spectral densities of what its model does not know, and
+    deviations at the start.
     """
 
     cart: Annotated[
@@ -88,7 +88,7 @@ class Noise(NamedTuple):
 
 
 class ObserverOptions(NamedTuple):
-    """Which sensors the law sees through, and how well the filter knows them."""
+    """The sensors that give the law its state, and how well the filter knows them."""
 
     sensors: Annotated[
         str,
@@ -115,7 +115,7 @@ class ObserverOptions(NamedTuple):
 
     @property
     def imu(self) -> bool:
-        """Whether gyroscope and accelerometer are in place of the gimbal's encoders."""
+        """Whether gyroscope and accelerometer replace the gimbal's encoders."""
         return self.sensors == "imu"
 
 

@@ -9,7 +9,7 @@ Every value is checked, and named with its line where it is wrong.
     colliders: {friction: 0.4, restitution: 0.0}
     springs:  {NAME: {between: [cart, world], end: [1, 0, 0], stiffness: 20.0, damping: 0.5}}
 
-A body with a shape that can touch is its own geom, under the same name. doc/bodies.md teaches it.
+A body with a shape that can touch is its own geom, under the same name. doc/bodies.md explains it.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,9 @@ SHAPES = {  # of bodies: the function, and the sizes that it needs
 
 
 def _tables() -> dict[str, dict[str, Parameter]]:
-    """What a file may say, group by group, with the words that are names of functions and laws."""
+    """Return what a file may contain, group by group, with the words that are names of functions
+    and laws.
+    """
     found = {
         group: by_name(table)
         for group, table in read_tables(Path(__file__).with_suffix(".yaml")).items()
@@ -61,7 +63,7 @@ _PLACE, _LAW = {"position", "orientation", "rpy"}, set(COLLIDERS)
 
 
 class ModelFile(NamedTuple):
-    """What a file says."""
+    """The contents of a model file."""
 
     scene: scene.Scene
     title: str
@@ -82,13 +84,15 @@ class Value(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
-    """The shipped models, alphabetically."""
+    """Return the names of the shipped models, alphabetically."""
     files = shipped.config("models").iterdir()
     return tuple(sorted({file.stem for file in files if file.suffix in SUFFIXES}))
 
 
 def find(word: str) -> Path:
-    """The file of --model: a path, or the name of a shipped model. ValueError if it is neither."""
+    """Return the file of --model: a path, or the name of a shipped model. Raise ValueError if it
+    is neither.
+    """
     path = Path(word).expanduser()
     if word and (path.suffix in SUFFIXES or path.exists()):
         return path
@@ -104,7 +108,7 @@ def find(word: str) -> Path:
 
 
 def read(path: Path) -> ModelFile:
-    """The model in a .yaml or a .urdf file; ValueError, naming file and line, for what
+    """Read the model in a .yaml or a .urdf file. Raise ValueError, with file and line, for what
     cannot be.
     """
     if path.suffix == ".urdf":
@@ -155,7 +159,7 @@ def read(path: Path) -> ModelFile:
 
 
 def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:
-    """The model of a file; ValueError, starting with the path, for what cannot be."""
+    """Return the model of a file. Raise ValueError, starting with the path, for what cannot be."""
     try:
         return scene.build(file.scene, options)
     except ValueError as error:
@@ -163,7 +167,9 @@ def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:
 
 
 def _group(path: Path) -> tuple:
-    """(checked values by name, group -> name -> key -> Value, positions and rates) of a file."""
+    """Return (checked values by name, group -> name -> key -> Value, positions and rates) of a
+    file.
+    """
     top, groups, starts = {}, {group: {} for group in GROUPS}, {word: {} for word in STARTS}
     top["colliders"] = {}
     for entry in yaml_file.read(path, "model file"):
@@ -217,7 +223,7 @@ def _fresh(name: str, known: dict, values: dict, what: str) -> None:
 
 
 def _body(called: str, values: dict) -> tuple:
-    """(shapes.Body, its Geom or None)."""
+    """Return (shapes.Body, its Geom or None). Raise ValueError for what does not fit the shape."""
     shape = _need(
         called,
         values,
@@ -259,18 +265,20 @@ def _body(called: str, values: dict) -> tuple:
 
 
 def _given(values: dict[str, Value], words: Iterable[str]) -> dict[str, Any]:
-    """The values of those of the words that a part has."""
+    """Return the values of those of the words that a part has."""
     return {word: values[word].value for word in words if word in values}
 
 
 def _round(size: dict, shape: str) -> tuple:
-    """Radius and length of a geom, or its radius alone."""
+    """Return the radius and the length of a geom, or its radius alone."""
     radius = size.get("radius", shapes.THIN)
     return (radius,) if shape == "sphere" else (radius, size["length"])
 
 
 def _between_ends(called: str, values: dict) -> dict:
-    """The values with length, position and orientation in place of the ends `from` and `to`."""
+    """Return the values with length, position and orientation in place of the ends `from` and
+    `to`.
+    """
     if "from" not in values and "to" not in values:
         return values
     ends = [np.array(_need(called, values, word, "give both ends")) for word in ("from", "to")]
@@ -343,7 +351,7 @@ def _spring(called: str, values: dict) -> scene.Spring:
 
 
 def _orientation(called: str, values: dict) -> tuple:
-    """wxyz of `orientation`, or of `rpy`: roll, pitch and yaw about the fixed axes x, y, z
+    """Return wxyz of `orientation`, or of `rpy`: roll, pitch and yaw about the fixed axes x, y, z
     [rad].
     """
     if "rpy" in values:

@@ -1,5 +1,5 @@
-"""What the pendulum can meet, part of the physics: a floor, the ends of the rails, an obstacle,
-and obstacles by name: `obstacles` lists them, `obstacle.NAME.*` says what each of them is.
+"""The contacts as part of the physics: a floor, the ends of the rails, an obstacle, and obstacles
+by name: `obstacles` lists them, `obstacle.NAME.*` describes each of them.
 """
 
 import math
@@ -38,7 +38,7 @@ CONTACT = (
 def contacts(values: Mapping[str, Any], length: float) -> Contacts:
     """Return what can be met, from checked values by name, by a rod of `length` [m].
 
-    ValueError for rails of no length.
+    Raise ValueError for rails of no length.
     """
     ends = [_end(values[parameter.name]) for parameter in STOPS]
     for axis, low, high in zip("xy", ends[::2], ends[1::2], strict=True):
@@ -80,7 +80,7 @@ _LIST, _ONE = "obstacles", "obstacle."
 
 
 def _names(names: tuple) -> tuple:
-    """The names of obstacles, each once."""
+    """Return the names of obstacles, each once. Raise ValueError for a wrong one."""
     for name in names:
         if not _NAME.fullmatch(name):
             raise ValueError(
@@ -104,14 +104,14 @@ OBSTACLES = Parameter(
 
 
 def table(names: Iterable[str]) -> tuple[Parameter, ...]:
-    """The parameters of the obstacles of these names."""
+    """Return the parameters of the obstacles of these names."""
     return tuple(
         parameter for name in names for parameter in schema.table(Obstacle, f"{_ONE}{name}.")
     )
 
 
 def find(name: str) -> Parameter | None:
-    """The parameter obstacle.NAME.FIELD, whatever the NAME; None if it is none."""
+    """Return the parameter obstacle.NAME.FIELD, whatever the NAME; None if it is none."""
     parts = name.split(".")
     if len(parts) != 3 or f"{parts[0]}." != _ONE or not _NAME.fullmatch(parts[1]):
         return None
@@ -119,7 +119,7 @@ def find(name: str) -> Parameter | None:
 
 
 def parameters_like(name: str) -> list[str]:
-    """The names of the parameters of the obstacle to which `name` seems to belong."""
+    """Return the names of the parameters of the obstacle to which `name` seems to belong."""
     parts = name.split(".")
     if len(parts) < 2 or f"{parts[0]}." != _ONE:
         return []
@@ -127,7 +127,7 @@ def parameters_like(name: str) -> list[str]:
 
 
 def require_listed(name: str, names: tuple[str, ...], source: str) -> None:
-    """ValueError if `name` is a parameter of an obstacle that is not among `names`."""
+    """Raise ValueError if `name` is a parameter of an obstacle that is not among `names`."""
     if name.startswith(_ONE) and name.split(".")[1] not in names:
         which = name.split(".")[1]
         why = f"but obstacles, {format_value(names)}, does not name {which}"
@@ -135,9 +135,9 @@ def require_listed(name: str, names: tuple[str, ...], source: str) -> None:
 
 
 def obstacles(values: Mapping[str, Any]) -> Array:
-    """The candidates of the obstacles, from checked values by name.
+    """Return the candidates of the obstacles, from checked values by name.
 
-    ValueError for a size that the shape has not.
+    Raise ValueError for a size that the shape has not.
     """
     made = []
     for name in values.get(_LIST, ()):

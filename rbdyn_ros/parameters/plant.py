@@ -24,7 +24,7 @@ _SINES = (
 _TRIPLES = range(0, 3001, 3)
 
 
-# what the drive and the rails allow: the simulator keeps to it, and laws are designed with it
+# what the drive and the rails allow: the simulator enforces it, and laws are designed with it
 _LIMITS = (
     setting("cart.force_limit", 20.0, "N", "Limits the norm of a commanded force.", low=0.0),
     setting(
@@ -38,7 +38,7 @@ _LIMITS = (
 
 
 class Start(NamedTuple):
-    """Where the plant starts."""
+    """The initial state of the plant."""
 
     orientation: Annotated[
         tuple[float, float, float, float],
@@ -92,7 +92,7 @@ def actual_plant(values: Mapping[str, Any]) -> Params:
 def initial_state(values: Mapping[str, Any]) -> State:
     """Return the state at t = 0 of checked values by name.
 
-    ValueError if a cart that is fixed has a velocity.
+    Raise ValueError if a cart that is fixed has a velocity.
     """
     start = record(Start, values, "initial.")
     if values["cart.fixed"] and any(start.cart_velocity):
@@ -126,7 +126,7 @@ def plant_input(values: Mapping[str, Any]) -> Input:
 
 
 def integrator(values: Mapping[str, Any]) -> "Integrator":
-    """Return the stepper. ValueError if it does not admit the composition."""
+    """Return the stepper. Raise ValueError if it does not admit the composition."""
     from rbdyn_ros.mechanics.integrators.select import select
 
     return select(**record(Choice, values, "integrator.")._asdict())

@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def config(*parts: str) -> Path:
-    """A file or folder of config/, such as config("suites", "standard.yaml").
+    """Return a file or folder of config/, such as config("suites", "standard.yaml").
 
-    ValueError if it is nowhere.
+    Raise ValueError if it is not installed.
     """
     here = Path(__file__).parents[2] / "config"  # the source tree
     prefixes = [

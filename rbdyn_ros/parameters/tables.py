@@ -1,4 +1,4 @@
-"""Every parameter by the node that reads it, and what to say about a name that nobody knows."""
+"""Every parameter by the node that reads it, and the message on an unknown name."""
 
 import difflib
 from collections.abc import Iterable
@@ -54,26 +54,26 @@ _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
 
 
 def all_parameters(node: str | None = None) -> dict[str, Parameter]:
-    """The parameters that `node` reads, or any node, by name."""
+    """Return the parameters that `node` reads, or any node, by name."""
     return by_name(NODES[node] if node else chain(*NODES.values()))
 
 
 def is_of_ros(name: str) -> bool:
-    """Whether a parameter belongs to every ROS node, not to this package."""
+    """Return whether a parameter belongs to every ROS node, not to this package."""
     return name in _OF_ROS or name.startswith("qos_overrides.")
 
 
 def is_of_a_law(name: str, node: str) -> bool:
-    """Whether a parameter of the controller is an option of a control law, such as lqr.*: the law
-    has its own table.
+    """Return whether a parameter of the controller is an option of a control law, such as lqr.*:
+    the law has its own table.
     """
     groups = {other.partition(".")[0] for other in all_parameters()}
     return node == "pendulum_controller" and "." in name and name.partition(".")[0] not in groups
 
 
 def lookup(name: str, source: str, node: str | None = None, more: Iterable[str] = ()) -> Parameter:
-    """The parameter of that name; ValueError with the nearest known name, of these or of `more`,
-    if `node` (or any node) has none.
+    """Return the parameter of that name. Raise ValueError with the nearest known name, of these or
+    of `more`, if `node` (or any node) has none.
     """
     parameters = all_parameters(node)
     if name in parameters:
@@ -91,6 +91,6 @@ def lookup(name: str, source: str, node: str | None = None, more: Iterable[str] 
 
 
 def nearest(name: str, names) -> str:
-    """The words "did you mean ...? " for the name that looks most like it, or nothing."""
+    """Return the words "did you mean ...? " for the name that looks most like it, or ""."""
     alike = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {alike[0]}? " if alike else ""

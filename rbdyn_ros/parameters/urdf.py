@@ -25,12 +25,12 @@ from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.types import Array
 
 HINGES = ("revolute", "continuous")
-FAR = 1e3  # [m] along a slide: from there its damper pulls, so that its line is that of the slide
+FAR = 1e3  # [m] along a slide: the far end of its damper, so that its line is that of the slide
 _NOTHING = MappingProxyType({})
 
 
 class Robot(NamedTuple):
-    """What a URDF says."""
+    """The contents of a URDF."""
 
     name: str
     bodies: dict  # name -> shapes.Body
@@ -50,7 +50,7 @@ class Frame(NamedTuple):
 
 
 def attitude(rpy) -> tuple[float, ...]:
-    """wxyz of roll, pitch, yaw about the fixed axes x, y, z [rad]."""
+    """Return wxyz of roll, pitch, yaw about the fixed axes x, y, z [rad]."""
     turns = (quaternion.exp(angle * axis) for angle, axis in zip(rpy, np.eye(3)))
     roll, pitch, yaw = turns
     return tuple(quaternion.product(yaw, quaternion.product(pitch, roll)).tolist())
@@ -61,10 +61,10 @@ def read(
     positions: Mapping[str, tuple[float, str]] = _NOTHING,
     rates: Mapping[str, tuple[float, str]] = _NOTHING,
 ) -> Robot:
-    """The robot in a file, its joints at `positions` [rad] or [m] and moving at `rates`.
+    """Return the robot in a file, its joints at `positions` [rad] or [m] and moving at `rates`.
 
-    Both are name -> (value, source); 0 for those that are left out. ValueError, naming the file or
-    the source, for what is no URDF or cannot be simulated.
+    Both are name -> (value, source); 0 for those that are left out. Raise ValueError, with the
+    file or the source, for what is no URDF or cannot be simulated.
     """
     robot = _parse(path)
     try:
@@ -96,19 +96,21 @@ def read(
 
 
 def _parse(path: Path):
-    """The robot as urdf_parser_py has it."""
+    """Return the robot as urdf_parser_py has it. Raise ValueError for what is no URDF."""
     content = yaml_file.text(path, "URDF")
     parser = library("urdf_parser_py.urdf", "urdf", f"--model {path.name}")
     try:
         with redirect_stderr(io.StringIO()):  # tags that it does not know
             return parser.URDF.from_xml_string(content.encode())
-    except Exception as error:  # noqa: BLE001  it raises whatever it meets, AssertionError too
+    except Exception as error:  # noqa: BLE001  it raises anything, AssertionError too
         words = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(f"{path}: this is no URDF: {words[:160]}") from None
 
 
 def _tree(robot) -> tuple:
-    """(child link -> its joint, links from the root on)."""
+    """Return (child link -> its joint, links from the root on). Raise ValueError for what is no
+    tree.
+    """
     links, above = {link.name for link in robot.links}, {}
     if not links or len(links) < len(robot.links):
         raise ValueError("a URDF needs links, each with a name of its own")
@@ -135,7 +137,7 @@ def _tree(robot) -> tuple:
 
 
 def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
-    """link -> Frame, from the root on."""
+    """Return link -> Frame, from the root on."""
     zero = np.zeros(3)
     frames = {order[0]: Frame(zero, np.array([1.0, 0.0, 0.0, 0.0]), zero, zero)}
     for link in order[1:]:
@@ -196,7 +198,7 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
 
 
 def _damper(name: str, joint: scene.Joint, damping: float) -> scene.Spring:
-    """The damper of a hinge [N m s/rad] or of a slide [N s/m]."""
+    """Return the damper of a hinge [N m s/rad] or of a slide [N s/m]."""
     if joint.kind == "hinge":
         return scene.Spring(0.0, hinge=name, damping=damping)
     end = np.array(joint.point) - FAR * np.array(joint.axis)
@@ -204,7 +206,9 @@ def _damper(name: str, joint: scene.Joint, damping: float) -> scene.Spring:
 
 
 def _body(name: str, links: list, frames: dict) -> shapes.Body:
-    """One body of all links that fixed joints hold together, at its center of mass."""
+    """Return one body of all links that fixed joints hold together, at its center of mass. Raise
+    ValueError for one without mass.
+    """
     parts = []
     for link in links:
         if link.inertial is not None and link.inertial.mass:
@@ -240,7 +244,9 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
 
 
 def _notes(joint) -> list:
-    """Sentences about what of a joint has no effect; ValueError for what would have too much."""
+    """Return sentences about what of a joint has no effect. Raise ValueError for a joint that
+    mimics another.
+    """
     if joint.mimic is not None:
         raise ValueError(
             f"joint {joint.name} mimics {joint.mimic.joint}, which is not there for a model; "
@@ -260,7 +266,7 @@ def _notes(joint) -> list:
 
 
 def _dynamics(joint):
-    """The <dynamics> of a joint; none is that of no damping and no friction."""
+    """Return the <dynamics> of a joint; without one that of no damping and no friction."""
     return joint.dynamics or SimpleNamespace(damping=0.0, friction=0.0)
 
 
@@ -276,7 +282,7 @@ def _axis(joint) -> Array:
 
 
 def _frame(frame: Frame, origin) -> Frame:
-    """The frame of an <origin> in that of a link."""
+    """Return the frame of an <origin> in that of a link."""
     xyz, rpy = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if origin is not None:
         xyz, rpy = origin.xyz or xyz, origin.rpy or rpy
@@ -287,7 +293,7 @@ def _frame(frame: Frame, origin) -> Frame:
 
 
 def _shape(geometry) -> tuple[str, str, tuple[float, ...]] | None:
-    """(kind, body, size) of a geom; None for a mesh."""
+    """Return (kind, body, size) of a geom; None for a mesh."""
     match type(geometry).__name__:
         case "Box":
             return "box", scene.GROUND, tuple(map(float, geometry.size))

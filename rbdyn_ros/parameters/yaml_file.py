@@ -1,8 +1,8 @@
 """Parameter files as ROS 2 writes them, read with line numbers by PyYAML's safe loader and
 checked.
 
-`read` knows no parameter, `read_files` gives what files say to a node, and `offline_values` the
-values of a run without nodes: defaults, then files, then what the command line sets.
+`read` knows no parameter, `read_files` returns what files set for a node, and `offline_values` the
+values of a run without nodes: defaults, then files, then the command line.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe, without what ROS does not read: aliases and dates."""
+    """A safe loader without what ROS does not read: aliases and dates."""
 
     def compose_node(self, parent, index):
         if self.check_event(yaml.AliasEvent):
@@ -52,12 +52,12 @@ _Loader.add_constructor("tag:yaml.org,2002:python/tuple", yaml.SafeLoader.constr
 
 
 def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
-    """The entries of a file in the order in which they stand there.
+    """Return the entries of a file in their order.
 
     Sections are `/**:`, `/name:`, `name:` or `/namespace/name:` (also nested) with
     `ros__parameters:` below; names are nested, dotted or both. A file without any
-    `ros__parameters` is one plain section, "". ValueError, naming file and line: not readable,
-    broken YAML, a name given twice, values outside a section.
+    `ros__parameters` is one plain section, "". Raise ValueError, with file and line, for a file
+    that cannot be read, broken YAML, a name given twice, or values outside a section.
     """
     content = text(path, what)
     try:
@@ -78,8 +78,8 @@ def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
 
 
 def value_of(text: str, source: str) -> object:
-    """One value as YAML reads it, such as "[1, 2]" or "rk4". ValueError, starting with the source,
-    if it is broken.
+    """Return one value as YAML reads it, such as "[1, 2]" or "rk4". Raise ValueError, starting
+    with the source, if it is broken.
     """
     try:
         return _Loader(text).get_single_data()
@@ -89,7 +89,7 @@ def value_of(text: str, source: str) -> object:
 
 
 def dotted(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested names as dotted ones: {"a": {"b": 1}} is {"a.b": 1}."""
+    """Return nested names as dotted ones: {"a.b": 1} for {"a": {"b": 1}}."""
     names: dict[str, Any] = {}
     for key, value in tree.items():
         name = f"{prefix}{key}"
@@ -98,7 +98,7 @@ def dotted(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def write(sections: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of a parameter file: name -> value of each section."""
+    """Return the text of a parameter file: name -> value of each section."""
     files = {
         section: {_MARK: {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}}
         for section, values in sections.items()
@@ -107,7 +107,9 @@ def write(sections: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def text(path: str | Path, what: str) -> str:
-    """The text of a file; ValueError, naming the file, where it cannot be read as UTF-8."""
+    """Return the text of a file. Raise ValueError, with the name of the file, where it cannot be
+    read as UTF-8.
+    """
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -123,14 +125,15 @@ def text(path: str | Path, what: str) -> str:
 def read_files(
     paths: Iterable[str | Path], nodes: tuple[str, ...] = ("pendulum_simulator",)
 ) -> dict[str, tuple[Any, str]]:
-    """name -> (checked value, source) of what the files say to `nodes`; the source is "file:line".
+    """Return name -> (checked value, source) of what the files set for `nodes`; the source is
+    "file:line".
 
     The value that is written last wins: a later file over an earlier one, and in a file the lower
     section over the upper one. Sections reach a node by its name, in any namespace, or by a
     wildcard (`/**:`); a plain file without sections is meant for all nodes. Sections of the
-    package's other nodes are checked, not applied; those of foreign nodes are left alone, and so
-    are the options of a control law, which the controller node checks. ValueError names the file
-    and the line: unknown parameter, wrong value, or what `read` raises.
+    package's other nodes are checked, not applied; those of foreign nodes are ignored, and so are
+    the options of a control law, which the controller node checks. Raise ValueError, with the file
+    and the line, for an unknown parameter, a wrong value, or as `read` does.
     """
     settings: dict = {}
     for path in paths:
@@ -141,7 +144,7 @@ def read_files(
 def read_values(
     paths: Iterable[str | Path], nodes: tuple[str, ...] = ("pendulum_simulator",)
 ) -> dict[str, Any]:
-    """name -> value, as of `read_files`."""
+    """Return name -> value, as `read_files` does."""
     return {name: value for name, (value, _) in read_files(paths, nodes).items()}
 
 
@@ -167,8 +170,8 @@ def _read_file(path, nodes: tuple) -> dict:
 
 
 def _is_foreign(node: str, source: str) -> bool:
-    """Whether a section is for a node of another package; ValueError if it looks like a misspelt
-    one of ours.
+    """Return whether a section is for a node of another package. Raise ValueError if it looks like
+    a misspelt one of this package.
     """
     if node in ("", *_WILDCARDS, *tables.NODES):
         return False
@@ -196,7 +199,7 @@ class Override(NamedTuple):
 
 
 def assignment(text: str, option: str = "--set") -> Override:
-    """The override that "name=value" means; ValueError without an equals sign."""
+    """Return the override that "name=value" means. Raise ValueError without an equals sign."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(
@@ -211,12 +214,12 @@ def offline_values(
     more: Iterable[Parameter] = (),
     given: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """name -> checked value of every parameter of the plant, its start, its input and its
+    """Return name -> checked value of every parameter of the plant, its start, its input and its
     integrator, and of `more`.
 
     A later file wins over an earlier one, an override over every file, a later override over an
-    earlier one; `given` are values of `more` that stand in the files, but in the table of a law.
-    ValueError names the file and line, or the option, and what is wrong.
+    earlier one; `given` are values of `more` that are in the files, but in the table of a law.
+    Raise ValueError, with the file and line, or the option, for what is wrong.
     """
     paths, table = tuple(paths), by_name((*tables.OFFLINE, *more))
     found = (read_files(paths, ("pendulum_controller",)) if more else {}) | read_files(paths)
@@ -245,8 +248,8 @@ def offline_values(
 
 
 def refuse_contacts(paths: Iterable[str | Path], what: str) -> None:
-    """ValueError where the files say that the pendulum meets something; `what` knows nothing of
-    it.
+    """Raise ValueError where the files give the pendulum something to meet, which `what` does not
+    know.
     """
     from rbdyn_ros.mechanics.pendulum.world import has_candidates
 
@@ -258,7 +261,7 @@ def refuse_contacts(paths: Iterable[str | Path], what: str) -> None:
 
 
 def _obstacles(found: Mapping, overrides: tuple) -> tuple:
-    """The names of the obstacles, which the last override says, or the files."""
+    """Return the names of the obstacles, of the last override that has them, or of the files."""
     names, _ = found.get(obstacles.OBSTACLES.name, ((), ""))
     for override in overrides:
         if override.name == obstacles.OBSTACLES.name:
@@ -277,7 +280,7 @@ def _entries(loader: _Loader, root: yaml.Node | None, path) -> Iterator[Entry]:
 
 
 def _is_plain(node: yaml.Node | None) -> bool:
-    """Whether no key at or below the node is `ros__parameters`."""
+    """Return whether no key at or below the node is `ros__parameters`."""
     if not isinstance(node, yaml.MappingNode):
         return True
     return all(key.value != _MARK and _is_plain(value) for key, value in node.value)
@@ -339,7 +342,7 @@ def _construct(loader: _Loader, node: yaml.Node, path, name: str) -> object:
 
 
 def _mapping(node: yaml.Node | None, what: str, path) -> yaml.MappingNode:
-    """The node itself; ValueError if it is no mapping."""
+    """Return the node itself. Raise ValueError if it is no mapping."""
     if isinstance(node, yaml.MappingNode):
         return node
     where = path if node is None else f"{path}:{_line(node)}"
