@@ -9,12 +9,12 @@ TASKS = ("Balance", "SwingUp", "Track")
 
 
 def identifier(task: str) -> str:
-    """The name of a task's environment."""
+    """Return the name of a task's environment."""
     return f"rbdyn/{task}-v0"
 
 
 def register() -> None:
-    """Tell Gymnasium, unless it knows."""
+    """Register the environments with Gymnasium, unless it has them."""
     import gymnasium
 
     module = f"{__name__}.vector"

@@ -12,12 +12,12 @@ from rbdyn_ros.view.shapes import towards
 
 
 class LiveView:
-    """A page that shows an environment in real time; ValueError without viser, OSError where no
-    port is free.
+    """A page that shows an environment in real time. Making one raises ValueError without viser,
+    OSError where no port is free.
     """
 
     def __init__(self, title: str, travel: float, force_limit: float):
-        """Serve it, say where it is, and open a browser where there is a display."""
+        """Serve the page, print where it is, and open a browser where there is a display."""
         library("viser", "view", "render_mode human")
         from rbdyn_ros.view.page import Page
 
@@ -30,16 +30,16 @@ class LiveView:
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return self._page.url
 
     @property
     def state(self) -> SceneState | None:
-        """What it shows."""
+        """The state that the page shows."""
         return self._source.latest()
 
     def begin(self, pendulum: dict[str, Array]) -> None:
-        """Show the start of an episode, as `Pendulums.state` gives it; the time goes on."""
+        """Show the start of an episode, as `Pendulums.state` returns it; the time goes on."""
         self._show(pendulum, np.full(2, np.nan))
 
     def show(self, pendulum: dict[str, Array], action: Array, period: float) -> None:
@@ -53,7 +53,7 @@ class LiveView:
         self._show(pendulum, part * self._limits[1] / max(1.0, float(np.hypot(*part))))
 
     def close(self) -> None:
-        """End the page."""
+        """Close the page."""
         self._page.close()
 
     def _show(self, pendulum: dict[str, Array], force: Array) -> None:
@@ -71,7 +71,7 @@ class LiveView:
 
 
 class _Newest(Source):
-    """The newest state of an environment."""
+    """A source that holds the newest state of an environment."""
 
     def __init__(self, title: str):
         self.title, self.newest = title, None

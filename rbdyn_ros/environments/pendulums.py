@@ -31,7 +31,7 @@ class Pendulums:
     """The state of n environments, without Gymnasium: `begin` some of them, `step` all."""
 
     def __init__(self, name: str, n: int, vary: Mapping[str, Any], dtype: Any, options: dict):
-        """Make n environments of a task; ValueError names an option that is wrong."""
+        """Make n environments of a task. Raise ValueError, with its name, for a wrong option."""
         if name not in NAMES:
             raise ValueError(f"task is {name!r}; it must be one of {', '.join(NAMES)}")
         if np.dtype(dtype) not in (np.float32, np.float64):
@@ -55,8 +55,8 @@ class Pendulums:
         self._fill_idle_lanes()
 
     def bounds(self) -> Array:
-        """The largest size of each number of an observation: twice the travel, unit vectors, the
-        largest speed and rate; in Track those of the set point.
+        """Return the largest size of each number of an observation: twice the travel, unit
+        vectors, the largest speed and rate; in Track those of the set point.
         """
         travel, fast = 2.0 * self.numbers[task.TRAVEL], self.task.max_speed
         turning = self.task.max_rate
@@ -64,7 +64,7 @@ class Pendulums:
         return np.array([*bounds, fast, fast][: self.out[0].shape[1]], self.out[0].dtype)
 
     def begin(self, which: Array) -> None:
-        """The next episodes of the environments with these numbers (m,)."""
+        """Begin the next episodes of the environments with these numbers (m,)."""
         m = len(which)
         if not m:
             return
@@ -108,7 +108,9 @@ class Pendulums:
             list(self._pool.map(begin, map(slice, [0, *ends[:-1]], ends)))
 
     def step(self, actions: Array) -> None:
-        """One period of all environments; `out` is written. ValueError for a wrong action."""
+        """Advance all environments by one period and write `out`. Raise ValueError for a wrong
+        action.
+        """
         check_actions(actions)
         if self._pool is None:
             self._advance(self._parts[0], actions)
@@ -129,12 +131,14 @@ class Pendulums:
         )
 
     def close(self) -> None:
-        """Let the threads go."""
+        """End the threads."""
         if self._pool:
             self._pool.shutdown()
 
     def state(self, i: int) -> dict[str, Any]:
-        """Cart x (2,) [m], direction k (3,), rod length [m], set point (2,) [m] of one."""
+        """Return the cart's x (2,) [m], direction k (3,), rod length [m], set point (2,) [m] of
+        environment i.
+        """
         block, lane = i // LANES, i % LANES
         plant, rest = (self._rows(blocks)[block, :, lane] for blocks in (self.plants, self.rest))
         row = lanes.X // LANES, lanes.KX // LANES, periods.RX // LANES
@@ -146,7 +150,7 @@ class Pendulums:
         }
 
     def _rows(self, blocks: Array) -> Array:
-        """A view (blocks, rows, LANES)."""
+        """Return a view (blocks, rows, LANES)."""
         return blocks.reshape(len(blocks), -1, LANES)
 
     def _fill_idle_lanes(self) -> None:
@@ -162,7 +166,7 @@ class Pendulums:
         self.begin_with(which, which.astype(np.uint64), values, self._plant)
 
     def _targets(self, keys: Array) -> Array:
-        """Amplitudes, angular frequencies and phases (m, 6) of the set point's sines."""
+        """Return amplitudes, angular frequencies and phases (m, 6) of the set point's sines."""
         U = [random_numbers.uniform_of(keys, f"set_point.{i}") for i in range(6)]
         amplitude, frequency = self.task.amplitude, 2.0 * math.pi * self.task.frequency
         scales = [amplitude] * 2 + [frequency] * 2 + [2.0 * math.pi] * 2
@@ -170,14 +174,14 @@ class Pendulums:
 
 
 def check_actions(actions: Array) -> None:
-    """ValueError where an action is not finite."""
+    """Raise ValueError where an action is not finite."""
     if not np.isfinite(actions).all():
         i = int(np.argmin(np.isfinite(actions).all(axis=1)))
         raise ValueError(f"the action of environment {i} is {actions[i]}; it must be finite")
 
 
 def _numbers(made: task.Task, varied: variation.Variation) -> Array:
-    """The task's numbers with those of the plant's limits and faults."""
+    """Return the task's numbers with those of the plant's limits and faults."""
     numbers = task.numbers(made)
     numbers[task.FORCE_LIMIT] = varied.fixed["cart.force_limit"]
     numbers[task.TRAVEL] = varied.fixed["cart.travel"]
@@ -190,7 +194,7 @@ def _numbers(made: task.Task, varied: variation.Variation) -> Array:
 
 
 def _parts(blocks: int) -> list[slice]:
-    """The blocks in slices of equal size, one for each thread."""
+    """Return the blocks in slices of equal size, one for each thread."""
     count = max(1, min(os.cpu_count() or 1, blocks // _AT_ONCE))
     ends = [blocks * i // count for i in range(count + 1)]
     return [slice(begin, end) for begin, end in zip(ends, ends[1:])]

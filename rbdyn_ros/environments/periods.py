@@ -80,7 +80,7 @@ _NOISE = np.uint64(2)  # pairs
 
 @kernel
 def advance(task, plants, rest, keys, late, actions, out):
-    """One period of the environments whose blocks are given.
+    """Advance the environments whose blocks are given by one period.
 
     task (SLOTS + 1,), plants (blocks, lanes.SIZE), rest (blocks, ROWS), keys (blocks, LANES),
     late (blocks, slots 2 LANES), actions (n, 2), out: observations (n, 10 or 14), rewards (n,),
@@ -103,7 +103,7 @@ def advance(task, plants, rest, keys, late, actions, out):
 
 @kernel
 def command(task, rest, keys, action):
-    """The force (u_x, u_y) [N] that the action (2,) of the first environment asks for."""
+    """Return the force (u_x, u_y) [N] that the action (2,) of the first environment commands."""
     e = rest[0]
     e[ACTION_X], e[ACTION_Y] = action[0], action[1]
     _take(task, e, keys[0])
@@ -112,8 +112,8 @@ def command(task, rest, keys, action):
 
 @kernel
 def judge(task, plants, rest, q, v, is_period, out):
-    """What `advance` gives of the first environment, whose plant somebody else has moved to q
-    (6,), v (5,); where no period has passed, only what is seen.
+    """Write what `advance` writes of the first environment, whose plant was moved elsewhere to q
+    (6,), v (5,); where no period has passed, only the observation.
     """
     a, e = plants[0], rest[0]
     put(a, 0, sphere_state.of_state(q, v))
@@ -127,7 +127,7 @@ def begin(task, blocks, which, keys, starts, systems, settings, out):
     """Put the environments `which` (m,), in ascending order, at their starts (m, 11) with their
     keys (m,), plants (m, 8) or the one (1, 8), and settings (m, up to SETTINGS), from TIP on.
 
-    What is seen of those that `out` has is written.
+    The observations of those that `out` has are written.
     """
     plants, rest, own, late = blocks
     for i in range(len(which)):
@@ -152,8 +152,8 @@ def begin(task, blocks, which, keys, starts, systems, settings, out):
 
 @part
 def _show(task, a, e, first, last, i, out):
-    """Write what lanes from `first` to before `last` show, the first of them as number i, within
-    the bounds of the observations: nothing is rounded here, so their number does not matter.
+    """Write the observations of the lanes from `first` to before `last`, the first of them as
+    number i, cut at the bounds: nothing is rounded here, so the number of lanes does not matter.
     """
     seen, rewards, ended = out
     travel, fast, turning = 2.0 * task[TRAVEL], task[MAX_SPEED], task[MAX_RATE]
@@ -184,7 +184,7 @@ def _clip(value, bound):
 
 @part
 def _take(task, e, keys):
-    """The forces that are asked for; a command that is lost leaves the one before."""
+    """Take the commanded forces; a command that is lost leaves the one before."""
     limit, lossy = task[FORCE_LIMIT], task[LOSSY] > 0.0
     if lossy:
         for j in range(LANES):
@@ -202,13 +202,15 @@ def _take(task, e, keys):
 
 @inlined
 def _place(count):
-    """Where the random numbers of a period begin."""
+    """Return the index of the first random number of a period."""
     return np.uint64(count) * _DRAWS
 
 
 @part
 def _move(task, a, e, late, keys):
-    """The plants under the forces that arrive, and the pushes at the start of the period."""
+    """Advance the plants under the forces that arrive, after the pushes at the start of the
+    period.
+    """
     steps, slots = int(task[STEPS]), int(task[SLOTS])
     if task[PUSH_CHANCE]:
         for j in range(LANES):
@@ -232,7 +234,9 @@ def _move(task, a, e, late, keys):
 
 @part
 def _arrive(a, e, late, steps, step, slots):
-    """The mean force of a step: a command that arrives in its midst acts for the rest of it."""
+    """Set the mean force of a step: a command that arrives in its midst acts for the rest of
+    it.
+    """
     for j in range(LANES):
         whole = int(e[DELAY + j])
         older = min(max((e[DELAY + j] - whole) * steps - step, 0.0), 1.0)
@@ -268,7 +272,9 @@ def push(a, tip, j, J):
 
 @part
 def _score(task, a, e):
-    """Count the period, move the set point, give the reward, and see whether it has ended."""
+    """Count the period, move the set point, compute the reward, and determine whether the episode
+    has ended.
+    """
     if task[TRACKING]:
         for j in range(LANES):
             aim(e, j, (e[COUNT + j] + 1.0) * task[PERIOD])
@@ -295,7 +301,7 @@ def _score(task, a, e):
 
 @inlined
 def aim(e, j, t):
-    """The set point of lane j at t [s] of its episode: r = A sin(w t + p), each axis."""
+    """Set the set point of lane j at t [s] of its episode: r = A sin(w t + p), each axis."""
     px, py = e[TARGET_WX + j] * t + e[TARGET_PX + j], e[TARGET_WY + j] * t + e[TARGET_PY + j]
     e[RX + j], e[RY + j] = e[TARGET_AX + j] * math.sin(px), e[TARGET_AY + j] * math.sin(py)
     e[RVX + j] = e[TARGET_AX + j] * e[TARGET_WX + j] * math.cos(px)
@@ -304,7 +310,7 @@ def aim(e, j, t):
 
 @part
 def measure(a, e, keys):
-    """What the sensors, whose noise it is, say of the present state of a block."""
+    """Write the present state of a block as the sensors measure it, with their noise."""
     for j in range(LANES):
         n = (_place(e[COUNT + j]) >> np.uint64(1)) + _NOISE
         put(e[OUT:], j, _disturb(e, j, n, keys[j], state(a, j)))
@@ -312,8 +318,8 @@ def measure(a, e, keys):
 
 @inlined
 def _disturb(e, j, n, key, s):
-    """s = (k, k', x, x') with the noise of one instant: of the direction and its rate as small
-    turns w, k + w x k and k' + w' x k.
+    """Return s = (k, k', x, x') with the noise of one instant: of the direction and its rate as
+    small turns w, k + w x k and k' + w' x k.
     """
     (k, dk, x, v), one = s, np.uint64(1)
     c, d = normal_pair(key, n), normal_pair(key, n + one)

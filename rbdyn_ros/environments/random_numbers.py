@@ -20,7 +20,9 @@ _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 @inlined
 def mix(z):
-    """The output function of SplitMix64: 64 bits, each of which depends on all of z (uint64)."""
+    """Return the output of SplitMix64 for z (uint64): 64 bits, each of which depends on all of
+    z.
+    """
     z = (z ^ (z >> _30)) * _FIRST
     z = (z ^ (z >> _27)) * _SECOND
     return z ^ (z >> _31)
@@ -31,24 +33,24 @@ _mix = getattr(mix, "py_func", mix)  # of an array: whole numbers, so there is b
 
 @inlined
 def uniform(key, n):
-    """The n-th number of a key (both uint64), uniform in (0, 1)."""
+    """Return the n-th number of a key (both uint64), uniform in (0, 1)."""
     return (float(mix(key + n * GAMMA) >> _11) + 0.5) * 2.0**-53
 
 
 @inlined
 def normal_pair(key, n):
-    """Numbers 2 n and 2 n + 1 of a key, normally distributed: Box and Muller's."""
+    """Return numbers 2 n and 2 n + 1 of a key, normally distributed by Box and Muller's method."""
     radius = math.sqrt(-2.0 * math.log(uniform(key, n + n)))
     angle = 2.0 * math.pi * uniform(key, n + n + np.uint64(1))
     return radius * math.cos(angle), radius * math.sin(angle)
 
 
 def keys(seeds: Array, episodes: Array) -> Array:
-    """The keys (m,) of episodes (m,) of seeds (m,), both uint64."""
+    """Return the keys (m,) of episodes (m,) of seeds (m,), both uint64."""
     return _mix(_mix(seeds) + episodes * GAMMA)
 
 
 def uniform_of(keys: Array, name: str) -> Array:
-    """The number (m,) of a name that each key draws, uniform in (0, 1)."""
+    """Return the number (m,) of a name that each key draws, uniform in (0, 1)."""
     own = _mix(keys ^ np.uint64(crc32(name.encode())))
     return ((own >> _11).astype(float) + 0.5) * 2.0**-53

@@ -1,4 +1,4 @@
-"""What an environment asks for, in numbers: its period, its episode, its limits, its reward, its
+"""The task of an environment in numbers: its period, its episode, its limits, its reward, its
 pushes.
 
 Each field is an option of `gymnasium.make`; `BALANCE`, `SWING_UP` and `TRACK` are the tasks.
@@ -99,7 +99,7 @@ OPTIONS = table(Task)
 BALANCE = Task()
 SWING_UP = Task(duration=20.0, fallen=180.0)
 TRACK = Task(duration=20.0, position=1.0, amplitude=0.6)
-START = {  # what the episodes of a task begin with, unless `vary` says otherwise
+START = {  # what the episodes of a task begin with, unless `vary` changes it
     "Balance": {"start.tilt": {"uniform": [0.0, 10.0]}, "start.azimuth": {"uniform": [0, 360]}},
     "SwingUp": {"start.tilt": {"uniform": [175.0, 180.0]}, "start.azimuth": {"uniform": [0, 360]}},
     "Track": {"start.tilt": {"uniform": [0.0, 5.0]}, "start.azimuth": {"uniform": [0, 360]}},
@@ -114,7 +114,9 @@ START = {  # what the episodes of a task begin with, unless `vary` says otherwis
 
 
 def read(given: dict[str, Any], base: Task) -> Task:
-    """The task with the options that are given; ValueError names one that is wrong."""
+    """Return the task with the options that are given. Raise ValueError, with its name, for a
+    wrong one.
+    """
     from rbdyn_ros.parameters.tables import nearest
     from rbdyn_ros.schema import by_name, check
 
@@ -129,7 +131,7 @@ def read(given: dict[str, Any], base: Task) -> Task:
 
 
 def numbers(task: Task) -> Array:
-    """The task as the kernels read it; what the plant and its faults add is still zero."""
+    """Return the task as the kernels read it; what the plant and its faults add is still zero."""
     out = np.zeros(SLOTS + 1)
     out[PERIOD], out[STEPS], out[H] = task.period, task.steps, task.period / task.steps
     out[LAST] = round(task.duration / task.period)

@@ -1,5 +1,5 @@
-"""What an environment varies from episode to episode: the plant, where it starts, the delay, noise
-and losses, by the names of a campaign.
+"""The variation of an environment from episode to episode: the plant, where it starts, the delay,
+noise and losses, by the names of a campaign.
 
     vary = {"rod.mass": {"uniform": [0.8, 1.2]}, "faults.command.delay": 0.01}
 """
@@ -33,18 +33,18 @@ starts = start_rows  # (values, m): where the episodes begin, q and v (m, 11)
 
 
 class Variation(NamedTuple):
-    """What is fixed, and what each episode draws."""
+    """The values that are fixed, and those that each episode draws."""
 
     fixed: dict[str, Any]
     drawn: tuple[Draw, ...]
 
     @property
     def has_plants(self) -> bool:
-        """Whether plants differ."""
+        """Whether the plants of the episodes differ."""
         return any(d.name in PHYSICS or d.name.startswith(MISMATCH) for d in self.drawn)
 
     def largest(self, name: str) -> float:
-        """The largest value that a number can have."""
+        """Return the largest value that a number can have."""
         for draw in self.drawn:
             if draw.name == name:
                 a, b = draw.numbers[0], draw.numbers[-1]
@@ -53,7 +53,7 @@ class Variation(NamedTuple):
         return float(self.fixed[name])
 
     def draw(self, keys: Array, difficulty: Array) -> dict[str, Any]:
-        """name -> value, or values (m,), for episodes with these keys (m,).
+        """Return name -> value, or values (m,), for episodes with these keys (m,).
 
         What is drawn of the start is multiplied by the difficulty (m,).
         """
@@ -66,7 +66,9 @@ class Variation(NamedTuple):
 
 
 def read(given: Mapping[str, Any]) -> Variation:
-    """What `vary` says. ValueError names what is unknown, out of range, or fixed by nature."""
+    """Return the variation that `vary` describes. Raise ValueError for what is unknown, out of
+    range, or equal in all episodes.
+    """
     known = by_name(p for p in quantities.COMMON if _is_known(p.name))
     found = plan.of_values(given, known, SOURCE)
     if found.axes:
@@ -86,7 +88,7 @@ def read(given: Mapping[str, Any]) -> Variation:
                 check(known[draw.name], number, f"{SOURCE}, at {FARTHEST:g} standard deviations")
     fixed = defaults(quantities.COMMON) | dict(found.fixed)
     variation = Variation(fixed, found.drawn)
-    batch.plant(spherical_pendulum.build(plant_params(fixed)))  # whether there is one
+    batch.plant(spherical_pendulum.build(plant_params(fixed)))  # or ValueError
     return variation
 
 
@@ -97,7 +99,7 @@ def _is_known(name: str) -> bool:
 
 
 def plants(values: dict[str, Any], m: int) -> Array:
-    """The true plants (m, 8) as `campaigns.batch.plant` has them."""
+    """Return the true plants (m, 8) as `campaigns.batch.plant` has them."""
     scalars = {name: np.max(value) if name in PHYSICS else value for name, value in values.items()}
     declared = plant_params(scalars)._replace(
         **{name.replace(".", "_"): values[name] for name in PHYSICS}
@@ -114,5 +116,5 @@ def plants(values: dict[str, Any], m: int) -> Array:
 
 
 def tips(values: dict[str, Any], m: int) -> Array:
-    """The lengths of the rods (m,) [m]."""
+    """Return the lengths of the rods (m,) [m]."""
     return np.broadcast_to(values["rod.length"] * (1.0 + values[f"{MISMATCH}rod_length"]), m)

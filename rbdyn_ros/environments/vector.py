@@ -40,8 +40,8 @@ class PendulumEnv(gymnasium.Env):
         render_mode: str | None = None,
         **options: Any,
     ):
-        """Make one; `vary` as in `variation`, `options` as in `task.Task`. ValueError names what
-        is wrong.
+        """Make an environment; `vary` as in `variation`, `options` as in `task.Task`. Raise
+        ValueError for what is wrong.
 
         `render_mode` human shows it in the live view, in real time.
         """
@@ -58,7 +58,7 @@ class PendulumEnv(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """The next episode; with a seed the first one of it.
+        """Begin the next episode, with a seed the first one of it; return the observation and {}.
 
         `options` may hold a "difficulty", which multiplies what is drawn of the start but its
         azimuth.
@@ -72,7 +72,7 @@ class PendulumEnv(gymnasium.Env):
         return self.pendulums.out[0][0].copy(), {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Hold the action for a period. ValueError for one that is not two finite numbers;
+        """Hold the action for a period. Raise ValueError for one that is not two finite numbers,
         ResetNeeded before the first reset.
         """
         _check_begun(self.pendulums)
@@ -88,13 +88,13 @@ class PendulumEnv(gymnasium.Env):
         return seen[0].copy(), rewards.item(0), end > 0.0 and not late, late, info
 
     def render(self) -> Array | None:
-        """A picture (height, width, 3) of bytes; None in the mode human, whose page shows every
-        step.
+        """Return a picture (height, width, 3) of bytes; None in the mode human, whose page shows
+        every step.
         """
         return _draw(self.pendulums, 0) if self.render_mode == "rgb_array" else None
 
     def close(self) -> None:
-        """End the page."""
+        """Close the page."""
         super().close()
         if self.live:
             self.live.close()
@@ -111,7 +111,7 @@ class PendulumEnv(gymnasium.Env):
 
 
 class PendulumVectorEnv(VectorEnv):
-    """N of `PendulumEnv` as one: `gymnasium.make_vec("rbdyn/Balance-v0", num_envs=N)`.
+    """N of `PendulumEnv` as one environment: `gymnasium.make_vec("rbdyn/Balance-v0", num_envs=N)`.
 
     Environment i of seed s is, bit for bit, the single environment of seed s + i.
     """
@@ -129,8 +129,8 @@ class PendulumVectorEnv(VectorEnv):
         render_mode: str | None = None,
         **options: Any,
     ):
-        """Make N environments; without `copy` the arrays that `step` returns are those of the
-        next one too. ValueError names what is wrong.
+        """Make N environments; without `copy` the arrays that `step` returns are those of the next
+        one too. Raise ValueError for what is wrong.
         """
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}; it must be >= 1")
@@ -153,7 +153,7 @@ class PendulumVectorEnv(VectorEnv):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """The next episodes of all, or of those in the "reset_mask" (N,) of the options.
+        """Begin the next episodes of all, or of those in the "reset_mask" (N,) of the options.
 
         The seed s gives environment i the seed s + i; a list has one for each, or None for the
         next episode there. `options` may hold a "difficulty", one or N, which multiplies what is
@@ -169,7 +169,7 @@ class PendulumVectorEnv(VectorEnv):
         return self._given(self.pendulums.out[0]), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Hold the actions (N, 2) for a period. ValueError for a number that is not finite;
+        """Hold the actions (N, 2) for a period. Raise ValueError for a number that is not finite,
         ResetNeeded where an environment was never reset.
         """
         _check_begun(self.pendulums)
@@ -199,21 +199,21 @@ class PendulumVectorEnv(VectorEnv):
         return give(seen), give(rewards), give(self._terminated), give(self._truncated), infos
 
     def render(self) -> tuple[Array, ...] | None:
-        """A picture of each."""
+        """Return a picture of each environment; None without a render mode."""
         if self.render_mode is None:
             return None
         return tuple(_draw(self.pendulums, i) for i in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the threads go."""
+        """End the threads."""
         self.pendulums.close()
 
     def _given(self, array: Array) -> Array:
         return array.copy() if self._copy else array
 
     def _infos(self, which: Array) -> dict[str, Any]:
-        """Why those have ended, and in SAME_STEP what was seen last, as Gymnasium's own vectors
-        give it.
+        """Return why those have ended, and in SAME_STEP the last observations, as Gymnasium's own
+        vectors do.
         """
         mask, words = np.zeros(self.num_envs, bool), np.full(self.num_envs, None, object)
         seen, _, ended = self.pendulums.out
@@ -252,7 +252,7 @@ def _check_mask(mask: Any, n: int) -> Array:
 
 
 def _spaces(pendulums: Pendulums) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
-    """The spaces of observations and of actions."""
+    """Return the spaces of observations and of actions."""
     high = pendulums.bounds()
     return (
         gymnasium.spaces.Box(-high, high, dtype=high.dtype.type),
@@ -261,14 +261,14 @@ def _spaces(pendulums: Pendulums) -> tuple[gymnasium.spaces.Box, gymnasium.space
 
 
 def _check_begun(pendulums: Pendulums) -> None:
-    """ResetNeeded where an environment has no episode yet."""
+    """Raise ResetNeeded where an environment has no episode yet."""
     if pendulums.without_episode:
         i = min(pendulums.without_episode)
         raise gymnasium.error.ResetNeeded(f"environment {i} was never reset: call reset() first")
 
 
 def _check_shape(actions: Array, shape: tuple[int, ...]) -> Array:
-    """The actions. ValueError for another shape."""
+    """Return the actions. Raise ValueError for another shape."""
     if actions.shape != shape:
         raise ValueError(f"the actions have shape {actions.shape}; it must be {shape}")
     return actions
@@ -281,7 +281,7 @@ def _prepare(
     seed: int | Sequence[int | None] | None,
     options: dict[str, Any],
 ) -> None:
-    """Take over seeds and difficulty. ValueError."""
+    """Store seeds and difficulty. Raise ValueError for wrong ones."""
     unknown = set(options) - {"difficulty", "reset_mask"}
     if unknown:
         raise ValueError(
@@ -308,7 +308,9 @@ def _prepare(
 
 
 def _seeds(seed: Any, n: int) -> Sequence[int | None]:
-    """The seed of each of n environments, None where none is given. ValueError."""
+    """Return the seed of each of n environments, None where none is given. Raise ValueError for
+    wrong ones.
+    """
     if seed is None:
         return [None] * n
     whole = isinstance(seed, int | np.integer)
