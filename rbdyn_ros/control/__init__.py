@@ -1,4 +1,4 @@
-"""Control laws: a state to a force on the cart.
+"""Control laws, which map a state to a force on the cart.
 
-`control.interface` describes what a law exports.
+`control.options` describes the interface of a law: what its module exports.
 """

@@ -1,4 +1,6 @@
-"""Which states a law answers: of the right shapes, finite, with a unit quaternion."""
+"""The check of the states that a law accepts: of the right shapes, finite, with a unit
+quaternion.
+"""
 
 import math
 
@@ -12,9 +14,9 @@ _UNIT = 1e-3  # how far |quaternion| may be from 1: a measured one is rounded or
 
 
 def admit(state: State, reference: Array) -> tuple[Array, Array, Array]:
-    """(q (6,), v (5,), reference (2,)) as arrays that a kernel takes.
+    """Return (q (6,), v (5,), reference (2,)) as arrays that a kernel takes.
 
-    ValueError names what is wrong, and its value.
+    Raise ValueError, with the name and the value, for what is wrong.
     """
     (q, v), r = boundary.copies(state), np.array(reference, float)
     if r.shape != (2,):
@@ -26,7 +28,7 @@ def admit(state: State, reference: Array) -> tuple[Array, Array, Array]:
 
 @kernel
 def _is_valid(q, v, r):
-    """Whether every number is finite and the quaternion q[2:] has norm 1."""
+    """Return whether every number is finite and the quaternion q[2:] has norm 1."""
     total = q[0] + q[1] + v[0] + v[1] + v[2] + v[3] + v[4] + r[0] + r[1]
     norm = math.sqrt(q[2] * q[2] + q[3] * q[3] + q[4] * q[4] + q[5] * q[5])
     return math.isfinite(total) and abs(norm - 1.0) <= _UNIT

@@ -1,5 +1,5 @@
-"""The linear feedback that the laws near upright share, u = -K e per axis, and its weights as a
-design.
+"""The linear feedback that the laws near upright share, u = -K e per axis, and its design from
+weights.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ _CIRCLE = 1e-9  # a pole this near to the unit circle does not decay
 
 @inlined
 def linear_force(x, v, th, reference, K, limit):
-    """-K e per axis [N]; the norm of the reference's pull alone, K_1 (reference - x), is cut at
-    `limit`.
+    """Return -K e per axis [N]; the norm of the reference's part alone, K_1 (reference - x), is
+    cut at `limit`.
 
     x (2,), v (2,) of the cart, th = (th_x, th_y, th'_x, th'_y) as `mechanics.pendulum.tilt`
     returns it.
@@ -35,7 +35,9 @@ def linear_force(x, v, th, reference, K, limit):
 
 @kernel
 def feedback(q, v, reference, K, limit):
-    """-K e with both norms cut, that of the pull and that of the sum (2,) [N]. K (4,)."""
+    """Return -K e with both norms cut, that of the reference's part and that of the sum (2,) [N].
+    K (4,).
+    """
     ux, uy = linear_force(q, v, tilt(q, v), reference, K, limit)
     return saturate(ux, uy, limit)
 
@@ -47,10 +49,10 @@ def regulator(
     h: float,
     gain: Callable[..., tuple[Array, Array]] = riccati.gain,
 ) -> tuple[Array, Array]:
-    """(K (4,), S (4, 4)) that minimize the sum of h (e.Q e + R u^2) along the stepper's own
+    """Return (K (4,), S (4, 4)) that minimize the sum of h (e.Q e + R u^2) along the stepper's own
     linearization.
 
-    `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`.
+    `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`. Raise
     ValueError if there is no such gain.
     """
     A, B = step_linearization.upright(system, h)
@@ -59,6 +61,6 @@ def regulator(
 
 
 def is_stable(system: System, K: Array, h: float) -> bool:
-    """Whether the linear loop under u = -K e, held for h [s], decays."""
+    """Return whether the linear loop under u = -K e, held for h [s], decays."""
     A, B = step_linearization.upright(system, h)
     return bool(max(abs(np.linalg.eigvals(A - B * K))) < 1.0 - _CIRCLE)

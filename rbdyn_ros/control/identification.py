@@ -13,19 +13,20 @@ moves the cart and however heavy all is:
 
     int [k'' + |k'|^2 k - G] dt = (m l / J) int phi dt,   phi = -(1 - k k^T) (x'', g),   (K.17b)
 
-with the small terms G of friction and spin as believed. Both are linear in what is unknown,
-(M + m, m l, b, tau) and m l / J, which are all that the motion depends on: the forces and the
+with the small terms G of friction and spin as believed. Both are linear in what is unknown, (M +
+m, m l, b, tau) and m l / J, which are all that the motion depends on: the forces and the
 accelerations of any other set of numbers with the same five are the same. Least squares with
-forgetting, and with the believed plant as the prior, give them; a rod whose mass is spread as
+forgetting, and with the believed plant as the prior, yield them; a rod whose mass is spread as
 believed has
 
     l = (m l / J)^-1 / (1 + I1 / (m l^2)),   m = (m l) / l,   M = (M + m) - m.           (K.17c)
 
-Integrals over windows in the place of differences from look to look keep the noise of an observer
-small: it does not grow with the window, what is measured does. What the equations do not explain
-(noise, a push, a force that does not act) makes the estimate useless, and the residual says so:
-where less than `FIT` of the left sides is explained, the plant is as believed, and after `RESTART`
-such windows in a row the sums begin anew: what happened before the cart was armed says nothing.
+Integrals over windows in the place of differences from sample to sample keep the noise of an
+observer small: it does not grow with the window, what is measured does. What the equations do not
+explain (noise, a push, a force that does not act) makes the estimate useless, and the residual
+shows it: where less than `FIT` of the left sides is explained, the plant is as believed, and after
+`RESTART` such windows in a row the sums begin anew: what happened before the cart was armed
+carries no information.
 
 Source of the method: Astrom and Wittenmark, Adaptive Control, 2nd ed. (1995), chapter 2; of the
 integral form: Slotine and Li, On the adaptive control of robot manipulators, Int. J. Robotics
@@ -41,7 +42,7 @@ from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.types import Array, System
 
 WINDOW = 0.1  # [s] over which the equations are integrated
-LONGEST = 0.1  # [s] between two looks; after more the window begins anew
+LONGEST = 0.1  # [s] between two samples; after more the window begins anew
 FORGET = 0.99  # of the sums, from window to window
 FIT = 0.97  # part of the squares of the left sides that must be explained
 RESTART = 20  # windows in a row that are not explained, after which their sums begin anew
@@ -57,7 +58,7 @@ UNKNOWNS = 4  # of (K.17a)
 PARTS = ("rod_length", "rod_mass", "cart_mass", "cart_damping")
 # The memory is one array; a name is the place where the numbers begin.
 FACTORS = 0  # of length, rod mass, cart mass and cart damping over those believed, then tau [s]
-LOOKED = FACTORS + 5  # [s] time of the last look; nan: none
+LOOKED = FACTORS + 5  # [s] time of the last sample; nan: none
 LAST = LOOKED + 1  # k, k', x, x' then
 BEGAN = LAST + 10  # [s] when the window began
 FIRST = BEGAN + 1  # x', n', x, u there, as x and y of each
@@ -73,14 +74,14 @@ SIZE = WORK + UNKNOWNS * (UNKNOWNS + 1)
 
 
 def memory() -> Array:
-    """Memory of nothing: the plant is as believed."""
+    """Return an empty memory: the plant is as believed."""
     m = np.zeros(SIZE)
     forget(m)
     return m
 
 
 def diagnostics(m: Array) -> dict[str, float]:
-    """What was identified, as a law reports it."""
+    """Return what was identified, as a law reports it."""
     names = (*(f"{part}_factor" for part in PARTS), "command_delay")
     return dict(zip(names, m[FACTORS : FACTORS + 5].tolist()))
 
@@ -95,13 +96,15 @@ def forget(m):
 
 @inlined
 def identified(m, believed):
-    """The plant that was identified."""
+    """Return the plant that was identified."""
     return scaled(believed, m[FACTORS], m[FACTORS + 1], m[FACTORS + 2], m[FACTORS + 3])
 
 
 @inlined
 def scaled(believed, length, mass, cart, damping):
-    """The plant `believed`, each number times its factor; the rod's mass is spread as believed."""
+    """Return the plant `believed`, each number times its factor; the rod's mass is spread as
+    believed.
+    """
     across = mass * length * length * believed.inertia[0]
     inertia = (across, across, believed.inertia[2])
     return System(
@@ -113,10 +116,11 @@ def scaled(believed, length, mass, cart, damping):
 
 @kernel
 def look(m, believed, t, p3, s, force, impulse):
-    """Take in s = (k, k', x, x') at time t [s]; whether the plant is now another.
+    """Add the sample s = (k, k', x, x') at time t [s]; return whether the identified plant has
+    changed.
 
     `force` (2,) [N] is the last one commanded before t, `impulse` (2,) [N s] that of all commanded
-    since the last look.
+    since the last sample.
     """
     h = t - m[LOOKED]
     if not 0.0 < h <= LONGEST:
@@ -145,7 +149,7 @@ def _keep(m, t, s):
 
 @inlined
 def _begin(m, t, s, force):
-    """A window begins."""
+    """Begin a window."""
     m[BEGAN] = t
     for i in range(2):
         m[FIRST + i], m[FIRST + 2 + i] = s[3][i], s[1][i]
@@ -156,7 +160,7 @@ def _begin(m, t, s, force):
 
 @inlined
 def _turn(m, believed, p3, s, h):
-    """Add both sides of (K.17b) since the last look, taken at the middle."""
+    """Add both sides of (K.17b) since the last sample, taken at the middle."""
     k0, dk0 = (m[LAST], m[LAST + 1], m[LAST + 2]), (m[LAST + 3], m[LAST + 4], m[LAST + 5])
     k = vec.axpy(1.0, k0, s[0])
     k = vec.scale(1.0 / vec.norm(k), k)
@@ -196,7 +200,7 @@ def _sum(m, s, force):
 
 @kernel
 def _conclude(m, believed):
-    """The factors from the sums; whether they are others than before."""
+    """Compute the factors from the sums; return whether they have changed."""
     ml = believed.rod_mass * believed.center
     ratio = ml / (believed.inertia[0] + ml * believed.center)
     total = believed.cart_mass + believed.rod_mass
@@ -225,7 +229,7 @@ def _conclude(m, believed):
 
 @inlined
 def _fits(m, place, rest, square, begin, end):
-    """Whether the `rest` of the squares is small.
+    """Return whether the `rest` of the squares is small.
 
     After `RESTART` windows in a row where it is not, the sums from `begin` to `end` begin anew.
     """
@@ -242,7 +246,7 @@ def _fits(m, place, rest, square, begin, end):
 
 @inlined
 def _bounded(factor):
-    """The factor within `MOST` either way; 1 for nan."""
+    """Return the factor within `MOST` either way; 1 for nan."""
     return min(MOST, max(1.0 / MOST, factor)) if factor == factor else 1.0
 
 
@@ -268,13 +272,13 @@ def _solve(m, prior, spread):
 
 @inlined
 def _solution(m, i):
-    """x_i, the last number of its row."""
+    """Return x_i, the last number of its row."""
     return m[WORK + (UNKNOWNS + 1) * i + UNKNOWNS]
 
 
 @inlined
 def _unexplained(m):
-    """The squares of (K.17a) that remain: u.u - 2 x.r + x.N x."""
+    """Return the squares of (K.17a) that remain: u.u - 2 x.r + x.N x."""
     rest = m[SQUARE]
     for i in range(UNKNOWNS):
         rest -= 2.0 * _solution(m, i) * m[RIGHT + i]

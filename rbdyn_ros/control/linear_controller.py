@@ -6,10 +6,10 @@ One axis, with the error e = (x - r, x', th, th') and th the log-map tilt of
     u_k = -(C xi_k + D e_k),   f_k = u_k cut in norm,
     xi_{k+1} = A xi_k + B e_k + W (f_k - u_k).                                               (K.24)
 
-W keeps the memory true to the force that acts: with W the input matrix of the observer within,
-xi follows the plant also while the force is at its limit. The reference r moves towards the set
-point at a limited speed, from the cart's place on; where it moves by dr, the memory moves by
--N dr, so that an observer is not surprised.
+W corrects the memory for the force that acts (anti-windup): with W the input matrix of the
+observer within, xi follows the plant also while the force is at its limit. The reference r moves
+towards the set point at a limited speed, from the cart's place on; where it moves by dr, the
+memory moves by -N dr, so that it causes no innovation in an observer.
 """
 
 from types import ModuleType
@@ -31,7 +31,7 @@ _CIRCLE = 1e-9  # a pole this near to the unit circle does not decay
 
 
 class LinearController(NamedTuple):
-    """The numbers of (K.24)."""
+    """The matrices of (K.24)."""
 
     A: Array  # (n, n)
     B: Array  # (n, 4)
@@ -42,28 +42,30 @@ class LinearController(NamedTuple):
     start: Array  # (n, 4): the memory of the first period is start e
 
     def response(self, z: Array) -> Array:
-        """C (z - A)^-1 B + D at the points z (m,) of the plane: (m, 4), from e to -u."""
+        """Return C (z - A)^-1 B + D at the points z (m,) of the plane: (m, 4), from e to -u."""
         identity = np.eye(len(self.A))
         solved = np.linalg.solve(z[:, None, None] * identity - self.A, self.B[None])
         return self.D + np.einsum("i,mij->mj", self.C, solved)
 
     def loop(self, A: Array, B: Array, z: Array) -> Array:
-        """L (m,) at the points z (m,), around e_{k+1} = A e + B u."""
+        """Return L (m,) at the points z (m,), around e_{k+1} = A e + B u."""
         P = np.linalg.solve(z[:, None, None] * np.eye(len(A)) - A, B[None])[..., 0]
         return (self.response(z) * P).sum(axis=1)
 
     def close(self, A: Array, B: Array) -> Array:
-        """The matrix of one period of the loop, of (e, xi), around e_{k+1} = A e + B u."""
+        """Return the matrix of one period of the loop, of (e, xi), around e_{k+1} = A e + B u."""
         return np.block([[A - B * self.D, -B * self.C], [self.B, self.A]])
 
 
 def constant(K: Array) -> LinearController:
-    """u = -K e, without a memory. K (4,)."""
+    """Return the controller u = -K e, without a memory. K (4,)."""
     return dynamic(np.zeros((0, 0)), np.zeros((0, INPUTS)), np.zeros(0), K)
 
 
 def dynamic(A: Array, B: Array, C: Array, D: Array, **more: Array) -> LinearController:
-    """The controller of these matrices; `windup`, `moved`, `start` are zero if not given."""
+    """Return the controller of these matrices; `windup`, `moved`, `start` are zero if not
+    given.
+    """
     n = len(A)
     zero = {"windup": np.zeros(n), "moved": np.zeros(n), "start": np.zeros((n, INPUTS))}
     arrays = (A, B, C, D, *({**zero, **more}[name] for name in zero))
@@ -71,7 +73,7 @@ def dynamic(A: Array, B: Array, C: Array, D: Array, **more: Array) -> LinearCont
 
 
 def is_stable(controller: LinearController, A: Array, B: Array) -> bool:
-    """Whether the loop around e_{k+1} = A e + B u decays."""
+    """Return whether the loop around e_{k+1} = A e + B u decays."""
     return bool(np.abs(np.linalg.eigvals(controller.close(A, B))).max() < 1.0 - _CIRCLE)
 
 
@@ -89,13 +91,13 @@ class LinearLaw:
         self._target = np.full(2, np.nan)  # r; nan before the first period
 
     def linear(self) -> LinearController:
-        """The law without its limits."""
+        """Return the law without its limits."""
         return self.controller
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world].
+        """Return the force on the cart (2,) [N, world].
 
-        ValueError names what is not finite, of another shape or not unit.
+        Raise ValueError for what is not finite, of another shape or not unit.
         """
         q, v, r = admit(state, reference)
         work = self._memory, self._next, self._target
@@ -109,7 +111,7 @@ class LinearLaw:
 
 @kernel
 def _command(q, v, r, controller, work, limit, step):
-    """(f_x, f_y) of (K.24), and the memory of the next period."""
+    """Return (f_x, f_y) of (K.24), and write the memory of the next period."""
     memory, following, target = work
     n, th = len(controller.C), tilt(q, v)
     is_first = np.isnan(target[0])
@@ -147,18 +149,18 @@ def _command(q, v, r, controller, work, limit, step):
 
 @inlined
 def _along(row, e):
-    """row . e."""
+    """Return row . e."""
     return row[0] * e[0] + row[1] * e[1] + row[2] * e[2] + row[3] * e[3]
 
 
 def python_control(job: str) -> ModuleType:
-    """The library python-control. MissingLibrary where it is not installed."""
+    """Return the library python-control. Raise MissingLibrary where it is not installed."""
     return library("control", "control", job)
 
 
 def plant(system: System, period: float) -> Any:
-    """The plant as python-control's `StateSpace`: one axis near upright, force [N] in, e out,
-    sampled every `period` [s].
+    """Return the plant as python-control's `StateSpace`: one axis near upright, force [N] in, e
+    out, sampled every `period` [s].
     """
     A, B = step_linearization.upright(system, period)
     return python_control("a StateSpace of the plant").ss(
@@ -167,20 +169,23 @@ def plant(system: System, period: float) -> Any:
 
 
 def to_control(controller: LinearController, period: float) -> Any:
-    """The controller as python-control's `StateSpace`, e in, -u out: what `feedback` takes."""
+    """Return the controller as python-control's `StateSpace`, e in, -u out, as `feedback` takes
+    it.
+    """
     arrays = controller.A, controller.B, controller.C[None], controller.D[None]
     return python_control("a StateSpace of the controller").ss(*arrays, period)
 
 
 def from_control(found: Any, period: float) -> LinearController:
-    """The controller of a `StateSpace` (or whatever has A, B, C, D and dt), -u as its output.
+    """Return the controller of a `StateSpace` (or of anything that has A, B, C, D and dt), -u as
+    its output.
 
     Its inputs are e, or x - r and th alone. A continuous one, dt = 0, is sampled by Tustin's
     rule,
 
         s = (2 / h) (z - 1) / (z + 1).
 
-    ValueError for another number of inputs or outputs, or another period than `period` [s].
+    Raise ValueError for another number of inputs or outputs, or another period than `period` [s].
     """
     A, B, C, D = (np.atleast_2d(np.asarray(getattr(found, name), float)) for name in "ABCD")
     n = A.shape[0] if A.size else 0

@@ -16,7 +16,7 @@ from rbdyn_ros.types import System
 
 
 def upright(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """A (4, 4), B (4, 1) of e' = A e + B u; all zero in the rows of a cart that is fixed.
+    """Return A (4, 4), B (4, 1) of e' = A e + B u; all zero in the rows of a cart that is fixed.
 
     Source: doc/mathematics.md, (1.7) and (1.8) at k = e3.
     """
@@ -35,7 +35,7 @@ def upright(system: System) -> tuple[np.ndarray, np.ndarray]:
 
 
 def discretize(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """(A_d, B_d) of e_{k+1} = A_d e_k + B_d u_k: exact for an input that is held for h [s].
+    """Return (A_d, B_d) of e_{k+1} = A_d e_k + B_d u_k: exact for an input that is held for h [s].
 
         exp(h [A B; 0 0]) = [A_d B_d; 0 1]
 

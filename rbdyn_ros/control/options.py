@@ -1,8 +1,7 @@
 """A law's options as parameters: one table and one check, whether they come from ROS, from a file
 or from Python.
 
-What a control law is: a module that exports `design`, and `Options` if there is something to
-choose.
+A control law is a module that exports `design`, and `Options` if there is something to choose.
 
     Options            NamedTuple of numbers, each with its default and, where it is annotated with
                                       `schema.spec`, its unit, its range and what it does
@@ -11,10 +10,10 @@ choose.
 
 `model` is the module of the machine (`model.build(params)` gives its `System`) and `params` are
 its physics. The option `gain` of the law `mine` is the parameter `mine.gain`. An option named in
-`SHARED` is not the law's own: it is handed the value that the whole controller has.
+`SHARED` is not the law's own: its value is that of the whole controller.
 
-A law is a file of this room, any file `path/to/mine.py`, or, in another package, what its entry
-point in the group `rbdyn_ros.control` names: `mine = my_package.mine`.
+A law is a file of `control.laws`, any file `path/to/mine.py`, or, in another package, what its
+entry point in the group `rbdyn_ros.control` names: `mine = my_package.mine`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,24 +32,24 @@ SHARED = {"period": "period", "force_limit": "cart.force_limit", "travel": "cart
 
 
 class Controller(Protocol):
-    """A law, designed for one plant.
+    """A law that is designed for one plant.
 
     It may have two methods more. `prepare()` does, once, the work of seconds before the first
-    command, which the node does while it is configured: RuntimeError, in one sentence, if it
-    fails. `diagnostics()` returns numbers and words by name, for /diagnostics.
+    command, which the node does while it is configured, and raises RuntimeError, in one sentence,
+    if it fails. `diagnostics()` returns numbers and words by name, for /diagnostics.
     """
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world] in `state` at time t [s]; `reference` (2,) [m] is
-        where the cart shall be.
+        """Return the force on the cart (2,) [N, world] in `state` at time t [s]; `reference` (2,)
+        [m] is where the cart shall be.
 
-        ValueError for a state or a reference from which no force follows (`control.admission`
-        finds them).
+        Raise ValueError for a state or a reference from which no force follows
+        (`control.admission` checks them).
         """
         ...
 
     def reset(self) -> None:
-        """Forget what was remembered of the past: the plant was put elsewhere."""
+        """Forget the past: the plant was moved elsewhere."""
 
 
 # sections of a file that the controller node reads
@@ -62,20 +61,19 @@ Options = TypeVar("Options", bound=NamedTuple)
 
 
 class NoOptions(NamedTuple):
-    """For a law that exports no `Options`."""
+    """The options of a law that exports no `Options`."""
 
 
 def type_of(law: ModuleType) -> type:
-    """The NamedTuple of a law's options."""
+    """Return the NamedTuple of a law's options."""
     return getattr(law, "Options", NoOptions)
 
 
 def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
-    """The parameters of the law's own options: `name.option` for each, with what its annotation
-    says.
+    """Return the parameters of the law's own options: `name.option` for each, from its annotation.
 
-    The `name` of a law that is a path is the file's, without .py. ValueError if an option has no
-    default, or an annotation cannot be read.
+    The `name` of a law that is a path is the file's, without .py. Raise ValueError if an option
+    has no default, or an annotation cannot be read.
     """
     name, options = short(name), type_of(law)
     if hasattr(law, "PARAMETERS"):
@@ -94,7 +92,7 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
 
 
 def from_values(name: str, law: ModuleType, values: Mapping[str, Any]) -> NamedTuple:
-    """The law's Options: its defaults, then what `values` (parameter name -> value) says;
+    """Return the law's Options: its defaults, then those in `values` (parameter name -> value);
     checked.
     """
     options = type_of(law)
@@ -104,10 +102,11 @@ def from_values(name: str, law: ModuleType, values: Mapping[str, Any]) -> NamedT
 
 
 def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[str, Any]:
-    """The options of the law that parameter files set for the controller node, by the names of
-    their parameters; checked.
+    """Return the options of the law that parameter files set for the controller node, by the names
+    of their parameters; checked.
 
-    ValueError, with file and line, for an option that the law has not, or a value out of range.
+    Raise ValueError, with file and line, for an option that the law has not, or a value out of
+    range.
     """
     parameters, values, group = schema.by_name(table(name, law)), {}, short(name)
     for path in files:
@@ -126,8 +125,8 @@ def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[
 
 
 def checked(name: str, options: Options) -> Options:
-    """The options of the law `name`, each in its own type; ValueError for the first that is out of
-    range.
+    """Return the options of the law `name`, each in its own type. Raise ValueError for the first
+    that is out of range.
     """
     kind = type(options)
     return _check(options, _by_option(kind, schema.table(kind, f"{name}.")))
@@ -141,8 +140,8 @@ def _check(options: Options, parameters: Mapping[str, Parameter]) -> Options:
 
 
 def _by_option(options: type, parameters: Iterable[Parameter]) -> dict[str, Parameter]:
-    """option -> its parameter: the law's own by the last part of the name, the shared ones from
-    the nodes' tables.
+    """Return option -> its parameter: the law's own by the last part of the name, the shared ones
+    from the nodes' tables.
     """
     named = {parameter.name.rpartition(".")[2]: parameter for parameter in parameters}
     return {
@@ -161,7 +160,7 @@ def _require_default(name: str, option: str, options: type) -> None:
 
 
 def _derive(name: str, option: str, options: type) -> Parameter:
-    """The parameter of an option without an annotation: no unit, no range."""
+    """Return the parameter of an option without an annotation: no unit, no range."""
     default = options._field_defaults[option]
     description = f"Sets the option {option} of the law {name}."
     return Parameter(f"{name}.{option}", default, "", description, _KINDS[type(default)])

@@ -1,4 +1,4 @@
-"""What a result belongs to: the files, options and versions of its law, the machine, the commit,
+"""The provenance of a result: the files, options and versions of its law, the machine, the commit,
 the date.
 
 A law's files are those of its package (or its one file), and those that they import, as long as
@@ -32,10 +32,10 @@ SHOWN = 3  # changes that are listed
 
 
 def identity(name: str, law: ModuleType | None, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The files, options and versions of the law `name`, as JSON has them: results with another
+    """Return the files, options and versions of the law `name` for JSON: results with another
     identity are of another law.
 
-    None for a law that is not known here, such as one in somebody else's node.
+    The law is None where it is not known here, such as one in somebody else's node.
     """
     files, versions = sources(law)
     table = by_name(options.table(name, law)) if law else {}
@@ -55,7 +55,9 @@ def identity(name: str, law: ModuleType | None, values: Mapping[str, Any]) -> di
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What has changed from one identity to another, a few words each; empty: nothing."""
+    """Return what has changed from one identity to another, a few words each; nothing if they are
+    equal.
+    """
     said = []
     for part in ("files", "options", "versions"):
         old, new = (mapping.get(part) or {} for mapping in (before, now))
@@ -68,14 +70,14 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def shorten(changes: list[str]) -> str:
-    """The first of the changes, and how many more there are."""
+    """Return the first of the changes, and how many more there are."""
     more = f" and {len(changes) - SHOWN} more" if len(changes) > SHOWN else ""
     return "; ".join(changes[:SHOWN]) + more
 
 
 def sitting(*laws: ModuleType) -> dict[str, Any]:
-    """When and where something is measured: the date, the commits of what is a checkout of git,
-    the machine and its load.
+    """Return when and where something is measured: the date, the commits of what is a checkout of
+    git, the machine and its load.
     """
     modules = [sys.modules[OURS], *(law for law in laws if getattr(law, "__file__", None))]
     folders = {_top(module): _folder(module) for module in reversed(modules)}
@@ -90,7 +92,7 @@ def sitting(*laws: ModuleType) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """The machine: its system, processor, how many processors, their load."""
+    """Return the machine: its system, processor, how many processors, their load."""
     return {
         "system": platform.platform(),
         "processor": _processor(),
@@ -100,8 +102,8 @@ def machine() -> dict[str, Any]:
 
 
 def commit(folder: Path) -> str:
-    """The commit of the git checkout that has the folder's files, with a word where they were
-    changed since; "" without one.
+    """Return the commit of the git checkout that has the folder's files, with a word where they
+    were changed since; "" without one.
     """
 
     def git(*words: str) -> str:
@@ -120,7 +122,7 @@ def commit(folder: Path) -> str:
 
 
 def sources(law: ModuleType | None) -> tuple[dict[str, str], dict[str, str | None]]:
-    """(path -> fingerprint of the files, distribution -> version) of what computes the law;
+    """Return (path -> fingerprint of the files, distribution -> version) of what computes the law;
     without a law, of this package alone.
     """
     files = dict(_ours())
@@ -135,8 +137,8 @@ def sources(law: ModuleType | None) -> tuple[dict[str, str], dict[str, str | Non
 
 
 def _own(top: str, path: Path) -> tuple:
-    """(path -> fingerprint, other distributions) of the package `top` with the module `path`, and
-    of what it imports.
+    """Return (path -> fingerprint, other distributions) of the package `top` with the module
+    `path`, and of what it imports.
     """
     brought = metadata.packages_distributions()
     own, others, files, waiting, seen = set(brought.get(top, ())), set(), {}, [(top, path)], set()
@@ -157,7 +159,7 @@ def _own(top: str, path: Path) -> tuple:
 
 
 def law_files(law: ModuleType) -> list[Path]:
-    """The law's own file, and those beside it that it imports."""
+    """Return the law's own file, and those beside it that it imports."""
     path = _file(law)
     if law.__name__.partition(".")[0] == OURS or _is_installed(path):
         return [path]
@@ -174,7 +176,7 @@ def law_files(law: ModuleType) -> list[Path]:
 
 @cache
 def _ours() -> dict:
-    """The files of this package: a fingerprint for each of its folders."""
+    """Return the files of this package: a fingerprint for each of its folders."""
     root, folders = _folder(sys.modules[OURS]), {}
     for file in sorted(_all_files(root)):
         part = file.relative_to(root).parts[0] if file.parent != root else ""
@@ -187,7 +189,7 @@ def _ours() -> dict:
 
 
 def _of_package(top: str, path: Path) -> list:
-    """All files of the package `top` that has the module `path`, or the module alone."""
+    """Return all files of the package `top` that has the module `path`, or the module alone."""
     root = next(
         (
             folder
@@ -208,8 +210,8 @@ def _all_files(root: Path) -> Iterator[Path]:
 
 
 def _imported_names(file: Path) -> set:
-    """The first words of everything that a Python file imports from elsewhere; nothing of one that
-    cannot be read.
+    """Return the first words of everything that a Python file imports from elsewhere; nothing of
+    one that cannot be read.
     """
     try:
         nodes = list(ast.walk(ast.parse(file.read_bytes())))
@@ -225,8 +227,8 @@ def _imported_names(file: Path) -> set:
 
 
 def _find_module(name: str, beside: Path, own: bool) -> Path | None:
-    """The file of a module that belongs to the law: beside the one that imports it, or wherever
-    Python finds it if it is its `own`.
+    """Return the file of a module that belongs to the law: beside the one that imports it, or
+    wherever Python finds it if it is its `own`.
     """
     for near in (beside / f"{name}.py", beside / name / "__init__.py"):
         if near.is_file() and not _is_installed(near):
@@ -250,15 +252,15 @@ def _version(distribution: str) -> str:
 
 
 def _display_path(top: str, path: Path, file: Path) -> str:
-    """The file's path from the package on that has the module `path`; its name where there is
-    none.
+    """Return the file's path from the package on that has the module `path`; its name where there
+    is none.
     """
     root = next((folder for folder in path.parents if folder.name == top), None)
     return f"{top}/{file.relative_to(root).as_posix()}" if root else file.name
 
 
 def _top(module: ModuleType) -> str:
-    """The name of the module's package; that of its file where it has none."""
+    """Return the name of the module's package; that of its file where it has none."""
     top, file = module.__name__.partition(".")[0], _file(module)
     return top if any(folder.name == top for folder in file.parents) else file.stem
 
@@ -278,7 +280,7 @@ def _print(content: bytes) -> str:
 
 
 def _processor() -> str:
-    """The processor's name as the system has it."""
+    """Return the processor's name as the system has it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -294,7 +296,7 @@ def _plain(value: object) -> object:
 
 
 def _change(part: str, key: str, before: object, now: object) -> str:
-    """One difference in words."""
+    """Return one difference in words."""
     if part == "files":
         return f"{key} " + (
             "is new" if before is None else "is gone" if now is None else "was changed"

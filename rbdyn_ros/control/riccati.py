@@ -1,4 +1,4 @@
-"""The discrete linear-quadratic regulator, and why there may be none."""
+"""The discrete linear-quadratic regulator, and the reason where there is none."""
 
 import numpy as np
 from scipy.linalg import solve_discrete_are
@@ -10,11 +10,11 @@ _NONE = "the Riccati equation has no stabilizing solution"
 def gain(
     A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(K, S): u = -K e minimizes sum e.Q e + u.R u = e0.S e0 subject to e' = A e + B u.
+    """Return (K, S): u = -K e minimizes sum e.Q e + u.R u = e0.S e0 subject to e' = A e + B u.
 
         S = Q + A^T S (A - B K),    K = (R + B^T S B)^-1 B^T S A
 
-    A (n, n), B (n, m), Q (n, n) symmetric >= 0, R (m, m) symmetric > 0; K (m, n), S (n, n).
+    A (n, n), B (n, m), Q (n, n) symmetric >= 0, R (m, m) symmetric > 0; K (m, n), S (n, n). Raise
     ValueError, with the reason, if no solution stabilizes.
     """
     _require_solution(A, B, Q)
@@ -33,17 +33,18 @@ def gain(
 def unchecked_gain(
     A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(K, S) of `gain` for a plant of which a neighbor has a solution: a seventh of the time.
+    """Return (K, S) of `gain` for a plant of which a neighbor has a solution, in a seventh of the
+    time.
 
-    LinAlgError if none is found.
+    Raise LinAlgError if none is found.
     """
     S = solve_discrete_are(A, B, Q, R)
     return np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), S
 
 
 def _require_solution(A: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
-    """Popov, Belevitch and Hautus: what does not decay must be reached by the input, what stays be
-    seen by the cost.
+    """Raise ValueError if there is no solution, by Popov, Belevitch and Hautus: what does not
+    decay must be reached by the input, what stays be seen by the cost.
     """
     for mode in np.linalg.eigvals(A):
         shifted = A - mode * np.eye(len(A))

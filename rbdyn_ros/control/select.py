@@ -1,5 +1,5 @@
-"""Control laws by the names of the YAML: the files of this folder, the entry points of other
-packages, and the path of any law.py.
+"""The control laws by the names of the YAML: the files of `control.laws`, the entry points of
+other packages, and the path of any law.py.
 """
 
 import os
@@ -21,18 +21,19 @@ METHODS = ("command", "reset")  # that every designed law has
 
 
 def names() -> tuple[str, ...]:
-    """The known laws, alphabetically: those of this folder and those of the entry-point group,
-    whether they can be loaded or not.
+    """Return the names of the known laws, alphabetically: those of `control.laws` and those of the
+    entry-point group, whether they can be loaded or not.
     """
     return tuple(sorted({*_own(), *(point.name for point in entry_points(group=GROUP))}))
 
 
 def load(name: str) -> ModuleType:
-    """The law `name`, as `control.interface` describes it; a name that ends in .py is the path of
-    its file.
+    """Return the law `name`, a module as `control.options` describes it; a name that ends in .py
+    is the path of its file.
 
-    ValueError, in one sentence, for a name that is unknown (lists the known ones) or taken twice,
-    and for an entry point or a file that does not load (with the reason) or has no `design`.
+    Raise ValueError, in one sentence, for a name that is unknown (with the known ones) or taken
+    twice, and for an entry point or a file that does not load (with the reason) or has no
+    `design`.
     """
     if is_path(name):
         return _of_file(Path(name).expanduser())
@@ -54,27 +55,27 @@ def load(name: str) -> ModuleType:
 
 
 def is_own(name: str) -> bool:
-    """Whether a law of this package has the name."""
+    """Return whether a law of this package has the name."""
     return name in _own()
 
 
 def is_path(name: str) -> bool:
-    """Whether the name of a law is the path of its file: it ends in .py, or has a separator of
-    folders.
+    """Return whether the name of a law is the path of its file: it ends in .py, or has a separator
+    of folders.
     """
     return name.endswith(".py") or "/" in name or os.sep in name
 
 
 def short(name: str) -> str:
-    """The law's name in sentences, in files and before its options: `lean` of the path
+    """Return the law's name in sentences, in files and before its options: `lean` of the path
     examples/lean.py.
     """
     return Path(name).stem if is_path(name) else name
 
 
 def absolute(name: str, *folders: Path) -> str:
-    """The name for processes that work in other folders: a path is made absolute, from the working
-    folder or else from one of `folders`.
+    """Return the name for processes that work in other folders: a path is made absolute, from the
+    working folder or else from one of `folders`.
     """
     if not is_path(name):
         return name
@@ -85,14 +86,14 @@ def absolute(name: str, *folders: Path) -> str:
 def make_law(
     name: str, module: ModuleType, model: ModuleType, params: NamedTuple, options: NamedTuple
 ):
-    """The law of the module, designed.
+    """Return the law of the module, designed.
 
-    ValueError, in one sentence, if its `design` raises or what it returns is no law.
+    Raise ValueError, in one sentence, if its `design` raises or what it returns is no law.
     """
     who = f"the law {short(name)}"
     try:
         law = module.design(model, params, options)
-    except (Exception, SystemExit) as error:  # whatever a law of somebody else raises
+    except (Exception, SystemExit) as error:  # a law of somebody else may raise anything
         if tracebacks.is_signal(error) or (
             isinstance(error, ValueError) and tracebacks.is_own(error)
         ):
@@ -135,7 +136,7 @@ def _foreign(point: EntryPoint) -> ModuleType:
     except (
         Exception,
         SystemExit,
-    ) as error:  # whatever a stranger's module raises while it is imported
+    ) as error:  # a module of somebody else may raise anything while it is imported
         if tracebacks.is_signal(error):
             raise
         raise ValueError(f"{which} does not load: {tracebacks.describe(error)}") from error
@@ -143,7 +144,9 @@ def _foreign(point: EntryPoint) -> ModuleType:
 
 
 def _of_file(path: Path) -> ModuleType:
-    """The module of a law's file, as it is now: an edit makes another module. ValueError."""
+    """Return the module of a law's file, as it is now: an edit makes another module. Raise
+    ValueError if it does not load.
+    """
     which = f"controller '{path}'"
     if path.is_dir():
         raise ValueError(
@@ -175,9 +178,10 @@ def _of_file(path: Path) -> ModuleType:
 
 
 def _execute(name: str, path: Path, source: bytes, which: str) -> ModuleType:
-    """The module `name` from its source.
+    """Return the module `name` from its source.
 
-    Its folder is where it finds other modules, after all installed ones.
+    The module finds other modules in its own folder, after all installed ones. Raise ValueError if
+    it does not load.
     """
     module = ModuleType(name)
     module.__file__ = str(path)
@@ -189,7 +193,7 @@ def _execute(name: str, path: Path, source: bytes, which: str) -> ModuleType:
     except (
         Exception,
         SystemExit,
-    ) as error:  # whatever a law of somebody else raises while it is imported
+    ) as error:  # a law of somebody else may raise anything while it is imported
         del sys.modules[name]
         if tracebacks.is_signal(error):
             raise

@@ -1,5 +1,5 @@
-"""The linearization of the stepper itself: what one step makes of a small change of the state and
-of the force.
+"""The linearization of the stepper itself: the effect of a small change of the state and of the
+force in one step.
 
 The derivatives are those of `mechanics.integrators.derivatives`, in the tangent space at the
 state: R changes by R dtheta^. Nothing is approximated but the solve itself; contacts are open, no
@@ -18,8 +18,8 @@ STEP = 0.001  # [s] of `upright`, the simulator's default
 
 
 class Linear(NamedTuple):
-    """xi_1 = A xi + B du, with xi = (dx, dtheta, dx', dw): cart [world], rotation and angular
-    velocity [body].
+    """The matrices of xi_1 = A xi + B du, with xi = (dx, dtheta, dx', dw): cart [world], rotation
+    and angular velocity [body].
     """
 
     A: Array  # (10, 10)
@@ -29,10 +29,10 @@ class Linear(NamedTuple):
 def along(
     integrator: Integrator, system: System, state: State, force: Array, h: float, n: int = 1
 ) -> tuple[Linear, State]:
-    """(Linear, state) after n steps of h [s] from `state` under the held `force` (2,) [N]: the
-    product along the way.
+    """Return (Linear, state) after n steps of h [s] from `state` under the held `force` (2,) [N]:
+    the product along the way.
 
-    ValueError where the integrator does not apply, and where a step does not converge.
+    Raise ValueError where the integrator does not apply, and where a step does not converge.
     """
     input = Input(np.array(force, float), np.zeros((0, 4)), np.zeros(9))
     system = system._replace(contacts=Contacts())
@@ -43,8 +43,8 @@ def along(
 
 
 def on_sphere(linear: Linear, before: State, after: State) -> tuple[Array, Array]:
-    """(A (8, 8), B (8, 2)) in (dx, dk, dx', dk'), k = R e3 on the sphere S^2, for a rod with I1 =
-    I2 and its spin kept.
+    """Return (A (8, 8), B (8, 2)) in (dx, dk, dx', dk'), k = R e3 on the sphere S^2, for a rod
+    with I1 = I2 and its spin kept.
 
     The tangent plane at k has the axes R e1, R e2 of the body; dk' is the change of k' = R (w x
     e3) seen in them:
@@ -56,11 +56,11 @@ def on_sphere(linear: Linear, before: State, after: State) -> tuple[Array, Array
 
 
 def upright(system: System, period: float, h: float = STEP) -> tuple[Array, Array]:
-    """A (4, 4), B (4, 1) of e = (x, x', th, th') near upright, one axis, u held for `period` [s],
-    in steps of at most h [s].
+    """Return A (4, 4), B (4, 1) of e = (x, x', th, th') near upright, one axis, u held for
+    `period` [s], in steps of at most h [s].
 
-    At rest gamma drops out of (2.10), so `moser_veselov` and `quaternion_midpoint` have this one.
-    I1 != I2 enter with their mean.
+    At rest gamma drops out of (2.10), so `moser_veselov` and `quaternion_midpoint` share this
+    linearization. I1 != I2 enter with their mean.
     """
     mean = 0.5 * (system.inertia[0] + system.inertia[1])
     system = system._replace(inertia=(mean, mean, system.inertia[2]))
@@ -76,7 +76,7 @@ def upright(system: System, period: float, h: float = STEP) -> tuple[Array, Arra
 
 
 def _sphere(state: State) -> Array:
-    """(8, 10) of (K.6)."""
+    """Return (8, 10), the matrix of (K.6)."""
     S, (w1, w2) = np.zeros((8, 10)), state.v[2:4]
     S[:2, :2] = S[4:6, 5:7] = np.eye(2)
     S[2, 3], S[3, 2] = 1.0, -1.0
@@ -86,8 +86,8 @@ def _sphere(state: State) -> Array:
 
 
 def _lift() -> Array:
-    """(10, 8): the change of the body, not turned about its axis, that makes a change on the
-    sphere.
+    """Return (10, 8), the change of the body, not turned about its axis, that makes a change on
+    the sphere.
     """
     L = np.zeros((10, 8))
     L[:2, :2] = L[5:7, 4:6] = np.eye(2)

@@ -1,7 +1,7 @@
-"""Detect that the pendulum was put elsewhere: a jump between two states that no motion explains.
+"""Detect that the pendulum was moved elsewhere: a jump between two states that no motion explains.
 
-A simulator's reset, or a hand, moves cart and rod while time goes on. What a law or an observer
-remembers is of no use then. Only positions count, because velocities do jump at impacts. A smaller
+A simulator's reset, or a person, moves cart and rod while time goes on. The memory of a law or an
+observer is invalid then. Only positions count, because velocities do jump at impacts. A smaller
 displacement is a disturbance like any other.
 """
 
@@ -13,20 +13,22 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import bind, kernel
 from rbdyn_ros.types import State
 
-CART, CART_SPEED = 0.03, 5.0  # [m] what noise may do, [m/s] what no cart does
+CART, CART_SPEED = 0.03, 5.0  # [m] of noise, [m/s] that no cart reaches
 ROD, ROD_SPEED = 0.05, 15.0  # [rad], [rad/s] of its direction; spin turns no direction
 LONGEST = 1.0  # [s] that two states may lie apart
 
 
 class JumpDetector:
-    """Compares each state with the one before it."""
+    """A detector that compares each state with the one before it."""
 
     def __init__(self):
         self._last: tuple[float, np.ndarray] | None = None  # t [s], q (6,)
         self._continues = bind(continues, np.zeros(6), np.zeros(6), 0.0)
 
     def update(self, state: State) -> bool:
-        """Whether the state cannot follow the last one; one that is not finite is ignored."""
+        """Return whether the state cannot follow the last one; one that is not finite is
+        ignored.
+        """
         if not math.isfinite(sum(state.q.tolist())):
             return False
         last = self._last
@@ -36,7 +38,7 @@ class JumpDetector:
 
 @kernel
 def continues(before, after, h):
-    """Whether q (6,) `after` can follow q (6,) `before` within h [s]."""
+    """Return whether q (6,) `after` can follow q (6,) `before` within h [s]."""
     if (
         not 0.0 <= h <= LONGEST
         or math.hypot(after[0] - before[0], after[1] - before[1]) > CART + CART_SPEED * h
@@ -48,5 +50,5 @@ def continues(before, after, h):
 
 @kernel
 def _direction(q):
-    """The direction (3,) of the rod."""
+    """Return the direction (3,) of the rod."""
     return unit_quaternion.rotate((q[2], q[3], q[4], q[5]), (0.0, 0.0, 1.0))

@@ -14,8 +14,7 @@ with the force u that acted, after its limit. The gyroscope's bias is estimated 
 normalized innovation r.S^-1 r of a consistent filter has the mean m, the number of measured
 values.
 
-The two halves of a Kalman filter in the tangent space, (K.14), as kernels that write to the
-memory of the estimate.
+The two halves of the filter, (K.14), are kernels that write to the memory of the estimate.
 """
 
 import math
@@ -39,8 +38,8 @@ _step = compile_steps("quaternion_midpoint", "state")
 
 @kernel
 def predict(system, options, force, h, q, v, P, walk):
-    """(q, v) and the covariance P (13, 13) one step of h [s] on under `force` (2,) [N]; False, and
-    no change, if Newton fails.
+    """Advance (q, v) and the covariance P (13, 13) by one step of h [s] under `force` (2,) [N].
+    Return False, and change nothing, if Newton fails.
 
     `walk` (13,) is the variance that a step adds.
     """
@@ -59,7 +58,7 @@ def predict(system, options, force, h, q, v, P, walk):
 
 @kernel
 def correct(q, v, bias, P, r, H, R):
-    """Take r = H xi + noise, noise ~ (0, R), into (q, v), the bias (3,) and P; returns the
+    """Correct (q, v), the bias (3,) and P by r = H xi + noise, noise ~ (0, R). Return the
     normalized innovation r.S^-1 r.
     """
     HP = H @ P
@@ -74,12 +73,12 @@ def correct(q, v, bias, P, r, H, R):
 
 
 class Observer:
-    """The filter; `state` and `bias` are its estimate, `P` (13, 13) the covariance of its
+    """The Kalman filter; `state` and `bias` are its estimate, `P` (13, 13) the covariance of its
     error.
     """
 
     def __init__(self, system: System, start: State, h: float, noise: Noise = Noise()):
-        """h [s] between two predictions."""
+        """Make the filter; h [s] is the time between two predictions."""
         self.system, self.h = system._replace(contacts=Contacts()), float(h)
         self._options = select("quaternion_midpoint").options(self.system)
         n = noise
@@ -104,8 +103,8 @@ class Observer:
         self.bias, self.P = np.zeros(3), self._first.copy()
 
     def predict(self, force: Components, h: float | None = None) -> bool:
-        """One period, or h [s], on, under the force (2,) [N] that acted; False, and no change, if
-        the step did not converge.
+        """Advance by one period, or by h [s], under the force (2,) [N] that acted. Return False,
+        and change nothing, if the step did not converge.
         """
         u, h = (float(force[0]), float(force[1])), self.h if h is None else float(h)
         if not predict(
@@ -116,10 +115,10 @@ class Observer:
         return True
 
     def correct(self, reading: Reading) -> float:
-        """Take in a reading of `control.observer.measurements`; returns the normalized innovation
-        r.S^-1 r.
+        """Correct the estimate by a reading of `control.observer.measurements`; return the
+        normalized innovation r.S^-1 r.
 
-        ValueError for a reading that is not finite: the estimate stays.
+        Raise ValueError, and keep the estimate, for a reading that is not finite.
         """
         if not np.isfinite(reading.residual).all():
             raise ValueError(
@@ -129,14 +128,14 @@ class Observer:
         return correct(self._q, self._v, self.bias, self.P, *reading)
 
 
-# [m/s], [rad/s] deviation of what the encoders do not tell at the start
+# [m/s], [rad/s] deviation of what the encoders do not measure at the start
 FIRST_VELOCITY, FIRST_RATE = 1.0, 3.0
 LONGEST = 0.1  # [s] without a measurement, after which the filter starts anew
 MEMORY = 500  # instants over which the innovations are averaged
 
 
 class Instant(NamedTuple):
-    """What was measured at a time."""
+    """The measurements at a time."""
 
     t: float  # [s]
     cart: tuple[float, float]  # x y [m]
@@ -147,7 +146,7 @@ class Instant(NamedTuple):
 
 
 class Estimator:
-    """An `Observer` with a beginning.
+    """An `Observer` that initializes itself from the first measurements.
 
     `nis` is the innovation's r.S^-1 r per measured value, of the mean 1 if all is as believed.
     """
@@ -168,9 +167,9 @@ class Estimator:
         self.failures = 0  # predictions that did not converge
 
     def estimate(self, instant: Instant) -> State:
-        """The state at the instant; a time that is not after the last one only repeats it.
+        """Return the state at the instant; a time that is not after the last one only repeats it.
 
-        ValueError for a measurement that is not finite: the estimate stays.
+        Raise ValueError, and keep the estimate, for a measurement that is not finite.
         """
         _check(instant)
         if self._t is None or instant.t - self._t > LONGEST:
@@ -205,7 +204,7 @@ _NOTHING = Instant(0.0, (0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0))
 
 
 def at_rest(instant: Instant) -> State:
-    """Where the encoders say, without a velocity."""
+    """Return the state at the encoders' values, without a velocity."""
     return State(
         instant.t,
         np.array((*instant.cart, *measurements.attitude(*map(float, instant.angles)))),

@@ -1,10 +1,9 @@
-"""What sensors say about a state: residual, its derivative, its noise.
-
-For a Kalman filter in the tangent space.
+"""The measurement of a state by sensors, for a Kalman filter in the tangent space: residual, its
+derivative, its noise.
 
 The error of a state is xi = (dx, dtheta, dx', dw, db), (13,), as in `step_linearization`, and b is
-the gyroscope's bias:
-the true state is the estimated one [+] xi. A `Reading` is residual = H xi + noise, noise ~ (0, R).
+the gyroscope's bias: the true state is the estimated one [+] xi. A `Reading` is residual = H xi +
+noise, noise ~ (0, R).
 """
 
 import math
@@ -34,7 +33,7 @@ class Reading(NamedTuple):
 
 
 def retract(state: State, xi: Array) -> State:
-    """state [+] xi: R becomes R exp(dtheta^)."""
+    """Return state [+] xi: R becomes R exp(dtheta^)."""
     q, v = np.array(state.q, float), np.array(state.v, float)
     move(q, v, np.array(xi, float))
     return State(state.t, q, v)
@@ -42,7 +41,7 @@ def retract(state: State, xi: Array) -> State:
 
 @kernel
 def move(q, v, xi):
-    """(q, v) := (q, v) [+] xi, in place."""
+    """Compute (q, v) := (q, v) [+] xi in place."""
     half = (0.5 * xi[2], 0.5 * xi[3], 0.5 * xi[4])
     angle = vec.norm(half)
     sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
@@ -56,18 +55,18 @@ def move(q, v, xi):
 
 
 def cart(state: State, position: Components, variance: float) -> Reading:
-    """The cart's encoders: x (2,) [m], with the variance of one [m^2]."""
+    """Return the reading of the cart's encoders: x (2,) [m], with the variance of one [m^2]."""
     return Reading(np.asarray(position) - state.q[:2], np.eye(2, SIZE), variance * np.eye(2))
 
 
 def gimbal(state: State, angles: Components, variance: float) -> Reading:
-    """The gimbal's encoders: (roll, pitch, spin) [rad] of R = Rx Ry Rz, with the variance of one
-    [rad^2].
+    """Return the reading of the gimbal's encoders: (roll, pitch, spin) [rad] of R = Rx Ry Rz, with
+    the variance of one [rad^2].
 
     The residual is log(R_estimated^T R_measured), and its noise J diag(variance) J^T with w = J
     (roll', pitch', spin'): no angle is taken apart, so that the poles at a pitch of 90 degrees are
-    points like others. What they do not tell there, a turn about the missing axis, has no noise of
-    its own in J; `variance` is added for it.
+    points like others. What they do not measure there, a turn about the missing axis, has no noise
+    of its own in J; `variance` is added for it.
     """
     roll, pitch, spin = map(float, angles)
     return Reading(*_gimbal(state.q, roll, pitch, spin, float(variance)))
@@ -92,7 +91,7 @@ def _gimbal(q, roll, pitch, spin, variance):
 
 @inlined
 def attitude(roll, pitch, spin):
-    """The quaternion (4,) of Rx(roll) Ry(pitch) Rz(spin)."""
+    """Return the quaternion (4,) of Rx(roll) Ry(pitch) Rz(spin)."""
     about_x = (math.cos(0.5 * roll), math.sin(0.5 * roll), 0.0, 0.0)
     about_y = (math.cos(0.5 * pitch), 0.0, math.sin(0.5 * pitch), 0.0)
     about_z = (math.cos(0.5 * spin), 0.0, 0.0, math.sin(0.5 * spin))
@@ -100,7 +99,7 @@ def attitude(roll, pitch, spin):
 
 
 def gyroscope(state: State, bias: Array, rate: Components, variance: float) -> Reading:
-    """w + b [rad/s, body], with the variance of one [rad^2/s^2]."""
+    """Return the reading of w + b [rad/s, body], with the variance of one [rad^2/s^2]."""
     H = np.zeros((3, SIZE))
     H[:, 7:10] = H[:, 10:] = np.eye(3)
     return Reading(np.asarray(rate) - state.v[2:] - bias, H, variance * np.eye(3))
@@ -114,11 +113,11 @@ def accelerometer(
     position: float,
     variance: float,
 ) -> Reading:
-    """R^T (a_p - g) [m/s^2, body] at p = (0, 0, position) under the cart's `force` (2,) [N];
-    variance [m^2/s^4].
+    """Return the reading of R^T (a_p - g) [m/s^2, body] at p = (0, 0, position) under the cart's
+    `force` (2,) [N]; variance [m^2/s^4].
 
-    The accelerations are those of the plant, so its rod, free to turn,
-    tells no tilt at the center of percussion, and the filter knows.
+    The accelerations are those of the plant: for its rod, which is free to turn, the measurement
+    at the center of percussion does not depend on the tilt, and neither does H.
     """
     u, H = (float(force[0]), float(force[1])), np.zeros((3, SIZE))
     _differentiate(system, state.q, state.v, u, float(position), H)
@@ -128,7 +127,9 @@ def accelerometer(
 
 @kernel
 def _differentiate(system, q, v, u, position, H):
-    """H (3, 13) := d specific_force / d xi; the position of the cart is not felt."""
+    """Compute H (3, 13) := d specific_force / d xi, which does not depend on the position of the
+    cart.
+    """
     s = np.concatenate((q, v))
     _, load, (_, Q, w, x) = along_ten(system, _held(u), s)
     f = _felt(system, load, dual_attitude.quaternion(Q), w, x, position)
@@ -140,21 +141,21 @@ def _differentiate(system, q, v, u, position, H):
 
 @inlined
 def _held(u):
-    """The load of a cart force u (2,) [N] alone."""
+    """Return the load of a cart force u (2,) [N] alone."""
     return rod_on_cart.Load(u, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 @inlined
 def _felt(system, load, Q, w, x, position):
-    """R^T (a_p - g) of an attitude and velocities; x (2,) [m/s] is that of the cart."""
+    """Return R^T (a_p - g) of an attitude and velocities; x (2,) [m/s] is that of the cart."""
     dw, a = rk4.accelerations(system, load, (0.0, 0.0), Q, w, x)
     return imu.at(unit_quaternion.matrix(Q), w, dw, a, system.gravity, position)
 
 
 @kernel
 def specific_force(system, q, v, u, position):
-    """R^T (a_p - g) (3,) [m/s^2, body] of the plant under the cart force u (2,) [N], with nothing
-    else acting.
+    """Return R^T (a_p - g) (3,) [m/s^2, body] of the plant under the cart force u (2,) [N], with
+    nothing else acting.
     """
     x = (system.cart_free * v[0], system.cart_free * v[1])
     Q, w = (q[2], q[3], q[4], q[5]), (v[2], v[3], v[4])

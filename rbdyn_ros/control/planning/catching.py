@@ -1,5 +1,5 @@
-"""Whether a falling rod can be caught from here: the saturated regulator, rolled forward on the
-sphere.
+"""The prediction whether a falling rod can be caught from here: the saturated regulator, simulated
+forward on the sphere.
 
 The unstable mode of the plant near upright, z = w.e with w A = lambda w, obeys z' = lambda z + (w
 B) u. A force of norm u_max can stop it only while |z| < z_max = |w B| u_max / lambda (K.10),
@@ -21,8 +21,8 @@ from rbdyn_ros.mechanics.pendulum import sphere_state, tilt
 from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.types import Array, System
 
-STEP = 0.01  # [s] of the roll
-HORIZON = 300  # steps; the roll ends by then
+STEP = 0.01  # [s] of the prediction
+HORIZON = 300  # steps, after which the prediction ends
 SETTLING = 30  # steps before which nothing counts as caught
 LARGEST_TILT = math.radians(72.0)
 NARROW = 0.96  # of the travel, for what the model does not know
@@ -48,9 +48,9 @@ class CatchCriteria(NamedTuple):
 
 
 def unstable_mode(system: System) -> Mode:
-    """The left eigenvector of the eigenvalue with the largest real part.
+    """Return the left eigenvector of the eigenvalue with the largest real part.
 
-    ValueError if nothing falls.
+    Raise ValueError if nothing falls.
     """
     A, B = linearization.upright(system)
     values, vectors = np.linalg.eig(A.T)
@@ -64,21 +64,22 @@ def unstable_mode(system: System) -> Mode:
 
 @inlined
 def leaning(s):
-    """(th_x, th_y, th'_x, th'_y) of s = (k, k', x, x')."""
+    """Return (th_x, th_y, th'_x, th'_y) of s = (k, k', x, x')."""
     return tilt.on_sphere(s[0], vec.cross(s[0], s[1]))
 
 
 @inlined
 def balance(criteria, s, reference):
-    """-K e [N], not yet cut."""
+    """Return -K e [N], not yet cut."""
     return linear_force(s[2], s[3], leaning(s), reference, criteria.gains, criteria.force_limit)
 
 
 @kernel
 def is_catchable(criteria, p3, s, reference, widest):
-    """Whether the tilt is below `widest` [rad], |z| < zeta z_max, and the roll ends upright.
+    """Return whether the tilt is below `widest` [rad], |z| < zeta z_max, and the prediction ends
+    upright.
 
-    At most `HORIZON` steps.
+    It takes at most `HORIZON` steps.
 
     s = (k, k', x, x') as in `sphere_state`, p3 [kg m^2/s], reference (2,) [m].
     """
@@ -95,7 +96,7 @@ def is_catchable(criteria, p3, s, reference, widest):
 
 @kernel
 def is_caught(criteria, p3, s, reference):
-    """Whether the saturated regulator brings s upright within the travel."""
+    """Return whether the saturated regulator brings s upright within the travel."""
     for i in range(HORIZON):
         ux, uy = balance(criteria, s, reference)
         calm = math.hypot(ux, uy) < CALM * criteria.force_limit

@@ -34,7 +34,7 @@ _SHORTEST = 1e-4  # a of a step that is still tried
 
 
 class Cost(NamedTuple):
-    """The numbers of (K.18)."""
+    """The weights and limits of (K.18)."""
 
     force: float  # R [1/N^2]
     force_edge: float  # u_b [N]
@@ -52,13 +52,15 @@ class Motion(NamedTuple):
 
 @inlined
 def as_sphere(s):
-    """(k, k', x, x') of ten numbers."""
+    """Return (k, k', x, x') of ten numbers."""
     return (s[0], s[1], s[2]), (s[3], s[4], s[5]), (s[6], s[7]), (s[8], s[9])
 
 
 @kernel
 def advance(system, p3, s, ux, uy, h, after):
-    """after (10,) := f(s, u): one step of h [s] with the momentum p3 [kg m^2/s] of the spin."""
+    """Compute after (10,) := f(s, u): one step of h [s] with the momentum p3 [kg m^2/s] of the
+    spin.
+    """
     k, dk, x, dx = sphere_state.step(system, p3, (ux, uy), as_sphere(s), h)
     for i in range(3):
         after[i], after[3 + i] = k[i], dk[i]
@@ -68,7 +70,7 @@ def advance(system, p3, s, ux, uy, h, after):
 
 @kernel
 def linearize(system, s, u, h, A, B):
-    """A (10, 10), B (10, 2) := the derivatives of f, exactly (`numerics.dual`)."""
+    """Compute A (10, 10), B (10, 2) := the derivatives of f, exactly (`numerics.dual`)."""
     k = variable(16, s[0], 0), variable(16, s[1], 1), variable(16, s[2], 2)
     dk = variable(16, s[3], 3), variable(16, s[4], 4), variable(16, s[5], 5)
     x = variable(16, s[6], 6), variable(16, s[7], 7)
@@ -83,14 +85,14 @@ def linearize(system, s, u, h, A, B):
 
 @inlined
 def _beyond(a, edge):
-    """How far a vector (2,) reaches beyond a disc, and its direction."""
+    """Return how far a vector (2,) reaches beyond a disc, and its direction."""
     r = math.hypot(a[0], a[1])
     return max(0.0, r - edge), (a[0] / r if r > 0.0 else 0.0), (a[1] / r if r > 0.0 else 0.0)
 
 
 @kernel
 def price(cost, states, forces, h):
-    """What a motion costs, (K.18)."""
+    """Return the cost of a motion, (K.18)."""
     total = 0.0
     for i in range(len(forces)):
         over, _, _ = _beyond(forces[i], cost.force_edge)
@@ -118,8 +120,8 @@ def _wall(weight, a, edge, gradient, hessian, at):
 
 @kernel
 def backward(system, cost, states, forces, h, damping, gains, steps):
-    """(K.19) along a motion: gains (N, 2, 10), steps (N, 2); returns the fall of the cost that
-    they promise.
+    """Compute (K.19) along a motion: gains (N, 2, 10), steps (N, 2). Return the expected decrease
+    of the cost.
     """
     A, B = np.zeros((SIZE, SIZE)), np.zeros((SIZE, 2))
     V, v, promised = np.diag(2.0 * cost.end), 2.0 * cost.end * states[-1], 0.0
@@ -157,8 +159,8 @@ def backward(system, cost, states, forces, h, damping, gains, steps):
 
 @kernel
 def design_gains(system, motion, h, weights, gains, forms):
-    """Gains (N, 2, 10) and Riccati matrices (N + 1, 10, 10) of the time-varying regulator about a
-    motion.
+    """Compute gains (N, 2, 10) and Riccati matrices (N + 1, 10, 10) of the time-varying regulator
+    about a motion.
 
     `weights` are Q (10,) and R per second, and S (10, 10), the matrix at the end.
     """
@@ -178,7 +180,7 @@ def design_gains(system, motion, h, weights, gains, forms):
 
 @kernel
 def product(A, B):
-    """A B."""
+    """Return A B."""
     C = np.zeros((A.shape[0], B.shape[1]))
     for i in range(A.shape[0]):
         for k in range(A.shape[1]):
@@ -189,7 +191,7 @@ def product(A, B):
 
 @kernel
 def transposed_product(A, b):
-    """A^T b."""
+    """Return A^T b."""
     c = np.zeros(A.shape[1])
     for k in range(A.shape[0]):
         for i in range(A.shape[1]):
@@ -199,7 +201,7 @@ def transposed_product(A, b):
 
 @kernel
 def inverse(A):
-    """A^-1 of a symmetric matrix (2, 2); inf or nan if it is singular."""
+    """Return A^-1 of a symmetric matrix (2, 2); inf or nan if it is singular."""
     d = A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
     return np.array(((A[1, 1] / d, -A[0, 1] / d), (-A[1, 0] / d, A[0, 0] / d)))
 
@@ -221,7 +223,7 @@ def forward(system, motion, gains, steps, a, h, new):
 
 @kernel
 def roll_out(system, start, forces, h):
-    """The states (N + 1, 10) from `start` (10,) under forces (N, 2) [N]."""
+    """Return the states (N + 1, 10) from `start` (10,) under forces (N, 2) [N]."""
     states = np.zeros((len(forces) + 1, SIZE))
     states[0] = start
     for i in range(len(forces)):
@@ -231,8 +233,8 @@ def roll_out(system, start, forces, h):
 
 @kernel
 def improve(system, cost, motion, h, damping):
-    """(motion, cost, damping) after one iteration; the motion itself and ten times the damping
-    where no step is better.
+    """Return (motion, cost, damping) after one iteration; the motion itself and ten times the
+    damping where no step is better.
     """
     states, forces = motion
     N = len(forces)

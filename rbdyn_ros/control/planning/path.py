@@ -1,9 +1,9 @@
-"""Along a planned motion: where a state may join it, the feedback about it, and whether that
+"""A planned motion as a path: where a state may join it, the feedback about it, and whether that
 arrives.
 
-A motion from hanging lies in one plane, and the plant does not know the azimuth: turned about the
-vertical by any angle it is a motion as well. All states here are those of `ddp`, in the motion's
-own axes unless said.
+A motion from hanging lies in one plane, and the plant does not depend on the azimuth: turned about
+the vertical by any angle it is a motion as well. All states here are those of `ddp`, in the
+motion's own axes unless said.
 """
 
 import math
@@ -17,7 +17,7 @@ from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.types import Array
 
-FALLING = 1.0  # [rad] tilt below which the motion's end is taken by the regulator
+FALLING = 1.0  # [rad] tilt below which the regulator takes over at the motion's end
 
 
 class Path(NamedTuple):
@@ -32,14 +32,14 @@ class Path(NamedTuple):
 
 @kernel
 def as_ten(s):
-    """The ten numbers of s = (k, k', x, x')."""
+    """Return the ten numbers of s = (k, k', x, x')."""
     k, dk, x, dx = s
     return np.array((k[0], k[1], k[2], dk[0], dk[1], dk[2], x[0], x[1], dx[0], dx[1]))
 
 
 @kernel
 def rotate(s, angle):
-    """The ten numbers of a state, turned about the vertical by `angle` [rad]."""
+    """Return the ten numbers of a state, turned about the vertical by `angle` [rad]."""
     c, d, t = math.cos(angle), math.sin(angle), s.copy()
     for i in (0, 3, 6, 8):
         t[i], t[i + 1] = c * s[i] - d * s[i + 1], d * s[i] + c * s[i + 1]
@@ -48,8 +48,8 @@ def rotate(s, angle):
 
 @kernel
 def force_at(path, time, s, limit):
-    """The force (2,) [N] at a time [s] of the motion in the state s: u_i - K_i (s - s_i), cut at
-    the limit.
+    """Return the force (2,) [N] at a time [s] of the motion in the state s: u_i - K_i (s - s_i),
+    cut at the limit.
     """
     i = min(int(time / path.h + 1e-9), len(path.forces) - 1)
     part, u = time / path.h - i, path.forces[i].copy()
@@ -62,8 +62,8 @@ def force_at(path, time, s, limit):
 
 @kernel
 def arrives(path, criteria, p3, time, s):
-    """Whether the plant, rolled along the rest of the motion, stays within the travel and can be
-    caught at its end.
+    """Return whether the plant, simulated along the rest of the motion, stays within the travel
+    and can be caught at its end.
     """
     here, after = s.copy(), s.copy()
     first = int(time / path.h + 1e-9)
@@ -78,8 +78,8 @@ def arrives(path, criteria, p3, time, s):
 
 @kernel
 def nearest(path, s):
-    """(angle [rad] by which the motion is turned, node) where the state s [world] has least to go:
-    the least d.S_i d.
+    """Return (angle [rad] by which the motion is turned, node) at which the cost d.S_i d of
+    joining it from the state s [world] is least.
     """
     best, angle, node = math.inf, 0.0, 0
     # the planes of the rod, of its rate, of the cart and of its velocity; both ways
@@ -96,7 +96,7 @@ def nearest(path, s):
 
 @inlined
 def _away(path, n, s):
-    """d.S_n d of d = s - s_n."""
+    """Return d.S_n d of d = s - s_n."""
     value = 0.0
     for i in range(SIZE):
         d = s[i] - path.states[n, i]

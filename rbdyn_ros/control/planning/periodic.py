@@ -24,30 +24,30 @@ ITERATIONS, TOLERANCE = 30, 1e-9  # of Newton; residual [1/s^2]
 
 
 def circle(radius: float) -> Array:
-    """Coefficients of (cos, sin) radius [m]."""
+    """Return the coefficients of (cos, sin) radius [m]."""
     return np.array(((0.0, 0.0), (radius, -1j * radius)))
 
 
 def eight(width: float) -> Array:
-    """Coefficients of (sin wt, sin 2wt / 2) width [m]: an eight that lies along x."""
+    """Return the coefficients of (sin wt, sin 2wt / 2) width [m]: an eight that lies along x."""
     return np.array(((0.0, 0.0), (-1j * width, 0.0), (0.0, -0.5j * width)))
 
 
 def series(terms: tuple[float, ...]) -> Array:
-    """Coefficients from (x cos, x sin, y cos, y sin) [m] of each harmonic in turn."""
+    """Return the coefficients from (x cos, x sin, y cos, y sin) [m] of each harmonic in turn."""
     c = np.reshape(terms, (-1, 2, 2))
     return np.vstack((np.zeros((1, 2)), c[..., 0] - 1j * c[..., 1]))
 
 
 def samples(coefficients: Array, n: int = SAMPLES) -> Array:
-    """The series at n equal times of one period, (n, m)."""
+    """Return the series at n equal times of one period, (n, m)."""
     order = np.arange(len(coefficients))
     return np.real(np.exp(2j * math.pi * np.outer(np.arange(n), order) / n) @ coefficients)
 
 
 def harmonic(system: System, path: Array, w: float, h: float) -> Array:
-    """The motion of the linear stepper with a force held for h [s]: (exp(j n w h) - A) E_n = B
-    U_n, C E_n = X_n.
+    """Return the motion of the linear stepper with a force held for h [s]: (exp(j n w h) - A) E_n
+    = B U_n, C E_n = X_n.
 
     w [rad/s] is the path's fundamental.
     """
@@ -62,9 +62,9 @@ def harmonic(system: System, path: Array, w: float, h: float) -> Array:
 
 
 def nonlinear(system: System, path: Array, w: float, h: float) -> Array:
-    """The motion of the nonlinear plant.
+    """Return the motion of the nonlinear plant.
 
-    ValueError if Newton finds no motion of the rod about upright.
+    Raise ValueError if Newton finds no motion of the rod about upright.
 
     The force is held for h [s]: it is that of the middle of the period.
     """
@@ -89,8 +89,8 @@ def nonlinear(system: System, path: Array, w: float, h: float) -> Array:
 
 
 def _rod_over(system: System, a: Array, w: float) -> tuple[Array, Array]:
-    """(n, n') (SAMPLES, 2) of the rod about upright, over a cart with the accelerations a: Newton
-    on n'' = f(n, n', a).
+    """Return (n, n') (SAMPLES, 2) of the rod about upright, over a cart with the accelerations a,
+    by Newton's method on n'' = f(n, n', a).
     """
     D = _differentiation(w)
     n, I, size = np.zeros_like(a), np.eye(2), len(a)
@@ -121,8 +121,8 @@ def _rod_over(system: System, a: Array, w: float) -> tuple[Array, Array]:
 
 
 def _acceleration(system: System, n: Array, dn: Array, a: Array) -> Array:
-    """f: the first two components of k'' of `reduced_pendulum` for a given x'' = a; analytic in n
-    and n'.
+    """Return f: the first two components of k'' of `reduced_pendulum` for a given x'' = a;
+    analytic in n and n'.
     """
     m, l = system.rod_mass, system.center
     J = system.inertia[0] + m * l * l
@@ -133,11 +133,11 @@ def _acceleration(system: System, n: Array, dn: Array, a: Array) -> Array:
 
 
 def _differentiation(w: float) -> Array:
-    """d/dt of a series with the fundamental w, from its samples to its samples, (SAMPLES,
+    """Return d/dt of a series with the fundamental w, from its samples to its samples, (SAMPLES,
     SAMPLES).
     """
     order = np.fft.fftfreq(SAMPLES, 1.0 / SAMPLES)
-    order[SAMPLES // 2] = 0.0  # the sawtooth's derivative is not seen by the samples
+    order[SAMPLES // 2] = 0.0  # the derivative of the Nyquist component vanishes at the samples
     return np.real(
         np.fft.ifft(1j * w * order[:, None] * np.fft.fft(np.eye(SAMPLES), axis=0), axis=0)
     )
