@@ -4,7 +4,7 @@ from rbdyn_ros import console
 
 PROGRAM = "python -m rbdyn_ros"
 if __name__ == "__main__":
-    console.begin(PROGRAM)  # before the imports: they take longer than a finger on Ctrl-C
+    console.begin(PROGRAM)  # before the imports: Ctrl-C may come while they run
 
 import argparse  # noqa: E402
 import pkgutil  # noqa: E402
@@ -22,8 +22,8 @@ EXAMPLES = """\
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns its exit code. 0: done, 2: bad input, 128 + n: signal n came before
-    there was a result.
+    """Run one command and return its exit code: 0 done, 2 bad input, 128 + n if signal n came
+    before there was a result.
     """
     argv = sys.argv[1:] if argv is None else argv
     if not argv or argv[0] in ("-h", "--help"):
@@ -51,12 +51,12 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command_names() -> tuple[str, ...]:
-    """The known commands, alphabetically."""
+    """Return the names of the known commands, alphabetically."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(cli.__path__)))
 
 
 def introduction() -> str:
-    """What `--help` prints, on one screen: what this is, a line for each command, three
+    """Return what `--help` prints, on one screen: what this is, a line for each command, three
     examples.
     """
     modules = {name: _module(name) for name in command_names()}
@@ -68,7 +68,7 @@ def introduction() -> str:
 
 
 def parser(name: str) -> argparse.ArgumentParser:
-    """What reads the options of a command."""
+    """Return the parser of the options of a command."""
     module = _module(name)
     made = _Parser(
         prog=f"{PROGRAM} {name}",
@@ -86,7 +86,7 @@ def _run(name: str, argv: list) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Answers a mistake with one sentence."""
+    """A parser that reports a mistake in one sentence."""
 
     def error(self, message: str):
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")

@@ -7,8 +7,8 @@ write a traceback.
                         its exit code
 
 Standard output and standard error never fail: a reader that leaves, a full disk or a closed
-descriptor must not cost a result that is on its way to a file. What could not be written is said
-at the end.
+descriptor must not cost a result that is on its way to a file. What could not be written is
+reported at the end.
 """
 
 import errno
@@ -29,8 +29,8 @@ _received: list[int] = []
 
 
 class Output(io.RawIOBase):
-    """A descriptor that takes everything; the first error stays in `error`, and what comes after
-    it is dropped.
+    """A raw stream to a descriptor that accepts everything; the first error stays in `error`, and
+    what comes after it is dropped.
     """
 
     def __init__(self, descriptor: int):
@@ -38,19 +38,19 @@ class Output(io.RawIOBase):
         self.error: OSError | None = None
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
-        """The descriptor."""
+        """Return the descriptor."""
         return self._descriptor
 
     def isatty(self) -> bool:
-        """Whether a person looks at it."""
+        """Return whether the descriptor is a terminal."""
         return os.isatty(self._descriptor)
 
     def write(self, data) -> int:
-        """Write all of the bytes; their number, whatever became of them."""
+        """Write all of the bytes; return their number, also where an error drops them."""
         left = memoryview(data).cast("B")
         size = len(left)
         while left and self.error is None:
@@ -102,17 +102,19 @@ def collect_as_usual() -> None:
 
 
 def received_signal() -> int:
-    """The newest signal that raised KeyboardInterrupt; SIGINT if none did."""
+    """Return the newest signal that raised KeyboardInterrupt; SIGINT if none did."""
     return _received[-1] if _received else signal.SIGINT
 
 
 def is_interrupted() -> bool:
-    """Whether a signal ended the command. A library may have made another exception of its own."""
+    """Return whether a signal ended the command. A library may have made another exception of its
+    own.
+    """
     return bool(_received)
 
 
 def run(program: str, main: Callable[[], int]) -> int:
-    """The exit code of `main`, or of what kept it from returning one."""
+    """Return the exit code of `main`, or of what kept it from returning one."""
     # not before `begin`: its own imports take longer than those of this file
     from rbdyn_ros import (
         interrupts,
@@ -140,7 +142,7 @@ def _note(number: int) -> bool:
 
 
 def _report(program: str, error: BaseException) -> int:
-    """Say what ended the command; the exit code.
+    """Say what ended the command; return the exit code.
 
     After a signal any exception is its effect: an import may turn it into another.
     """
@@ -169,7 +171,7 @@ def _place(trace: TracebackType | None) -> str:
 
 
 def _guard_streams() -> tuple[Output, Output]:
-    """Standard output and standard error, replaced by streams that do not fail."""
+    """Replace standard output and standard error by streams that do not fail; return these."""
     outputs = Output(1), Output(2)
     # python -u
     sys.stdout = _stream(
@@ -188,7 +190,7 @@ def _stream(output: Output, before: TextIO | None, direct: bool) -> io.TextIOWra
 
 
 def _flush(program: str, code: int, output: Output, complaints: Output) -> int:
-    """Write what is left in the buffers; the exit code.
+    """Write what is left in the buffers; return the exit code.
 
     A reader that has seen enough, such as `head`, is no error; a command that a signal has ended
     has its sentence already.

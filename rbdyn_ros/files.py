@@ -1,5 +1,5 @@
-"""Files that appear whole or not at all, places that are tried before the work, and results that
-survive a place that fails.
+"""Files that appear whole or not at all, places that are checked before the work, and results that
+are kept although their place fails.
 """
 
 import errno
@@ -18,8 +18,8 @@ _LONGEST = 200  # characters of a draft's name that are taken from the file's ow
 
 
 def expand(path: str | Path) -> Path:
-    """The path, with the home folder in the place of `~` or `~user`. OSError for an unknown
-    user.
+    """Return the path with the home folder in the place of `~` or `~user`. Raise OSError for an
+    unknown user.
     """
     try:
         return Path(path).expanduser()
@@ -30,11 +30,11 @@ def expand(path: str | Path) -> Path:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A draft beside `path`, with its suffix, that takes its place when the block ends without an
-    exception.
+    """Yield a draft beside `path`, with its suffix, that takes its place when the block ends
+    without an exception.
 
-    Whatever interrupts the block loses no earlier file. A device or a pipe is written directly.
-    OSError.
+    No interruption of the block loses an earlier file. A device or a pipe is written directly.
+    Raise OSError if it cannot be written.
     """
     named, path = str(path), Path(path).resolve()
     if path.is_dir():
@@ -57,13 +57,13 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write a file, text as UTF-8, in one step. OSError."""
+    """Write a file, text as UTF-8, in one step. Raise OSError if it cannot be written."""
     with replacing(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def json_text(content: object, indent: int = 1) -> str:
-    """The text of a JSON file, with null for numbers that are not finite: JSON has none."""
+    """Return the text of a JSON file, with null for numbers that are not finite: JSON has none."""
     return json.dumps(_finite(content), indent=indent) + "\n"
 
 
@@ -76,10 +76,10 @@ def _finite(content: object) -> object:
 
 
 def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> tuple[Path, str]:
-    """Let `write(draft)` make the file `path`, or write a text as UTF-8; (where it is, "" or a
-    sentence that says why it is elsewhere).
+    """Let `write(draft)` make the file `path`, or write a text as UTF-8; return (where it is, ""
+    or a sentence that says why it is elsewhere).
 
-    Elsewhere is a new folder below the system's folder for temporary files. OSError, that of
+    Elsewhere is a new folder below the system's folder for temporary files. Raise OSError, that of
     `path`, if that fails too.
     """
     path = Path(path)
@@ -106,7 +106,9 @@ def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> 
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
-    """The arrays of an .npz file by name. ValueError, in one sentence, where it is none."""
+    """Return the arrays of an .npz file by name. Raise ValueError, in one sentence, for any other
+    file.
+    """
     import numpy as np
 
     try:
@@ -119,10 +121,10 @@ def read_arrays(path: Path) -> dict[str, Any]:
 
 
 def try_file(path: str | Path, option: str) -> Path:
-    """The path of an output file, after a file was made there and taken away again.
+    """Return the path of an output file, after a file was made there and taken away again.
 
-    ValueError, starting with the option, for a folder, a missing folder, a full disk, or a place
-    where nobody may write.
+    Raise ValueError, starting with the option, for a folder, a missing folder, a full disk, or a
+    place where nobody may write.
     """
     path = Path(path).expanduser()
     place = path.resolve()
@@ -146,8 +148,8 @@ def try_file(path: str | Path, option: str) -> Path:
 
 
 def make_folder(path: str | Path) -> Path:
-    """The output folder `path`, made where it is missing, after a file was made in it and taken
-    away again. OSError names it.
+    """Make the output folder `path` where it is missing, try to make a file in it, and return the
+    path. Raise OSError, with its name, where that fails.
     """
     path = Path(path)
     made = [folder for folder in (path, *path.parents) if not folder.exists()]
@@ -163,7 +165,9 @@ def make_folder(path: str | Path) -> Path:
 
 
 def _try(folder: Path) -> None:
-    """Make a file of one page in the folder, see it reach the disk, and remove it. OSError."""
+    """Make a file of one page in the folder, wait until it is on the disk, and remove it. Raise
+    OSError where that fails.
+    """
     probe = folder.resolve() / f".{os.getpid()}.probe"
     try:
         with open(probe, "xb") as file:

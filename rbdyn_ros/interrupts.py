@@ -38,8 +38,8 @@ _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
 
 def ending() -> tuple[int, ...]:
-    """The signals that end a node; SIGHUP, of a terminal that is closed, unless `nohup` has taken
-    it away.
+    """Return the signals that end a node; SIGHUP, of a terminal that is closed, unless `nohup`
+    ignores it.
     """
     always = (signal.SIGINT, signal.SIGTERM)
     is_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
@@ -51,7 +51,9 @@ def raising(
     numbers: tuple[int, ...] = (signal.SIGINT,),
     when: Callable[[int], bool] = lambda number: True,
 ) -> None:
-    """Let these signals raise `exception`, as soon as it arrives, while `when(number)` is true."""
+    """Let these signals raise `exception`, as soon as it can reach the caller, while
+    `when(number)` is true.
+    """
     waiting: dict[
         int, float
     ] = {}  # signal -> since when it waits for an import to end [s, steady]
@@ -80,14 +82,14 @@ def raising(
 
 
 def arrives(frame: FrameType | None) -> bool:
-    """Whether what is raised in this frame reaches its callers: none of them, nor itself, was
-    called back by LLVM.
+    """Return whether what is raised in this frame reaches its callers: none of them, nor itself,
+    was called back by LLVM.
     """
     return not calls(frame, (_CALLED_BACK,))
 
 
 def calls(frame: FrameType | None, modules: tuple[str, ...]) -> bool:
-    """Whether the frame, or one that called it, is of one of these modules."""
+    """Return whether the frame, or one that called it, is of one of these modules."""
     while frame is not None and frame.f_globals.get("__name__") not in modules:
         frame = frame.f_back
     return frame is not None
@@ -95,9 +97,9 @@ def calls(frame: FrameType | None, modules: tuple[str, ...]) -> bool:
 
 @contextmanager
 def block(numbers: tuple[int, ...] = (signal.SIGINT,)) -> Iterator[None]:
-    """No such signal in the block: it comes afterwards.
+    """Block these signals in the block: they are delivered afterwards.
 
-    Processes that are started in the block never hear it.
+    Processes that are started in the block never receive them.
 
     Ctrl-C goes to all processes of a terminal; those that work for another one leave it to that
     one, which ends them.
@@ -120,8 +122,8 @@ def _resend(number: int) -> None:
 
 
 class Interruption:
-    """`with Interruption() as stop:` keeps SIGINT and SIGTERM in `stop.signal` (0: none) until the
-    block ends.
+    """A context, `with Interruption() as stop:`, that keeps SIGINT and SIGTERM in `stop.signal`
+    (0: none) until the block ends.
     """
 
     _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -142,16 +144,16 @@ class Interruption:
 
 
 class CallTimedOut(BaseException):
-    """Raised inside the call that took too long; no `except Exception` of that code keeps it from
-    the caller.
+    """An exception raised inside the call that took too long; no `except Exception` of that code
+    keeps it from the caller.
     """
 
 
 class CallTimeout:
-    """`with CallTimeout(seconds) as calls:`, then `calls.edges += 1` before each call and after
-    it.
+    """A limit on the time of calls: `with CallTimeout(seconds) as calls:`, then `calls.edges += 1`
+    before each call and after it.
 
-    One timer looks every `seconds` whether the same call still lasts, so a call costs nothing and
+    One timer checks every `seconds` whether the same call still lasts, so a call costs nothing and
     ends between one and two times that. While Numba compiles for the call, its time does not
     count. Outside the main thread, and inside compiled code, nothing can be ended; but a process
     whose `last_resort` is set ends, with exit code 1, where compiled code lasts longer than that.
@@ -182,7 +184,7 @@ class CallTimeout:
                 faulthandler.cancel_dump_traceback_later()
 
     def _put_off_end(self) -> None:
-        """A thread that needs no interpreter ends the process, unless this is called again."""
+        """Let a thread that needs no interpreter end the process, unless this is called again."""
         if self.last_resort:
             seconds = self._seconds + self.last_resort
             faulthandler.dump_traceback_later(seconds, exit=True, file=_NOWHERE)

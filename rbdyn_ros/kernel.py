@@ -1,4 +1,4 @@
-"""`@kernel`: Numba's njit, cached, with a cache that knows what a kernel calls.
+"""`@kernel` is Numba's njit with a cache that depends on what a kernel calls.
 
 Numba stamps a cached kernel with the modification time of its own file. A kernel that calls one in
 another file would keep the old callee after that file changed. Here the stamp is a fingerprint of
@@ -45,7 +45,7 @@ from numba.core.runtime import rtsys
 from rbdyn_ros import kernel_parts
 from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
 
-# Numba takes an option that is missing here from the kernel's first caller.
+# An option that is missing here would be that of the kernel's first caller.
 _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)
 
 LONGEST_WAIT = 300.0  # [s] for a process that compiles the same kernel
@@ -260,7 +260,8 @@ _with_room.__code__ = _with_room.__code__.replace(co_stacksize=80_000)
 
 
 def _take_turn(index: Path) -> bool:
-    """Lock the byte that stands for a kernel in a file beside its cache; whether that was done.
+    """Lock the byte that stands for a kernel in a file beside its cache; return whether that was
+    done.
 
     The lock ends with the process, however that ends.
     """

@@ -122,7 +122,7 @@ class PartCompiler(WholeCompiler):
 
 
 class PartDispatcher(CPUDispatcher):
-    """What compiled code calls of a kernel."""
+    """The dispatcher of a kernel for calls from compiled code."""
 
     def __init__(self, dispatcher: CPUDispatcher, counts: bool):
         options = {**dispatcher.targetoptions, "_nrt": counts}
@@ -142,7 +142,7 @@ class PartDispatcher(CPUDispatcher):
         super().compile(sig)
 
     def has(self, sig) -> bool:
-        """Whether it was compiled for these types."""
+        """Return whether it was compiled for these types."""
         return tuple(getattr(sig, "args", sig)) in self.overloads
 
     def get_overload(self, sig):

@@ -1,4 +1,6 @@
-"""Libraries that only some jobs want, and that an installation from ROS 2 packages alone lacks."""
+"""Libraries that only some commands need, and that an installation from ROS 2 packages alone
+lacks.
+"""
 
 import os
 from importlib import import_module
@@ -6,13 +8,13 @@ from importlib.util import find_spec
 
 
 class MissingLibrary(ValueError):
-    """A job wants a library that is not installed; the sentence says which, and how to get it."""
+    """An error that says which library is not installed, and how to get it."""
 
 
 def library(name: str, extra: str, job: str):
-    """Import the module `name` for a `job` (what wants it, as the user calls it).
+    """Import the module `name` for a `job` (what needs it, as the user calls it).
 
-    MissingLibrary, naming the command that installs it, where it is not installed.
+    Raise MissingLibrary, with the command that installs it, where it is not installed.
     """
     try:
         return import_module(name)
@@ -35,7 +37,7 @@ def stay_local(own_domain: bool = False) -> None:
 
 
 def no_ros(way_out: str) -> str:
-    """Why there is no ROS 2, and the way out; empty where there is one."""
+    """Return why there is no ROS 2, and the way out; "" where there is one."""
     return (
         ""
         if find_spec("rclpy")

@@ -1,5 +1,5 @@
-"""What a person sees while something takes long: a bar or a notice after two seconds, and a line
-that is rewritten in place on a terminal, one line a second elsewhere.
+"""The progress of what takes long: a bar or a notice after two seconds, and a line that is
+rewritten in place on a terminal, one line a second elsewhere.
 """
 
 import shutil
@@ -18,7 +18,7 @@ _ERASE = "\r\x1b[2K"
 
 @contextmanager
 def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
-    """A function `show(done)` that draws a progress bar of `total` units on stderr."""
+    """Yield a function `show(done)` that draws a progress bar of `total` units on stderr."""
     from tqdm import tqdm  # here: the start of a program need not wait for it
 
     form = (
@@ -38,15 +38,15 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
 
 
 def count(things: Iterable[T], unit: str) -> Iterable[T]:
-    """The things, counted on stderr where it is a terminal."""
+    """Return the things as an iterable that is counted on stderr where it is a terminal."""
     from tqdm import tqdm
 
     return tqdm(things, unit=f" {unit}", disable=not sys.stderr.isatty())
 
 
 def estimate(simulated: float, duration: float, seconds: float) -> str:
-    """How far a run of `duration` [s] is that has simulated so much [s] in so many seconds; one
-    that settles ends earlier.
+    """Return how far a run of `duration` [s] is that has simulated so much [s] in so many seconds;
+    one that settles ends earlier.
     """
     so_far = f"{max(simulated, 0.0):.2f} of {duration:g} s simulated"
     if not simulated > 0.0:
@@ -68,7 +68,9 @@ def notice(sentence: str) -> Iterator[None]:
 
 
 class LiveLine:
-    """`show(text)` as often as you like; `close()` leaves the last one standing."""
+    """A status line: `show(text)` may be called at any rate; `close()` leaves the last one
+    standing.
+    """
 
     def __init__(self, stream: TextIO, clock: Callable = time.monotonic):
         self._stream, self._clock = stream, clock
@@ -77,7 +79,7 @@ class LiveLine:
         self._next, self._open = 0.0, False
 
     def show(self, text: Callable[[], str]) -> None:
-        """Show what `text()` says, if an update is due."""
+        """Show what `text()` returns, if an update is due."""
         if self._clock() < self._next:
             return
         self._next = self._clock() + self._period

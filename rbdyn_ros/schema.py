@@ -48,7 +48,7 @@ class Parameter(NamedTuple):
 def spec(
     description: str, unit: str = "", name: str = "", /, *, above: float | None = None, **more: Any
 ) -> Parameter:
-    """Return what the annotation of a field says; `name` is dotted and whole, or follows from the
+    """Return the parameter that annotates a field; `name` is dotted and whole, or follows from the
     field's.
 
     `above` is a lower bound that is excluded itself; `more` are other fields of `Parameter`.
@@ -60,7 +60,7 @@ def spec(
 def setting(
     name: str, default: Any, unit: str = "", description: str = "", **more: Any
 ) -> Parameter:
-    """Return a parameter that is no field of a record: a setting of a measure, an option of a
+    """Return a parameter that is no field of a record: a setting of a metric, an option of a
     command. Its kind follows from the default; `more` is as of `spec`.
     """
     return _declare(type(default), spec(description, unit, name, **more), default)
@@ -114,8 +114,8 @@ def flat(made: NamedTuple, prefix: str = "") -> dict[str, Any]:
 
 
 def check_record(made: Made, source: str, prefix: str = "") -> Made:
-    """Return a record that was made in Python, each field in its own type; ValueError for the
-    first out of range.
+    """Return a record that was made in Python, each field in its own type. Raise ValueError for
+    the first that is out of range.
     """
     fields = _fields(type(made), prefix)
     return made._replace(
@@ -132,7 +132,9 @@ class _Field(NamedTuple):
 
 @cache
 def _fields(record: type, prefix: str) -> tuple[_Field, ...]:
-    """Those fields of a record that are annotated by `spec`, or are records with a prefix."""
+    """Return those fields of a record that are annotated by `spec`, or are records with a
+    prefix.
+    """
     found = []
     for name, hint in typing.get_type_hints(record, include_extras=True).items():
         for declared in getattr(hint, "__metadata__", ()):
@@ -147,7 +149,9 @@ def _fields(record: type, prefix: str) -> tuple[_Field, ...]:
 
 
 def _declare(hint: Any, declared: Parameter, default: Any) -> Parameter:
-    """The parameter with the kind, the length and the default that follow from the field."""
+    """Return the parameter with the kind, the length and the default that follow from the
+    field.
+    """
     arguments = typing.get_args(hint)
     if type(None) in arguments:
         empty = () if default is None else default
@@ -163,7 +167,7 @@ def _declare(hint: Any, declared: Parameter, default: Any) -> Parameter:
 
 
 def _kind(hint: Any) -> str:
-    """The kind of a type's parameter. TypeError for a type that no parameter has."""
+    """Return the kind of a type's parameter. Raise TypeError for a type that no parameter has."""
     arguments = typing.get_args(hint)
     kind = f"{_KINDS.get(arguments[0])}_array" if arguments else _KINDS.get(hint)
     if kind not in _COERCE:
@@ -173,7 +177,7 @@ def _kind(hint: Any) -> str:
 
 
 def _convert(hint: Any, parameter: Parameter, value: Any) -> object:
-    """The value of a parameter as its field holds it."""
+    """Return the value of a parameter as its field holds it."""
     if type(None) in typing.get_args(hint):
         one = float in typing.get_args(hint)
         return None if value == () else value[0] if one else value
@@ -183,7 +187,7 @@ def _convert(hint: Any, parameter: Parameter, value: Any) -> object:
 
 
 def check(parameter: Parameter, value: object, source: str) -> Any:
-    """The value in the parameter's own type: bool, int, float, str, or a tuple of floats or
+    """Return the value in the parameter's own type: bool, int, float, str, or a tuple of floats or
     strings.
 
     An integer is accepted for a float, and a single value for a list of one; a bool is not a
@@ -204,7 +208,7 @@ def check(parameter: Parameter, value: object, source: str) -> Any:
 
 
 def describe_allowed(parameter: Parameter) -> str:
-    """The allowed values, in words: "a number > 0", "a list of 3 numbers", "rk4 or tqdl"."""
+    """Return the allowed values in words: "a number > 0", "a list of 3 numbers", "rk4 or tqdl"."""
     choices = _choices(parameter)
     if choices:
         return ("one of " if len(choices) > 2 else "") + _either(choices)
@@ -221,7 +225,7 @@ def describe_allowed(parameter: Parameter) -> str:
 
 
 def format_value(value: object, unit: str = "") -> str:
-    """A value as people write it, with its unit, cut where it gets long."""
+    """Return a value as people write it, with its unit, cut where it gets long."""
     if _is_list(value):
         value = list(value)
     text = _YAML_WORDS[value] if value is None or isinstance(value, bool) else repr(value)
@@ -290,7 +294,7 @@ def _list_of(coerce):
 
 
 def direction(vector: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the unit vector along a vector; ValueError for zero."""
+    """Return the unit vector along a vector. Raise ValueError for zero."""
     length = math.hypot(*vector)
     if not length > 0.0:
         raise ValueError("it must point somewhere: a vector that is not zero")
@@ -298,7 +302,9 @@ def direction(vector: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def unit_quaternion(quaternion: tuple[float, ...]) -> tuple[float, ...]:
-    """Return q / |q| of a quaternion whose norm is 1 up to the digits that were written."""
+    """Return q / |q| of a quaternion whose norm is 1 up to the digits that were written. Raise
+    ValueError for another norm.
+    """
     norm = math.hypot(*quaternion)
     if abs(norm - 1.0) > _TOLERANCE:
         advice = "divide it by its norm" if norm > 0.0 else "upright is [1, 0, 0, 0]"

@@ -1,5 +1,4 @@
-"""Where the code of somebody else, a control law above all, went wrong: file and line, to stand in
-one sentence.
+"""The place, file and line, where the code of somebody else, a control law above all, went wrong.
 
 A traceback begins in this package, goes into the other code, and may end in a library that it
 calls. The place that its author looks for is the innermost line of the file that this package
@@ -21,14 +20,14 @@ _FRAME = re.compile(r'  File "(.+)", line (\d+)')
 
 
 def describe(error: BaseException, file: str = "") -> str:
-    """The error as "ZeroDivisionError: division by zero (/home/me/law.py:12)"; `file` as in
+    """Return the error as "ZeroDivisionError: division by zero (/home/me/law.py:12)"; `file` as in
     `place`.
     """
     return " ".join(f"{type(error).__name__}: {error}{place(error, file)}".split())
 
 
 def sentence(error: BaseException) -> str:
-    """The error's own words, if it is one of those that carry a sentence: ValueError,
+    """Return the error's own words, if it is one of those that carry a sentence: ValueError,
     RuntimeError, those of this package; else `describe`.
     """
     ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
@@ -37,7 +36,7 @@ def sentence(error: BaseException) -> str:
 
 
 def place(error: BaseException, file: str = "") -> str:
-    """Where the error was raised: " (file:line)", or "" if that is within this package.
+    """Return where the error was raised: " (file:line)", or "" if that is within this package.
 
     The line is that of `file`, where a traceback has it; else of the first file that does not
     belong to this package or to Python's import system.
@@ -56,14 +55,14 @@ def place(error: BaseException, file: str = "") -> str:
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Where a function is defined: " (file:line)", or "" if it is compiled."""
+    """Return where a function is defined: " (file:line)", or "" if it is compiled."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
 
 
 def place_of_crash(log: str) -> str:
-    """Where a process crashed, from what `faulthandler` wrote into its log: " (file:line)", or ""
-    if it wrote nothing.
+    """Return where a process crashed, from what `faulthandler` wrote into its log: " (file:line)",
+    or "" if it wrote nothing.
     """
     threads = {found[0].startswith("Current"): found[1] for found in _CRASHED.finditer(log)}
     if not threads:
@@ -74,14 +73,14 @@ def place_of_crash(log: str) -> str:
 
 
 def is_signal(error: BaseException) -> bool:
-    """Whether this is the SystemExit by which a signal ends a process of ours, and not an exit()
-    of somebody else's code.
+    """Return whether this is the SystemExit by which a signal ends a process of this package, and
+    not an exit() of somebody else's code.
     """
     return isinstance(error, SystemExit) and is_own(error)
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether this package raised the error: its sentence then says all."""
+    """Return whether this package raised the error: its sentence then says all."""
     frames = traceback.extract_tb(error.__traceback__)
     return bool(frames) and frames[-1].filename.startswith(_PACKAGE)
 

@@ -1,4 +1,5 @@
-"""The nouns. Read this page first: names, shapes and units; no functions.
+"""The records that everything shares: their names, shapes and units. Read this page first; it has
+no functions.
 
 World frame: z up. Quaternions are Hamilton, scalar first (wxyz), unit, and rotate BODY to WORLD
 (R_wb). Body frame of the rod: axis 3 along the rod from the joint to the free tip. Units are SI.
@@ -33,7 +34,7 @@ PART = {"low": 0.0, "high": 1.0}  # the range of a part of something
 
 
 class Contacts(NamedTuple):
-    """What the rod's tip, the rod and the cart can meet. By default: nothing."""
+    """The contacts of the rod's tip, the rod and the cart. By default there are none."""
 
     floor: Annotated[
         float,
@@ -150,7 +151,7 @@ class Contacts(NamedTuple):
             choices=IMPACT_LAWS,
         ),
     ] = 0.0
-    obstacles: Array = NO_OBSTACLES  # (n,) of OBSTACLE: candidates beside those above
+    obstacles: Array = NO_OBSTACLES  # (n,) of OBSTACLE: candidates besides those above
 
 
 class System(NamedTuple):
@@ -168,7 +169,7 @@ class System(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the plant is.
+    """The state of the plant.
 
     `v` is the derivative of `q` seen from the cart's plane and from the body.
     """
@@ -179,7 +180,7 @@ class State(NamedTuple):
 
 
 class Input(NamedTuple):
-    """What acts on the plant: u(t) = force + sum of sines on the cart, a wrench at a point of the
+    """The forces on the plant: u(t) = force + sum of sines on the cart, a wrench at a point of the
     rod.
     """
 
@@ -191,7 +192,7 @@ class Input(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step's result. When `ok` is false, `state` is the last good one."""
+    """The result of one step. When `ok` is false, `state` is the last good one."""
 
     state: State
     reaction: Array  # (3,) mean force of the joint on the rod during the step [N, world]
