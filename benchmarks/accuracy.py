@@ -1,5 +1,5 @@
-"""Error at equal step and work for equal error, beside MuJoCo on the same pendulum in the same
-run.
+"""Compare the error at equal step and the work for equal error with MuJoCo's on the same pendulum
+in the same run.
 
     python benchmarks/accuracy.py [--json FILE] [--quick]
 
@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def errors(methods: list, long: float) -> list:
-    """The table of errors at equal step; printed as it grows."""
+    """Return the table of errors at equal step; print it as it grows."""
     print(
         f"{f'energy 10 s, energy {long:g} s, tip 10 s':32}"
         + "".join(f"{h * 1e3:>24g} ms" for h in STEPS)
@@ -99,9 +99,9 @@ def errors(methods: list, long: float) -> list:
 
 
 def work(methods: list, long: float) -> list:
-    """The table of work at equal error; printed as it grows.
+    """Return the table of work at equal error; print it as it grows.
 
-    The first method is the yardstick of the others.
+    The first method is the reference of the others.
     """
     targets = [(what, target, min(span, long)) for what, target, span in TARGETS]
     heads = "".join(f"{f'{what} {target:g}, {span:g} s':>22}" for what, target, span in targets)
@@ -129,14 +129,14 @@ def work(methods: list, long: float) -> list:
 
 
 def as_text(time: float | None, ratio: float | None) -> str:
-    """A cell of the table of work."""
+    """Return a cell of the table of work."""
     if time is None:
         return "not reached"
     return f"{time:.3g}" + (f" ({ratio:.3g})" if ratio else "")
 
 
 def error(method, h: float, span: float) -> Error:
-    """Errors over `span` [s] from the start; infinite where the method failed."""
+    """Return the errors over `span` [s] from the start; infinite where the method failed."""
     state = start()
     before, worst, path = energy(state.q, state.v), 0.0, []
     marks = [round(row * 10.0 / ROWS / h) for row in range(round(span / 10.0 * ROWS) + 1)]
@@ -151,14 +151,14 @@ def error(method, h: float, span: float) -> Error:
 
 
 def parts(total: int, most: int) -> list:
-    """`total` cut into pieces of at most `most`."""
+    """Return `total` cut into pieces of at most `most`."""
     whole, rest = divmod(total, most)
     return [most] * whole + ([rest] if rest else [])
 
 
 def fewest_steps(method, what: str, target: float, span: float) -> int | None:
-    """The fewest steps in 10 s, in fifths of an octave, that meet the target; None if that takes
-    less than FINEST.
+    """Return the fewest steps in 10 s, in fifths of an octave, that meet the target; None if they
+    would be shorter than FINEST.
     """
     steps = 2 * ROWS
     while 10.0 / steps >= FINEST:
@@ -172,8 +172,8 @@ def fewest_steps(method, what: str, target: float, span: float) -> int | None:
 
 
 def microseconds(method, steps: int) -> float:
-    """Wall time per simulated second [us], the least of several runs of 10 s: what else runs can
-    only add to it.
+    """Return the wall time per simulated second [us], the least of several runs of 10 s: other
+    processes can only add to it.
     """
     times = []
     for _ in range(15):

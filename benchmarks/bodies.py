@@ -1,5 +1,5 @@
-"""Several bodies with joints and contacts beside MuJoCo's mj_step on the same scene, step and
-integrator class.
+"""Compare several bodies with joints and contacts with MuJoCo's mj_step on the same scene, step
+and integrator class.
 
     python benchmarks/bodies.py [--json FILE] [--quick] [--peers]
 
@@ -73,8 +73,8 @@ def main() -> int:
 
 
 def growth(rows: list[dict]) -> list[str]:
-    """The cost of a step per rod of the chains and per box of the stacks, in sentences: equal
-    numbers are linear growth.
+    """Return the cost of a step per rod of the chains and per box of the stacks, in sentences:
+    equal numbers are linear growth.
     """
     sentences = []
     for kind, member in (("chain", "rod"), ("stack", "box")):
@@ -87,7 +87,7 @@ def growth(rows: list[dict]) -> list[str]:
 
 
 class Errors(NamedTuple):
-    """What a run got wrong."""
+    """The errors of a run."""
 
     energy: float | None
     opening: float | None
@@ -95,7 +95,7 @@ class Errors(NamedTuple):
 
 
 def row(name: str, scene: Scene, rounds: int, drake: Drake | None = None) -> dict:
-    """The medians over `rounds` pairs of measurements of one scene."""
+    """Return the medians over `rounds` pairs of measurements of one scene."""
     other = mujoco and Peer(scene)
     ours = Ours(scene, other.smallest_gap if other and scene.colliders else None)
     times, theirs, of_drake = [], [], []
@@ -121,7 +121,7 @@ def row(name: str, scene: Scene, rounds: int, drake: Drake | None = None) -> dic
 
 
 def drake_columns(drake: Drake, times: list[float], theirs: list[float]) -> dict:
-    """What Drake adds to a row: the least times, for its runs are so long that other processes
+    """Return the columns of Drake: the least times, for its runs are so long that other processes
     interrupt them more often than ours.
     """
     energy, _, penetration = drake.errors()
@@ -137,7 +137,9 @@ class Ours:
     """A scene by rbdyn_ros/mechanics, after its first `settle` steps."""
 
     def __init__(self, scene: Scene, measure: Callable | None = None):
-        """`measure`: the smallest gap of colliders at q, by somebody else."""
+        """Build the scene and take its first steps; `measure` is a function from q to the smallest
+        gap of colliders, by MuJoCo.
+        """
         self.measure = measure
         self.scene, self.model = (
             scene,
@@ -152,7 +154,7 @@ class Ours:
         self.start = self.model.arena.f.copy(), self.model.arena.z.copy()
 
     def take(self, n: int) -> None:
-        """n steps; a step that fails stops the benchmark."""
+        """Take n steps. Raise RuntimeError if one fails."""
         if self.advance(self.model.arena, self.scene.h, n) != n:
             raise RuntimeError(f"the scene stops: {models.failure(self.model)}")
 
@@ -161,14 +163,14 @@ class Ours:
             numbers[:] = start
 
     def seconds(self) -> float:
-        """Of one step, the mean of the scene's steps."""
+        """Return the time [s] of one step, the mean of the scene's steps."""
         self.reset()
         start = perf_counter()
         self.take(self.scene.steps)
         return (perf_counter() - start) / self.scene.steps
 
     def errors(self) -> Errors:
-        """Over the timed steps, ten of them at a time."""
+        """Return the errors over the timed steps, ten of them at a time."""
         self.reset()
         rows = [self._state()]
         for _ in range(self.scene.steps // 10):
@@ -213,7 +215,9 @@ class Peer:
         self.data.qpos[:], self.data.qvel[:], self.data.qacc_warmstart[:] = self.start
 
     def smallest_gap(self, q) -> float:
-        """Of the bodies at q (n, 7), by MuJoCo's detection of collisions."""
+        """Return the smallest gap of the bodies at q (n, 7), by MuJoCo's detection of
+        collisions.
+        """
         self.data.qpos[:] = q.reshape(-1)
         mujoco.mj_fwdPosition(self.model, self.data)
         return min((contact.dist for contact in self.data.contact), default=np.inf)
@@ -225,7 +229,9 @@ class Peer:
         return (perf_counter() - start) / self.scene.steps
 
     def errors(self) -> Errors:
-        """Energy and penetration over the timed steps; MuJoCo's trees have no joints that open."""
+        """Return energy and penetration over the timed steps; MuJoCo's trees have no joints that
+        open.
+        """
         self.reset()
         energy, deepest = [], 0.0
         for _ in range(self.scene.steps // 10 + 1):
@@ -246,7 +252,7 @@ class Peer:
 
 
 def line(found: dict, peers: list[str]) -> str:
-    """A row for people, with the columns of these peers."""
+    """Return a row as text, with the columns of these peers."""
     show: Callable = lambda x, form: "-" if x is None else format(x, form)  # noqa: E731
     return (
         f"{found['scene']:>16} {found['ns']:9.0f} {show(found['mj_ns'], '9.0f'):>9}"

@@ -57,14 +57,14 @@ class Scene(NamedTuple):
         return XML.format(h=self.h, g=self.g, flag=self.flag, body=self.body, extra=self.extra)
 
     def place(self, model, data) -> None:
-        """MuJoCo's start."""
+        """Put MuJoCo's model at the start."""
         for values, parts in ((data.qvel, self.qvel), (data.qpos, self.qpos)):
             for where, value in parts:
                 values[where] = value
 
 
 def scene(parts: list, links=(), touches=(), body: str = "", g: float = G, **more) -> Scene:
-    """A scene of shapes, joints and pairs."""
+    """Return a scene of shapes, joints and pairs."""
     bodies, q, v = shapes.assemble(parts, (0.0, 0.0, -g))
     made = joints.assemble(len(parts), *links), pairs.build(len(parts), *touches)
     return Scene(bodies, *made, q, v, body, g=g, **more)
@@ -108,7 +108,9 @@ def bouncing_sphere() -> Scene:
 
 
 def boxes(count: int = 1, speed: float = 0.0, steps: int = 1000, settle: int = 0) -> Scene:
-    """A box with eight corners over a floor, or boxes with four corners each on the one below."""
+    """Return a box with eight corners over a floor, or boxes with four corners each on the one
+    below.
+    """
     half = np.array([0.1, 0.15, 0.05])
     heights = [(2 * k + 1) * half[2] for k in range(count)]
     parts = [
@@ -132,7 +134,7 @@ def boxes(count: int = 1, speed: float = 0.0, steps: int = 1000, settle: int = 0
 
 
 def chain(count: int) -> Scene:
-    """Rods on ball joints, let go from horizontal, the first spinning about its axis."""
+    """Return rods on ball joints, released from horizontal, the first spinning about its axis."""
     length, spin = 0.5, 5.0
     inertia = (length**2 / 12.0 + 1e-4, length**2 / 12.0 + 1e-4, 2e-4)
     along_x = (0.5**0.5, 0.0, 0.5**0.5, 0.0)
@@ -159,8 +161,8 @@ def chain(count: int) -> Scene:
 
 
 def heap(count: int, side: int, steps: int, settle: int, h: float = 2e-3) -> Scene:
-    """Spheres and boxes of 1 kg over each other, `side` x `side` to a layer, that have fallen into
-    a bin; every second one is a box.
+    """Return spheres and boxes of 1 kg over each other, `side` x `side` to a layer, that have
+    fallen into a bin; every second one is a box.
     """
     radius, pitch, random = 0.1, 0.25, np.random.default_rng(1)
     edges, wall = np.array([0.16, 0.14, 0.12]), 0.5 * side * pitch + radius
@@ -198,8 +200,8 @@ SLIDES = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>'
 def pendulum(
     angle: float, speed: float = 0.0, floor: bool = False, steps: int = 3000, settle: int = 0
 ) -> Scene:
-    """The rod of 2.4 m on its cart, `angle` [rad] from upright; with a floor 0.1 m below the joint
-    for its tip.
+    """Return the rod of 2.4 m on its cart, `angle` [rad] from upright; with a floor 0.1 m below
+    the joint for its tip.
     """
     turned = quaternion.exp((0.0, angle, 0.0))
     center = quaternion.rotate(turned, np.array([0.0, 0.0, 1.2]))
@@ -236,7 +238,7 @@ LYING = float(np.arccos(-0.1 / 2.4))
 
 
 def rod_between(p, q) -> tuple:
-    """(shape, length, R) of a rod from p to q whose mass is its length."""
+    """Return (shape, length, R) of a rod from p to q whose mass is its length."""
     p, q = np.array(p), np.array(q)
     length = float(np.linalg.norm(q - p))
     z = (q - p) / length
@@ -249,8 +251,8 @@ def rod_between(p, q) -> tuple:
 
 
 def four_bar() -> Scene:
-    """Crank and rocker on hinges to the world, a coupler on ball joints between them: a closed
-    loop with one redundant freedom.
+    """Return crank and rocker on hinges to the world, a coupler on ball joints between them: a
+    closed loop with one redundant freedom.
     """
     A, B, C, D = (0.0, 0.0, 0.0), (0.0, 0.0, 0.3), (0.8, 0.1, 0.6), (1.0, 0.1, 0.0)
     rods, y = [rod_between(p, q) for p, q in ((A, B), (B, C), (D, C))], np.array([0.0, 1.0, 0.0])
@@ -283,7 +285,7 @@ def four_bar() -> Scene:
 
 
 def door() -> Scene:
-    """A leaf on two hinges whose common axis leans; five of ten rows are redundant."""
+    """Return a leaf on two hinges whose common axis leans; five of ten rows are redundant."""
     edge, height, lean = 0.9, 2.0, 0.3
     tilted = quaternion.exp((0.0, lean, 0.0))
     axis = quaternion.rotate(tilted, np.array([0.0, 0.0, 1.0]))

@@ -1,5 +1,5 @@
-"""What every benchmark takes from its command line; a file that could not be written is refused
-before measuring.
+"""The command line that the benchmarks share; a file that could not be written is refused before
+measuring.
 """
 
 import argparse
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def add_siconos_python(parser: argparse.ArgumentParser) -> None:
-    """The option that names the Python which has Siconos."""
+    """Add the option that names the Python which has Siconos."""
     parser.add_argument(
         "--siconos-python",
         default="/usr/bin/python3",
@@ -20,8 +20,9 @@ def add_siconos_python(parser: argparse.ArgumentParser) -> None:
 def read(
     description: str, rows: str, quick: str, peers: str = "", parts: Sequence[str] = ()
 ) -> argparse.Namespace:
-    """The checked --json FILE, --quick and, if there are any, --peers (with --siconos-python) and
-    --only (of `parts`; all without it); the strings say in --help what they mean.
+    """Return the checked --json FILE, --quick and, if there are any, --peers (with
+    --siconos-python) and --only (of `parts`; all without it); the strings are their descriptions
+    in --help.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter

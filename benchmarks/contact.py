@@ -1,5 +1,5 @@
-"""What contacts cost: far away, near, and closed, beside the step without them and MuJoCo's of the
-same rod, cart and floor.
+"""Measure the cost of contacts, far away, near, and closed, beside the step without them and
+MuJoCo's of the same rod, cart and floor.
 
     python benchmarks/contact.py [--json FILE] [--quick]
 
@@ -105,7 +105,9 @@ def _cases() -> dict:
 
 
 def ours(contacts: Contacts, start: State, split: bool = False) -> Callable:
-    """A measurement of one step [ns] from `start`, after ten steps that let contacts close."""
+    """Return a function that measures one step [ns] from `start`, after ten steps that let
+    contacts close.
+    """
     system = build(PARAMS._replace(contacts=contacts))
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
     options, reaction = integrator.options(system), np.zeros(3)
@@ -127,7 +129,7 @@ def ours(contacts: Contacts, start: State, split: bool = False) -> Callable:
 
 
 def theirs() -> Callable:
-    """The same of mj_step, the tip at rest on the floor."""
+    """Return a function that measures mj_step, the tip at rest on the floor."""
     model = mujoco.MjModel.from_xml_string(_XML.format(step=STEP))
     data = mujoco.MjData(model)
     data.qpos[2:] = upright(LYING).q[2:]
@@ -142,8 +144,8 @@ def theirs() -> Callable:
 
 
 def row(name: str, times: dict) -> dict:
-    """The medians of a case: time, and ratio to the step without contacts (and of mj_step to it),
-    round by round.
+    """Return the medians of a case: time, and ratio to the step without contacts (and of mj_step
+    to it), round by round.
     """
     ratio = median(t / o for t, o in zip(times[name], times["without"]))
     peer = times.get("mujoco, resting")
@@ -158,7 +160,7 @@ def row(name: str, times: dict) -> dict:
 
 
 def line(row: dict) -> str:
-    """A row as text."""
+    """Return a row as text."""
     faster = (
         ""
         if row["mj_step_over_it"] is None

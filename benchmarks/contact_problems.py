@@ -25,8 +25,8 @@ class Heap:
         self.rows = []
 
     def touch(self, upper, arm_upper, lower=None, arm_lower=None, normal=(0.0, 0.0, 1.0)):
-        """A contact whose normal points from `lower` (None: the ground) to `upper`; arms from the
-        centers of mass.
+        """Add a contact whose normal points from `lower` (None: the ground) to `upper`; arms from
+        the centers of mass.
         """
         row = np.zeros((3, 6 * self.n))
         frame = orthonormal(normal)
@@ -36,8 +36,8 @@ class Heap:
         self.rows.append(row)
 
     def problem(self, v, mu) -> fc3d.Problem:
-        """The one-step problem for free velocities v (6 for each body), in units where W and q are
-        of size 1.
+        """Return the one-step problem for free velocities v (6 for each body), in units where W
+        and q are of size 1.
         """
         J = np.vstack(self.rows)
         W, q = J @ self.M_inverse @ J.T, J @ v
@@ -45,14 +45,14 @@ class Heap:
 
 
 def one(rng) -> fc3d.Problem:
-    """One contact at a random point of a random body."""
+    """Return one contact at a random point of a random body."""
     heap = Heap([rng.uniform(0.5, 2.0)], [_inertia(rng)], [_rotation(rng)])
     heap.touch(0, rng.normal(size=3) * 0.3, normal=rng.normal(size=3))
     return heap.problem(rng.normal(size=6), rng.uniform(0.0, 1.2))
 
 
 def box(rng) -> fc3d.Problem:
-    """A box that falls on its four lower corners."""
+    """Return a box that falls on its four lower corners."""
     mass, (a, b, c) = rng.uniform(0.5, 2.0), rng.uniform(0.1, 0.5, 3)
     heap = Heap([mass], [_box_inertia(mass, a, b, c)])
     for x, y in ((-a, -b), (a, -b), (a, b), (-a, b)):
@@ -63,8 +63,8 @@ def box(rng) -> fc3d.Problem:
 
 
 def bodies(rng, n: int, contacts: int) -> fc3d.Problem:
-    """n random bodies, random contacts between them and with the ground, everywhere at random
-    velocities.
+    """Return n random bodies, random contacts between them and with the ground, everywhere at
+    random velocities.
     """
     heap = Heap(
         rng.uniform(0.2, 5.0, n),
@@ -82,8 +82,8 @@ def bodies(rng, n: int, contacts: int) -> fc3d.Problem:
 
 
 def stack(rng, boxes: int = 5, top: float = 1.0) -> fc3d.Problem:
-    """Boxes on top of each other at rest under gravity, each pushed a little; the topmost `top`
-    times as heavy.
+    """Return boxes on top of each other at rest under gravity, each pushed a little; the topmost
+    `top` times as heavy.
     """
     mass = np.ones(boxes)
     mass[-1] = top
@@ -109,19 +109,19 @@ SETS = {
 
 
 def problems(name: str, seed: int = 0) -> list:
-    """The problems of one set, the same for the same seed."""
+    """Return the problems of one set, the same for the same seed."""
     count, make = SETS[name]
     rng = np.random.default_rng([seed, sorted(SETS).index(name)])
     return [make(rng) for _ in range(count)]
 
 
 def hat(a):
-    """a x as a matrix."""
+    """Return a x as a matrix."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def orthonormal(normal):
-    """Rows n, t1, t2 of a contact frame."""
+    """Return the rows n, t1, t2 of a contact frame."""
     n = np.asarray(normal, float) / np.linalg.norm(normal)
     t = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     t /= np.linalg.norm(t)

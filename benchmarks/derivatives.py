@@ -1,4 +1,5 @@
-"""How long the derivatives of one step take, beside MuJoCo's mjd_transitionFD in the same run.
+"""Measure how long the derivatives of one step take, beside MuJoCo's mjd_transitionFD in the same
+run.
 
     python benchmarks/derivatives.py [--json FILE] [--quick]
 
@@ -45,7 +46,7 @@ def main() -> int:
 
 
 def row(stepper, other: Peer | None, rounds: int) -> dict:
-    """The medians of one integrator over the rounds."""
+    """Return the medians of one integrator over the rounds."""
 
     def step() -> None:
         state = start()
@@ -87,14 +88,14 @@ def row(stepper, other: Peer | None, rounds: int) -> dict:
 
 
 def nanoseconds(function) -> float:
-    """The time of a call, for each of `STEPS`."""
+    """Return the time of a call, for each of `STEPS`."""
     before = perf_counter_ns()
     function()
     return (perf_counter_ns() - before) / STEPS
 
 
 def peer_nanoseconds(other: Peer) -> float:
-    """The time of mjd_transitionFD."""
+    """Return the time of mjd_transitionFD."""
     A, B, state = np.zeros((10, 10)), np.zeros((10, 2)), start()
     other.place(state.q, state.v, STEP)
     before = perf_counter_ns()
@@ -104,7 +105,7 @@ def peer_nanoseconds(other: Peer) -> float:
 
 
 def line(row: dict) -> str:
-    """A row as text."""
+    """Return a row as text."""
     theirs = "" if row["ratio_to_mjd"] is None else f"  {row['ratio_to_mjd']:6.1f} x mjd"
     return (
         f"{row['name']:20} step {row['step_ns']:8.1f} ns, with A and B "

@@ -1,4 +1,4 @@
-"""How many steps a second a Gymnasium environment makes, beside others in the same run.
+"""Measure how many steps a second a Gymnasium environment makes, beside others in the same run.
 
     python benchmarks/environments.py [--json FILE] [--quick]
 
@@ -32,7 +32,7 @@ _ROWS = (
 
 
 class Case(NamedTuple):
-    """One kind of environment and what is done with it."""
+    """One kind of environment and the step that is measured."""
 
     name: str
     environments: int
@@ -69,7 +69,7 @@ def main() -> int:
 
 
 def measure(step: Callable[[], object], seconds: float) -> float:
-    """The mean time [s] of a step, over so many seconds."""
+    """Return the mean time [s] of a step, over so many seconds."""
     count, begin = 0, perf_counter()
     while perf_counter() < begin + seconds:
         step()
@@ -78,7 +78,7 @@ def measure(step: Callable[[], object], seconds: float) -> float:
 
 
 def grow(step: Callable[[], object]) -> int:
-    """The bytes that 200 steps leave behind."""
+    """Return the growth of memory [bytes] by 200 steps."""
     tracemalloc.start()
     step()
     before = tracemalloc.get_traced_memory()[0]
@@ -90,7 +90,7 @@ def grow(step: Callable[[], object]) -> int:
 
 
 def ours() -> list[Case]:
-    """Vectors whose arrays are reused, with copies, and one alone."""
+    """Return vectors whose arrays are reused, with copies, and one environment alone."""
     made = []
     for words, copy, policy in (
         ("random actions", False, None),
@@ -105,7 +105,7 @@ def ours() -> list[Case]:
 
 
 def balance(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """The actions of a linear policy, written to `out`."""
+    """Return the actions of a linear policy, written to `out`."""
     for axis in range(2):
         x, k, v, dk = (seen[:, n + axis] for n in (0, 2, 5, 7))
         out[:, axis] = GAINS[0] * x + GAINS[1] * v + GAINS[2] * k + GAINS[3] * dk
@@ -113,7 +113,7 @@ def balance(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
 
 
 def player(env: gymnasium.vector.VectorEnv, policy: Callable | None) -> Callable[[], object]:
-    """What takes one step of a vector; a policy's own time counts, too."""
+    """Return a function that takes one step of a vector; a policy's own time counts, too."""
     rng = np.random.default_rng(0)
     actions = [rng.uniform(-1, 1, (MANY, 2)).astype(np.float32) for _ in range(8)]
     state = {"seen": env.reset(seed=0)[0], "count": 0}
@@ -129,7 +129,7 @@ def player(env: gymnasium.vector.VectorEnv, policy: Callable | None) -> Callable
 
 
 def single(env: Any, action: Any) -> Callable[[], object]:
-    """What takes one step, or begins the next episode."""
+    """Return a function that takes one step, or begins the next episode."""
     env.reset(seed=0)
 
     def step() -> None:
@@ -141,7 +141,7 @@ def single(env: Any, action: Any) -> Callable[[], object]:
 
 
 def peers() -> list[Case]:
-    """What others have."""
+    """Return the environments of others."""
     made = [
         Case("Gymnasium's CartPole, alone", 1, single(raw("CartPole-v1"), 1)),
         Case("MuJoCo's InvertedPendulum, alone", 1, single(raw("InvertedPendulum-v5"), [0.0])),

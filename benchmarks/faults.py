@@ -1,10 +1,11 @@
-"""How much of each fault the lqr stands: the largest one after which the rod still comes to rest.
+"""Find how large each fault may be under the lqr: the largest one after which the rod still comes
+to rest.
 
     python benchmarks/faults.py [--json FILE] [--quick]
 
-The plant and the law are the shipped ones, 500 Hz, 20 N, without nodes. Each question is 20 s from
-5 degrees under three seeds; it stands if the cart stays within 5 m and the tilt of the last 4 s
-below 1 degree. Bisection, so a gap below the edge would not be seen.
+The plant and the law are the shipped ones, 500 Hz, 20 N, without nodes. Each case is 20 s from 5
+degrees under three seeds; the rod is at rest if the cart stays within 5 m and the tilt of the last
+4 s below 1 degree. Bisection, so a gap below the edge would not be found.
 """
 
 import json
@@ -25,11 +26,11 @@ from rbdyn_ros.numerics.bisection import edge
 from rbdyn_ros.simulation.closed_loop import Conditions, run
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
-PERIOD, DURATION, LAST, SEEDS = 0.002, 20.0, 2000, (0, 1, 2)  # [s], [s], instants that are judged
+PERIOD, DURATION, LAST, SEEDS = 0.002, 20.0, 2000, (0, 1, 2)  # [s], [s], instants at the end
 
 
 class Question(NamedTuple):
-    """A fault of size x; `shown` says in which words the edge is reported."""
+    """A fault of size x; `shown` formats the edge."""
 
     fault: Callable
     largest: float
@@ -83,7 +84,7 @@ QUESTIONS = {
 
 
 def stands(law, faults: Faults, seeds: tuple) -> bool:
-    """Whether the rod comes to rest under every seed."""
+    """Return whether the rod comes to rest under every seed."""
     integrator, start = select("moser_veselov"), spherical_pendulum.upright(math.radians(5.0))
     for seed in seeds:
         conditions = Conditions(force_limit=20.0, travel=5.0, faults=faults, seed=seed)
@@ -94,7 +95,7 @@ def stands(law, faults: Faults, seeds: tuple) -> bool:
 
 
 def main() -> None:
-    """Ask, print the table, write the numbers."""
+    """Find the edges, print the table, write the numbers."""
     asked = read(
         __doc__,
         "the edges as JSON",

@@ -1,9 +1,9 @@
-"""Frictional solvers against Siconos on the same problems in the same run: how many they solve,
-and how fast.
+"""Compare the frictional solvers with Siconos on the same problems in the same run: how many they
+solve, and how fast.
 
     python benchmarks/friction.py [--json FILE] [--seed N] [--repeats N]
 
-Every solver is asked for an error of 1e-8. Every answer, ours and theirs, is judged by
+The tolerance of every solver is 1e-8. The error of every solution, ours and theirs, is
 rbdyn_ros.mechanics.solvers.fc3d.error: solved is 1e-7, for Siconos stops by a slightly different
 norm. One BLAS thread; the best of the repeats for each problem, the median over the problems. Our
 times hold the call from Python (3 to 5 us), theirs are of the C call alone.
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def ours(solver: str, limit: int, given: list, repeats: int) -> list:
-    """(impulses, seconds) for each problem by one of our solvers."""
+    """Return (impulses, seconds) for each problem by one of our solvers."""
     chosen = select(solver, TOLERANCE, limit)
     chosen.solve(given[0], np.zeros_like(given[0].q), chosen.options)  # compiles
 
@@ -81,7 +81,7 @@ def ours(solver: str, limit: int, given: list, repeats: int) -> list:
 
 
 def theirs(siconos, solver: str, limit: int, given: list, repeats: int) -> list:
-    """(impulses, seconds) for each problem by one of Siconos's solvers."""
+    """Return (impulses, seconds) for each problem by one of Siconos's solvers."""
     return [
         best(lambda p: peer_siconos.solve(siconos, solver, p, TOLERANCE, limit), p, repeats)
         for p in given
@@ -89,13 +89,13 @@ def theirs(siconos, solver: str, limit: int, given: list, repeats: int) -> list:
 
 
 def best(call, problem, repeats: int) -> tuple:
-    """The quickest of several equal calls."""
+    """Return the quickest of several equal calls."""
     return min((call(problem) for _ in range(repeats)), key=lambda result: result[1])
 
 
 def row(name: str, solver: str, given: list, results: list) -> dict:
-    """Print and return: success by our error, median time, and the mean, which failures make
-    large.
+    """Print and return the success by our error, the median time, and the mean, which failures
+    make large.
     """
     errors = np.array([fc3d.error(problem, r) for problem, (r, _) in zip(given, results)])
     times = np.array([seconds for _, seconds in results])

@@ -1,4 +1,4 @@
-"""How well `identify` finds random plants.
+"""Measure how well `identify` finds random plants.
 
     python benchmarks/identify.py [--json FILE] [--quick]
 
@@ -7,12 +7,12 @@ default one (dampings of 0.1 N s/m and 0.02 N m s/rad), and a delay of up to 20 
 by the default `lqr` for 60 s with a multisine of 6 N beside the law's force; the record has the
 place of the cart and the angles, "rounded" to 0.1 mm and to the 4096 counts of an encoder or, in a
 second table, with white noise of the same deviation, and the force that was commanded. The rod's
-mass is known, as a scale tells it. Printed are the errors; the half width of the interval of 95 %
-that no unbiased estimator from these samples can be better than, from the inverse of the Fisher
+mass is known, as from a scale. Printed are the errors; the half width of the interval of 95 % that
+no unbiased estimator from these samples can be better than, from the inverse of the Fisher
 information (I.6), of which one period of the multisine counts where errors repeat with it; whether
 that is below 1 % of the number, or 0.5 ms; how often the intervals of 95 % have the truth; and the
 time of a fit. At last `lqr` is designed on the fitted plant and on the true one, and the true one
-is let go at 5 degrees: by how much settling time, travel, peak force and effort differ.
+is released at 5 degrees: by how much settling time, travel, peak force and effort differ.
 `--quick`: five plants.
 """
 
@@ -106,8 +106,8 @@ def fit(seed: int, kind: str) -> Trial:
 
 
 def released(declared: System, actual: Params) -> tuple[float, ...]:
-    """(settling time [s], travel [m], peak force [N], effort [N^2 s]) of the actual plant, let go
-    at `TILT`, under the default `lqr` of the declared one.
+    """Return (settling time [s], travel [m], peak force [N], effort [N^2 s]) of the actual plant,
+    released at `TILT`, under the default `lqr` of the declared one.
     """
     options = lqr.Options()
     law = lqr.design(
@@ -136,7 +136,7 @@ def released(declared: System, actual: Params) -> tuple[float, ...]:
 
 
 def table(kind: str, trials: list[Trial]) -> str:
-    """What came out."""
+    """Return the errors of all plants as text."""
     error = np.abs([trial.error for trial in trials])
     predicted = np.median([trial.predicted for trial in trials], axis=0)
     covered = np.array([trial.covered for trial in trials])
@@ -157,7 +157,7 @@ def table(kind: str, trials: list[Trial]) -> str:
 
 
 def plant(draw: np.random.Generator, kind: str) -> tuple[Params, float, records.Record]:
-    """(the plant, its delay [s], the record) of a random plant."""
+    """Return (the plant, its delay [s], the record) of a random plant."""
 
     def about(value: float) -> float:
         return value * float(draw.uniform(1.0 - SPREAD, 1.0 + SPREAD))

@@ -1,12 +1,12 @@
-"""How well the composed loop keeps 1 kHz: simulator and controller over ROS 2, in one process and
-in two, beside rclpy alone.
+"""Measure how well the composed loop keeps 1 kHz: simulator and controller over ROS 2, in one
+process and in two, beside rclpy alone.
 
     python benchmarks/loop.py [--json FILE] [--quick]
 
-Each measurement starts the nodes anew, as `ros2 run` does, warms them up, and looks on for a
-while. After each the same is measured of `loop_peer.py`, a loop over the same topics in which
-nobody computes: what that takes, this machine, its system and rclpy take. Neighbors on the
-machine only ever make it worse, so the best of several is the machine's own, and the median tells
+Each measurement starts the nodes anew, as `ros2 run` does, warms them up, and measures for a
+while. After each the same is measured of `loop_peer.py`, a loop over the same topics without any
+computation: its times are those of the machine, its system and rclpy. Other processes on the
+machine only ever make it worse, so the best of several is the machine's own, and the median shows
 how busy it was. Times of the step thread are its own processor time.
 """
 
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def measured(who: str, processes: int, seconds: float) -> dict:
-    """One measurement."""
+    """Return one measurement."""
     load = os.getloadavg()[0]
     probe = [
         sys.executable,
@@ -93,7 +93,7 @@ def measured(who: str, processes: int, seconds: float) -> dict:
 
 
 def table(processes: int, rows: list) -> list:
-    """The rows of one number of processes, a line for each figure."""
+    """Return the rows of one number of processes, a line for each figure."""
     ours, peers = ([row for row in rows if row["who"] == who] for who in (OURS, PEER))
     heads = ("best", "median", "goal", "rclpy", "best ratio")
     lines = [
@@ -114,7 +114,7 @@ def table(processes: int, rows: list) -> list:
 
 
 def _best(key: str, rows: list) -> float | None:
-    """The best of a figure; None where nobody has it."""
+    """Return the best of a figure; None where no row has it."""
     values = [row[key] for row in rows if key in row]
     return (max if key == "answered_percent" else min)(values, default=None)
 

@@ -1,11 +1,11 @@
-"""The figures that `loop.py` shows, whoever was measured."""
+"""The figures that `loop.py` shows, of the nodes and of their peer."""
 
 import numpy as np
 
 
 def figures(instants, trips, step: float, whole: float, elapsed: float) -> dict:
-    """Of the instants of the publications [s], the round trips [s], the processor times of the
-    step thread and of its process [s].
+    """Return the figures from the instants of the publications [s], the round trips [s], the
+    processor times of the step thread and of its process [s].
     """
     periods, trips = 1e3 * np.diff(instants), 1e3 * np.asarray(trips)
     return {

@@ -1,12 +1,12 @@
-"""The peer of `loop.py`, rclpy alone: a thread that sleeps and sends two states, and who answers
-them; all bytes are ready before.
+"""The peer of `loop.py`, rclpy alone: a thread that sleeps and sends two states, and a node that
+answers them; all bytes are ready before.
 
     python benchmarks/loop_peer.py PROCESSES WARM_UP SECONDS
 
 Its messages, QoS, executor and sleeps are those of the simulator and the controller; there is no
-plant and no law. What it takes, no loop that sleeps and sends by rclpy can save. An answer counts
-as that to the newest state, for ready bytes repeat no stamp: one that takes longer than a period
-counts as a short one, so the largest of its round trips flatter it.
+plant and no law. Its times are a lower bound for any loop that sleeps and sends by rclpy. An
+answer counts as that to the newest state, for ready bytes repeat no stamp: one that takes longer
+than a period counts as a short one, so the largest of its round trips flatter it.
 """
 
 import json
@@ -34,7 +34,7 @@ ANSWERING = "answering"
 
 
 class Plant:
-    """Sends the two states at every instant of `PERIOD`, from a thread of its own."""
+    """A node that sends the two states at every instant of `PERIOD`, from a thread of its own."""
 
     def __init__(self, warm_up: float, seconds: float):
         self.node = rclpy.create_node("plant")
@@ -96,7 +96,7 @@ class Plant:
 
 
 def answering() -> rclpy.node.Node:
-    """A node that takes both states and answers the second."""
+    """Return a node that takes both states and answers the second."""
     node = rclpy.create_node("law")
     command, ready = (
         node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.PUBLISHING),
@@ -128,7 +128,7 @@ def main(processes: int, warm_up: float, seconds: float) -> int:
 
 
 def answer() -> None:
-    """Until the parent is gone."""
+    """Answer until the parent is gone."""
     executor, parent = events_executor(), os.getppid()
     executor.add_node(answering())
     spin(executor, lambda: os.getppid() != parent)

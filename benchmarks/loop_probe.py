@@ -1,4 +1,4 @@
-"""The process that `loop.py` looks into: the simulator, and the controller in it or beside it;
+"""The process that `loop.py` measures: the simulator, and the controller in it or beside it. It
 prints figures as JSON.
 
 python benchmarks/loop_probe.py PROCESSES WARM_UP SECONDS [name:=value ...]
@@ -38,8 +38,8 @@ SAMPLED_EVERY = 0.5  # [s] memory
 
 
 class Trips:
-    """Round trips [s] in an array that is there before. /diagnostics, which would sort a list that
-    grows, gets none.
+    """Round trips [s] in an array that is allocated before. /diagnostics, which would sort a list
+    that grows, gets none.
     """
 
     def __init__(self, room: int):
@@ -57,7 +57,7 @@ class Trips:
         return iter(())
 
     def all(self):
-        """All of them."""
+        """Return all round trips."""
         return self._array[: self._count]
 
 
@@ -73,7 +73,7 @@ class Kept(Statistics):
 
 
 class Probe:
-    """Looks into the simulator once it plays; `over` is asked between two callbacks."""
+    """A measurement of the simulator once it plays; `over` is called between two callbacks."""
 
     def __init__(self, warm_up: float, seconds: float):
         self._warm_up, self._seconds = warm_up, seconds
@@ -82,12 +82,12 @@ class Probe:
         self.simulator, self.began = None, 0.0
 
     def make(self) -> Simulator:
-        """The simulator to be looked into."""
+        """Return the simulator to be measured."""
         self.simulator = Simulator()
         return self.simulator
 
     def over(self) -> bool:
-        """Whether the measurement is complete."""
+        """Return whether the measurement is complete."""
         runner, now = self.simulator.runner, time.monotonic()
         if runner.status != PLAYING:
             return False
@@ -110,7 +110,7 @@ class Probe:
         self._start = time.monotonic()
 
     def figures(self) -> dict:
-        """What was measured, from the beginning until now; the thread still runs."""
+        """Return the figures from the beginning until now; the thread still runs."""
         elapsed, runner, kept = time.monotonic() - self._start, self.simulator.runner, self._kept
         step, whole = time.clock_gettime(self._clock) - self._step, time.process_time() - self._all
         t, rss, blocks = np.array(
@@ -136,7 +136,7 @@ class Probe:
 
 
 def slope(t, y) -> float:
-    """dy/dt, least squares."""
+    """Return dy/dt by least squares."""
     return float(np.polyfit(t - t[0], y, 1)[0])
 
 

@@ -15,8 +15,8 @@ UPRIGHT = [1.0, 0.0, 0.0, 0.0]
 
 
 def three_balls() -> dict:
-    """What siconos_balls.py reads: two balls fall, the third is thrown at them; all spin, and none
-    comes to rest within the second.
+    """Return the input of siconos_balls.py: two balls fall, the third is thrown at them; all spin,
+    and none comes to rest within the second.
     """
     starts = (
         (0.10, 1.0, [0.0, 0.0, 0.25, *UPRIGHT], [0.0, 0.0, 0.0, 4.0, 0.0, -2.0]),
@@ -31,8 +31,8 @@ def three_balls() -> dict:
 
 
 def two_rods() -> dict:
-    """What siconos_chain.py reads: the chain falls from horizontal while it turns about z; the
-    rods spin against each other.
+    """Return the input of siconos_chain.py: the chain falls from horizontal while it turns about
+    z; the rods spin against each other.
     """
     rods = [
         {
@@ -47,7 +47,7 @@ def two_rods() -> dict:
 
 
 def compared(name: str, case: dict, theirs: dict) -> dict:
-    """A row of the table, without impulses: our scheme beside what Siconos has made of it."""
+    """Return a row of the table, without impulses: our scheme beside the result of Siconos."""
     rows, ours = _run(case)
     dq, dv = (
         float(np.abs(np.array(part) - theirs[key]).max())
@@ -64,7 +64,7 @@ def compared(name: str, case: dict, theirs: dict) -> dict:
 
 
 def _run(case: dict) -> tuple:
-    """(rows of (q, v), time of a step [us] in a whole run) of balls or rods."""
+    """Return (rows of (q, v), time of a step [us] in a whole run) of balls or rods."""
     make = _rolling if "balls" in case else _chained
     if "balls" in case:
         options = moreau_jean.options(linearized=True)
@@ -91,7 +91,7 @@ def _started(parts: list, constraints=None, contacts=None) -> model.Model:
 
 
 def _rolling(case: dict) -> model.Model:
-    """The balls over the plane z = 0, with friction, and against each other, without."""
+    """Return the balls over the plane z = 0, with friction, and against each other, without."""
     e, radii = case["restitution"], [b["radius"] for b in case["balls"]]
     contacts = [pairs.ball(i, r, mu=case["friction"], e=e) for i, r in enumerate(radii)]
     contacts += [
@@ -101,7 +101,7 @@ def _rolling(case: dict) -> model.Model:
 
 
 def _chained(case: dict) -> model.Model:
-    """The rods with their joints."""
+    """Return the rods with their joints."""
     near, far, n = (-0.5, 0.0, 0.0), (0.5, 0.0, 0.0), len(case["rods"])
     links = [joints.ball_joint(i - 1, far, i, near) for i in range(1, n)]
     return _started(

@@ -1,4 +1,4 @@
-"""Moreau-Jean against Siconos on the same systems in the same run: the bouncing ball, the cam
+"""Compare Moreau-Jean with Siconos on the same systems in the same run: the bouncing ball, the cam
 follower, several bodies.
 
     python benchmarks/nonsmooth.py [--json FILE] [--siconos-python PATH]
@@ -31,7 +31,7 @@ BOUND = 1e-12  # on positions; velocities and impulses follow with a factor of t
 
 
 def main() -> int:
-    """Measure, print the table, write the rows; 1 where a difference is above the bound."""
+    """Measure, print the table, write the rows; return 1 where a difference is above the bound."""
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -69,7 +69,7 @@ def main() -> int:
 
 
 def cases() -> dict:
-    """name -> (the peer's script, what it reads)."""
+    """Return name -> (the peer's script, its input)."""
     ball = bouncing_ball.Params()
     weight = -ball.mass * ball.gravity
     found = {
@@ -114,7 +114,7 @@ def _case(mass, damping, stiffness, restitution, h, q, v, forces) -> dict:
 
 
 def asked(peer: str, case: dict, python: str) -> dict:
-    """What siconos_<peer>.py answers."""
+    """Return the output of siconos_<peer>.py."""
     script = str(Path(__file__).with_name(f"siconos_{peer}.py"))
     said = subprocess.run(
         [python, script], input=json.dumps(case), capture_output=True, text=True, check=True
@@ -123,7 +123,7 @@ def asked(peer: str, case: dict, python: str) -> dict:
 
 
 def compared(name: str, case: dict, theirs: dict) -> dict:
-    """One row of the table."""
+    """Return one row of the table."""
     linear = moreau_jean_linear.prepare(
         case["mass"],
         case["damping"],

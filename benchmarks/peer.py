@@ -43,8 +43,8 @@ _MOTORS = '<actuator> <motor joint="x"/> <motor joint="y"/> </actuator>'
 
 
 class Peer(NamedTuple):
-    """MuJoCo's integrator `name`, as a thing that moves (q, v); its ball joint speaks wxyz and
-    body rates as we do.
+    """MuJoCo's integrator `name` on the pendulum, which advances (q, v) in place; its ball joint
+    has wxyz and body rates as ours.
     """
 
     model: object
@@ -53,21 +53,23 @@ class Peer(NamedTuple):
     composition: str = "none"
 
     def advance(self, q: Array, v: Array, h: float, n: int) -> bool:
-        """n steps of h [s] in place; MuJoCo does not fail, it diverges."""
+        """Take n steps of h [s] in place; return whether q is finite. MuJoCo does not fail, it
+        diverges.
+        """
         self.place(q, v, h)
         mujoco.mj_step(self.model, self.data, n)
         q[:], v[:] = self.data.qpos, self.data.qvel
         return bool(np.isfinite(q).all())
 
     def place(self, q: Array, v: Array, h: float) -> None:
-        """Put the pendulum at (q, v)."""
+        """Put the pendulum at (q, v), with the step h [s]."""
         self.model.opt.timestep = h
         self.data.qpos[:], self.data.qvel[:] = q, v
 
 
 def peer(integrator: str, actuated: bool = False) -> Peer | None:
-    """MuJoCo's "Euler" or "RK4" on our pendulum, with a force on the cart where it is `actuated`;
-    None where MuJoCo is not installed.
+    """Return MuJoCo's "Euler" or "RK4" on our pendulum, with a force on the cart where it is
+    `actuated`; None where MuJoCo is not installed.
     """
     if mujoco is None:
         return None

@@ -52,7 +52,9 @@ class Drake:
         self.start = self.plant.GetPositionsAndVelocities(self.context).copy()
 
     def place(self) -> None:
-        """The start: MuJoCo's qpos and qvel, where the scene gives them, joint by joint."""
+        """Put the scene at its start: MuJoCo's qpos and qvel, where the scene has them, joint by
+        joint.
+        """
         count = self.plant.num_velocities()
         qvel, qpos = np.zeros(count), np.full(2 * count, np.nan)
         for values, parts in ((qvel, self.scene.qvel), (qpos, self.scene.qpos)):
@@ -82,7 +84,7 @@ class Drake:
                     at_q, at_v = at_q + 1, at_v + 1
 
     def take(self, n: int) -> None:
-        """n steps."""
+        """Take n steps."""
         self.taken += n  # step k is taken at k h
         self.simulator.AdvanceTo(max(self.taken - 0.5, 0.0) * self.scene.h)
 
@@ -90,14 +92,16 @@ class Drake:
         self.plant.SetPositionsAndVelocities(self.context, self.start)
 
     def seconds(self) -> float:
-        """Of one step, the mean of the scene's steps."""
+        """Return the time [s] of one step, the mean of the scene's steps."""
         self.reset()
         start = perf_counter()
         self.take(self.scene.steps)
         return (perf_counter() - start) / self.scene.steps
 
     def errors(self) -> tuple:
-        """(energy error [J], None, deepest penetration [m]), each None where it does not apply."""
+        """Return (energy error [J], None, deepest penetration [m]), each None where it does not
+        apply.
+        """
         self.reset()
         energy, deepest, port = [], 0.0, self.plant.get_contact_results_output_port()
         for _ in range(self.scene.steps // 10 + 1):

@@ -31,7 +31,7 @@ class SolverOptions(Structure):
 
 
 def library() -> ctypes.CDLL:
-    """libsiconos_numerics; OSError with the way to get it where it is missing."""
+    """Return libsiconos_numerics. Raise OSError with the way to get it where it is missing."""
     name = find_library("siconos_numerics")
     if name is None:
         raise OSError("Siconos is not installed; get it with: apt-get install python3-siconos")
@@ -55,8 +55,8 @@ def library() -> ctypes.CDLL:
 
 
 def solve(lib, solver: str, problem, tolerance: float, iterations: int) -> tuple:
-    """(impulses, seconds): one call with the solver's own defaults but for tolerance and limit of
-    iterations.
+    """Return (impulses, seconds) of one call with the solver's own defaults but for tolerance and
+    limit of iterations.
     """
     method, _, local = solver.removeprefix("S:").partition("+")
     W, q, mu = np.asfortranarray(problem.W), problem.q.copy(), problem.mu.copy()

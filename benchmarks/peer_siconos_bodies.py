@@ -26,7 +26,7 @@ LEFT_OUT = {  # what Siconos does not run, and why
 
 
 def is_installed(python: str) -> bool:
-    """Whether that Python has Siconos."""
+    """Return whether that Python has Siconos."""
     try:
         asked = subprocess.run([python, "-c", "import siconos.mechanics"], capture_output=True)
     except OSError:
@@ -35,7 +35,7 @@ def is_installed(python: str) -> bool:
 
 
 def case(scene: Scene) -> dict:
-    """What siconos_bodies.py reads."""
+    """Return the input of siconos_bodies.py."""
     bodies, touches, rows = scene.bodies, scene.pairs, scene.constraints.rows
     shape, law = {}, (0.0, 0.0)
     if len(touches.kind):
@@ -65,7 +65,7 @@ def case(scene: Scene) -> dict:
 
 
 def columns(scene: Scene, python: str, ns: float) -> dict:
-    """What Siconos adds to a row, of one run: the mean of its steps, called from Python."""
+    """Return the columns of Siconos, of one run: the mean of its steps, called from Python."""
     found = asked("bodies", case(scene), python)
     q, v = (np.array(found[name])[scene.settle :: 10] for name in ("q", "v"))
     energy, gap = rigid_bodies.energy(scene.bodies, q, v), None

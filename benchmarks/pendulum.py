@@ -1,5 +1,5 @@
-"""The machine that is measured: rod 1 kg, 2.4 m on a cart of 2 kg, dropped from 10 degrees,
-without friction.
+"""The plant that is measured: rod 1 kg, 2.4 m on a cart of 2 kg, dropped from 10 degrees, without
+friction.
 """
 
 import math
@@ -30,24 +30,24 @@ SCALE = PARAMS.rod_mass * PARAMS.gravity * SYSTEM.center  # m g l [J]
 
 
 def start(spin: float = 0.0) -> State:
-    """At rest but for the spin [rad/s], 10 degrees from the vertical."""
+    """Return the state 10 degrees from the vertical, at rest but for the spin [rad/s]."""
     state = upright(math.radians(10.0))
     state.v[4] = spin
     return state
 
 
 def energy(q: Array, v: Array) -> float:
-    """The energy [J]."""
+    """Return the energy [J]."""
     return quantities(SYSTEM, q, v)[0]
 
 
 def tip(q: Array) -> Array:
-    """Where the rod's free end is (3,) [m, world]."""
+    """Return the rod's free end (3,) [m, world]."""
     return point(q, (0.0, 0.0, PARAMS.rod_length))
 
 
 class Stepper(NamedTuple):
-    """One of our integrators on the pendulum, as a thing that moves (q, v)."""
+    """One of our integrators on the pendulum, which advances (q, v) in place."""
 
     integrator: Integrator
     options: tuple
@@ -61,14 +61,14 @@ class Stepper(NamedTuple):
         return self.integrator.composition
 
     def advance(self, q: Array, v: Array, h: float, n: int) -> bool:
-        """n steps of h [s] in place; whether all of them converged."""
+        """Take n steps of h [s] in place; return whether all of them converged."""
         state = State(0.0, q, v)
         done, *_ = self.integrator.advance(SYSTEM, self.options, INPUT, h, n, state, np.zeros(3))
         return done == n
 
 
 def stepper(name: str, composition: str = "none") -> Stepper:
-    """The integrator, compiled."""
+    """Return the integrator, compiled."""
     integrator = select(name, composition)
     made = Stepper(integrator, integrator.options(SYSTEM))
     state = start()
@@ -77,8 +77,8 @@ def stepper(name: str, composition: str = "none") -> Stepper:
 
 
 def applicable(compositions: tuple) -> list:
-    """A stepper for every integrator that can step this pendulum, with each of the compositions
-    that it admits.
+    """Return a stepper for every integrator that can step this pendulum, with each of the
+    compositions that it admits.
     """
     found = []
     for name in names():
@@ -93,7 +93,7 @@ def applicable(compositions: tuple) -> list:
 
 
 def refusal(integrator: Integrator, state: State) -> str | None:
-    """Why the method does not apply to the start, None if it does."""
+    """Return why the method does not apply to the start, None if it does."""
     try:
         integrator.check(SYSTEM, state, INPUT)
     except ValueError as error:

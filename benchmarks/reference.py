@@ -1,6 +1,4 @@
-"""The pendulum's true motion: our order 8 at a small step, and SciPy's DOP853 as the second
-road.
-"""
+"""The pendulum's true motion: our order 8 at a small step, and SciPy's DOP853 as a check."""
 
 import math
 from functools import cache
@@ -19,7 +17,7 @@ STEP = 2.5e-3  # [s] 17 stages in each
 
 @cache
 def tips(times: tuple) -> Array:
-    """The rod's tip at the times (n,) after 0, in increasing order: (n, 3) [m]."""
+    """Return the rod's tip at the times (n,) after 0, in increasing order: (n, 3) [m]."""
     reference, state, rows, t = stepper("moser_veselov", "kahan_li8"), start(), [], 0.0
     for time in times:
         steps = math.ceil((time - t) / STEP)
@@ -31,7 +29,7 @@ def tips(times: tuple) -> Array:
 
 
 def tips_by_dop853(times: tuple) -> Array:
-    """The same by an explicit Runge-Kutta method of order 8 on the equations of motion."""
+    """Return the same by an explicit Runge-Kutta method of order 8 on the equations of motion."""
     state = start()
     y0 = np.concatenate([state.q, state.v])
     solution = solve_ivp(_rates, (0.0, times[-1]), y0, "DOP853", times, rtol=1e-13, atol=1e-13)

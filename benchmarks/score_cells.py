@@ -1,4 +1,4 @@
-"""What a table shows of a law, cell by cell, and which of two cells is worse."""
+"""The cells of the tables about a law, and the comparison of two cells."""
 
 import math
 import re
@@ -8,18 +8,18 @@ from score_results import NOT_MEANT, counted, meant, results
 
 WORSE = "▼"
 PARTS = re.compile("; | … ")  # of a cell with several numbers
-NONE, OPEN = "–", "not measured"  # the case is not for the law; it is, and nobody has measured it
+NONE, OPEN = "–", "not measured"  # the case is not for the law; it is, and was not measured
 PATHS = (("S20", "of the plant"), ("S21", ""))
 
 
 class Cases:
-    """The numbers of a law, as a table shows them."""
+    """The results of a law, as a table shows them."""
 
     def __init__(self, law: str):
         self.law, self.rows = law, {row["row"]: row for row in results(law).get("rows", ())}
 
     def case(self, row: str, label: str = "") -> dict | None:
-        """A case that was measured; None if it was not, or is not for the law."""
+        """Return a case that was measured; None if it was not, or is not for the law."""
         cases = {case["label"]: case for case in self.rows.get(row, {}).get("cases", ())}
         return (
             cases[label]
@@ -28,13 +28,13 @@ class Cases:
         )
 
     def missing(self, row: str, label: str = "") -> str:
-        """What stands in the place of a case that was not measured."""
+        """Return the cell of a case that was not measured."""
         return OPEN if (row, label) in meant(self.law) else NONE
 
     def number(
         self, row: str, label: str, value: str, digits: int, unit: str, factor: float = 1.0
     ) -> str:
-        """A measured value, rounded."""
+        """Return a measured value, rounded."""
         case = self.case(row, label)
         if case is None:
             return self.missing(row, label)
@@ -42,52 +42,58 @@ class Cases:
         return f"{number:.{digits}f}{unit}" if math.isfinite(number) else "never"
 
     def starts(self, row: str, label: str = "") -> str:
-        """How many of the starts succeeded."""
+        """Return how many of the starts succeeded."""
         case = self.case(row, label)
         return case["note"].removesuffix(" starts") if case else self.missing(row, label)
 
     def tilt(self) -> str:
-        """The largest tilt at 20 N, with room to roll where the law is meant for that."""
+        """Return the largest tilt at 20 N, with room to roll where the law is meant for that."""
         wide = self.number("S6", "20 N", "tilt", 1, "°")
         return wide if wide != NONE else self.number("S4", "20 N", "tilt", 1, "°")
 
     def push(self) -> str:
-        """The largest push, with room to roll where the law is meant for that."""
+        """Return the largest push, with room to roll where the law is meant for that."""
         wide = self.number("S7", "room to roll", "push", 2, " N s")
         return wide if wide != NONE else self.number("S7", "standing", "push", 2, " N s")
 
     def summary(self) -> str:
-        """How many rows hold of those that are wholly measured, and how many are not."""
+        """Return how many rows hold of those that are wholly measured, and how many are not."""
         missing = self.missing_rows()
         left = f" ({len(missing)} not measured)" if missing else ""
         return counted([row for row in self.rows.values() if row["row"] not in missing]) + left
 
     def missing_rows(self) -> set:
-        """The rows of which a case is not measured."""
+        """Return the rows of which a case is not measured."""
         known = {(row, case["label"]) for row in self.rows for case in self.rows[row]["cases"]}
         asked = {name for name, case in meant(self.law).items() if not case.of_plant}
         return {row for row, _ in asked - known}
 
 
 def joined(*parts: str, between: str = "; ") -> str:
-    """Several numbers in one cell; a dash for none."""
+    """Return several numbers in one cell; a dash for none."""
     return next((word for word in (NONE, OPEN) if word in parts), between.join(parts))
 
 
 def values(*parts: tuple, between: str = "; ") -> Callable:
-    """The function from a law to a cell of numbers: each part is what `Cases.number` takes."""
+    """Return the function from a law to a cell of numbers: each part is what `Cases.number`
+    takes.
+    """
     return lambda cases: joined(*(cases.number(*part) for part in parts), between=between)
 
 
 def starts(row: str, label: str = "") -> Callable:
-    """The function from a law to a cell with the starts that succeeded, and when in the median."""
+    """Return the function from a law to a cell with the starts that succeeded, and when in the
+    median.
+    """
     return lambda cases: joined(
         cases.starts(row, label), cases.number(row, label, "settled_median", 2, " s")
     )
 
 
 def is_worse(cell: str, reference: str, signs: str) -> bool:
-    """Whether a number of a cell is worse than that of the reference, as they are rounded."""
+    """Return whether a number of a cell is worse than that of the reference, as they are
+    rounded.
+    """
     if {cell, reference} & {NONE, OPEN}:
         return False
     pairs = zip(PARTS.split(cell), PARTS.split(reference), signs)
@@ -95,7 +101,9 @@ def is_worse(cell: str, reference: str, signs: str) -> bool:
 
 
 def size(part: str, sign: str) -> float:
-    """How good a part of a cell is, the number in it times the sign: 3.28 s, 199 of 200, never."""
+    """Return how good a part of a cell is, the number in it times the sign: 3.28 s, 199 of 200,
+    never.
+    """
     if part == "never":
         return -math.inf
     number, _, of = part.partition(" of ")
@@ -104,14 +112,14 @@ def size(part: str, sign: str) -> float:
 
 
 def slowest(c: Cases) -> str:
-    """The longest settling time with a plant that is not as declared."""
+    """Return the longest settling time with a plant that is not as declared."""
     labels = [label for row, label in meant(c.law) if row == "S28"]
     cells = [c.number("S28", label, "settling_time", 2, " s") for label in labels]
     return OPEN if OPEN in cells else min(cells, key=lambda cell: size(cell, "-"), default=NONE)
 
 
 def region(c: Cases) -> str:
-    """The region of attraction of a law that balances, or swings up."""
+    """Return the region of attraction of a law that balances, or swings up."""
     return first(
         c.number("S23", label, "fraction", 2, " %")
         for label in ("standing, 1 ms", "swing-up, 1 ms")
@@ -119,14 +127,16 @@ def region(c: Cases) -> str:
 
 
 def computing(c: Cases) -> str:
-    """The 99th percentile of a command against the period, of the one case that is for the law."""
+    """Return the 99th percentile of a command against the period, of the one case that is for the
+    law.
+    """
     return first(
         c.number("S30", label, "of_period", 1, " %") for label in ("standing", "swing-up", "path")
     )
 
 
 def first(texts: Iterable) -> str:
-    """The first that is for the law; a dash if none is."""
+    """Return the first that is for the law; a dash if none is."""
     return next((text for text in texts if text != NONE), NONE)
 
 

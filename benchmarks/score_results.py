@@ -1,4 +1,6 @@
-"""The results of the laws in benchmarks/scores, and what of them is not of the current suite."""
+"""The results of the laws in benchmarks/scores, and the check whether they are of the current
+suite.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -27,7 +29,7 @@ NOT_MEANT = "not for this kind of law"
 
 
 def evaluation(path: Path, refuse: Callable) -> dict:
-    """An evaluation.json; `refuse(sentence)` for what is none."""
+    """Return an evaluation.json; call `refuse(sentence)` for another file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -44,18 +46,20 @@ def evaluation(path: Path, refuse: Callable) -> dict:
 
 
 def law_of(name: str) -> tuple[str, tuple]:
-    """(law, the kinds that it was measured for) of the results of a name."""
+    """Return (law, the kinds that it was measured for) of the results of a name."""
     return FOR_OTHER_KINDS.get(name) or (name, select.load(name).KINDS)
 
 
 def name_of(found: dict) -> str:
-    """The name of an evaluation's results."""
+    """Return the name of an evaluation's results."""
     which = found["law"], tuple(found.get("kinds", ()))
     return next((name for name, other in FOR_OTHER_KINDS.items() if other == which), which[0])
 
 
 def take(new: dict) -> Path:
-    """Put the rows of an evaluation in the place of those of the same name; the results' path."""
+    """Replace the rows of the results of the same name by those of an evaluation; return the
+    results' path.
+    """
     name = name_of(new)
     path = SCORES / f"{name}.json"
     old = results(name) or {"rows": [], "provenance": {"sittings": []}}
@@ -77,20 +81,20 @@ def take(new: dict) -> Path:
 
 
 def counted(rows: list) -> str:
-    """How many rows hold of those that apply and count for the law."""
+    """Return how many rows hold of those that apply and count for the law."""
     verdicts = [row["verdict"] for row in rows if row["counts"]]
     return f"{verdicts.count('holds')} of {len(verdicts) - verdicts.count(NOT_MEANT)}"
 
 
 @cache
 def meant(name: str) -> dict:
-    """(row, label) -> case of the current suite, of all that is for the law."""
+    """Return (row, label) -> case of the current suite, of all that is for the law."""
     current = suite.read(ROOT / "config" / "suites" / "standard.yaml")
     return {(case.row, case.label): case for case in select_cases(current, law_of(name)[1])[0]}
 
 
 def stale(law: str) -> Iterator[str]:
-    """What of a law's results is not of the current suite, a sentence each."""
+    """Yield a sentence for each of a law's results that is not of the current suite."""
     found = results(law)
     if not found:
         yield f"{law}: there are no results; run `python -m rbdyn_ros evaluate --controller {law}`"
@@ -119,6 +123,6 @@ def stale(law: str) -> Iterator[str]:
 
 
 def results(law: str) -> dict:
-    """The results of a law, {} where there are none."""
+    """Return the results of a law, {} where there are none."""
     path = SCORES / f"{law}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -1,14 +1,15 @@
-"""The tables of README.md and doc/ about the control laws, made from what `evaluate` measured.
+"""Write the tables of README.md and doc/ about the control laws, made from the results of
+`evaluate`.
 
     python benchmarks/score_tables.py               write every table anew
     python benchmarks/score_tables.py --check       1 if a table or a result is not up to date
     python benchmarks/score_tables.py --take FILE   take over new results, row by row, then write
 
 FILE is the evaluation.json of `python -m rbdyn_ros evaluate --controller LAW --out OUT`; results
-are benchmarks/scores/LAW.json, in the same form; the number `sitting` of a case says in which of
-the sittings of its provenance it was measured. The tables of the leaderboard are made from the
-entries in benchmarks/leaderboard. A table stands between `<!-- scores: NAME -->` and
-`<!-- scores end -->`.
+are benchmarks/scores/LAW.json, in the same form; the number `sitting` of a case is that of the
+sitting of its provenance in which it was measured. The tables of the leaderboard are made from the
+entries in benchmarks/leaderboard. A table stands between `<!-- scores: NAME -->` and `<!-- scores
+end -->`.
 """
 
 import argparse
@@ -33,7 +34,7 @@ WITHIN, WITHIN_ANY = ("S22", "2 m"), ("S31", "2 m")  # the largest tilt within 2
 
 
 def main() -> int:
-    """0 done, or everything is up to date; 1 something is not."""
+    """Write or check the tables; return 0 if that is done or everything is up to date, else 1."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -67,12 +68,12 @@ def main() -> int:
 
 
 def written(text: str) -> str:
-    """A page with its tables made anew."""
+    """Return a page with its tables made anew."""
     return MARK.sub(lambda found: found[1] + TABLES[found[2]]() + "\n" + found[4], text)
 
 
 def laws() -> str:
-    """Which controller, with what it reaches."""
+    """Return the table of the controllers, with what they reach."""
     lqr, nested, mpc, swing_up, ilqr, tracking = (
         Cases(law) for law in ("lqr", "nested_lqr", "mpc", "swing_up", "ilqr", "tracking")
     )
@@ -100,12 +101,12 @@ def laws() -> str:
 
 @cache
 def ranking() -> board.Board:
-    """The ranking of the repository's entries."""
+    """Return the ranking of the repository's entries."""
     return board.collect(board.folders_of([ENTRIES]), board.suite_of_board())
 
 
 def leaderboard() -> str:
-    """The scores of the README: discipline, rank, entry, score, its parts."""
+    """Return the scores of the README: discipline, rank, entry, score, its parts."""
     heads = ("", "#", "entry", "score", "performance", "robustness", "uptime")
     lines = [
         (title if line.rank == 1 else "", cells[0], f"`{cells[1]}`", *cells[2 : len(heads) - 1])
@@ -117,7 +118,7 @@ def leaderboard() -> str:
 
 
 def ranked(discipline: str) -> str:
-    """The ranking of a discipline with all its columns."""
+    """Return the ranking of a discipline with all its columns."""
     lines = ranking().lines[discipline]
     rows = (board.cells(discipline, line) for line in lines)
     quoted = [(rank, f"`{name}`", *values) for rank, name, *values in rows]
@@ -125,29 +126,31 @@ def ranked(discipline: str) -> str:
 
 
 def board_balance() -> str:
-    """The ranking of the laws that balance."""
+    """Return the ranking of the laws that balance."""
     return ranked("balance")
 
 
 def board_swing_up() -> str:
-    """The ranking of the laws that swing up."""
+    """Return the ranking of the laws that swing up."""
     return ranked("swing_up")
 
 
 def board_tracking() -> str:
-    """The ranking of the laws that follow a path."""
+    """Return the ranking of the laws that follow a path."""
     return ranked("tracking")
 
 
 def measured() -> str:
-    """What was measured, a column for each law."""
+    """Return the table of measurements, a column for each law."""
     found = [Cases(law) for law in LAWS]
     lines = [(head, *(show(cases) for cases in found)) for _, head, show in LINES]
     return table(("", *(f"`{law}`" for law in LAWS)), lines)
 
 
 def others() -> str:
-    """What was measured of the others, and where each is worse than those it is held against."""
+    """Return the table of the other laws, and where each is worse than those it is compared
+    with.
+    """
     references = tuple(dict.fromkeys(law for against in OTHERS.values() for law in against))
     cells = {name: [show(Cases(name)) for *_, show in LINES] for name in (*references, *OTHERS)}
     bad = {
@@ -173,7 +176,7 @@ def others() -> str:
 
 
 def misses() -> str:
-    """What misses its bound, law by law."""
+    """Return what misses its bound, law by law."""
     lines = []
     for law in NAMES:
         cases = Cases(law)
@@ -188,12 +191,12 @@ def misses() -> str:
 
 
 def bad(row: dict) -> list:
-    """The cases of a row that do not hold."""
+    """Return the cases of a row that do not hold."""
     return [case for case in row["cases"] if case["verdict"] in ("misses", "broken")]
 
 
 def missed_case(case: dict) -> str:
-    """A case with what it misses."""
+    """Return a case with what it misses."""
     words = []
     for text, holds in case["requirements"]:
         name, sign, bound = text.split()
@@ -205,7 +208,7 @@ def missed_case(case: dict) -> str:
 
 
 def by_force() -> str:
-    """The largest tilts over the drive's limit."""
+    """Return the table of the largest tilts over the drive's limit."""
     forces = ("10 N", "20 N", "30 N", "50 N", "100 N")
     lqr, nested = (
         tuple(Cases(law).number(row, force, "tilt", 1, "°") for force in forces)
@@ -226,7 +229,7 @@ def by_force() -> str:
 
 
 def by_travel() -> str:
-    """The largest tilts over the travel."""
+    """Return the table of the largest tilts over the travel."""
     lqr = tuple(
         Cases("lqr").number(row, label, "tilt", 1, "°")
         for row, label in (("S4", "20 N"), ("S31", "2 m"), ("S31", "1 m"))
@@ -243,7 +246,7 @@ def by_travel() -> str:
 
 
 def table(heads: tuple, lines: list) -> str:
-    """A table of Markdown."""
+    """Return a table of Markdown."""
     rows = [heads, ("---",) * len(heads), *lines]
     return "\n".join(
         "|"

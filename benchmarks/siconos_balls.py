@@ -1,5 +1,5 @@
-"""Siconos' time-stepping of balls over a plane that also meet each other, for nonsmooth.py; run by
-the Python that has Siconos.
+"""Simulate balls over a plane that also meet each other by Siconos' time-stepping, for
+nonsmooth.py; run by the Python that has Siconos.
 
 Reads {"h", "steps", "restitution", "friction", "balls": [{"radius", "mass", "inertia", "q", "v"},
 ...]} as JSON from stdin; writes {"q", "v", "seconds"} to stdout, a row for each step. Ball against
@@ -17,7 +17,7 @@ from siconos_march import march
 
 
 def main() -> None:
-    """One run of MoreauJeanOSI with NewtonEuler spheres and Gauss-Seidel, theta = 1/2."""
+    """Run MoreauJeanOSI with NewtonEuler spheres and Gauss-Seidel, theta = 1/2."""
     given = json.load(sys.stdin)
     model = kernel.NonSmoothDynamicalSystem(0.0, given["h"] * (given["steps"] + 1))
     balls = [

@@ -1,10 +1,10 @@
-"""Siconos' time-stepping of the scenes of bodies.py: bodies without contacts, a sphere over a
-plane, boxes on a plane and on each other by its Bullet, ball joints and hinges; run by the Python
-that has Siconos.
+"""Simulate the scenes of bodies.py by Siconos' time-stepping: bodies without contacts, a sphere
+over a plane, boxes on a plane and on each other by its Bullet, ball joints and hinges; run by the
+Python that has Siconos.
 
 Reads {"h", "settle", "steps", "gravity", "friction", "restitution", "bodies": [{"mass", "inertia",
 "q", "v", "radius" or "edges" or neither}, ...], "joints": [{"point", "axis" of a hinge, "bodies"},
-...]} as JSON from stdin; writes {"q", "v", "seconds"} to stdout, as siconos_march.py says.
+...]} as JSON from stdin; writes {"q", "v", "seconds"} to stdout, as in siconos_march.py.
 """
 
 import json
@@ -21,7 +21,7 @@ FLOOR = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
 def add_body(model, given: dict, gravity: float):
-    """A sphere, a box for Bullet, or a body without a shape."""
+    """Add a sphere, a box for Bullet, or a body without a shape, and return it."""
     start = given["q"], given["v"], given["mass"], np.diag(given["inertia"])
     if "radius" in given:
         q, v, mass, inertia = start
@@ -39,21 +39,21 @@ def add_body(model, given: dict, gravity: float):
 
 
 def contactors(shape):
-    """The set of one shape."""
+    """Return the set of one shape."""
     found = collision.SiconosContactorSet()
     found.append(collision.SiconosContactor(shape))
     return found
 
 
 def joint(given: dict, linked: list) -> tuple:
-    """(relation, rows) of a ball joint or a hinge."""
+    """Return (relation, rows) of a ball joint or a hinge."""
     if "axis" in given:
         return joints.PivotJointR(given["point"], given["axis"], True, *linked), 5
     return joints.KneeJointR(given["point"], True, *linked), 3
 
 
 def main() -> None:
-    """One run of MoreauJeanOSI, theta = 1/2, Gauss-Seidel for contacts, an MLCP for joints."""
+    """Run MoreauJeanOSI, theta = 1/2, with Gauss-Seidel for contacts, an MLCP for joints."""
     given = json.load(sys.stdin)
     steps, kept = given["settle"] + given["steps"], []
     model = kernel.NonSmoothDynamicalSystem(0.0, given["h"] * (steps + 2))

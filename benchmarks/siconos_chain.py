@@ -1,5 +1,5 @@
-"""Siconos' time-stepping of rods along x in a chain of ball joints, for nonsmooth.py; run by the
-Python that has Siconos.
+"""Simulate rods along x in a chain of ball joints by Siconos' time-stepping, for nonsmooth.py; run
+by the Python that has Siconos.
 
 Reads {"h", "steps", "rods": [{"mass", "inertia", "q", "v"}, ...]} as JSON from stdin, the first
 rod held at the origin, each next at the end of the one before, all 1 m long; writes {"q", "v",
@@ -17,7 +17,7 @@ from siconos_march import march
 
 
 def main() -> None:
-    """One run of MoreauJeanOSI with NewtonEulerDS and KneeJointR, theta = 1/2."""
+    """Run MoreauJeanOSI with NewtonEulerDS and KneeJointR, theta = 1/2."""
     given = json.load(sys.stdin)
     model = kernel.NonSmoothDynamicalSystem(0.0, given["h"] * (given["steps"] + 1))
     rods = [

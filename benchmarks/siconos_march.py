@@ -1,5 +1,5 @@
-"""The steps of one of Siconos' simulations, as siconos_balls.py, siconos_bodies.py and
-siconos_chain.py report them.
+"""The steps of one of Siconos' simulations, which siconos_balls.py, siconos_bodies.py and
+siconos_chain.py report.
 """
 
 import json
@@ -8,7 +8,7 @@ import time
 
 
 def march(simulation, bodies: list, steps: int, settle: int = 0) -> None:
-    """Take the steps; writes {"q", "v", "seconds"} to stdout, a row for each step with a part for
+    """Take the steps; write {"q", "v", "seconds"} to stdout, a row for each step with a part for
     each body, and the time of those after the first `settle`.
     """
     q, v, spent = [], [], 0.0

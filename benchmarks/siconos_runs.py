@@ -1,5 +1,5 @@
-"""Siconos' time-stepping of linear systems with one contact, for nonsmooth.py; run by the Python
-that has Siconos.
+"""Simulate linear systems with one contact by Siconos' time-stepping, for nonsmooth.py; run by the
+Python that has Siconos.
 
 Reads {"mass", "damping", "stiffness", "restitution", "h", "q", "v", "forces"} as JSON from stdin,
 forces at the nodes; writes {"q", "v", "impulse", "seconds"} to stdout.
@@ -14,7 +14,7 @@ from siconos import kernel
 
 
 def main() -> None:
-    """One run of MoreauJeanOSI with an LCP, theta = 1/2."""
+    """Run MoreauJeanOSI with an LCP, theta = 1/2."""
     given = json.load(sys.stdin)
     forces, h = given["forces"], given["h"]
     ball = kernel.LagrangianLinearTIDS([given["q"]], [given["v"]], [[given["mass"]]])

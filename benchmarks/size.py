@@ -26,7 +26,7 @@ from rbdyn_ros.parameters import tables  # noqa: E402
 PRODUCT = "rbdyn_ros"
 FOLDERS = (PRODUCT, "benchmarks", "bootstrap", "doc", "examples", "launch", "test")
 WIDTH, LINES, CODE_LINES, KERNEL_LINES, PARAMETERS = 99, 400, 60, 80, 8
-# one file a question: the goal of a folder does not bind them
+# one file a question: the goal of a folder does not hold for them
 LISTS_OF_QUESTIONS = ("experiments",)
 NO_CODE = {
     tokenize.COMMENT,
@@ -62,7 +62,7 @@ class Row(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Return whether the goal is reached."""
+        """Whether the goal is reached."""
         return self.value <= self.goal
 
 
@@ -129,7 +129,7 @@ def table(rows: list[Row], where: bool) -> str:
 
 
 def lines(row: Row, where: bool) -> Iterator[str]:
-    """Yield the line of a row, and its places where they are asked for."""
+    """Yield the line of a row, and its places where they are requested."""
     mark = "" if row.reached else "  over"
     yield f"{row.what:58}{row.value:>9}{row.goal:>9}{mark}"
     if where and not row.reached:
@@ -243,7 +243,7 @@ def bare_containers(product: list[Source]) -> list[str]:
 
 
 def bare_names(annotation: ast.expr | None) -> list[str]:
-    """Return the containers of a type that do not tell their contents."""
+    """Return the containers of a type that do not name their contents."""
     if annotation is None:
         return []
     with_contents = {

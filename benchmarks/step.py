@@ -1,11 +1,10 @@
-"""How long one step takes, beside MuJoCo's mj_step of the same pendulum in the same run.
+"""Measure how long one step takes, beside MuJoCo's mj_step of the same pendulum in the same run.
 
     python benchmarks/step.py [--json FILE] [--quick]
 
-Each measurement of a stepper follows one of mj_step, so that both see the same clock frequency and
-the same neighbors on the machine; the ratio is the median over such pairs. mj_step runs without
-spin, which does not change its time and which it survives. Nothing is compiled while the clock
-runs.
+Each measurement of a stepper follows one of mj_step, so that both run at the same clock frequency
+and load of the machine; the ratio is the median over such pairs. mj_step runs without spin, which
+does not change its time and which it survives. Nothing is compiled while the clock runs.
 """
 
 import json
@@ -51,7 +50,7 @@ def main() -> int:
 
 
 def row(stepper: Stepper, other: Peer | None, h: float, spin: float, rounds: int) -> dict:
-    """The medians over `rounds` pairs of measurements; `ns` is null where a step did not
+    """Return the medians over `rounds` pairs of measurements; `ns` is null where a step did not
     converge.
     """
     times, ratios, converged = [], [], True
@@ -77,7 +76,7 @@ def row(stepper: Stepper, other: Peer | None, h: float, spin: float, rounds: int
 
 
 def nanoseconds(advance: Callable, spin: float, steps: int) -> tuple:
-    """(time per step [ns], whether all converged) of `steps` steps from the start."""
+    """Return (time per step [ns], whether all converged) of `steps` steps from the start."""
     state = start(spin)
     before = perf_counter_ns()
     ok = advance(state.q, state.v)
@@ -85,7 +84,7 @@ def nanoseconds(advance: Callable, spin: float, steps: int) -> tuple:
 
 
 def line(row: dict) -> str:
-    """A row as text."""
+    """Return a row as text."""
     ns = "no convergence" if row["ns"] is None else f"{row['ns']:8.1f} ns"
     ratio = (
         "" if row["ratio_to_mj_step"] is None else f"  {row['ratio_to_mj_step']:6.2f} x mj_step"

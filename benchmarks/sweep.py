@@ -1,12 +1,12 @@
-"""How many pendulum steps a second a campaign makes, beside MuJoCo's rollout of the same pendulum
-in the same run.
+"""Measure how many pendulum steps a second a campaign makes, beside MuJoCo's rollout of the same
+pendulum in the same run.
 
     python benchmarks/sweep.py [--json FILE] [--quick]
 
 A step of ours is one of Runge and Kutta's order 4 with its part of the law and of the score; it is
 closed loop. MuJoCo's rollout runs the pendulum open loop, in as many threads, Euler and RK4.
-Rounds alternate, so that both see the same neighbors on the machine; processor time counts what
-the steps cost, wall time what a person waits. Nothing is compiled while the clock runs.
+Rounds alternate, so that both run at the same load of the machine; processor time is the cost of
+the steps, wall time the wait of a person. Nothing is compiled while the clock runs.
 """
 
 import json
@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def region(n: int) -> Array:
-    """(n^2, 11) planar starts: tilt to 180 degrees, rate to 6 rad/s."""
+    """Return (n^2, 11) planar starts: tilt to 180 degrees, rate to 6 rad/s."""
     tilt, rate = (
         grid.ravel()
         for grid in np.meshgrid(np.linspace(-math.pi, math.pi, n), np.linspace(-6.0, 6.0, n))
@@ -92,7 +92,7 @@ def region(n: int) -> Array:
 def row(
     name: str, law, period: float, step: float, starts: Array, rounds: int, other: Callable | None
 ) -> dict:
-    """The medians over rounds, each of which also asks the other one."""
+    """Return the medians over rounds, each of which also measures the other one."""
     designed = law.design(spherical_pendulum, PLANT, law.Options(period=period))
     episode = Episode(period=period, steps=round(period / step))
     batch.run(designed, PLANT, starts[:64], episode._replace(duration=0.1))
@@ -118,8 +118,8 @@ def row(
 
 
 def rollout(integrator: str) -> Callable | None:
-    """A function that lets MuJoCo make `ROLLOUTS` times `ROLLOUT_STEPS` steps of 1 ms; None where
-    it is not installed.
+    """Return a function that lets MuJoCo make `ROLLOUTS` times `ROLLOUT_STEPS` steps of 1 ms; None
+    where it is not installed.
     """
     pendulum = peer(integrator)
     if pendulum is None:
@@ -136,14 +136,14 @@ def rollout(integrator: str) -> Callable | None:
 
 
 def measured(work: Callable) -> tuple:
-    """(processor time of all threads [s], wall time [s], what it returned)."""
+    """Return (processor time of all threads [s], wall time [s], what the work returned)."""
     cpu, wall = process_time(), perf_counter()
     returned = work()
     return process_time() - cpu, perf_counter() - wall, returned
 
 
 def line(row: dict) -> str:
-    """A row as text."""
+    """Return a row as text."""
     ratio = (
         ""
         if row["ratio_to_rollout_euler"] is None

@@ -1,10 +1,10 @@
-"""Swing-up campaigns: how often it succeeds and how long it takes, over random starts.
+"""Run swing-up campaigns: how often it succeeds and how long it takes, over random starts.
 
     python benchmarks/swing_up.py [--starts 2000] [--seed 1] [--wrong]
 
 The plant is the reduced one (`mechanics.pendulum.sphere_state`, 1 ms), the law the shipped one at
 500 Hz. Settled: tilt at most 2 degrees and the cart within 5 cm for one second; the time is the
-start of that second. Leaving the travel is a failure. `--wrong` asks the harder questions: a plant
+start of that second. Leaving the travel is a failure. `--wrong` runs the harder cases: a plant
 other than the one that the law knows, and forces that come late.
 """
 
@@ -29,7 +29,7 @@ DURATION = 25.0  # [s]
 
 @kernel
 def swing(plan, system, p3, s, duration, delay):
-    """(time settled or nan, time caught or nan, largest distance of the cart); a force acts
+    """Return (time settled or nan, time caught or nan, largest distance of the cart); a force acts
     `delay` periods late.
     """
     late, memory = np.zeros((delay + 1, 2)), np.zeros(swing_up.SIZE)
@@ -56,14 +56,16 @@ def swing(plan, system, p3, s, duration, delay):
 
 
 def hanging(rng) -> tuple:
-    """Hanging, a little disturbed."""
+    """Return a start that hangs, a little disturbed."""
     return start(
         rng, math.pi - rng.uniform(0.0, 0.05), *rng.normal(0.0, 0.02, 2), rng.uniform(-3.0, 3.0)
     )
 
 
 def precessing(rng) -> tuple:
-    """On a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to 1.5 rad/s."""
+    """Return a start on a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to
+    1.5 rad/s.
+    """
     tilt = math.pi - rng.uniform(0.0, math.radians(40.0))
     return start(
         rng,
@@ -75,7 +77,7 @@ def precessing(rng) -> tuple:
 
 
 def anywhere(rng) -> tuple:
-    """Any attitude, a rate of up to 3 rad/s in any direction."""
+    """Return a start at any attitude, with a rate of up to 3 rad/s in any direction."""
     rate, course = 3.0 * math.sqrt(rng.uniform()), rng.uniform(0.0, 2.0 * math.pi)
     tilt = math.acos(rng.uniform(-1.0, 1.0))
     return start(
@@ -84,7 +86,7 @@ def anywhere(rng) -> tuple:
 
 
 def start(rng, tilt: float, down: float, across: float, spin: float) -> tuple:
-    """((k, k', x, x'), w3): tilt [rad], |k'| = (down, across) [rad/s], azimuth random."""
+    """Return ((k, k', x, x'), w3): tilt [rad], |k'| = (down, across) [rad/s], azimuth random."""
     azimuth = rng.uniform(0.0, 2.0 * math.pi)
     c, s = math.cos(azimuth), math.sin(azimuth)
     k = (math.sin(tilt) * c, math.sin(tilt) * s, math.cos(tilt))
@@ -100,7 +102,7 @@ STARTS = {"hanging": hanging, "precessing": precessing, "anywhere": anywhere}
 
 
 def campaign(law, starts, n: int, rng, params=PLANT, delay: int = 0) -> np.ndarray:
-    """(n, 3) rows of `swing`; `params` are those of the true plant, `delay` is in control
+    """Return (n, 3) rows of `swing`; `params` are those of the true plant, `delay` is in control
     periods.
     """
     system, rows = spherical_pendulum.build(params), []
@@ -111,7 +113,7 @@ def campaign(law, starts, n: int, rng, params=PLANT, delay: int = 0) -> np.ndarr
 
 
 def line(name: str, rows: np.ndarray) -> str:
-    """Success, settling time, catch, travel."""
+    """Return success, settling time, catch, travel as text."""
     good = rows[np.isfinite(rows[:, 0])]
     if not len(good):
         return f"{name:34} 0/{len(rows)}"
@@ -124,7 +126,7 @@ def line(name: str, rows: np.ndarray) -> str:
 
 
 def known_plant(n: int, seed: int) -> None:
-    """Travels, forces and starts, as the law expects them."""
+    """Print the results over travels, forces and starts, as the law expects them."""
     cases = [(f"2 m, {name}", {}, name) for name in STARTS] + [
         (f"1 m, {name}", ONE_METRE, name) for name in STARTS
     ]
@@ -139,8 +141,8 @@ def known_plant(n: int, seed: int) -> None:
 
 
 def wrong_plant(n: int, seed: int) -> None:
-    """One number of the plant off by 20 %, or both masses and the length at once, or the force
-    late.
+    """Print the results with one number of the plant off by 20 %, or both masses and the length at
+    once, or the force late.
     """
     law = swing_up.design(spherical_pendulum, PLANT, swing_up.Options())
     heavy = ("rod_mass", "rod_length", "cart_mass")
@@ -160,7 +162,7 @@ def wrong_plant(n: int, seed: int) -> None:
 
 
 def main() -> None:
-    """The tables of doc/control.md."""
+    """Print the tables of doc/control.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--starts", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""What the live view costs beside the nodes that it shows, and how soon a hand is felt.
+"""Measure the cost of the live view beside the nodes that it shows, and the latency of a drag.
 
     python benchmarks/view.py [--json FILE] [--quick] [--only PART ...]
 
@@ -7,8 +7,8 @@ page (`playwright` and Chromium must be installed). Each figure is printed besid
 as its part is done:
 
     first_picture    time from the first state to the first picture
-    cost             processor time of the viewer while a browser looks on and the cart is sent to
-                     and fro, so that no picture is like the last
+    cost             processor time of the viewer with a browser, while the cart is sent to and
+                     fro, so that no picture is like the last
     drag             time from a drag event of the page to the wrench on `wrench/disturbance`
     memory           growth of the viewer with a browser that stays
     reconnect        the same with one that comes back every 10 s
@@ -44,12 +44,12 @@ PARTS = ("first_picture", "cost", "drag", "memory", "reconnect", "beside_the_loo
 
 
 class Effort(NamedTuple):
-    """How long each part is measured."""
+    """The durations and counts of the parts."""
 
     cost: float  # [s]
     drags: int  # events
     memory: float  # [s] for each kind of browser
-    every: float  # [s] from one look at the memory, or one browser, to the next
+    every: float  # [s] from one sample of the memory, or one browser, to the next
     rounds: int  # of the loop, with and without the view
     loop: float  # [s] a measurement of the loop
 
@@ -109,7 +109,7 @@ def main() -> int:
 
 
 def show(figures: dict[str, float]) -> dict[str, float]:
-    """Print figures beside their bounds, and give them back."""
+    """Print figures beside their bounds, and return them."""
     for key, value in figures.items():
         name, unit, bound = BOUNDS[key]
         aim = "" if bound is None else f"{bound:g}"
@@ -118,7 +118,7 @@ def show(figures: dict[str, float]) -> dict[str, float]:
 
 
 def node(name: str, *words: str) -> subprocess.Popen:
-    """A node in a process of its own."""
+    """Start a node in a process of its own, and return the process."""
     command = (
         "import sys; from rbdyn_ros.ros import start; sys.exit(getattr(start, sys.argv.pop(1))())"
     )
@@ -129,7 +129,7 @@ def node(name: str, *words: str) -> subprocess.Popen:
 
 
 def end(*processes: subprocess.Popen) -> None:
-    """End processes in good order."""
+    """End processes by SIGTERM, and wait for them."""
     for process in processes:
         process.send_signal(signal.SIGTERM)
     for process in processes:
@@ -137,7 +137,7 @@ def end(*processes: subprocess.Popen) -> None:
 
 
 def with_browser(effort: Effort, parts: Sequence[str]) -> dict[str, float]:
-    """The figures that need a page, a browser and the running nodes; each is printed when it is
+    """Return the figures that need a page, a browser and the running nodes; print each when it is
     there.
     """
     from playwright.sync_api import sync_playwright
@@ -186,7 +186,7 @@ def with_browser(effort: Effort, parts: Sequence[str]) -> dict[str, float]:
 
 
 class Probe:
-    """Listens to the state and to the disturbance, in a thread."""
+    """A node that subscribes to the state and to the disturbance, in a thread."""
 
     def __init__(self):
         import rclpy
@@ -220,7 +220,7 @@ class Probe:
         self._goals.publish(self._goal)
 
     def end(self) -> None:
-        """Stop listening."""
+        """End the thread and the node."""
         self._ended = True
         self._thread.join()
         self._node.destroy_node()
@@ -239,7 +239,7 @@ class Probe:
 
 
 def wait_for(condition, limit: float = STARTED, every: float = 0.02) -> None:
-    """Wait until it holds; exit with a sentence if it does not."""
+    """Wait until the condition holds; exit with a sentence if it does not."""
     end = time.monotonic() + limit
     while not condition():
         if time.monotonic() > end:
@@ -248,7 +248,7 @@ def wait_for(condition, limit: float = STARTED, every: float = 0.02) -> None:
 
 
 def answers(port: int) -> bool:
-    """Whether a page is served at a port of this machine."""
+    """Return whether a page is served at a port of this machine."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=10.0):
             return True
@@ -257,7 +257,7 @@ def answers(port: int) -> bool:
 
 
 def opened_early(browser):
-    """The page before there is a plant, as soon as it has drawn its empty scene."""
+    """Return the page before there is a plant, as soon as it has drawn its empty scene."""
     from view_browser import FEWER_FRAMES, SIZE
 
     tab = browser.new_page(viewport=SIZE, reduced_motion="reduce")
@@ -269,7 +269,9 @@ def opened_early(browser):
 
 
 def cost(viewer: subprocess.Popen, seconds: float, probe: "Probe") -> dict[str, float]:
-    """Processor time of the viewer's process, while the set point jumps every two seconds."""
+    """Return the processor time of the viewer's process, while the set point jumps every two
+    seconds.
+    """
     process = psutil.Process(viewer.pid)
     begin, before = time.monotonic(), sum(process.cpu_times()[:2])
     while (elapsed := time.monotonic() - begin) < seconds:
@@ -280,8 +282,8 @@ def cost(viewer: subprocess.Popen, seconds: float, probe: "Probe") -> dict[str, 
 
 
 def drags(tab, probe: Probe, count: int) -> dict[str, float]:
-    """From the event of a pointer that begins to pull, to the wrench that follows, in all and
-    without what the browser takes.
+    """Return the time from the event of a pointer that begins to pull, to the wrench that follows,
+    in all and without that of the browser.
     """
     times, (x, y) = [], middle_of_the_rod(tab)
     for _ in range(count):
@@ -297,7 +299,7 @@ def drags(tab, probe: Probe, count: int) -> dict[str, float]:
             stamps = tab.evaluate("window.stamps")
             times.append([1e3 * probe.felt - stamps[name] for name in ("moved", "sent")])
         tab.mouse.up()
-        time.sleep(1.5)  # it is caught, and stands again
+        time.sleep(1.5)  # the law catches the rod meanwhile
     if len(times) < count / 2:
         print(f"benchmarks/view.py: only {len(times)} of {count} drags were felt", file=sys.stderr)
     if not times:
@@ -312,7 +314,7 @@ def drags(tab, probe: Probe, count: int) -> dict[str, float]:
 
 
 def middle_of_the_rod(tab) -> tuple[float, float]:
-    """Where the rod is in the picture [px], by its color."""
+    """Return where the rod is in the picture [px], by its color."""
     import io
 
     from PIL import Image
@@ -329,7 +331,9 @@ def middle_of_the_rod(tab) -> tuple[float, float]:
 
 
 def growth(viewer: subprocess.Popen, effort: Effort, between: Callable[[], None]) -> float:
-    """Growth of the viewer's memory [KiB/min] while `between` happens again and again."""
+    """Return the growth of the viewer's memory [KiB/min] while `between` happens again and
+    again.
+    """
     process, rows, begin = psutil.Process(viewer.pid), [], time.monotonic()
     while len(rows) < 3 or time.monotonic() - begin < effort.memory:
         due = time.monotonic() + effort.every
@@ -341,8 +345,8 @@ def growth(viewer: subprocess.Popen, effort: Effort, between: Callable[[], None]
 
 
 def beside_the_loop(effort: Effort) -> dict[str, float]:
-    """Period and round trip of `loop.py`, with and without a viewer beside it, alternating: the
-    median of each, and the spread without.
+    """Return period and round trip of `loop.py`, with and without a viewer beside it, alternating:
+    the median of each, and the spread without.
     """
     from loop import OURS, WARM_UP
 
