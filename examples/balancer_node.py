@@ -1,9 +1,9 @@
-"""A controller as a node of its own: nothing of rbdyn_ros in it.
+"""A controller as a node of its own, without rbdyn_ros.
 
 `python balancer_node.py`, beside a simulator.
 
 It receives where the cart and the rod are, and answers with a force that repeats the stamp of what
-it heard.
+it received.
 """
 
 import math
@@ -21,8 +21,8 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 def lean(q, w):
-    """Tilt towards x and y [rad] and their rates [rad/s] of the quaternion q and the angular
-    velocity w [rad/s, body].
+    """Return the tilt towards x and y [rad] and their rates [rad/s] of the quaternion q and the
+    angular velocity w [rad/s, body].
     """
     k = (
         2.0 * (q.x * q.z + q.w * q.y),
@@ -58,7 +58,7 @@ class Balancer(Node):
         self.answer()
 
     def answer(self):
-        """Once both are of one instant."""
+        """Publish the force, once both messages are of one instant."""
         if not (self.cart and self.rod) or self.cart.header.stamp != self.rod.header.stamp:
             return
         tilt, rate = lean(self.rod.pose.pose.orientation, self.rod.twist.twist.angular)

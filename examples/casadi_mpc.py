@@ -3,8 +3,8 @@
 `python casadi_mpc.py` catches the rod from ten degrees.
 
 Needs casadi and do-mpc (`pip install casadi do-mpc`). As a law: `python -m rbdyn_ros simulate
---controller examples/casadi_mpc.py`; a plan takes 10 to 50 ms, so it answers slowly: for real time
-give it a period of its own, or take the law `mpc` of the package.
+--controller examples/casadi_mpc.py`; a plan takes 10 to 50 ms, so it is slow: for real time give
+it a period of its own, or take the law `mpc` of the package.
 """
 
 import contextlib
@@ -33,7 +33,9 @@ STATES = (
 
 
 class Options(NamedTuple):
-    """Of the planner; a node or a parameter file sets them as casadi_mpc.horizon, ..."""
+    """The options of the planner; a node or a parameter file sets them as casadi_mpc.horizon,
+    ...
+    """
 
     horizon: int = 20  # intervals that are planned
     interval: float = 0.05  # [s] for which a planned force is held
@@ -43,10 +45,10 @@ class Options(NamedTuple):
 
 
 def derivative(system, s, u):
-    """ds/dt (11,) of the state s (11,) under the cart force u (2,) [N]: (1.7) and (1.8) of
+    """Return ds/dt (11,) of the state s (11,) under the cart force u (2,) [N]: (1.7) and (1.8) of
     doc/mathematics.md, solved as one linear system.
 
-    `system` is `model.build(params)`. Works on numbers, on SX and on MX.
+    `system` is `model.build(params)`. The function works on numbers, on SX and on MX.
     """
     m, l, I = system.rod_mass, system.center, system.inertia
     w, x, y, z = (s[i] for i in range(2, 6))
@@ -79,8 +81,8 @@ def derivative(system, s, u):
 
 
 def planner(system, options: Options, aim: np.ndarray) -> do_mpc.controller.MPC:
-    """do-mpc's controller for the plant: stand over `aim` (2,) [m], which may be changed in place,
-    within the force limit.
+    """Return do-mpc's controller for the plant: stand over `aim` (2,) [m], which may be changed in
+    place, within the force limit.
     """
     model = do_mpc.model.Model("continuous", "SX")
     s, u = model.set_variable("_x", "s", (11, 1)), model.set_variable("_u", "u", (2, 1))
@@ -103,7 +105,7 @@ def planner(system, options: Options, aim: np.ndarray) -> do_mpc.controller.MPC:
         False,
     )
     mpc.settings.supress_ipopt_output()
-    # the last iterate counts: a plan that comes too late is none
+    # the last iterate is used: a plan must come in time
     mpc.settings.nlpsol_opts["ipopt.max_iter"] = options.iterations
     mpc.set_objective(lterm=cost, mterm=20 * cost)
     mpc.set_rterm(u=0.01)
@@ -123,7 +125,7 @@ def planner(system, options: Options, aim: np.ndarray) -> do_mpc.controller.MPC:
 
 
 class CasadiMpc:
-    """Plans every `replan` seconds, and holds the plan's first force until then."""
+    """A law that plans every `replan` seconds, and holds the plan's first force until then."""
 
     def __init__(self, system, options: Options):
         self.options, self.aim = options, np.zeros(2)
@@ -131,7 +133,7 @@ class CasadiMpc:
         self.reset()
 
     def command(self, t, state, reference):
-        """Force on the cart (2,) [N, world]."""
+        """Return the force on the cart (2,) [N, world]."""
         if not self.planned <= t < self.planned + self.options.replan - 1e-9:
             s = np.concatenate((state.q, state.v))
             self.aim[:] = reference
@@ -145,7 +147,7 @@ class CasadiMpc:
         return self.force
 
     def reset(self):
-        """The next command plans from nothing."""
+        """Forget the plan: the next command plans anew."""
         self.planned, self.force = math.inf, np.zeros(2)
 
 
@@ -154,7 +156,7 @@ def design(model, params, options):
 
 
 def main() -> None:
-    """From ten degrees, for four seconds."""
+    """Simulate four seconds from ten degrees, and print tilt and cart."""
     from rbdyn_ros.mechanics.integrators.select import select
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
     from rbdyn_ros.simulation import closed_loop

@@ -1,6 +1,6 @@
 """A control law in twenty lines: push the cart after the rod, with the gains that you choose.
 
-Ten minutes with it: doc/extending.md.
+doc/extending.md explains it in ten minutes.
 """
 
 from typing import NamedTuple
@@ -22,21 +22,23 @@ class Options(NamedTuple):
 
 
 class Lean:
-    """u = tilt_gain th + rate_gain th' + cart_gain (x - reference) + speed_gain x'."""
+    """The law u = tilt_gain th + rate_gain th' + cart_gain (x - reference) + speed_gain x'."""
 
     def __init__(self, options: Options):
         self.options = options
 
     def command(self, t, state, reference):
-        """Force on the cart (2,) [N, world]."""
+        """Return the force on the cart (2,) [N, world]."""
         lean, o = np.array(tilt(state.q, state.v)), self.options
         cart = o.cart_gain * (state.q[:2] - reference) + o.speed_gain * state.v[:2]
         return o.tilt_gain * lean[:2] + o.rate_gain * lean[2:] + cart
 
     def reset(self):
-        """Nothing is remembered."""
+        """Do nothing: this law has no memory."""
 
 
 def design(model, params, options):
-    """What is done once: here nothing. `model.build(params)` would give the plant's numbers."""
+    """Return the law; what is done once belongs here, such as `model.build(params)`, which returns
+    the plant's numbers.
+    """
     return Lean(options)

@@ -2,10 +2,9 @@
 
 `python state_space.py` prints both; needs control (`pip install control`).
 
-As a law: `python -m rbdyn_ros simulate --controller examples/state_space.py`. Where the numbers
-come from: the linear model of one axis, e = (x, x', th, th'), is
-`rbdyn_ros.control.linearization.upright(system)`; near upright, without spin, both axes are alike
-and separate.
+As a law: `python -m rbdyn_ros simulate --controller examples/state_space.py`. The linear model of
+one axis, e = (x, x', th, th'), is `rbdyn_ros.control.linearization.upright(system)`; near upright,
+without spin, both axes are alike and separate.
 """
 
 import math
@@ -27,26 +26,29 @@ class Options(NamedTuple):
 
 
 def plant(system, period: float) -> control.StateSpace:
-    """One axis near upright, sampled: force [N] in, e out. `system` is `model.build(params)`."""
+    """Return one axis near upright, sampled: force [N] in, e out. `system` is
+    `model.build(params)`.
+    """
     A, B = linearization.upright(system)
     return control.StateSpace(A, B, np.eye(4), np.zeros((4, 1))).sample(period, "zoh")
 
 
 def gains(sampled: control.StateSpace, force_weight: float) -> np.ndarray:
-    """K (4,) of u = -K e."""
+    """Return K (4,) of u = -K e."""
     K, _, _ = control.dlqr(sampled, np.diag((40.0, 10.0, 100.0, 10.0)), np.array([[force_weight]]))
     return np.asarray(K)[0]
 
 
 def loop(sampled: control.StateSpace, K: np.ndarray) -> control.StateSpace:
-    """The open loop K (z - A)^-1 B, cut at the force."""
+    """Return the open loop K (z - A)^-1 B, cut at the force."""
     return control.StateSpace(sampled.A, sampled.B, K.reshape(1, 4), 0.0, sampled.dt)
 
 
 def margins(opened: control.StateSpace) -> tuple:
-    """(lower gain margin, phase margin [deg], delay margin [s]) from the frequency response.
+    """Return (lower gain margin, phase margin [deg], delay margin [s]) from the frequency
+    response.
 
-    Do not ask `control.stability_margins(opened)` itself: for a sampled model it looks for the
+    Do not use `control.stability_margins(opened)` itself: for a sampled model it looks for the
     roots of polynomials in z whose coefficients agree to eight digits at 2 ms, because all poles
     crowd around z = 1; it returns numbers, without a warning, that are wrong.
     """
@@ -57,20 +59,20 @@ def margins(opened: control.StateSpace) -> tuple:
 
 
 class StateSpaceLaw:
-    """u = -K e per axis, its norm cut at the limit."""
+    """The law u = -K e per axis, its norm cut at the limit."""
 
     def __init__(self, K, force_limit):
         self.K, self.force_limit = K, force_limit
 
     def command(self, t, state, reference):
-        """Force on the cart (2,) [N, world]."""
+        """Return the force on the cart (2,) [N, world]."""
         lean = np.array(tilt(state.q, state.v))  # th (2,), th' (2,)
         e = np.stack((state.q[:2] - reference, state.v[:2], lean[:2], lean[2:]))
         force = -self.K @ e
         return force * min(1.0, self.force_limit / max(np.hypot(*force), 1e-300))
 
     def reset(self):
-        """Nothing is remembered."""
+        """Do nothing: this law has no memory."""
 
 
 def design(model, params, options):
@@ -79,7 +81,9 @@ def design(model, params, options):
 
 
 def main() -> None:
-    """The gains, the margins, and what python-control says of the sampled model."""
+    """Print the gains, the margins, and the margins that python-control finds for the sampled
+    model.
+    """
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
 
     options = Options()

@@ -1,4 +1,4 @@
-"""The controller: `ros2 launch rbdyn_ros controller.launch.py controller:=lqr`."""
+"""Launch the controller: `ros2 launch rbdyn_ros controller.launch.py controller:=lqr`."""
 
 from launch import LaunchDescription
 

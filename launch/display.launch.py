@@ -1,4 +1,4 @@
-"""RViz with the pendulum in it: `ros2 launch rbdyn_ros display.launch.py`.
+"""Launch RViz with the pendulum in it: `ros2 launch rbdyn_ros display.launch.py`.
 
 The simulator may start before or after it. With a `frame_prefix` the view is a copy of
 `rviz_config` in the folder of the launch's log, made for these frames.

@@ -1,4 +1,4 @@
-"""A board behind the bridge: `ros2 launch rbdyn_ros hil.launch.py board:=controller
+"""Launch the bridge to a board: `ros2 launch rbdyn_ros hil.launch.py board:=controller
 serial_port:=/dev/ttyACM0`.
 
 With `board:=controller` the simulator is its plant; with `board:=plant` the controller node

@@ -1,4 +1,4 @@
-"""A recorded bag on its own topics: `ros2 launch rbdyn_ros replay.launch.py
+"""Replay a recorded bag on its own topics: `ros2 launch rbdyn_ros replay.launch.py
 bag:=rosbag2_2026_01_31-12_00_00`.
 
 RViz beside it: `ros2 launch rbdyn_ros display.launch.py`.

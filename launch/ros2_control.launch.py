@@ -1,4 +1,4 @@
-"""The cart under ros2_control: `ros2 launch rbdyn_ros ros2_control.launch.py`.
+"""Launch the cart under ros2_control: `ros2 launch rbdyn_ros ros2_control.launch.py`.
 
 The simulator, a controller manager whose hardware it is, and the controllers.
 """

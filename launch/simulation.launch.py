@@ -1,8 +1,8 @@
-"""Everything: `ros2 launch rbdyn_ros simulation.launch.py view:=true record:=true`.
+"""Launch everything: `ros2 launch rbdyn_ros simulation.launch.py view:=true record:=true`.
 
 The plant is the simulator, a board behind the bridge (`plant:=hil`), or a recorded bag
 (`plant:=replay bag:=...`). With `duration` a referee ends it after so many simulated seconds; the
-exit code tells whether the rod stood.
+exit code shows whether the rod stood.
 """
 
 from launch import LaunchDescription

@@ -1,4 +1,4 @@
-"""The simulator: `ros2 launch rbdyn_ros simulator.launch.py`."""
+"""Launch the simulator: `ros2 launch rbdyn_ros simulator.launch.py`."""
 
 from launch import LaunchDescription
 
