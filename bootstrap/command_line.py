@@ -10,7 +10,7 @@ import time
 from bootstrap import machine, recipe
 from bootstrap.console import say
 from bootstrap.place import DISTROS, ROOT, environment, find
-from bootstrap.steps import carry_out, pending
+from bootstrap.steps import carry_out, pending_steps
 from bootstrap.trouble import Trouble
 
 GUIDE = f"""\
@@ -119,7 +119,9 @@ def set_up(distro, everything):
     if everything:
         machine.offer_tools()
     start = time.monotonic()
-    if sum(carry_out(place.prefix, steps) for steps in chains if pending(place.prefix, steps)):
+    if sum(
+        carry_out(place.prefix, steps) for steps in chains if pending_steps(place.prefix, steps)
+    ):
         say(
             f"{place.prefix.name} is ready (ROS 2 {place.distro}) after "
             f"{time.monotonic() - start:.0f} s."

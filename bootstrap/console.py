@@ -28,7 +28,7 @@ def run(command, log, env=None, keep_open=()):
             pass_fds=keep_open,
         )
     try:
-        while still_running(process):
+        while is_running(process):
             show(f"{time.monotonic() - start:5.0f} s  {last_line(log)}")
     finally:
         show("")
@@ -39,7 +39,7 @@ def run(command, log, env=None, keep_open=()):
         raise Trouble(explain(command, process.returncode, tail(log, begin), log))
 
 
-def still_running(process):
+def is_running(process):
     """Wait one heartbeat; return whether the process still runs."""
     try:
         process.wait(timeout=HEARTBEAT)

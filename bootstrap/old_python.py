@@ -17,12 +17,12 @@ def newer_on_path():
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         for path in glob.glob(os.path.join(folder, "python3.*")):
             match = re.match(r"python3\.(\d+)$", os.path.basename(path))
-            if match and (3, int(match.group(1))) >= OLDEST and starts(path):
+            if match and (3, int(match.group(1))) >= OLDEST and can_start(path):
                 found[int(match.group(1))] = os.path.basename(path)
     return [found[minor] for minor in sorted(found, reverse=True)]
 
 
-def starts(path):
+def can_start(path):
     """Return whether the interpreter runs: version managers put names on PATH that do not."""
     with open(os.devnull, "w") as nowhere:
         try:

@@ -61,12 +61,12 @@ def sourced_distro(environ):
     ):
         return None
     rclpy = importlib.util.find_spec("rclpy")
-    if rclpy is None or rclpy.origin is None or not compiled_for_us(Path(rclpy.origin).parent):
+    if rclpy is None or rclpy.origin is None or not is_compiled_for_us(Path(rclpy.origin).parent):
         return None
     return environ["ROS_DISTRO"]
 
 
-def compiled_for_us(rclpy):
+def is_compiled_for_us(rclpy):
     """Return whether the extension in the folder of rclpy is one that this interpreter loads."""
     return any((rclpy / f"_rclpy_pybind11{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
 
@@ -79,20 +79,21 @@ def roots(environ):
 def environment(place, environ=os.environ):
     """Return the variables under which every command of this place runs."""
     env = dict(environ, VIRTUAL_ENV=str(place.prefix), PIP_USER="0")
-    env["PATH"] = joined(place.prefix / "bin", environ.get("PATH"))
+    env["PATH"] = join_paths(place.prefix / "bin", environ.get("PATH"))
     env.pop("PYTHONHOME", None)
     # Where the shell forbids byte code beside the sources, it lies in the environment: without
     # any, each process would compile Numba and SciPy from their sources, which takes a second.
     if env.pop("PYTHONDONTWRITEBYTECODE", ""):
         env.setdefault("PYTHONPYCACHEPREFIX", str(place.prefix / "bytecode"))
     if place.sourced:
-        env["AMENT_PREFIX_PATH"] = joined(place.prefix, environ.get("AMENT_PREFIX_PATH"))
+        env["AMENT_PREFIX_PATH"] = join_paths(place.prefix, environ.get("AMENT_PREFIX_PATH"))
         return env
-    env["PYTHONPATH"] = outside(roots(environ), environ.get("PYTHONPATH", ""))
+    env["PYTHONPATH"] = remove_prefixes(roots(environ), environ.get("PYTHONPATH", ""))
     env["AMENT_PREFIX_PATH"] = env["CMAKE_PREFIX_PATH"] = str(place.prefix)
     env["ROS_DISTRO"] = place.distro
-    env["LD_LIBRARY_PATH"] = joined(
-        *shared_libraries(place), outside(roots(environ), environ.get("LD_LIBRARY_PATH", ""))
+    env["LD_LIBRARY_PATH"] = join_paths(
+        *shared_libraries(place),
+        remove_prefixes(roots(environ), environ.get("LD_LIBRARY_PATH", "")),
     )
     # The wheels start Python twice to set LD_LIBRARY_PATH, unless this marks it as set.
     env["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
@@ -104,7 +105,7 @@ def shared_libraries(place):
     return [place.prefix / "lib", *sorted(place.site_packages.glob("ros_*.libs"))]
 
 
-def outside(prefixes, paths):
+def remove_prefixes(prefixes, paths):
     """Return the search path without the folders of another ROS 2."""
     foreign = [
         path
@@ -116,7 +117,7 @@ def outside(prefixes, paths):
     )
 
 
-def joined(*parts):
+def join_paths(*parts):
     """Return a search path of the parts that are there, each once, the first one first."""
     folders = [folder for part in parts if part for folder in str(part).split(os.pathsep)]
     return os.pathsep.join(dict.fromkeys(folders))

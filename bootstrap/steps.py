@@ -34,7 +34,7 @@ def digests(steps):
     return stamps
 
 
-def pending(prefix, steps):
+def pending_steps(prefix, steps):
     """Return the indices of the steps that are not done: the first without its stamp, and all
     after it.
 
@@ -54,8 +54,8 @@ def carry_out(prefix, steps):
     """Do what is pending, one process at a time; a step is stamped when it has ended, never
     before. Return how many.
     """
-    with locked() as lock:
-        stamps, todo = digests(steps), pending(prefix, steps)
+    with hold_lock() as lock:
+        stamps, todo = digests(steps), pending_steps(prefix, steps)
         for index in todo:
             step, start = steps[index], time.monotonic()
             say(f"{step.name}{step.about and f' ({step.about})'}")
@@ -73,7 +73,7 @@ def stamp(path, digest):
 
 
 @contextmanager
-def locked():
+def hold_lock():
     """Hold the checkout's lock, after any other set-up; yields the descriptor that carries it."""
     folder = os.open(ROOT, os.O_RDONLY)
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.place import ROOT, Place, environment, find, joined, outside
+from bootstrap.place import ROOT, Place, environment, find, join_paths, remove_prefixes
 
 WHEELS = Place("jazzy", ROOT / ".venv", sourced=False)
 
@@ -78,8 +78,10 @@ def test_a_command_inside_a_command_sees_the_same_variables():
 
 
 def test_search_paths():
-    assert joined("/a", None, "/b:/a", "") == "/a:/b"
-    assert outside([Path("/opt/ros")], "/opt/ros/lib:/opt/rosette:/b::") == "/opt/rosette:/b"
+    assert join_paths("/a", None, "/b:/a", "") == "/a:/b"
+    assert (
+        remove_prefixes([Path("/opt/ros")], "/opt/ros/lib:/opt/rosette:/b::") == "/opt/rosette:/b"
+    )
 
 
 def test_byte_code_that_is_unwanted_beside_sources_lies_in_the_environment():

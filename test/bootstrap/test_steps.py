@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from bootstrap.place import ROOT
-from bootstrap.steps import STATE, Step, carry_out, digests, pending
+from bootstrap.steps import STATE, Step, carry_out, digests, pending_steps
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_an_interrupted_step_is_done_again_and_those_before_it_are_not(prefix):
     with pytest.raises(KeyboardInterrupt):
         carry_out(prefix, [*recording(done, a="1"), Step("b", "2", interrupted)])
     steps = recording(done, a="1", b="2")
-    assert pending(prefix, steps) == [1]
+    assert pending_steps(prefix, steps) == [1]
     carry_out(prefix, steps)
     assert done == ["a", "b"]
 
@@ -81,7 +81,7 @@ def test_a_half_written_stamp_is_not_believed(prefix):
     carry_out(prefix, steps)
     stamp = prefix / STATE / "a.stamp"
     stamp.write_text(stamp.read_text()[:10])
-    assert pending(prefix, steps) == [0]
+    assert pending_steps(prefix, steps) == [0]
 
 
 def test_nothing_is_believed_when_the_interpreter_is_gone(prefix):
@@ -89,14 +89,14 @@ def test_nothing_is_believed_when_the_interpreter_is_gone(prefix):
     carry_out(prefix, steps)
     (prefix / "bin" / "python").unlink()
     (prefix / "bin" / "python").symlink_to(prefix / "removed-by-an-upgrade")
-    assert pending(prefix, steps) == [0, 1]
+    assert pending_steps(prefix, steps) == [0, 1]
 
 
 HOLD = """
 import subprocess, sys, time
 sys.path.insert(0, sys.argv[1])
-from bootstrap.steps import locked
-with locked() as lock:
+from bootstrap.steps import hold_lock
+with hold_lock() as lock:
     holder = 'import time; print("holding", flush=True); time.sleep(60)'
     child = subprocess.Popen([sys.executable, '-c', holder], pass_fds=(lock,))
     print(child.pid, flush=True)
@@ -120,8 +120,8 @@ def is_locked(folder):
 def test_what_a_killed_setup_left_running_keeps_others_out(tmp_path):
     (tmp_path / "bootstrap").symlink_to(ROOT / "bootstrap")
     hold = HOLD.replace(
-        "with locked()",
-        f"import bootstrap.steps; bootstrap.steps.ROOT = {str(tmp_path)!r}\nwith locked()",
+        "with hold_lock()",
+        f"import bootstrap.steps; bootstrap.steps.ROOT = {str(tmp_path)!r}\nwith hold_lock()",
     )
     holder = subprocess.Popen(
         [sys.executable, "-c", hold, str(ROOT)], stdout=subprocess.PIPE, text=True
