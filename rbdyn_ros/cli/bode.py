@@ -15,10 +15,10 @@ from rbdyn_ros.parameters.command_line import (
     add_options,
     band,
     explain,
+    message_printer,
     number,
     output_file,
     overrides,
-    voice,
     write_files,
 )
 from rbdyn_ros.parameters.controller import Excitation
@@ -42,7 +42,7 @@ EXAMPLES = f"""\
 {COMMAND} --over-ros --external                     # around the simulator, whoever controls it
 {COMMAND} demo/bag --params-file excitation.yaml    # what was recorded under excitation.*
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DONE, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
 # of the excitation or of the error, times sqrt 2 its effective value
 AMPLITUDE = setting("--amplitude", 0.2, "N", above=0.0)
@@ -251,7 +251,7 @@ def _simulate(job: Job) -> "Measured":
             )
         except ValueError as error:
             raise _Failed(str(error)) from None
-    return _measured(job, loop.name, loop.period, loop.conditions.force_limit, found)
+    return _add_theory(job, loop.name, loop.period, loop.conditions.force_limit, found)
 
 
 def _read(job: Job, paths: list[Path]) -> "Measured":
@@ -261,7 +261,7 @@ def _read(job: Job, paths: list[Path]) -> "Measured":
     h, limit = job.values["period"], job.values["cart.force_limit"]
     spans = [one for path in paths for one in excited_record.read(path, job.given, h)]
     found = excited_record.measure_longest(spans, h, job.periods, limit)
-    return _measured(job, " and ".join(path.name for path in paths), h, limit, found)
+    return _add_theory(job, " and ".join(path.name for path in paths), h, limit, found)
 
 
 def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
@@ -292,10 +292,10 @@ def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
     found = excited_record.measure(
         sine, loop.period, series, periods=job.periods, limit=loop.force_limit
     )
-    return _measured(job, loop.name, loop.period, loop.force_limit, found)
+    return _add_theory(job, loop.name, loop.period, loop.force_limit, found)
 
 
-def _measured(
+def _add_theory(
     job: Job, name: str, period: float, limit: float, found: "Measurement"
 ) -> "Measured":
     """Return the measurement with the theory, where the law is named and linear."""

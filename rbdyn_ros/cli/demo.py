@@ -21,10 +21,10 @@ from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
     fresh_folder,
+    message_printer,
     number,
     parameter_files,
     scenario,
-    voice,
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.progress import LiveLine
@@ -42,7 +42,7 @@ EXAMPLES = f"""\
 {COMMAND} --scenario swing_up                # from hanging, over the top, and stand
 {COMMAND} --controller rest                  # nobody catches it: exit code 1
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = setting("--duration", 20.0, "s", above=0.0)
 HOST, VIEW_PORT, VIEW_PORTS = "127.0.0.1", 8080, 100  # the first port that is tried, and how many

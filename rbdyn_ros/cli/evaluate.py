@@ -17,10 +17,10 @@ from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
     count_jobs,
+    message_printer,
     number,
     parameter_files,
     split_words,
-    voice,
 )
 from rbdyn_ros.schema import setting
 
@@ -38,7 +38,7 @@ EXAMPLES = f"""\
 {COMMAND} --controller lqr --rows S3,S4                      # some rows
 {COMMAND} --controller mine --over-ros --external            # a node of your own, over topics
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
 COMMAND_TIMEOUT = setting("--patience", 2.0, "s", above=0.0)
 
@@ -300,7 +300,7 @@ def measure_cases(
             from rbdyn_ros.tools.ros_bench import ros_bench
 
             with ros_bench(planned.under_test, planned.ros, planned.out, stop) as bench:
-                bench.show = _on(bar, pace)
+                bench.show = _line_printer(bar, pace)
                 return score.measure_all(bench, stop)
         with Workers(jobs, under_test, serve) as workers:
             for task, answer in workers.answers(score.tasks):
@@ -310,7 +310,7 @@ def measure_cases(
                     score.take(task, answer)
 
 
-def _on(bar, pace: float) -> Callable[[str], None]:
+def _line_printer(bar, pace: float) -> Callable[[str], None]:
     """Return a function that shows a line behind the progress bar, at most once in max(`pace`,
     0.5) [s].
     """

@@ -11,7 +11,7 @@ from textwrap import shorten
 
 from rbdyn_ros import console
 from rbdyn_ros.files import make_folder, write_or_rescue
-from rbdyn_ros.parameters.command_line import add_options, cannot_write, voice
+from rbdyn_ros.parameters.command_line import add_options, cannot_write, message_printer
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.progress import bar
 
@@ -22,7 +22,7 @@ EXAMPLES = f"""\
 {COMMAND} four_disp --out results         # why does the notebook's pendulum go wild?
 {COMMAND} dzhanibekov --animate gif       # with a film
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 HOLDS, FAILS, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
 LINE = 120  # characters of a line of the list
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros, stay_local
-from rbdyn_ros.parameters.command_line import SEED, add_options, number, voice
+from rbdyn_ros.parameters.command_line import SEED, add_options, message_printer, number
 from rbdyn_ros.progress import count
 from rbdyn_ros.schema import setting
 
@@ -18,7 +18,7 @@ EXAMPLES = f"""\
 {COMMAND} --frames 1000000 --bridge 0      # without ROS 2
 {COMMAND} --seed 3 --json fuzz.json
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 FRAMES = setting("--frames", 100_000, low=0)
 BRIDGE = setting("--bridge", 20_000, low=0)

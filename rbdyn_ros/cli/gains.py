@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
-from rbdyn_ros.parameters.command_line import add_options, voice
+from rbdyn_ros.parameters.command_line import add_options, message_printer
 
 COMMAND = "python -m rbdyn_ros gains"
 HELP = "Design a linear control law; write its gains, also as C code."
@@ -18,7 +18,7 @@ EXAMPLES = f"""\
     --out examples/hil_client/gains.h
 {COMMAND} --controller policy --format c --out examples/hil_client/policy_weights.h
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 LAWS = ("lqr", "pd", "policy")
 ROWS = (

@@ -15,10 +15,10 @@ from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
+    message_printer,
     number,
     parameter_files,
     scenario,
-    voice,
 )
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.tables import NODES
@@ -51,7 +51,7 @@ An emulated UART is slow (some 100 to 250 states/s): in real time the other stat
 With --lockstep none is: simulated time waits for each answer, so the verdict is that of the
 firmware and not of a busy machine.
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 STOOD, FELL, BAD_INPUT, MISSING, CANNOT_WRITE = 0, 1, 2, 3, 4
 CORES = ("m4f", "m7")
 DURATION = setting("--duration", 20.0, "s", above=0.0)

@@ -14,10 +14,10 @@ from rbdyn_ros.parameters.command_line import (
     add_options,
     band,
     explain,
+    message_printer,
     number,
     output_file,
     overrides,
-    voice,
     write_files,
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
@@ -38,7 +38,7 @@ EXAMPLES = f"""\
 {COMMAND} --live run.npz --controller lqr --out plant.yaml   # excite the nodes that run
 {COMMAND} a.csv b.csv --fit cart.mass,rod.inertia,delay --json fit.json
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DONE, NOT_FITTED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = setting("--duration", 60.0, "s", low=1.0, high=1e5)  # of the record to come
 BAND, AXES = "0.1,5", ("x", "y")

@@ -13,8 +13,8 @@ from rbdyn_ros.parameters.command_line import (
     cannot_write,
     count_jobs,
     fresh_folder,
+    message_printer,
     split_words,
-    voice,
 )
 
 COMMAND = "python -m rbdyn_ros leaderboard"
@@ -25,7 +25,7 @@ python -m rbdyn_ros evaluate --controller mine.py --entry mine   # makes the ent
 {COMMAND} mine benchmarks/leaderboard --out site     # as a page: site/index.html
 {COMMAND} --verify mine                              # measures it anew: equal, or not
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DONE, DIFFERS, BAD_INPUT, CANNOT_WRITE, SIGNAL = 0, 1, 2, 4, 128
 
 

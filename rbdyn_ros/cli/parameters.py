@@ -3,7 +3,7 @@
 import argparse
 
 from rbdyn_ros.parameters import tables
-from rbdyn_ros.parameters.command_line import voice
+from rbdyn_ros.parameters.command_line import message_printer
 from rbdyn_ros.schema import Parameter, describe_allowed, format_value
 
 COMMAND = "python -m rbdyn_ros parameters"
@@ -12,7 +12,7 @@ EXAMPLES = f"""\
 {COMMAND}              # all of them
 {COMMAND} rod initial  # those of the rod and of the start
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DONE, BAD_INPUT = 0, 2
 
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     titled = _tables_by_title(arguments.name)
     known = [parameter.name for table in titled.values() for parameter in table]
     for name in arguments.name:
-        if not any(_belongs(other, name) for other in known):
+        if not any(_is_in(other, name) for other in known):
             groups = {other.rpartition(".")[0] for other in known} - {""}
             advice = tables.nearest(name, [*known, *groups]) + "run without names to see all"
             return _say(f"{name} is neither a parameter nor a group; {advice}", BAD_INPUT)
@@ -43,7 +43,7 @@ def _tables_by_title(names: list) -> dict:
     names is not found before them.
     """
     if names and all(
-        any(_belongs(other, name) for other in tables.all_parameters()) for name in names
+        any(_is_in(other, name) for other in tables.all_parameters()) for name in names
     ):
         return tables.TITLED
     from rbdyn_ros.control import options, select
@@ -59,13 +59,13 @@ def _tables_by_title(names: list) -> dict:
 
 def _sections(titled: dict, names: list) -> list:
     chosen = {
-        title: [p for p in table if not names or any(_belongs(p.name, name) for name in names)]
+        title: [p for p in table if not names or any(_is_in(p.name, name) for name in names)]
         for title, table in titled.items()
     }
     return ["\n".join([title, *map(_describe, table)]) for title, table in chosen.items() if table]
 
 
-def _belongs(parameter: str, name: str) -> bool:
+def _is_in(parameter: str, name: str) -> bool:
     return parameter == name or parameter.startswith(f"{name}.")
 
 

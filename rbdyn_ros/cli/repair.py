@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from rbdyn_ros.parameters.command_line import voice
+from rbdyn_ros.parameters.command_line import message_printer
 from rbdyn_ros.progress import count
 
 COMMAND = "python -m rbdyn_ros repair"
@@ -13,7 +13,7 @@ EXAMPLES = f"""\
 {COMMAND} rosbag2_2026_01_31-12_00_00              # writes rosbag2_2026_01_31-12_00_00_repaired
 {COMMAND} demo/bag --out saved                     # writes saved; the old bag stays as it is
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 
 

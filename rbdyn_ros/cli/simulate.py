@@ -13,10 +13,10 @@ from rbdyn_ros.parameters.command_line import (
     SET,
     add_options,
     cannot_write,
+    message_printer,
     number_or,
     output_file,
     overrides,
-    voice,
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.progress import bar, notice
@@ -48,7 +48,7 @@ EXAMPLES = f"""\
 # long and exact: eighth order, a row every 0.3 s
 {COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DURATION = setting("--duration", 10.0, "s", low=0.0)
 EVERY = setting("--every", 1e-3, "s", above=0.0)  # from row to row; by default the step
 SHORT = {
@@ -193,7 +193,7 @@ def model_job(arguments: argparse.Namespace) -> "ModelJob":
     from rbdyn_ros.simulation import model_run
 
     return model_run.job(
-        arguments, output_file("--out", arguments.out, SUFFIXES), _for_events(arguments.events)
+        arguments, output_file("--out", arguments.out, SUFFIXES), _events_path(arguments.events)
     )
 
 
@@ -226,7 +226,7 @@ def job(arguments: argparse.Namespace) -> Job:
         duration=duration,
         rows=_rows(duration, every, shortest, step),
         out=out,
-        events=_for_events(arguments.events),
+        events=_events_path(arguments.events),
         loop=make_loop(),
     )
     planned.integrator.check(planned.system, planned.state, planned.input)
@@ -272,7 +272,7 @@ def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows"
     return plan_rows(duration, every, shortest)
 
 
-def _for_events(name: str | None) -> Path | None:
+def _events_path(name: str | None) -> Path | None:
     if name is None:
         return None
     path = output_file("--events", name, SUFFIXES)

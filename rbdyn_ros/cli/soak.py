@@ -13,8 +13,8 @@ from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
     fresh_folder,
+    message_printer,
     number,
-    voice,
 )
 from rbdyn_ros.schema import setting
 
@@ -25,7 +25,7 @@ EXAMPLES = f"""\
 {COMMAND} --kills 50    # kill simulator, controller and recorder at any moment and start them anew
 {COMMAND} --trouble   # pauses, resets, changes of rate, 30 % loss, 20 ms jitter, on a busy machine
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 MINUTES = setting("--minutes", 10.0, "min", above=0.0)
 KILLS = setting("--kills", 50, low=1)

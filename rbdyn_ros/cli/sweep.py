@@ -18,8 +18,8 @@ from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
     count_jobs,
+    message_printer,
     overrides,
-    voice,
 )
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.tables import nearest
@@ -38,7 +38,7 @@ EXAMPLES = f"""\
 {COMMAND} mine.yaml --out mine --scheduler local        # the same on Dask; or tcp://host:8786
 {COMMAND} --list                                        # presets, and every name that can vary
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DONE, CANNOT_WRITE, BAD_INPUT, WORKERS_DIED = 0, 1, 2, 3
 RETRIES = 3  # new sets of workers, where some died
 

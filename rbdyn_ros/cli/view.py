@@ -13,10 +13,10 @@ from rbdyn_ros.optional import library
 from rbdyn_ros.parameters.command_line import (
     TILT,
     add_options,
+    message_printer,
     number,
     overrides,
     parameter_files,
-    voice,
 )
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.yaml_file import Override
@@ -36,7 +36,7 @@ EXAMPLES = f"""\
 {COMMAND} run.csv                           # what `simulate` or the page has recorded, or a bag
 {COMMAND} lqr.csv mpc.csv                   # the second run beside it, as a ghost
 """
-_say = voice(COMMAND)
+_say = message_printer(COMMAND)
 DONE, NO_PORT, BAD_INPUT, SIGNAL = 0, 1, 2, 128
 _SHORT = {"integrator": "integrator.name", "step": "integrator.step"}
 _PAGE = by_name(TABLES["viewer"])

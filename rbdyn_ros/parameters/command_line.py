@@ -170,7 +170,7 @@ def write_files(
     return code
 
 
-def voice(command: str) -> Callable[[str, int], int]:
+def message_printer(command: str) -> Callable[[str, int], int]:
     """Return say(sentence, code), which prints the sentence on standard error, after the command's
     name, and returns the exit code.
     """

@@ -13,10 +13,10 @@ from rbdyn_ros.files import json_text
 from rbdyn_ros.parameters.command_line import (
     add_options,
     fresh_folder,
+    message_printer,
     number,
     parameter_files,
     scenario,
-    voice,
 )
 from rbdyn_ros.schema import Parameter
 
@@ -72,6 +72,6 @@ def test_a_fresh_folder_holds_nothing(tmp_path):
 
 
 def test_a_voice_names_its_command_and_hands_the_code_on(capsys):
-    assert voice("a command")("this happened", 3) == 3
+    assert message_printer("a command")("this happened", 3) == 3
     heard = capsys.readouterr()
     assert heard.err == "a command: this happened\n" and heard.out == ""
