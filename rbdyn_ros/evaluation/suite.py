@@ -30,7 +30,7 @@ import yaml
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.metric import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters.tables import nearest
-from rbdyn_ros.parameters.yaml_file import dotted
+from rbdyn_ros.parameters.yaml_file import flatten_names
 from rbdyn_ros.schema import by_name, check, flat
 
 T = TypeVar("T")
@@ -172,7 +172,7 @@ def _case(
     measure = _measure(whole, where)
     settings = {**_flat(row, "settings", where), **_flat(own, "settings", where)}
     if quick and isinstance(short, dict):
-        settings |= dotted(short)
+        settings |= flatten_names(short)
     law = {**_flat(row, "law", where), **_flat(own, "law", where)}
     name = whole["measure"]
     required = _parse_requirements(whole.get("require"), tuple(measure.VALUES), where)
@@ -262,7 +262,7 @@ def _flat(case: dict, key: str, where: str) -> dict:
     value = case.get(key) or {}
     if not isinstance(value, dict):
         raise ValueError(f"{where}.{key} is {value!r}; it must be `name: value` lines")
-    return dotted(value)
+    return flatten_names(value)
 
 
 def _check_keys(given: object, known: tuple[str, ...], where: str) -> dict[str, Any]:

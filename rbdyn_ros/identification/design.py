@@ -32,7 +32,7 @@ from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.records import Record
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
-from rbdyn_ros.parameters.yaml_file import dotted
+from rbdyn_ros.parameters.yaml_file import flatten_names
 from rbdyn_ros.types import Array, System
 
 BAND = (0.1, 5.0)  # [Hz]
@@ -168,7 +168,7 @@ def design_for_fit(
     """
     loop = plan.loop
     if found:
-        fitted = dotted(plant_numbers.parameters(plant_numbers.plant(system, found.given)))
+        fitted = flatten_names(plant_numbers.parameters(plant_numbers.plant(system, found.given)))
         fitted = {n: tuple(v) if isinstance(v, list) else v for n, v in fitted.items()}
         late = round(found.given.get(DELAY, 0.0) / loop.period) * loop.period
         conditions = loop.conditions

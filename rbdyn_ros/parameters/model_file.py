@@ -126,21 +126,21 @@ def read(path: Path) -> ModelFile:
             f"{unused[0]}: positions and rates are those of a URDF's joints; there is no `urdf:`"
         )
     for name, values in groups["bodies"].items():
-        _fresh(name, bodies, values, "body")
+        _require_new(name, bodies, values, "body")
         bodies[name], geom = _body(f"bodies.{name}", values)
         if geom is not None:
             geoms[name] = geom._replace(body=name)
     for name, values in groups["joints"].items():
-        _fresh(name, joints, values, "joint")
+        _require_new(name, joints, values, "joint")
         joints[name] = _joint(f"joints.{name}", values)
     for name, values in groups["geoms"].items():
-        _fresh(name, geoms, values, "geom")
+        _require_new(name, geoms, values, "geom")
         geoms[name] = _geom(f"geoms.{name}", values)
     contacts = {
         name: _contact(f"contacts.{name}", values) for name, values in groups["contacts"].items()
     }
     for name, values in groups["springs"].items():
-        _fresh(name, springs, values, "spring")
+        _require_new(name, springs, values, "spring")
         springs[name] = _spring(f"springs.{name}", values)
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
     if top["colliders"]:
@@ -215,7 +215,7 @@ def _group(path: Path) -> tuple:
     return top, groups, starts
 
 
-def _fresh(name: str, known: dict, values: dict, what: str) -> None:
+def _require_new(name: str, known: dict, values: dict, what: str) -> None:
     if name in known:
         raise ValueError(
             f"{_source(values)}: there are two {what} definitions called {name}; rename one"
@@ -231,7 +231,7 @@ def _body(called: str, values: dict) -> tuple:
         "write sphere, box, cylinder, capsule, rod, or none with mass and inertia",
     )
     make, sizes = SHAPES[shape]
-    values = _between_ends(called, values)
+    values = _replace_ends(called, values)
     allowed = {"shape", "mass", "density", *sizes, *_PLACE, "from", "to"}
     allowed |= {"velocity", "angular_velocity", "held"} | ({"radius"} if shape == "rod" else set())
     if shape == "none":
@@ -244,11 +244,11 @@ def _body(called: str, values: dict) -> tuple:
     size = {word: _need(called, values, word, f"a {shape} needs it") for word in sizes}
     if shape == "rod" and "radius" in values:
         size["radius"] = values["radius"].value
-    start = _given(values, ("position", "velocity", "angular_velocity", "held"))
+    start = _values_of(values, ("position", "velocity", "angular_velocity", "held"))
     start["orientation"] = _orientation(called, values)
     if shape == "none":
         return shapes.Body(**size, **start), None
-    one_of = _given(values, ("mass", "density"))
+    one_of = _values_of(values, ("mass", "density"))
     if len(one_of) != 1:
         raise ValueError(
             f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and "
@@ -260,22 +260,22 @@ def _body(called: str, values: dict) -> tuple:
     except ValueError as error:  # what is finite alone, and not together
         raise ValueError(f"{_source(values)}: {called}: {error}") from None
     kind = "cylinder" if shape == "rod" else shape
-    geom = scene.Geom(kind, size=edges or _round(size, shape), **_given(values, _LAW))
+    geom = scene.Geom(kind, size=edges or _round_size(size, shape), **_values_of(values, _LAW))
     return body, geom if geom.kind in scene.SIZES else None
 
 
-def _given(values: dict[str, Value], words: Iterable[str]) -> dict[str, Any]:
+def _values_of(values: dict[str, Value], words: Iterable[str]) -> dict[str, Any]:
     """Return the values of those of the words that a part has."""
     return {word: values[word].value for word in words if word in values}
 
 
-def _round(size: dict, shape: str) -> tuple:
+def _round_size(size: dict, shape: str) -> tuple:
     """Return the radius and the length of a geom, or its radius alone."""
     radius = size.get("radius", shapes.THIN)
     return (radius,) if shape == "sphere" else (radius, size["length"])
 
 
-def _between_ends(called: str, values: dict) -> dict:
+def _replace_ends(called: str, values: dict) -> dict:
     """Return the values with length, position and orientation in place of the ends `from` and
     `to`.
     """
@@ -307,17 +307,17 @@ def _joint(called: str, values: dict) -> scene.Joint:
     _refuse_others(called, values, allowed, f"a joint of type {kind}")
     for word in axes:
         _need(called, values, word, f"a joint of type {kind} needs it")
-    return scene.Joint(kind, between, **_given(values, allowed - {"type", "between"}))
+    return scene.Joint(kind, between, **_values_of(values, allowed - {"type", "between"}))
 
 
 def _geom(called: str, values: dict) -> scene.Geom:
     kind = _need(called, values, "shape", f"write one of {', '.join(scene.SIZES)}")
-    sizes, law = scene.SIZES[kind], _given(values, _LAW)
+    sizes, law = scene.SIZES[kind], _values_of(values, _LAW)
     place = {"normal", "point"} if kind == "plane" else _PLACE
     _refuse_others(
         called, values, {"shape", "body", "velocity", *sizes, *place, *_LAW}, f"a {kind}"
     )
-    given = _given(values, ("normal", "point", "body", "position", "velocity"))
+    given = _values_of(values, ("normal", "point", "body", "position", "velocity"))
     if kind == "plane":
         if not np.any(given.get("normal", 1.0)):
             raise ValueError(
@@ -331,7 +331,7 @@ def _geom(called: str, values: dict) -> scene.Geom:
 
 def _contact(called: str, values: dict) -> scene.Contact:
     _need(called, values, "between", "write [GEOM, GEOM]")
-    return scene.Contact(**_given(values, values))
+    return scene.Contact(**_values_of(values, values))
 
 
 def _spring(called: str, values: dict) -> scene.Spring:
@@ -347,7 +347,7 @@ def _spring(called: str, values: dict) -> scene.Spring:
     allowed = {"hinge", "angle"} if at_hinge else {"between", "start", "end", "length"}
     what = "a spring at a hinge" if at_hinge else "a spring between two points"
     _refuse_others(called, values, allowed | {"stiffness", "damping"}, what)
-    return scene.Spring(**_given(values, values))
+    return scene.Spring(**_values_of(values, values))
 
 
 def _orientation(called: str, values: dict) -> tuple:

@@ -88,12 +88,12 @@ def value_of(text: str, source: str) -> object:
         raise ValueError(f"{source}: {text!r} is not a value; {advice}") from None
 
 
-def dotted(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten_names(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested names as dotted ones: {"a.b": 1} for {"a": {"b": 1}}."""
     names: dict[str, Any] = {}
     for key, value in tree.items():
         name = f"{prefix}{key}"
-        names |= dotted(value, f"{name}.") if isinstance(value, dict) else {name: value}
+        names |= flatten_names(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return names
 
 
@@ -165,7 +165,7 @@ def _read_file(path, nodes: tuple) -> dict:
         )
         if is_for_all or node in nodes:
             settings[entry.name] = (value, source)
-            named = named if is_for_all else _same(named, entry.section, source)
+            named = named if is_for_all else _require_same_section(named, entry.section, source)
     return settings
 
 
@@ -181,7 +181,7 @@ def _is_foreign(node: str, source: str) -> bool:
     return True
 
 
-def _same(named: str, section: str, source: str) -> str:
+def _require_same_section(named: str, section: str, source: str) -> str:
     if named and named != section:
         raise ValueError(
             f"{source}: sections {named} and {section} both describe one plant; keep one of "
