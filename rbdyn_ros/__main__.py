@@ -73,7 +73,7 @@ def parser(name: str) -> argparse.ArgumentParser:
     made = _Parser(
         prog=f"{PROGRAM} {name}",
         description=module.HELP,
-        epilog=f"examples:\n{_indented(module.EXAMPLES)}",
+        epilog=f"examples:\n{_indent(module.EXAMPLES)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -96,7 +96,7 @@ def _module(name: str):
     return import_module(f"{cli.__name__}.{name}")
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.strip().splitlines())
 
 

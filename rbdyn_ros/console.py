@@ -121,7 +121,7 @@ def run(program: str, main: Callable[[], int]) -> int:
     )
 
     outputs = _guard_streams()
-    interrupts.raising(KeyboardInterrupt, SIGNALS, _note)
+    interrupts.raise_on(KeyboardInterrupt, SIGNALS, _note)
     try:
         code = main()
     except SystemExit as done:  # argparse

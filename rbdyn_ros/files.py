@@ -29,7 +29,7 @@ def expand(path: str | Path) -> Path:
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replace_file(path: str | Path) -> Iterator[Path]:
     """Yield a draft beside `path`, with its suffix, that takes its place when the block ends
     without an exception.
 
@@ -58,7 +58,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file, text as UTF-8, in one step. Raise OSError if it cannot be written."""
-    with replacing(path) as draft:
+    with replace_file(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
@@ -87,7 +87,7 @@ def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> 
         partial(Path.write_text, data=write, encoding="utf-8") if isinstance(write, str) else write
     )
     try:
-        with replacing(path) as draft:
+        with replace_file(path) as draft:
             make(draft)
         return path, ""
     except OSError as error:
@@ -96,7 +96,7 @@ def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> 
     try:
         folder = Path(tempfile.mkdtemp(prefix="rbdyn_ros_"))
         rescued = folder / (path.name or "result")
-        with replacing(rescued) as draft:
+        with replace_file(rescued) as draft:
             make(draft)
     except OSError:
         if folder is not None:  # it is empty

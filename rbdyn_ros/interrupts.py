@@ -37,7 +37,7 @@ _COMPILER = "numba.core.dispatcher"  # in the stack while a kernel compiles, or 
 _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
 
-def ending() -> tuple[int, ...]:
+def ending_signals() -> tuple[int, ...]:
     """Return the signals that end a node; SIGHUP, of a terminal that is closed, unless `nohup`
     ignores it.
     """
@@ -46,7 +46,7 @@ def ending() -> tuple[int, ...]:
     return always if is_ignored else (*always, signal.SIGHUP)
 
 
-def raising(
+def raise_on(
     exception: type[BaseException],
     numbers: tuple[int, ...] = (signal.SIGINT,),
     when: Callable[[int], bool] = lambda number: True,
@@ -62,10 +62,10 @@ def raising(
         if not when(number):
             return
         importing = (
-            calls(frame, _IMPORT)
+            has_caller(frame, _IMPORT)
             and time.monotonic() - waiting.setdefault(number, time.monotonic()) < LONGEST_IMPORT
         )
-        if arrives(frame) and not importing:
+        if can_propagate(frame) and not importing:
             waiting.clear()
             raise exception
         _resend(number)
@@ -81,14 +81,14 @@ def raising(
         signal.signal(number, handle)
 
 
-def arrives(frame: FrameType | None) -> bool:
+def can_propagate(frame: FrameType | None) -> bool:
     """Return whether what is raised in this frame reaches its callers: none of them, nor itself,
     was called back by LLVM.
     """
-    return not calls(frame, (_CALLED_BACK,))
+    return not has_caller(frame, (_CALLED_BACK,))
 
 
-def calls(frame: FrameType | None, modules: tuple[str, ...]) -> bool:
+def has_caller(frame: FrameType | None, modules: tuple[str, ...]) -> bool:
     """Return whether the frame, or one that called it, is of one of these modules."""
     while frame is not None and frame.f_globals.get("__name__") not in modules:
         frame = frame.f_back
@@ -191,9 +191,9 @@ class CallTimeout:
 
     def _look(self, _number, frame) -> None:
         self._put_off_end()
-        if calls(frame, (_COMPILER,)):
+        if has_caller(frame, (_COMPILER,)):
             self._seen = 0  # no call: the first has edge 1
             return
-        if self.edges % 2 and self.edges == self._seen and arrives(frame):
+        if self.edges % 2 and self.edges == self._seen and can_propagate(frame):
             raise CallTimedOut
         self._seen = self.edges

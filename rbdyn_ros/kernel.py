@@ -67,9 +67,9 @@ def kernel(function: Callable[..., Any] | None = None, **options) -> Callable[..
     if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
         dispatcher.kernel_options = options
         file = dispatcher._cache._cache_file
-        file.__class__ = _stamped_by(dispatcher, type(file))
-        file._load_index = _tolerant(file._load_index, dict)
-        file.load = _tolerant(file.load, lambda: None)
+        file.__class__ = _cache_file_class(dispatcher, type(file))
+        file._load_index = _tolerate(file._load_index, dict)
+        file.load = _tolerate(file.load, lambda: None)
         _compile_in_turn(dispatcher)
     return dispatcher
 
@@ -190,7 +190,7 @@ def _has_array(type) -> bool:
     )
 
 
-def _stamped_by(dispatcher: Dispatcher, base: type) -> type:
+def _cache_file_class(dispatcher: Dispatcher, base: type) -> type:
     """Return the class of a cache file whose stamp is the fingerprint, taken when read."""
     stamp = property(lambda file: _of_kernel(dispatcher), _ignore)
     return type(base.__name__, (base,), {"_source_stamp": stamp, "save": _save})
@@ -302,7 +302,7 @@ def _of_kernel(dispatcher: Dispatcher) -> str:
     return dispatcher.fingerprint
 
 
-def _tolerant(load: Callable[..., Any], nothing: Callable[[], Any]) -> Callable[..., Any]:
+def _tolerate(load: Callable[..., Any], nothing: Callable[[], Any]) -> Callable[..., Any]:
     """Return `load`, which gives nothing() for code whose types or modules no longer exist."""
 
     def load_or_nothing(*arguments):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from rbdyn_ros.interrupts import CallTimedOut, CallTimeout, arrives
+from rbdyn_ros.interrupts import CallTimedOut, CallTimeout, can_propagate
 
 PROGRAM = """
 import os, signal, time
@@ -38,7 +38,7 @@ from rbdyn_ros.kernel import kernel
 def f(x):
     return x + 1.0
 
-interrupts.raising(KeyboardInterrupt)
+interrupts.raise_on(KeyboardInterrupt)
 try:
     {what}
     time.sleep(20.0)
@@ -82,8 +82,8 @@ def test_a_signal_that_falls_into_a_call_of_llvms_is_heard(run, what, call):
 
 def test_what_is_raised_in_a_call_of_llvms_does_not_arrive():
     called_back = scope_of_llvm("def called_back(look): return look()")
-    assert arrives(sys._getframe())
-    assert not called_back(lambda: arrives(sys._getframe()))
+    assert can_propagate(sys._getframe())
+    assert not called_back(lambda: can_propagate(sys._getframe()))
 
 
 def test_patience_waits_until_its_exception_arrives():

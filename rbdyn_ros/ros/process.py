@@ -84,7 +84,7 @@ class Signals:
 
     def __init__(self, starting: bool = False):
         self.stop, self.starting = False, starting
-        interrupts.raising(SystemExit, interrupts.ending(), when=self._take)
+        interrupts.raise_on(SystemExit, interrupts.ending_signals(), when=self._take)
 
     def _take(self, number: int) -> bool:
         """Set `stop`. Return whether to raise."""

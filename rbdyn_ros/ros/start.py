@@ -21,7 +21,7 @@ def leave_at_once() -> None:
     """Exit on a signal during the imports: nothing needs closing yet, and an exception would
     become an ImportError.
     """
-    for number in interrupts.ending():
+    for number in interrupts.ending_signals():
         signal.signal(number, lambda number, frame: os._exit(0))
     console.collect_seldom()
 

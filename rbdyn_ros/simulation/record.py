@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rbdyn_ros.files import replacing
+from rbdyn_ros.files import replace_file
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import candidate
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 from rbdyn_ros.simulation.rollout import Rollout
@@ -41,7 +41,7 @@ def write_table(table: dict[str, Array], path: str | Path) -> None:
     earlier file. Raise OSError as the system does, and KeyError for any other suffix.
     """
     writer = WRITERS[Path(path).suffix.lower()]
-    with replacing(path) as draft, open(draft, "wb") as file:
+    with replace_file(path) as draft, open(draft, "wb") as file:
         writer(table, file)
 
 
