@@ -111,7 +111,7 @@ def command(task, rest, keys, action):
 
 
 @kernel
-def judge(task, plants, rest, q, v, is_period, out):
+def score_external_state(task, plants, rest, q, v, is_period, out):
     """Write what `advance` writes of the first environment, whose plant was moved elsewhere to q
     (6,), v (5,); where no period has passed, only the observation.
     """
@@ -196,12 +196,12 @@ def _take(task, e, keys):
         e[HELD_X + j], e[HELD_Y + j] = saturate(limit * ax, limit * ay, limit)
     if lossy:
         for j in range(LANES):
-            if uniform(keys[j], _place(e[COUNT + j]) + _DROPPED) < e[DROP + j]:
+            if uniform(keys[j], _first_draw(e[COUNT + j]) + _DROPPED) < e[DROP + j]:
                 e[HELD_X + j], e[HELD_Y + j] = e[OLD_X + j], e[OLD_Y + j]
 
 
 @inlined
-def _place(count):
+def _first_draw(count):
     """Return the index of the first random number of a period."""
     return np.uint64(count) * _DRAWS
 
@@ -214,7 +214,7 @@ def _move(task, a, e, late, keys):
     steps, slots = int(task[STEPS]), int(task[SLOTS])
     if task[PUSH_CHANCE]:
         for j in range(LANES):
-            place = _place(e[COUNT + j])
+            place = _first_draw(e[COUNT + j])
             if uniform(keys[j], place + _PUSHED) < task[PUSH_CHANCE]:
                 size = task[PUSH_IMPULSE] * uniform(keys[j], place + _SIZE)
                 angle = 2.0 * math.pi * uniform(keys[j], place + _AZIMUTH)
@@ -285,11 +285,11 @@ def _score(task, a, e):
         turning = a[DKX + j] ** 2 + a[DKY + j] ** 2 + a[DKZ + j] ** 2
         moving, effort = vx * vx + vy * vy, e[ACTION_X + j] ** 2 + e[ACTION_Y + j] ** 2
         end = LATE if count >= task[LAST] else RUNNING
-        too_fast = (
+        is_slow_enough = (
             moving <= task[MAX_SPEED] * task[MAX_SPEED]
             and turning <= task[MAX_RATE] * task[MAX_RATE]
         )
-        end = end if too_fast else SPED  # not a number is too fast, too
+        end = end if is_slow_enough else SPED  # not a number is too fast, too
         end = LEFT if max(abs(x), abs(y)) > task[TRAVEL] else end
         end = FELL if a[KZ + j] < task[COS_FALLEN] else end
         reward = 0.5 * task[UPRIGHT] * (1.0 + a[KZ + j]) - task[POSITION] * (ex * ex + ey * ey)
@@ -312,7 +312,7 @@ def aim(e, j, t):
 def measure(a, e, keys):
     """Write the present state of a block as the sensors measure it, with their noise."""
     for j in range(LANES):
-        n = (_place(e[COUNT + j]) >> np.uint64(1)) + _NOISE
+        n = (_first_draw(e[COUNT + j]) >> np.uint64(1)) + _NOISE
         put(e[OUT:], j, _disturb(e, j, n, keys[j], state(a, j)))
 
 

@@ -166,7 +166,7 @@ class PendulumVectorEnv(VectorEnv):
         _prepare(self, self.pendulums, which, seed, options)
         self.pendulums.begin(which)
         self._has_ended[which] = False
-        return self._given(self.pendulums.out[0]), {}
+        return self._output(self.pendulums.out[0]), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Hold the actions (N, 2) for a period. Raise ValueError for a number that is not finite,
@@ -195,7 +195,7 @@ class PendulumVectorEnv(VectorEnv):
             of_the_end = rewards[now]  # a start writes 0 there
             self.pendulums.begin(now)
             rewards[now], self._has_ended[now] = of_the_end, False
-        give = self._given
+        give = self._output
         return give(seen), give(rewards), give(self._terminated), give(self._truncated), infos
 
     def render(self) -> tuple[Array, ...] | None:
@@ -208,7 +208,7 @@ class PendulumVectorEnv(VectorEnv):
         """End the threads."""
         self.pendulums.close()
 
-    def _given(self, array: Array) -> Array:
+    def _output(self, array: Array) -> Array:
         return array.copy() if self._copy else array
 
     def _infos(self, which: Array) -> dict[str, Any]:

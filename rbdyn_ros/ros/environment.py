@@ -135,7 +135,9 @@ class RosPendulums(Pendulums):
         self._plant_node.close()
 
     def _judge(self, state: State, is_period: bool) -> None:
-        periods.judge(self.numbers, self.plants, self.rest, state.q, state.v, is_period, self.out)
+        periods.score_external_state(
+            self.numbers, self.plants, self.rest, state.q, state.v, is_period, self.out
+        )
 
 
 class RosPlant:
