@@ -129,7 +129,7 @@ def look(m, believed, t, p3, s, force, impulse):
         return False
     m[IMPULSE] += impulse[0]
     m[IMPULSE + 1] += impulse[1]
-    _turn(m, believed, p3, s, h)
+    _add_rotation(m, believed, p3, s, h)
     _keep(m, t, s)
     if t - m[BEGAN] < WINDOW - 1e-9:
         return False
@@ -159,7 +159,7 @@ def _begin(m, t, s, force):
 
 
 @inlined
-def _turn(m, believed, p3, s, h):
+def _add_rotation(m, believed, p3, s, h):
     """Add both sides of (K.17b) since the last sample, taken at the middle."""
     k0, dk0 = (m[LAST], m[LAST + 1], m[LAST + 2]), (m[LAST + 3], m[LAST + 4], m[LAST + 5])
     k = vec.axpy(1.0, k0, s[0])
@@ -212,14 +212,14 @@ def _conclude(m, believed):
     old = (m[FACTORS], m[FACTORS + 1], m[FACTORS + 2], m[FACTORS + 3])
     f = mass = cart = damping = 1.0
     rest = m[ROD + 2] - 2.0 * r * m[ROD + 1] + r * r * m[ROD]
-    if _fits(m, 1, rest, m[ROD + 2], ROD, UNEXPLAINED):
-        f = _bounded(ratio / r)
+    if _is_explained(m, 1, rest, m[ROD + 2], ROD, UNEXPLAINED):
+        f = _bound_factor(ratio / r)
     m[FACTORS + 4] = 0.0
-    if _fits(m, 0, _unexplained(m), m[SQUARE], NORMAL, ROD):
-        mass = _bounded(_solution(m, 1) / (f * ml))
-        cart = _bounded((_solution(m, 0) - mass * believed.rod_mass) / believed.cart_mass)
+    if _is_explained(m, 0, _unexplained(m), m[SQUARE], NORMAL, ROD):
+        mass = _bound_factor(_solution(m, 1) / (f * ml))
+        cart = _bound_factor((_solution(m, 0) - mass * believed.rod_mass) / believed.cart_mass)
         if believed.cart_damping > 0.0:
-            damping = _bounded(_solution(m, 2) / believed.cart_damping)
+            damping = _bound_factor(_solution(m, 2) / believed.cart_damping)
         m[FACTORS + 4] = _solution(m, 3)
     if max(abs(f - 1.0), abs(mass - 1.0), abs(cart - 1.0)) < LEAST:
         f = mass = cart = damping = 1.0
@@ -228,7 +228,7 @@ def _conclude(m, believed):
 
 
 @inlined
-def _fits(m, place, rest, square, begin, end):
+def _is_explained(m, place, rest, square, begin, end):
     """Return whether the `rest` of the squares is small.
 
     After `RESTART` windows in a row where it is not, the sums from `begin` to `end` begin anew.
@@ -245,7 +245,7 @@ def _fits(m, place, rest, square, begin, end):
 
 
 @inlined
-def _bounded(factor):
+def _bound_factor(factor):
     """Return the factor within `MOST` either way; 1 for nan."""
     return min(MOST, max(1.0 / MOST, factor)) if factor == factor else 1.0
 

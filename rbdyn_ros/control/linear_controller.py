@@ -124,11 +124,11 @@ def _command(q, v, r, controller, work, limit, step):
         change = dx if axis == 0 else dy
         target[axis] += change
         e = (q[axis] - target[axis], v[axis], th[axis], th[2 + axis])
-        u = -_along(controller.D, e)
+        u = -_dot(controller.D, e)
         for i in range(n):
             memory[axis, i] -= controller.moved[i] * change
             if is_first:
-                memory[axis, i] = _along(controller.start[i], e)
+                memory[axis, i] = _dot(controller.start[i], e)
             u -= controller.C[i] * memory[axis, i]
         if axis == 0:
             ux = u
@@ -139,7 +139,7 @@ def _command(q, v, r, controller, work, limit, step):
         e = (q[axis] - target[axis], v[axis], th[axis], th[2 + axis])
         cut = fx - ux if axis == 0 else fy - uy
         for i in range(n):
-            following[i] = controller.windup[i] * cut + _along(controller.B[i], e)
+            following[i] = controller.windup[i] * cut + _dot(controller.B[i], e)
             for j in range(n):
                 following[i] += controller.A[i, j] * memory[axis, j]
         for i in range(n):
@@ -148,7 +148,7 @@ def _command(q, v, r, controller, work, limit, step):
 
 
 @inlined
-def _along(row, e):
+def _dot(row, e):
     """Return row . e."""
     return row[0] * e[0] + row[1] * e[1] + row[2] * e[2] + row[3] * e[3]
 

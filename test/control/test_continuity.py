@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.control.observer.continuity import JumpDetector, continues
+from rbdyn_ros.control.observer.continuity import JumpDetector, is_continuous
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import State
@@ -55,7 +55,7 @@ def test_a_spin_turns_no_direction():
     a, b = at(0.0, tilt=0.3), at(PERIOD, tilt=0.3)
     w, x, y, z = b.q[2:]
     b.q[2:] = -z, y, -x, w  # half a turn about the rod: the quaternion times k
-    assert continues(a.q, b.q, b.t - a.t)
+    assert is_continuous(a.q, b.q, b.t - a.t)
 
 
 def test_what_is_not_finite_is_passed_over():

@@ -23,7 +23,7 @@ class JumpDetector:
 
     def __init__(self):
         self._last: tuple[float, np.ndarray] | None = None  # t [s], q (6,)
-        self._continues = bind(continues, np.zeros(6), np.zeros(6), 0.0)
+        self._is_continuous = bind(is_continuous, np.zeros(6), np.zeros(6), 0.0)
 
     def update(self, state: State) -> bool:
         """Return whether the state cannot follow the last one; one that is not finite is
@@ -33,11 +33,13 @@ class JumpDetector:
             return False
         last = self._last
         self._last = state.t, np.array(state.q, float)  # a copy, of the type that is bound
-        return last is not None and not self._continues(last[1], self._last[1], state.t - last[0])
+        return last is not None and not self._is_continuous(
+            last[1], self._last[1], state.t - last[0]
+        )
 
 
 @kernel
-def continues(before, after, h):
+def is_continuous(before, after, h):
     """Return whether q (6,) `after` can follow q (6,) `before` within h [s]."""
     if (
         not 0.0 <= h <= LONGEST

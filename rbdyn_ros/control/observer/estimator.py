@@ -157,7 +157,7 @@ class Estimator:
             position=2.0 * o.cart, attitude=2.0 * o.angle, velocity=FIRST_VELOCITY, rate=FIRST_RATE
         )
         self._system, self._options = system, options
-        self._filter = Observer(system, at_rest(_NOTHING), 1.0, noise)
+        self._filter = Observer(system, state_at_rest(_NOTHING), 1.0, noise)
         self.reset()
 
     def reset(self) -> None:
@@ -173,7 +173,7 @@ class Estimator:
         """
         _check(instant)
         if self._t is None or instant.t - self._t > LONGEST:
-            self._filter.reset(at_rest(instant))
+            self._filter.reset(state_at_rest(instant))
             self._t = instant.t
         elif instant.t > self._t:
             self.failures += not self._filter.predict(instant.force, instant.t - self._t)
@@ -203,7 +203,7 @@ class Estimator:
 _NOTHING = Instant(0.0, (0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0))
 
 
-def at_rest(instant: Instant) -> State:
+def state_at_rest(instant: Instant) -> State:
     """Return the state at the encoders' values, without a velocity."""
     return State(
         instant.t,

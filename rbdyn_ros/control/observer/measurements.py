@@ -131,8 +131,8 @@ def _differentiate(system, q, v, u, position, H):
     cart.
     """
     s = np.concatenate((q, v))
-    _, load, (_, Q, w, x) = along_ten(system, _held(u), s)
-    f = _felt(system, load, dual_attitude.quaternion(Q), w, x, position)
+    _, load, (_, Q, w, x) = along_ten(system, _cart_load(u), s)
+    f = _body_specific_force(system, load, dual_attitude.quaternion(Q), w, x, position)
     for j in range(3):
         store(H, j, 4, f[j], 0, 6)
         store(H, j, 2, f[j], 1, 2)
@@ -140,13 +140,13 @@ def _differentiate(system, q, v, u, position, H):
 
 
 @inlined
-def _held(u):
+def _cart_load(u):
     """Return the load of a cart force u (2,) [N] alone."""
     return rod_on_cart.Load(u, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 @inlined
-def _felt(system, load, Q, w, x, position):
+def _body_specific_force(system, load, Q, w, x, position):
     """Return R^T (a_p - g) of an attitude and velocities; x (2,) [m/s] is that of the cart."""
     dw, a = rk4.accelerations(system, load, (0.0, 0.0), Q, w, x)
     return imu.at(unit_quaternion.matrix(Q), w, dw, a, system.gravity, position)
@@ -159,4 +159,4 @@ def specific_force(system, q, v, u, position):
     """
     x = (system.cart_free * v[0], system.cart_free * v[1])
     Q, w = (q[2], q[3], q[4], q[5]), (v[2], v[3], v[4])
-    return _felt(system, _held(u), Q, w, x, position)
+    return _body_specific_force(system, _cart_load(u), Q, w, x, position)

@@ -63,7 +63,7 @@ def unstable_mode(system: System) -> Mode:
 
 
 @inlined
-def leaning(s):
+def tilt_of(s):
     """Return (th_x, th_y, th'_x, th'_y) of s = (k, k', x, x')."""
     return tilt.on_sphere(s[0], vec.cross(s[0], s[1]))
 
@@ -71,7 +71,7 @@ def leaning(s):
 @inlined
 def balance(criteria, s, reference):
     """Return -K e [N], not yet cut."""
-    return linear_force(s[2], s[3], leaning(s), reference, criteria.gains, criteria.force_limit)
+    return linear_force(s[2], s[3], tilt_of(s), reference, criteria.gains, criteria.force_limit)
 
 
 @kernel
@@ -83,7 +83,7 @@ def is_catchable(criteria, p3, s, reference, widest):
 
     s = (k, k', x, x') as in `sphere_state`, p3 [kg m^2/s], reference (2,) [m].
     """
-    th, w = leaning(s), criteria.mode.weights
+    th, w = tilt_of(s), criteria.mode.weights
     zx = w[0] * (s[2][0] - reference[0]) + w[1] * s[3][0] + w[2] * th[0] + w[3] * th[2]
     zy = w[0] * (s[2][1] - reference[1]) + w[1] * s[3][1] + w[2] * th[1] + w[3] * th[3]
     if (

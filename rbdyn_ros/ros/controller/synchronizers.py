@@ -17,7 +17,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState
 
 from rbdyn_ros.control.observer.continuity import JumpDetector
-from rbdyn_ros.control.observer.estimator import Estimator, Instant, at_rest
+from rbdyn_ros.control.observer.estimator import Estimator, Instant, state_at_rest
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import ObserverOptions
@@ -199,7 +199,7 @@ class SensorSynchronizer:
             (force[0], force[1]),
             *self._imu,
         )
-        self.jumped = self._jump_detector.update(at_rest(measured))
+        self.jumped = self._jump_detector.update(state_at_rest(measured))
         if self.jumped:
             self._estimator.reset()
             self.restarts += 1
