@@ -158,7 +158,7 @@ def _loop(arguments: argparse.Namespace) -> "Source":
     start = arguments.scenario or selection.NONE
     chosen = selection.Selection(files, given, arguments.controller or "", start)
     tilt = arguments.tilt
-    if tilt is None and not selection.names_a_start(chosen):
+    if tilt is None and not selection.has_start(chosen):
         tilt = str(TILT.default)
     if tilt is not None:
         half = 0.5 * math.radians(number(TILT, tilt))

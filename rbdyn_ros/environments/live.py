@@ -8,7 +8,7 @@ import numpy as np
 from rbdyn_ros.optional import library
 from rbdyn_ros.types import Array
 from rbdyn_ros.view.scene import SceneState, Shape, Source
-from rbdyn_ros.view.shapes import towards
+from rbdyn_ros.view.shapes import rotation_to
 
 
 class LiveView:
@@ -62,7 +62,7 @@ class LiveView:
         self._source.newest = SceneState(
             self._time,
             (x, y),
-            towards(pendulum["direction"]),
+            rotation_to(pendulum["direction"]),
             shape=Shape(length, rod_center=0.5 * length, travel=self._limits[0]),
             set_point=tuple(pendulum["set_point"].tolist()),
             commanded=tuple(force.tolist()),

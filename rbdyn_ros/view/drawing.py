@@ -284,17 +284,17 @@ class Drawing:
         """Set an attribute of a node where it differs visibly from the last value written."""
         key = id(node), name
         before = self._written.get(key)
-        if before is None or _differ(before, value):
+        if before is None or _is_different(before, value):
             self._written[key] = value
             setattr(node, name, value)
 
 
-def _differ(a: Any, b: Any) -> bool:
+def _is_different(a: Any, b: Any) -> bool:
     """Return whether two values of an attribute differ so that it can be seen."""
     if isinstance(a, float):
         return not abs(a - b) <= _UNSEEN
     if isinstance(a, tuple):
-        return len(a) != len(b) or any(map(_differ, a, b))
+        return len(a) != len(b) or any(map(_is_different, a, b))
     if isinstance(a, np.ndarray):
         return a.shape != b.shape or not np.abs(a - b).max() <= _UNSEEN
     return a != b

@@ -80,7 +80,7 @@ class Page:
         Raise OSError where no port is free.
         """
         self.options = defaults(VIEWER) | dict(options or {})
-        self.source = cast(Source, _WithOwn(source, self.options))
+        self.source = cast(Source, _PageSource(source, self.options))
         self._server = start(self.options["host"], self.options["port"])
         # which has no label: its place shows whether the page is connected
         self._write = Writer(self._server)
@@ -168,7 +168,7 @@ class Page:
 
         @server.scene.on_click()
         def _(event: viser.SceneClickEvent) -> None:
-            self._clicked(event)
+            self._send_cart_to_click(event)
 
     def _make_draggable(self, part: Any) -> None:
         """Let a new rod, its tip or the cart be grabbed anywhere."""
@@ -179,7 +179,7 @@ class Page:
             if state is None or not self.source.capabilities.push:
                 return
             if event.phase == "start" and self._grab is None:
-                self._grab = self._grabbed(part, state, event)
+                self._grab = self._grab_at(part, state, event)
             grab = self._grab
             if grab is None or grab.client != event.client_id:
                 return  # another browser drags it
@@ -190,7 +190,7 @@ class Page:
             self._grab = grab._replace(pointer=event.end_position)
             self._pull(state, self._grab)
 
-    def _grabbed(self, part: Any, state: SceneState, event: viser.SceneNodeDragEvent) -> Grab:
+    def _grab_at(self, part: Any, state: SceneState, event: viser.SceneNodeDragEvent) -> Grab:
         """Return the grab at the beginning of a drag."""
         start, end = event.start_position, event.end_position
         if part is self._drawing.cart:
@@ -198,7 +198,7 @@ class Page:
             return Grab(event.client_id, 0.0, end, hold)
         return Grab(event.client_id, _height(state, start), end)
 
-    def _clicked(self, event: viser.SceneClickEvent) -> None:
+    def _send_cart_to_click(self, event: viser.SceneClickEvent) -> None:
         """Send the cart to where the ray of a click meets its plane."""
         origin, way = event.ray_origin, event.ray_direction
         if not self.source.capabilities.set_point or way[2] >= -1e-6:
@@ -291,7 +291,7 @@ class Page:
         self._plots.draw()
 
 
-class _WithOwn:
+class _PageSource:
     """A source whose controls are followed by those of the page."""
 
     def __init__(self, source: Source, options: dict[str, Any]):

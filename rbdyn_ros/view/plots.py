@@ -104,12 +104,12 @@ class Plots:
         table = np.array(self._samples).T
         newest = table[0, -1]
         table = np.ascontiguousarray(table[:, table[0] >= newest - SPAN])
-        marked = _marked(table[0], self._events)
+        marked = _find_marks(table[0], self._events)
         marks, column = np.where(marked, _ABOVE, _BELOW), 1
         for plot, handle in zip(PLOTS, self._handles):
             curves = table[column : column + len(plot.curves)]
             column += len(plot.curves)
-            handle.data = (table[0], *map(_drawable, curves), marks)
+            handle.data = (table[0], *map(_fill_beginning, curves), marks)
 
     def _add(self, gui: viser.GuiApi, plot: Plot) -> Any:
         lines = [
@@ -126,7 +126,7 @@ class Plots:
             title=plot.title,
             scales={
                 "x": uplot.Scale(time=False, auto=True),
-                "y": uplot.Scale(auto=True, range=_at_least(plot.least)),
+                "y": uplot.Scale(auto=True, range=_soft_range(plot.least)),
                 "marks": uplot.Scale(auto=False, range=(0.0, 1.0)),
             },
             axes=(uplot.Axis(size=24, space=60), uplot.Axis(size=52, space=26)),
@@ -136,7 +136,7 @@ class Plots:
         )
 
 
-def _at_least(least: float) -> Any:
+def _soft_range(least: float) -> Any:
     """Return a range that follows the curves, and is no narrower than [-least, least]."""
     end = {"pad": 0.1, "mode": 1}
     return {"min": {**end, "soft": -least}, "max": {**end, "soft": least}}
@@ -146,7 +146,7 @@ def _number(curve: Curve, state: SceneState) -> float:
     return float(curve.value(state))
 
 
-def _drawable(curve: Array) -> Array:
+def _fill_beginning(curve: Array) -> Array:
     """Return a curve (n,) that begins with a number, which the page needs to find its range."""
     finite = np.flatnonzero(np.isfinite(curve))
     if not len(finite):
@@ -156,7 +156,7 @@ def _drawable(curve: Array) -> Array:
     return drawable
 
 
-def _marked(t: Array, events: Iterable[Event]) -> Array:
+def _find_marks(t: Array, events: Iterable[Event]) -> Array:
     """Return which samples (n,) are the first after an event."""
     found = np.zeros(len(t), bool)
     for event in events:

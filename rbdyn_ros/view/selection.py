@@ -77,7 +77,7 @@ def law(selection: Selection) -> str:
     return selection.law or str([*named, "lqr"][-1])
 
 
-def names_a_start(selection: Selection) -> bool:
+def has_start(selection: Selection) -> bool:
     """Return whether files or overrides set where the rod starts."""
     names = [entry.name for path in paths(selection) for entry in read(path)]
     names += [override.name for override in selection.overrides]

@@ -37,14 +37,14 @@ def solids(contacts: Contacts, elapsed: float) -> tuple[Solid, ...]:
     if contacts.obstacle == world.SPHERE:
         found.append(Solid("obstacle", "sphere", point, size=(contacts.obstacle_radius, 0.0, 0.0)))
     elif contacts.obstacle == world.HALF_SPACE:
-        found.append(Solid("obstacle", "plane", point, towards(contacts.obstacle_normal)))
+        found.append(Solid("obstacle", "plane", point, rotation_to(contacts.obstacle_normal)))
     rows: dict[str, Solid] = {}  # an obstacle may have two rows, of which the first is shown
     for row in contacts.obstacles:
         rows.setdefault(str(row["name"]), _obstacle(row, elapsed))
     return (*found, *rows.values())
 
 
-def towards(normal) -> Quaternion:
+def rotation_to(normal) -> Quaternion:
     """Return the shortest rotation (wxyz) that turns the vertical to a unit vector (3,)."""
     x, y, z = _vector(normal)
     c = math.sqrt(0.5 * max(0.0, 1.0 + z))
@@ -78,7 +78,7 @@ def _obstacle(row: Array, elapsed: float) -> Solid:
     name, kind, size = f"obstacle.{row['name']}", int(row["kind"]), row["size"].tolist()
     place = _vector(obstacles.center(row, elapsed))
     if kind in (obstacles.WALL_TIP, obstacles.WALL_CART):
-        return Solid(name, "plane", place, towards(row["axes"][0]))
+        return Solid(name, "plane", place, rotation_to(row["axes"][0]))
     if kind == obstacles.SPHERE:
         return Solid(name, "sphere", place, UPRIGHT, (size[0], 0.0, 0.0))
     turn = conversion.convert(np.ascontiguousarray(row["axes"].T), "matrix", "quaternion")

@@ -40,7 +40,7 @@ class Toolbar:
 
     def draw(self, state: SceneState | None) -> None:
         """Write what has changed."""
-        self._write("words", self._words, "content", words(self._source, state))
+        self._write("words", self._words, "content", status_html(self._source, state))
         if state is None:
             return
         is_playing = state.status.startswith("playing")
@@ -182,7 +182,7 @@ class Toolbar:
             setattr(handle, name, value)
 
 
-def words(source: Source, state: SceneState | None) -> str:
+def status_html(source: Source, state: SceneState | None) -> str:
     """Return the status as HTML, with problems, what to do, and faults; where nothing is wrong,
     what a person can do.
     """

@@ -17,7 +17,7 @@ from rbdyn_ros.view.offline import OfflineLoop
 from rbdyn_ros.view.recording import Recording, read
 from rbdyn_ros.view.scene import EventLog, SceneState, Shape
 from rbdyn_ros.view.selection import Selection
-from rbdyn_ros.view.shapes import shape, solids, towards
+from rbdyn_ros.view.shapes import rotation_to, shape, solids
 
 UPRIGHT = "t,x,y,qw,qx,qy,qz\n0,0,0,1,0,0,0\n"
 
@@ -317,7 +317,7 @@ def test_the_solids_are_where_the_gaps_are_zero():
 
 @pytest.mark.parametrize("normal", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0.6, 0.0, -0.8)])
 def test_a_plane_is_turned_to_its_normal(normal):
-    assert SceneState(0.0, attitude=towards(normal)).axis == pytest.approx(normal)
+    assert SceneState(0.0, attitude=rotation_to(normal)).axis == pytest.approx(normal)
 
 
 def test_the_axis_and_the_tilt_of_a_state():

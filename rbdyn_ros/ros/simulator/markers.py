@@ -18,7 +18,7 @@ from rbdyn_ros.ros.messages.messages import Frames, set_quaternion, set_stamp, s
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.types import Contacts
 from rbdyn_ros.view.scene import CART
-from rbdyn_ros.view.shapes import towards
+from rbdyn_ros.view.shapes import rotation_to
 
 METERS_PER_NEWTON = 0.05
 ORANGE, GREY, WHITE = (0.85, 0.45, 0.15), (0.55, 0.6, 0.65), (1.0, 1.0, 1.0)
@@ -164,7 +164,7 @@ def _at(point) -> Point:
 def _plane(shape: Marker, shown: bool, point: tuple, normal: tuple) -> None:
     """Make a marker a thin square whose upper face goes through `point`."""
     show(shape, shown)
-    set_quaternion(shape.pose.orientation, towards(normal))
+    set_quaternion(shape.pose.orientation, rotation_to(normal))
     set_xyz(shape.pose.position, [p - 0.5 * THICK * n for p, n in zip(point, normal)])
     set_xyz(shape.scale, (SIDE, SIDE, THICK))
 
