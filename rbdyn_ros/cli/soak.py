@@ -102,7 +102,7 @@ def _report(tests: dict, seed: int, out: Path, with_view: bool) -> int:
             print(f"  FAIL {results[name].failure}")
     passed = all(result.passed for result in results.values())
     print("passed" if passed else "FAILED", flush=True)
-    found = {name: result.written() for name, result in results.items()}
+    found = {name: result.as_json() for name, result in results.items()}
     text = json_text({"passed": passed, "seed": seed, **found})
     _, elsewhere = write_or_rescue(out / "soak.json", text)
     print(f"wrote {out}")

@@ -63,10 +63,10 @@ def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
         Push(part * duration, strength * draw.uniform(*PUSH), draw.uniform(-math.pi, math.pi))
         for part in PUSHED_AT
     )
-    return DemoPlan(duration, None if tilt is None else leaning(tilt, azimuth), pushes)
+    return DemoPlan(duration, None if tilt is None else attitude(tilt, azimuth), pushes)
 
 
-def leaning(tilt: float, azimuth: float) -> tuple[float, float, float, float]:
+def attitude(tilt: float, azimuth: float) -> tuple[float, float, float, float]:
     """Return the quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad],
     without spin.
 
@@ -122,7 +122,7 @@ class DemoSession:
         leave(self.recorder, self.node)
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all nodes are connected. It raises Over if there are two simulators."""
         if self.node.count_publishers("/clock") > 1:
             raise Over(
@@ -194,10 +194,10 @@ class DemoSession:
             interrupted = True
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
         end = self._start + round(script.duration * 1e9) if self._released else -1
-        pushes = tuple(push._replace(felt=self._acted_at(sent)) for push, sent in self._pushes)
+        pushes = tuple(push._replace(felt=self._action_time(sent)) for push, sent in self._pushes)
         return self.topic_observer.trial(self._start, end, pushes, wall_time, failure, interrupted)
 
-    def _acted_at(self, sent: int) -> float:
+    def _action_time(self, sent: int) -> float:
         """Return when a push acted that was sent in view of the state of the stamp `sent` [ns]:
         [s] since the release; nan if it was not observed.
         """
@@ -214,7 +214,7 @@ class DemoSession:
             )
 
         def up() -> bool:
-            return self.complete and self.topic_observer.controller == RUNNING
+            return self.is_complete and self.topic_observer.controller == RUNNING
 
         self.until(up, line, COMING_UP, f"the nodes did not start within {COMING_UP:g} s")
 

@@ -107,10 +107,14 @@ def soak(
     """Let the nodes `names` run; return (samples, checks). Raise Over if one of them ends."""
     for name in names:
         nodes.start(name)
-    watch.until(lambda: watch.runs or nodes.ended(), COMING_UP, "the loop did not start")
+    watch.until(
+        lambda: watch.is_running or nodes.ended_names(), COMING_UP, "the loop did not start"
+    )
     if "viewer" in names:
         watch.until(
-            lambda: "the live view is at" in nodes.log("viewer").read_text() or nodes.ended(),
+            lambda: (
+                "the live view is at" in nodes.log("viewer").read_text() or nodes.ended_names()
+            ),
             COMING_UP,
             "the viewer did not start",
         )
@@ -158,7 +162,7 @@ class Result(NamedTuple):
         """Whether all checks hold."""
         return not self.failure and all(check.ok for check in self.checks)
 
-    def written(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the result for JSON."""
         checks = [{**check._asdict(), "ok": check.ok} for check in self.checks]
         return {

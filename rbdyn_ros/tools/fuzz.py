@@ -12,7 +12,7 @@ from geometry_msgs.msg import WrenchStamped
 
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.process import leave, watcher
-from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed, ros_words
+from rbdyn_ros.tools.node_processes import NodeProcesses, diagnostic_values, ros_words
 from rbdyn_ros.tools.soak_watch import Over
 from rbdyn_ros.tools.wire_fuzz import Fuzz, Progress
 from rbdyn_ros.wire.frame import FORCE
@@ -88,20 +88,20 @@ class FuzzedBridge:
         )
         end = time.monotonic() + TIMEOUT
         while not self._accepted:
-            if time.monotonic() > end or self._processes.ended():
+            if time.monotonic() > end or self._processes.ended_names():
                 log = self._processes.log("hil bridge")
                 raise Over(f"the bridge received no frame within {TIMEOUT:g} s; see {log}")
-            self._say()
+            self._send()
             self._turn(0.05)
         for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):
             if k % ALIVE_EVERY == 0:
                 self._turn(PAUSE)
-                self._say()
+                self._send()
             self._socket.sendto(wrong.data, self._bridge)
         counted = self._settled_counts()
-        alive, commands = not self._processes.ended(), self._commands
+        alive, commands = not self._processes.ended_names(), self._commands
         dropped = dropped_datagrams(self._bridge[1])
-        obeys = alive and self._obeys()
+        obeys = alive and self._is_obeying()
         return Survived(number, counted, dropped, self._malformed, commands, alive, obeys)
 
     def _settled_counts(self) -> int:
@@ -110,23 +110,23 @@ class FuzzedBridge:
         while (
             before != sum(self._malformed.values())
             and time.monotonic() < end
-            and not self._processes.ended()
+            and not self._processes.ended_names()
         ):
             before = sum(self._malformed.values())
             for _ in range(25):
-                self._say()
+                self._send()
                 self._turn(0.1)
         return before
 
-    def _obeys(self) -> bool:
+    def _is_obeying(self) -> bool:
         """Return whether a right frame still becomes a command."""
         end = time.monotonic() + TIMEOUT
         while self._commands == 0 and time.monotonic() < end:
-            self._say(FORCE, (1.0, 0.0))
+            self._send(FORCE, (1.0, 0.0))
             self._turn(0.1)
         return self._commands > 0
 
-    def _say(self, kind: int = 1, numbers: tuple = ()) -> None:
+    def _send(self, kind: int = 1, numbers: tuple = ()) -> None:
         self._socket.sendto(
             self._link.outgoing(time.monotonic_ns(), kind, 0, numbers), self._bridge
         )
@@ -137,7 +137,7 @@ class FuzzedBridge:
             self._executor.spin_once(timeout_sec=left)
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
-        values = diagnosed(message, BRIDGE)
+        values = diagnostic_values(message, BRIDGE)
         self._accepted = int(values.get("accepted", self._accepted))
         self._malformed |= {
             key.partition(", ")[2]: int(value)

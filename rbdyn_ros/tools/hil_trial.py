@@ -25,7 +25,7 @@ from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.status import PLAYING
-from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed
+from rbdyn_ros.tools.node_processes import NodeProcesses, diagnostic_values
 
 BRIDGE = "pendulum_hil"
 # [s] real or simulated time without a force of the board, while time should run, after which it
@@ -152,7 +152,7 @@ class HilTrial:
         return f" ({', '.join(found)})" if found else ""
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
-        found = diagnosed(message, BRIDGE)
+        found = diagnostic_values(message, BRIDGE)
         self.figures |= {name: _number(value) for name, value in found.items()}
 
     def _status(self, message: String) -> None:

@@ -24,7 +24,7 @@ def ros_words(files: Iterable[str | Path], settings: Iterable[str] = ()) -> list
     return words + [word for setting in settings for word in ("-p", setting)]
 
 
-def diagnosed(message: Any, node: str) -> dict[str, str]:
+def diagnostic_values(message: Any, node: str) -> dict[str, str]:
     """Return the values of a node in a diagnostic_msgs/DiagnosticArray; empty where it has
     none.
     """
@@ -68,7 +68,7 @@ class NodeProcesses:
         self.processes[name].kill()
         self.processes[name].wait()
 
-    def ended(self) -> str:
+    def ended_names(self) -> str:
         """Return the names of the processes that have ended, separated by commas, or ""."""
         return ", ".join(n for n, process in self.processes.items() if process.poll() is not None)
 

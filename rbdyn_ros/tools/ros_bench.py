@@ -143,18 +143,18 @@ class RosBench:
         self._push(pushes, begun)
         stop = travel_stop(scenario.travel or math.inf, stop)
         live = _LiveRun(self.runner, start, begun, duration, stop)
-        self._turn_until(self._showing(live.over, begun, duration), play=True)
+        self._turn_until(self._show_progress(live.over, begun, duration), play=True)
         self.runner.pause()
         if self.runner.status.startswith(FAULT):
             raise LawFailed(
                 f"the law {self.under_test.name}: "
-                f"{self.runner.status.removeprefix(FAULT)}{self._of_controller()}"
+                f"{self.runner.status.removeprefix(FAULT)}{self._controller_status()}"
             )
         if self._status.startswith(REFUSES):
             raise LawFailed(f"the law {self.under_test.name}: {self._status}")
         return live.record()
 
-    def _showing(
+    def _show_progress(
         self, over: Callable[[], bool], begun: int, duration: float
     ) -> Callable[[], bool]:
         """Return `over` with a display of how far the run is: with a slow node a run takes
@@ -237,12 +237,13 @@ class RosBench:
         rejection = self.runner.command_queue.rejection
         why = f" (one was rejected: {rejection})" if rejection else ""
         return (
-            f"no command came on cart/command within {timeout:g} s{why}{self._of_controller()}; "
-            "start your controller in the same ROS_DOMAIN_ID: it receives joint_states and "
-            "odometry and answers with a WrenchStamped that repeats their stamp"
+            f"no command came on cart/command within {timeout:g} s{why}"
+            f"{self._controller_status()}; start your controller in the same ROS_DOMAIN_ID: it "
+            "receives joint_states and odometry and answers with a WrenchStamped that repeats "
+            "their stamp"
         )
 
-    def _of_controller(self) -> str:
+    def _controller_status(self) -> str:
         return f" (the controller says: {self._status})" if self._status else ""
 
     def _subscribe_status(self) -> None:

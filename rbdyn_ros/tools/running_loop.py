@@ -82,8 +82,8 @@ class RunningLoop:
         self.begun = 0  # [ns] stamp, since when it is excited
         self.forces: Rows = {}
         self.states: Rows = {}
-        self._hear(*self.force, self.forces, _force)
-        self._hear(Odometry, self.state, self.states, _motion)
+        self._subscribe(*self.force, self.forces, _force)
+        self._subscribe(Odometry, self.state, self.states, _motion)
 
     def __enter__(self) -> "RunningLoop":
         try:
@@ -145,7 +145,7 @@ class RunningLoop:
     def _keep(self, name: str, message: String) -> None:
         self._said[name] = message.data
 
-    def _seen(self, stamps: Array) -> Array:
+    def _outputs(self, stamps: Array) -> Array:
         """Return (n, 4) x, y, th_x, th_y at these stamps [ns]; nan where no state came."""
         unknown, found = (math.nan,) * 4, self.states
         seen = [
@@ -153,7 +153,7 @@ class RunningLoop:
         ]
         return np.array(seen).reshape(-1, 4)
 
-    def _acted(self, begun: int) -> tuple[Array, Array]:
+    def _forces_after(self, begun: int) -> tuple[Array, Array]:
         """Return the stamps (n,) [ns] after `begun`, and the forces (n, 2) [N] of their
         messages.
         """
@@ -161,7 +161,7 @@ class RunningLoop:
         forces = np.array([self.forces[stamp] for stamp in stamps]).reshape(-1, 2)
         return np.array(stamps, np.int64), forces
 
-    def _hear(
+    def _subscribe(
         self,
         kind: type,
         topic: str,
@@ -283,8 +283,8 @@ class OfController(RunningLoop):
         self._switch_off(CONTROLLER, {"excitation.amplitude": 0.0}, advice)
 
     def _series(self, given: Excitation, begun: int) -> Series:
-        stamps, force = self._acted(begun)
-        sine, seen = excitation.of(given, self.period), self._seen(stamps)
+        stamps, force = self._forces_after(begun)
+        sine, seen = excitation.of(given, self.period), self._outputs(stamps)
         return excited_record.of_commands(
             sine, self.period, given.axis, 1e-9 * stamps, force, seen
         )
@@ -323,12 +323,12 @@ class OfPlant(RunningLoop):
     def _series(self, given: Excitation, begun: int) -> Series:
         sine, own = excitation.of(given, self.period), AXES.index(given.axis)
         ns = round(self.period * SECOND)
-        stamps, force = self._acted(begun)
+        stamps, force = self._forces_after(begun)
         stamps -= ns  # an effort is that of the tick before its stamp
         added, total = sine.hold(1e-9 * (stamps - EPOCH_NS), self.period), force.copy()
         total[:, own] += added
         place = np.rint(stamps / ns).astype(int)
-        return Series(given.axis, place, added, total, force, self._seen(stamps))
+        return Series(given.axis, place, added, total, force, self._outputs(stamps))
 
 
 def _force(message: Any) -> tuple[float, float]:

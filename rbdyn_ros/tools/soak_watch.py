@@ -31,7 +31,7 @@ from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.monitor import stamp
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
-from rbdyn_ros.tools.node_processes import NodeProcesses, diagnosed
+from rbdyn_ros.tools.node_processes import NodeProcesses, diagnostic_values
 
 
 class Check(NamedTuple):
@@ -125,7 +125,7 @@ class Watch:
 
     def require(self, processes: NodeProcesses) -> None:
         """Raise Over if one of the processes has ended."""
-        if ended := processes.ended():
+        if ended := processes.ended_names():
             log = processes.log(ended.split(", ")[0])
             raise Over(f"the {ended} ended by itself; see {log}")
 
@@ -157,7 +157,7 @@ class Watch:
         )
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         """Whether time runs and a law answers; on a busy machine it may be slow."""
         return self.status[SIMULATOR] == PLAYING and self.status[CONTROLLER] in (RUNNING, SLOW)
 
@@ -185,7 +185,7 @@ class Watch:
 
     def _diagnostics(self, taken: Taken) -> None:
         message = deserialize_message(taken.message, DiagnosticArray)
-        if found := diagnosed(message, SIMULATOR):
+        if found := diagnostic_values(message, SIMULATOR):
             self.counted = nanoseconds(message.header.stamp) * 1e-9
             self.counts |= found
 

@@ -34,7 +34,7 @@ STANDING = math.cos(math.radians(30.0))
 
 
 @contextmanager
-def busy():
+def load_processors():
     """Run as many processes as there are processors, each of which computes without end."""
     burners = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"])
@@ -58,9 +58,9 @@ class StressTest:
         """Return the checks. Raise Over if the loop does not go on."""
         for name in ("simulator", "controller"):
             self._processes.start(name)
-        self._watch.until(self._runs, 180.0, "the loop did not start")
-        with busy():
-            checks = [self._pause(), self._reset(), self._change_pace(), *self._lossy()]
+        self._watch.until(self._is_running, 180.0, "the loop did not start")
+        with load_processors():
+            checks = [self._pause(), self._reset(), self._change_rate(), *self._lose_commands()]
         return checks
 
     def _pause(self) -> Check:
@@ -79,7 +79,7 @@ class StressTest:
             self._watch.rest(0.1)
             stood += self._watch.simulated == before
             self._call(SetBool, "pause", data=False)
-            self._goes_on("after a pause")
+            self._check_going_on("after a pause")
         what = f"pauses, of {TIMES}, in which time stood still and after which it went on"
         return count_check(what, stood, TIMES)
 
@@ -90,21 +90,21 @@ class StressTest:
             self._rest()
             before = self._watch.simulated
             self._call(Trigger, "reset")
-            self._goes_on("after a reset")
+            self._check_going_on("after a reset")
             monotonic += self._watch.simulated > before
         self._check_standing("after the resets")
         return count_check(f"resets, of {TIMES}, after which the loop went on", monotonic, TIMES)
 
-    def _change_pace(self) -> Check:
+    def _change_rate(self) -> Check:
         """Check that the loop goes on at other rates, changed while it runs."""
         factors = 0.5, 2.0, 0.25, 1.0
         for factor in factors:
             self._set("real_time_factor", factor)
-            self._goes_on(f"at {factor} times real time")
+            self._check_going_on(f"at {factor} times real time")
         changed = len(factors)
         return count_check("changes of pace after which the loop went on", changed, changed)
 
-    def _lossy(self) -> list:
+    def _lose_commands(self) -> list:
         """Check that the rod stands in spite of losses, and that they are counted."""
         self._check_standing("before the losses")
         before = self._watch.counts.copy()
@@ -133,21 +133,21 @@ class StressTest:
             count_check("commands that were dropped, and counted", dropped, 100),
         ]
 
-    def _runs(self) -> bool:
+    def _is_running(self) -> bool:
         self._watch.require(self._processes)
-        return self._watch.runs
+        return self._watch.is_running
 
-    def _goes_on(self, when: str) -> None:
+    def _check_going_on(self, when: str) -> None:
         before = self._watch.simulated
         self._watch.until(
-            lambda: self._runs() and self._watch.simulated > before + 0.05,
+            lambda: self._is_running() and self._watch.simulated > before + 0.05,
             TIMEOUT,
             f"the loop did not go on {when}",
         )
 
     def _check_standing(self, when: str) -> None:
         self._watch.until(
-            lambda: self._runs() and self._watch.state[1] > STANDING,
+            lambda: self._is_running() and self._watch.state[1] > STANDING,
             TIMEOUT,
             f"the rod did not stand {when}",
         )
@@ -245,7 +245,7 @@ class Kills:
 
         def acts() -> bool:
             watch.require(self._processes)
-            return watch.pushed[0] > after and watch.runs
+            return watch.pushed[0] > after and watch.is_running
 
         return watch.until(acts, timeout, "the loop did not recover")
 

@@ -51,18 +51,18 @@ class Fuzz:
         return BadFrame(bytes(self._random.randint(1, 255) for _ in range(length)) + b"\0", ANY)
 
     def _flip_bits(self) -> BadFrame:
-        body = bytearray(self._sound())
+        body = bytearray(self._valid_body())
         body[self._random.randrange(len(body))] ^= 1 << self._random.randrange(8)
         return BadFrame(self._stuff(bytes(body)), "crc")
 
     def _cut(self) -> BadFrame:
-        body = self._sound()
+        body = self._valid_body()
         return BadFrame(self._stuff(body[: self._random.randrange(1, len(body))]), ANY)
 
     def _longer(self) -> BadFrame:
         return BadFrame(
             self._stuff(
-                self._sound()[:-4] + self._random.randbytes(4 * self._random.randint(1, 3))
+                self._valid_body()[:-4] + self._random.randbytes(4 * self._random.randint(1, 3))
             ),
             ANY,
         )
@@ -107,7 +107,7 @@ class Fuzz:
             "framing",
         )
 
-    def _sound(self) -> bytes:
+    def _valid_body(self) -> bytes:
         """Return the body of a frame with nothing wrong in it."""
         kind = self._random.choice((FORCE, STATE))
         numbers = _STATE if kind == STATE else (self._random.gauss(0.0, 10.0), 1.0)

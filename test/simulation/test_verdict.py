@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rbdyn_ros.evaluation import trial_report
 from rbdyn_ros.evaluation.trial import Trial, axis, tilt
 from rbdyn_ros.evaluation.trial_report import settling, summary, verdict
-from rbdyn_ros.tools.demo_run import PUSH, Push, demo_plan, leaning
+from rbdyn_ros.tools.demo_run import PUSH, Push, attitude, demo_plan
 
 NOTHING = np.empty(0)
 
@@ -21,7 +21,7 @@ def trial(lean, t=None, **fields) -> Trial:
     """A trial whose tilt is `lean` [degrees] at the times `t` [s], every 10 ms by default."""
     lean = np.radians(np.asarray(lean, float))
     t = np.arange(len(lean)) * 0.01 if t is None else np.asarray(t, float)
-    q = np.array([(0.0, 0.0, *leaning(angle, 0.3)) for angle in lean]).reshape(-1, 6)
+    q = np.array([(0.0, 0.0, *attitude(angle, 0.3)) for angle in lean]).reshape(-1, 6)
     forces, energy = np.zeros((len(t), 2)), np.ones(len(t))
     return Trial(
         t,
@@ -43,7 +43,7 @@ def trial(lean, t=None, **fields) -> Trial:
 
 @given(st.floats(0.0, math.pi), st.floats(-math.pi, math.pi))
 def test_the_tilt_of_a_leaning_rod_is_its_angle(angle, azimuth):
-    q = np.array([(0.0, 0.0, *leaning(angle, azimuth))])
+    q = np.array([(0.0, 0.0, *attitude(angle, azimuth))])
     assert tilt(q)[0] == pytest.approx(angle, abs=1e-15, rel=1e-12)
     direction = (
         math.sin(angle) * math.cos(azimuth),
