@@ -17,7 +17,7 @@ from time import perf_counter_ns
 import numpy as np
 from command_line import read
 from peer import MISSING, Peer, mujoco, peer
-from pendulum import INPUT, SYSTEM, applicable, start
+from pendulum import INPUT, SYSTEM, applicable_steppers, start
 
 from rbdyn_ros.mechanics.integrators import derivatives
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -37,7 +37,7 @@ def main() -> int:
     if other is None:
         print(MISSING, file=sys.stderr)
     rows = []
-    for stepper in applicable(("none",)):
+    for stepper in applicable_steppers(("none",)):
         rows.append(row(stepper, other, 7 if arguments.quick else 41))
         print(line(rows[-1]), flush=True)
     if arguments.json:

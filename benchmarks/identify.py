@@ -95,7 +95,7 @@ def fit(seed: int, kind: str) -> Trial:
     )
     predicted = NORMAL * np.sqrt(np.diag(np.linalg.inv(J.T @ J))) / size
     fitted = plant_numbers.plant(known, dict(zip(NAMES, found.values.tolist())))
-    ours, best = (np.array(released(each, params)) for each in (fitted, true))
+    ours, best = (np.array(release(each, params)) for each in (fitted, true))
     return Trial(
         ((found.values - truth) / size).tolist(),
         (np.abs(found.values - truth) < found.intervals).tolist(),
@@ -105,7 +105,7 @@ def fit(seed: int, kind: str) -> Trial:
     )
 
 
-def released(declared: System, actual: Params) -> tuple[float, ...]:
+def release(declared: System, actual: Params) -> tuple[float, ...]:
     """Return (settling time [s], travel [m], peak force [N], effort [N^2 s]) of the actual plant,
     released at `TILT`, under the default `lqr` of the declared one.
     """

@@ -46,7 +46,7 @@ def main() -> int:
     )
     seconds, rounds = (QUICK, 2) if arguments.quick else (LONG, 5)
     rows = [
-        measured(who, processes, seconds)
+        measure(who, processes, seconds)
         for _ in range(rounds)
         for processes in (1, 2)
         for who in (OURS, PEER)
@@ -62,7 +62,7 @@ def main() -> int:
     return 0
 
 
-def measured(who: str, processes: int, seconds: float) -> dict:
+def measure(who: str, processes: int, seconds: float) -> dict:
     """Return one measurement."""
     load = os.getloadavg()[0]
     probe = [

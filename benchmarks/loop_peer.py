@@ -95,7 +95,7 @@ class Plant:
             self._answers += 1
 
 
-def answering() -> rclpy.node.Node:
+def answering_node() -> rclpy.node.Node:
     """Return a node that takes both states and answers the second."""
     node = rclpy.create_node("law")
     command, ready = (
@@ -117,7 +117,7 @@ def main(processes: int, warm_up: float, seconds: float) -> int:
     executor.add_node(plant.node)
     other = subprocess.Popen([sys.executable, __file__, ANSWERING]) if processes == 2 else None
     if not other:
-        executor.add_node(answering())
+        executor.add_node(answering_node())
     plant.thread.start()
     spin(executor, lambda: plant.found is not None)
     if other:
@@ -130,7 +130,7 @@ def main(processes: int, warm_up: float, seconds: float) -> int:
 def answer() -> None:
     """Answer until the parent is gone."""
     executor, parent = events_executor(), os.getppid()
-    executor.add_node(answering())
+    executor.add_node(answering_node())
     spin(executor, lambda: os.getppid() != parent)
 
 

@@ -46,7 +46,7 @@ def two_rods() -> dict:
     return {"h": 1e-3, "steps": 200, "rods": rods}
 
 
-def compared(name: str, case: dict, theirs: dict) -> dict:
+def compare(name: str, case: dict, theirs: dict) -> dict:
     """Return a row of the table, without impulses: our scheme beside the result of Siconos."""
     rows, ours = _run(case)
     dq, dv = (
@@ -65,7 +65,7 @@ def compared(name: str, case: dict, theirs: dict) -> dict:
 
 def _run(case: dict) -> tuple:
     """Return (rows of (q, v), time of a step [us] in a whole run) of balls or rods."""
-    make = _rolling if "balls" in case else _chained
+    make = _balls if "balls" in case else _rods
     if "balls" in case:
         options = moreau_jean.options(linearized=True)
     else:
@@ -81,7 +81,7 @@ def _run(case: dict) -> tuple:
     return rows, 1e6 * (time.perf_counter() - begun) / case["steps"]
 
 
-def _started(parts: list, constraints=None, contacts=None) -> model.Model:
+def _build(parts: list, constraints=None, contacts=None) -> model.Model:
     bodies = rigid_bodies.build(
         [b["mass"] for b in parts], [np.broadcast_to(b["inertia"], 3) for b in parts]
     )
@@ -90,20 +90,20 @@ def _started(parts: list, constraints=None, contacts=None) -> model.Model:
     )
 
 
-def _rolling(case: dict) -> model.Model:
+def _balls(case: dict) -> model.Model:
     """Return the balls over the plane z = 0, with friction, and against each other, without."""
     e, radii = case["restitution"], [b["radius"] for b in case["balls"]]
     contacts = [pairs.ball(i, r, mu=case["friction"], e=e) for i, r in enumerate(radii)]
     contacts += [
         pairs.balls(i, radii[i], j, radii[j], e=e) for i in range(len(radii)) for j in range(i)
     ]
-    return _started(case["balls"], None, pairs.build(len(radii), *contacts))
+    return _build(case["balls"], None, pairs.build(len(radii), *contacts))
 
 
-def _chained(case: dict) -> model.Model:
+def _rods(case: dict) -> model.Model:
     """Return the rods with their joints."""
     near, far, n = (-0.5, 0.0, 0.0), (0.5, 0.0, 0.0), len(case["rods"])
     links = [joints.ball_joint(i - 1, far, i, near) for i in range(1, n)]
-    return _started(
+    return _build(
         case["rods"], joints.assemble(n, joints.anchor(0, near, (0.0, 0.0, 0.0)), *links)
     )

@@ -45,7 +45,7 @@ def main() -> int:
     rows = []
     for name, (peer, case) in cases().items():
         try:
-            theirs = asked(peer, case, arguments.siconos_python)
+            theirs = run_siconos(peer, case, arguments.siconos_python)
         except (OSError, subprocess.CalledProcessError) as error:
             reason = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
             advice = "Debian and Ubuntu: apt-get install python3-siconos"
@@ -54,9 +54,7 @@ def main() -> int:
                 file=sys.stderr,
             )
             return 2
-        rows.append(
-            (compared if peer == "runs" else newton_euler_runs.compared)(name, case, theirs)
-        )
+        rows.append((compare if peer == "runs" else newton_euler_runs.compare)(name, case, theirs))
         r = rows[-1]
         differences = " ".join(f"{r.get(key, float('nan')):9.1e}" for key in ("dq", "dv", "dP"))
         print(
@@ -113,7 +111,7 @@ def _case(mass, damping, stiffness, restitution, h, q, v, forces) -> dict:
     return {**machine, "h": h, "q": q, "v": v, "forces": forces}
 
 
-def asked(peer: str, case: dict, python: str) -> dict:
+def run_siconos(peer: str, case: dict, python: str) -> dict:
     """Return the output of siconos_<peer>.py."""
     script = str(Path(__file__).with_name(f"siconos_{peer}.py"))
     said = subprocess.run(
@@ -122,7 +120,7 @@ def asked(peer: str, case: dict, python: str) -> dict:
     return json.loads(said.splitlines()[-1])
 
 
-def compared(name: str, case: dict, theirs: dict) -> dict:
+def compare(name: str, case: dict, theirs: dict) -> dict:
     """Return one row of the table."""
     linear = moreau_jean_linear.prepare(
         case["mass"],

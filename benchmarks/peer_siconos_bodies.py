@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 from bodies_scenes import Scene
-from nonsmooth import asked
+from nonsmooth import run_siconos
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.description import pairs, rigid_bodies
@@ -66,7 +66,7 @@ def case(scene: Scene) -> dict:
 
 def columns(scene: Scene, python: str, ns: float) -> dict:
     """Return the columns of Siconos, of one run: the mean of its steps, called from Python."""
-    found = asked("bodies", case(scene), python)
+    found = run_siconos("bodies", case(scene), python)
     q, v = (np.array(found[name])[scene.settle :: 10] for name in ("q", "v"))
     energy, gap = rigid_bodies.energy(scene.bodies, q, v), None
     if len(scene.pairs.kind):

@@ -76,7 +76,7 @@ def stepper(name: str, composition: str = "none") -> Stepper:
     return made
 
 
-def applicable(compositions: tuple) -> list:
+def applicable_steppers(compositions: tuple) -> list:
     """Return a stepper for every integrator that can step this pendulum, with each of the
     compositions that it admits.
     """

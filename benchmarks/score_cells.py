@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 
-from score_results import NOT_MEANT, counted, meant, results
+from score_results import NOT_MEANT, applicable_cases, count_rows, results
 
 WORSE = "▼"
 PARTS = re.compile("; | … ")  # of a cell with several numbers
@@ -29,7 +29,7 @@ class Cases:
 
     def missing(self, row: str, label: str = "") -> str:
         """Return the cell of a case that was not measured."""
-        return OPEN if (row, label) in meant(self.law) else NONE
+        return OPEN if (row, label) in applicable_cases(self.law) else NONE
 
     def number(
         self, row: str, label: str, value: str, digits: int, unit: str, factor: float = 1.0
@@ -60,16 +60,16 @@ class Cases:
         """Return how many rows hold of those that are wholly measured, and how many are not."""
         missing = self.missing_rows()
         left = f" ({len(missing)} not measured)" if missing else ""
-        return counted([row for row in self.rows.values() if row["row"] not in missing]) + left
+        return count_rows([row for row in self.rows.values() if row["row"] not in missing]) + left
 
     def missing_rows(self) -> set:
         """Return the rows of which a case is not measured."""
         known = {(row, case["label"]) for row in self.rows for case in self.rows[row]["cases"]}
-        asked = {name for name, case in meant(self.law).items() if not case.of_plant}
+        asked = {name for name, case in applicable_cases(self.law).items() if not case.of_plant}
         return {row for row, _ in asked - known}
 
 
-def joined(*parts: str, between: str = "; ") -> str:
+def join_cells(*parts: str, between: str = "; ") -> str:
     """Return several numbers in one cell; a dash for none."""
     return next((word for word in (NONE, OPEN) if word in parts), between.join(parts))
 
@@ -78,14 +78,14 @@ def values(*parts: tuple, between: str = "; ") -> Callable:
     """Return the function from a law to a cell of numbers: each part is what `Cases.number`
     takes.
     """
-    return lambda cases: joined(*(cases.number(*part) for part in parts), between=between)
+    return lambda cases: join_cells(*(cases.number(*part) for part in parts), between=between)
 
 
 def starts(row: str, label: str = "") -> Callable:
     """Return the function from a law to a cell with the starts that succeeded, and when in the
     median.
     """
-    return lambda cases: joined(
+    return lambda cases: join_cells(
         cases.starts(row, label), cases.number(row, label, "settled_median", 2, " s")
     )
 
@@ -113,7 +113,7 @@ def size(part: str, sign: str) -> float:
 
 def slowest(c: Cases) -> str:
     """Return the longest settling time with a plant that is not as declared."""
-    labels = [label for row, label in meant(c.law) if row == "S28"]
+    labels = [label for row, label in applicable_cases(c.law) if row == "S28"]
     cells = [c.number("S28", label, "settling_time", 2, " s") for label in labels]
     return OPEN if OPEN in cells else min(cells, key=lambda cell: size(cell, "-"), default=NONE)
 
@@ -126,7 +126,7 @@ def region(c: Cases) -> str:
     )
 
 
-def computing(c: Cases) -> str:
+def computing_time(c: Cases) -> str:
     """Return the 99th percentile of a command against the period, of the one case that is for the
     law.
     """
@@ -203,6 +203,6 @@ LINES = (  # for each number of a cell, whether more (+) or less (-) is better; 
         values(*((*name, "error_rms", 1, " µm", 1e3) for name in PATHS)),
     ),
     ("+", "region of attraction (S23)", region),
-    ("-", "computing time, part of the period (S30)", computing),
+    ("-", "computing time, part of the period (S30)", computing_time),
     ("+", "rows that hold", Cases.summary),
 )

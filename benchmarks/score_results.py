@@ -71,7 +71,7 @@ def take(new: dict) -> Path:
     order = sorted(rows.values(), key=lambda row: int(row["row"].removeprefix("S")))
     merged = {
         **new,
-        "summary": counted(order),
+        "summary": count_rows(order),
         "provenance": {**new["provenance"], "sittings": sittings},
         "rows": order,
     }
@@ -80,14 +80,14 @@ def take(new: dict) -> Path:
     return path
 
 
-def counted(rows: list) -> str:
+def count_rows(rows: list) -> str:
     """Return how many rows hold of those that apply and count for the law."""
     verdicts = [row["verdict"] for row in rows if row["counts"]]
     return f"{verdicts.count('holds')} of {len(verdicts) - verdicts.count(NOT_MEANT)}"
 
 
 @cache
-def meant(name: str) -> dict:
+def applicable_cases(name: str) -> dict:
     """Return (row, label) -> case of the current suite, of all that is for the law."""
     current = suite.read(ROOT / "config" / "suites" / "standard.yaml")
     return {(case.row, case.label): case for case in select_cases(current, law_of(name)[1])[0]}
@@ -108,7 +108,7 @@ def stale(law: str) -> Iterator[str]:
         for case in row["cases"]
         if case["verdict"] != NOT_MEANT
     }
-    for case in meant(law).values():
+    for case in applicable_cases(law).values():
         known = measured.pop((case.row, case.label), None)
         asked = json.loads(json.dumps(report.specification(case)))
         if known is None and law in IN_PART:

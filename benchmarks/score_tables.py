@@ -20,7 +20,7 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
-from score_cells import LINES, NONE, OPEN, PATHS, WORSE, Cases, is_worse, joined
+from score_cells import LINES, NONE, OPEN, PATHS, WORSE, Cases, is_worse, join_cells
 from score_results import LAWS, NAMES, OTHERS, ROOT, evaluation, stale, take
 
 from rbdyn_ros.evaluation.leaderboard import board
@@ -53,7 +53,7 @@ def main() -> int:
         print(f"wrote {take(found)}")
     faults = [fault for name in NAMES for fault in stale(name)]
     texts = {ROOT / page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
-    made = {path: written(text) for path, text in texts.items()}
+    made = {path: update_tables(text) for path, text in texts.items()}
     if arguments.check:
         faults += [
             f"{path.relative_to(ROOT)}: its tables are not those of the results"
@@ -67,7 +67,7 @@ def main() -> int:
     return 1 if faults else 0
 
 
-def written(text: str) -> str:
+def update_tables(text: str) -> str:
     """Return a page with its tables made anew."""
     return MARK.sub(lambda found: found[1] + TABLES[found[2]]() + "\n" + found[4], text)
 
@@ -81,7 +81,7 @@ def laws() -> str:
         c.number(*at, "tilt", 1, "°") for c, at in ((mpc, WITHIN), (lqr, WITHIN_ANY))
     )
     soon, later = (c.number("S19", "", "settled_median", 1, " s") for c in (ilqr, swing_up))
-    paths = joined(*(tracking.number(*at, "error_rms", 1, " µm", 1e3) for at in PATHS))
+    paths = join_cells(*(tracking.number(*at, "error_rms", 1, " µm", 1e3) for at in PATHS))
     lines = (
         "discrete Riccati on the stepper's own linearization, in the tangent plane of the sphere",
         f"Riccati level sets: recovers {nested.tilt()} at 20 N, the theoretical limit being 32.7°",
@@ -117,7 +117,7 @@ def leaderboard() -> str:
     return table(heads, lines)
 
 
-def ranked(discipline: str) -> str:
+def ranking_of(discipline: str) -> str:
     """Return the ranking of a discipline with all its columns."""
     lines = ranking().lines[discipline]
     rows = (board.cells(discipline, line) for line in lines)
@@ -127,17 +127,17 @@ def ranked(discipline: str) -> str:
 
 def board_balance() -> str:
     """Return the ranking of the laws that balance."""
-    return ranked("balance")
+    return ranking_of("balance")
 
 
 def board_swing_up() -> str:
     """Return the ranking of the laws that swing up."""
-    return ranked("swing_up")
+    return ranking_of("swing_up")
 
 
 def board_tracking() -> str:
     """Return the ranking of the laws that follow a path."""
-    return ranked("tracking")
+    return ranking_of("tracking")
 
 
 def measured() -> str:

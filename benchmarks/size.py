@@ -102,22 +102,26 @@ def measure(everything: list[Source]) -> list[Row]:
     return [
         Row("tokens of rbdyn_ros", sum(tokens(source) for source in product), 210_000),
         Row("files of rbdyn_ros", len(product), 230),
-        Row("files of the largest folder", largest[0][1], 20, named(largest)),
-        counted(f"lines over {WIDTH} columns", [p for s in everything for p in long_lines(s)]),
-        counted(f"files over {LINES} lines", long_files(everything)),
-        counted(long, long_functions(product)),
-        counted(f"functions over {PARAMETERS} parameters", wide_functions(product)),
-        counted("untyped containers of public functions", bare_containers(product)),
-        counted("parameters without a sentence that begins with a verb", plain_descriptions()),
+        Row("files of the largest folder", largest[0][1], 20, list_sizes(largest)),
+        count_places(
+            f"lines over {WIDTH} columns", [p for s in everything for p in long_lines(s)]
+        ),
+        count_places(f"files over {LINES} lines", long_files(everything)),
+        count_places(long, long_functions(product)),
+        count_places(f"functions over {PARAMETERS} parameters", wide_functions(product)),
+        count_places("untyped containers of public functions", bare_containers(product)),
+        count_places(
+            "parameters without a sentence that begins with a verb", plain_descriptions()
+        ),
     ]
 
 
-def counted(what: str, places: list[str]) -> Row:
+def count_places(what: str, places: list[str]) -> Row:
     """Return the row of something that should not be there at all."""
     return Row(what, len(places), 0, tuple(places))
 
 
-def named(sizes: list[tuple[str, int]]) -> tuple[str, ...]:
+def list_sizes(sizes: list[tuple[str, int]]) -> tuple[str, ...]:
     """Return the folders with their sizes."""
     return tuple(f"{folder} {size}" for folder, size in sizes)
 

@@ -15,7 +15,7 @@ from time import perf_counter_ns
 
 from command_line import read
 from peer import MISSING, Peer, peer
-from pendulum import Stepper, applicable, refusal, start
+from pendulum import Stepper, applicable_steppers, refusal, start
 
 STEPS, SPINS = (1e-3, 1e-2), (0.0, 50.0)  # [s], [rad/s]
 COMPOSITIONS = ("none", "suzuki4", "kahan_li8")
@@ -34,7 +34,7 @@ def main() -> int:
     if other is None:
         print(MISSING, file=sys.stderr)
     print("compiling the steppers (a few seconds each, the first time) …", file=sys.stderr)
-    steppers = applicable(("none",) if arguments.quick else COMPOSITIONS)
+    steppers = applicable_steppers(("none",) if arguments.quick else COMPOSITIONS)
     rounds = 15 if arguments.quick else 101
     rows = []
     for stepper in steppers:

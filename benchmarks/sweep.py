@@ -68,7 +68,7 @@ def main() -> int:
                 {
                     "name": name,
                     "cpu_ns": 1e9
-                    * median(measured(other)[0] for _ in range(rounds))
+                    * median(measure(other)[0] for _ in range(rounds))
                     / (ROLLOUTS * ROLLOUT_STEPS),
                 }
             )
@@ -98,10 +98,8 @@ def row(
     batch.run(designed, PLANT, starts[:64], episode._replace(duration=0.1))
     costs, ratios, walls = [], [], []
     for _ in range(rounds):
-        reference = other and measured(other)[0] / (ROLLOUTS * ROLLOUT_STEPS)
-        cpu, wall, outcomes = measured(
-            lambda: batch.run(designed, PLANT, starts, episode, THREADS)
-        )
+        reference = other and measure(other)[0] / (ROLLOUTS * ROLLOUT_STEPS)
+        cpu, wall, outcomes = measure(lambda: batch.run(designed, PLANT, starts, episode, THREADS))
         steps = outcomes.lasted.sum() / step
         costs.append(cpu / steps)
         walls.append(wall)
@@ -135,7 +133,7 @@ def rollout(integrator: str) -> Callable | None:
     return lambda: pool.rollout(models, data, initial, nstep=ROLLOUT_STEPS)
 
 
-def measured(work: Callable) -> tuple:
+def measure(work: Callable) -> tuple:
     """Return (processor time of all threads [s], wall time [s], what the work returned)."""
     cpu, wall = process_time(), perf_counter()
     returned = work()

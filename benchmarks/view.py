@@ -153,7 +153,7 @@ def with_browser(effort: Effort, parts: Sequence[str]) -> dict[str, float]:
                 executable_path=program(playwright), args=list(ARGUMENTS)
             )
             wait_for(lambda: answers(PORT))
-            tab = opened_early(browser)
+            tab = open_early(browser)
             nodes = [node("controller"), node("simulator", "start:=immediately")]
             wait_for(lambda: probe.first_state)
             tab.wait_for_selector("text=playing", timeout=1e3 * STARTED)
@@ -256,7 +256,7 @@ def answers(port: int) -> bool:
         return False
 
 
-def opened_early(browser):
+def open_early(browser):
     """Return the page before there is a plant, as soon as it has drawn its empty scene."""
     from view_browser import FEWER_FRAMES, SIZE
 

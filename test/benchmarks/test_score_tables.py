@@ -19,7 +19,7 @@ def test_the_tables_of_a_page_are_made_from_the_results(page):
     """Otherwise: `python benchmarks/score_tables.py`."""
     text = (ROOT / page).read_text(encoding="utf-8")
     assert tables.MARK.search(text)
-    assert tables.written(text) == text
+    assert tables.update_tables(text) == text
 
 
 def test_every_table_stands_in_a_page():
@@ -72,7 +72,7 @@ def test_another_number_makes_another_table(scores):
         next(case for case in row["cases"] if case["label"] == "20 N")["values"]["tilt"] = 66.6
 
     changed(scores, better)
-    assert "| 66.6° |" in tables.written(page)
+    assert "| 66.6° |" in tables.update_tables(page)
 
 
 @pytest.mark.parametrize(
@@ -111,18 +111,18 @@ def test_results_for_other_kinds_than_the_laws_own_have_their_own_name():
     found = {"law": "policy", "kinds": ["swing_up"]}
     assert scored.name_of(found) == "policy_swing_up"
     assert scored.name_of({**found, "kinds": ["balance"]}) == "policy"
-    rows = {case.row for case in scored.meant("policy_swing_up").values()}
+    rows = {case.row for case in scored.applicable_cases("policy_swing_up").values()}
     assert "S14" in rows and "S3" not in rows
 
 
 def test_the_readme_ranks_the_entries_of_the_repository(tmp_path, monkeypatch):
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "| `mppi` |" in tables.written(page)
+    assert "| `mppi` |" in tables.update_tables(page)
     for path in tables.ENTRIES.glob("[!m]*"):
         shutil.copytree(path, tmp_path / path.name)
     monkeypatch.setattr(tables, "ENTRIES", tmp_path)
     tables.ranking.cache_clear()
-    assert "| `mppi` |" not in tables.written(page) != page
+    assert "| `mppi` |" not in tables.update_tables(page) != page
     tables.ranking.cache_clear()
 
 
