@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # a checkout need not be 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import geoms, joints, pairs
-from rbdyn_ros.mechanics.description.geoms import Colliders
+from rbdyn_ros.mechanics.description.geoms import ColliderSet
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
@@ -51,7 +51,7 @@ class Scene(NamedTuple):
     extra: str = ""
     g: float = G
     h: float = H
-    colliders: Colliders | None = None  # for whole steps
+    colliders: ColliderSet | None = None  # for whole steps
 
     def xml(self) -> str:
         return XML.format(h=self.h, g=self.g, flag=self.flag, body=self.body, extra=self.extra)

@@ -54,7 +54,7 @@ def row(stepper, other: Peer | None, rounds: int) -> dict:
 
     simple = stepper.name not in ("se3_variational", "tqdl")
     stages = ((1.0,), None) if simple else (np.ones(1), INPUT.sines)
-    loop = derivatives.Loop(*stages, 1e-13, STEP, 0.0)
+    loop = derivatives.StepSequence(*stages, 1e-13, STEP, 0.0)
     settings = stepper.options, rod_on_cart.load(INPUT), loop
     S, held = np.zeros((STEPS + 1, 11)), derivatives.carried_state(stepper.name)
     S[0, :6], S[0, 6:] = start().q, start().v

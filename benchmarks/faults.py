@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.trial import tilt
-from rbdyn_ros.faults.options import Drive, Encoder, Faults, Mismatch, Noise
+from rbdyn_ros.faults.options import Drive, Encoder, Faults, Mismatch, SensorNoise
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bisection import edge
@@ -52,7 +52,7 @@ QUESTIONS = {
     "state.drop": Question(lambda x: Faults(state_drop=x), 1.0),
     "state.freeze": Question(lambda x: Faults(state_freeze=x), 1.0),
     "noise.angle": Question(
-        lambda x: Faults(noise=Noise(angle=x)), 0.1, lambda x: f"{math.degrees(x):.2g}°"
+        lambda x: Faults(noise=SensorNoise(angle=x)), 0.1, lambda x: f"{math.degrees(x):.2g}°"
     ),
     "encoder.gimbal": Question(
         lambda x: Faults(encoder=Encoder(gimbal=1.0 / x if x else 0.0)),

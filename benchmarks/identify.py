@@ -156,7 +156,7 @@ def table(kind: str, trials: list[Trial]) -> str:
     return "\n".join(lines)
 
 
-def plant(draw: np.random.Generator, kind: str) -> tuple[Params, float, records.Record]:
+def plant(draw: np.random.Generator, kind: str) -> tuple[Params, float, records.MotionRecord]:
     """Return (the plant, its delay [s], the record) of a random plant."""
 
     def about(value: float) -> float:
@@ -208,7 +208,7 @@ def plant(draw: np.random.Generator, kind: str) -> tuple[Params, float, records.
         for exact, unit in ((run.q[:, :2], CART), (angles, LINE))
     )
     attitude = quaternion.exp(angles)
-    record = records.Record(H, place, attitude, run.v, np.array(commands))
+    record = records.MotionRecord(H, place, attitude, run.v, np.array(commands))
     return params, delay * H, record
 
 

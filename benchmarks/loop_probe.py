@@ -20,7 +20,7 @@ import psutil
 from loop_figures import figures
 
 from rbdyn_ros.ros import share
-from rbdyn_ros.ros.controller.controller import Controller
+from rbdyn_ros.ros.controller.controller import ControllerNode
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.simulation.statistics import Sent, Statistics
@@ -154,7 +154,7 @@ def main(processes: int, warm_up: float, seconds: float, *settings: str) -> int:
             found.append(probe.figures())
         return bool(found)
 
-    kinds = (probe.make, Controller) if processes == 1 else (probe.make,)
+    kinds = (probe.make, ControllerNode) if processes == 1 else (probe.make,)
     other = (
         None
         if processes == 1

@@ -68,7 +68,7 @@ def main() -> int:
 
 def cases() -> dict:
     """Return name -> (the peer's script, its input)."""
-    ball = bouncing_ball.Params()
+    ball = bouncing_ball.BallParams()
     weight = -ball.mass * ball.gravity
     found = {
         "bouncing ball": (
@@ -77,7 +77,7 @@ def cases() -> dict:
         )
     }
     for rpm in (358.0, 660.0, 700.0):
-        params = cam_orbits.Params(rpm)
+        params = cam_orbits.CamParams(rpm)
         (u, v), (c, dc, _) = (
             cam_orbits.initial_state(params),
             cam_orbits.motion(cam_orbits.rate(params), 0.0),

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from rbdyn_ros.campaigns import quantities
-from rbdyn_ros.campaigns.plan import Axis, Plan, numbers
-from rbdyn_ros.campaigns.store import ABSENT, ENDS, MEANING, Results, interval
+from rbdyn_ros.campaigns.plan import Axis, CampaignPlan, numbers
+from rbdyn_ros.campaigns.store import ABSENT, ENDS, MEANING, CampaignResults, interval
 from rbdyn_ros.types import Array
 
 SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": "#d7301f"}
 BINS, PANELS = 12, 9  # of the drawn numbers
 
 
-def write(results: Results, path: Path) -> None:
+def write(results: CampaignResults, path: Path) -> None:
     """Draw the picture and save it. Raise OSError if it cannot be written."""
     from matplotlib.figure import Figure
 
@@ -34,13 +34,13 @@ def write(results: Results, path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def label(plan: Plan, name: str) -> str:
+def label(plan: CampaignPlan, name: str) -> str:
     """Return a name with its unit."""
     unit = quantities.table(plan.laws)[name].unit
     return f"{name} [{unit}]" if unit else name
 
 
-def _facets(plan: Plan) -> dict:
+def _facets(plan: CampaignPlan) -> dict:
     """Return title -> which samples (n,), one for each combination of the words that vary, if any
     do.
     """
@@ -58,7 +58,7 @@ def _facets(plan: Plan) -> dict:
     return {title: where for title, where in facets.items() if where.any()}
 
 
-def _maps(figure, results: Results, facets: dict, numeric: list) -> None:
+def _maps(figure, results: CampaignResults, facets: dict, numeric: list) -> None:
     """Draw maps over the first two axes: the settling time where a cell has one sample, else the
     part that settled.
     """
@@ -91,7 +91,7 @@ def _maps(figure, results: Results, facets: dict, numeric: list) -> None:
 class _Cells:
     """The cells of two axes."""
 
-    def __init__(self, plan: Plan, x: Axis, y: Axis):
+    def __init__(self, plan: CampaignPlan, x: Axis, y: Axis):
         columns = numbers(plan, 0, plan.size)
         self._shape, self._edges = (len(x.values), len(y.values)), (_edges(x), _edges(y))
         self._i, self._j = (
@@ -118,7 +118,7 @@ def _edges(axis: Axis) -> Array:
     return np.concatenate(([2.0 * at[0] - middles[0]], middles, [2.0 * at[-1] - middles[-1]]))
 
 
-def _shade(axes, results: Results, where: Array, cells: _Cells) -> None:
+def _shade(axes, results: CampaignResults, where: Array, cells: _Cells) -> None:
     """Shade the cells of those that did not settle by how they ended."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
@@ -135,11 +135,11 @@ def _shade(axes, results: Results, where: Array, cells: _Cells) -> None:
         axes.legend(handles=patches, loc="upper right", fontsize="small", framealpha=0.9)
 
 
-def _is_computed(results: Results) -> Array:
+def _is_computed(results: CampaignResults) -> Array:
     return results.ended != ABSENT
 
 
-def _curves(figure, results: Results, facets: dict, name: str, values: Array) -> None:
+def _curves(figure, results: CampaignResults, facets: dict, name: str, values: Array) -> None:
     """Draw the part that settles, with its interval, and the settling times over one axis."""
     figure.set_size_inches(7.0, 6.0)
     above, below = figure.subplots(2, 1, sharex=True)
@@ -154,7 +154,7 @@ def _curves(figure, results: Results, facets: dict, name: str, values: Array) ->
     below.legend(title="median; dotted: 95 %", fontsize="small")
 
 
-def _curve(above, below, results: Results, groups: list, at: Array, title: str) -> None:
+def _curve(above, below, results: CampaignResults, groups: list, at: Array, title: str) -> None:
     color = _draw_part(
         above, results, [group & _is_computed(results) for group in groups], at, title
     )
@@ -164,7 +164,7 @@ def _curve(above, below, results: Results, groups: list, at: Array, title: str) 
     below.plot(at, times[:, 1], linestyle=":", color=color)
 
 
-def _draw_part(axes, results: Results, groups: list, at: Array, title: str) -> str:
+def _draw_part(axes, results: CampaignResults, groups: list, at: Array, title: str) -> str:
     """Draw the part that settles in each group, with its interval; return the color of the
     line.
     """
@@ -180,7 +180,7 @@ def _draw_part(axes, results: Results, groups: list, at: Array, title: str) -> s
     return line.get_color()
 
 
-def _draw(figure, results: Results, facets: dict) -> None:
+def _draw(figure, results: CampaignResults, facets: dict) -> None:
     """Draw the part that settles over each drawn number, in bins of equally many samples."""
     columns = numbers(results.plan, 0, results.plan.size)
     names = [draw.name for draw in results.plan.drawn if columns[draw.name].dtype.kind == "f"][

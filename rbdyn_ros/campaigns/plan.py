@@ -56,7 +56,7 @@ class Draw(NamedTuple):
     numbers: tuple  # from and to; mean and standard deviation; the choices
 
 
-class Plan(NamedTuple):
+class CampaignPlan(NamedTuple):
     """A campaign in words and numbers only, so that it can be sent to other machines and compared
     with others.
     """
@@ -98,7 +98,7 @@ class _Line(NamedTuple):
     source: str
 
 
-def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
+def read(path: Path, overrides: Iterable[Override] = ()) -> CampaignPlan:
     """Return the campaign of a file; the values of the command line override it, "0.8" as well as
     "{uniform: [0.8, 1.2]}".
 
@@ -149,7 +149,9 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
     return plan
 
 
-def of_values(given: Mapping[str, object], known: dict[str, Parameter], source: str) -> Plan:
+def of_values(
+    given: Mapping[str, object], known: dict[str, Parameter], source: str
+) -> CampaignPlan:
     """Return the plan of values by name, a mapping such as {"uniform": [0, 1]} for one that
     varies.
 
@@ -208,7 +210,7 @@ def _of_files(files: tuple, path: Path, known: dict, laws: tuple) -> dict:
     return values
 
 
-def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:
+def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> CampaignPlan:
     axes, drawn = [], []
     for line in lines:
         parameter = quantities.lookup(line.name, known, line.source)
@@ -220,7 +222,7 @@ def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:
             drawn.append(Draw(line.name, line.way, _numbers(line, parameter)))
     varied = {entry.name for entry in (*axes, *drawn)}
     fixed = tuple((n, v) for n, v in sorted(base.items()) if n not in varied)
-    return Plan(fixed, tuple(axes), tuple(drawn), draws, seed)
+    return CampaignPlan(fixed, tuple(axes), tuple(drawn), draws, seed)
 
 
 def _axis(line: _Line, parameter: Parameter) -> tuple:
@@ -296,7 +298,7 @@ def _check_numeric(line: _Line, parameter: Parameter) -> Parameter:
 _BLOCK = 4  # numbers of Philox for one step of its counter
 
 
-def numbers(plan: Plan, begin: int, end: int) -> dict[str, Array]:
+def numbers(plan: CampaignPlan, begin: int, end: int) -> dict[str, Array]:
     """Return name -> values (end - begin,) of all that varies, for the samples from `begin` up to
     and without `end`.
     """

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns.plan import Plan, numbers
+from rbdyn_ros.campaigns.plan import CampaignPlan, numbers
 from rbdyn_ros.campaigns.trial import FAILED, WORDS
 from rbdyn_ros.control import select
 from rbdyn_ros.control.provenance import differences, identity, shorten
@@ -42,7 +42,7 @@ class Store:
     def __init__(
         self,
         folder: Path,
-        plan: Plan,
+        plan: CampaignPlan,
         compiled: bool,
         laws: dict | None = None,
         sitting: dict | None = None,
@@ -212,7 +212,7 @@ class Store:
         )
 
 
-def identities(plan: Plan) -> dict[str, dict[str, Any]]:
+def identities(plan: CampaignPlan) -> dict[str, dict[str, Any]]:
     """Return the identity of each law of a plan, by its name: its files, options and versions.
 
     Raise ValueError for an option out of range.
@@ -223,7 +223,7 @@ def identities(plan: Plan) -> dict[str, dict[str, Any]]:
     }
 
 
-def _heading(plan: Plan, batch: int) -> dict:
+def _heading(plan: CampaignPlan, batch: int) -> dict:
     """Return name -> value for everything that defines the campaign."""
     axes = {axis.name: {"values": list(axis.values)} for axis in plan.axes}
     drawn = {draw.name: {draw.way: list(draw.numbers)} for draw in plan.drawn}
@@ -252,10 +252,10 @@ MEANING = {
 ABSENT = 255
 
 
-class Results(NamedTuple):
+class CampaignResults(NamedTuple):
     """All samples, in their order."""
 
-    plan: Plan
+    plan: CampaignPlan
     ended: Array  # (n,) uint8, a place in `ENDS`; ABSENT: not computed
     settled: Array  # (n,) [s]; nan: never
     travel: Array  # (n,) [m]
@@ -267,10 +267,10 @@ class Results(NamedTuple):
         return self.ended == 0
 
 
-def read(store: Store) -> Results:
+def read(store: Store) -> CampaignResults:
     """Return the results in a campaign's folder."""
     n = store.plan.size
-    found = Results(
+    found = CampaignResults(
         store.plan, np.full(n, ABSENT, np.uint8), np.full(n, np.nan), np.full(n, np.nan), Counter()
     )
     for columns in store.batches():
@@ -290,13 +290,13 @@ def interval(good: int, n: int) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
-def rows(results: Results) -> list[dict[str, Any]]:
+def rows(results: CampaignResults) -> list[dict[str, Any]]:
     """Return one dictionary of numbers for each law of the campaign."""
     laws = _laws(results.plan)
     return [_row(name, results, where) for name, where in laws.items()]
 
 
-def summary(results: Results) -> str:
+def summary(results: CampaignResults) -> str:
     """Return a few lines for the reader."""
     lines = []
     for row in rows(results):
@@ -317,7 +317,7 @@ def summary(results: Results) -> str:
     return "\n".join(lines)
 
 
-def write(results: Results, path: Path, provenance: dict[str, Any] | None = None) -> None:
+def write(results: CampaignResults, path: Path, provenance: dict[str, Any] | None = None) -> None:
     """Write the rows as JSON, with their provenance. Raise OSError if that cannot be done."""
     written = {
         "rows": rows(results),
@@ -327,7 +327,7 @@ def write(results: Results, path: Path, provenance: dict[str, Any] | None = None
     path.write_text(json_text(written))
 
 
-def _laws(plan: Plan) -> dict:
+def _laws(plan: CampaignPlan) -> dict:
     """Return law -> which samples (n,) are its own."""
     if "controller" not in plan.varied_names:
         return {plan.laws[0]: np.ones(plan.size, bool)}
@@ -335,7 +335,7 @@ def _laws(plan: Plan) -> dict:
     return {name: of_sample == name for name in dict.fromkeys(plan.laws)}
 
 
-def _row(name: str, results: Results, where: Array) -> dict:
+def _row(name: str, results: CampaignResults, where: Array) -> dict:
     counts = {word: int((results.ended[where] == i).sum()) for i, word in enumerate(ENDS)}
     done = sum(counts.values())
     row = {

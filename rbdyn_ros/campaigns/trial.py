@@ -15,7 +15,7 @@ import numpy as np
 
 from rbdyn_ros.campaigns import batch, quantities
 from rbdyn_ros.campaigns.episode import DIVERGED, OUT_OF_BOUNDS, SETTLED, TIMEOUT, Episode
-from rbdyn_ros.campaigns.plan import NORMAL, Plan, integers, numbers
+from rbdyn_ros.campaigns.plan import NORMAL, CampaignPlan, integers, numbers
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.metrics import SettlingDetector, Tolerance
@@ -31,7 +31,7 @@ from rbdyn_ros.types import Array, State
 COMMAND_TIMEOUT = 10.0  # [s] for one command; the first one may compile
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """The outcome of a sample, as a row of `batch.Outcomes`."""
 
     ended: float  # episode.SETTLED, OUT_OF_BOUNDS, TIMEOUT, or DIVERGED where there is a reason
@@ -51,7 +51,7 @@ def run_one(
     episode: Episode,
     force_limit: float,
     seed: int,
-) -> Outcome:
+) -> TrialOutcome:
     """Run the sample that begins at `start` (11,), q and v, with `params` declared and the faults
     `wrong`.
 
@@ -61,7 +61,7 @@ def run_one(
         law.reset()
     except Exception as error:  # a user's law may raise anything
         reason = f"resetting the law raised {type(error).__name__}: {error}"
-        return Outcome(DIVERGED, math.nan, math.nan, 0.0, 0.0, 0.0, reason)
+        return TrialOutcome(DIVERGED, math.nan, math.nan, 0.0, 0.0, 0.0, reason)
     settling = SettlingDetector(Tolerance(episode.tilt, episode.radius, episode.hold))
     conditions = closed_loop.Conditions(
         force_limit=force_limit,
@@ -80,7 +80,7 @@ def run_one(
     ended = SETTLED if run.ended == metrics.SETTLED else ended
     ended = DIVERGED if run.fault else ended
     lasted = float(run.t[-1])
-    return Outcome(ended, settled, math.nan, travel, effort, lasted, run.fault)
+    return TrialOutcome(ended, settled, math.nan, travel, effort, lasted, run.fault)
 
 
 def start_rows(values: dict[str, Any], n: int) -> Array:
@@ -119,7 +119,7 @@ class Group(NamedTuple):
     values: dict  # name -> value, or values (m,) where they differ
 
 
-def outcomes(plan: Plan, begin: int, end: int) -> dict[str, Array]:
+def outcomes(plan: CampaignPlan, begin: int, end: int) -> dict[str, Array]:
     """Return the columns of the samples from `begin` up to and without `end`: the values that
     vary, then how it ended.
     """
@@ -137,21 +137,21 @@ def outcomes(plan: Plan, begin: int, end: int) -> dict[str, Array]:
     return columns
 
 
-def is_compiled(plan: Plan) -> bool:
+def is_compiled(plan: CampaignPlan) -> bool:
     """Return whether every sample runs in compiled lanes, so that threads are enough."""
     return _is_for_lanes(plan) and all(
         select.load(name).__name__ in batch.MODULES for name in plan.laws
     )
 
 
-def _is_for_lanes(plan: Plan) -> bool:
+def _is_for_lanes(plan: CampaignPlan) -> bool:
     """Return whether there are only faults that the compiled form covers."""
     wrong = [name for name, value in plan.fixed if name.startswith("faults.") and np.any(value)]
     wrong += [name for name in plan.varied_names if name.startswith("faults.")]
     return all(name.startswith(_FOR_LANES) for name in wrong)
 
 
-def _impossible(plan: Plan, varied: dict) -> Iterator[tuple]:
+def _impossible(plan: CampaignPlan, varied: dict) -> Iterator[tuple]:
     """Yield (place, reason) of each sample that drew, from a normal distribution, a value out of
     range.
     """
@@ -164,7 +164,7 @@ def _impossible(plan: Plan, varied: dict) -> Iterator[tuple]:
                 yield place, str(error)
 
 
-def _groups(plan: Plan, varied: dict, places: Array) -> Iterator[Group]:
+def _groups(plan: CampaignPlan, varied: dict, places: Array) -> Iterator[Group]:
     """Yield the groups of a batch, in the order of their first samples."""
     shared = [name for name in varied if not name.startswith(_APART)]
     members: dict = {}

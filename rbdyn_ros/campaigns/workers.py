@@ -17,7 +17,7 @@ from concurrent.futures import (
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
-from rbdyn_ros.campaigns.plan import Plan
+from rbdyn_ros.campaigns.plan import CampaignPlan
 from rbdyn_ros.campaigns.trial import outcomes
 from rbdyn_ros.interrupts import block
 from rbdyn_ros.optional import library
@@ -86,7 +86,7 @@ def cluster_executor(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
 
 
 def compute(
-    plan: Plan,
+    plan: CampaignPlan,
     spans: dict[int, tuple[int, int]],
     executor: Executor,
     workers: int,

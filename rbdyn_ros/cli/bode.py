@@ -28,7 +28,7 @@ from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only after the input is checked
     from rbdyn_ros.evaluation.closed_loop_table import Loop
-    from rbdyn_ros.identification.frequency.measurement import Measurement
+    from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
     from rbdyn_ros.identification.frequency.response_report import Measured
 
 COMMAND = "python -m rbdyn_ros bode"
@@ -69,7 +69,7 @@ OVER_ROS = (
 )
 
 
-class Job(NamedTuple):
+class BodeJob(NamedTuple):
     """The measurement that the options ask for."""
 
     loop: "Loop | None"  # of the law that is named: simulated, or for the theory
@@ -159,7 +159,7 @@ class _Failed(Exception):
     """The measurement failed; the message says why."""
 
 
-def _job(arguments: argparse.Namespace) -> Job:
+def _job(arguments: argparse.Namespace) -> BodeJob:
     """Return the measurement that the arguments ask for. Raise ValueError for wrong input, OSError
     for files.
     """
@@ -205,7 +205,7 @@ def _job(arguments: argparse.Namespace) -> Job:
         except ValueError as error:
             raise ValueError(f"--band {given.low:g},{given.high:g}: {error}") from None
         periods = periods or PERIODS.default
-    return Job(loop, given, periods, values, arguments.at)
+    return BodeJob(loop, given, periods, values, arguments.at)
 
 
 def _excitation(arguments: argparse.Namespace) -> Excitation:
@@ -227,7 +227,7 @@ def _excitation(arguments: argparse.Namespace) -> Excitation:
     return given._replace(seed=number(SEED, arguments.seed)) if arguments.seed else given
 
 
-def _simulate(job: Job) -> "Measured":
+def _simulate(job: BodeJob) -> "Measured":
     """Measure the loop of the law around the simulated plant. Raise _Failed where the law or the
     run fails.
     """
@@ -254,7 +254,7 @@ def _simulate(job: Job) -> "Measured":
     return _add_theory(job, loop.name, loop.period, loop.conditions.force_limit, found)
 
 
-def _read(job: Job, paths: list[Path]) -> "Measured":
+def _read(job: BodeJob, paths: list[Path]) -> "Measured":
     """Measure the response from recordings. Raise ValueError for files that cannot be used."""
     from rbdyn_ros.identification.frequency import excited_record
 
@@ -264,13 +264,13 @@ def _read(job: Job, paths: list[Path]) -> "Measured":
     return _add_theory(job, " and ".join(path.name for path in paths), h, limit, found)
 
 
-def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
+def _listen(job: BodeJob, arguments: argparse.Namespace) -> "Measured | int":
     """Measure the nodes that run; return the signal that came, if one did. Raise ValueError for a
     wrong excitation, RuntimeError if the loop does not answer.
     """
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import excited_record
-    from rbdyn_ros.tools.running_loop import Interrupted, OfController, OfPlant
+    from rbdyn_ros.tools.running_loop import LoopInterrupted, OfController, OfPlant
 
     assert job.periods is not None
     kind, waiting = OfPlant if arguments.external else OfController, float(arguments.waiting)
@@ -287,7 +287,7 @@ def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
                                 asked, duration, lambda s, begun=i * duration: show(begun + s)
                             )
                         )
-        except Interrupted:
+        except LoopInterrupted:
             return stop.signal
     found = excited_record.measure(
         sine, loop.period, series, periods=job.periods, limit=loop.force_limit
@@ -296,7 +296,7 @@ def _listen(job: Job, arguments: argparse.Namespace) -> "Measured | int":
 
 
 def _add_theory(
-    job: Job, name: str, period: float, limit: float, found: "Measurement"
+    job: BodeJob, name: str, period: float, limit: float, found: "LoopMeasurement"
 ) -> "Measured":
     """Return the measurement with the theory, where the law is named and linear."""
     from rbdyn_ros.identification.frequency import measurement

@@ -50,7 +50,7 @@ BAG, LOG = "bag", "nodes.log"
 FACTOR = setting("--real-time-factor", 1.0, low=0.0)
 
 
-class Plan(NamedTuple):
+class DemoRequest(NamedTuple):
     """The demo that the options ask for."""
 
     duration: float  # [s] simulated
@@ -131,13 +131,13 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(cannot_write(error, planned.out), CANNOT_WRITE)
 
 
-def plan(arguments: argparse.Namespace) -> Plan:
+def plan(arguments: argparse.Namespace) -> DemoRequest:
     """Return the demo that the arguments ask for. Raise ValueError, in one sentence, for what does
     not fit.
     """
     tilt = arguments.tilt or (None if arguments.scenario else str(TILT.default))
     files = _files(arguments)
-    return Plan(
+    return DemoRequest(
         duration=number(DURATION, arguments.duration),
         tilt=None if tilt is None else math.radians(number(TILT, tilt)),
         seed=number(SEED, arguments.seed),
@@ -192,7 +192,7 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
     return tuple(words)
 
 
-def _run_with_display(planned: Plan) -> int:
+def _run_with_display(planned: DemoRequest) -> int:
     from rbdyn_ros.tools.demo_run import DemoSession, demo_plan
     from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 
@@ -233,7 +233,7 @@ def _view_port() -> int:
     return VIEW_PORT
 
 
-def _view(planned: Plan) -> "NodeProcesses | None":
+def _view(planned: DemoRequest) -> "NodeProcesses | None":
     """Start the live view in a process of its own, whose end does not end the demo; return None if
     there is none.
     """
@@ -248,7 +248,7 @@ def _view(planned: Plan) -> "NodeProcesses | None":
     return view
 
 
-def _report(planned: Plan, trial, recorded: str) -> int:
+def _report(planned: DemoRequest, trial, recorded: str) -> int:
     from rbdyn_ros.evaluation import trial_report
 
     judged, written, elsewhere = (

@@ -43,7 +43,7 @@ HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
 COMMAND_TIMEOUT = setting("--patience", 2.0, "s", above=0.0)
 
 
-class Plan(NamedTuple):
+class EvaluationPlan(NamedTuple):
     """The evaluation that the options ask for."""
 
     suite: "Suite"
@@ -146,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(cannot_write(error, arguments.out, advice), CANNOT_WRITE)
 
 
-def plan(arguments: argparse.Namespace) -> Plan:
+def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     """Return the evaluation that the arguments ask for. Raise ValueError, in one sentence, for
     what does not fit.
     """
@@ -182,7 +182,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
         if arguments.over_ros
         else None
     )
-    return Plan(
+    return EvaluationPlan(
         *(suite, law, jobs, out),
         *(arguments.resume, arguments.quick, rows, ros, entry),
     )
@@ -210,15 +210,15 @@ def _entry(arguments: argparse.Namespace) -> str:
     return name
 
 
-def _measure(planned: Plan) -> int:
-    from rbdyn_ros.evaluation.results import Results, mark_not_applicable
+def _measure(planned: EvaluationPlan) -> int:
+    from rbdyn_ros.evaluation.results import ResultsFolder, mark_not_applicable
     from rbdyn_ros.evaluation.score import refusal_over_ros, select_cases
 
     meant, others = select_cases(planned.suite, planned.under_test.kinds)
     if planned.ros:
         others += [(case, why) for case in meant if (why := refusal_over_ros(case))]
         meant = [case for case in meant if not refusal_over_ros(case)]
-    results = Results(
+    results = ResultsFolder(
         planned.out,
         planned.under_test.heading(planned.ros is not None),
         planned.resume,
@@ -235,7 +235,7 @@ def _measure(planned: Plan) -> int:
         return _report(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
 
 
-def _sitting(planned: Plan) -> dict:
+def _sitting(planned: EvaluationPlan) -> dict:
     """Return when, where and how it is measured."""
     from rbdyn_ros.control import select
     from rbdyn_ros.control.provenance import sitting
@@ -253,7 +253,7 @@ def _sitting(planned: Plan) -> dict:
     }
 
 
-def _announcement(planned: Plan, meant: list, left: list) -> str:
+def _announcement(planned: EvaluationPlan, meant: list, left: list) -> str:
     kinds = ", ".join(planned.under_test.kinds) or "nothing in particular"
     note = (
         ""
@@ -273,7 +273,7 @@ def measure_cases(
     left: "list[Case]",
     add: Callable[["Criterion"], None],
     stop,
-    planned: Plan | None = None,
+    planned: EvaluationPlan | None = None,
 ) -> None:
     """Measure cases in `jobs` processes, or over topics where that is `planned`, until
     `stop.signal`; call `add` with each.
@@ -325,7 +325,9 @@ def _line_printer(bar, pace: float) -> Callable[[str], None]:
     return show
 
 
-def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
+def _report(
+    planned: EvaluationPlan, cases: dict, sittings: list, missing: int, signal: int
+) -> int:
     """Print the table, write the files, and return the exit code."""
     from rbdyn_ros.evaluation import report
     from rbdyn_ros.evaluation.results import BROKEN, MISSES
@@ -346,7 +348,7 @@ def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: in
     return FAILS if any(case.verdict in (MISSES, BROKEN) for case in cases.values()) else HOLDS
 
 
-def _write_entry(planned: Plan, made: "Evaluation") -> None:
+def _write_entry(planned: EvaluationPlan, made: "Evaluation") -> None:
     """Write the entry of the leaderboard, print its scores, and say why it has no rank if it has
     none.
     """

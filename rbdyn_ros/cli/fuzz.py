@@ -83,14 +83,14 @@ def _at_the_wire(number: int, seed: int) -> dict:
 
 def _at_a_bridge(number: int, seed: int) -> dict:
     from rbdyn_ros.tools.fuzz import FuzzedBridge
-    from rbdyn_ros.tools.soak_watch import Over
+    from rbdyn_ros.tools.soak_watch import SoakEnded
 
     stay_local(own_domain=True)
     with tempfile.TemporaryDirectory() as folder:
         bridge = FuzzedBridge(Path(folder))
         try:
             survived = bridge.run(number, seed, partial(count, unit="frames"))
-        except Over as over:
+        except SoakEnded as over:
             print(f"bridge: {over}")
             return {"passed": False, "failure": str(over)}
         finally:

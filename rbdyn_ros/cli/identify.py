@@ -25,7 +25,7 @@ from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only after the input is checked
-    from rbdyn_ros.identification.design import Design, Plan
+    from rbdyn_ros.identification.design import Design, DesignProblem
     from rbdyn_ros.identification.plant_fit import Fit
     from rbdyn_ros.types import System
 
@@ -187,12 +187,12 @@ def _fit(
     return found
 
 
-def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) -> "Plan":
+def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) -> "DesignProblem":
     """Return what is to be designed, for the loop of the law `module`. Raise ValueError for wrong
     input, OSError for files.
     """
     from rbdyn_ros.evaluation import closed_loop_table
-    from rbdyn_ros.identification.design import Plan
+    from rbdyn_ros.identification.design import DesignProblem
 
     excited = band(arguments.band, BAND)
     if arguments.axis not in AXES:
@@ -200,11 +200,11 @@ def _plan(arguments: argparse.Namespace, module: ModuleType, duration: float) ->
     name = arguments.controller
     values = closed_loop_table.values(name, module, arguments.params_file, overrides(arguments))
     loop = closed_loop_table.make_loop(name, module, values)
-    return Plan(loop, values, excited, duration, arguments.axis)
+    return DesignProblem(loop, values, excited, duration, arguments.axis)
 
 
 def _design(
-    plan: "Plan", names: tuple[str, ...], found: "Fit | None", system: "System"
+    plan: "DesignProblem", names: tuple[str, ...], found: "Fit | None", system: "System"
 ) -> "Design":
     """Design the excitation and print it. Raise ValueError if there is none."""
     from rbdyn_ros.identification import design
@@ -215,7 +215,7 @@ def _design(
     return designed
 
 
-def _live(arguments: argparse.Namespace, plan: "Plan") -> Path:
+def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
     """Design, excite the loop that runs, write the record and return its path.
 
     Raise ValueError, RuntimeError, OSError, or KeyboardInterrupt with the excitation off.

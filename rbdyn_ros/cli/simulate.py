@@ -25,7 +25,7 @@ from rbdyn_ros.schema import setting
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is needed
     from rbdyn_ros.evaluation.closed_loop_table import Loop
     from rbdyn_ros.mechanics.integrators.select import Integrator
-    from rbdyn_ros.simulation.model_run import Job as ModelJob
+    from rbdyn_ros.simulation.model_run import ModelJob
     from rbdyn_ros.simulation.rollout import Rollout, Rows
     from rbdyn_ros.types import Array, Input, State, System
 
@@ -60,7 +60,7 @@ SUFFIXES = (".csv", ".npz")
 DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
 
 
-class Job(NamedTuple):
+class SimulationJob(NamedTuple):
     """A run of the pendulum."""
 
     system: "System"
@@ -197,7 +197,7 @@ def model_job(arguments: argparse.Namespace) -> "ModelJob":
     )
 
 
-def job(arguments: argparse.Namespace) -> Job:
+def job(arguments: argparse.Namespace) -> SimulationJob:
     """Return the run of the pendulum that the arguments ask for. Raise ValueError, in one
     sentence, for what does not fit.
     """
@@ -217,7 +217,7 @@ def job(arguments: argparse.Namespace) -> Job:
     from rbdyn_ros.mechanics.pendulum.world import has_candidates
     from rbdyn_ros.parameters.plant import actual_plant
 
-    planned = Job(
+    planned = SimulationJob(
         system=build(actual_plant(values)),
         state=parameters.initial_state(values),
         input=parameters.plant_input(values),
@@ -281,14 +281,14 @@ def _events_path(name: str | None) -> Path | None:
     return path
 
 
-def _note_last_row(job: Job) -> None:
+def _note_last_row(job: SimulationJob) -> None:
     last = job.rows.every * job.rows.count
     if abs(last - job.duration) > 1e-9 * job.duration:
         why = f"--duration {job.duration:g} s is not a multiple of {job.rows.every:g} s"
         _say(f"note: {why}; the last row is at {last:.9g} s", DONE)
 
 
-def _warm_up(job: Job) -> str:
+def _warm_up(job: SimulationJob) -> str:
     """Compile what the run needs; return what a law did wrong there, or ""."""
     from rbdyn_ros.simulation import rollout
 
@@ -301,7 +301,7 @@ def _warm_up(job: Job) -> str:
     return ""
 
 
-def _simulate(job: Job, interruption: Interruption) -> "tuple[Rollout, float]":
+def _simulate(job: SimulationJob, interruption: Interruption) -> "tuple[Rollout, float]":
     """Run the simulation and return (the run, wall time [s])."""
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.simulation.rollout import Simulation
@@ -325,7 +325,7 @@ def _simulate(job: Job, interruption: Interruption) -> "tuple[Rollout, float]":
         return run, time.perf_counter() - began
 
 
-def _simulate_and_write(job: Job, interruption: Interruption) -> int:
+def _simulate_and_write(job: SimulationJob, interruption: Interruption) -> int:
     """Simulate, write the rows, print a summary, and return the exit code."""
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.simulation import record
@@ -362,7 +362,7 @@ def _write_events(path: Path, run: "Rollout") -> str:
     return elsewhere
 
 
-def _summary(job: Job, run: "Rollout", seconds: float) -> str:
+def _summary(job: SimulationJob, run: "Rollout", seconds: float) -> str:
     pace, loop = f"{run.t[-1] / seconds:.3g} times real time", job.loop
     if loop:
         from rbdyn_ros.evaluation.closed_loop_table import summary

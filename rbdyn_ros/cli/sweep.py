@@ -26,7 +26,7 @@ from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.progress import bar, notice
 
 if TYPE_CHECKING:
-    from rbdyn_ros.campaigns.plan import Plan
+    from rbdyn_ros.campaigns.plan import CampaignPlan
     from rbdyn_ros.campaigns.store import Store
 
 COMMAND = "python -m rbdyn_ros sweep"
@@ -43,10 +43,10 @@ DONE, CANNOT_WRITE, BAD_INPUT, WORKERS_DIED = 0, 1, 2, 3
 RETRIES = 3  # new sets of workers, where some died
 
 
-class Job(NamedTuple):
+class SweepJob(NamedTuple):
     """The campaign that the options ask for."""
 
-    plan: "Plan"
+    plan: "CampaignPlan"
     store: "Store"
     jobs: int
     compiled: bool
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(cannot_write(error, arguments.out, advice), CANNOT_WRITE)
 
 
-def job(arguments: argparse.Namespace) -> Job:
+def job(arguments: argparse.Namespace) -> SweepJob:
     """Return the campaign that the arguments ask for. Raise ValueError, in one sentence, for what
     does not fit.
     """
@@ -149,7 +149,7 @@ def job(arguments: argparse.Namespace) -> Job:
     kept = store.Store(
         Path(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting
     )
-    return Job(planned, kept, jobs, compiled, arguments.scheduler)
+    return SweepJob(planned, kept, jobs, compiled, arguments.scheduler)
 
 
 def _file(arguments: argparse.Namespace) -> Path:
@@ -187,7 +187,7 @@ def _list() -> int:
     return DONE
 
 
-def _compute(job: Job) -> int:
+def _compute(job: SweepJob) -> int:
     from rbdyn_ros.campaigns.workers import WorkersDied
 
     _warm_up(job)
@@ -214,7 +214,7 @@ def _compute(job: Job) -> int:
     return _report(job, time.perf_counter() - began, before)
 
 
-def _warm_up(job: Job) -> None:
+def _warm_up(job: SweepJob) -> None:
     """Compile once here what the workers then find in the cache."""
     from rbdyn_ros.campaigns.trial import outcomes
 
@@ -227,7 +227,7 @@ def _warm_up(job: Job) -> None:
                 outcomes(first, begin, begin + 1)
 
 
-def _carry_out(job: Job, stop) -> None:
+def _carry_out(job: SweepJob, stop) -> None:
     """Compute and keep what is missing, until it is done or a signal comes."""
     from rbdyn_ros.campaigns import workers
 
@@ -253,7 +253,7 @@ def _carry_out(job: Job, stop) -> None:
             show(done)
 
 
-def _report(job: Job, seconds: float, parts: int) -> int:
+def _report(job: SweepJob, seconds: float, parts: int) -> int:
     from rbdyn_ros.campaigns import picture, store
 
     found, folder = store.read(job.store), job.store.folder

@@ -17,7 +17,7 @@ from rbdyn_ros.types import Array, Contacts, Input, State, System
 STEP = 0.001  # [s] of `upright`, the simulator's default
 
 
-class Linear(NamedTuple):
+class LinearStep(NamedTuple):
     """The matrices of xi_1 = A xi + B du, with xi = (dx, dtheta, dx', dw): cart [world], rotation
     and angular velocity [body].
     """
@@ -28,7 +28,7 @@ class Linear(NamedTuple):
 
 def along(
     integrator: Integrator, system: System, state: State, force: Array, h: float, n: int = 1
-) -> tuple[Linear, State]:
+) -> tuple[LinearStep, State]:
     """Return (Linear, state) after n steps of h [s] from `state` under the held `force` (2,) [N]:
     the product along the way.
 
@@ -39,10 +39,10 @@ def along(
     found = derivatives.along(integrator, system, state, input, h, n)
     A, B, _ = derivatives.total(found)
     end = found.states[-1]
-    return Linear(A, B), State(state.t + n * h, end[:6].copy(), end[6:].copy())
+    return LinearStep(A, B), State(state.t + n * h, end[:6].copy(), end[6:].copy())
 
 
-def on_sphere(linear: Linear, before: State, after: State) -> tuple[Array, Array]:
+def on_sphere(linear: LinearStep, before: State, after: State) -> tuple[Array, Array]:
     """Return (A (8, 8), B (8, 2)) in (dx, dk, dx', dk'), k = R e3 on the sphere S^2, for a rod
     with I1 = I2 and its spin kept.
 

@@ -31,7 +31,7 @@ from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import observer_options
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bisection import edge
-from rbdyn_ros.parameters.controller import Noise
+from rbdyn_ros.parameters.controller import FilterNoise
 from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System
 
@@ -163,11 +163,11 @@ def margins(system: System, controller: LinearController, h: float) -> Margins:
 
 
 def _filter_gain(A: Array, deviations: tuple, h: float) -> Array:
-    """Return the stationary gain G (4, 2) of the filter with the default `Noise`, which measures x
-    and th.
+    """Return the stationary gain G (4, 2) of the filter with the default `FilterNoise`,
+    which measures x and th.
     """
     C, R = POSITIONS, np.diag(deviations) ** 2
-    Q = h * np.diag((0.0, Noise().cart, 0.0, Noise().rod)) ** 2
+    Q = h * np.diag((0.0, FilterNoise().cart, 0.0, FilterNoise().rod)) ** 2
     P = solve_discrete_are(A.T, C.T, Q, R)
     return np.linalg.solve(C @ P @ C.T + R, C @ P).T
 

@@ -96,7 +96,7 @@ FILE = "cases.jsonl"
 SUBJECT, SITTINGS = ("law", "over_ros"), "sittings"
 
 
-class Results:
+class ResultsFolder:
     """A folder with one line per case; the first line says what is measured."""
 
     def __init__(self, folder: Path, heading: dict, resume: bool, sitting: dict | None = None):

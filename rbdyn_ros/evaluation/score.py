@@ -112,7 +112,7 @@ def _describe_exit(code: int) -> str:
     return f"with exit code {code}{hang if code == 1 else ''}"
 
 
-class Task(NamedTuple):
+class CasePart(NamedTuple):
     """A task for one process: a case, or a part of one with many starts."""
 
     case: Case
@@ -125,12 +125,12 @@ class Count(NamedTuple):
     starts: int
 
 
-def server(bench: Bench) -> Callable[[Task], Any]:
+def server(bench: Bench) -> Callable[[CasePart], Any]:
     """Return the function from a task to its answer: a Metric, a Count, rows, or a Criterion that
     is final.
     """
 
-    def answer(task: Task):
+    def answer(task: CasePart):
         measure, (case, part) = measures.load(task.case.measure), task
         arguments = (bench, case.scenario, case.settings)
         try:
@@ -158,7 +158,7 @@ def server(bench: Bench) -> Callable[[Task], Any]:
     return answer
 
 
-def serve(under_test: ControllerUnderTest) -> Callable[[Task], Any]:
+def serve(under_test: ControllerUnderTest) -> Callable[[CasePart], Any]:
     """Return the function from a task to its answer in a worker process."""
     return server(Bench(under_test))
 
@@ -193,7 +193,7 @@ class Score:
     def __init__(
         self, cases: list, keep: Callable[[Criterion], None], show: Callable[[float], object]
     ):
-        self.tasks = deque(Task(case) for case in cases)
+        self.tasks = deque(CasePart(case) for case in cases)
         self._keep, self._show, self._total, self._done = keep, show, len(cases), 0.0
         # case's name -> {start of the part: rows}, and how many starts are expected
         self._gathered: dict = {}
@@ -203,7 +203,7 @@ class Score:
         """Whether every case has its verdict."""
         return round(self._done, 6) >= self._total
 
-    def take(self, task: Task, answer) -> None:
+    def take(self, task: CasePart, answer) -> None:
         """Accept the answer to a task. Ignore it if the case has its verdict already."""
         case = task.case
         if isinstance(answer, Count):
@@ -229,7 +229,8 @@ class Score:
     def _divide(self, case: Case, starts: int) -> None:
         size = max(PART, -(-starts // PARTS))
         parts = [
-            Task(case, range(begin, min(begin + size, starts))) for begin in range(0, starts, size)
+            CasePart(case, range(begin, min(begin + size, starts)))
+            for begin in range(0, starts, size)
         ]
         self._gathered[case.name] = {}, starts
         self.tasks.extendleft(reversed(parts))

@@ -25,7 +25,7 @@ class Verdict(NamedTuple):
     sentence: str
 
 
-class Settling(NamedTuple):
+class SettlingTime(NamedTuple):
     """The time until the tilt stayed below `SETTLED`."""
 
     event: str
@@ -75,8 +75,8 @@ def verdict(trial: Trial) -> Verdict:
     return Verdict(True, sentence)
 
 
-def settling(trial: Trial) -> list[Settling]:
-    """Return the `Settling` after the release and after each push."""
+def settling(trial: Trial) -> list[SettlingTime]:
+    """Return the `SettlingTime` after the release and after each push."""
     starts = [("release", 0.0)] + [
         (f"push {i}", push.felt) for i, push in enumerate(trial.pushes, 1)
     ]
@@ -88,7 +88,7 @@ def settling(trial: Trial) -> list[Settling]:
     for (event, start), end in zip(starts, ends):
         chosen = (trial.t >= start) & (trial.t < end)
         since = metrics.inside_since(trial.t[chosen], outside[chosen])
-        found.append(Settling(event, since - start if math.isfinite(since) else math.nan))
+        found.append(SettlingTime(event, since - start if math.isfinite(since) else math.nan))
     return found
 
 

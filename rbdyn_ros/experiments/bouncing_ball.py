@@ -15,12 +15,12 @@ from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope, track_progress
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
-from rbdyn_ros.mechanics.network.second_order import Network, network
+from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, network
 from rbdyn_ros.numerics.arguments import number, positive
 from rbdyn_ros.types import Array
 
 
-class Params(NamedTuple):
+class BallParams(NamedTuple):
     """A falling point mass."""
 
     mass: float = 1.0  # [kg]
@@ -29,7 +29,7 @@ class Params(NamedTuple):
     gap: float = 1.0  # at the start, at rest [m]
 
 
-def check(params: Params) -> Params:
+def check(params: BallParams) -> BallParams:
     """Return the parameters. Raise ValueError for a mass, gravity or gap <= 0, or e outside [0,
     1].
     """
@@ -39,7 +39,7 @@ def check(params: Params) -> Params:
     return params
 
 
-def build(params: Params) -> Network:
+def build(params: BallParams) -> MechanicalNetwork:
     """Return the ball, q = (gap,), and its floor."""
     check(params)
     weight = np.array([-params.mass * params.gravity])
@@ -52,13 +52,13 @@ def build(params: Params) -> Network:
     )
 
 
-def rest_time(params: Params) -> float:
+def rest_time(params: BallParams) -> float:
     """Return t_inf [s]; inf for e = 1."""
     first, e = np.sqrt(2.0 * params.gap / params.gravity), params.restitution
     return float(first * (1.0 + e) / (1.0 - e)) if e < 1.0 else float("inf")
 
 
-def impact_times(params: Params, count: int) -> Array:
+def impact_times(params: BallParams, count: int) -> Array:
     """Return t_1 ... t_count [s] (N.25)."""
     first = np.sqrt(2.0 * params.gap / params.gravity)
     return first * (
@@ -66,7 +66,7 @@ def impact_times(params: Params, count: int) -> Array:
     )
 
 
-def exact(params: Params, t: Array) -> tuple[Array, Array]:
+def exact(params: BallParams, t: Array) -> tuple[Array, Array]:
     """Return (gap [m], velocity [m/s]) at the times t (k,): arcs between impacts, at rest after
     t_inf.
     """
@@ -88,7 +88,7 @@ QUESTION = (
     "steps of fixed size get\n"
     "  through the accumulation, and how far does an event-driven integrator get?"
 )
-BALL = Params()
+BALL = BallParams()
 DURATION, SETTLED = 5.0, 3.0  # [s] of the run, and before which errors are counted
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # [s]
 

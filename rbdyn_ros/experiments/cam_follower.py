@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import cam_orbits, figures
-from rbdyn_ros.experiments.cam_orbits import Params, build, initial_state, rate, revolution
+from rbdyn_ros.experiments.cam_orbits import CamParams, build, initial_state, rate, revolution
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT, march_linear
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between, columns, track_progress
 from rbdyn_ros.mechanics.network import event_driven, moreau_jean_linear
@@ -26,7 +26,7 @@ class Stepped(NamedTuple):
     u: Array
 
 
-def follow(params: Params, u: float, v: float, h: float, turns: int) -> Stepped:
+def follow(params: CamParams, u: float, v: float, h: float, turns: int) -> Stepped:
     """Simulate from (u, v) at t = 0 by steps of h [s], in general no whole part of a revolution:
     else the orbit may lock to them.
     """
@@ -72,7 +72,7 @@ def run(short: bool, progress) -> Outcome:
     turns, steps = (1500, (1e-3, STEP, 2e-5)) if short else (6000, (1e-3, STEP, 2e-5, 1e-5))
     tables, exact = {}, {}
     for rpm in track_progress(SPEEDS, progress, end=0.8):
-        params = Params(rpm)
+        params = CamParams(rpm)
         orbit = exact[rpm] = cam_orbits.follow(params, *initial_state(params), turns, SKIPPED)
         runs = [follow(params, *initial_state(params), h, turns) for h in steps]
         tables |= _tables(params, orbit, runs)
@@ -88,7 +88,7 @@ def starts(side: int) -> dict[str, Array]:
     """
     rows = []
     for rpm in (358.0, 700.0):
-        params = Params(rpm)
+        params = CamParams(rpm)
         for lift in np.linspace(0.02, 0.82, side):
             for v in np.linspace(-8.0, 8.0, side):
                 orbit = cam_orbits.follow(params, *initial_state(params, lift, v), 900, 600)
@@ -112,7 +112,7 @@ def _general(turns: int) -> float:
     """Return the largest difference of the general event-driven integrator from the exact flights
     over some revolutions.
     """
-    params = Params(SPEEDS[0])
+    params = CamParams(SPEEDS[0])
     u, v = initial_state(params)
     times = revolution(params) * np.arange(1, turns + 1)
     found = event_driven.run(
@@ -129,7 +129,7 @@ def _general(turns: int) -> float:
     return float(np.abs(np.hstack([found.q, found.v]) - exact).max())
 
 
-def _tables(params: Params, orbit, runs: list) -> dict:
+def _tables(params: CamParams, orbit, runs: list) -> dict:
     from scipy.stats import ks_2samp  # takes a second
 
     name, stepped = f"{params.rpm:g}", next(r for r in runs if abs(r.h - STEP) < 0.1 * STEP)
@@ -260,7 +260,7 @@ def draw(outcome: Outcome, figure) -> None:
 
 def _series(axes, t: dict, rpm: float) -> None:
     times = np.linspace(0.0, 1.0, 2000)
-    cam = cam_orbits.motions(rate(Params(rpm)), times)[:, 0]
+    cam = cam_orbits.motions(rate(CamParams(rpm)), times)[:, 0]
     axes.fill_between(times, cam, color="#cccccc", linewidth=0.0)
     stepped, exact = t["series_stepped"], t["series"]
     early = stepped["t"] < 1.0

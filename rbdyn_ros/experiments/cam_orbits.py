@@ -38,7 +38,7 @@ import numpy as np
 
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.network import laws, second_order
-from rbdyn_ros.mechanics.network.second_order import Network, network
+from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, network
 from rbdyn_ros.numerics.arguments import number, positive
 from rbdyn_ros.types import Array
 
@@ -51,7 +51,7 @@ _DWELL_STARTS = math.pi / 2.0 + 1.22173047639603
 START = math.pi / 2.0  # the cam's angle at t = 0 [rad]
 
 
-class Params(NamedTuple):
+class CamParams(NamedTuple):
     """The machine; its numbers are those of the notes, f_v = 0."""
 
     rpm: float  # [1/min]
@@ -61,7 +61,7 @@ class Params(NamedTuple):
     restitution: float = 0.8  # r
 
 
-def check(params: Params) -> Params:
+def check(params: CamParams) -> CamParams:
     """Return the parameters. Raise ValueError for numbers out of range; the damping must be below
     the critical one.
     """
@@ -78,17 +78,17 @@ def check(params: Params) -> Params:
     return params
 
 
-def rate(params: Params) -> float:
+def rate(params: CamParams) -> float:
     """Return the cam's angular velocity [rad/s]."""
     return 2.0 * math.pi * params.rpm / 60.0
 
 
-def revolution(params: Params) -> float:
+def revolution(params: CamParams) -> float:
     """Return the time of one revolution of the cam [s]."""
     return 60.0 / params.rpm
 
 
-def build(params: Params) -> Network:
+def build(params: CamParams) -> MechanicalNetwork:
     """Return the follower, q = (u,), under the moving wall."""
     check(params)
     w = rate(params)
@@ -99,13 +99,15 @@ def build(params: Params) -> Network:
     )
 
 
-def cam_force(params: Params, times: Array) -> Array:
+def cam_force(params: CamParams, times: Array) -> Array:
     """Return f(t) (k, 1) [N] of (N.27)."""
     c, dc, ddc = motions(rate(params), times).T
     return -(params.mass * ddc + params.damping * dc + params.stiffness * c)[:, None]
 
 
-def initial_state(params: Params, lift: float = 0.4, velocity: float = 0.4) -> tuple[float, float]:
+def initial_state(
+    params: CamParams, lift: float = 0.4, velocity: float = 0.4
+) -> tuple[float, float]:
     """Return (u, v) at t = 0, `lift` [m] above the cam; the defaults are those of the notes."""
     return motion(rate(params), 0.0)[0] + lift, velocity
 
@@ -176,14 +178,14 @@ class Orbit(NamedTuple):
     exponent: float  # Lyapunov, per revolution; -inf where contact lasted
 
 
-def machine(params: Params) -> Machine:
+def machine(params: CamParams) -> Machine:
     """Return the numbers of `params`."""
     s = params.damping / (2.0 * params.mass)
     frequency = math.sqrt(params.stiffness / params.mass - s * s)
     return Machine(rate(params), s, frequency, params.restitution)
 
 
-def follow(params: Params, u: float, v: float, turns: int, skipped: int = 0) -> Orbit:
+def follow(params: CamParams, u: float, v: float, turns: int, skipped: int = 0) -> Orbit:
     """Simulate from (u, v) at t = 0 over `turns` revolutions; the exponent leaves out the first
     `skipped`.
 
@@ -205,7 +207,7 @@ def follow(params: Params, u: float, v: float, turns: int, skipped: int = 0) -> 
     return Orbit(strobes, impacts[:count], float(np.mean(growth[skipped:])))
 
 
-def sample(params: Params, orbit: Orbit, times: Array) -> Array:
+def sample(params: CamParams, orbit: Orbit, times: Array) -> Array:
     """Return (u, v) of the orbit (k, 2) at times (k,) between its first and its last impact."""
     cam, rows = machine(params), []
     for t in times:

@@ -137,7 +137,7 @@ _LINES = {
 }
 
 
-class Run(NamedTuple):
+class ContactRun(NamedTuple):
     """A run and the impacts in it."""
 
     t: Array  # (n,) [s]
@@ -149,7 +149,7 @@ class Run(NamedTuple):
 
 def simulate(
     system: System, state: State, input: Input, method: str, h: float, rows: int, every: int
-) -> Run:
+) -> ContactRun:
     """Simulate `rows` times `every` steps of h [s] by one of METHODS. Raise ArithmeticError if it
     does not converge.
     """
@@ -159,12 +159,12 @@ def simulate(
         raise ArithmeticError(record.message)
     y = np.hstack([record.q, record.v])
     force = record.options.contact.force.copy()
-    return Run(record.t, y, record.quantities[:, 0], impact_columns(record.impacts), force)
+    return ContactRun(record.t, y, record.quantities[:, 0], impact_columns(record.impacts), force)
 
 
 def compare(
     system: System, state: State, input: Input, steps, duration: float, first: int, progress
-) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array], dict[str, Run]]:
+) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array], dict[str, ContactRun]]:
     """Return (errors table, impacts table, exact rows, exact impacts, {method: Run at the smallest
     step}).
 

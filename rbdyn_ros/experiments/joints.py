@@ -8,7 +8,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope, track_progress
-from rbdyn_ros.experiments.scenes import Scene
+from rbdyn_ros.experiments.scenes import ModelParts
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
 from rbdyn_ros.mechanics.description.rows import WORLD
@@ -45,7 +45,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(records, tables["order"]))
 
 
-def simulate(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> runs.Record:
+def simulate(machine: ModelParts, method: str, h: float, rows: int, every: int = 1) -> runs.Record:
     """Simulate a machine in motion by one of METHODS. Raise RuntimeError if a step fails."""
     if method == "variational":
         record = runs.run(models.build(*machine), h, rows, every)
@@ -57,7 +57,7 @@ def simulate(machine: Scene, method: str, h: float, rows: int, every: int = 1) -
     return record
 
 
-def support(machine: Scene, record: runs.Record) -> np.ndarray:
+def support(machine: ModelParts, record: runs.Record) -> np.ndarray:
     """Return the force (rows, 3) [N] with which all joints to the world hold the machine."""
     assert machine.constraints is not None
     world = machine.constraints.rows.b == WORLD
@@ -67,7 +67,7 @@ def support(machine: Scene, record: runs.Record) -> np.ndarray:
     return record.reactions[:, of_world, 0, :3].sum(axis=1)
 
 
-def _table(machine: Scene, records: dict, name: str) -> dict:
+def _table(machine: ModelParts, records: dict, name: str) -> dict:
     table = {"t": records[name, "variational"].t}
     for method in METHODS:
         record = records[name, method]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean as of_models
 from rbdyn_ros.mechanics.network import moreau_jean, moreau_jean_linear, second_order
-from rbdyn_ros.mechanics.network.second_order import Network
+from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork
 from rbdyn_ros.numerics.arguments import vector
 from rbdyn_ros.types import Array
 
@@ -26,7 +26,9 @@ class March(NamedTuple):
     impulses: Array  # (k, m), all interactions side by side; moreau_jean_linear: its contacts
 
 
-def march(net: Network, q: tuple[Array, ...], v: tuple[Array, ...], h: float, steps: int) -> March:
+def march(
+    net: MechanicalNetwork, q: tuple[Array, ...], v: tuple[Array, ...], h: float, steps: int
+) -> March:
     """Simulate `steps` steps of moreau_jean. Raise ValueError where none can begin, and with the
     stepper's sentence if one fails.
     """
@@ -61,7 +63,7 @@ def march_model(model: models.Model, h: float, steps: int) -> March:
 
 
 def march_linear(
-    linear: moreau_jean_linear.Linear, forces: Array, q: ArrayLike, v: ArrayLike
+    linear: moreau_jean_linear.LinearSystem, forces: Array, q: ArrayLike, v: ArrayLike
 ) -> March:
     """Simulate len(forces) - 1 steps of moreau_jean_linear. Raise ValueError if one fails."""
     size = len(linear.C)

@@ -35,7 +35,7 @@ METHODS = (
 STOUT = (0.3, 0.3, 0.12)  # [kg m^2] a rod whose spin matters
 
 
-class Problem(NamedTuple):
+class ReferenceCase(NamedTuple):
     """A machine, a start, and its position after DURATION."""
 
     system: System
@@ -71,7 +71,7 @@ def list_compositions(methods) -> list[tuple[str, str]]:
     return [(m, c) for m in methods for c in COMPOSITIONS if c == "none" or select(m).symmetric]
 
 
-def problem(name: str) -> Problem:
+def problem(name: str) -> ReferenceCase:
     """Return the hardest problem that the method is for.
 
     A stout rod on a cart, spinning; without spin for `rattle_s2`; a point mass on a fixed joint
@@ -82,16 +82,16 @@ def problem(name: str) -> Problem:
         fine = pendulum_run.simulate(
             apparatus.notebook_scheme(tqdl.COUPLED), system, start, 5e-4, DURATION, DURATION
         )
-        return Problem(system, start, place(fine.q[-1]))
+        return ReferenceCase(system, start, place(fine.q[-1]))
     if name == "euler_lagrange":
         n = closed_form.from_rest(PITCH, CONE, apparatus.FREQUENCY, np.array([DURATION]))[0]
-        return Problem(apparatus.point_mass(), apparatus.leaning_state(), np.r_[0.0, 0.0, n])
+        return ReferenceCase(apparatus.point_mass(), apparatus.leaning_state(), np.r_[0.0, 0.0, n])
     system, start = (
         apparatus.pendulum(cart_mass=2.0, rod_inertia=STOUT),
         apparatus.leaning_state(*np.radians((40.0, 20.0))),
     )
     start = start._replace(v=np.array([0.3, -0.2, 0.4, -0.3, 0.0 if name == "rattle_s2" else 2.0]))
-    return Problem(system, start, place(reference_solution(system, start)))
+    return ReferenceCase(system, start, place(reference_solution(system, start)))
 
 
 def place(q) -> np.ndarray:
@@ -116,7 +116,7 @@ def reference_solution(system: System, start: State, duration: float = DURATION)
     return solve_ivp(rates, (0.0, duration), y0, method="DOP853", rtol=1e-13, atol=1e-14).y[:6, -1]
 
 
-def error(integrator, problem: Problem, h: float) -> float:
+def error(integrator, problem: ReferenceCase, h: float) -> float:
     """Return the distance of cart and rod's direction from the reference at the end [m, rad]; nan
     if the step was too large.
     """

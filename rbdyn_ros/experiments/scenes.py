@@ -39,7 +39,7 @@ EDGE, HEIGHT = 0.9, 2.0  # [m] of the door
 BOTTOM = [(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
 
 
-class Scene(NamedTuple):
+class ModelParts(NamedTuple):
     """The arguments of `model.build(*scene)`: bodies, a start that satisfies the joints, joints,
     pairs.
     """
@@ -51,7 +51,7 @@ class Scene(NamedTuple):
     pairs: Pairs | None = None
 
 
-def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> Scene:
+def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> ModelParts:
     """Return rods of 1 kg with ball joints, hung at the origin and released from horizontal; the
     first one turns about its axis.
     """
@@ -71,12 +71,12 @@ def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> Scene:
     v[0, 5] = 5.0
     v[:, 1] = 0.2 * q[:, 0]  # a push sideways: the whole chain turns about z at 0.2 rad/s
     v[:, 3] = -0.2  # z of the world is -x of a rod along x
-    return Scene(
+    return ModelParts(
         bodies, q, v, joints.assemble(rods, joints.anchor(0, near, (0.0, 0.0, 0.0)), *links)
     )
 
 
-def door(lean: float = 0.3) -> Scene:
+def door(lean: float = 0.3) -> ModelParts:
     """Return a door of 20 kg on two hinges, the axis leaning [rad] towards x; opened by 90 degrees
     it swings back and forth.
     """
@@ -92,10 +92,10 @@ def door(lean: float = 0.3) -> Scene:
     hinges = [
         joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis) for z in at
     ]
-    return Scene(bodies, q, rigid_bodies.motion(bodies), joints.assemble(1, *hinges))
+    return ModelParts(bodies, q, rigid_bodies.motion(bodies), joints.assemble(1, *hinges))
 
 
-def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
+def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> ModelParts:
     """Return a top of 0.5 kg whose tip slides without friction in z = 0, tilted [rad] and spinning
     [rad/s].
     """
@@ -104,10 +104,12 @@ def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
     turned = quaternion.exp((0.0, tilt, 0.0))
     q = rigid_bodies.configuration(bodies, -quaternion.rotate(turned, tip), turned)
     v = rigid_bodies.motion(bodies, (0.1, 0.0, 0.0), (0.0, 0.0, spin))
-    return Scene(bodies, q, v, joints.assemble(1, joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0))))
+    return ModelParts(
+        bodies, q, v, joints.assemble(1, joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0)))
+    )
 
 
-def tower(top: float = 1.0) -> Scene:
+def tower(top: float = 1.0) -> ModelParts:
     """Return five boxes, four of 1 kg and the topmost of `top` kg, released with gaps of 1 cm
     between all of them.
     """
@@ -121,7 +123,7 @@ def tower(top: float = 1.0) -> Scene:
     return _stack(mass, [_box_inertia(m) for m in mass], [(0.0, 0.0, z) for z in heights], touches)
 
 
-def overhang(share: float = 0.98) -> Scene:
+def overhang(share: float = 0.98) -> ModelParts:
     """Return four boxes of 1 kg, each shifted over the one below by `share` of the limit of
     statics, the lowest over a table's edge x = 0.
     """
@@ -147,7 +149,7 @@ def overhang(share: float = 0.98) -> Scene:
     return _stack(np.ones(boxes), [_box_inertia(1.0)] * boxes, positions, touches)
 
 
-def pyramid(mu: float = 0.4) -> Scene:
+def pyramid(mu: float = 0.4) -> ModelParts:
     """Return four balls of 1 kg, touching: three on the floor (balls 0 to 2), one on them."""
     angle = 2.0 * np.pi / 3.0 * np.arange(3)
     out = 2.0 * RADIUS * np.sin(steepness())
@@ -175,10 +177,12 @@ def _box_inertia(mass: float) -> Array:
     return mass / 3.0 * (np.sum(HALF**2) - HALF**2)
 
 
-def _stack(mass, inertia, positions, touches) -> Scene:
+def _stack(mass, inertia, positions, touches) -> ModelParts:
     bodies = rigid_bodies.build(mass, inertia, (0.0, 0.0, -GRAVITY))
     q = rigid_bodies.configuration(bodies, positions)
-    return Scene(bodies, q, rigid_bodies.motion(bodies), None, pairs.build(len(mass), *touches))
+    return ModelParts(
+        bodies, q, rigid_bodies.motion(bodies), None, pairs.build(len(mass), *touches)
+    )
 
 
 class Block(NamedTuple):
@@ -198,7 +202,7 @@ def slope_axes(params: Block) -> tuple[Array, Array]:
     return np.array([s, 0.0, c]), np.array([c, 0.0, -s])
 
 
-def block(params: Block, speed: float = 0.0) -> Scene:
+def block(params: Block, speed: float = 0.0) -> ModelParts:
     """Return the block flat on the plane through the origin, at `speed` [m/s] downhill. Raise
     ValueError for a slope beyond 89 degrees.
     """
@@ -215,7 +219,7 @@ def block(params: Block, speed: float = 0.0) -> Scene:
     a, b, c = 0.5 * np.array(params.edges)
     law = {"n": normal, "mu": params.friction, "e": params.restitution}
     corners = [pairs.corner(0, (x * a, y * b, -c), **law) for x, y in BOTTOM[::-1]]
-    return Scene(
+    return ModelParts(
         *shapes.assemble([part], (0.0, 0.0, -params.gravity)), None, pairs.build(1, *corners)
     )
 

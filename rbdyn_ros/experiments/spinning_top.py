@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope, track_progress
-from rbdyn_ros.experiments.scenes import Scene
+from rbdyn_ros.experiments.scenes import ModelParts
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
@@ -25,7 +25,7 @@ from rbdyn_ros.mechanics.description import pairs, rigid_bodies
 from rbdyn_ros.types import Array
 
 
-class Params(NamedTuple):
+class TopParams(NamedTuple):
     """The top, the floor, the start. Its tip touches at the start, with no normal velocity."""
 
     mass: float = 0.58387070  # [kg]
@@ -39,7 +39,7 @@ class Params(NamedTuple):
     spin: float = 50.0  # [rad/s]
 
 
-def build(params: Params) -> Scene:
+def build(params: TopParams) -> ModelParts:
     """Return the top with its tip on a floor that passes through it."""
     bodies = rigid_bodies.build(params.mass, params.inertia, (0.0, 0.0, -params.gravity))
     q = rigid_bodies.configuration(
@@ -48,10 +48,10 @@ def build(params: Params) -> Scene:
     floor = q[0, :3] + quaternion.rotate(q[0, 3:], np.array(params.tip))
     touch = pairs.corner(0, params.tip, s=floor, mu=params.friction)
     v = rigid_bodies.motion(bodies, (params.speed, 0.0, 0.0), (0.0, 0.0, params.spin))
-    return Scene(bodies, q, v, None, pairs.build(1, touch))
+    return ModelParts(bodies, q, v, None, pairs.build(1, touch))
 
 
-def exact(params: Params, times) -> tuple[Array, Array]:
+def exact(params: TopParams, times) -> tuple[Array, Array]:
     """Return (q (k, 7), v (k, 6)) at `times` [s] by the reduced equations, DOP853 at rtol 1e-13.
     Raise RuntimeError if it stops.
     """
@@ -75,7 +75,7 @@ def exact(params: Params, times) -> tuple[Array, Array]:
     return found.y[:7].T, found.y[7:].T
 
 
-def _derivative(t: float, y: Array, params: Params) -> Array:
+def _derivative(t: float, y: Array, params: TopParams) -> Array:
     """Return (r', q', r'', w') of a top that slides; the quaternion's rate is q (0, w)/2."""
     q, v, w = y[3:7], y[7:10], y[10:]
     J, p = np.array(params.inertia), np.array(params.tip)
@@ -104,7 +104,7 @@ QUESTION = (
     "  the order 2 of the free motion, and what does the free parameter gamma of the quaternion's "
     "kinetic energy change?"
 )
-TOP = Params()
+TOP = TopParams()
 AXIS = TOP.inertia[2]  # [kg m^2] of the fast axis
 FAST = 1e-3  # [s] the step of the claims
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # [s]

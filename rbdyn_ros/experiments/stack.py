@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, track_progress, word
-from rbdyn_ros.experiments.scenes import Scene
+from rbdyn_ros.experiments.scenes import ModelParts
 from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import pairs
@@ -19,7 +19,7 @@ from rbdyn_ros.types import Array
 TOUCHING = 1e-9  # [m]
 
 
-class Settling(NamedTuple):
+class StackRun(NamedTuple):
     """Rows of a run, one for each step."""
 
     t: Array  # (k,) [s]
@@ -31,8 +31,8 @@ class Settling(NamedTuple):
 
 
 def settle(
-    stack: Scene, h: float, duration: float, keep: int = 0, on_a_level: int = 4
-) -> Settling:
+    stack: ModelParts, h: float, duration: float, keep: int = 0, on_a_level: int = 4
+) -> StackRun:
     """Simulate a stack, with `on_a_level` contacts in each of its joints; the friction problem of
     every `keep`-th step is kept (0: none). Raise RuntimeError if a step fails.
     """
@@ -52,7 +52,7 @@ def settle(
         )
         if keep and k % keep == 0 and force[0] > 0.0:
             problems.append(_problem(model, h))
-    return Settling._make([*map(np.array, zip(*rows)), problems])
+    return StackRun._make([*map(np.array, zip(*rows)), problems])
 
 
 def _problem(model: models.Model, h: float) -> fc3d.Problem:
@@ -93,7 +93,7 @@ SOLVERS = ("fc3d_hybrid", "fc3d_newton", "fc3d_admm", "fc3d_nsgs")
 TOLERANCE = 1e-8
 
 
-def build_stacks() -> dict[str, scenes.Scene]:
+def build_stacks() -> dict[str, scenes.ModelParts]:
     """Return the stacks by name."""
     return {
         "tower": scenes.tower(),

@@ -35,7 +35,7 @@ STEPS = (0.04, 0.02, 0.01, 0.005, 0.0025, 0.001)  # [s]
 DASHES = {"none": "-", "suzuki4": "--", "kahan_li6": "-.", "kahan_li8": ":"}
 
 
-class Cost(NamedTuple):
+class RunCost(NamedTuple):
     """The cost and the errors of one run."""
 
     method: str
@@ -53,7 +53,7 @@ def run(short: bool, progress) -> Outcome:
     end, costs = _tip(reference_solution(*_fall(), DURATION)), []
     for method, composition in track_progress(list_compositions(METHODS), progress):
         costs += [_cost(method, composition, h, end, repeats) for h in steps]
-    table = columns(" ".join(Cost._fields), costs)
+    table = columns(" ".join(RunCost._fields), costs)
     return Outcome({"costs": table, "frontier": _frontier(table)}, _claims(table))
 
 
@@ -66,14 +66,14 @@ def _tip(q) -> np.ndarray:
     return np.array([q[0] + n[0], q[1] + n[1], n[2]])
 
 
-def _cost(method: str, composition: str, h: float, end, repeats: int) -> Cost:
+def _cost(method: str, composition: str, h: float, end, repeats: int) -> RunCost:
     integrator, (system, start) = select(method, composition), _fall()
     record = pendulum_run.simulate(integrator, system, start, h, DURATION, 0.2)
     tip = float(np.linalg.norm(_tip(record.q[-1]) - end)) if record.ok else np.nan
     energy = float(np.abs(record.energy_error).max())
     stages = (4 if method == "rk4" else len(COMPOSITIONS[composition])) / h
     seconds = min(_seconds(integrator, system, start, h) for _ in range(repeats))
-    return Cost(method, composition, h, tip, energy, stages, 1e6 * seconds / DURATION)
+    return RunCost(method, composition, h, tip, energy, stages, 1e6 * seconds / DURATION)
 
 
 def _seconds(integrator, system, start, h: float) -> float:

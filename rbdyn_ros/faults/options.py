@@ -23,7 +23,7 @@ def _excess(of: str) -> Parameter:
     return spec(description, low=-0.9, high=9.0)
 
 
-class Noise(NamedTuple):
+class SensorNoise(NamedTuple):
     """Standard deviations of white noise, drawn for each instant."""
 
     cart: Annotated[float, _deviation("the cart's measured position, for each axis", "m")] = 0.0
@@ -163,7 +163,7 @@ class Faults(NamedTuple):
         float,
         _chance("the sensors repeat the values of the instant before", "faults.state.freeze"),
     ] = 0.0
-    noise: Annotated[Noise, "faults.noise."] = Noise()
+    noise: Annotated[SensorNoise, "faults.noise."] = SensorNoise()
     bias: Annotated[Bias, "faults.bias."] = Bias()
     encoder: Annotated[Encoder, "faults.encoder."] = Encoder()
     actuator: Annotated[Drive, "faults.actuator."] = Drive()

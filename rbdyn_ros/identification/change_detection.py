@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.identification import innovations
-from rbdyn_ros.identification.innovations import DELAY, NAMES, Change, Memory, ObserverModel
+from rbdyn_ros.identification.innovations import DELAY, NAMES, Change, ObserverModel, ObserverState
 from rbdyn_ros.types import Array
 
 BLOCK = 0.25  # [s]
@@ -107,7 +107,7 @@ class ChangeDetector:
     def _forget_all(self) -> None:
         self._t, self._rows = [], []  # states that are in no block yet
         self._command_t, self._commands = [], []
-        self._memory: Memory | None = None
+        self._memory: ObserverState | None = None
         self._blocks: list[_Block] = []
         self._sums: list[_Sums] = []
         self._cold, self._next = 1, 0.0
@@ -307,7 +307,7 @@ class ChangeDetector:
 
     def _replay(
         self, model: ObserverModel, later: float, blocks: list[_Block]
-    ) -> tuple[list[_Sums], Memory] | None:
+    ) -> tuple[list[_Sums], ObserverState] | None:
         """Return the sums after the first `SETTLING` blocks, around another plant and delta_0."""
         memory, end = innovations.start(blocks[0].first), blocks[0].begin
         found: list[_Sums] = []
@@ -392,7 +392,7 @@ class _Fit(NamedTuple):
     deviation: float
     remains: float  # Q of (I.11)
     count: int  # measurements
-    memory: Memory  # of the observer at the end
+    memory: ObserverState  # of the observer at the end
 
     def cost(self) -> float:
         """Return Q, plus a penalty for a change that is unusually large."""

@@ -29,7 +29,7 @@ from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.frequency.measurement import AXES, Excited, outputs_of, run_excited
 from rbdyn_ros.identification.plant_fit import Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
-from rbdyn_ros.identification.records import Record
+from rbdyn_ros.identification.records import MotionRecord
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.yaml_file import flatten_names
@@ -115,7 +115,7 @@ def _crest(low: float, high: float, h: float, seed: int, period: float) -> float
 
 def _run(
     loop: Loop, sine: Multisine, axis: int
-) -> tuple[Record | None, tuple[float, float, float]]:
+) -> tuple[MotionRecord | None, tuple[float, float, float]]:
     """Return (a period after the motion has settled, largest force, distance and tilt); the period
     is None where the rod falls.
     """
@@ -134,7 +134,9 @@ def _run(
     )
     lead = round(plant_numbers.LARGEST_DELAY / loop.period) + 1
     rows = slice(max(0, len(force) - len(wave) - lead), None)
-    record = Record(loop.period, run.q[rows, :2], run.q[rows, 2:], run.v[rows], run.force[rows])
+    record = MotionRecord(
+        loop.period, run.q[rows, :2], run.q[rows, 2:], run.v[rows], run.force[rows]
+    )
     return record, peaks
 
 
@@ -150,7 +152,7 @@ def _deviations(J: Array) -> Array:
 NODE = "/**/pendulum_controller"
 
 
-class Plan(NamedTuple):
+class DesignProblem(NamedTuple):
     """The task of a design."""
 
     loop: Loop  # of the present law around the plant as it is known
@@ -161,7 +163,7 @@ class Plan(NamedTuple):
 
 
 def design_for_fit(
-    plan: Plan, names: tuple[str, ...], found: Fit | None, system: System
+    plan: DesignProblem, names: tuple[str, ...], found: Fit | None, system: System
 ) -> Design:
     """Return the design around the fitted plant, with its delay as whole periods, or around the
     known one where nothing was fitted. Raise ValueError as `design` does.
@@ -181,7 +183,7 @@ def design_for_fit(
     return design(loop, travel, names, plan.band, plan.duration, axis=plan.axis)
 
 
-def table(plan: Plan, designed: Design) -> str:
+def table(plan: DesignProblem, designed: Design) -> str:
     """Return the excitation and the predicted intervals, for a terminal."""
     sine, lines = designed.sine, [_summary(plan, designed)]
     columns = {"white": designed.white}
@@ -201,7 +203,7 @@ def table(plan: Plan, designed: Design) -> str:
     return "\n".join(lines)
 
 
-def _summary(plan: Plan, designed: Design) -> str:
+def _summary(plan: DesignProblem, designed: Design) -> str:
     sine = designed.sine
     return (
         f"{len(sine.lines)} frequencies from {sine.frequencies[0]:g} to "
@@ -211,7 +213,7 @@ def _summary(plan: Plan, designed: Design) -> str:
     )
 
 
-def yaml(plan: Plan, designed: Design) -> str:
+def yaml(plan: DesignProblem, designed: Design) -> str:
     """Return the text of the file for the controller node, with the prediction in comments."""
     excitation = {
         "amplitude": float(f"{designed.sine.amplitude:.4g}"),

@@ -128,7 +128,7 @@ def _mean_force(commands: tuple[Array, Array], grid: Array) -> Array:
     return np.diff(there, axis=0) / np.diff(grid)[:, None]
 
 
-class Memory(NamedTuple):
+class ObserverState(NamedTuple):
     """The state of the observer."""
 
     state: Array  # (11,) q and v
@@ -147,7 +147,7 @@ def _observe(system, options, gain, L, T, steps, room, found):
     for k in range(len(rows)):
         h, force = rows[k, 0], (gain * rows[k, 1], gain * rows[k, 2])
         load = rod_on_cart.Load(force, ZERO, ZERO, ZERO)
-        loop = derivatives.Loop((1.0,), None, options.tolerance, h, 0.0)
+        loop = derivatives.StepSequence((1.0,), None, options.tolerance, h, 0.0)
         if by_state(system, options, load, loop, S, None, J) < 1:
             return k
         by_parameters(system, options, load, loop, S, None, G)
@@ -202,7 +202,7 @@ by_parameters: Any = _observe
 
 
 def observe(
-    model: ObserverModel, L: Array, inputs: Inputs, memory: Memory
+    model: ObserverModel, L: Array, inputs: Inputs, memory: ObserverState
 ) -> tuple[Array, Array] | None:
     """Return the innovations (m, 8) of the m measurements and their derivatives (m, 8, p), and
     advance `memory`; return None where a step fails.
@@ -239,9 +239,9 @@ def columns(model: ObserverModel) -> Array:
     return T
 
 
-def start(measured: Array) -> Memory:
+def start(measured: Array) -> ObserverState:
     """Return the observer at a measured state (11,)."""
-    return Memory(np.array(measured, float), np.zeros((10, len(NAMES))))
+    return ObserverState(np.array(measured, float), np.zeros((10, len(NAMES))))
 
 
 def deviations(measured: Array) -> Array:

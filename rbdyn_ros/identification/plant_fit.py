@@ -55,8 +55,8 @@ from rbdyn_ros.identification.plant_numbers import (
     size_of,
     start_of,
 )
-from rbdyn_ros.identification.records import Record, actuate, duration
-from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, Trial
+from rbdyn_ros.identification.records import MotionRecord, actuate, duration
+from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, SegmentPlant
 from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.types import Array, Contacts, System
 
@@ -119,7 +119,7 @@ class _Problem:
 
     def __init__(
         self,
-        records: list[Record],
+        records: list[MotionRecord],
         system: System,
         names: tuple[str, ...],
         segments: list[Segment],
@@ -151,7 +151,9 @@ class _Problem:
         bias = np.array([given.get(name, 0.0) for name in BIAS])
         tilted = system._replace(gravity=normal)
         parts = [
-            segment.settle(Trial(tilted, self.options, *paths[segment.of], bias, fall), self.scale)
+            segment.settle(
+                SegmentPlant(tilted, self.options, *paths[segment.of], bias, fall), self.scale
+            )
             for segment in self.segments
         ]
         residual, W = (np.concatenate(each) for each in zip(*parts))
@@ -159,7 +161,7 @@ class _Problem:
 
 
 def fit(
-    records: list[Record],
+    records: list[MotionRecord],
     system: System,
     names: tuple[str, ...] = DEFAULT,
     segment: float | None = None,
@@ -276,7 +278,11 @@ def _check_range(found: Fit, low: Array, high: Array) -> None:
 
 
 def sensitivity(
-    record: Record, system: System, names: tuple[str, ...], scale: Array, segment: float = 1.0
+    record: MotionRecord,
+    system: System,
+    names: tuple[str, ...],
+    scale: Array,
+    segment: float = 1.0,
 ) -> Array:
     """Return J (n, p) of (I.3) by `names` along a record of `system` itself, residuals over
     `scale` (SEEN,) [m, rad]. Raise ValueError for a name that is unknown.
@@ -287,7 +293,7 @@ def sensitivity(
     return problem.jacobian(np.array([numbers(system)[name] for name in names]))
 
 
-def _cut(records: list[Record], segment: float, lead: float) -> list[Segment]:
+def _cut(records: list[MotionRecord], segment: float, lead: float) -> list[Segment]:
     """Return segments of `segment` [s], one after the other, from `lead` [s] on: the forces before
     the record are not known.
     """

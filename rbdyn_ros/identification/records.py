@@ -21,7 +21,7 @@ UNIT = 1e-3  # by which the length of a quaternion may differ from 1
 SHORTEST = 10  # samples of a piece
 
 
-class Record(NamedTuple):
+class MotionRecord(NamedTuple):
     """A motion in samples h [s] apart."""
 
     h: float  # [s]
@@ -31,7 +31,7 @@ class Record(NamedTuple):
     force: Array  # (n, 2) [N] from each sample on
 
 
-def read(path: Path) -> tuple[list[Record], list[str]]:
+def read(path: Path) -> tuple[list[MotionRecord], list[str]]:
     """Return (the pieces of a file without a gap, sentences on what was left out).
 
     Raise ValueError, with one sentence, for a file that is no record of a motion under known
@@ -70,7 +70,7 @@ def _columns(table: recording.Table) -> tuple[Array, Array, Array]:
 
 def _cut(
     table: recording.Table, t: Array, q: Array, force: Array
-) -> tuple[list[Record], list[str]]:
+) -> tuple[list[MotionRecord], list[str]]:
     """Return the pieces without a gap, and sentences on what was left out. Raise ValueError if no
     piece can be used.
     """
@@ -120,7 +120,7 @@ def _runs(good: Array) -> Iterator[slice]:
         first = row + 1
 
 
-def _piece(table: recording.Table, q: Array, force: Array, h: float, rows: slice) -> Record:
+def _piece(table: recording.Table, q: Array, force: Array, h: float, rows: slice) -> MotionRecord:
     """Return one piece, with velocities by differences where the file has none. Raise ValueError
     for units that differ.
     """
@@ -133,7 +133,7 @@ def _piece(table: recording.Table, q: Array, force: Array, h: float, rows: slice
     check_units(h, place, velocity, change)
     if not np.isfinite(velocity).all():
         velocity = np.hstack((change[:, :4], _rate(moved[:, 4:], h, 0.05)))
-    return Record(h, place, attitude, velocity, force[rows][:-1])
+    return MotionRecord(h, place, attitude, velocity, force[rows][:-1])
 
 
 def _rate(moved: Array, h: float, time: float) -> Array:
@@ -144,7 +144,7 @@ def _rate(moved: Array, h: float, time: float) -> Array:
     return (moved[late] - moved[early]) / ((late - early) * h)[:, None]
 
 
-def duration(records: list[Record]) -> float:
+def duration(records: list[MotionRecord]) -> float:
     """Return the length of all records [s]."""
     return math.fsum(len(record.force) * record.h for record in records)
 

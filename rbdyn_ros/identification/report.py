@@ -21,7 +21,7 @@ from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, label_axes
 from rbdyn_ros.evaluation.report import template
 from rbdyn_ros.identification import plant_fit, plant_numbers, remarks
 from rbdyn_ros.identification.frequency import frequency_response
-from rbdyn_ros.identification.frequency.frequency_response import Margins
+from rbdyn_ros.identification.frequency.frequency_response import AxisMargins
 from rbdyn_ros.identification.intervals import correlations
 from rbdyn_ros.identification.plant_fit import Curves, Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
@@ -30,20 +30,20 @@ from rbdyn_ros.types import Array, System
 LOWEST, POINTS = 0.02, 2000  # [Hz], frequencies up to half the rate of the loop
 
 
-class Prediction(NamedTuple):
+class LoopPrediction(NamedTuple):
     """The prediction for one law around one plant."""
 
     name: str
     gains: Array  # K (4,)
     loop: Array  # L (n,)
-    margins: Margins | None  # None: it is not stable
+    margins: AxisMargins | None  # None: it is not stable
 
 
 class Redesign(NamedTuple):
     """The loops of the laws before and after."""
 
     frequency: Array  # (n,) [Hz]
-    loops: tuple[Prediction, ...]
+    loops: tuple[LoopPrediction, ...]
 
 
 def predict(known: System, fitted: System, delay: float, options: lqr.Options) -> Redesign:
@@ -66,7 +66,7 @@ def predict(known: System, fitted: System, delay: float, options: lqr.Options) -
         L = frequency_response.predict(A, B, constant(K), h, frequency, tau)
         late = is_stable(_delay(K, max(0, round(tau / h))), A, B)
         bears = frequency_response.margins(frequency, L) if late else None
-        loops.append(Prediction(name, K, L, bears))
+        loops.append(LoopPrediction(name, K, L, bears))
     return Redesign(frequency, tuple(loops))
 
 
@@ -78,7 +78,7 @@ def _delay(K: Array, n: int) -> LinearController:
     return dynamic(np.eye(n, k=1), enters, leaves, np.zeros(4))
 
 
-QUANTITIES = (  # of `Margins`: field, what it is, its unit, by what it is multiplied
+QUANTITIES = (  # of `AxisMargins`: field, what it is, its unit, by what it is multiplied
     ("gain_up", "gain, up", "", 1.0),
     ("gain_down", "gain, down", "", 1.0),
     ("phase", "phase", "°", 1.0),
@@ -89,7 +89,7 @@ QUANTITIES = (  # of `Margins`: field, what it is, its unit, by what it is multi
 )
 
 
-class Line(NamedTuple):
+class EstimateRow(NamedTuple):
     """A number of the plant, before and after."""
 
     name: str
@@ -99,12 +99,12 @@ class Line(NamedTuple):
     interval: float
 
 
-def lines(found: Fit, system: System) -> Iterator[Line]:
+def lines(found: Fit, system: System) -> Iterator[EstimateRow]:
     """Yield the numbers, with those of `system`, which were known before."""
     known = plant_numbers.numbers(system)
     for name, value, interval in found.rows:
         unit = remarks.UNITS[name].replace("^2", "²")
-        yield Line(name, unit, known[name], value, interval)
+        yield EstimateRow(name, unit, known[name], value, interval)
 
 
 def page(
@@ -159,7 +159,7 @@ LAGS = 100  # samples
 LINES = ("--", "-.", "-")  # of laws
 
 
-def changes(rows: Iterable[Line]):
+def changes(rows: Iterable[EstimateRow]):
     """Draw how far each number moved from the known one, with its interval, both relative; return
     None where no number has both.
     """

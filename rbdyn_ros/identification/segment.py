@@ -15,7 +15,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification.plant_numbers import PATH, SEGMENT_COLUMNS
-from rbdyn_ros.identification.records import Record
+from rbdyn_ros.identification.records import MotionRecord
 from rbdyn_ros.kernel import specialize
 from rbdyn_ros.mechanics.integrators import derivatives
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -37,7 +37,7 @@ def _shoot(system, options, h, force, slope, room):
     and W (n + 1, 10, 14) of (I.2), their first given. `slope` (n, 2, 5) is du/dp of `FORCES`.
     """
     S, J, G, Z, W = room
-    loop = derivatives.Loop((1.0,), None, options.tolerance, h, 0.0)
+    loop = derivatives.StepSequence((1.0,), None, options.tolerance, h, 0.0)
     for k in range(len(force)):
         load = rod_on_cart.Load((force[k, 0], force[k, 1]), ZERO, ZERO, ZERO)
         pair = S[k : k + 2]
@@ -75,7 +75,7 @@ def compile_steps(template: Callable[..., Any], name: str) -> Any:
     )
 
 
-class Trial(NamedTuple):
+class SegmentPlant(NamedTuple):
     """A plant, and the force, bias and acceleration that act on it."""
 
     system: System  # its gravity is that along the normal of the plane
@@ -89,7 +89,7 @@ class Trial(NamedTuple):
 class Segment:
     """A part of the record, and the quantities computed along it."""
 
-    def __init__(self, record: Record, of: int, first: int, length: int, every: int):
+    def __init__(self, record: MotionRecord, of: int, first: int, length: int, every: int):
         """Set up the segment; `of` is the number of the record, `first` its sample at the
         start.
         """
@@ -110,7 +110,7 @@ class Segment:
         self.slope = np.zeros((n, 2, FORCES))
         self.slope[:, 0, 3] = self.slope[:, 1, 4] = -self.h * (np.arange(n) + 0.5)
 
-    def shoot(self, trial: Trial) -> Array:
+    def shoot(self, trial: SegmentPlant) -> Array:
         """Return the residuals (samples, SEEN) in meters and radians; nan where a step fails."""
         n = len(self.S) - 1
         steps, system = slice(self.first, self.first + n), trial.system
@@ -143,7 +143,7 @@ class Segment:
         s[2:6] = quaternion.product(s[2:6], quaternion.exp(xi[2:5]))
         s[6:] += xi[5:]
 
-    def settle(self, trial: Trial, scale: Array) -> tuple[Array, Array]:
+    def settle(self, trial: SegmentPlant, scale: Array) -> tuple[Array, Array]:
         """Return (residuals, J) of (I.3) for the best state at the start, both over `scale`
         (SEEN,); the columns of J are those of `plant_numbers.combination`. Where a step fails, the
         residuals are nan and J is zero.

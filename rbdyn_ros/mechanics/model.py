@@ -19,7 +19,7 @@ from rbdyn_ros.mechanics.contact import exchange, friction, restitution, slots
 from rbdyn_ros.mechanics.description import geoms, jacobian, joints, redundancy, rigid_bodies
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description import springs as of_springs
-from rbdyn_ros.mechanics.description.geoms import Colliders
+from rbdyn_ros.mechanics.description.geoms import ColliderSet
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
@@ -72,7 +72,7 @@ class Model(NamedTuple):
     owners: tuple  # of each joint block: the joint, from 0 on
     names: Names
     springs: Springs
-    colliders: Colliders
+    colliders: ColliderSet
 
 
 def build(
@@ -83,7 +83,7 @@ def build(
     pairs: Pairs | None = None,
     options: Options = Options(),
     springs: Springs | None = None,
-    colliders: Colliders | None = None,
+    colliders: ColliderSet | None = None,
 ) -> Model:
     """Build the model that starts at q (n, 7), v (n, 6).
 
@@ -121,7 +121,9 @@ def build(
     return model
 
 
-def _require_possible(options: Options, pairs: Pairs, colliders: Colliders, names: Names) -> None:
+def _require_possible(
+    options: Options, pairs: Pairs, colliders: ColliderSet, names: Names
+) -> None:
     """Raise ValueError for options out of range, or that do not fit what can touch."""
     if not 1 <= options.max_impacts <= 1000:
         raise ValueError(f"max_impacts is {options.max_impacts}; it must be from 1 to 1000")

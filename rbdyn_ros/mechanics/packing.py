@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import skyline, sparse
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
 from rbdyn_ros.mechanics.contact import coupled
-from rbdyn_ros.mechanics.description.geoms import COLLIDING, Colliders
+from rbdyn_ros.mechanics.description.geoms import COLLIDING, ColliderSet
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import BALLS, Pairs, reach
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
@@ -35,7 +35,7 @@ class Elements(NamedTuple):
     constraints: Constraints  # independent rows
     pairs: Pairs
     springs: Springs
-    colliders: Colliders
+    colliders: ColliderSet
 
 
 def arena_of(
@@ -250,7 +250,7 @@ def _prepare_whole_steps(parts: dict, pairs: Pairs) -> None:
         parts["skyline"] = np.zeros((0, 1))
 
 
-def _add_colliders(parts: dict, colliders: Colliders) -> None:
+def _add_colliders(parts: dict, colliders: ColliderSet) -> None:
     """Add the shapes that can all touch each other, and the slots of their contacts: rows of pairs
     that are taken when two of them come near.
     """

@@ -27,7 +27,7 @@ KINDS = ("revolute", "prismatic")
 BASE = 6  # generalized velocities of the base: three linear [world], three angular [body]
 
 
-class Joint(NamedTuple):
+class TreeJoint(NamedTuple):
     """A joint of one degree of freedom, zero where its link's frame coincides with the joint's."""
 
     kind: str  # one of KINDS
@@ -45,14 +45,14 @@ class Placements(NamedTuple):
     axes: np.ndarray  # (n, 3) of the joints
 
 
-def build(*joints: Joint) -> tuple[Joint, ...]:
+def build(*joints: TreeJoint) -> tuple[TreeJoint, ...]:
     """Return the joints after a check: parents come before their children. Raise ValueError, which
     names the joint that is wrong.
     """
     return tuple(_check_joint(i, joint) for i, joint in enumerate(joints))
 
 
-def placements(joints: tuple[Joint, ...], q) -> Placements:
+def placements(joints: tuple[TreeJoint, ...], q) -> Placements:
     """Return every link's frame at q (7 + n,): revolute R_i = R_p R_J exp(axis q_i), prismatic r_i
     = r_p + ... + axis q_i.
     """
@@ -68,7 +68,7 @@ def placements(joints: tuple[Joint, ...], q) -> Placements:
     return Placements(np.array(R), np.array(r), np.array(axes).reshape(-1, 3))
 
 
-def jacobian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
+def jacobian(joints: tuple[TreeJoint, ...], q, link: int, point) -> np.ndarray:
     """Return J (6, 6 + n) of a point (3,) [m, in the link's frame]: (v_Q, w) = J u [world].
 
     Columns: base (1; 0) and (-R r^; R) (Appendix II of the sheet); revolute (a x (r_Q - r_i); a);
@@ -90,7 +90,7 @@ def jacobian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
     return J
 
 
-def hessian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
+def hessian(joints: tuple[TreeJoint, ...], q, link: int, point) -> np.ndarray:
     """Return H (6 + n, 6, 6 + n): H[k] is the change of J along the generalized velocity k.
 
         dJ_i / dk = (J_Rk x J_Pi; J_Rk x J_Ri)   if motion k carries the axis of column i
@@ -109,13 +109,13 @@ def hessian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
     return np.swapaxes(np.where(carried[..., None], turned, moved), -1, -2)
 
 
-def jacobian_rate(joints: tuple[Joint, ...], q, u, link: int, point) -> np.ndarray:
+def jacobian_rate(joints: tuple[TreeJoint, ...], q, u, link: int, point) -> np.ndarray:
     """Return dJ/dt = sum_k H[k] u_k (6, 6 + n) with base rotation; a_Q = J du/dt + dJ/dt u."""
     H = hessian(joints, q, link, point)
     return np.tensordot(arguments.array(u, "u", len(H)), H, axes=1)
 
 
-def _check_joint(i: int, joint: Joint) -> Joint:
+def _check_joint(i: int, joint: TreeJoint) -> TreeJoint:
     name = f"joint {i}"
     arguments.choice(joint.kind, f"the kind of {name}", KINDS)
     if joint.parent not in range(i + 1):
@@ -123,7 +123,7 @@ def _check_joint(i: int, joint: Joint) -> Joint:
             f"the parent of {name} is {joint.parent}; it must be a link before it, 0 (the base) "
             f"to {i}"
         )
-    return Joint(
+    return TreeJoint(
         joint.kind,
         joint.parent,
         arguments.array(joint.position, f"the position of {name}", 3),
@@ -132,13 +132,13 @@ def _check_joint(i: int, joint: Joint) -> Joint:
     )
 
 
-def _link(joints: tuple[Joint, ...], link: int) -> int:
+def _link(joints: tuple[TreeJoint, ...], link: int) -> int:
     if link not in range(len(joints) + 1):
         raise ValueError(f"link is {link}; it must be 0 (the base) to {len(joints)}")
     return link
 
 
-class Link(NamedTuple):
+class LinkInertia(NamedTuple):
     """The mass and the inertia of a link, in its own frame."""
 
     mass: float  # m [kg]
@@ -146,7 +146,7 @@ class Link(NamedTuple):
     inertia: np.ndarray  # (3, 3) [kg m^2] about the center of mass
 
 
-class Load(NamedTuple):
+class LinkLoad(NamedTuple):
     """A force and a couple on a link."""
 
     link: int
@@ -162,7 +162,7 @@ class Equations(NamedTuple):
     g: np.ndarray  # (n_u,) gyroscopic and Coriolis forces
 
 
-def equations(joints: tuple[Joint, ...], links: tuple[Link, ...], q, u) -> Equations:
+def equations(joints: tuple[TreeJoint, ...], links: tuple[LinkInertia, ...], q, u) -> Equations:
     """Return M(q) and g(q, u) for the base and one link per joint. Raise ValueError if the number
     of links is wrong.
     """
@@ -182,7 +182,7 @@ def equations(joints: tuple[Joint, ...], links: tuple[Link, ...], q, u) -> Equat
     return Equations(M, g)
 
 
-def generalized_force(joints: tuple[Joint, ...], q, loads: tuple[Load, ...]) -> np.ndarray:
+def generalized_force(joints: tuple[TreeJoint, ...], q, loads: tuple[LinkLoad, ...]) -> np.ndarray:
     """Return f (n_u,), the generalized force of the loads."""
     f = np.zeros(BASE + len(joints))
     for load in loads:
@@ -194,11 +194,11 @@ def generalized_force(joints: tuple[Joint, ...], q, loads: tuple[Load, ...]) -> 
     return f
 
 
-def weight(links: tuple[Link, ...], gravity) -> tuple[Load, ...]:
+def weight(links: tuple[LinkInertia, ...], gravity) -> tuple[LinkLoad, ...]:
     """Return the links' weights as loads, for the gravity (3,) [m/s^2, world]."""
     gravity = arguments.array(gravity, "gravity", 3)
     return tuple(
-        Load(i, link.center, link.mass * gravity, np.zeros(3)) for i, link in enumerate(links)
+        LinkLoad(i, link.center, link.mass * gravity, np.zeros(3)) for i, link in enumerate(links)
     )
 
 
@@ -240,7 +240,7 @@ def transform(M_bar, h_bar, B, dB, u) -> tuple[np.ndarray, np.ndarray]:
     return B.T @ M_bar @ B, B.T @ (h_bar - M_bar @ dB @ u)
 
 
-def _require_one_link_each(joints: tuple[Joint, ...], links: tuple[Link, ...]) -> None:
+def _require_one_link_each(joints: tuple[TreeJoint, ...], links: tuple[LinkInertia, ...]) -> None:
     if len(links) != len(joints) + 1:
         raise ValueError(
             f"links has {len(links)} entries; {len(joints)} joints need {len(joints) + 1}, base "

@@ -48,7 +48,7 @@ def _density(of: str, unit: str, name: str) -> Parameter:
     return spec(f"Sets the assumed white noise of {of}.", f"{unit} / sqrt Hz", name, above=0.0)
 
 
-class Noise(NamedTuple):
+class FilterNoise(NamedTuple):
     """The noise that the filter assumes: spectral densities of what its model does not know, and
     deviations at the start.
     """
@@ -111,7 +111,7 @@ class ObserverOptions(NamedTuple):
         float, _deviation("a measured specific force, for each axis", "m/s^2")
     ] = 0.05
     imu_position: Annotated[float, IMU] = IMU.default
-    noise: Annotated[Noise, "observer."] = Noise()
+    noise: Annotated[FilterNoise, "observer."] = FilterNoise()
 
     @property
     def imu(self) -> bool:

@@ -76,7 +76,7 @@ class ModelFile(NamedTuple):
     notes: tuple  # sentences about what was read and has no effect
 
 
-class Value(NamedTuple):
+class YamlValue(NamedTuple):
     """A value and where it was written."""
 
     value: object
@@ -189,9 +189,9 @@ def _group(path: Path) -> tuple:
                     f"{first} has {', '.join(table)}"
                 )
             value = check(table[key]._replace(name=entry.name), entry.value, source)
-            groups[first].setdefault(name, {})[key] = Value(value, source)
+            groups[first].setdefault(name, {})[key] = YamlValue(value, source)
         elif first in STARTS and len(rest) == 1:
-            starts[first][rest[0]] = Value(
+            starts[first][rest[0]] = YamlValue(
                 check(STARTS[first]._replace(name=entry.name), entry.value, source), source
             )
         elif first == "colliders" and len(rest) == 1 and rest[0] in COLLIDERS:
@@ -264,7 +264,7 @@ def _body(called: str, values: dict) -> tuple:
     return body, geom if geom.kind in scene.SIZES else None
 
 
-def _values_of(values: dict[str, Value], words: Iterable[str]) -> dict[str, Any]:
+def _values_of(values: dict[str, YamlValue], words: Iterable[str]) -> dict[str, Any]:
     """Return the values of those of the words that a part has."""
     return {word: values[word].value for word in words if word in values}
 
@@ -296,7 +296,7 @@ def _replace_ends(called: str, values: dict) -> dict:
     turn = scene.plane(along).orientation
     made = {"length": length, "position": tuple(0.5 * (ends[0] + ends[1])), "orientation": turn}
     rest = {word: value for word, value in values.items() if word not in ("from", "to")}
-    return rest | {word: Value(value, source) for word, value in made.items()}
+    return rest | {word: YamlValue(value, source) for word, value in made.items()}
 
 
 def _joint(called: str, values: dict) -> scene.Joint:

@@ -40,7 +40,7 @@ class Robot(NamedTuple):
     notes: tuple  # sentences about what has no effect
 
 
-class Frame(NamedTuple):
+class LinkMotion(NamedTuple):
     """Pose and motion of a link."""
 
     x: Array  # (3,) [m, world]
@@ -139,7 +139,7 @@ def _tree(robot) -> tuple:
 def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
     """Return link -> Frame, from the root on."""
     zero = np.zeros(3)
-    frames = {order[0]: Frame(zero, np.array([1.0, 0.0, 0.0, 0.0]), zero, zero)}
+    frames = {order[0]: LinkMotion(zero, np.array([1.0, 0.0, 0.0, 0.0]), zero, zero)}
     for link in order[1:]:
         joint = above[link]
         f, value = frames[joint.parent], positions.get(joint.name, 0.0)
@@ -150,7 +150,7 @@ def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
             q, w = quaternion.product(quaternion.exp(value * axis), at.q), f.w + rate * axis
         elif joint.type == "prismatic":
             x, v = at.x + value * axis, rate * axis
-        frames[link] = Frame(x, q, f.v + np.cross(f.w, x - f.x) + v, w)
+        frames[link] = LinkMotion(x, q, f.v + np.cross(f.w, x - f.x) + v, w)
     return frames
 
 
@@ -281,13 +281,13 @@ def _axis(joint) -> Array:
     return axis / length
 
 
-def _frame(frame: Frame, origin) -> Frame:
+def _frame(frame: LinkMotion, origin) -> LinkMotion:
     """Return the frame of an <origin> in that of a link."""
     xyz, rpy = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if origin is not None:
         xyz, rpy = origin.xyz or xyz, origin.rpy or rpy
     q = quaternion.product(frame.q, np.array(attitude(rpy)))
-    return Frame(
+    return LinkMotion(
         frame.x + quaternion.rotate(frame.q, np.array(xyz, dtype=float)), q, frame.v, frame.w
     )
 

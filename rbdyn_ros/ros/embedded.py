@@ -1,13 +1,13 @@
 """Both nodes in one process: `python -m rbdyn_ros.ros.embedded`."""
 
-from rbdyn_ros.ros.controller.controller import Controller
+from rbdyn_ros.ros.controller.controller import ControllerNode
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.simulator.simulator import Simulator
 
 
 def main(args=None) -> int:
     """Run simulator and controller in one process."""
-    return run((Simulator, Controller), args, executor=events_executor)
+    return run((Simulator, ControllerNode), args, executor=events_executor)
 
 
 if __name__ == "__main__":

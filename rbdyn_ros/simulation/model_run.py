@@ -35,7 +35,7 @@ PENDULUM_ONLY = ("params_file", "set", "integrator", "controller")
 DONE, CANNOT_WRITE, BAD_INPUT, FAILED, SIGNAL = 0, 1, 2, 3, 128
 
 
-class Job(NamedTuple):
+class ModelJob(NamedTuple):
     """A run: its model, its options and its files."""
 
     file: model_file.ModelFile
@@ -49,7 +49,7 @@ class Job(NamedTuple):
     picture: Path | None
 
 
-def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
+def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> ModelJob:
     """Return the run that the arguments describe. Raise ValueError, with one sentence, for
     arguments that do not fit together.
     """
@@ -94,7 +94,7 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
     options = models.Options(impact_law=law, whole_steps=file.whole_steps, impacts=IMPACTS)
     with notice(COMPILING):
         model = model_file.build(file, path, options)
-    return Job(
+    return ModelJob(
         file,
         model,
         composition,
@@ -107,7 +107,7 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
     )
 
 
-def run(planned: Job, say) -> int:
+def run(planned: ModelJob, say) -> int:
     """Simulate and write the files. Return the exit code, as `simulate` defines it."""
     for note in planned.file.notes:
         say(f"note: {note}", DONE)
@@ -215,7 +215,9 @@ def _for_picture(name: str | None) -> Path | None:
     return output_file("--picture", name, (".png", ".svg", ".pdf"))
 
 
-def _write_and_report(planned: Job, record: runs.Record, seconds: float, signal: int, say) -> int:
+def _write_and_report(
+    planned: ModelJob, record: runs.Record, seconds: float, signal: int, say
+) -> int:
     """Write the files, report them, and return the exit code."""
     model, places, elsewhere = planned.model, [], []
 
@@ -251,7 +253,7 @@ def _write_and_report(planned: Job, record: runs.Record, seconds: float, signal:
     return say(f"{record.message}{at}; {places[0]} has the rows until then", code)
 
 
-def _summary(planned: Job, out: Path, record: runs.Record, seconds: float) -> str:
+def _summary(planned: ModelJob, out: Path, record: runs.Record, seconds: float) -> str:
     steps = round(record.t[-1] / planned.step)
     pace = f"{record.t[-1] / max(seconds, 1e-9):.3g} times real time"
     work = f"{steps} steps of {planned.step:g} s in {seconds:.2g} s, {pace}"

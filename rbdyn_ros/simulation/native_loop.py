@@ -24,7 +24,7 @@ import numpy as np
 
 from rbdyn_ros.faults.channel import BLOCK
 from rbdyn_ros.faults.covariance import covariances, variances
-from rbdyn_ros.faults.options import Faults, Noise
+from rbdyn_ros.faults.options import Faults, SensorNoise
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.kernel import bind, inlined, specialize
 from rbdyn_ros.mechanics.pendulum import imu
@@ -272,7 +272,7 @@ def _loop_config(runner, period: float, n: int, begun: float) -> LoopConfig:
     )
 
 
-_NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
+_NOISY = Faults(noise=SensorNoise(*(1.0 for _ in SensorNoise._fields)))
 _AXES = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 

@@ -36,7 +36,7 @@ PUSH = (2.0, 4.0)
 TIME_FOR_BOTH = 10.0  # [s] a shorter demo, which leaves less time to recover, has weaker pushes
 
 
-class Push(NamedTuple):
+class TipPush(NamedTuple):
     """A force on the tip."""
 
     time: float  # [s] since the release, at which it is requested
@@ -60,7 +60,7 @@ def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
     draw = Random(seed)
     azimuth, strength = draw.uniform(-math.pi, math.pi), min(1.0, duration / TIME_FOR_BOTH)
     pushes = tuple(
-        Push(part * duration, strength * draw.uniform(*PUSH), draw.uniform(-math.pi, math.pi))
+        TipPush(part * duration, strength * draw.uniform(*PUSH), draw.uniform(-math.pi, math.pi))
         for part in PUSHED_AT
     )
     return DemoPlan(duration, None if tilt is None else attitude(tilt, azimuth), pushes)
@@ -82,11 +82,11 @@ STILL = 10.0  # [s] real time without a new state, or an answer, after which the
 COUNTING = 3.0
 
 
-class Over(Exception):
+class TrialEnded(Exception):
     """The trial has ended early; the message says why."""
 
 
-class Interrupted(Exception):
+class DemoInterrupted(Exception):
     """A signal asks the demo to end."""
 
 
@@ -109,7 +109,7 @@ class DemoSession:
         self.executor.add_node(self.recorder)
         self._start = 0  # [ns] simulated, of the release
         self._released, self._ended = 0.0, 0.0  # [s] steady
-        self._pushes: list[tuple[Push, int]] = []  # and the stamp in view when each was sent
+        self._pushes: list[tuple[TipPush, int]] = []  # and the stamp in view when each was sent
 
     def __enter__(self) -> "DemoSession":
         os.nice(POLITE)
@@ -125,7 +125,7 @@ class DemoSession:
     def is_complete(self) -> bool:
         """Whether all nodes are connected. It raises Over if there are two simulators."""
         if self.node.count_publishers("/clock") > 1:
-            raise Over(
+            raise TrialEnded(
                 "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another "
                 "ROS_DOMAIN_ID"
             )
@@ -148,11 +148,11 @@ class DemoSession:
         stall = StallDetector()
         while not condition():
             if self.stop.signal:
-                raise Interrupted
+                raise DemoInterrupted
             if reason := self.processes.failure() or self.topic_observer.failure():
-                raise Over(reason)
+                raise TrialEnded(reason)
             if stall.look(self.topic_observer.stamp) > timeout:
-                raise Over(in_vain)
+                raise TrialEnded(in_vain)
             self._turn()
             self.live.show(line)
 
@@ -173,7 +173,7 @@ class DemoSession:
             f"{client.srv_name} does not answer",
         )
         if not future.result().success:
-            raise Over(f"{client.srv_name}: {future.result().message}")
+            raise TrialEnded(f"{client.srv_name}: {future.result().message}")
 
     def play(self, script: DemoPlan) -> Trial:
         """Play the demo to its end, or to where it breaks off."""
@@ -188,9 +188,9 @@ class DemoSession:
             self._wait_for(script.duration)
             self._ended = time.monotonic()
             self._count()
-        except (Over, CannotRecord) as over:
+        except (TrialEnded, CannotRecord) as over:
             failure = str(over)
-        except Interrupted:
+        except DemoInterrupted:
             interrupted = True
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
         end = self._start + round(script.duration * 1e9) if self._released else -1
@@ -234,7 +234,7 @@ class DemoSession:
             f"no new state for {STILL:g} s",
         )
 
-    def _push(self, push: Push) -> None:
+    def _push(self, push: TipPush) -> None:
         message = WrenchStamped()
         message.header.frame_id = frames().tip
         x, y = push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth)

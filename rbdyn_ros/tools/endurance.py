@@ -21,7 +21,7 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share
 from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
-from rbdyn_ros.tools.soak_watch import Check, Over, Watch
+from rbdyn_ros.tools.soak_watch import Check, SoakEnded, Watch
 from rbdyn_ros.tools.stress_test import Kills, StressTest
 
 SETTLED = 0.3  # part of a run after which caches, rings and allocators have filled
@@ -30,7 +30,7 @@ COMING_UP = 180.0  # [s] the first start on a machine compiles
 NAMES = ("simulator", "controller")
 
 
-class Sample(NamedTuple):
+class ResourceSample(NamedTuple):
     """A sample of the processes and the loop."""
 
     t: float  # [s] since the first sample
@@ -44,7 +44,9 @@ class Sample(NamedTuple):
     unanswered: float  # share of the states since the sample before
 
 
-def check_samples(samples: list[Sample], names: tuple[str, ...], period: float) -> list[Check]:
+def check_samples(
+    samples: list[ResourceSample], names: tuple[str, ...], period: float
+) -> list[Check]:
     """Return the checks of a soak: `names` of the processes, `period` [s] of a tick."""
     late = [sample for sample in samples if sample.t >= SETTLED * samples[-1].t]
     grown = {
@@ -93,7 +95,7 @@ def _loop(late: list, period: float) -> list:
     ]
 
 
-def growth(samples: list[Sample], values: list[float]) -> float:
+def growth(samples: list[ResourceSample], values: list[float]) -> float:
     """Return the rise of a least squares line through `values` from the first sample to the last;
     nan for fewer than three.
     """
@@ -103,7 +105,7 @@ def growth(samples: list[Sample], values: list[float]) -> float:
 
 def soak(
     nodes: NodeProcesses, watch: Watch, minutes: float, names: tuple[str, ...] = NAMES
-) -> tuple[list[Sample], list[Check]]:
+) -> tuple[list[ResourceSample], list[Check]]:
     """Let the nodes `names` run; return (samples, checks). Raise Over if one of them ends."""
     for name in names:
         nodes.start(name)
@@ -129,11 +131,11 @@ def soak(
     return samples, check_samples(samples, names, watch.latency.tick)
 
 
-def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Sample:
+def look(watch: Watch, processes: list[psutil.Process], begin: float) -> ResourceSample:
     """Return a sample, and begin a new window of latency."""
     trip = 1e3 * watch.latency.round_trip.window.percentile(50)
     counts = watch.latency.turn_window()
-    return Sample(
+    return ResourceSample(
         t=time.monotonic() - begin,
         rss=tuple(process.memory_info().rss / 2**20 for process in processes),
         threads=tuple(process.num_threads() for process in processes),
@@ -190,7 +192,7 @@ def run(name: str, size: Any, folder: Path, seed: int, names: tuple[str, ...] = 
                 rows, checks = Kills(nodes, watch, folder, seed).run(size)
             else:
                 checks = StressTest(nodes, watch, seed).run()
-        except Over as over:
+        except SoakEnded as over:
             failure = str(over)
         finally:
             live.close()
@@ -210,7 +212,7 @@ def words(law: str) -> list[str]:
 BLUE, ORANGE, GREEN, GREY = "#1f6fb4", "#d9732b", "#288c50", "#8a8a8a"
 
 
-def draw_figure(samples: list[Sample], names: tuple[str, ...], path: Path) -> None:
+def draw_figure(samples: list[ResourceSample], names: tuple[str, ...], path: Path) -> None:
     """Draw the samples into the PNG `path`; `names` of the processes. Raise OSError if it cannot
     be written.
     """

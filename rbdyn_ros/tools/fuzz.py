@@ -13,7 +13,7 @@ from geometry_msgs.msg import WrenchStamped
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.tools.node_processes import NodeProcesses, diagnostic_values, ros_words
-from rbdyn_ros.tools.soak_watch import Over
+from rbdyn_ros.tools.soak_watch import SoakEnded
 from rbdyn_ros.tools.wire_fuzz import Fuzz, Progress
 from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
@@ -90,7 +90,7 @@ class FuzzedBridge:
         while not self._accepted:
             if time.monotonic() > end or self._processes.ended_names():
                 log = self._processes.log("hil bridge")
-                raise Over(f"the bridge received no frame within {TIMEOUT:g} s; see {log}")
+                raise SoakEnded(f"the bridge received no frame within {TIMEOUT:g} s; see {log}")
             self._send()
             self._turn(0.05)
         for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):

@@ -49,7 +49,7 @@ COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,Fx,Fy".split(","))  # of a rec
 Rows = dict[int, tuple[float, ...]]  # stamp [ns] -> numbers of the first message that has it
 
 
-class Interrupted(Exception):
+class LoopInterrupted(Exception):
     """A signal came; the excitation is off."""
 
 
@@ -192,7 +192,7 @@ class RunningLoop:
 
     def _check(self, still: float) -> None:
         if self._stop.signal:
-            raise Interrupted
+            raise LoopInterrupted
         if still > self._waiting:
             said = "".join(f"; {name} says '{text}'" for name, text in self._said.items())
             silent = self.force[1] if self.states else f"{self.force[1]} and {self.state}"
@@ -246,7 +246,7 @@ class RunningLoop:
             self._executor.spin_once(timeout_sec=0.005)
             self._polled.empty()
             if self._stop.signal and not self._is_ending:
-                raise Interrupted
+                raise LoopInterrupted
             if time.monotonic() > end:
                 raise RuntimeError(
                     f"{client.srv_name} does not answer within {timeout:g} s; the node must be in "
@@ -382,7 +382,7 @@ def record(
                         f"{period:g} s; give the node's, --set period=..."
                     )
                 loop.excite(given, duration, progress)
-        except Interrupted:
+        except LoopInterrupted:
             raise KeyboardInterrupt from None
     rows, stamps = [], sorted(loop.forces)
     for stamp, (x, y, *turn_and_rates) in loop.states.items():

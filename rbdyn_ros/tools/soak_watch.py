@@ -63,7 +63,7 @@ def count_check(name: str, number: float, least: float) -> Check:
     return Check(name, float(number), float(least), "", least=True)
 
 
-class Over(Exception):
+class SoakEnded(Exception):
     """The test cannot go on; the message says why."""
 
 
@@ -118,7 +118,7 @@ class Watch:
         began = time.monotonic()
         while not condition():
             if time.monotonic() - began > timeout:
-                raise Over(f"{in_vain} within {timeout:g} s")
+                raise SoakEnded(f"{in_vain} within {timeout:g} s")
             self.turn()
             self._show(self.line)
         return time.monotonic() - began
@@ -127,7 +127,7 @@ class Watch:
         """Raise Over if one of the processes has ended."""
         if ended := processes.ended_names():
             log = processes.log(ended.split(", ")[0])
-            raise Over(f"the {ended} ended by itself; see {log}")
+            raise SoakEnded(f"the {ended} ended by itself; see {log}")
 
     def rest(self, seconds: float) -> None:
         """Observe the loop for so many seconds."""

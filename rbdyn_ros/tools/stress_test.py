@@ -24,7 +24,7 @@ from rbdyn_ros.ros.recording.recorder import SAVED_EVERY
 from rbdyn_ros.ros.topic_observer import SIMULATOR
 from rbdyn_ros.simulation.status import PAUSED
 from rbdyn_ros.tools.node_processes import NodeProcesses
-from rbdyn_ros.tools.soak_watch import Check, Over, Watch, count_check
+from rbdyn_ros.tools.soak_watch import Check, SoakEnded, Watch, count_check
 
 TIMES = 20
 FAULTY = 10.0  # [s] with losses and jitter
@@ -158,7 +158,7 @@ class StressTest:
     def _call(self, kind, service: str, **fields) -> None:
         response = self._watch.call(kind, f"{SIMULATOR}/{service}", TIMEOUT, **fields)
         if not response.success:
-            raise Over(f"~/{service}: {response.message}")
+            raise SoakEnded(f"~/{service}: {response.message}")
 
     def _set(self, name: str, value: float) -> None:
         asked = [Parameter(name, value=value).to_parameter_msg()]
@@ -166,7 +166,7 @@ class StressTest:
             SetParameters, f"{SIMULATOR}/set_parameters", TIMEOUT, parameters=asked
         ).results
         if not result.successful:
-            raise Over(f"{name} was not set: {result.reason}")
+            raise SoakEnded(f"{name} was not set: {result.reason}")
 
 
 VICTIMS = ("controller", "recorder", "simulator")  # in turn

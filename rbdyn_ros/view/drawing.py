@@ -9,7 +9,7 @@ import numpy as np
 import viser
 
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import CART, ZERO, Load, SceneState, Shape, Solid
+from rbdyn_ros.view.scene import CART, ZERO, PointForce, SceneState, Shape, Solid
 
 Color = tuple[int, int, int]
 ORANGE, GREY, STEEL, PALE = (224, 122, 46), (120, 130, 140), (88, 98, 110), (214, 220, 226)
@@ -44,7 +44,7 @@ class Look(NamedTuple):
     shows: tuple[str, ...] = tuple(ARROWS)  # names of the arrows that are drawn
 
 
-class Spring(NamedTuple):
+class DragSpring(NamedTuple):
     """The spring between a grabbed point and the pointer, as it is drawn."""
 
     point: Vector  # [m, world]
@@ -105,7 +105,7 @@ class Drawing:
         )  # called with each new part of a rod
 
     def draw(
-        self, state: SceneState, ghost: SceneState | None, look: Look, spring: Spring | None
+        self, state: SceneState, ghost: SceneState | None, look: Look, spring: DragSpring | None
     ) -> None:
         """Write what has changed since the last call."""
         if state.shape is not self._shape and state.shape != self._shape:
@@ -223,11 +223,11 @@ class Drawing:
             return
         self._acting = *acting, look
         # near the joint, where cart and rod hide neither
-        loads: dict[str, list[Load]] = {
-            "applied": [Load(ZERO, (*state.applied, 0.0))],
-            "commanded": [Load((0.0, 0.0, -CART[2]), (*state.commanded, 0.0))],
+        loads: dict[str, list[PointForce]] = {
+            "applied": [PointForce(ZERO, (*state.applied, 0.0))],
+            "commanded": [PointForce((0.0, 0.0, -CART[2]), (*state.commanded, 0.0))],
             "disturbance": [state.disturbance] if state.disturbance else [],
-            "joint": [Load(ZERO, state.joint)] if state.joint else [],
+            "joint": [PointForce(ZERO, state.joint)] if state.joint else [],
             "contact": list(state.contacts),
         }
         for name, node in self._arrows.items():
@@ -251,7 +251,7 @@ class Drawing:
             path = np.array([tip for _, tip in tips])
             self._write(self._trail, "points", np.stack((path[:-1], path[1:]), axis=1))
 
-    def _draw_spring(self, spring: Spring | None) -> None:
+    def _draw_spring(self, spring: DragSpring | None) -> None:
         self._write(self._spring, "visible", spring is not None)
         self._write(self._force, "visible", spring is not None)
         if spring is not None:
@@ -310,7 +310,7 @@ def _middle(solid: Solid) -> Vector:
     return a, b, c
 
 
-def _arrows(loads: list[Load], scale: float) -> tuple[tuple[Vector, Vector], ...]:
+def _arrows(loads: list[PointForce], scale: float) -> tuple[tuple[Vector, Vector], ...]:
     """Return the beginning and the end of those arrows that are finite and long enough to be
     seen.
     """

@@ -28,7 +28,15 @@ from rbdyn_ros.simulation.runner import FAULT, PLAYING, Runner
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import State, Vector
 from rbdyn_ros.view import scene, selection
-from rbdyn_ros.view.scene import Capabilities, Control, Event, EventLog, Load, Problem, SceneState
+from rbdyn_ros.view.scene import (
+    Alert,
+    Capabilities,
+    Control,
+    Event,
+    EventLog,
+    PointForce,
+    SceneState,
+)
 from rbdyn_ros.view.selection import Built, Selection
 from rbdyn_ros.view.shapes import shape
 
@@ -71,7 +79,7 @@ class OfflineLoop(scene.Source):
         if state and self._runner.status == PLAYING and time.monotonic() - self._seen > SILENT:
             silence = time.monotonic() - self._seen
             who = f"The law {self._chosen.law} has not answered for {silence:.0f} s."
-            state.problems = (Problem(who, "Wait, or end the program and choose another law."),)
+            state.problems = (Alert(who, "Wait, or end the program and choose another law."),)
         return state
 
     def events(self, first: int) -> tuple[Event, ...]:
@@ -305,7 +313,7 @@ class OfflineLoop(scene.Source):
             applied=plant.force,
             disturbance=_disturbance(plant),
             joint=tuple(plant.reaction.tolist()),
-            contacts=tuple(Load(touch.point, touch.force) for touch in plant.touches),
+            contacts=tuple(PointForce(touch.point, touch.force) for touch in plant.touches),
             energy=diagnostics.energy,
             balance=diagnostics.balance,
             command_age=time.monotonic() - newest.received if newest else math.nan,
@@ -330,20 +338,20 @@ class OfflineLoop(scene.Source):
         (begun, first), (now, last) = self._instants[0], self._instants[-1]
         return (last - first) / (now - begun) if now - begun > 0.1 else math.nan
 
-    def _problems(self, runner: Runner) -> tuple[Problem, ...]:
+    def _problems(self, runner: Runner) -> tuple[Alert, ...]:
         """Return what is wrong, in words."""
         found, status = [], runner.status
         if status.startswith(FAULT):
-            found.append(Problem(status, "Press Reset, and change what led here."))
+            found.append(Alert(status, "Press Reset, and change what led here."))
         if self._instants and self._instants[-1][0] - self._instants[0][0] > 0.3:
             asked, measured = runner.pace.real_time_factor, self._factor(runner.plant.time, status)
             if measured < SLOW * asked:
                 what = f"The simulation runs at {measured:.2f} of real time, {asked:g} was asked."
                 advice = "Choose a lower rate, a larger integrator.step or period, or another law."
-                found.append(Problem(what, advice, False))
+                found.append(Alert(what, advice, False))
         if runner.plant.off_travel:
             far = f"The cart is beyond its travel of {runner.plant.setup.travel:g} m."
-            found.append(Problem(far, "Press Reset, or click a set point nearer by.", False))
+            found.append(Alert(far, "Press Reset, or click a set point nearer by.", False))
         return tuple(found)
 
     def _report(self, runner: Runner) -> None:
@@ -365,13 +373,13 @@ def _warm_up_law(built: Built) -> None:
     built.loop.law.reset()
 
 
-def _disturbance(plant: Plant) -> Load | None:
+def _disturbance(plant: Plant) -> PointForce | None:
     """Return the push that acts on the pendulum."""
     wrench = plant.input.disturbance.tolist()
     if not any(wrench[:6]):
         return None
     x, y, z = map(float, plant.point(tuple(wrench[6:])))
-    return Load((x, y, z), tuple(wrench[:3]), tuple(wrench[3:6]))
+    return PointForce((x, y, z), tuple(wrench[:3]), tuple(wrench[3:6]))
 
 
 def _impacts(memory: ContactState, before: int, log: EventLog) -> int:

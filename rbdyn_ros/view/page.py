@@ -26,7 +26,7 @@ import viser
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.schema import check, defaults
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.drawing import Drawing, Look, Spring
+from rbdyn_ros.view.drawing import DragSpring, Drawing, Look
 from rbdyn_ros.view.panel import Panel
 from rbdyn_ros.view.plots import Plots
 from rbdyn_ros.view.scene import REFUSED, ZERO, Control, SceneState, Source
@@ -264,7 +264,7 @@ class Page:
     def _look(self) -> Look:
         return Look(self.options["arrow.scale"], self.options["trail.duration"])
 
-    def _pull(self, state: SceneState, grab: Grab) -> Spring:
+    def _pull(self, state: SceneState, grab: Grab) -> DragSpring:
         """Pull the grabbed point towards the pointer, the cart in its plane; return the spring
         that is drawn.
         """
@@ -276,7 +276,7 @@ class Page:
         limit = self.options["grab.force_limit"]
         force = spring_force(self.options["grab.stiffness"], limit, point, pointer)
         self.source.set_disturbance(grab.height, force)
-        return Spring(point, pointer, force)
+        return DragSpring(point, pointer, force)
 
     def _draw_plots(self) -> None:
         events = self.source.events(self._next_event)

@@ -54,7 +54,7 @@ class Shape(NamedTuple):
     solids: tuple[Solid, ...] = ()
 
 
-class Load(NamedTuple):
+class PointForce(NamedTuple):
     """A force at a point of the pendulum."""
 
     point: Vector  # [m, world]
@@ -62,7 +62,7 @@ class Load(NamedTuple):
     torque: Vector = ZERO  # [N m, world]
 
 
-class Problem(NamedTuple):
+class Alert(NamedTuple):
     """A sentence on what is wrong now, and what to do about it."""
 
     what: str  # a sentence: "The newest command is 0.4 s old."
@@ -83,16 +83,16 @@ class SceneState:
     set_point: Planar | None = None  # [m, world] where the law shall bring the cart
     commanded: Planar = (math.nan, math.nan)  # [N, world] force that the law commanded
     applied: Planar = (math.nan, math.nan)  # [N, world] force that acts on the cart
-    disturbance: Load | None = None  # the push on rod or cart (at the joint); None: there is none
+    disturbance: PointForce | None = None  # the push on rod or cart (at the joint), if any
     joint: Vector | None = None  # [N, world] force of the joint on the rod
-    contacts: tuple[Load, ...] = ()  # on the pendulum
+    contacts: tuple[PointForce, ...] = ()  # on the pendulum
     energy: float = math.nan  # [J]
     balance: float = math.nan  # [J] energy that the work done does not explain
     command_age: float = math.nan  # [s] of the newest command
     real_time_factor: float = math.nan  # simulated seconds per second, measured
     status: str = ""  # playing, paused, fault: ..., as in the simulator's ~/status
     faults: tuple[str, ...] = ()  # those of faults.* that are on, such as "command.delay 0.02 s"
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Alert, ...] = ()
 
     @property
     def axis(self) -> Vector:

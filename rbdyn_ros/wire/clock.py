@@ -23,7 +23,7 @@ DRIFT = 0.05  # [-] of the worst oscillator, one of resistor and capacitor
 _NOISY = 2  # times the least delay; samples with a larger one were queued and are not fitted
 
 
-class Sample(NamedTuple):
+class RoundTrip(NamedTuple):
     """One round trip."""
 
     at: int  # [ns] t4, our clock
@@ -39,11 +39,11 @@ class ClockOffset:
 
     def restart(self) -> None:
         """Forget all round trips, as another clock may answer now."""
-        self._best: deque[Sample] = deque(maxlen=KEPT)
+        self._best: deque[RoundTrip] = deque(maxlen=KEPT)
         # (at [ns], offset there [ns], drift [-], uncertainty [ns]): one assignment, as other
         # threads read it
         self._line: tuple[int, float, float, float] | None = None
-        self._last: Sample | None = None  # the newest sample
+        self._last: RoundTrip | None = None  # the newest sample
 
     def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
         """Return whether no offset, with any drift, agrees with both this round trip and the one
@@ -125,16 +125,16 @@ class ClockOffset:
         return at, offset, drift, least / 2
 
 
-def _tolerance(newest: Sample, now: int) -> float:
+def _tolerance(newest: RoundTrip, now: int) -> float:
     """Return by how much the clock may have moved since the newest sample [ns]."""
     return SLACK + DRIFT * (now - newest.at)
 
 
-def _sample(t1: int, t2: int, t3: int, t4: int) -> Sample | None:
+def _sample(t1: int, t2: int, t3: int, t4: int) -> RoundTrip | None:
     """Return a round trip as offset and delay; None if it cannot be one."""
     delay = (t4 - t1) - (t3 - t2)
     return (
-        Sample(t4, ((t2 - t1) + (t3 - t4)) / 2, delay)
+        RoundTrip(t4, ((t2 - t1) + (t3 - t4)) / 2, delay)
         if t1 <= t4 and t2 <= t3 and delay >= 0
         else None
     )

@@ -27,7 +27,7 @@ from rbdyn_ros.wire.frame import (
     decode,
 )
 from rbdyn_ros.wire.session import HELLO, NO_SESSION, SESSION, Session
-from rbdyn_ros.wire.statistics import Statistics, percentiles
+from rbdyn_ros.wire.statistics import LinkStatistics, percentiles
 
 WINDOW = 64  # frames: one that is later by more is a stray
 JUMP = 10_000  # frames: a larger gap means another sender
@@ -142,7 +142,7 @@ class Link:
             Framing(session is not None),
             Sequence(),
             ClockOffset(),
-            Statistics(),
+            LinkStatistics(),
         )
         self.up = False
         self.safe = False  # the other end's watchdog has fired

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 KEPT = 5000  # samples: ten seconds at 500 Hz
 
 
-class Statistics:
+class LinkStatistics:
     """Statistics of what was received, since the start or the last `reset`."""
 
     def __init__(self):

@@ -13,7 +13,7 @@ OF_NODES = "/**:\n  ros__parameters:\n    {}\n"
 def read(tmp_path):
     """read(text, *settings) -> Plan of a file with that text."""
 
-    def of(text: str, *settings: str) -> plan.Plan:
+    def of(text: str, *settings: str) -> plan.CampaignPlan:
         path = tmp_path / "mine.yaml"
         path.write_text(text)
         return plan.read(path, map(assignment, settings))

@@ -7,21 +7,23 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.campaigns import picture, store
-from rbdyn_ros.campaigns.plan import Axis, Draw, Plan
-from rbdyn_ros.campaigns.store import ABSENT, Results, interval
+from rbdyn_ros.campaigns.plan import Axis, CampaignPlan, Draw
+from rbdyn_ros.campaigns.store import ABSENT, CampaignResults, interval
 
 LAWS = Axis("controller", ("lqr", "pd"))
 TILT, RATE = Axis("start.tilt", (-10.0, 0.0, 10.0)), Axis("start.rate", (0.0, 1.0, 4.0, 5.0))
 MASS = Draw("rod.mass", "uniform", (0.5, 2.0))
 
 
-def made(axes: tuple, drawn: tuple = (), draws: int = 1) -> Results:
+def made(axes: tuple, drawn: tuple = (), draws: int = 1) -> CampaignResults:
     """Results in which all ends occur."""
-    plan = Plan((("controller", "lqr"),) if LAWS not in axes else (), axes, drawn, draws, 0)
+    plan = CampaignPlan(
+        (("controller", "lqr"),) if LAWS not in axes else (), axes, drawn, draws, 0
+    )
     rng = np.random.default_rng(1)
     ended = rng.integers(0, 5, plan.size).astype(np.uint8)
     settled = np.where(ended == 0, rng.uniform(1.0, 5.0, plan.size), np.nan)
-    return Results(
+    return CampaignResults(
         plan,
         ended,
         settled,
@@ -95,7 +97,7 @@ def test_what_a_picture_shows(found, curves, bars, tmp_path, monkeypatch):
 
 
 def test_laws_that_are_drawn_have_curves_of_their_own():
-    plan = Plan((), (), (DRAWN_LAWS, MASS), 60, 0)
+    plan = CampaignPlan((), (), (DRAWN_LAWS, MASS), 60, 0)
     assert set(picture._facets(plan)) == {"lqr", "pd"}
     assert sum(where.sum() for where in picture._facets(plan).values()) == 60
 

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rbdyn_ros.campaigns.plan import Axis, Draw, Plan, integers, numbers, uniform
+from rbdyn_ros.campaigns.plan import Axis, CampaignPlan, Draw, integers, numbers, uniform
 
 DRAWN = (
     Draw("a", "uniform", (2.0, 3.0)),
     Draw("b", "normal", (1.0, 0.5)),
     Draw("c", "choice", ("x", "y", "z")),
 )
-PLAN = Plan((), (Axis("p", (1.0, 2.0)), Axis("q", ("u", "v", "w"))), DRAWN, 4, 5)
+PLAN = CampaignPlan((), (Axis("p", (1.0, 2.0)), Axis("q", ("u", "v", "w"))), DRAWN, 4, 5)
 
 
 def test_the_last_axis_is_the_fastest_and_each_point_has_its_draws():
@@ -44,7 +44,7 @@ def test_names_and_seeds_have_streams_of_their_own():
 
 
 def test_distributions():
-    plan = Plan((), (), DRAWN, 20000, 1)
+    plan = CampaignPlan((), (), DRAWN, 20000, 1)
     columns = numbers(plan, 0, plan.size)
     assert stats.kstest(columns["a"], stats.uniform(2.0, 1.0).cdf).pvalue > 0.01
     assert stats.kstest(columns["b"], stats.norm(1.0, 0.5).cdf).pvalue > 0.01

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from rbdyn_ros import optional
-from rbdyn_ros.campaigns.plan import Axis, Draw, Plan
+from rbdyn_ros.campaigns.plan import Axis, CampaignPlan, Draw
 from rbdyn_ros.campaigns.store import Store
 
-PLAN = Plan(
+PLAN = CampaignPlan(
     (("duration", 1.0),),
     (Axis("start.tilt", tuple(map(float, range(100)))),),
     (Draw("rod.mass", "uniform", (1.0, 2.0)),),

@@ -15,7 +15,7 @@ from rbdyn_ros.__main__ import main
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest
 from rbdyn_ros.evaluation.metric import Scenario
-from rbdyn_ros.faults.options import Faults, Noise
+from rbdyn_ros.faults.options import Faults, SensorNoise
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.tables import all_parameters
@@ -77,7 +77,7 @@ def test_the_law_is_behind_the_observer_that_the_evaluation_has(simulate, sensor
     how = ("--controller", "lqr", *TILTED, "--integrator", "rk4", "--duration", "1")
     code, rows, out, err = simulate(*how, *options)
     assert code == 0, err
-    faults = Faults(noise=Noise(cart=0.01, angle=0.002, gyroscope=0.004, accelerometer=0.1))
+    faults = Faults(noise=SensorNoise(cart=0.01, angle=0.002, gyroscope=0.004, accelerometer=0.1))
     start = spherical_pendulum.upright(np.radians(10.0))
     bench = Bench(ControllerUnderTest("lqr", defaults(all_parameters().values()), ()))
     truth = bench.run(Scenario(observer=sensors, faults=faults, seed=3), start, 1.0)

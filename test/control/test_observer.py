@@ -17,7 +17,7 @@ from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.finite_difference import jacobian
-from rbdyn_ros.parameters.controller import Noise
+from rbdyn_ros.parameters.controller import FilterNoise
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
@@ -64,7 +64,7 @@ def rms(values):
     return math.sqrt(np.mean(np.square(values)))
 
 
-def run(law, start, duration, correct, guess=None, noise=Noise()):
+def run(law, start, duration, correct, guess=None, noise=FilterNoise()):
     """Rows of (t, tilt, cart, force, tilt error, nis) of the true plant under a law that sees the
     estimate only.
     """
@@ -200,7 +200,7 @@ def test_the_covariance_moves_by_the_linearization_of_the_step():
     rng = np.random.default_rng(6)
     Q, u = rng.normal(size=4), np.array((3.0, -7.0))
     before = State(0.0, np.array((0.1, -0.2, *(Q / np.linalg.norm(Q)))), rng.normal(size=5))
-    observer = Observer(SYSTEM, before, PERIOD, Noise(cart=0.0, rod=0.0, spin=0.0, bias=0.0))
+    observer = Observer(SYSTEM, before, PERIOD, FilterNoise(cart=0.0, rod=0.0, spin=0.0, bias=0.0))
     A, P = np.eye(13), observer.P.copy()
     assert observer.predict(u)
     method, input = select("quaternion_midpoint"), spherical_pendulum.no_input()
@@ -278,7 +278,7 @@ def test_the_noise_of_the_gimbal_is_that_of_its_angles():
 
 
 def test_a_reading_that_is_not_finite_changes_nothing():
-    observer = Observer(SYSTEM, spherical_pendulum.upright(0.1), PERIOD, Noise())
+    observer = Observer(SYSTEM, spherical_pendulum.upright(0.1), PERIOD, FilterNoise())
     before = observer.P.copy()
     with pytest.raises(
         ValueError,

@@ -17,12 +17,12 @@ from rbdyn_ros.evaluation.results import (
     MISSES,
     NOT_APPLICABLE,
     Criterion,
-    Results,
+    ResultsFolder,
     from_json,
     row_verdict,
     to_json,
 )
-from rbdyn_ros.evaluation.score import Count, Ended, Score, Task, Workers, serve, server
+from rbdyn_ros.evaluation.score import CasePart, Count, Ended, Score, Workers, serve, server
 
 ROWS = """\
 rows:
@@ -158,7 +158,7 @@ def test_a_process_that_dies_is_told_and_the_others_go_on(cases, law_of, under_t
     """A law that ends its process where the rod leans far at the start."""
     law = law_of("import os\nreturn os._exit(7) if t == 0.0 and state.q[4] > 0.4 else (0.0, 0.0)")
     near, far, _ = cases()
-    tasks = deque((Task(far), Task(near)))
+    tasks = deque((CasePart(far), CasePart(near)))
     with Workers(1, under_test(law), serve) as workers:
         answers = {task.case.row: answer for task, answer in workers.answers(tasks) if task}
     assert answers["far"] == Ended("the process that measured it ended with exit code 7")
@@ -219,8 +219,8 @@ def test_a_case_survives_json():
 
 
 def test_results_go_on_where_they_were(tmp_path):
-    Results(tmp_path / "out", HEADING, False).add(CASE)
-    assert Results(tmp_path / "out", HEADING, True).cases == {CASE.key: CASE}
+    ResultsFolder(tmp_path / "out", HEADING, False).add(CASE)
+    assert ResultsFolder(tmp_path / "out", HEADING, True).cases == {CASE.key: CASE}
 
 
 IDENTITY = {
@@ -249,14 +249,14 @@ IDENTITY = {
 def test_another_law_begins_anew_and_says_why(tmp_path, change, why):
     """What was measured before is kept beside."""
     heading = {**HEADING, "identity": IDENTITY}
-    Results(tmp_path, heading, False, {"date": "yesterday"}).add(CASE)
-    same = Results(tmp_path, heading, True, {"date": "today"})
+    ResultsFolder(tmp_path, heading, False, {"date": "yesterday"}).add(CASE)
+    same = ResultsFolder(tmp_path, heading, True, {"date": "today"})
     assert (
         same.cases
         and not same.anew
         and same.sittings == [{"date": "yesterday"}, {"date": "today"}]
     )
-    anew = Results(
+    anew = ResultsFolder(
         tmp_path, {**heading, "identity": {**IDENTITY, **change}}, True, {"date": "tomorrow"}
     )
     assert (
@@ -268,28 +268,28 @@ def test_another_law_begins_anew_and_says_why(tmp_path, change, why):
         and anew.sittings == [{"date": "tomorrow"}]
         and CASE.name in (tmp_path / "cases.1.jsonl").read_text()
     )
-    again = Results(tmp_path, heading, True)
+    again = ResultsFolder(tmp_path, heading, True)
     assert again.anew.endswith("is kept in cases.2.jsonl")
 
 
 def test_another_plant_begins_anew(tmp_path):
-    Results(tmp_path, HEADING, False).add(CASE)
+    ResultsFolder(tmp_path, HEADING, False).add(CASE)
     assert (
         "rod.mass was 1.0, now 2.0"
-        in Results(tmp_path, {**HEADING, "parameters": {"rod.mass": 2.0}}, True).anew
+        in ResultsFolder(tmp_path, {**HEADING, "parameters": {"rod.mass": 2.0}}, True).anew
     )
 
 
 def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
-    results = Results(tmp_path, HEADING, False)
+    results = ResultsFolder(tmp_path, HEADING, False)
     results.add(CASE)
     results.add(CASE._replace(key="other"))
     path = tmp_path / FILE
     path.write_bytes(path.read_bytes()[:-30])
-    again = Results(tmp_path, HEADING, True)
+    again = ResultsFolder(tmp_path, HEADING, True)
     assert list(again.cases) == [CASE.key]
     again.add(CASE._replace(key="third"))
-    assert list(Results(tmp_path, HEADING, True).cases) == [CASE.key, "third"]
+    assert list(ResultsFolder(tmp_path, HEADING, True).cases) == [CASE.key, "third"]
 
 
 @pytest.mark.parametrize(
@@ -305,5 +305,5 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, resume, prepare, sen
     before = json.dumps({**HEADING, "law": "pd"}) + "\n"
     (tmp_path / prepare).write_text(before)
     with pytest.raises(ValueError, match=sentence):
-        Results(tmp_path, HEADING, resume)
+        ResultsFolder(tmp_path, HEADING, resume)
     assert (tmp_path / prepare).read_text() == before

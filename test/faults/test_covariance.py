@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.faults.covariance import Covariances, covariances
-from rbdyn_ros.faults.options import Bias, Encoder, Faults, Noise
+from rbdyn_ros.faults.options import Bias, Encoder, Faults, SensorNoise
 from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.geometry import so3, unit_quaternion
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import State
 
 DRAWS = 10_000
-NOISE = Noise(
+NOISE = SensorNoise(
     cart=2e-3, cart_velocity=1e-2, angle=1e-3, rate=2e-2, gyroscope=5e-3, accelerometer=0.08
 )
 POSES = {
@@ -65,7 +65,7 @@ def test_white_noise(pose):
 def test_counts_of_encoders_that_noise_spreads():
     """Noise of a count and more makes the rounding error uniform."""
     encoder = Encoder(cart=1e-3, gimbal=4096.0)
-    noise = Noise(cart=1e-3, angle=2.0 * math.pi / 4096.0, cart_velocity=0.01, rate=0.01)
+    noise = SensorNoise(cart=1e-3, angle=2.0 * math.pi / 4096.0, cart_velocity=0.01, rate=0.01)
     of_pose, of_twist, claimed = drawn(Faults(noise=noise, encoder=encoder), *POSES["tilted"])
     close(of_pose, claimed.pose)
     close(of_twist, claimed.twist)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.faults.actuator import drive_force
-from rbdyn_ros.faults.options import Drive, Faults, Noise
+from rbdyn_ros.faults.options import Drive, Faults, SensorNoise
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.types import State
 
@@ -12,7 +12,7 @@ drive = getattr(drive_force, "py_func", drive_force)
 ALL = Faults(
     command_delay=0.004, command_jitter=0.01, command_drop=0.1, command_duplicate=0.1,
     state_delay=0.004, state_drop=0.1,
-    state_freeze=0.1, noise=Noise(*(1e-3,) * 6), actuator=Drive(0.1, 1.0, 2.0, 0.01, 0.1),
+    state_freeze=0.1, noise=SensorNoise(*(1e-3,) * 6), actuator=Drive(0.1, 1.0, 2.0, 0.01, 0.1),
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from transforms3d.euler import euler2quat
 
-from rbdyn_ros.faults.options import Bias, Encoder, Faults, Noise
+from rbdyn_ros.faults.options import Bias, Encoder, Faults, SensorNoise
 from rbdyn_ros.faults.sensors import Sensors, gimbal_quaternion
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
@@ -52,7 +52,7 @@ def test_the_quaternion_of_the_gimbal():
     ],
 )
 def test_noise_has_its_deviation_and_leaves_the_rest_alone(sensor, read_of):
-    q, v, angles, sensors = read(noise=Noise(**{sensor: 1e-3}))
+    q, v, angles, sensors = read(noise=SensorNoise(**{sensor: 1e-3}))
     error = read_of(q, v, angles)
     assert (
         np.allclose(error.std(axis=0), 1e-3, rtol=0.05) and np.abs(error.mean(axis=0)).max() < 7e-5
@@ -75,7 +75,7 @@ def test_noise_has_its_deviation_and_leaves_the_rest_alone(sensor, read_of):
 
 def test_the_imu_has_noise_and_bias_of_its_own():
     bias = Bias(gyroscope=(0.1, 0.0, 0.0), accelerometer=(0.0, 0.5, -0.2))
-    sensors = Sensors(Faults(noise=Noise(gyroscope=0.01, accelerometer=0.1), bias=bias), 0)
+    sensors = Sensors(Faults(noise=SensorNoise(gyroscope=0.01, accelerometer=0.1), bias=bias), 0)
     readings = []
     for _ in range(2000):
         assert np.array_equal(sensors.measure(STATE).v, STATE.v)  # odometry is another sensor
@@ -107,14 +107,14 @@ def test_encoders_read_whole_counts():
 
 def test_a_measured_attitude_stays_on_the_side_of_the_true_one():
     """q and -q are one attitude; what flips between them would look like noise."""
-    sensors = Sensors(Faults(noise=Noise(angle=1e-3)), 0)
+    sensors = Sensors(Faults(noise=SensorNoise(angle=1e-3)), 0)
     for sign in (1.0, -1.0):
         state = STATE._replace(q=np.concatenate((STATE.q[:2], sign * STATE.q[2:])))
         assert np.allclose(sensors.measure(state).q, state.q, atol=0.01)
 
 
 def test_frozen_instants_repeat_the_last_reading():
-    sensors = Sensors(Faults(state_freeze=1.0, noise=Noise(cart=1e-3, gyroscope=1e-3)), 0)
+    sensors = Sensors(Faults(state_freeze=1.0, noise=SensorNoise(cart=1e-3, gyroscope=1e-3)), 0)
     first, felt = sensors.measure(STATE), sensors.measure_inertial(REST, UP)
     moved = State(0.6, STATE.q + (1.0, 1.0, 0.0, 0.0, 0.0, 0.0), STATE.v + 1.0)
     again = sensors.measure(moved)
@@ -129,8 +129,10 @@ def test_freezes_come_as_often_as_asked_for():
 
 def test_one_fault_does_not_shift_the_noise_of_another():
     alone, together = (
-        read(200, noise=Noise(cart=1e-3))[0],
-        read(200, noise=Noise(cart=1e-3, angle=1e-3, rate=1.0))[0],
+        read(200, noise=SensorNoise(cart=1e-3))[0],
+        read(200, noise=SensorNoise(cart=1e-3, angle=1e-3, rate=1.0))[0],
     )
     assert np.array_equal(alone[:, :2], together[:, :2])
-    assert not np.array_equal(alone[:, :2], read(200, seed=4, noise=Noise(cart=1e-3))[0][:, :2])
+    assert not np.array_equal(
+        alone[:, :2], read(200, seed=4, noise=SensorNoise(cart=1e-3))[0][:, :2]
+    )

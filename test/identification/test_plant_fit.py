@@ -55,7 +55,7 @@ def simulated(
     place = run.q[:, :2] + noise * draw.normal(0.0, 1e-4, (len(run.q), 2))
     turn = noise * draw.normal(0.0, 1.5e-3, (len(run.q), 3))
     attitude = quaternion.product(run.q[:, 2:], quaternion.exp(turn))
-    return records.Record(H, place, attitude, run.v, np.array(commands))
+    return records.MotionRecord(H, place, attitude, run.v, np.array(commands))
 
 
 def test_it_finds_the_plant_and_the_delay():

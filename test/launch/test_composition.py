@@ -84,7 +84,7 @@ def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
     )
     import rclpy
 
-    from rbdyn_ros.ros.controller.controller import Controller
+    from rbdyn_ros.ros.controller.controller import ControllerNode
     from rbdyn_ros.ros.simulator.simulator import Simulator
 
     kinds = {
@@ -99,7 +99,7 @@ def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
     first = not rclpy.ok()  # other tests of this process may have begun
     if first:
         rclpy.init()
-    nodes = [Simulator(), Controller()]
+    nodes = [Simulator(), ControllerNode()]
     try:
         for node in nodes:
             node.autostart()

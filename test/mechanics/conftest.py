@@ -18,7 +18,7 @@ def random_tree(seed, branching=False):
     n = len(parents)
     joints = projected_newton_euler.build(
         *(
-            projected_newton_euler.Joint(
+            projected_newton_euler.TreeJoint(
                 projected_newton_euler.KINDS[int(rng.integers(2))],
                 parent,
                 rng.normal(size=3),
@@ -47,7 +47,7 @@ def random_parents(rng, branching):
 
 def random_link(rng):
     root = rng.normal(size=(3, 3))
-    return projected_newton_euler.Link(
+    return projected_newton_euler.LinkInertia(
         rng.uniform(0.5, 2.0), 0.3 * rng.normal(size=3), root @ root.T
     )
 

@@ -193,7 +193,7 @@ def test_schemes_let_a_ball_bounce_as_the_closed_form():
     one.
     """
     times = np.linspace(0.1, 3.0, 30)
-    exact = closed_form.exact(closed_form.Params(), times)[0] + 0.1
+    exact = closed_form.exact(closed_form.BallParams(), times)[0] + 0.1
     flown = event_driven.run_model(bouncing_ball(), times)
     assert flown.ok and flown.q[:, 2] == pytest.approx(exact, abs=1e-9)
     split = runs.run(bouncing_ball(), 1e-3, 30, 100)

@@ -73,7 +73,7 @@ def test_bodies_that_a_joint_does_not_carry_have_zero_columns():
     x, one = np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0, 0.0])
     joints = projected_newton_euler.build(
         *(
-            projected_newton_euler.Joint("revolute", 0, i * x, one, np.array([0.0, 0.0, 1.0]))
+            projected_newton_euler.TreeJoint("revolute", 0, i * x, one, np.array([0.0, 0.0, 1.0]))
             for i in range(2)
         )
     )
@@ -88,7 +88,7 @@ def test_base_alone():
     assert np.allclose(projected_newton_euler.jacobian((), q, 0, POINT), expected)
 
 
-GOOD = projected_newton_euler.Joint(
+GOOD = projected_newton_euler.TreeJoint(
     "revolute", 0, np.zeros(3), np.array([1.0, 0, 0, 0]), np.array([0.0, 0, 1])
 )
 

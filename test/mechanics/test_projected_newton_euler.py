@@ -80,7 +80,7 @@ def test_transformed_to_the_rod_on_the_cart():
     u = rng.normal(size=5)
     B = np.zeros((6, 5))
     B[0, 0] = B[1, 1] = B[3, 2] = B[4, 3] = B[5, 4] = 1.0
-    links = (pne.Link(m, np.array([0.0, 0.0, l]), np.diag(I)),)
+    links = (pne.LinkInertia(m, np.array([0.0, 0.0, l]), np.diag(I)),)
     equations = pne.equations((), links, q, B @ u)
     f = pne.generalized_force((), q, pne.weight(links, [0.0, 0.0, -9.81]))
     mass, h = pne.transform(equations.M, f - equations.g, B, np.zeros((6, 5)), u)
@@ -93,7 +93,7 @@ def test_transformed_to_the_rod_on_the_cart():
 
 def test_singular_mass_matrix_and_missing_link_are_named(tree):
     joints, links, q, u = tree
-    empty = tuple(pne.Link(0.0, np.zeros(3), np.zeros((3, 3))) for _ in links)
+    empty = tuple(pne.LinkInertia(0.0, np.zeros(3), np.zeros((3, 3))) for _ in links)
     with pytest.raises(ValueError, match="the mass matrix is singular"):
         pne.acceleration(pne.equations(joints, empty, q, u), np.zeros(len(u)))
     with pytest.raises(ValueError, match="links has"):

@@ -55,9 +55,9 @@ class Graph:
 
     def controller(self, **parameters):
         """A controller, active."""
-        from rbdyn_ros.ros.controller.controller import Controller
+        from rbdyn_ros.ros.controller.controller import ControllerNode
 
-        return self._start(Controller, parameters)
+        return self._start(ControllerNode, parameters)
 
     def _start(self, kind, parameters: dict):
         from rclpy.parameter import Parameter

@@ -21,7 +21,7 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-from rbdyn_ros.ros.controller.controller import Controller
+from rbdyn_ros.ros.controller.controller import ControllerNode
 from rbdyn_ros.ros.simulator.simulator import Simulator
 
 HEARD = {
@@ -49,7 +49,7 @@ class Probe:
         self.simulator = Simulator(
             parameter_overrides=[Parameter(name, value=value) for name, value in tilted.items()]
         )
-        self.nodes = [self.simulator, Controller()]
+        self.nodes = [self.simulator, ControllerNode()]
         for node in (self.node, *self.nodes):
             self.executor.add_node(node)
         for node in self.nodes:

@@ -232,10 +232,10 @@ def test_the_gains_follow_the_plant(graph):
     [("controller", "pid", "known are"), ("cart.fixed", True, "cart.fixed")],
 )
 def test_what_cannot_be_designed_does_not_start(ros, name, value, sentence):
-    from rbdyn_ros.ros.controller.controller import Controller
+    from rbdyn_ros.ros.controller.controller import ControllerNode
 
     with pytest.raises(ValueError, match=sentence):
-        Controller(parameter_overrides=[Parameter(name, value=value)])
+        ControllerNode(parameter_overrides=[Parameter(name, value=value)])
 
 
 @pytest.mark.parametrize(

@@ -111,10 +111,10 @@ def test_bad_input_is_one_sentence(words, sentence):
 
 
 def test_a_replay_says_what_to_do_with_the_bag_of_a_killed_recorder(tmp_path):
-    from rbdyn_ros.ros.recording.replay import CannotReplay, Recording
+    from rbdyn_ros.ros.recording.replay import CannotReplay, RecordedBag
 
     (tmp_path / "bag.mcap").write_bytes(b"")
     with pytest.raises(
         CannotReplay, match=f"its recorder was killed; python -m rbdyn_ros repair {tmp_path} makes"
     ):
-        Recording(str(tmp_path), "all", ())
+        RecordedBag(str(tmp_path), "all", ())

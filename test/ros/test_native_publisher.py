@@ -40,7 +40,7 @@ SETUP = plant_setup(
 
 KINDS = {
     state_topics.Joints: JointState,
-    state_topics.Pose: Odometry,
+    state_topics.RodOdometry: Odometry,
     state_topics.BallJoint: MultiDOFJointState,
     state_topics.Inertial: Imu,
 }

@@ -22,7 +22,7 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
-from rbdyn_ros.ros.recording.replay import CannotReplay, Recording, is_of_the_plant  # noqa: E402
+from rbdyn_ros.ros.recording.replay import CannotReplay, RecordedBag, is_of_the_plant  # noqa: E402
 
 MS = 1_000_000  # [ns]
 
@@ -148,7 +148,7 @@ def test_it_pauses_and_goes_round(graph, bag, replay):
 )
 def test_what_cannot_be_replayed_is_one_sentence(bag, path, topics, sentence):
     with pytest.raises(CannotReplay, match=sentence):
-        Recording(bag() if path is None else path, "all", topics)
+        RecordedBag(bag() if path is None else path, "all", topics)
 
 
 @pytest.mark.parametrize("size", [0, 8, 100, 5000])
@@ -157,7 +157,7 @@ def test_a_bag_that_is_cut_off_is_named(bag, size):
     (file,) = path.glob("*.mcap")
     file.write_bytes(file.read_bytes()[:size])
     with pytest.raises(CannotReplay, match=f"replay.path is {path}, which is not a bag that can"):
-        Recording(str(path), "all", ())
+        RecordedBag(str(path), "all", ())
 
 
 def test_a_bag_that_cannot_be_read_to_its_end_is_exit_code_1(graph, bag):

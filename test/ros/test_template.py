@@ -47,7 +47,7 @@ def samples(n: int = 20):
     "source, kind",
     [
         (state_topics.Joints, JointState),
-        (state_topics.Pose, Odometry),
+        (state_topics.RodOdometry, Odometry),
         (lambda frames: state_topics.wrench_topics(frames)["joint"], WrenchStamped),
         (lambda frames: state_topics.StepDiagnosticsTopic(), Float64MultiArray),
     ],

@@ -73,7 +73,7 @@ def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
         seen = observation.Observation(node, names)
         seen._transform(state_topics.Moving(names).fill(instant))
         poses = (
-            pose_of_bytes(serialize_message(state_topics.Pose(names).fill(instant))),
+            pose_of_bytes(serialize_message(state_topics.RodOdometry(names).fill(instant))),
             pose_of_joints(state_topics.Joints(names).fill(instant)),
             pose_of_transforms(seen._transforms, names),
         )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.faults.options import Bias, Faults, Mismatch, Noise
+from rbdyn_ros.faults.options import Bias, Faults, Mismatch, SensorNoise
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.integrators.step import step
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -77,7 +77,7 @@ def test_faults_stand_on_both_ways():
 
 
 def test_the_same_seed_gives_the_same_run():
-    noisy = Faults(command_drop=0.3, noise=Noise(angle=0.002))
+    noisy = Faults(command_drop=0.3, noise=SensorNoise(angle=0.002))
     first, again, other = (balanced(0.5, faults=noisy, seed=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first.q, again.q)
     assert not np.array_equal(first.q, other.q)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.tools import endurance
-from rbdyn_ros.tools.endurance import Sample, check_samples
+from rbdyn_ros.tools.endurance import ResourceSample, check_samples
 from rbdyn_ros.tools.soak_watch import Check
 
 TICK = 0.002
@@ -14,7 +14,7 @@ def run(leak=0.0, drift=0.0, slower=0.0, missed=0.0, threads=0.0, n=600) -> list
     """A sample per second; the first tenth fills caches."""
     noise = np.random.default_rng(1).normal(size=(3, n))
     return [
-        Sample(
+        ResourceSample(
             t=float(t),
             rss=(100.0 + min(t, 60) + leak * t + 0.05 * noise[0, t], 80.0),
             threads=(9, 9 + round(threads * t)),

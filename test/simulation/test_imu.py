@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.faults.options import Faults, Noise
+from rbdyn_ros.faults.options import Faults, SensorNoise
 from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select
@@ -308,7 +308,7 @@ def test_a_contact_that_is_forgotten_or_taken_away_presses_no_more(plant):
 def test_the_measured_one_is_the_true_one_with_noise(plant):
     p = plant(1e-3, initial__orientation=LYING, **FLOOR)
     p.tick((0.0, 0.0), NO_WRENCH)
-    sensors = Sensors(Faults(noise=Noise(accelerometer=0.05)), 3)
+    sensors = Sensors(Faults(noise=SensorNoise(accelerometer=0.05)), 3)
     state, rate = State(p.time, p.q, p.v), tuple(p.v[2:].tolist())
     felt = np.array(
         [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rbdyn_ros.evaluation import trial_report
 from rbdyn_ros.evaluation.trial import Trial, axis, tilt
 from rbdyn_ros.evaluation.trial_report import settling, summary, verdict
-from rbdyn_ros.tools.demo_run import PUSH, Push, attitude, demo_plan
+from rbdyn_ros.tools.demo_run import PUSH, TipPush, attitude, demo_plan
 
 NOTHING = np.empty(0)
 
@@ -100,7 +100,11 @@ def test_what_nobody_saw_of_the_last_second_is_not_claimed():
 
 
 def test_pushes_that_came_too_late_are_named():
-    pushes = (Push(0.5, 2.0, 0.0, felt=0.52), Push(1.0, 2.0, 0.0, felt=3.2), Push(1.5, 2.0, 0.0))
+    pushes = (
+        TipPush(0.5, 2.0, 0.0, felt=0.52),
+        TipPush(1.0, 2.0, 0.0, felt=3.2),
+        TipPush(1.5, 2.0, 0.0),
+    )
     shown = trial([0.5] * 200, duration=2.0, pushes=pushes)
     judged = verdict(shown)
     assert judged.stood and judged.sentence.endswith(
@@ -115,7 +119,7 @@ def test_pushes_that_came_too_late_are_named():
 
 def test_a_push_that_was_not_seen_to_act_ends_no_settling():
     release, first, second = settling(
-        trial([0.5] * 200, pushes=(Push(0.5, 2.0, 0.0), Push(1.0, 2.0, 0.0, felt=1.1)))
+        trial([0.5] * 200, pushes=(TipPush(0.5, 2.0, 0.0), TipPush(1.0, 2.0, 0.0, felt=1.1)))
     )
     assert release.time == 0.0 and math.isnan(first.time) and second.time == 0.0
 
@@ -133,7 +137,7 @@ def test_the_table_tells_the_longest_time_without_a_state():
 
 def test_settling_ends_with_the_last_excursion_before_the_next_push():
     lean = np.concatenate((np.full(50, 3.0), np.zeros(50), np.full(10, 2.0), np.zeros(40)))
-    release, push = settling(trial(lean, pushes=(Push(0.9, 2.0, 0.0, felt=1.0),)))
+    release, push = settling(trial(lean, pushes=(TipPush(0.9, 2.0, 0.0, felt=1.0),)))
     assert release.time == pytest.approx(0.5) and push.time == pytest.approx(0.1)
     assert math.isnan(settling(trial([3.0] * 10))[0].time)
     assert settling(trial([0.5] * 10))[0].time == 0.0
@@ -146,7 +150,7 @@ def test_a_table_of_nothing_has_dashes_and_no_error():
 
 @pytest.mark.parametrize("lean", [[], [90.0], [0.0] * 5, np.linspace(0.0, 180.0, 300)])
 def test_any_trial_has_a_picture(tmp_path, lean):
-    shown = trial(lean, pushes=(Push(0.02, 2.0, 0.0, felt=0.02), Push(0.03, 2.0, 0.0)))
+    shown = trial(lean, pushes=(TipPush(0.02, 2.0, 0.0, felt=0.02), TipPush(0.03, 2.0, 0.0)))
     trial_report.write(shown, verdict(shown), 2.4, "a test", tmp_path / "trial.png")
     assert (tmp_path / "trial.png").stat().st_size > 10_000
 

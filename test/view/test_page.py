@@ -20,7 +20,7 @@ from viser.infra._async_message_buffer import AsyncMessageBuffer  # noqa: E402
 from rbdyn_ros.view.offline import OfflineLoop  # noqa: E402
 from rbdyn_ros.view.page import Page, spring_force  # noqa: E402
 from rbdyn_ros.view.recording import Recording  # noqa: E402
-from rbdyn_ros.view.scene import REFUSED, Problem, Shape  # noqa: E402
+from rbdyn_ros.view.scene import REFUSED, Alert, Shape  # noqa: E402
 from rbdyn_ros.view.selection import Selection  # noqa: E402
 
 LIGHT = {"rate": 20.0, "shadows": False}  # for a browser without a graphics card
@@ -238,7 +238,7 @@ def test_a_refused_value_is_said_and_goes_back(tab, loop):
 def test_words_on_what_is_wrong_move_no_button(tab, loop, monkeypatch):
     box = tab.get_by_role("button", name="Pause", exact=True).first.bounding_box
     before, latest = box(), loop.latest
-    problems = (Problem("The newest command is 0.4 s old.", "Start a controller. " * 20),)
+    problems = (Alert("The newest command is 0.4 s old.", "Start a controller. " * 20),)
     monkeypatch.setattr(loop, "latest", lambda: replace(latest(), problems=problems))
     tab.get_by_text("The newest command is 0.4 s old.").first.wait_for()
     assert box() == before

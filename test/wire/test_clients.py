@@ -18,7 +18,7 @@ pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings
 from rbdyn_ros.cli.gains import design_law  # noqa: E402
 from rbdyn_ros.control.laws import policy  # noqa: E402
 from rbdyn_ros.identification import excitation, plant_fit  # noqa: E402
-from rbdyn_ros.identification.records import Record  # noqa: E402
+from rbdyn_ros.identification.records import MotionRecord  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.parameters import plant_params  # noqa: E402
 from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
@@ -264,7 +264,7 @@ def test_a_plant_in_c_with_other_numbers_is_identified(tmp_path, law):
         forces.append((ctypes.c_float * 2)(*force))
         other.plant_step(ctypes.byref(plant), forces[-1], h)
     run = np.array(states)
-    record = Record(h, run[:, :2], run[:, 2:6], run[:, 6:], np.array(forces[:-1], float))
+    record = MotionRecord(h, run[:, :2], run[:, 2:6], run[:, 6:], np.array(forces[:-1], float))
     fit = plant_fit.fit(
         [record], spherical_pendulum.build(plant_params(offline_values(FILES[:1])))
     )

@@ -25,11 +25,11 @@ import numpy as np
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.measurements import SIZE, Components, Reading, move
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.integrators.derivatives import Loop, compile_steps
+from rbdyn_ros.mechanics.integrators.derivatives import StepSequence, compile_steps
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.linear import solution
-from rbdyn_ros.parameters.controller import Noise, ObserverOptions
+from rbdyn_ros.parameters.controller import FilterNoise, ObserverOptions
 from rbdyn_ros.types import Contacts, State, System, Vector
 
 _STATE = 10  # the part of xi that is the plant's
@@ -45,7 +45,10 @@ def predict(system, options, force, h, q, v, P, walk):
     """
     A, J, S, o = np.eye(SIZE), np.empty((_STATE, _STATE + 2)), np.empty((2, 11)), (0.0, 0.0, 0.0)
     S[0, :6], S[0, 6:] = q, v
-    load, loop = rod_on_cart.Load(force, o, o, o), Loop((1.0,), None, options.tolerance, h, 0.0)
+    load, loop = (
+        rod_on_cart.Load(force, o, o, o),
+        StepSequence((1.0,), None, options.tolerance, h, 0.0),
+    )
     if _step(system, options, load, loop, S, None, J) != 1:
         return False
     A[:_STATE, :_STATE] = J[:, :_STATE]
@@ -77,7 +80,7 @@ class Observer:
     error.
     """
 
-    def __init__(self, system: System, start: State, h: float, noise: Noise = Noise()):
+    def __init__(self, system: System, start: State, h: float, noise: FilterNoise = FilterNoise()):
         """Make the filter; h [s] is the time between two predictions."""
         self.system, self.h = system._replace(contacts=Contacts()), float(h)
         self._options = select("quaternion_midpoint").options(self.system)

@@ -58,7 +58,7 @@ COLUMNS = {
 }
 
 
-class Line(NamedTuple):
+class RankedEntry(NamedTuple):
     """An entry with its rank in a discipline."""
 
     rank: int
@@ -70,7 +70,7 @@ class Line(NamedTuple):
 class Board(NamedTuple):
     """The contents of a leaderboard."""
 
-    lines: dict[str, list[Line]]  # discipline -> the best first
+    lines: dict[str, list[RankedEntry]]  # discipline -> the best first
     refused: list[str]  # why others have no rank
     folders: dict[str, Path]  # of the entries that have a rank, by their names
 
@@ -123,12 +123,12 @@ def collect(folders: Iterable[Path], suite: Suite) -> Board:
     return Board({name: found for name, found in lines.items() if found}, refused, places)
 
 
-def _rank(discipline: str, known: Iterable[dict[str, Any]], suite: Suite) -> list[Line]:
+def _rank(discipline: str, known: Iterable[dict[str, Any]], suite: Suite) -> list[RankedEntry]:
     mine = [entry for entry in known if discipline in entry["scores"]]
     mine.sort(key=lambda entry: (-entry["scores"][discipline]["total"], entry["name"]))
     totals = [entry["scores"][discipline]["total"] for entry in mine]
     return [
-        Line(
+        RankedEntry(
             1 + totals.index(total),
             entry,
             entry["scores"][discipline],
@@ -146,7 +146,7 @@ def _cells(discipline: str, found: Mapping[str, Criterion], suite: Suite) -> tup
     )
 
 
-def heads(discipline: str, lines: list[Line]) -> list[str]:
+def heads(discipline: str, lines: list[RankedEntry]) -> list[str]:
     """Return the heads of the table: rank, entry, score and its parts, then COLUMNS with their
     units.
     """
@@ -155,7 +155,7 @@ def heads(discipline: str, lines: list[Line]) -> list[str]:
     return ["#", "entry", "score", *parts, *columns]
 
 
-def cells(discipline: str, line: Line) -> list[str]:
+def cells(discipline: str, line: RankedEntry) -> list[str]:
     """Return the cells below these heads, rounded."""
     numbers = [
         f"{value:.{digits}f}" if math.isfinite(value) else "–"
@@ -257,7 +257,7 @@ def _template(name: str) -> Any:
     return report.template(name, "rbdyn_ros.evaluation.leaderboard")
 
 
-def _table(discipline: str, lines: list[Line], suite: Suite) -> dict[str, Any]:
+def _table(discipline: str, lines: list[RankedEntry], suite: Suite) -> dict[str, Any]:
     """Return what the page shows of a discipline."""
     titles, columns = heads(discipline, lines), COLUMNS[discipline]
     meanings = [_FIXED[head] for head in titles[: -len(columns)]] + [*map(_meaning, columns)]
@@ -272,7 +272,7 @@ def _table(discipline: str, lines: list[Line], suite: Suite) -> dict[str, Any]:
     }
 
 
-def _runs_of_the_best(rows: list[Row], lines: list[Line]) -> str:
+def _runs_of_the_best(rows: list[Row], lines: list[RankedEntry]) -> str:
     """Return the undisturbed runs of the best entries in one picture; "" where there is no such
     row.
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import metric, metrics
 from rbdyn_ros.evaluation.metric import Metric, Value
-from rbdyn_ros.faults.options import Mismatch, Noise
+from rbdyn_ros.faults.options import Mismatch, SensorNoise
 from rbdyn_ros.schema import setting
 from rbdyn_ros.types import Array
 
@@ -85,7 +85,7 @@ def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, di
         size = largest * _spread(step, n)
         faults = faults._replace(mismatch=Mismatch(**{NUMBERS[which]: size}))
     elif kind == "velocity_noise":
-        faults = faults._replace(noise=Noise(cart_velocity=size, rate=size))
+        faults = faults._replace(noise=SensorNoise(cart_velocity=size, rate=size))
     elif kind == "force_noise":
         more["wrap"] = lambda law: _NoisyForce(law, size, rng)
     elif kind == "response":

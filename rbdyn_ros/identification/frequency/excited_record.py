@@ -11,7 +11,7 @@ import numpy as np
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.frequency import frequency_response
-from rbdyn_ros.identification.frequency.measurement import AXES, Measurement, outputs_of
+from rbdyn_ros.identification.frequency.measurement import AXES, LoopMeasurement, outputs_of
 from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import recording
@@ -53,7 +53,7 @@ def measure(
     settling: int = 1,
     periods: int | None = None,
     limit: float = np.inf,
-) -> Measurement:
+) -> LoopMeasurement:
     """Return the response from one series or one along each axis: the first `settling` periods are
     left out, then all whole periods count, or the first `periods`.
 
@@ -90,7 +90,7 @@ def measure(
     axes = "".join(one.axis for one in chosen)
     response = frequency_response.estimate(sine, command, applied, outputs, axes)
     lean = np.hypot(outputs[..., 2], outputs[..., 3])
-    return Measurement(response, float(np.nanmax(lean, initial=0.0)), wrong / total, missing)
+    return LoopMeasurement(response, float(np.nanmax(lean, initial=0.0)), wrong / total, missing)
 
 
 def _span(one: Series) -> int:
@@ -123,7 +123,9 @@ _UNKNOWN = (np.nan,) * 4
 Span = tuple[Excitation, Series]
 
 
-def measure_longest(spans: list[Span], h: float, periods: int | None, limit: float) -> Measurement:
+def measure_longest(
+    spans: list[Span], h: float, periods: int | None, limit: float
+) -> LoopMeasurement:
     """Return the response from the longest span along each axis. Raise ValueError, with one
     sentence, where nothing was excited, or the axes differently.
     """

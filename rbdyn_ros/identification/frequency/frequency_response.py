@@ -64,7 +64,7 @@ class Response(NamedTuple):
         return self.loop @ self.sensitivity
 
 
-class Margins(NamedTuple):
+class AxisMargins(NamedTuple):
     """The margins (F.4) to (F.6) of one axis; inf where there is no such crossing in the band."""
 
     gain_up: float  # factor on the force that makes the loop unstable, > 1
@@ -99,7 +99,7 @@ def estimate(
     return Response(sine.frequencies, -means[0] @ inverse, means[2] @ inverse, coherence.T, axes)
 
 
-def margins(frequency: Array, loop: Array) -> Margins:
+def margins(frequency: Array, loop: Array) -> AxisMargins:
     """Return the margins of L (n,) at frequencies [Hz]; between them L is interpolated, its
     logarithm by cubic splines in the logarithm of the frequency.
     """
@@ -122,7 +122,7 @@ def margins(frequency: Array, loop: Array) -> Margins:
     fine = np.linspace(w[0], w[-1], 20 * len(w))
     L = np.exp(size(fine) + 1j * turn(fine))
     S = 1.0 / (1.0 + L)
-    return Margins(
+    return AxisMargins(
         gain_up=min((g for g in gains if g > 1.0), default=math.inf),
         gain_down=max((g for g in gains if g < 1.0), default=0.0),
         phase=min(

@@ -33,7 +33,7 @@ EXCITED = {
 }
 
 
-class Measurement(NamedTuple):
+class LoopMeasurement(NamedTuple):
     """The measured response of a loop."""
 
     response: Response  # of the loop at the force
@@ -50,7 +50,7 @@ def measure(
     settling: int = 0,
     progress: Callable[[float], Any] = lambda part: None,
     at: str = COMMAND,
-) -> Measurement:
+) -> LoopMeasurement:
     """Return the response of `loop` from upright at its set point: `settling` periods of the
     excitation that are left out (0: as many as last `SETTLING`), then `periods` that count.
 
@@ -89,9 +89,9 @@ def measure(
     lean = float(np.hypot(outputs[..., 2], outputs[..., 3]).max())
     if at == COMMAND:
         response = frequency_response.estimate(sine, first, second, outputs)
-        return Measurement(response, lean, _limited_share(loop, second))
+        return LoopMeasurement(response, lean, _limited_share(loop, second))
     found = output_response.estimate(sine, loop.period, first, second)
-    return Measurement(found.at_force(), lean, _limited_share(loop, first), outputs=found)
+    return LoopMeasurement(found.at_force(), lean, _limited_share(loop, first), outputs=found)
 
 
 def outputs_of(q: Array) -> tuple[float, ...]:

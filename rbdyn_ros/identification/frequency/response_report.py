@@ -17,7 +17,7 @@ from rbdyn_ros.identification.frequency.frequency_response import (
     margins,
     singular_values,
 )
-from rbdyn_ros.identification.frequency.measurement import Measurement
+from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
 from rbdyn_ros.identification.frequency.output_response import OUTPUTS, OutputResponse
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.types import Array
@@ -46,7 +46,7 @@ class Measured(NamedTuple):
     name: str
     period: float  # [s]
     force_limit: float  # [N]
-    found: Measurement
+    found: LoopMeasurement
     theory: Array | None  # L (n,) by (F.7)
     output_theory: Array | None = None  # l (n, 2) by (F.13)
 

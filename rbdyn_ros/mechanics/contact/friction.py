@@ -31,7 +31,7 @@ from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     NONE,
     SLIDE,
     STICK,
-    Contact,
+    ContactImpulse,
     is_regular,
     update,
     wedging_impulse,
@@ -111,7 +111,7 @@ def wedge(W, u, mu, old, h):
     r, is_held = wedging_impulse(W, q, mu)
     left, size = vec.size(vec.add(vec.matvec(W, r), q)), vec.size(q)
     most = max(ACCEPTED, BENT * size) if h > 0.0 else max(NOTHING, NOTHING * size)
-    return Contact(r, STICK if is_held and left <= most else NONE)
+    return ContactImpulse(r, STICK if is_held and left <= most else NONE)
 
 
 @inlined

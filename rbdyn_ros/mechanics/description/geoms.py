@@ -25,7 +25,7 @@ COLLIDING = ("sphere", "capsule", "box", "cylinder", "plane")
 _ORIGIN, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
-class Geom(NamedTuple):
+class CollisionGeom(NamedTuple):
     """A shape of a body, or of the world; make it with `box`, `sphere`, `point`, ..."""
 
     kind: str
@@ -36,28 +36,28 @@ class Geom(NamedTuple):
     orientation: tuple  # wxyz, shape to body; plane: its normal (3,)
 
 
-def box(size, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT) -> Geom:
+def box(size, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT) -> CollisionGeom:
     """Return a box of edges (3,) [m]."""
     edges = arguments.array(size, "the size of a box", 3)
     half = tuple(0.5 * positive(edge, "an edge of a box", " m") for edge in edges)
     return _geom("box", half, 0.0, body, position, orientation)
 
 
-def sphere(radius: float, body: int = WORLD, position=_ORIGIN) -> Geom:
+def sphere(radius: float, body: int = WORLD, position=_ORIGIN) -> CollisionGeom:
     """Return a sphere of a radius [m]."""
     return _geom(
         "sphere", _ORIGIN, positive(radius, "the radius of a sphere", " m"), body, position
     )
 
 
-def point(body: int = WORLD, position=_ORIGIN) -> Geom:
+def point(body: int = WORLD, position=_ORIGIN) -> CollisionGeom:
     """Return a point, such as a corner or a tip."""
     return _geom("point", (0.0, 0.0, 0.0), 0.0, body, position)
 
 
 def capsule(
     radius: float, length: float, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT
-) -> Geom:
+) -> CollisionGeom:
     """Return a capsule: all points nearer than the radius to a segment of a length along its axis
     3 [m].
     """
@@ -68,36 +68,36 @@ def capsule(
 
 def cylinder(
     radius: float, length: float, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT
-) -> Geom:
+) -> CollisionGeom:
     """Return a cylinder of a radius and a length along its axis 3 [m]."""
     r = positive(radius, "the radius of a cylinder", " m")
     half = r, r, 0.5 * positive(length, "the length of a cylinder", " m")
     return _geom("cylinder", half, 0.0, body, position, orientation)
 
 
-def plane(normal=(0.0, 0.0, 1.0), offset: float = 0.0, body: int = WORLD) -> Geom:
+def plane(normal=(0.0, 0.0, 1.0), offset: float = 0.0, body: int = WORLD) -> CollisionGeom:
     """Return the half space normal . x <= offset [m], which has no end."""
     n = arguments.unit(normal, "the normal of a plane", 3, "divide it by its length")
     number(offset, "the offset of a plane", unit=" m")
     at = tuple(map(float, offset * n))
-    return Geom("plane", _ORIGIN, 0.0, _body(body), at, tuple(map(float, n)))
+    return CollisionGeom("plane", _ORIGIN, 0.0, _body(body), at, tuple(map(float, n)))
 
 
-class Colliders(NamedTuple):
+class ColliderSet(NamedTuple):
     """Shapes each of which can touch every other one of another body."""
 
-    geoms: tuple[Geom, ...]
+    geoms: tuple[CollisionGeom, ...]
     friction: tuple[float, ...]  # of each, Coulomb's mu; of two that touch sqrt(mu_a mu_b)
     restitution: tuple[float, ...]  # of each, e_n; of two that touch the larger one
     contacts: int  # at most, at one time
 
 
 def colliders(
-    geoms: Iterable[Geom],
+    geoms: Iterable[CollisionGeom],
     friction: float | Sequence[float] = 0.0,
     restitution: float | Sequence[float] = 0.0,
     contacts: int | None = None,
-) -> Colliders:
+) -> ColliderSet:
     """Return shapes that can all touch each other, for whole steps; `friction` and `restitution`
     are one number for all or one for each, `contacts` the room for contacts at one time, by
     default 16 for each shape.
@@ -112,7 +112,7 @@ def colliders(
     mu = _of_each("friction", friction, np.inf, len(geoms))
     e = _of_each("restitution", restitution, 1.0, len(geoms))
     contacts = 16 * len(geoms) if contacts is None else contacts
-    return Colliders(geoms, mu, e, count(contacts, "contacts", 1 if geoms else 0))
+    return ColliderSet(geoms, mu, e, count(contacts, "contacts", 1 if geoms else 0))
 
 
 def _of_each(name: str, values, most: float, shapes: int) -> tuple[float, ...]:
@@ -129,7 +129,9 @@ def _of_each(name: str, values, most: float, shapes: int) -> tuple[float, ...]:
     return tuple(map(float, np.broadcast_to(found, shapes)))
 
 
-def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list[tuple[Any, ...]]:
+def pairs_between(
+    a: CollisionGeom, b: CollisionGeom, mu: float = 0.0, e: float = 0.0
+) -> list[tuple[Any, ...]]:
     """Return the candidates between two shapes, with friction mu and restitution e, for
     `pairs.build`.
 
@@ -156,7 +158,7 @@ def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list[tup
     return _rounded_boxes(a, b, law)
 
 
-def _on_plane(a: Geom, b: Geom, law: tuple) -> list:
+def _on_plane(a: CollisionGeom, b: CollisionGeom, law: tuple) -> list:
     """Return the candidates of the corners or ends of a shape and a plane."""
     on_b = b.body, b.orientation, b.position, *law
     if a.kind != "cylinder":
@@ -166,7 +168,7 @@ def _on_plane(a: Geom, b: Geom, law: tuple) -> list:
     return found + [pairs.corner(a.body, p, *on_b) for p in _points_of_ends(a)]
 
 
-def _points_of_ends(geom: Geom) -> list:
+def _points_of_ends(geom: CollisionGeom) -> list:
     """Return four points of each end of a cylinder, in the body."""
     r, _, half = geom.half
     inner = (1.0 - INSIDE) * r
@@ -174,7 +176,7 @@ def _points_of_ends(geom: Geom) -> list:
     return [_in_body(geom, (x, y, z)) for z in (-half, half) for x, y in around]
 
 
-def _with_cylinder(a: Geom, b: Geom, law: tuple) -> list:
+def _with_cylinder(a: CollisionGeom, b: CollisionGeom, law: tuple) -> list:
     """Return the candidates of corners of each on the other, and of the cylinder's ends, rims and
     side (`cylinders`).
     """
@@ -204,7 +206,7 @@ def _with_cylinder(a: Geom, b: Geom, law: tuple) -> list:
 _ONE_SIDED = (cylinders.RIM_FACE, cylinders.RIM_LINE)  # the rim is that of one of two cylinders
 
 
-def _of_cylinder(other: Geom) -> list:
+def _of_cylinder(other: CollisionGeom) -> list:
     """Return (kind, number) of each feature of a cylinder that can touch a box, a capsule or
     another cylinder.
     """
@@ -222,7 +224,7 @@ def _of_cylinder(other: Geom) -> list:
     return found
 
 
-def _rounded_boxes(a: Geom, b: Geom, law: tuple) -> list:
+def _rounded_boxes(a: CollisionGeom, b: CollisionGeom, law: tuple) -> list:
     """Return the candidates of corners of each shape on the other, and of edges with edges."""
     size, found = a.radius + b.radius, []
     for kind, point, other in ((features.BALL_ON_BOX, a, b), (features.BOX_ON_BALL, b, a)):
@@ -241,13 +243,13 @@ def _rounded_boxes(a: Geom, b: Geom, law: tuple) -> list:
 
 
 def _candidate(
-    kind, a: Geom, b: Geom, at, size: float, law: tuple, feature: int | np.int64
+    kind, a: CollisionGeom, b: CollisionGeom, at, size: float, law: tuple, feature: int | np.int64
 ) -> tuple[Any, ...]:
     """Return a candidate as `pairs.build` takes it, with its shapes."""
     return (int(kind), a.body, b.body, tuple(at), tuple(at), size, 0.0, *law, a, b, feature)
 
 
-def _corners(geom: Geom, half) -> dict:
+def _corners(geom: CollisionGeom, half) -> dict:
     """Return the corners of the core in the body, by number: bit k is set where coordinate k is >
     0.
     """
@@ -259,15 +261,19 @@ def _corners(geom: Geom, half) -> dict:
     return found
 
 
-def _in_body(geom: Geom, point) -> tuple:
+def _in_body(geom: CollisionGeom, point) -> tuple:
     turned = quaternion.rotate(np.array(geom.orientation), np.array(point, dtype=float))
     return tuple(map(float, np.array(geom.position) + turned))
 
 
-def _geom(kind: str, half: tuple, radius: float, body: int, position, turn=_UPRIGHT) -> Geom:
+def _geom(
+    kind: str, half: tuple, radius: float, body: int, position, turn=_UPRIGHT
+) -> CollisionGeom:
     at = arguments.array(position, f"the position of a {kind}", 3)
     turn = arguments.unit_quaternion(turn, f"the orientation of a {kind}")
-    return Geom(kind, half, radius, _body(body), tuple(map(float, at)), tuple(map(float, turn)))
+    return CollisionGeom(
+        kind, half, radius, _body(body), tuple(map(float, at)), tuple(map(float, turn))
+    )
 
 
 def _body(body) -> int:

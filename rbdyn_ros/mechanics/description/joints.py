@@ -19,13 +19,13 @@ from rbdyn_ros.mechanics.description.rows import (
     TURN,
     VECTOR,
     WORLD,
-    Rows,
+    ConstraintRows,
     as_columns,
 )
 from rbdyn_ros.types import Array
 
 
-class Joint(NamedTuple):
+class JointRows(NamedTuple):
     """The rows of one joint, and its name."""
 
     name: str
@@ -35,49 +35,49 @@ class Joint(NamedTuple):
 class Constraints(NamedTuple):
     """All rows of a mechanism, with a name for each."""
 
-    rows: Rows
+    rows: ConstraintRows
     names: tuple  # (m,) of str
     joint: tuple  # (m,) to which joint each row belongs, from 0 on
 
 
-def anchor(a: int, p, point) -> Joint:
+def anchor(a: int, p, point) -> JointRows:
     """Return the joint that fixes the point p of a at `point` of the world: 3 POINT."""
-    return Joint(f"anchor of {_name_of(a)}", ball_joint(a, p, WORLD, point).rows)
+    return JointRows(f"anchor of {_name_of(a)}", ball_joint(a, p, WORLD, point).rows)
 
 
-def ball_joint(a: int, p, b: int, s) -> Joint:
+def ball_joint(a: int, p, b: int, s) -> JointRows:
     """Return the joint that keeps the point p of a at the point s of b, x_a + R_a p = x_b + R_b s:
     3 POINT.
     """
     p, s = arguments.array(p, "p", 3), arguments.array(s, "s", 3)
-    return Joint(
+    return JointRows(
         _between("ball joint", a, b), tuple((POINT, a, b, p, n, n @ s) for n in np.eye(3))
     )
 
 
-def plane(a: int, p, b: int, n, s=(0.0, 0.0, 0.0)) -> Joint:
+def plane(a: int, p, b: int, n, s=(0.0, 0.0, 0.0)) -> JointRows:
     """Return the joint that keeps the point p of a in the plane of b through s with normal n: 1
     POINT.
     """
     p, n, s = arguments.array(p, "p", 3), direction(n, "n"), arguments.array(s, "s", 3)
-    return Joint(_between("plane", a, b), ((POINT, a, b, p, n, n @ s),))
+    return JointRows(_between("plane", a, b), ((POINT, a, b, p, n, n @ s),))
 
 
-def planar(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
+def planar(a: int, p, b: int, s, axis_a, axis_b=None) -> JointRows:
     """Return the joint that keeps p of a in the plane of b through s with normal axis_b and lets a
     turn about axis_a only: 1 POINT, 2 DOT.
     """
     axis_b = axis_a if axis_b is None else axis_b
     turns = _about(a, axis_a, b, axis_b)
-    return Joint(_between("planar joint", a, b), plane(a, p, b, axis_b, s).rows + turns)
+    return JointRows(_between("planar joint", a, b), plane(a, p, b, axis_b, s).rows + turns)
 
 
-def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
+def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> JointRows:
     """Return the joint that keeps p of a at s of b and lets a turn about axis_a only, which is
     axis_b in b (by default the same numbers): 3 POINT, 2 DOT.
     """
     turns = _about(a, axis_a, b, axis_a if axis_b is None else axis_b)
-    return Joint(_between("hinge", a, b), ball_joint(a, p, b, s).rows + turns)
+    return JointRows(_between("hinge", a, b), ball_joint(a, p, b, s).rows + turns)
 
 
 def _about(a: int, axis_a, b: int, axis_b) -> tuple:
@@ -91,28 +91,28 @@ def _normals(axis: Array) -> Array:
     return np.linalg.svd(axis[None])[2][1:]
 
 
-def universal(a: int, p, b: int, s, axis_a, axis_b) -> Joint:
+def universal(a: int, p, b: int, s, axis_a, axis_b) -> JointRows:
     """Return the joint that keeps p of a at s of b and axis_a of a normal to axis_b of b: 3 POINT,
     1 DOT.
     """
     row = (DOT, a, b, direction(axis_a, "axis_a"), direction(axis_b, "axis_b"), 0.0)
-    return Joint(_between("universal joint", a, b), (*ball_joint(a, p, b, s).rows, row))
+    return JointRows(_between("universal joint", a, b), (*ball_joint(a, p, b, s).rows, row))
 
 
-def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
+def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> JointRows:
     """Return the joint that lets p of a slide along `axis` of b through s and keeps the
     `orientation` of a in b (wxyz): 2 POINT, 3 DOT.
     """
     p, s, axis = arguments.array(p, "p", 3), arguments.array(s, "s", 3), direction(axis, "axis")
     slide = tuple((POINT, a, b, p, n, n @ s) for n in _normals(axis))
-    return Joint(_between("prismatic joint", a, b), slide + _orientation(a, b, orientation))
+    return JointRows(_between("prismatic joint", a, b), slide + _orientation(a, b, orientation))
 
 
-def fixed(a: int, p, b: int, s, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
+def fixed(a: int, p, b: int, s, orientation=(1.0, 0.0, 0.0, 0.0)) -> JointRows:
     """Return the joint that keeps p of a at s of b and the `orientation` of a in b (wxyz): 3
     POINT, 3 DOT.
     """
-    return Joint(
+    return JointRows(
         _between("fixed joint", a, b),
         ball_joint(a, p, b, s).rows + _orientation(a, b, orientation),
     )
@@ -126,17 +126,17 @@ def _orientation(a: int, b: int, orientation) -> tuple:
     return tuple((DOT, a, b, turn.T @ np.eye(3)[(k + 1) % 3], np.eye(3)[k], 0.0) for k in range(3))
 
 
-def relative_rotation(a: int, b: int, n) -> Joint:
+def relative_rotation(a: int, b: int, n) -> JointRows:
     """Return the joint that keeps the axis of the rotation from a to b, q_b q_a*, normal to n,
     which b carries: 1 TURN.
     """
     zero = np.zeros(3)
-    return Joint(
+    return JointRows(
         _between("relative rotation", a, b), ((TURN, a, b, zero, direction(n, "n"), 0.0),)
     )
 
 
-def assemble(bodies: int, *joints: Joint) -> Constraints:
+def assemble(bodies: int, *joints: JointRows) -> Constraints:
     """Return the rows of all joints between `bodies` bodies. Raise ValueError naming a joint whose
     bodies do not exist.
     """
@@ -148,13 +148,13 @@ def assemble(bodies: int, *joints: Joint) -> Constraints:
             numbers.append(number)
             names.append(f"{joint.name}, row {i + 1} of {len(joint.rows)}")
     columns = as_columns(rows, INDEX, INDEX, INDEX, VECTOR, VECTOR, NUMBER)
-    return Constraints(Rows(*columns), tuple(names), tuple(numbers))
+    return Constraints(ConstraintRows(*columns), tuple(names), tuple(numbers))
 
 
 def select_rows(constraints: Constraints, keep) -> Constraints:
     """Return the constraints of the rows `keep` only."""
     keep = np.asarray(keep, dtype=np.int64)
-    rows = Rows(*(np.ascontiguousarray(x[keep]) for x in constraints.rows))
+    rows = ConstraintRows(*(np.ascontiguousarray(x[keep]) for x in constraints.rows))
     return Constraints(rows, *(tuple(column[i] for i in keep) for column in constraints[1:]))
 
 

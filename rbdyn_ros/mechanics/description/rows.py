@@ -31,7 +31,7 @@ _REST = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)
 _ORIGIN = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
-class Rows(NamedTuple):
+class ConstraintRows(NamedTuple):
     """m constraint rows between bodies, made by joints.py."""
 
     kind: Array  # (m,) POINT, DOT, TURN

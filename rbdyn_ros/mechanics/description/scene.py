@@ -210,7 +210,7 @@ def opening(constraints: Constraints, q: Array) -> float:
     return float(np.abs(jacobian.values(constraints.rows, q)).max(initial=0.0))
 
 
-def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
+def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.JointRows:
     called = f"joint {name}"
     names_of.one_of(called, "kind", joint.kind, KINDS)
     a, b = _two_bodies(called, joint.between, numbers)
@@ -363,7 +363,7 @@ def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> l
         raise ValueError(f"{called}: {error}") from None
 
 
-def _shape(geom: Geom, body: int) -> touching.Geom:
+def _shape(geom: Geom, body: int) -> touching.CollisionGeom:
     """Return the shape of a geom whose body has a number."""
     at, turn = geom.position, geom.orientation
     if geom.kind == "plane":

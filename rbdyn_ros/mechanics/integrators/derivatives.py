@@ -176,7 +176,7 @@ vary = stage = write = dual_stages.rk4_stage
 ANEW = 1  # 0 where the stepper remembers more than the state
 
 
-class Loop(NamedTuple):
+class StepSequence(NamedTuple):
     """Settings of the loop that takes the steps of any method."""
 
     weights: Array | tuple[float]  # (s,) fractions of h; (1.0,) and None compile to a plain loop
@@ -333,7 +333,7 @@ def _write(
     S, rows = np.zeros((n + 1, SIZE + 1)), n if _METHODS[name][2] == 1 else 1
     S[0] = np.concatenate(boundary.start(state))
     J = np.zeros((rows * SIZE, _OF_THE_PLANT if kind == _PARAMETERS else SIZE + 2))
-    loop = Loop(weights, sines, getattr(options, "tolerance", np.inf), h, float(state.t))
+    loop = StepSequence(weights, sines, getattr(options, "tolerance", np.inf), h, float(state.t))
     load, held = rod_on_cart.load(input), carried_state(name)
     done = compile_steps(name, kind)(system, options, load, loop, S, held, J)
     if done < n:

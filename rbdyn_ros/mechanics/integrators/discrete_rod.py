@@ -28,7 +28,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined
 
 
-class Equations(NamedTuple):
+class RodEquations(NamedTuple):
     """The numbers of (2.10) that do not change while it is solved."""
 
     h: float  # [s], negative inside compositions
@@ -62,7 +62,7 @@ def equations(system, gamma, h):
     mu = m * i_Mt
     i = (1.0 - mu) * m * l * l - gamma
     A = (f * (I[0] + i), f * (I[1] + i), f * (I[2] - gamma))
-    return Equations(
+    return RodEquations(
         h,
         f,
         A,

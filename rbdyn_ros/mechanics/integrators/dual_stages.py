@@ -45,8 +45,8 @@ def real_system(s):
 
 @inlined
 def real_equations(E):
-    """Return the values of `discrete_rod.Equations`."""
-    return discrete_rod.Equations(
+    """Return the values of `discrete_rod.RodEquations`."""
+    return discrete_rod.RodEquations(
         value(E.h),
         value(E.f),
         real(E.A),

@@ -63,7 +63,7 @@ def check(system: System, state: State, input: Input) -> None:
         raise ValueError("rattle_s2 takes a disturbance force on the rod's axis only, no torque")
 
 
-class Equations(NamedTuple):
+class RattleEquations(NamedTuple):
     """The numbers of (5.2) for a step of h [s]."""
 
     h: float
@@ -81,7 +81,7 @@ def equations(system, h):
     i_Mt = system.cart_free / (system.cart_mass + m + 0.5 * h * system.cart_damping)
     K = system.inertia[0] + m * l * l + 0.5 * h * d
     across = h / (K - (m * l) * (m * l) * i_Mt)
-    return Equations(h, (across, across, h / K), m * l, i_Mt, d, system.cart_damping)
+    return RattleEquations(h, (across, across, h / K), m * l, i_Mt, d, system.cart_damping)
 
 
 @inlined

@@ -12,7 +12,7 @@ from rbdyn_ros.mechanics import accelerations, colliding, projection
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian
 from rbdyn_ros.mechanics.network import laws, second_order
-from rbdyn_ros.mechanics.network.second_order import Network, join
+from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, join
 from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.types import Array
 
@@ -26,7 +26,7 @@ class IntegrationStopped(Exception):
 class OfNetwork:
     """Mechanical systems with relations between them."""
 
-    def __init__(self, net: Network, q: tuple[Array, ...], v: tuple[Array, ...]):
+    def __init__(self, net: MechanicalNetwork, q: tuple[Array, ...], v: tuple[Array, ...]):
         self.net = net
         self.laws = tuple(one.law for one in net.interactions)
         self.sizes = tuple(one.relation.rows for one in net.interactions)

@@ -29,7 +29,7 @@ from rbdyn_ros.mechanics.network import one_step, phases, second_order
 from rbdyn_ros.mechanics.network.dynamics import IntegrationStopped, OfModel, OfNetwork
 from rbdyn_ros.mechanics.network.laws import Equality
 from rbdyn_ros.mechanics.network.phases import System
-from rbdyn_ros.mechanics.network.second_order import Network
+from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork
 from rbdyn_ros.mechanics.solvers.solution import explain
 from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
@@ -52,7 +52,7 @@ class Options(NamedTuple):
     max_events: int = 100000
 
 
-class Run(NamedTuple):
+class Trajectory(NamedTuple):
     """The states at the requested times as far as the run went; `message` says why it stopped."""
 
     t: Array  # (k,)
@@ -75,17 +75,16 @@ def options(*given: Any, **named: Any) -> Options:
 
 
 def run(
-    net: Network,
+    net: MechanicalNetwork,
     t: float,
     q: tuple[Array, ...],
     v: tuple[Array, ...],
     times: Array,
     options: Options = Options(),
-) -> Run:
+) -> Trajectory:
     """Integrate from (t, q, v), a part for each system, to the last of `times` (k,), each >= t.
-
     Raise ValueError for what is no start (`second_order.check_start`) and for times that do not
-    increase; the Run reports all else.
+    increase; the Trajectory reports all else.
     """
     second_order.check_start(net, t, q, v)
     return _run(OfNetwork(net, q, v), t, np.concatenate(q), np.concatenate(v), times, options)
@@ -96,10 +95,9 @@ def run_model(
     times: Array,
     wrench: Callable[..., Array] | None = None,
     options: Options = Options(),
-) -> Run:
+) -> Trajectory:
     """Integrate a model from its state, which does not change; its interactions are its pairs.
     Joints stay closed.
-
     wrench(t, q (n, 7), v (n, 6)) -> (n, 6) loads the bodies besides their weight: a force [N,
     world] and a torque [N m, body] for each, at its center of mass.
     """
@@ -107,7 +105,9 @@ def run_model(
     return _run(OfModel(model, wrench), t, q.ravel(), v.ravel(), times, options)
 
 
-def _run(system: System, t: float, q: Array, v: Array, times: Array, options: Options) -> Run:
+def _run(
+    system: System, t: float, q: Array, v: Array, times: Array, options: Options
+) -> Trajectory:
     times = np.asarray(times, float)
     rises = times.ndim == 1 and len(times) > 0 and np.all(np.diff(times) > 0.0)
     if not (rises and times[0] >= t and np.isfinite(times).all()):
@@ -119,11 +119,11 @@ def _run(system: System, t: float, q: Array, v: Array, times: Array, options: Op
     except (IntegrationStopped, second_order.Singular) as stopped:
         message = f"event_driven stopped at t = {flown.t:g} s: {stopped}"
     k = len(flown.rows)
-    rows = np.array(flown.rows).reshape(k, len(q) + len(v))
-    return Run(times[:k], rows[:, : len(q)], rows[:, len(q) :], flown.events, not message, message)
+    q, v = np.split(np.array(flown.rows).reshape(k, len(q) + len(v)), [len(q)], axis=1)
+    return Trajectory(times[:k], q, v, flown.events, not message, message)
 
 
-class Event(NamedTuple):
+class ContactEvent(NamedTuple):
     """An event of a run."""
 
     t: float
@@ -149,7 +149,7 @@ class EventDrivenRun:
         self.system, self.times, self.options = system, times, options
         self.t, self.q, self.v = t, q, v
         self.rows: list[Array] = []
-        self.events: list[Event] = []
+        self.events: list[ContactEvent] = []
         self.equalities = [k for k, law in enumerate(system.laws) if isinstance(law, Equality)]
         self.contacts = [k for k in range(len(system.laws)) if k not in self.equalities]
         self.closed, self.sliding = self.equalities, {}
@@ -320,7 +320,7 @@ class EventDrivenRun:
 
     def record(self, kind: str, who: Sequence[int], before: Array, P: Array) -> None:
         """Append an event at this instant."""
-        self.events.append(Event(self.t, kind, tuple(who), self.q, before, self.v, P))
+        self.events.append(ContactEvent(self.t, kind, tuple(who), self.q, before, self.v, P))
 
     def collide(self, touched: list[int]) -> None:
         """Solve the impact of what touched, of what closes with it, and of what is closed."""

@@ -55,7 +55,7 @@ class Dynamics(NamedTuple):
     A: Callable  # df/dx (n, n)
 
 
-class Relation(NamedTuple):
+class OutputRelation(NamedTuple):
     """Output and input of m rows between some systems; the functions take (t, x, lambda), x of
     those systems in a row.
     """
@@ -105,7 +105,7 @@ def relation(
     gradients: Gradients = Gradients(),
     law: Law = laws.Complementarity(),
     systems: tuple[int, ...] = (0,),
-) -> Relation:
+) -> OutputRelation:
     """Return the relation y = h(t, x, lambda) (m,), r = g(t, x, lambda)."""
 
     def by_x(function):
@@ -117,7 +117,7 @@ def relation(
     _require_law(law)
     C, D, K, B = gradients
     by_h, by_g = (C or by_x(h), D or by_multiplier(h)), (K or by_x(g), B or by_multiplier(g))
-    return Relation(h, *by_h, g, *by_g, m, law, tuple(systems))
+    return OutputRelation(h, *by_h, g, *by_g, m, law, tuple(systems))
 
 
 def linear_dynamics(A, b: Callable[[float], Array] | None = None, M=None) -> Dynamics:
@@ -134,7 +134,7 @@ def linear_relation(
     e: Callable[[float], Array] | None = None,
     law: Law = laws.Complementarity(),
     systems: tuple[int, ...] = (0,),
-) -> Relation:
+) -> OutputRelation:
     """Return the relation y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all
     states of the coupled systems; D zero where left out.
     """
@@ -166,7 +166,7 @@ def assemble(systems, relations) -> FirstOrder:
     that is not there, or one twice.
     """
     systems = (systems,) if isinstance(systems, Dynamics) else tuple(systems)
-    relations = (relations,) if isinstance(relations, Relation) else tuple(relations)
+    relations = (relations,) if isinstance(relations, OutputRelation) else tuple(relations)
     for k, one in enumerate(relations):
         known = set(one.systems) & set(range(len(systems)))
         if len(known) != len(one.systems):

@@ -27,7 +27,7 @@ import numpy as np
 
 from rbdyn_ros.mechanics.network import one_step, second_order
 from rbdyn_ros.mechanics.network.laws import Equality
-from rbdyn_ros.mechanics.network.second_order import Network, join
+from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, join
 from rbdyn_ros.mechanics.solvers.solution import Solution, explain
 from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
@@ -46,7 +46,7 @@ class Options(NamedTuple):
     linearized: bool = False  # one Newton step, whatever the residual
 
 
-class Step(NamedTuple):
+class MoreauJeanStep(NamedTuple):
     """The result of a step.
 
     When `ok` is false, q and v are where Newton or the solver stopped; `message` says why.
@@ -77,13 +77,13 @@ def options(*given: Any, **named: Any) -> Options:
 
 
 def step(
-    net: Network,
+    net: MechanicalNetwork,
     t: float,
     q: tuple[Array, ...],
     v: tuple[Array, ...],
     h: float,
     options: Options = Options(),
-) -> Step:
+) -> MoreauJeanStep:
     """Return the Step of h [s] from (t, q, v); q and v are tuples, a part for each system.
 
     Raise ValueError for h <= 0 and for what is no state of the network; the Step reports all else.
@@ -107,7 +107,7 @@ def step(
         except second_order.Singular as reason:
             stopped = f"the step to t = {t + h:g} s is not solved: {reason}"
             impulses = _share(net, [], np.empty(0))
-            return Step(t + h, q, v, impulses, iteration, float("nan"), False, stopped)
+            return MoreauJeanStep(t + h, q, v, impulses, iteration, float("nan"), False, stopped)
         residual = _residual(problem, rows, solution.z, end)
         is_finite = bool(np.isfinite(residual))
         is_solved = residual <= options.tolerance or options.linearized
@@ -116,7 +116,7 @@ def step(
     ok = bool(solution.ok and is_solved and is_finite)
     message = "" if ok else _describe(problem, residual, iteration, solution)
     impulses = _share(net, closed, solution.z)
-    return Step(
+    return MoreauJeanStep(
         t + h, _positions(problem, end), end, impulses, iteration, float(residual), ok, message
     )
 
@@ -124,7 +124,7 @@ def step(
 class _Problem(NamedTuple):
     """The data of a step before it is solved."""
 
-    net: Network
+    net: MechanicalNetwork
     closed: list[int]  # interactions
     before: list[Array]  # their velocities u at t_k
     force: list[Array]  # of each system at t_k
@@ -220,7 +220,7 @@ def _residual(
     return float(np.max([*slips, *(np.abs(r).max() / size for r in rest)]))
 
 
-def _share(net: Network, closed: list[int], P: Array) -> list[Array]:
+def _share(net: MechanicalNetwork, closed: list[int], P: Array) -> list[Array]:
     """Return the impulses by interaction, zero where open."""
     parts, at = [np.zeros(one.relation.rows) for one in net.interactions], 0
     for k in closed:

@@ -24,7 +24,7 @@ from rbdyn_ros.numerics.arguments import matrix, number, positive, rectangle, ve
 from rbdyn_ros.types import Array
 
 
-class Linear(NamedTuple):
+class LinearSystem(NamedTuple):
     """A linear system with its contacts, and the matrices of a step of h; `prepare` makes it."""
 
     h: float  # [s]
@@ -40,7 +40,9 @@ class Linear(NamedTuple):
     G: Array  # H W^-1 H^T (m, m)
 
 
-def prepare(M, C, K, H, b, restitution: float, h: float, options: Options = Options()) -> Linear:
+def prepare(
+    M, C, K, H, b, restitution: float, h: float, options: Options = Options()
+) -> LinearSystem:
     """Return the matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; of
     the options theta and gamma count. Raise ValueError naming a wrong number.
     """
@@ -53,7 +55,9 @@ def prepare(M, C, K, H, b, restitution: float, h: float, options: Options = Opti
     b = vector(b, "b", len(H))
     e, gamma = number(restitution, "restitution", 0.0, 1.0), number(gamma, "gamma", 0.0, 1.0)
     carried = np.ascontiguousarray(inverse @ H.T)
-    return Linear(float(h), float(theta), gamma, e, C, K, inverse, H, b, carried, H @ carried)
+    return LinearSystem(
+        float(h), float(theta), gamma, e, C, K, inverse, H, b, carried, H @ carried
+    )
 
 
 @kernel

@@ -164,14 +164,14 @@ class Singular(ValueError):
     """A matrix that has to be inverted has no inverse; the message names it."""
 
 
-class Network(NamedTuple):
+class MechanicalNetwork(NamedTuple):
     """Mechanical systems and their interactions, made by `network`, which checks them."""
 
     systems: tuple  # of Mechanical
     interactions: tuple  # of Interaction
 
 
-def network(systems, interactions) -> Network:
+def network(systems, interactions) -> MechanicalNetwork:
     """Return the network. Raise ValueError where an interaction names a system that is not
     there.
     """
@@ -186,10 +186,10 @@ def network(systems, interactions) -> Network:
                 f"interaction {k} couples system {unknown[0]}; there are {len(systems)}, "
                 "counted from 0"
             )
-    return Network(systems, interactions)
+    return MechanicalNetwork(systems, interactions)
 
 
-def check_state(net: Network, q: tuple[Array, ...], v: tuple[Array, ...]) -> None:
+def check_state(net: MechanicalNetwork, q: tuple[Array, ...], v: tuple[Array, ...]) -> None:
     """Raise ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not
     finite.
     """
@@ -211,7 +211,9 @@ def check_state(net: Network, q: tuple[Array, ...], v: tuple[Array, ...]) -> Non
         require_shape(f"the mass of system {i}", system.mass(x), (system.degrees,) * 2)
 
 
-def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -> None:
+def check_start(
+    net: MechanicalNetwork, t: float, q: tuple[Array, ...], v: tuple[Array, ...]
+) -> None:
     """Raise ValueError where no run can begin at (t, q, v): no state, contacts that overlap,
     equalities not met by q or by v.
     """
@@ -236,7 +238,9 @@ def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ..
                 )
 
 
-def forces(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -> list[Array]:
+def forces(
+    net: MechanicalNetwork, t: float, q: tuple[Array, ...], v: tuple[Array, ...]
+) -> list[Array]:
     """Return F (n_i,) of each system. Raise ValueError for another shape."""
     found = [s.force(t, x, w) for s, x, w in zip(net.systems, q, v)]
     for i, (system, F) in enumerate(zip(net.systems, found)):
@@ -258,7 +262,7 @@ def join(parts: tuple[Array, ...], interaction: Interaction) -> Array:
 
 
 def rows(
-    net: Network, interaction: Interaction, t: float, q: tuple[Array, ...]
+    net: MechanicalNetwork, interaction: Interaction, t: float, q: tuple[Array, ...]
 ) -> dict[int, Array]:
     """Return H of the interaction as blocks, system -> (m, n_i) (N.7)."""
     gradient, blocks, at = interaction.relation.gradient(t, join(q, interaction)), {}, 0
@@ -281,7 +285,11 @@ def velocity(blocks: dict[int, Array], drift: Array, v: Sequence[Array]) -> Arra
 
 
 def speed(
-    net: Network, interaction: Interaction, t: float, q: tuple[Array, ...], v: Sequence[Array]
+    net: MechanicalNetwork,
+    interaction: Interaction,
+    t: float,
+    q: tuple[Array, ...],
+    v: Sequence[Array],
 ) -> Array:
     """Return u (m,) of the interaction (N.7)."""
     drift = interaction.relation.drift(t, join(q, interaction))

@@ -46,7 +46,7 @@ class Options(NamedTuple):
     max_iterations: int = 20
 
 
-class Step(NamedTuple):
+class ThetaGammaStep(NamedTuple):
     """The result of a step; r is passed to the next step of the standard scheme, degree to any."""
 
     t: float
@@ -75,7 +75,7 @@ def options(*given: Any, **named: Any) -> Options:
     )
 
 
-def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
+def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> ThetaGammaStep:
     """Return the state at the beginning as a Step, with the y and r that belong to it, and the
     relative degree.
 
@@ -95,20 +95,24 @@ def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
                 f"row {j} of y has a law that no multiplier can keep: lambda appears {seen}; at "
                 "most the second is allowed"
             )
-    return Step(t, x, multiplier, y, r, 0, 0.0, True, "", max(filter(None, degrees), default=0))
+    return ThetaGammaStep(
+        t, x, multiplier, y, r, 0, 0.0, True, "", max(filter(None, degrees), default=0)
+    )
 
 
 class _Stage(NamedTuple):
     """The quantities that stay the same in the Newton iteration of a step."""
 
     system: FirstOrder
-    last: Step
+    last: ThetaGammaStep
     known: Array  # of `_known_part`
     h: float
     options: Options
 
 
-def step(system: FirstOrder, last: Step, h: float, options: Options = Options()) -> Step:
+def step(
+    system: FirstOrder, last: ThetaGammaStep, h: float, options: Options = Options()
+) -> ThetaGammaStep:
     """Return the Step of h [s] from the last one; when it is not ok, `message` says what was
     tried.
 
@@ -141,16 +145,18 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
         reason = f"Newton stopped at {residual:.1e} after {iteration} iterations"
         reason = reason if solution.ok else explain(solution)
         message = f"the step to t = {last.t + h:g} s: {reason}; try a smaller step than {h:g} s"
-    return Step(last.t + h, x, multiplier, y, r, iteration, residual, ok, message, last.degree)
+    return ThetaGammaStep(
+        last.t + h, x, multiplier, y, r, iteration, residual, ok, message, last.degree
+    )
 
 
-def _known_part(system: FirstOrder, last: Step, h: float, options: Options) -> Array:
+def _known_part(system: FirstOrder, last: ThetaGammaStep, h: float, options: Options) -> Array:
     """Return M x_k + h (1 - theta) f_k, and in the standard scheme + h (1 - gamma) r_k."""
     known = system.M @ last.x + h * (1.0 - options.theta) * system.f(last.t, last.x)
     return known if options.full else known + h * (1.0 - options.gamma) * last.r
 
 
-def _point(last: Step, x: Array, h: float, options: Options) -> tuple:
+def _point(last: ThetaGammaStep, x: Array, h: float, options: Options) -> tuple:
     """Return (t, x) at which h and g are evaluated, s and c of (N.22)."""
     if not options.full:
         return last.t + h, x, 1.0, h * options.gamma

@@ -50,8 +50,8 @@ from rbdyn_ros.mechanics.pendulum_contact.dual_contacts import (
     STUCK_ROD,
     UNKNOWN,
     WIDTH,
+    DualOutput,
     Members,
-    Output,
     list_members,
 )
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import STICK
@@ -161,7 +161,7 @@ class _Pieces:
         n = len(rows)
 
         def run(members: Members) -> Callable[..., None]:
-            def kernel(X: Array, E: Array, out: Output) -> None:
+            def kernel(X: Array, E: Array, out: DualOutput) -> None:
                 error = dual_contacts.part(self.whole, members, X, E, self.state, out)
                 if not error <= self.whole.options.tolerance:
                     raise ValueError(f"a part of {duration:g} s of a step did not converge")
@@ -363,7 +363,7 @@ class _Pieces:
             columns = E[:, first : first + WIDTH]
             chosen[:, : columns.shape[1]] = columns
             found = np.zeros((rows, WIDTH))
-            run(X, chosen, Output(Y, found, self.after, self.work))
+            run(X, chosen, DualOutput(Y, found, self.after, self.work))
             D[:, first : first + WIDTH] = found[:, : columns.shape[1]]
         return Y, D
 

@@ -46,7 +46,7 @@ class Members(NamedTuple):
     has_phases: int  # 1 the impulses of the compression come first
 
 
-class Output(NamedTuple):
+class DualOutput(NamedTuple):
     """The arrays that a kernel writes."""
 
     Y: Array  # xi_1, and the residuals

@@ -41,7 +41,7 @@ _SHIFT = 1e-9  # of trace W, added to a singular W
 _WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
 
 
-class Contact(NamedTuple):
+class ContactImpulse(NamedTuple):
     """The impulse of one contact and what holds at it."""
 
     r: Vector  # [N s] normal, tangents
@@ -248,12 +248,12 @@ def contact(W, q, mu, guess):
     sliding direction.
     """
     if q[0] >= 0.0:
-        return Contact((0.0, 0.0, 0.0), TAKE_OFF)
+        return ContactImpulse((0.0, 0.0, 0.0), TAKE_OFF)
     r = sticking_impulse(W, q, mu)
     if is_inside(r, mu):
-        return Contact(r, STICK)
+        return ContactImpulse(r, STICK)
     r, violation = sliding_impulse(W, q, mu, guess)
-    return Contact(r, SLIDE if violation <= _GOOD * vec.size(q) else NONE)
+    return ContactImpulse(r, SLIDE if violation <= _GOOD * vec.size(q) else NONE)
 
 
 @inlined
@@ -263,11 +263,11 @@ def update(W, u, mu, r):
     A contact that goes on sticking is found as r - W^-1 u, exact to the round-off of the change.
     """
     if u[0] - vec.dot(W[0], r) >= 0.0:
-        return Contact((0.0, 0.0, 0.0), TAKE_OFF)
+        return ContactImpulse((0.0, 0.0, 0.0), TAKE_OFF)
     if is_regular(W, _FLAT):
         stuck = vec.sub(r, vec.solve(W, u))
         if is_inside(stuck, mu):
-            return Contact(stuck, STICK)
+            return ContactImpulse(stuck, STICK)
     return contact(W, vec.sub(u, vec.matvec(W, r)), mu, r)
 
 

@@ -58,7 +58,7 @@ ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for the acknowledgment
 OFTEN, MEMORY = 0.5, 50
 
 
-class Controller(ManagedNode):
+class ControllerNode(ManagedNode):
     """The controller node: a `ControllerSupervisor` with topics, services and parameters."""
 
     def __init__(self, **node_options):
@@ -370,7 +370,7 @@ class Controller(ManagedNode):
 
 def main(args=None) -> int:
     """Run the controller node alone."""
-    return run((Controller,), args, executor=events_executor)
+    return run((ControllerNode,), args, executor=events_executor)
 
 
 if __name__ == "__main__":

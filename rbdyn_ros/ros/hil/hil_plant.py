@@ -44,7 +44,7 @@ class HilStates:
         self._setup, self._gimbal = board_plant(values), GimbalJoints()
         self._newest_tf = 0  # [ns] stamp of the newest /tf
         frames, imu = node.frames, values["imu.position"]
-        self._joints, self._pose = state_topics.Joints(frames), state_topics.Pose(frames)
+        self._joints, self._pose = state_topics.Joints(frames), state_topics.RodOdometry(frames)
         self._moving = state_topics.Moving(frames)
         managed = (
             (JointState, "joint_states", qos.OFFERED),

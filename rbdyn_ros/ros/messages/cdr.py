@@ -190,7 +190,7 @@ class JointBytes:
         return same, [(blocks[field][0] + 8 * i, 1) for field in self._fields for i in wanted]
 
 
-class Motion(NamedTuple):
+class RodMotion(NamedTuple):
     """The stamp, pose and twist of an Odometry message."""
 
     stamp: int  # [ns]
@@ -206,13 +206,13 @@ class OdometryBytes:
     def __init__(self):
         self._layout = Layout(self._look)
 
-    def motion(self, data: bytes) -> Motion:
+    def motion(self, data: bytes) -> RodMotion:
         """Return the motion. Raise ValueError if the message is cut off."""
         found = self._layout.read(data)
         if found is None:
             message = deserialize(data, Odometry)
             pose, twist = message.pose.pose, message.twist.twist
-            return Motion(
+            return RodMotion(
                 instant_of(message.header),
                 xyz(pose.position),
                 wxyz(pose.orientation),
@@ -220,7 +220,7 @@ class OdometryBytes:
                 xyz(twist.angular),
             )
         stamp, (px, py, pz, x, y, z, w, u, v, t, p, q, r) = found
-        return Motion(stamp, (px, py, pz), (w, x, y, z), (u, v, t), (p, q, r))
+        return RodMotion(stamp, (px, py, pz), (w, x, y, z), (u, v, t), (p, q, r))
 
     def _look(self, walk: Walk) -> Places:
         start = walk.at

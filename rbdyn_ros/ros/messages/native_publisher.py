@@ -77,7 +77,7 @@ def clock_image() -> tuple[bytes, list[int]] | None:
     return Template(Clock(), lambda clock: None, ()).image
 
 
-class NativePublisher:
+class TelemetryPublisher:
     """The `state_messages.NativePublisher` of a `Telemetry`."""
 
     def __init__(self, telemetry, joints, pose, ball_joint, inertial):

@@ -240,7 +240,7 @@ class Joints(_Templated):
         )
 
 
-class Pose(_Templated):
+class RodOdometry(_Templated):
     """nav_msgs/Odometry of the rod; the twist is in the child frame. Its covariances come last."""
 
     def __init__(self, frames: Frames):

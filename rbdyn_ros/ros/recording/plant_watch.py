@@ -18,7 +18,7 @@ from rbdyn_ros.identification.innovations import NAMES, Change, ObserverModel
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.ros import diagnostics
-from rbdyn_ros.ros.messages.cdr import Motion, OdometryBytes, Wrench, WrenchBytes
+from rbdyn_ros.ros.messages.cdr import OdometryBytes, RodMotion, Wrench, WrenchBytes
 
 PAUSE = 0.05  # [s] between two checks of the queue
 ROOM = 20000  # messages
@@ -86,7 +86,7 @@ class PlantWatch:
         except (ValueError, np.linalg.LinAlgError) as error:
             self.trouble = f"the plant cannot be estimated: {error}"
 
-    def _read(self, data: bytes, is_state: bool) -> Motion | Wrench | None:
+    def _read(self, data: bytes, is_state: bool) -> RodMotion | Wrench | None:
         """Return the content of a message. Count one that cannot be read, and return None."""
         try:
             return self._states.motion(data) if is_state else self._commands.wrench(data)
@@ -94,7 +94,7 @@ class PlantWatch:
             self.lost += 1
             return None
 
-    def _take(self, motion: Motion | Wrench) -> None:
+    def _take(self, motion: RodMotion | Wrench) -> None:
         if isinstance(motion, Wrench):
             if self.origin is not None:
                 self.detector.command(1e-9 * (motion.stamp - self.origin), motion.force[:2])

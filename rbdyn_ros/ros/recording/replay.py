@@ -62,7 +62,7 @@ class Track(NamedTuple):
     profile: QoSProfile
 
 
-class Recording:
+class RecordedBag:
     """An open bag."""
 
     def __init__(self, path: str, what: str, topics: tuple[str, ...]):
@@ -200,13 +200,13 @@ REPEATED_EVERY = 0.02  # [s]
 
 
 class Replay(ManagedNode):
-    """The replay node: a `Recording` with topics, parameters and a lifecycle.
+    """The replay node: a `RecordedBag` with topics, parameters and a lifecycle.
 
     `over` is true at its end, `failure` says why it did not begin.
     """
 
     def __init__(self, **options):
-        self.recording: Recording | None = None  # while configured
+        self.recording: RecordedBag | None = None  # while configured
         self.over, self.failure = False, ""
         super().__init__(NAME, **options)
         self.keep_system_time("this node replays /clock")
@@ -215,7 +215,7 @@ class Replay(ManagedNode):
     def configure(self) -> None:
         """Open the bag and create its topics. Raise CannotReplay."""
         values = self.parameters.values
-        self.recording = recording = Recording(
+        self.recording = recording = RecordedBag(
             values["replay.path"], values["replay.what"], values["replay.topics"]
         )
         self.get_logger().info(recording.summary())

@@ -96,7 +96,7 @@ def write(
     prefix = namespace.rstrip("/")
     topics = (
         (f"{prefix}/joint_states", JointState, state_topics.Joints(frames)),
-        (f"{prefix}/odometry", Odometry, state_topics.Pose(frames)),
+        (f"{prefix}/odometry", Odometry, state_topics.RodOdometry(frames)),
         (f"{prefix}/wrench/cart", WrenchStamped, state_topics.wrench_topics(frames)["cart"]),
     )
     store, gimbal = get_typestore(Stores.ROS2_JAZZY), GimbalJoints()

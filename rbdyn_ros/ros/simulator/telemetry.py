@@ -33,7 +33,7 @@ from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.ros import description, qos
 from rbdyn_ros.ros.messages import sample, state_topics
 from rbdyn_ros.ros.messages.messages import Frames, set_stamp
-from rbdyn_ros.ros.messages.native_publisher import NativePublisher
+from rbdyn_ros.ros.messages.native_publisher import TelemetryPublisher
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.messages.state_topics import Labeled, StepDiagnosticsTopic
 from rbdyn_ros.ros.simulator.markers import Markers
@@ -163,13 +163,13 @@ class Telemetry:
             make(frames)
             for make in (
                 state_topics.Joints,
-                state_topics.Pose,
+                state_topics.RodOdometry,
                 state_topics.BallJoint,
                 state_topics.Inertial,
             )
         )
         self._groups = self._make_groups(values)
-        self.native_publisher = NativePublisher(self, *self._states)
+        self.native_publisher = TelemetryPublisher(self, *self._states)
 
     def __call__(self, runner: Runner) -> Callable:
         """Return a function that publishes a tick to the topics that have subscribers.

@@ -26,7 +26,7 @@ from visualization_msgs.msg import MarkerArray
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages import commands
-from rbdyn_ros.ros.messages.cdr import LabeledBytes, Motion, OdometryBytes, Wrench, WrenchBytes
+from rbdyn_ros.ros.messages.cdr import LabeledBytes, OdometryBytes, RodMotion, Wrench, WrenchBytes
 from rbdyn_ros.ros.messages.messages import SECOND, Frames, xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.messages.state_topics import COMMAND_LABELS
@@ -42,7 +42,7 @@ from rbdyn_ros.ros.viewer.readings import (
 )
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import UPRIGHT, ZERO, Load, Planar, SceneState, Shape
+from rbdyn_ros.view.scene import UPRIGHT, ZERO, Planar, PointForce, SceneState, Shape
 
 FORCE_PERIOD = 0.03  # [s] between two polls of the forces: every other picture of 60 per second
 FRESH = 0.5  # [s] for which a message is valid after its arrival
@@ -92,7 +92,7 @@ class Observation:
         self._paced = (0.0, 0)  # [s, steady] and stamp [ns] at the beginning of the window
         self.real_time_factor = math.nan
         # loads its compiled code now, not when a state waits for it
-        pose_of_odometry(Motion(0, ZERO, UPRIGHT, ZERO, ZERO))
+        pose_of_odometry(RodMotion(0, ZERO, UPRIGHT, ZERO, ZERO))
         for topic in (JOINT, CONTACT, DISTURBANCE):
             self._listen(self._polled, WrenchStamped, topic, qos.NEWEST)
         self._listen(self._seldom, DiagnosticArray, "/diagnostics", qos.OFFERED, self._diagnose)
@@ -294,7 +294,7 @@ class Observation:
         message = self._recent(topic)
         return None if message is None else vec.matvec(R, message.force)
 
-    def _disturbance(self, pose: Pose, R: Rotation) -> Load | None:
+    def _disturbance(self, pose: Pose, R: Rotation) -> PointForce | None:
         """Return the push on the rod, at the point of its axis where the force alone has its
         torque.
         """
@@ -308,15 +308,15 @@ class Observation:
         height = edge.transform.translation.z if edge else 0.0
         height, torque = place_on_axis(force, torque, height, self.shape.rod_length)
         point = vec.add((*pose.cart, 0.0), vec.matvec(R, (0.0, 0.0, height)))
-        return Load(point, vec.matvec(R, force), vec.matvec(R, torque))
+        return PointForce(point, vec.matvec(R, force), vec.matvec(R, torque))
 
-    def _contacts(self) -> tuple[Load, ...]:
+    def _contacts(self) -> tuple[PointForce, ...]:
         """Return the load of all contacts together on the pendulum."""
         message = self._recent(CONTACT)
         edge = self._transforms.get(self._frames.contact)
         if message is None or edge is None:
             return ()
-        load = Load(xyz(edge.transform.translation), message.force, message.torque)
+        load = PointForce(xyz(edge.transform.translation), message.force, message.torque)
         return (load,) if any(load.force) or any(load.torque) else ()
 
     def _command_age(self, stamp: int) -> float:

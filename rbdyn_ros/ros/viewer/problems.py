@@ -22,8 +22,8 @@ from rbdyn_ros.view.scene import (
     PUSH,
     STATUS,
     WATCHDOG,
+    Alert,
     EventLog,
-    Problem,
     SceneState,
 )
 
@@ -55,14 +55,14 @@ class Facts(NamedTuple):
     complaints: tuple[Complaint, ...] = ()
 
 
-def problems(facts: Facts) -> tuple[Problem, ...]:
+def problems(facts: Facts) -> tuple[Alert, ...]:
     """Return the problems, the worst first."""
     found = [*_of_state(facts)]
     if facts.state_age <= SILENT:
         found += [*_of_plant(facts), *_of_command(facts), *_of_controller(facts)]
     said = " ".join(problem.what for problem in found)
     found += [
-        Problem(
+        Alert(
             f"{_capitalize(complaint.sentence)}.",
             f"{complaint.line} says so on /diagnostics.",
             complaint.is_error,
@@ -73,56 +73,56 @@ def problems(facts: Facts) -> tuple[Problem, ...]:
     return tuple(sorted(found, key=lambda problem: not problem.severe))
 
 
-def _of_state(facts: Facts) -> Iterator[Problem]:
+def _of_state(facts: Facts) -> Iterator[Alert]:
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
     if facts.state_age == math.inf:
         if facts.waited > COMING_UP and facts.state_publishers:
             what = f"{facts.plant} has not published a state yet."
-            yield Problem(what, "Wait: it may compile. If not, look at its log.", False)
+            yield Alert(what, "Wait: it may compile. If not, look at its log.", False)
         elif facts.waited > COMING_UP:
-            yield Problem(
+            yield Alert(
                 "Nobody publishes odometry or joint_states.",
                 f"Start a plant with ROS_DOMAIN_ID={domain}, such as "
                 "ros2 launch rbdyn_ros simulation.launch.py.",
             )
     elif facts.state_age > SILENT and not facts.state_publishers:
         what = f"The plant is gone: its last state is {facts.state_age:.1f} s old."
-        yield Problem(what, "Start it again; this page goes on by itself.")
+        yield Alert(what, "Start it again; this page goes on by itself.")
     elif facts.state_age > SILENT:
         what = f"{facts.plant} is silent: its last state is {facts.state_age:.1f} s old."
         advice = "It has ended, hangs or is not active: look at its log, or start it again."
-        yield Problem(what, advice)
+        yield Alert(what, advice)
     if facts.state_publishers > 1:
         what = f"{facts.state_publishers} nodes publish the state; this page mixes them."
-        yield Problem(what, "End one of them, or give them different ROS_DOMAIN_IDs.")
+        yield Alert(what, "End one of them, or give them different ROS_DOMAIN_IDs.")
 
 
-def _of_plant(facts: Facts) -> Iterator[Problem]:
+def _of_plant(facts: Facts) -> Iterator[Alert]:
     if facts.status.startswith(FAULT):
         why = facts.status.removeprefix(FAULT)
-        yield Problem(f"{facts.plant} stopped: {why}.", "Press reset; its log has the details.")
+        yield Alert(f"{facts.plant} stopped: {why}.", "Press reset; its log has the details.")
     elif phase(facts.status) == STOPPED:
         what = f"{facts.plant} is not active."
-        yield Problem(what, f"Activate it: ros2 lifecycle set {facts.plant} activate.", False)
+        yield Alert(what, f"Activate it: ros2 lifecycle set {facts.plant} activate.", False)
     elif ": " in facts.status:  # `paused: rejected: ...`
         remark = facts.status.partition(": ")[2]
-        yield Problem(f"{_capitalize(remark)}.", f"{facts.plant} says so on ~/status.")
+        yield Alert(f"{_capitalize(remark)}.", f"{facts.plant} says so on ~/status.")
 
 
-def _of_command(facts: Facts) -> Iterator[Problem]:
+def _of_command(facts: Facts) -> Iterator[Alert]:
     time_stands_still = phase(facts.status) in (PAUSED, STOPPED)
     if not facts.command_publishers:
         if facts.waited > COMING_UP:
             gone = "The controller is gone" if facts.command_age < math.inf else "There is none"
             what = f"{gone}: nobody publishes on cart/command."
-            yield Problem(
+            yield Alert(
                 what, "Start a controller: ros2 run rbdyn_ros controller.", not time_stands_still
             )
     elif facts.command_age > SILENT and not time_stands_still and facts.waited > COMING_UP:
         age = "No command has come"
         if facts.command_age < math.inf:
             age = f"The newest command is {facts.command_age:.1f} s old"
-        yield Problem(
+        yield Alert(
             f"{age}: {facts.controller} does not answer.",
             "It has ended, hangs or is not active: look at its log, or start it again.",
         )
@@ -130,29 +130,29 @@ def _of_command(facts: Facts) -> Iterator[Problem]:
         what = (
             f"{facts.command_publishers} nodes publish on cart/command; the newest force counts."
         )
-        yield Problem(what, "End all but one.")
+        yield Alert(what, "End all but one.")
 
 
-def _of_controller(facts: Facts) -> Iterator[Problem]:
+def _of_controller(facts: Facts) -> Iterator[Alert]:
     status, name = facts.controller_status, facts.controller
     if not facts.command_publishers:
         return
     if status.startswith(FAULT):
-        yield Problem(
+        yield Alert(
             f"{name} stopped: {status.removeprefix(FAULT)}.",
             f"Mend the cause, then ros2 lifecycle set {name} activate.",
         )
     elif status.startswith(REFUSES):
         why = status.removeprefix(REFUSES)
-        yield Problem(f"{name} refuses the state: {why}.", "Choose another law, or another start.")
+        yield Alert(f"{name} refuses the state: {why}.", "Choose another law, or another start.")
     elif status == LATE:
         advice = "The plant, or the network, is slower than state_timeout."
-        yield Problem(f"The state reaches {name} too late.", advice, False)
+        yield Alert(f"The state reaches {name} too late.", advice, False)
     elif status == SLOW:
-        yield Problem(f"The law of {name} is slower than its budget.", "See budget.", False)
+        yield Alert(f"The law of {name} is slower than its budget.", "See budget.", False)
     elif status == DISARMED:
         advice = f"Arm it: ros2 service call {name}/arm std_srvs/srv/SetBool '{{data: true}}'."
-        yield Problem(f"{name} is disarmed: no force.", advice, False)
+        yield Alert(f"{name} is disarmed: no force.", advice, False)
 
 
 def _capitalize(sentence: str) -> str:

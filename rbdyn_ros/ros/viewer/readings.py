@@ -12,7 +12,7 @@ from visualization_msgs.msg import Marker
 
 from rbdyn_ros.geometry import conversion, quaternion, unit_quaternion, vec
 from rbdyn_ros.ros.messages import commands
-from rbdyn_ros.ros.messages.cdr import Motion
+from rbdyn_ros.ros.messages.cdr import RodMotion
 from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.simulation.status import Rejected
@@ -32,7 +32,7 @@ class Pose(NamedTuple):
     angular_velocity: Vector = (math.nan, math.nan, math.nan)  # [rad/s, body]
 
 
-def pose_of_odometry(motion: Motion) -> Pose:
+def pose_of_odometry(motion: RodMotion) -> Pose:
     """Return the pose of the rod; the twist is in the child frame."""
     stamp, (x, y, _), attitude, linear, angular = motion
     velocity = unit_quaternion.rotate(attitude, linear)

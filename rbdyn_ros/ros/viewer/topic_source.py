@@ -34,11 +34,11 @@ from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import (
     PARAMETER,
     REFUSED,
+    Alert,
     Capabilities,
     Control,
     Event,
     EventLog,
-    Problem,
     SceneState,
     Source,
 )
@@ -69,7 +69,7 @@ class TopicSource(Source):
         self._notes = ChangeNotes(self._log)
         self._began, self._polled_at = time.monotonic(), 0.0
         self._scene: SceneState | None = None
-        self._problems: tuple[Problem, ...] = ()
+        self._problems: tuple[Alert, ...] = ()
         self._plant, self._controller = "", ""
         self._parameters: list[RemoteParameters] = []  # of the plant, then of the controller
         self._controls: tuple[Control, ...] = ()

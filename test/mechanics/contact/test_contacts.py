@@ -157,7 +157,9 @@ def rod_over_floor():
         [joint + quaternion.rotate(q_rod, np.array([0, 0, 1.2])), joint],
         [q_rod, (1, 0, 0, 0)],
     )
-    upright = joints.Joint("cart", tuple((TURN, 1, WORLD, np.zeros(3), n, 0.0) for n in np.eye(3)))
+    upright = joints.JointRows(
+        "cart", tuple((TURN, 1, WORLD, np.zeros(3), n, 0.0) for n in np.eye(3))
+    )
     parts = (
         joints.ball_joint(0, (0, 0, -1.2), 1, (0, 0, 0)),
         joints.plane(1, (0, 0, 0), WORLD, (0, 0, 1), joint),

@@ -7,7 +7,7 @@ from rbdyn_ros.experiments import bouncing_ball, cam_orbits
 from rbdyn_ros.experiments.nonsmooth_runs import march, march_linear
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 
-BALL = bouncing_ball.Params()
+BALL = bouncing_ball.BallParams()
 FREE = moreau_jean_linear.prepare(1.0, 0.0, 0.0, [[1.0]], 0.0, 0.5, 1e-3)
 DROPPED = (np.array([BALL.gap]),), (np.zeros(1),)
 
@@ -38,7 +38,7 @@ def test_a_ball_that_never_rests_is_stopped_by_the_bound_and_loses_nothing():
     """e = 0.99 and a bound of 20 events: what was flown until then is there, the sentence names
     the bound.
     """
-    ball = bouncing_ball.Params(restitution=0.99)
+    ball = bouncing_ball.BallParams(restitution=0.99)
     run = event_driven.run(
         bouncing_ball.build(ball),
         0.0,
@@ -185,7 +185,7 @@ def test_linear_stepper_is_the_general_one_with_several_contacts():
 
 
 def test_shifted_and_moving_wall_forms_of_the_cam_meet_as_the_step_shrinks():
-    params = cam_orbits.Params(358.0)
+    params = cam_orbits.CamParams(358.0)
     u, v = cam_orbits.initial_state(params)
     c, dc, _ = cam_orbits.motion(cam_orbits.rate(params), 0.0)
     apart = []
@@ -220,13 +220,13 @@ def test_profile_is_smooth_to_the_first_derivative_and_its_derivatives_are_right
 )
 def test_cam_orbits_against_event_driven_strobes(rpm, rows, tolerance, golden):
     """660 rpm is chaotic: the first revolutions only."""
-    data, params = golden(f"cam_{rpm}_strobe")[:rows], cam_orbits.Params(float(rpm))
+    data, params = golden(f"cam_{rpm}_strobe")[:rows], cam_orbits.CamParams(float(rpm))
     orbit = cam_orbits.follow(params, *cam_orbits.initial_state(params), len(data) - 1)
     assert orbit.strobes == pytest.approx(np.column_stack([data["u"], data["v"]]), abs=tolerance)
 
 
 def test_lyapunov_exponent_is_the_growth_of_a_small_difference():
-    params = cam_orbits.Params(358.0)
+    params = cam_orbits.CamParams(358.0)
     u, v = cam_orbits.initial_state(params)
     turns = 40
     orbit, near = (cam_orbits.follow(params, u + d, v, turns) for d in (0.0, 1e-7))
@@ -243,7 +243,7 @@ def test_lyapunov_exponent_is_the_growth_of_a_small_difference():
 
 
 def test_general_events_follow_the_cam():
-    params = cam_orbits.Params(358.0)
+    params = cam_orbits.CamParams(358.0)
     u, v = cam_orbits.initial_state(params)
     times = cam_orbits.revolution(params) * np.arange(1, 7)
     run = event_driven.run(

@@ -79,7 +79,7 @@ def test_bouncing_ball_against_its_closed_form():
     """Order 1 through impacts: 7.5e-2 and 7.8e-3 m before 3 s; penetration within (h/2) v
     (2 - e).
     """
-    ball = bouncing_ball.Params()
+    ball = bouncing_ball.BallParams()
     for h, bound in ((1e-2, 8e-2), (2e-3, 2e-2)):
         run = march(
             bouncing_ball.build(ball), (np.array([1.0]),), (np.zeros(1),), h, round(3.0 / h)

@@ -48,8 +48,12 @@ def one(W, q, mu):
 
 
 def test_take_off_needs_no_impulse():
-    assert one(2.0 * np.eye(3), (0.1, 3.0, -1.0), 0.7) == exact.Contact(NOTHING, exact.TAKE_OFF)
-    assert one(2.0 * np.eye(3), (0.0, 3.0, -1.0), 0.7) == exact.Contact(NOTHING, exact.TAKE_OFF)
+    assert one(2.0 * np.eye(3), (0.1, 3.0, -1.0), 0.7) == exact.ContactImpulse(
+        NOTHING, exact.TAKE_OFF
+    )
+    assert one(2.0 * np.eye(3), (0.0, 3.0, -1.0), 0.7) == exact.ContactImpulse(
+        NOTHING, exact.TAKE_OFF
+    )
 
 
 def test_sticking_of_a_point_mass_stops_it():
