@@ -11,6 +11,7 @@ import argparse
 import ast
 import io
 import json
+import re
 import sys
 import tokenize
 from collections import Counter
@@ -26,7 +27,7 @@ from rbdyn_ros.parameters import tables  # noqa: E402
 PRODUCT = "rbdyn_ros"
 FOLDERS = (PRODUCT, "benchmarks", "bootstrap", "doc", "examples", "launch", "test")
 WIDTH, LINES, CODE_LINES, KERNEL_LINES, PARAMETERS = 99, 400, 60, 80, 8
-# one file a question: the goal of a folder does not hold for them
+# one file a question: the goal of a folder does not bind them
 LISTS_OF_QUESTIONS = ("experiments",)
 NO_CODE = {
     tokenize.COMMENT,
@@ -41,6 +42,10 @@ CONTAINERS = set(
     "Callable Iterable Iterator Mapping Sequence deque dict frozenset list set tuple".split()
 )
 KERNELS = {"kernel", "part", "inlined", "njit", "bound", "cached"}
+# first words of docstrings that are no sentences; the linter knows others (D401)
+NO_VERBS = set("All As At Every For From How In Of On One That Those What Where Whether".split())
+# what a method or law calls its settings, and a solver its task
+PRESCRIBED = {"Options", "Problem"}
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -62,7 +67,7 @@ class Row(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether the goal is reached."""
+        """Return whether the goal is reached."""
         return self.value <= self.goal
 
 
@@ -102,26 +107,24 @@ def measure(everything: list[Source]) -> list[Row]:
     return [
         Row("tokens of rbdyn_ros", sum(tokens(source) for source in product), 210_000),
         Row("files of rbdyn_ros", len(product), 230),
-        Row("files of the largest folder", largest[0][1], 20, list_sizes(largest)),
-        count_places(
-            f"lines over {WIDTH} columns", [p for s in everything for p in long_lines(s)]
-        ),
-        count_places(f"files over {LINES} lines", long_files(everything)),
-        count_places(long, long_functions(product)),
-        count_places(f"functions over {PARAMETERS} parameters", wide_functions(product)),
-        count_places("untyped containers of public functions", bare_containers(product)),
-        count_places(
-            "parameters without a sentence that begins with a verb", plain_descriptions()
-        ),
+        Row("files of the largest folder", largest[0][1], 20, named(largest)),
+        counted(f"lines over {WIDTH} columns", [p for s in everything for p in long_lines(s)]),
+        counted(f"files over {LINES} lines", long_files(everything)),
+        counted(long, long_functions(product)),
+        counted(f"functions over {PARAMETERS} parameters", wide_functions(product)),
+        counted("untyped containers of public functions", bare_containers(product)),
+        counted("parameters without a sentence that begins with a verb", plain_descriptions()),
+        counted("functions whose docstring does not begin with a verb", fragments(product)),
+        counted("classes that share their name", shared_names(product)),
     ]
 
 
-def count_places(what: str, places: list[str]) -> Row:
+def counted(what: str, places: list[str]) -> Row:
     """Return the row of something that should not be there at all."""
     return Row(what, len(places), 0, tuple(places))
 
 
-def list_sizes(sizes: list[tuple[str, int]]) -> tuple[str, ...]:
+def named(sizes: list[tuple[str, int]]) -> tuple[str, ...]:
     """Return the folders with their sizes."""
     return tuple(f"{folder} {size}" for folder, size in sizes)
 
@@ -133,7 +136,7 @@ def table(rows: list[Row], where: bool) -> str:
 
 
 def lines(row: Row, where: bool) -> Iterator[str]:
-    """Yield the line of a row, and its places where they are requested."""
+    """Yield the line of a row, and its places where they are asked for."""
     mark = "" if row.reached else "  over"
     yield f"{row.what:58}{row.value:>9}{row.goal:>9}{mark}"
     if where and not row.reached:
@@ -247,7 +250,7 @@ def bare_containers(product: list[Source]) -> list[str]:
 
 
 def bare_names(annotation: ast.expr | None) -> list[str]:
-    """Return the containers of a type that do not name their contents."""
+    """Return the containers of a type that do not tell their contents."""
     if annotation is None:
         return []
     with_contents = {
@@ -270,6 +273,47 @@ def is_sentence(description: str) -> bool:
     """Return whether a description begins with a verb ("Sets the mass.") and has a full stop."""
     first = description.partition(" ")[0]
     return first[:1].isupper() and first.endswith("s") and description.endswith(".")
+
+
+def fragments(product: list[Source]) -> list[str]:
+    """Return the functions, not the properties, whose docstring begins with no verb."""
+    return [
+        f"{source.path}:{function.lineno} {function.name}"
+        for source in product
+        if not is_locked(source)
+        for function in functions(source)
+        if (text := ast.get_docstring(function)) and not (is_property(function) or has_verb(text))
+    ]
+
+
+def has_verb(docstring: str) -> bool:
+    """Return whether the first word of a docstring may be a verb in the imperative."""
+    first = docstring.split()[0].rstrip(",;:.")
+    return bool(re.fullmatch("[A-Z][a-z]+", first)) and first not in NO_VERBS
+
+
+def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a decorator makes an attribute of the function."""
+    return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def shared_names(product: list[Source]) -> list[str]:
+    """Return the names that several public classes have, and in which files."""
+    found: dict[str, list[str]] = {}
+    for source in product:
+        for node in source.tree.body if not is_locked(source) else ():
+            if isinstance(node, ast.ClassDef) and node.name not in PRESCRIBED:
+                found.setdefault(node.name, []).append(str(source.path))
+    return [
+        f"{name} {' '.join(paths)}"
+        for name, paths in found.items()
+        if len(paths) > 1 and not name.startswith("_")
+    ]
+
+
+def is_locked(source: Source) -> bool:
+    """Return whether results of the leaderboard hold for the very text of a file."""
+    return source.path.parts[1:3] == ("control", "laws")
 
 
 if __name__ == "__main__":

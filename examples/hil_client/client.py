@@ -47,23 +47,23 @@ class Session:
         self.restart()
 
     def restart(self) -> None:
-        """What was made for the nonces before is worth nothing from now on."""
+        """Draw a new nonce: frames made for the old ones are no longer accepted."""
         self.own, self.other = secrets.randbits(64) or 1, 0
 
     def tag(self, role: int, sender: int, receiver: int, body: bytes) -> bytes:
-        """What authenticates the bytes of a frame."""
+        """Return the tag that authenticates the bytes of a frame."""
         mac = self.mac.copy()
         mac.update(struct.pack("<BQQ", role, sender, receiver) + body)
         return mac.digest()
 
     def verifies(self, data: bytes, bridge: int, board: int) -> bool:
-        """Whether the bridge has made these bytes for these nonces."""
+        """Return whether the bridge has made these bytes for these nonces."""
         body, tag = data[: -TAG - 4], data[-TAG - 4 : -4]
         return hmac.compare_digest(tag, self.tag(BRIDGE, bridge, board, body))
 
 
 def payload_of(kind: int, session: Session | None) -> struct.Struct:
-    """KeyError if it is no kind."""
+    """Return the layout of a kind's payload. Raise KeyError if there is no such kind."""
     return struct.Struct("<Q") if session and kind == HEARTBEAT else PAYLOADS[kind]
 
 
@@ -77,7 +77,7 @@ def encode(
     *payload,
     session: Session | None = None,
 ) -> bytes:
-    """A frame as it goes over the wire."""
+    """Return a frame as it is sent."""
     if session and kind == HEARTBEAT:
         payload = (session.own,)
     version, held = KEYED_VERSION if session else VERSION, min(held, 2**32 - 1)
@@ -89,8 +89,8 @@ def encode(
 
 
 def decode(piece: bytes, session: Session | None = None) -> tuple | None:
-    """(kind, flags, sequence, time, echo, held, *payload) of the bytes between two zeros; None if
-    they are no frame. With a key its tag is not looked at.
+    """Return (kind, flags, sequence, time, echo, held, *payload) of the bytes between two zeros,
+    None if they are no frame. With a key its tag is not checked.
     """
     try:
         data = cobs.decode(piece)
@@ -110,7 +110,7 @@ def decode(piece: bytes, session: Session | None = None) -> tuple | None:
 
 
 def lqr(law: dict, x, y, qw, qx, qy, qz, vx, vy, w1, w2, w3) -> tuple:
-    """The force on the cart [N]: u = -K e, with both norms cut as in
+    """Return the force on the cart [N]: u = -K e, with both norms cut as in
     rbdyn_ros/control/laws/lqr.py.
     """
     k = (2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy))
@@ -132,7 +132,7 @@ def lqr(law: dict, x, y, qw, qx, qy, qz, vx, vy, w1, w2, w3) -> tuple:
 
 
 def cut(force, limit: float) -> tuple:
-    """The force, its norm at most the limit."""
+    """Return the force, its norm at most the limit."""
     norm = math.hypot(*force)
     return tuple(component * min(1.0, limit / norm) if norm else 0.0 for component in force)
 
@@ -154,7 +154,7 @@ class Board:
                 self.session.restart()
 
     def send(self, kind: int, *payload) -> None:
-        """A frame, now; it says whether the other end is heard."""
+        """Send a frame; its flags say whether frames of the other end arrive."""
         now = time.monotonic_ns()
         self.watch(now)
         known = self.up or (self.session and self.session.other)
@@ -164,7 +164,7 @@ class Board:
         self.sequence += 1
 
     def take(self, data: bytes) -> None:
-        """What has arrived: the newest state is answered."""
+        """Read what has arrived, and answer the newest state."""
         *pieces, self.begun = (self.begun + data)[-4096:].split(b"\0")
         for piece in filter(None, pieces):
             frame, now = decode(piece, self.session), time.monotonic_ns()
@@ -177,8 +177,8 @@ class Board:
                         self.send(FORCE, rest[2], *lqr(self.law, *rest[3:]))
 
     def admit(self, frame: tuple, data: bytes, now: int) -> bool:
-        """With a key, whether a frame is of the session; or begins one, by an echo of what was
-        just sent.
+        """Return whether to accept a frame: with a key only one of the session, or one that begins
+        it, by an echo of what was just sent.
         """
         session, (kind, _, _, sent, echo, _, *payload) = self.session, frame
         if session is None:
@@ -196,7 +196,7 @@ class Board:
 
 
 def read_key(path: str) -> bytes:
-    """The key in a file that nobody else may read: 64 hexadecimal digits."""
+    """Return the key in a file that nobody else may read: 64 hexadecimal digits."""
     if os.stat(path).st_mode & 0o077:
         sys.exit(f"client.py: others may use the key file {path}; `chmod 600 {path}`")
     try:
@@ -208,8 +208,10 @@ def read_key(path: str) -> bytes:
     return key
 
 
-def opened(words: list) -> tuple:
-    """(what select waits for, read, write) of a UDP address and port, or of a serial device."""
+def open_port(words: list) -> tuple:
+    """Return (what select waits for, read, write) of a UDP address and port, or of a serial
+    device.
+    """
     if len(words) == 2:
         if not (words[1].isdecimal() and 0 < int(words[1]) < 65536):
             sys.exit(
@@ -229,7 +231,7 @@ def opened(words: list) -> tuple:
 def main(words: list) -> None:
     """Answer until interrupted."""
     session = Session(read_key(words.pop())) if words[-2:-1] == ["--key"] else None
-    port, read, write = opened([word for word in words if word != "--key"])
+    port, read, write = open_port([word for word in words if word != "--key"])
     law = json.loads(Path(__file__).with_name("gains.json").read_text())
     board = Board(law, write, session)
     beat = 0

@@ -100,7 +100,9 @@ PLANS = {
 
 @kernel
 def act(weights, sizes, scale, episodes, seen, actions, catch):
-    """The actions (n, 2) of n environments; `episodes` in a row belong to one row of weights."""
+    """Write the actions (n, 2) of n environments, of which `episodes` in a row have one row of
+    weights.
+    """
     s, work = np.zeros(INPUTS), np.zeros((2, policy.WIDEST))
     for i in range(len(seen)):
         for n in range(INPUTS):
@@ -116,8 +118,8 @@ def act(weights, sizes, scale, episodes, seen, actions, catch):
 
 
 def measure_catch() -> Catch:
-    """The balancing policy, and the level of the value function of `lqr` within which it brings
-    the rod upright.
+    """Return the balancing policy, and the level of the value function of `lqr` within which it
+    brings the rod upright.
     """
     balance = policy.read(policy.find("balance"))
     plant, weights = spherical_pendulum.build(spherical_pendulum.Params()), lqr.Options()
@@ -158,7 +160,7 @@ class Learner:
         self.actions, self.threads = np.zeros((n, 2)), ThreadPoolExecutor(THREADS)
 
     def draw(self) -> Array:
-        """Weights to begin with."""
+        """Return weights to begin with."""
         return np.concatenate(
             [
                 np.append(self.rng.normal(0.0, inputs**-0.5, inputs * outputs), np.zeros(outputs))
@@ -167,7 +169,7 @@ class Learner:
         )
 
     def returns(self, candidates: Array) -> Array:
-        """The mean reward of a period (m,) of each candidate, over the same episodes."""
+        """Return the mean reward of a period (m,) of each candidate, over the same episodes."""
         env = self.env
         seeds = self.rng.integers(2**40, size=EPISODES).astype(np.uint64)
         env.seeds[:], env.episodes[:] = np.tile(seeds, len(candidates)), 0
@@ -184,7 +186,7 @@ class Learner:
         return total.reshape(len(candidates), EPISODES).mean(axis=1) / periods
 
     def act(self, candidates: Array, part: int) -> None:
-        """The actions of one part of the candidates."""
+        """Write the actions of one part of the candidates."""
         size = -(-len(candidates) // THREADS)
         own = slice(part * size, (part + 1) * size)
         rows = slice(part * size * EPISODES, (part + 1) * size * EPISODES)
@@ -192,7 +194,7 @@ class Learner:
         act(candidates[own], self.sizes, self.scale, EPISODES, seen, actions, self.catch)
 
     def improve(self) -> float:
-        """One generation; the mean return of its candidates."""
+        """Run a generation, and return the mean return of its candidates."""
         changes = self.rng.normal(size=(PAIRS, len(self.weights)))
         steps = self.plan.deviation * changes
         found = self.returns(np.concatenate((self.weights + steps, self.weights - steps)))
@@ -213,8 +215,8 @@ class Learner:
 
 
 def learn(plan: Plan, seed: int) -> tuple[Network, Catch | None, float]:
-    """The network, what takes over, and how long its answers are held [s]; with a line of progress
-    after each ten generations.
+    """Return the network, what takes over, and how long its answers are held [s]; print a line of
+    progress after each ten generations.
     """
     learner, begin = Learner(plan, seed), time.monotonic()
     for generation in range(1, plan.generations + 1):

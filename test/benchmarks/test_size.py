@@ -74,6 +74,30 @@ def test_a_sentence_begins_with_a_verb(text, held):
     assert size.is_sentence(text) == held
 
 
+def test_a_docstring_of_a_function_begins_with_a_verb():
+    texts = (
+        "Return 1.",
+        "Build, run.",
+        "Whether it is.",
+        "The one.",
+        "(a, b) of c.",
+        "q = 1.",
+        "ValueError.",
+    )
+    held = [size.has_verb(text) for text in texts]
+    assert held == [True, True, False, True, False, False, False]  # "The" is the linter's
+    body = '    """All of them."""\n'
+    every = "".join(f"{of}def f(self):\n{body}" for of in ("", "@property\n"))
+    assert size.fragments([source(every)]) == ["rbdyn_ros/room/file.py:1 f"]
+    assert size.fragments([source(every, "rbdyn_ros/control/laws/lqr.py")]) == []
+
+
+def test_classes_that_share_their_name():
+    text = "class Options: pass\nclass Step: pass\nclass _Own: pass\n"
+    files = [source(text, f"rbdyn_ros/{name}.py") for name in ("a", "b", "control/laws/lqr")]
+    assert size.shared_names(files) == ["Step rbdyn_ros/a.py rbdyn_ros/b.py"]
+
+
 def test_the_table_and_the_file_hold_the_same_rows_and_the_form_is_kept(
     tmp_path, monkeypatch, capsys
 ):
