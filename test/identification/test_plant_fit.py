@@ -78,7 +78,7 @@ def test_it_finds_the_bias_of_the_encoders(spin):
     roll, pitch = np.arctan2(-R[:, 1, 2], R[:, 2, 2]), np.arcsin(R[:, 0, 2])
     turn = np.arctan2(-R[:, 0, 1], R[:, 0, 0])
     read = zip(roll + bias[0], pitch + bias[1], turn)
-    turned = np.array([sensors.turn.py_func(*angles) for angles in read])
+    turned = np.array([sensors.gimbal_quaternion.py_func(*angles) for angles in read])
     names = ("cart.mass", "rod.center_of_mass", *plant_numbers.BIAS)
     biased = record._replace(attitude=turned)
     known = spherical_pendulum.build(Params())._replace(
