@@ -31,7 +31,8 @@ M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, SLIDES, F_0, DRIVE, _n = (
 V, W, B_X, B_W, X_1, P_1, L_1, Q_1, R_1, _n = (_n + c for c in offsets(3, 1, 3, 3, 3, 3, 3, 4, 9))
 K, EXCESS, TORQUE, D_X, D_W, U_X, U_W, _n = (_n + c for c in offsets(9, 3, 3, 3, 3, 3, 3))
 # How far its shapes reach from its center; the way that no point of them has exceeded until the
-# node, and in the step [m]. How far it has moved and turned since its contacts were aimed.
+# node, and in the step [m]. How far it has moved and turned (times LENGTH) since its contacts were
+# aimed [m].
 REACH, WAY, STEP_WAY, DRIFT, BODY = (_n + c for c in offsets(1, 1, 1, 1))
 
 # Joint blocks of three rows. Points or directions in a and directions or points in b, offsets c,
@@ -153,5 +154,7 @@ FREE, USED, STAMP, RESTS, LAST_REST = (_n + c for c in range(5))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
 # the list of near pairs, and how far a body may have moved since it was made [m]; how far a point
-# of contact has gone along a rim in the step [radii], and how long steps are [s].
-TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, TRAVEL, STEP, CLOCK = offsets(*[1] * 9)
+# of contact has gone along a rim in the step [radii], and how long steps are [s]; the model's own
+# units of length [m] and of velocity [m/s], in which tolerances are given.
+TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, TRAVEL, STEP, _n = offsets(*[1] * 9)
+LENGTH, SPEED, CLOCK = (_n + c for c in offsets(1, 1))

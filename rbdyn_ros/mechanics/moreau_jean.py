@@ -31,7 +31,7 @@ from rbdyn_ros.types import Array
 
 TURNS = 30  # iterations of Newton's method for the turn of a body
 CLOSE = 1e-9  # of a turn rate, relative: a change whose square is round-off
-SMALLEST = 1e-12  # [m/s]: a change that round-off makes
+SMALLEST = 1e-12  # [SPEED]: a change that round-off makes
 LAWFUL = 0.3  # of the change with which a step ends: what the laws of contacts may be off by
 GAIN = 1e-2  # of what the laws want of the velocities: what a round that another follows leaves
 NOT_AGREED = 6  # a code of `model.failure`'s counters
@@ -107,17 +107,18 @@ def step(m, loads, now, then, h, options):
     """Take a step under the loads of two rows, none where -1; return whether it was solved."""
     theta, gamma, tolerance, most, takes_any = options
     size = begin(m, loads, now, h, theta)
+    noise = SMALLEST * arena.clock(m)[c.SPEED]
     activate(m, gamma * h)
     done, gain = False, 0.0 if takes_any else GAIN
     for turn in range(1 if takes_any else most):
         place(m, h, theta)
         set_forces(m, loads, then)
-        lawful = LAWFUL * (tolerance * size + SMALLEST)
+        lawful = LAWFUL * (tolerance * size + noise)
         change, size = update(m, h * theta, lawful, gain, takes_any or turn == 2)
         arena.counters(m)[c.ROUNDS] += 1
         if not change < friction.FAILED:
             return undo(m)
-        if change <= tolerance * size + SMALLEST:
+        if change <= tolerance * size + noise:
             done = True
             break
     if not (done or takes_any):
@@ -134,6 +135,7 @@ def begin(m, loads, now, h, theta):
     without the forces there. Return the size of the velocities.
     """
     bodies, size, start = arena.bodies(m), 0.0, h * (1.0 - theta)
+    arm = arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
         put(bodies, i, c.U_X, linear_velocity(bodies, i))
         put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L)))
@@ -141,7 +143,7 @@ def begin(m, loads, now, h, theta):
     for i in range(len(bodies)):
         p, l = get(bodies, i, c.P), get(bodies, i, c.L)
         v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
-        size = max(size, vec.size(v), vec.size(w))
+        size = max(size, vec.size(v), arm * vec.size(w))
         put(bodies, i, c.X_1, get(bodies, i, c.X))
         put(bodies, i, c.Q_1, get4(bodies, i, c.Q))
         put(bodies, i, c.V_2, v)
@@ -183,12 +185,13 @@ def set_forces(m, loads, row):
 def activate(m, ahead):
     """Activate the pairs with gaps closed `ahead` [s] later (N.16); put velocities in BEFORE."""
     pairs, active, n = arena.pairs(m), arena.active(m), 0
+    touching = TOUCHING * arena.clock(m)[c.LENGTH]
     for k in range(len(pairs)):
         g, is_active = any_gap(m, k, c.X, c.R), False
-        if g <= TOUCHING + ahead * fastest(m, k):
+        if g <= touching + ahead * fastest(m, k):
             aim(m, k)
             u = pair_velocity(m, k)
-            is_active = g + ahead * u[0] <= TOUCHING
+            is_active = g + ahead * u[0] <= touching
             put(pairs, k, c.BEFORE, u)
         if is_active:
             active[n] = k
@@ -284,9 +287,7 @@ def update(m, ahead, lawful, gain, anew):
 
 @part
 def solve(m, tolerance, gain, anew):
-    """Find the impulses LA of the active pairs, with U at the present LA; return whether they
-    exist.
-    """
+    """Find the impulses LA of the active pairs, with U at the present LA; whether they exist."""
     n = arena.counters(m)[c.ACTIVE]
     if n <= coupled.FEW:
         if anew or not coupled.is_known(m):
@@ -351,14 +352,15 @@ def turn_rate(J, b, ahead, w):
 def take(m):
     """Set P, L to the momenta of U_X, U_W; return (change in the round, size) of velocities."""
     bodies, change, size = arena.bodies(m), 0.0, 0.0
+    arm = arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
         v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
         by_v = vec.size(vec.sub(v, get(bodies, i, c.P_1)))
-        by_w = vec.size(vec.sub(w, get(bodies, i, c.L_1)))
+        by_w = arm * vec.size(vec.sub(w, get(bodies, i, c.L_1)))
         free = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L))
-        change = max(change, by_v, by_w, vec.size(vec.sub(w, free)))
+        change = max(change, by_v, by_w, arm * vec.size(vec.sub(w, free)))
         change += 0.0 * (by_v + by_w)  # nan, which a maximum may pass over
-        size = max(size, vec.size(v), vec.size(w))
+        size = max(size, vec.size(v), arm * vec.size(w))
         put(bodies, i, c.P, vec.times(get(bodies, i, c.M), v))
         put(bodies, i, c.L, vec.times(get(bodies, i, c.J), w))
     return change, size

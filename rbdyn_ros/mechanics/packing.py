@@ -14,6 +14,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import skyline, sparse
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
 from rbdyn_ros.mechanics.contact import coupled
+from rbdyn_ros.mechanics.description import features
 from rbdyn_ros.mechanics.description.geoms import COLLIDING, ColliderSet
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import BALLS, Pairs, reach
@@ -25,6 +26,8 @@ from rbdyn_ros.types import Array
 # numbers in a row of the matrix, in the mean, for which colliders have room: above it their
 # contacts are swept even at rest
 ROOM = 120
+COARSEST = 64.0  # times one unit is the next
+EARTH = 9.81  # [m/s^2]
 _BOUND: dict = {}
 
 
@@ -57,8 +60,32 @@ def arena_of(
     if options[2]:
         _prepare_whole_steps(parts, pairs)
     _add_colliders(parts, colliders)
-    parts["clock"][[c.MAX_IMPACTS, c.LAW, c.WHOLE], 0] = options
+    units = _units(rows)
+    parts["clock"][[c.MAX_IMPACTS, c.LAW, c.WHOLE, c.LENGTH, c.SPEED], 0] = *options, *units
+    parts["geoms"] = pairs.geoms.copy()
+    parts["geoms"][:, features.UNIT] = units[0]
     return _pack(parts), owners
+
+
+def _units(rows: Array) -> tuple[float, float]:
+    """Return the units of length [m] and velocity [m/s] in which a model's tolerances are given,
+    by its bodies' radii of gyration and weights or, without, the velocities of its start.
+
+    Both are powers of `COARSEST`, and 1 for all that is from 2 cm to 1 m large and falls on earth.
+    """
+    turns = rows[:, c.TURNS] != 0.0
+    inertia, mass = rows[turns, c.J : c.J + 3].sum(axis=1), rows[turns, c.M : c.M + 3].max(axis=1)
+    radii = np.sqrt(inertia[mass > 0.0] / mass[mass > 0.0] / 2.0)
+    size = 8.0 * np.exp(np.log(radii).mean()) if radii.size else 1.0
+    weights = np.abs(rows[:, c.F : c.F + 3] * rows[:, c.IM : c.IM + 3]).max()
+    speed = np.abs(
+        rows[:, c.DRIVE : c.DRIVE + 3] + rows[:, c.P : c.P + 3] * rows[:, c.IM : c.IM + 3]
+    ).max()
+    rate = np.sqrt(weights / EARTH / size) if weights > 0.0 else speed / size
+    length, rate = (
+        COARSEST ** np.round(np.log(x or 1.0) / np.log(COARSEST)) for x in (size, rate)
+    )
+    return float(length), float(length * rate)
 
 
 def bind_once(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
 
 ITERATIONS = 20
 # a change of v after which Newton's method stops; the error is its square, and goes into the
-# momentum
+# momentum; where products with changes of place count, these are in LENGTH
 HALF_TURN = 3.2  # the angle of a turn over |v| is at most pi
 CLOSE = 1e-7
 LONGEST_CHANGE = 0.03  # of v from one step to the next, in what the guess takes for smooth motion
@@ -162,9 +162,10 @@ def linearize_bodies(m, h):
 def correct(m, h):
     """Correct v and the ends of the joined bodies for a change of the joints' impulses, whose
     torque is in TORQUE. Return the largest change of v, or geometric mean of it and of the change
-    of place [m].
+    of place [LENGTH].
     """
     bodies, largest, bad = arena.bodies(m), 0.0, 0.0
+    per = 1.0 / arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
@@ -181,7 +182,7 @@ def correct(m, h):
             finish(bodies, i, v, turn.next_cosine(v, w))
             arena.add(bodies, i, c.L_1, vec.transposed_matvec(get9(bodies, i, c.R), torque))
             # Newton's method leaves open the products of these changes
-            largest = max(largest, vec.size(d), sqrt(vec.size(d) * moved))
+            largest = max(largest, vec.size(d), sqrt(vec.size(d) * per * moved))
             bad += 0.0 * vec.size(d)  # nan, which a maximum may pass over
     return largest + bad
 

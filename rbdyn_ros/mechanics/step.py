@@ -18,14 +18,15 @@ from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, wh
 from rbdyn_ros.mechanics.contact.pairs import any_gap, push, set_mean_velocities, smallest
 from rbdyn_ros.numerics import bracket
 
-CLOSED = 1e-14  # [m] the gap at which a part of a step ends
+CLOSED = 1e-14  # [LENGTH] the gap at which a part of a step ends
 ROUNDS = 50  # between bodies and impulses
 ROUND_OFF = 4e-15  # of the places, per step: least tolerance of a contact's velocity
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
-# [m] of a change of one contact whose W has the joints in it, as far as that is exact: to O(h w)
+# [LENGTH] of a change of one contact whose W has the joints in it, as far as that is exact: to
+# O(h w)
 SHORT = 5e-12
 FEW_ROUNDS = 1  # in each pass of a whole step
-COARSE = 1e-9  # [m/s] for each contact: what impulses are found to in whole steps
+COARSE = 1e-9  # [SPEED] for each contact: what impulses are found to in whole steps
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
 LEAST_PIECE = 2.0**-12  # of a step that fails as a whole
@@ -72,8 +73,9 @@ def advance_part(m, h, whole):
         done = smooth.move(m, h)
         count[c.ITERATIONS] += done
         return done >= 0
-    least = COARSE if arena.clock(m)[c.WHOLE] != 0.0 else 0.0
-    tolerance = least * n + ROUND_OFF * n * (1.0 + vec.size(get(arena.bodies(m), 0, c.X))) / h
+    unit = arena.clock(m)[c.LENGTH]
+    least = COARSE * arena.clock(m)[c.SPEED] if arena.clock(m)[c.WHOLE] != 0.0 else 0.0
+    tolerance = least * n + ROUND_OFF * n * (unit + vec.size(get(arena.bodies(m), 0, c.X))) / h
     change = friction.FAILED
     for k in range(FEW_ROUNDS if least > 0.0 else ROUNDS):
         if k > 0:
@@ -91,7 +93,7 @@ def advance_part(m, h, whole):
         if change == friction.FAILED:
             return False
         stalled = least == 0.0 and k > 1 and count[c.STALLS] > stalls
-        is_exact = joined and n == 1 and change * tolerance * h <= SHORT
+        is_exact = joined and n == 1 and change * tolerance * h <= SHORT * unit
         if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
             move_linearly(m, h)
             return is_travel_short(m, h)
@@ -148,7 +150,7 @@ def find_impact(m, left, whole):
             return -1.0
         at = tau
         g = smallest(m, c.X_1, c.R_1)
-        if narrow or 0.0 <= g <= CLOSED:
+        if narrow or 0.0 <= g <= CLOSED * arena.clock(m)[c.LENGTH]:
             return finish_part(m, tau, left, whole)
         b = bracket.narrow(b, tau, g)
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = IMPACT_FAILED, 0
@@ -172,9 +174,10 @@ def take(m, h, whole):
     """Make the part that was solved the node: sum up its impulses, open contacts that parted."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     active = arena.active(m)
+    unit = arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
         moved = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
-        bodies[i, c.DRIFT] += moved + vec.size(get(bodies, i, c.V))
+        bodies[i, c.DRIFT] += moved + unit * vec.size(get(bodies, i, c.V))
     smooth.commit(m, h, h > 1e-3 * whole)
     if len(arena.springs(m)) > 0:
         springs.update(m, h)
@@ -183,7 +186,7 @@ def take(m, h, whole):
         k = active[at]
         impact.add_up(pairs, k)
         pairs[k, c.U_P], pairs[k, c.U_P + 1] = pairs[k, c.U_N], pairs[k, c.U_N + 1]
-        if not pairs[k, c.LA] > 0.0 and pairs[k, c.GAP_1] > impact.TOUCHING:
+        if not pairs[k, c.LA] > 0.0 and pairs[k, c.GAP_1] > impact.TOUCHING * unit:
             integers[k, c.CLOSED] = 0
             put(pairs, k, c.LA, (0.0, 0.0, 0.0))
 

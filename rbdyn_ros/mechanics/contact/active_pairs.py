@@ -16,6 +16,12 @@ def law(m):
 
 
 @inlined
+def speed(m):
+    """Return the unit of velocity of the model [m/s]."""
+    return arena.clock(m)[c.SPEED]
+
+
+@inlined
 def count(m):
     """Return how many pairs are active."""
     return arena.counters(m)[c.ACTIVE]

@@ -16,13 +16,14 @@ from rbdyn_ros.mechanics.smooth import way
 from rbdyn_ros.mechanics.turn import product_transposed
 
 WIDER = 1.25  # times the way of a body: where a contact may begin within the step
-LEAST = 1e-4  # [m]
+LEAST = 1e-4  # [LENGTH]
 
 
 @part
 def place(m, is_end):
     """Set centers and axes of the shapes in the world, and their widened boxes."""
     bodies, rows, integers = arena.bodies(m), arena.colliders(m), arena.collider_integers(m)
+    least = LEAST * arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
         bodies[i, c.STEP_WAY] = way(bodies, i)
     for i in range(len(rows)):
@@ -35,7 +36,7 @@ def place(m, is_end):
         put9(rows, i, c.AXES, axes)
         more = rows[i, c.ROUND]
         if body != c.WORLD and not is_end:
-            more += WIDER * bodies[body, c.STEP_WAY] + 0.5 * LEAST
+            more += WIDER * bodies[body, c.STEP_WAY] + 0.5 * least
         for k in range(3):
             reach = more
             for l in range(3):
@@ -57,14 +58,16 @@ def sort(m):
 
 
 @inlined
-def moved(bodies, i, is_end):
-    """Return how far body i has moved since its contacts were aimed, or in this step."""
+def moved(bodies, i, is_end, unit):
+    """Return how far body i has moved since its contacts were aimed, or in this step [m], its
+    turns counted times `unit`.
+    """
     if i == c.WORLD:
         return 0.0
     if not is_end:
         return bodies[i, c.DRIFT]
     step = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
-    return step + vec.size(get(bodies, i, c.V))
+    return step + unit * vec.size(get(bodies, i, c.V))
 
 
 @inlined
@@ -95,11 +98,13 @@ def meet(m, i, j, limit, is_end):
     a, b = integers[i, c.BODY_OF], integers[j, c.BODY_OF]
     if a == b or not (can_move(bodies, a) or can_move(bodies, b)) or are_joined(m, a, b):
         return 0
-    if moved(bodies, a, is_end) <= STILL and moved(bodies, b, is_end) <= STILL:
+    unit = arena.clock(m)[c.LENGTH]
+    most = max(moved(bodies, a, is_end, unit), moved(bodies, b, is_end, unit))
+    if most <= STILL * unit:
         if slots.keep(m, i, j) > 0:
             return 0
     if not is_end:
-        limit = LEAST
+        limit = LEAST * unit
         limit += WIDER * bodies[a, c.STEP_WAY] if a != c.WORLD else 0.0
         limit += WIDER * bodies[b, c.STEP_WAY] if b != c.WORLD else 0.0
     return manifold.touch(m, i, j, limit, is_end)

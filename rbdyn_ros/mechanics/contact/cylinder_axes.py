@@ -20,13 +20,13 @@ from rbdyn_ros.mechanics.contact import slots
 from rbdyn_ros.mechanics.description.features import sign
 
 END_I, END_J, LINES = 3, 4, 5  # the axes that are none of a box's faces
-SAME_AXIS, NO_FACE = 1e-6, 1e-6  # [m], see `manifold`
-ONLY_BOUND = 1e3  # [m] by which a direction without contacts ranks lower
+SAME_AXIS, NO_FACE = 1e-6, 1e-6  # [LENGTH], see `manifold`
+ONLY_BOUND = 1e3  # [LENGTH] by which a direction without contacts ranks lower
 PARALLEL = 1e-12  # of sin^2
 HALVINGS = 50
 EDGE_OF_ARC = 1e-9  # [rad]
 NEWTON, LONGEST = 40, 0.5  # iterations, and their longest step [rad]
-CLOSE, SHORTER = 1e-15, 0.25  # [rad], [m]: steps that end them; of a step that was too long
+CLOSE, SHORTER = 1e-15, 0.25  # [rad], [LENGTH]: steps that end them; of a step that was too long
 TILT = 0.02  # [rad] from a face
 UPRIGHT = 1e-9  # of a sine: a rim that has no lowest point
 
@@ -65,14 +65,15 @@ def slope(m, i, n, turn):
 @part
 def better(m, i, j, n, axis, more, best):
     """Return `best` = (rank, s, axis, n out of j, largest s so far), or that of direction n if its
-    rank, s + more, is higher.
+    rank, s + more [LENGTH], is higher.
     """
     d = vec.sub(get(arena.colliders(m), i, c.CENTER), get(arena.colliders(m), j, c.CENTER))
     along = vec.dot(d, n)
     s = abs(along) - width(m, i, n) - width(m, j, n)
     widest = max(best[4], s)
-    if s + more > best[0]:
-        return s + more, s, axis, (n if along >= 0.0 else vec.scale(-1.0, n)), widest
+    rank = s + more * arena.clock(m)[c.LENGTH]
+    if rank > best[0]:
+        return rank, s, axis, (n if along >= 0.0 else vec.scale(-1.0, n)), widest
     return best[0], best[1], best[2], best[3], widest
 
 
@@ -122,7 +123,7 @@ def rims(m, i, j, of_i, of_j, face, best):
         by_i, by_j = rows[i, c.EXTENT] / across_i, rows[j, c.EXTENT] / across_j
         rise = vec.sub(apart, vec.axpy(by_i, u, vec.scale(by_j, v)))
         s = vec.dot(n, rise)
-        if s < highest - CLOSE:
+        if s < highest - CLOSE * arena.clock(m)[c.LENGTH]:
             step = vec.scale(SHORTER, step)
             n = vec.unit(vec.add(before, step), y)
             continue

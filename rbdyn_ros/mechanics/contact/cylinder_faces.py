@@ -20,13 +20,13 @@ from rbdyn_ros.mechanics.contact import slots
 from rbdyn_ros.mechanics.contact.cylinder_axes import END_I, LINES, search
 from rbdyn_ros.mechanics.description.features import nearest
 
-INSIDE = 1e-8  # [m] by which a point may be outside of a face and still belong to it
+INSIDE = 1e-8  # [LENGTH] by which a point may be outside of a face and still belong to it
 STANDS = 0.7  # a cosine: above it an end looks at the face, below it the side
 FLAT, LEANS = 1e-2, 1e-7  # sines: faces whose whole common area may touch; with a lowest point
-CENTERED = 1e-9  # [m] between axes whose direction from each other means nothing
+CENTERED = 1e-9  # [LENGTH] between axes whose direction from each other means nothing
 LIES, EDGE = 1e-3, 1e-7  # cosines between n and a line that is normal to it
 SIDE_BY_SIDE = 1e-6  # of sin^2 between lines
-BESIDE = 1e-6  # [m] by which the nearest points of two lines may be off the direction n
+BESIDE = 1e-6  # [LENGTH] by which the nearest points of two lines may be off the direction n
 # numbers of contacts; a rim that turns has one lowest point at the node, others at the end of the
 # step, of which each SECTOR of the rim keeps one
 LOWEST, FIRST, CORNERS, LOWEST_AT_END, SECTORS = 2, 3, 8, 16, 16
@@ -79,6 +79,7 @@ def clip(m, j, axis, a, b):
     t_1 if there is none.
     """
     rows, shape = arena.colliders(m), arena.collider_integers(m)[j, c.SHAPE]
+    inside = INSIDE * arena.clock(m)[c.LENGTH]
     if shape == c.PLANE_SHAPE:
         return 0.0, 1.0
     is_box = shape == c.BOX_SHAPE
@@ -92,10 +93,10 @@ def clip(m, j, axis, a, b):
         vec.dot(along, v),
     )
     if not is_box:
-        r = rows[j, c.EXTENT] + INSIDE
+        r = rows[j, c.EXTENT] + inside
         square, half, over = p * p + q * q, x * p + y * q, x * x + y * y - r * r
         root = half * half - square * over
-        if square <= INSIDE * INSIDE:
+        if square <= inside * inside:
             return (0.0, 1.0) if over <= 0.0 else (1.0, 0.0)
         if root < 0.0:
             return 1.0, 0.0
@@ -103,8 +104,8 @@ def clip(m, j, axis, a, b):
         return max(low, (-half - root) / square), min(high, (-half + root) / square)
     for k in range(2):
         at, rate = (x, p) if k == 0 else (y, q)
-        most = rows[j, c.EXTENT + (e if k == 0 else f)] + INSIDE
-        if abs(rate) <= INSIDE:
+        most = rows[j, c.EXTENT + (e if k == 0 else f)] + inside
+        if abs(rate) <= inside:
             if abs(at) > most:
                 return 1.0, 0.0
         else:
@@ -261,17 +262,18 @@ def lens(m, i, j, axis, n, limit, is_end):
     what they share, along the line of their centers and across; return how many.
     """
     rows, first = arena.colliders(m), slots.AXIS * axis + FIRST
+    unit = arena.clock(m)[c.LENGTH]
     on_i, on_j = end_of(m, i, vec.scale(-1.0, n)), (end_of(m, j, n)[0], n)
     d = vec.sub(on_i[0], on_j[0])
     d = vec.axpy(-vec.dot(d, n), n, d)
     apart, r, s = vec.norm(d), rows[i, c.EXTENT], rows[j, c.EXTENT]
-    u = vec.scale(1.0 / apart, d) if apart > CENTERED else get(rows, j, c.AXES)
+    u = vec.scale(1.0 / apart, d) if apart > CENTERED * unit else get(rows, j, c.AXES)
     low, high, found = max(-s, apart - r), min(s, apart + r), 0
     if low > high:
         return 0
     if apart * apart + r * r <= s * s:
         at, side = apart, r
-    elif apart * apart + s * s <= r * r + INSIDE * INSIDE or apart <= CENTERED:
+    elif apart * apart + s * s <= r * r + (INSIDE * unit) ** 2 or apart <= CENTERED * unit:
         at, side = 0.0, min(r, s)
     else:
         at = (apart * apart + s * s - r * r) / (2.0 * apart)
@@ -331,7 +333,7 @@ def lines(m, i, j, best, limit, is_end):
     w, on_j = vec.axpy(s, a, p), (vec.axpy(t, b, q), n)
     off = vec.sub(w, on_j[0])
     off = vec.axpy(-vec.dot(off, n), n, off)
-    if apart > 0.0 and vec.size(off) > BESIDE:
+    if apart > 0.0 and vec.size(off) > BESIDE * arena.clock(m)[c.LENGTH]:
         return 0
     number = first + (3 if is_end else 2)
     return offer_point(m, i, j, number, (w, rho), on_j, limit, is_end)

@@ -24,10 +24,10 @@ contacts: Any = None  # to which `of` binds the templates, with `solver` and `sw
 solver: Any = None
 sweep: Any = None
 
-APPROACHING = 1e-9  # [m/s] a normal velocity that counts as an impact
+APPROACHING = 1e-9  # [SPEED] a normal velocity that counts as an impact
 LAW_FAILED, MEET_FAILED = 6, 7  # why there are no impulses by Stronge's law
 ALONE = 1e-12  # of a velocity: what another contact may change of it in an impact of its own
-TOLERANCE, ROUND_OFF = 1e-14, 1e-12  # [m/s], and of the impulses: the last change of a sweep
+TOLERANCE, ROUND_OFF = 1e-14, 1e-12  # [SPEED], and of the impulses: the last change of a sweep
 SWEEPS = 2000
 STALLED = 1e-6  # of the impulses: a change per sweep that is taken where all sweeps are spent
 
@@ -89,7 +89,7 @@ def expand(m, share, slow):
     moved, size, lawful = 0.0, 0.0, True
     for _ in range(SWEEPS):
         moved, size, lawful, _ = sweep(m, False, 0.0, (share, slow))
-        if not moved > TOLERANCE + ROUND_OFF * size:
+        if not moved > TOLERANCE * contacts.speed(m) + ROUND_OFF * size:
             break
     return lawful and moved <= STALLED * size
 
@@ -118,7 +118,7 @@ def collide_each(m, slow):
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
         u = contacts.before(m, k)
-        if u[0] >= -APPROACHING:
+        if u[0] >= -APPROACHING * contacts.speed(m):
             continue
         W, e = contacts.own(m, k), rebound(m, k, 1.0, slow) / u[0]
         P, found = restitution.collide(W, u, contacts.friction(m, k), e)
@@ -132,7 +132,7 @@ def collide_each(m, slow):
         own = vec.matvec(contacts.own(m, k), contacts.impulse(m, k))
         u = vec.add(contacts.before(m, k), own)
         other = vec.sub(contacts.velocity(m, k), u)
-        if vec.size(other) > ALONE * (1.0 + vec.size(own) + vec.size(u)):
+        if vec.size(other) > ALONE * (contacts.speed(m) + vec.size(own) + vec.size(u)):
             contacts.fail(m, MEET_FAILED, k)
             return False
     return True

@@ -43,11 +43,11 @@ from rbdyn_ros.mechanics.velocity import node_velocities, respond
 FAR = 1.5
 SWEEPS = 2000
 FEW_SWEEPS = 40  # in whole steps
-IMPACT_TOLERANCE = 1e-14  # [m/s]
+IMPACT_TOLERANCE = 1e-14  # [SPEED]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
 FLAT = 1e-11  # det W over (trace W)^3: W is singular, to the round-off of joints that react
-NOTHING = 1e-10  # [m/s], and of a velocity: round-off of joints that react
+NOTHING = 1e-10  # [SPEED], and of a velocity: round-off of joints that react
 BENT = 1e-3  # of a velocity: what a step's curvature may leave of it along what a joint holds
 SWEPT = 8  # contacts: more of them are not swept first
 # sweeps of contacts that all slide: where their loads are not unique, those nearest to the last
@@ -68,14 +68,14 @@ def collect(m):
     rest are kept. Return how many pairs are active.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    active, n = arena.active(m), 0
+    active, n, still = arena.active(m), 0, STILL * arena.clock(m)[c.LENGTH]
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
             pairs[k, c.AIMED] = 0.0
             continue
         b = integers[k, c.B]
-        is_aimed = pairs[k, c.AIMED] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= STILL
-        is_aimed = is_aimed and (b == c.WORLD or bodies[b, c.DRIFT] <= STILL)
+        is_aimed = pairs[k, c.AIMED] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= still
+        is_aimed = is_aimed and (b == c.WORLD or bodies[b, c.DRIFT] <= still)
         of_shapes = integers[k, c.KIND] > c.BALLS
         if not is_aimed and of_shapes and not hold(m, k):
             integers[k, c.CLOSED] = 0
@@ -95,22 +95,22 @@ def collect(m):
             far = s * s + t * t > (FAR * stopped) ** 2
             pairs[k, c.SHIFT], pairs[k, c.SHIFT + 1] = (s, t) if far else (0.0, 0.0)
     for i in range(len(bodies)):
-        if bodies[i, c.DRIFT] > STILL:
+        if bodies[i, c.DRIFT] > still:
             bodies[i, c.DRIFT] = 0.0
     arena.counters(m)[c.ACTIVE] = n
     return n
 
 
 @part
-def wedge(W, u, mu, old, h):
+def wedge(W, u, mu, old, h, unit):
     """Return the Contact whose velocity at the impulse `old` is u and which sticks in all
     directions that its joints leave, if the velocity along the others, which they hold, is no more
-    than round-off and, in a step of h, its curvature.
+    than round-off and, in a step of h, its curvature; `unit` of velocity.
     """
     q = vec.sub(u, vec.matvec(W, old))
     r, is_held = wedging_impulse(W, q, mu)
     left, size = vec.size(vec.add(vec.matvec(W, r), q)), vec.size(q)
-    most = max(ACCEPTED, BENT * size) if h > 0.0 else max(NOTHING, NOTHING * size)
+    most = max(ACCEPTED * unit, BENT * size) if h > 0.0 else NOTHING * max(unit, size)
     return ContactImpulse(r, STICK if is_held and left <= most else NONE)
 
 
@@ -121,7 +121,7 @@ def solve_one(m, k, W, u, old, h):
     """
     found = update(W, u, arena.pairs(m)[k, c.MU], old)
     if found.kind == NONE or found.kind == SLIDE and not is_regular(W, FLAT):
-        stuck = wedge(W, u, arena.pairs(m)[k, c.MU], old, h)
+        stuck = wedge(W, u, arena.pairs(m)[k, c.MU], old, h, arena.clock(m)[c.SPEED])
         found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k, c.STATUS] = found.kind
     return found.r, found.kind != NONE
@@ -323,7 +323,7 @@ def respond_to_changes(m, h):
 @part
 def solve_impact(m):
     """Find the impulses of the active pairs at the node; return whether they were found."""
-    return solve(m, IMPACT_TOLERANCE, 0.0) < FAILED
+    return solve(m, IMPACT_TOLERANCE * arena.clock(m)[c.SPEED], 0.0) < FAILED
 
 
 @part

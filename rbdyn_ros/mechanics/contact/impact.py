@@ -9,7 +9,7 @@ The impulses P obey the law of the model (`exchange`).
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import part
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
@@ -17,9 +17,17 @@ from rbdyn_ros.mechanics.contact import active_pairs, exchange, friction
 from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 
-TOUCHING = 1e-9  # [m] a gap that counts as closed
-RESTING = 0.005  # [1/s] times the step: a velocity below which a contact stays closed
+TOUCHING = 1e-9  # [LENGTH] a gap that counts as closed
+# [SPEED^2/LENGTH] times the step: a velocity below which a contact stays closed
+RESTING = 0.005
 find_impulses = exchange.of(active_pairs, friction)
+
+
+@inlined
+def resting(m, h):
+    """Return the velocity below which a contact stays closed in steps of h [m/s]."""
+    clock = arena.clock(m)
+    return RESTING * h * clock[c.SPEED] * (clock[c.SPEED] / clock[c.LENGTH])
 
 
 @part
@@ -31,9 +39,9 @@ def gather(m, share, touching):
     node's reactions before an instant.
     """
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
-    n = 0
+    n, near = 0, TOUCHING * arena.clock(m)[c.LENGTH]
     for k in range(len(pairs)):
-        if integers[k, c.CLOSED] != 0 or touching and any_gap(m, k, c.X, c.R) <= TOUCHING:
+        if integers[k, c.CLOSED] != 0 or touching and any_gap(m, k, c.X, c.R) <= near:
             active[n] = k
             n += 1
             aim(m, k)
@@ -56,6 +64,7 @@ def strike(m, h, share):
     impact.
     """
     pairs, active, hit = arena.pairs(m), arena.active(m), False
+    speed = arena.clock(m)[c.SPEED]
     velocity.prepare_node(m)
     if gather(m, 0.5, False) > 0:
         if not friction.solve_impact(m):
@@ -63,8 +72,8 @@ def strike(m, h, share):
         push_all(m)
     before = velocity.node_velocities(m, False)
     for at in range(gather(m, 0.0, True)):
-        hit = hit or pairs[active[at], c.BEFORE] < -exchange.APPROACHING
-    slow = RESTING * h if share > 0.0 else np.inf
+        hit = hit or pairs[active[at], c.BEFORE] < -exchange.APPROACHING * speed
+    slow = resting(m, h) if share > 0.0 else np.inf
     if hit and not find_impulses(m, before, 0.0, slow):
         return False
     velocity.node_velocities(m, hit)
@@ -103,14 +112,15 @@ def observe(m):
 def finish(m, h, hit):
     """Close what does not part, record impacts, let the rates of turning follow the jump."""
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
+    slow, speed = resting(m, h), arena.clock(m)[c.SPEED]
     push_all(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         after, before = pair_velocity(m, k)[0], pairs[k, c.BEFORE]
         if hit:
-            if before < -exchange.APPROACHING and pairs[k, c.LA] > 0.0:
+            if before < -exchange.APPROACHING * speed and pairs[k, c.LA] > 0.0:
                 record(m, k, before, after)
-        integers[k, c.CLOSED] = 1 if after < RESTING * h else 0
+        integers[k, c.CLOSED] = 1 if after < slow else 0
         put(pairs, k, c.LA, (0.0, 0.0, 0.0))
         if integers[k, c.CLOSED] == 0 or hit:
             pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0

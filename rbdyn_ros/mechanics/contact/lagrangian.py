@@ -33,7 +33,7 @@ OUTER, INNER, SLOW = 60, 12, 0.3
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
 # of the impulses, relative: a change that is taken where Newton's method does not end
 SETTLED = 1e-10
-# [m/s]: a change that falls no more and is taken. Where more contacts stick than there are
+# [SPEED]: a change that falls no more and is taken. Where more contacts stick than there are
 # motions, the curvature of a step contradicts them, and inner stress would grow without an end.
 ACCEPTED, STALLING = 1e-5, 0.5
 PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN = (np.int64(i) for i in range(4))
@@ -161,7 +161,7 @@ def solve_lagrangian(m, tolerance):
         left, size = alternate(m, tolerance, scale)
         if not left < FAILED:
             return False
-        is_stalled = STALLING * before < left <= ACCEPTED
+        is_stalled = STALLING * before < left <= ACCEPTED * arena.clock(m)[c.SPEED]
         if left > 0.1 * before:
             # far from the solution sigma grows; after the largest comes the smallest
             scale = STRIDE * scale if scale < LONGEST else 1.0 / LONGEST
@@ -180,9 +180,9 @@ def solve_lagrangian(m, tolerance):
 
 @part
 def refine(m):
-    """Refine the impulses LA to FINE [m/s], if Newton's method gets there."""
+    """Refine the impulses LA to FINE [SPEED], if Newton's method gets there."""
     keep_alternation(m, True)
-    if not newton(m, FINE, STIFF_SIGMA):
+    if not newton(m, FINE * arena.clock(m)[c.SPEED], STIFF_SIGMA):
         keep_alternation(m, False)
 
 
@@ -299,11 +299,12 @@ def update_multipliers(m, scale):
         size += pairs[k, c.W_OWN] * vec.size(r)
         pairs[k, c.U_S] = slip
         pairs[k, c.STATUS] = TAKE_OFF if r[0] == 0.0 else (STICK if slip == 0.0 else SLIDE)
-    blocks = arena.blocks(m)
+    blocks, integers, unit = arena.blocks(m), arena.block_integers(m), arena.clock(m)[c.LENGTH]
     for j in range(len(blocks)):
         sigma = scale / blocks[j, c.W_JOINT]
         r = joint_impulse(m, j, sigma)
-        moved += vec.size(vec.sub(r, get(blocks, j, c.D))) / sigma
+        arm = unit if integers[j, c.KIND] == c.DIRECTIONS else 1.0
+        moved += arm * vec.size(vec.sub(r, get(blocks, j, c.D))) / sigma
         put(blocks, j, c.D, r)
     return moved, size
 
@@ -345,7 +346,7 @@ def newton_system(m, scale, what):
             add_pair(m, k, G, sigma)
         size += pairs[k, c.W_OWN] * vec.size(r)
     add_joints(m, scale, fresh)
-    left = 0.0
+    left, arm = 0.0, arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
         for k in range(3):
             o = 6 * i + k
@@ -354,7 +355,7 @@ def newton_system(m, scale, what):
                 A[low[o + 3, 1] + o + 3] += (
                     bodies[i, c.J + k] if bodies[i, c.TURNS] != 0.0 else 1e30
                 )
-            left += abs(y[o]) * bodies[i, c.IM + k] + abs(y[o + 3]) * bodies[i, c.IJ + k]
+            left += abs(y[o]) * bodies[i, c.IM + k] + arm * abs(y[o + 3]) * bodies[i, c.IJ + k]
     return size, left
 
 

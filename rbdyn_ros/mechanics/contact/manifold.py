@@ -24,10 +24,10 @@ from rbdyn_ros.mechanics.contact.cylinder_faces import on_cylinder, on_face
 from rbdyn_ros.mechanics.contact.segments import segment
 from rbdyn_ros.mechanics.description.features import box_distance, nearest
 
-SAME_AXIS = 1e-6  # [m] by which another axis must be better than the last one
-EDGE_AXIS = 1e-6  # [m] by which edges must be further apart than faces
+SAME_AXIS = 1e-6  # [LENGTH] by which another axis must be better than the last one
+EDGE_AXIS = 1e-6  # [LENGTH] by which edges must be further apart than faces
 PARALLEL = 1e-6  # of sin^2 between edges that have no axis of their own
-INSIDE = 1e-8  # [m] by which a corner may be outside of a face and still belong to it
+INSIDE = 1e-8  # [LENGTH] by which a corner may be outside of a face and still belong to it
 NUMBERS = 64  # of points on a face of one box and a face of another
 
 
@@ -130,6 +130,7 @@ def boxes(m, i, j, limit, is_end):
     rows = arena.colliders(m)
     d = vec.sub(get(rows, i, c.CENTER), get(rows, j, c.CENTER))
     last, best, most, apart, normal = slots.last_axis(m, i, j), -1, -1e300, 0.0, d
+    unit = arena.clock(m)[c.LENGTH]
     for k in range(15):
         if k < 3:
             n = get(rows, i, c.AXES + 3 * k)
@@ -146,7 +147,7 @@ def boxes(m, i, j, limit, is_end):
         gap = abs(along) - width(rows, i, n) - width(rows, j, n)
         if gap >= limit:
             return 0
-        rank = gap + (SAME_AXIS if k == last else 0.0) - (EDGE_AXIS if k > 5 else 0.0)
+        rank = gap + unit * ((SAME_AXIS if k == last else 0.0) - (EDGE_AXIS if k > 5 else 0.0))
         if rank > most:
             best, most, apart = k, rank, gap
             normal = n if along >= 0.0 else vec.scale(-1.0, n)
@@ -211,7 +212,8 @@ def faces(m, i, j, axis, n, limit, is_end):
         p = vec.add(middle, vec.axpy(on_u, u, vec.scale(on_v, v)))
         put(polygon, corner, 0, (vec.dot(p, along), vec.dot(p, across), vec.dot(p, n) - height))
         polygon[corner, 3] = polygon[corner, 4] = corner
-    count = clip(polygon, rows[j, c.EXTENT + e], rows[j, c.EXTENT + f])
+    inside = INSIDE * arena.clock(m)[c.LENGTH]
+    count = clip(polygon, rows[j, c.EXTENT + e], rows[j, c.EXTENT + f], inside)
     first = slots.AXIS * axis + NUMBERS * (2 * l + (1 if sign > 0.0 else 0))
     on_face, found = vec.axpy(height, n, center), 0
     for at in range(count):
@@ -225,9 +227,10 @@ def faces(m, i, j, axis, n, limit, is_end):
 
 
 @part
-def clip(polygon, first, second):
+def clip(polygon, first, second, inside):
     """Cut the four corners in `polygon` down to |x| <= first, |y| <= second, one side after the
-    other (Sutherland and Hodgman); return how many corners are left.
+    other (Sutherland and Hodgman), where those less far outside than `inside` stay; return how
+    many corners are left.
 
     Rows: x, y, height, number, number of the edge to the next corner. The second half is a copy.
     """
@@ -241,7 +244,7 @@ def clip(polygon, first, second):
         for at in range(count):
             p, q = half + at, half + (at + 1) % count
             over, next_over = sign * polygon[p, column] - most, sign * polygon[q, column] - most
-            is_in, next_in = over <= INSIDE, next_over <= INSIDE
+            is_in, next_in = over <= inside, next_over <= inside
             if is_in:
                 for k in range(5):
                     polygon[made, k] = polygon[p, k]

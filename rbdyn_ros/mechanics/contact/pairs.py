@@ -15,12 +15,13 @@ from rbdyn_ros.mechanics.description import cylinders, features
 from rbdyn_ros.mechanics.smooth import way
 
 _ORIGIN = (0.0, 0.0, 0.0)
-JUMP = 5e-6  # [m] by which a gap may close without a way (see `features.OUTSIDE`)
-FAR = 1e-3  # [m] of a gap that is not looked at again before its bodies have moved
-DIFFERS = 2e-6  # [m] of the gap between features that are met, with the normal given or not
-LEFT = 5e-7  # [m] of a gap at the start of a step in which the contact would be closed
-BENT = 1e-6  # [m] by which a gap of first order may be wrong at the end of a step
-STILL = 1e-13  # [m] and [rad]: a way of bodies after which frames and levers still hold
+# lengths in the model's own unit, LENGTH
+JUMP = 5e-6  # by which a gap may close without a way (see `features.OUTSIDE`)
+FAR = 1e-3  # of a gap that is not looked at again before its bodies have moved
+DIFFERS = 2e-6  # of the gap between features that are met, with the normal given or not
+LEFT = 5e-7  # of a gap at the start of a step in which the contact would be closed
+BENT = 1e-6  # by which a gap of first order may be wrong at the end of a step
+STILL = 1e-13  # a way, turns counted in [rad], of bodies after which frames and levers still hold
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -81,7 +82,10 @@ def end_gap(m, k, d):
             b = integers[k, c.B]
             on_b = locate(arena.bodies(m), b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
             linear = pairs[k, c.GAP] + vec.dot(normal, d)
-            if abs(linear - shape_gap(m, k, c.X_1, c.R_1, normal)[0]) > BENT:
+            if (
+                abs(linear - shape_gap(m, k, c.X_1, c.R_1, normal)[0])
+                > BENT * arena.clock(m)[c.LENGTH]
+            ):
                 arena.clock(m)[c.TRAVEL] = 1e300
             return linear, on_b
     g, _, point = shape_gap(m, k, c.X_1, c.R_1, normal)
@@ -121,11 +125,12 @@ def hold(m, k):
     Its gap is taken as at the end of the step, with the normal given: a difference to the gap of
     an open pair would be a velocity without bound in a short part of a step.
     """
+    unit = arena.clock(m)[c.LENGTH]
     g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
-    if g > LEFT or vec.dot(normal, get(arena.pairs(m), k, c.FRAME)) < 0.5:
+    if g > LEFT * unit or vec.dot(normal, get(arena.pairs(m), k, c.FRAME)) < 0.5:
         return False
     held = shape_gap(m, k, c.X, c.R, normal)[0]
-    if abs(g - held) > DIFFERS:
+    if abs(g - held) > DIFFERS * unit:
         return False
     set_contact(m, k, held, normal, point)
     return True
@@ -350,7 +355,7 @@ def smallest_of_shapes(m, x, R):
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     for i in range(len(bodies)):
         bodies[i, c.STEP_WAY] = way(bodies, i) if x == c.X_1 else 0.0
-    least, bound = 1e300, 1e300
+    least, bound, unit = 1e300, 1e300, arena.clock(m)[c.LENGTH]
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] != 0:
             continue
@@ -363,8 +368,8 @@ def smallest_of_shapes(m, x, R):
             bound = min(bound, pairs[k, c.WAKE] - before - step)
             continue
         g = shape_gap(m, k, x, R, _ORIGIN)[0]
-        if g > FAR:
-            pairs[k, c.WAKE] = before + clearance(m, k, x, R, g) - step - JUMP
+        if g > FAR * unit:
+            pairs[k, c.WAKE] = before + clearance(m, k, x, R, g) - step - JUMP * unit
         least = min(least, g - pairs[k, c.SLACK])
     return least if least < 1e300 else bound
 

@@ -18,12 +18,12 @@ from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.smooth import way
 
 PASSES = 15
-SHIFTS, SHIFTED = 10, 1e-13  # sweeps, and the change [m] that ends them
+SHIFTS, SHIFTED = 10, 1e-13  # sweeps, and the change [LENGTH] that ends them
 AHEAD = 0.25  # of the way of the fastest body: pairs that near are closed, and may carry nothing
-# at the end of a step that another pass takes back: [m], and of the longest way of a body
+# at the end of a step that another pass takes back: [LENGTH], and of the longest way of a body
 OVERLAP, OF_WAY = 1e-6, 5e-4
 STEPS_AHEAD = 8.0  # of the fastest body, for which the list of near pairs holds
-LEAST_MARGIN = 1e-3  # [m]
+LEAST_MARGIN = 1e-3  # [LENGTH]
 ROUND_OFF = 1e-14  # of an energy
 HALVINGS = 10  # of the share of the restitution
 SLOW = 2.0  # times what weights give in a step: the least velocity of a rebound
@@ -54,7 +54,7 @@ def list_near(m, longest):
         return
     bodies, integers, near = arena.bodies(m), arena.pair_integers(m), arena.near(m)
     bounds, n = arena.bounds(m), 0
-    margin = 2.0 * STEPS_AHEAD * longest + LEAST_MARGIN
+    margin = 2.0 * STEPS_AHEAD * longest + LEAST_MARGIN * clock[c.LENGTH]
     for k in range(len(bounds)):
         is_near, b = True, integers[k, c.B]
         if bounds[k] >= 0.0:
@@ -123,7 +123,7 @@ def close(m, ahead, overlap):
 def close_all(m, longest):
     """Close what overlaps at the end of the step; return how many overlap there too much."""
     list_near(m, longest)
-    overlap = -OVERLAP - OF_WAY * longest
+    overlap = -OVERLAP * arena.clock(m)[c.LENGTH] - OF_WAY * longest
     found = close(m, 0.0, overlap)
     return found + find_contacts(m, overlap, True) if len(arena.colliders(m)) > 0 else found
 
@@ -173,7 +173,7 @@ def separate(m):
                 pairs[k, c.Z] = new
                 accelerate(m, k, (new - old, 0.0, 0.0))
                 largest = max(largest, pairs[k, c.W_OWN] * abs(new - old))
-        if largest <= SHIFTED:
+        if largest <= SHIFTED * arena.clock(m)[c.LENGTH]:
             break
     shift_ends(m)
 
@@ -187,7 +187,7 @@ def shift_ends(m):
         if moved == (0.0, 0.0, 0.0) and turned == (0.0, 0.0, 0.0):
             continue
         arena.add(bodies, i, c.X_1, moved)
-        bodies[i, c.DRIFT] += vec.size(turned)
+        bodies[i, c.DRIFT] += arena.clock(m)[c.LENGTH] * vec.size(turned)
         if bodies[i, c.TURNS] != 0.0:
             half = vec.scale(0.5, turned)
             q = (turn.cosine(half), half[0], half[1], half[2])

@@ -20,14 +20,23 @@ import numpy as np
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.description import features
-from rbdyn_ros.mechanics.description.features import HALF, OUTSIDE, PARALLEL, RHO, SHALLOW, SKEW
+from rbdyn_ros.mechanics.description.features import (
+    HALF,
+    OUTSIDE,
+    PARALLEL,
+    RHO,
+    SHALLOW,
+    SKEW,
+    UNIT,
+)
 
 LATERAL, RIM_FACE, RIM_LINE, RIM_RIM = (np.int64(i) for i in range(9, 13))
 # A feature is 4 number + ROUND + SWAPPED: the other shape is a cylinder; the features of the list
 # above are those of b, then of a.
 SWAPPED, ROUND = np.int64(1), np.int64(2)
-TOLERANCE = 1e-9  # [m] by which features may be out of each other's extent and cone of normals
-SMALL = 1e-6  # [m] of an overlap that is taken for one of the shapes
+# lengths in the model's unit
+TOLERANCE = 1e-9  # by which features may be out of each other's extent and cone of normals
+SMALL = 1e-6  # of an overlap that is taken for one of the shapes
 STEEP = 0.25  # of sin^2 between a line and a rim's axis: the line crosses the rim at most once
 TANGENT = 1e-6  # of sin^2 between a rim's tangent and a line: they have no normal in common
 NEWTON = 30  # iterations
@@ -67,6 +76,7 @@ def from_cylinder(geoms, pair, A, B, before):
     else:
         found = rims(geoms, i, j, feature, a, b, out)
     p_a, p_b, N, depth, over = found
+    unit = geoms[j, UNIT]
     g, point = depth - size, vec.axpy(geoms[j, RHO], N, p_b)
     if closed:
         return g, N, point
@@ -74,8 +84,8 @@ def from_cylinder(geoms, pair, A, B, before):
         along = vec.dot(N, vec.sub(x, y)) - reach(geoms, i, True, axes, N)
         over = max(over, depth - along + reach(geoms, j, is_round, others, N))
     inside = distance(geoms, j, is_round, y, others, p_a) - size
-    if over <= TOLERANCE:
-        if g >= -SMALL:
+    if over <= TOLERANCE * unit:
+        if g >= -SMALL * unit:
             return g, N, point
         # an overlap of these features, if it is one of the shapes, too: a point of one, or one a
         # little inside of its end, is in the other
@@ -85,10 +95,10 @@ def from_cylinder(geoms, pair, A, B, before):
             distance(geoms, j, is_round, y, others, inward(p_a, x, g)) - size,
             distance(geoms, i, True, x, axes, inward(p_b, y, g)) - size,
         )
-        if deepest < -features.MARGIN:
+        if deepest < -features.MARGIN * unit:
             return max(g, deepest), N, point
-        over = OUTSIDE
-    return max(inside, 0.0) + min(over, OUTSIDE), N, point
+        over = OUTSIDE * unit
+    return max(inside, 0.0) + min(over, OUTSIDE * unit), N, point
 
 
 @inlined
@@ -151,7 +161,13 @@ def sides(geoms, i, j, feature, at_i, at_j, out):
     normal, rho = vec.cross(z, b), geoms[j, HALF] if is_round else 0.0
     square = vec.dot(normal, normal)
     if not square > PARALLEL:
-        return x, y, vec.scale(1.0 / max(vec.norm(out), 1e-300), out), 0.0, OUTSIDE
+        return (
+            x,
+            y,
+            vec.scale(1.0 / max(vec.norm(out), 1e-300), out),
+            0.0,
+            OUTSIDE * geoms[j, UNIT],
+        )
     N = toward(vec.scale(1.0 / sqrt(square), normal), out)
     middle = y
     if not is_round:
@@ -202,6 +218,7 @@ def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
     along, end, branch = number // 4 % 3, number // 24, number // 12 % 2
     is_round, b = feature & ROUND != 0, features.axis(others, along)
     m, half, rho = line_of(geoms, j, is_round, y, others, along, number % 4)
+    unit = geoms[j, UNIT]
     c = vec.axpy((1.0 if end == 1 else -1.0) * geoms[i, HALF + 2], z, x)
     # start: where the line crosses the rim as seen along z, or the point nearest to it
     w, up = vec.sub(m, c), vec.dot(b, z)
@@ -217,7 +234,7 @@ def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
         apart = True
         t = min(max(-vec.dot(w, z) * up / (up * up), -half), half)
     if apart and branch:  # there is one nearest point
-        return vec.axpy(r, axes[0], c), m, axes[2], 0.0, OUTSIDE
+        return vec.axpy(r, axes[0], c), m, axes[2], 0.0, OUTSIDE * unit
     e = vec.unit(vec.axpy(t, flat, across), axes[0])
     tau, D = vec.cross(z, e), w
     for _ in range(NEWTON):
@@ -232,10 +249,10 @@ def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
     D = vec.sub(vec.scale(r, e), w)
     t = vec.dot(b, D)
     D = vec.axpy(-t, b, D)
-    N, depth, over = normal_of(vec.cross(tau, b), D, out, rho)
+    N, depth, over = normal_of(vec.cross(tau, b), D, out, rho, unit)
     over = max(over, abs(t) - half)
     if is_round:  # of ends that are flush those of a count
-        over += features.MARGIN if feature & SWAPPED else -features.MARGIN
+        over += unit * (features.MARGIN if feature & SWAPPED else -features.MARGIN)
     p_b = vec.axpy(rho, N, vec.axpy(t, b, m))
     return vec.axpy(r, e, c), p_b, N, depth, over
 
@@ -252,8 +269,9 @@ def rims(geoms, i, j, feature, at_i, at_j, out):
     w = vec.sub(d, c)
     across = vec.axpy(-vec.dot(w, z), z, w)
     a = vec.norm(across)
-    if not a > TOLERANCE:
-        return vec.axpy(r, axes[0], c), d, z, 0.0, OUTSIDE
+    unit = geoms[j, UNIT]
+    if not a > TOLERANCE * unit:
+        return vec.axpy(r, axes[0], c), d, z, 0.0, OUTSIDE * unit
     u = vec.scale(1.0 / a, across)
     at = min(max(0.5 * (a * a + r * r - f * f) / a, -r), r)
     aside = (1.0 if number & 1 else -1.0) * sqrt(max(r * r - at * at, 0.01 * r * r))
@@ -279,14 +297,14 @@ def rims(geoms, i, j, feature, at_i, at_j, out):
         if abs(angle) + abs(angle_2) < FOUND:
             break
     D = vec.sub(vec.scale(r, e), vec.axpy(f, e_2, w))
-    N, depth, over = normal_of(vec.cross(tau, tau_2), D, out, 0.0)
+    N, depth, over = normal_of(vec.cross(tau, tau_2), D, out, 0.0, unit)
     return vec.axpy(r, e, c), vec.axpy(f, e_2, d), N, depth, over
 
 
 @inlined
-def normal_of(cross, D, out, rho):
+def normal_of(cross, D, out, rho, unit):
     """Return (N, depth, over) of two curves whose tangents have a cross product, whose nearest
-    points are D apart, one of them with a radius rho.
+    points are D apart, one of them with a radius rho; `unit` of length.
     """
     square, length = vec.dot(cross, cross), vec.norm(D)
     if rho > 0.0 and length > 0.0:
@@ -295,7 +313,7 @@ def normal_of(cross, D, out, rho):
         N = toward(vec.scale(1.0 / sqrt(square), cross), out)
         return N, vec.dot(N, D), -1.0
     N = vec.scale(1.0 / max(length, 1e-300), D)
-    return N, length, -1.0 if length > SHALLOW else OUTSIDE
+    return N, length, -1.0 if length > SHALLOW * unit else OUTSIDE * unit
 
 
 @inlined

@@ -37,15 +37,15 @@ BALL_ON_BOX, BOX_ON_BALL, EDGES, RIM, BALL_ON_CYLINDER, CYLINDER_ON_BALL = (
 )
 TIP = np.int64(8)  # as the number of a corner: a point, whose normal may be any
 # Columns of a shape: place and attitude in its body, half edges (cylinder: radius, radius, half
-# length), rho.
-PLACE, TURN, HALF, RHO, GEOM = (np.int64(i) for i in (0, 3, 12, 15, 16))
-MARGIN = 1e-8  # [m]
-OUTSIDE = 1e-6  # [m]
-# [m] by which open edges lie deeper than corners, so that they take over without an impact
+# length), rho; the model's unit of length [m], in which the lengths below are given.
+PLACE, TURN, HALF, RHO, UNIT, GEOM = (np.int64(i) for i in (0, 3, 12, 15, 16, 17))
+MARGIN = 1e-8
+OUTSIDE = 1e-6
+# by which open edges lie deeper than corners, so that they take over without an impact
 DEEPER = 1e-11
 FLAT = 1e-5  # [rad]
 PARALLEL = 1e-12  # of sin^2 between edges
-# [m] of an overlap of edges that are not the place where the boxes overlap least
+# of an overlap of edges that are not the place where the boxes overlap least
 SHALLOW = 1e-7
 SKEW = 0.05  # of sin^2 between edges
 CONE = 1e-6  # [rad] by which a normal may leave its cone
@@ -91,6 +91,7 @@ def gap(geoms, pair, A, B, before):
     step, also where they leave each other's extent.
     """
     kind, i, j, feature, p, n, size = pair
+    margin = MARGIN * geoms[j, UNIT]
     if kind == EDGES:
         return edges(geoms, i, j, feature, A, B, size, before)
     if kind == RIM:
@@ -98,11 +99,11 @@ def gap(geoms, pair, A, B, before):
     if kind == BALL_ON_BOX or kind == BALL_ON_CYLINDER:
         center = vec.add(A[0], vec.matvec(A[1], p))
         ball, at = kind == BALL_ON_BOX, place_shape(geoms, j, B)
-        s, N = distance(geoms, ball, j, at, (i, feature, A[1]), center, MARGIN, before)
+        s, N = distance(geoms, ball, j, at, (i, feature, A[1]), center, margin, before)
         return s - size, N, vec.axpy(-geoms[i, RHO], N, center)
     center = vec.add(B[0], vec.matvec(B[1], p))
     ball, at, back = kind == BOX_ON_BALL, place_shape(geoms, i, A), vec.scale(-1.0, before)
-    s, N = distance(geoms, ball, i, at, (j, feature, B[1]), center, -MARGIN, back)
+    s, N = distance(geoms, ball, i, at, (j, feature, B[1]), center, -margin, back)
     N = vec.scale(-1.0, N)
     return s - size, N, vec.axpy(geoms[j, RHO], N, center)
 
@@ -174,11 +175,11 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
     d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
     side = sign(p[0]), sign(p[1]), sign(p[2])
     most = max(d[0], d[1], d[2])
-    face, best = 0, -1e300
+    face, best, near = 0, -1e300, 2.0 * MARGIN * geoms[j, UNIT]
     for f in range(3):
-        if most > 2.0 * MARGIN:
+        if most > near:
             rank = d[f]
-        elif d[f] >= most - 2.0 * MARGIN:
+        elif d[f] >= most - near:
             rank = d[f]
             if feature != TIP:
                 rank = _in_cone(geoms, j, feature, vec.scale(side[f], axes[f]), R)
@@ -196,7 +197,7 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
     length = vec.norm(out)
     if length == 0.0:
         return d[face], vec.times(side, at)
-    if most > 2.0 * MARGIN:  # nearer, it may be closed, with that face only
+    if most > near:  # nearer, it may be closed, with that face only
         at = vec.scale(1.0 / length, out)
     return length, vec.times(side, at)
 
@@ -284,26 +285,28 @@ def edges(geoms, i, j, feature, A, B, size, before):
     half_a, half_b = geoms[i, HALF + along_a], geoms[j, HALF + along_b]
     r = vec.sub(m_a, m_b)
     c, ra, rb = vec.dot(a, b), vec.dot(a, r), vec.dot(b, r)
-    outside = OUTSIDE
+    unit = geoms[j, UNIT]
+    margin, most = MARGIN * unit, OUTSIDE * unit
+    outside, deeper = most, DEEPER * unit
     if square > PARALLEL:
         s, t = (c * rb - ra) / square, (rb - c * ra) / square
-        over = max(abs(s) - half_a + MARGIN, abs(t) - half_b - MARGIN, 0.0)
+        over = max(abs(s) - half_a + margin, abs(t) - half_b - margin, 0.0)
         over = 0.0 if closed else over + (half_a + half_b) * max(max(out_a, out_b) - CONE, 0.0)
         depth = vec.dot(N, r)
         if over == 0.0 and depth < 0.0 and not closed:  # unless another axis separates them
             least = separation(d, a_axes, three(geoms, i, HALF), b_axes, three(geoms, j, HALF))
-            over = OUTSIDE if depth < 2.0 * least - SHALLOW else 0.0
-        outside = min(over, OUTSIDE)
+            over = most if depth < 2.0 * least - SHALLOW * unit else 0.0
+        outside = min(over, most)
         if over == 0.0:
             point = vec.axpy(t, b, m_b)
-            return depth - size + (0.0 if closed else DEEPER), N, vec.axpy(geoms[j, RHO], N, point)
+            return depth - size + (0.0 if closed else deeper), N, vec.axpy(geoms[j, RHO], N, point)
     s, t = nearest(c, ra, rb, half_a, half_b)
     away = vec.add(r, vec.sub(vec.scale(s, a), vec.scale(t, b)))
     length = vec.norm(away)
-    if outside == OUTSIDE and length > 0.0:
+    if outside == most and length > 0.0:
         N = vec.scale(1.0 / length, away)
     on_b = vec.axpy(t, b, m_b)
-    return length + outside - size + DEEPER, N, vec.axpy(geoms[j, RHO], N, on_b)
+    return length + outside - size + deeper, N, vec.axpy(geoms[j, RHO], N, on_b)
 
 
 @part

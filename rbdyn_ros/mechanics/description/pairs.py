@@ -176,6 +176,7 @@ def _shapes(candidates) -> tuple[Array, Array]:
     for geom, row in zip(rows, geoms):
         row[features.PLACE : features.PLACE + 3] = geom.position
         row[features.HALF : features.HALF + 3], row[features.RHO] = geom.half, geom.radius
+        row[features.UNIT] = 1.0
         if len(geom.orientation) == 4:  # the normal of a plane is with its candidates
             row[features.TURN : features.TURN + 9] = quaternion.to_matrix(
                 np.array(geom.orientation)

@@ -17,6 +17,12 @@ def law(c):
 
 
 @inlined
+def speed(c):
+    """Return the unit of velocity [m/s]."""
+    return 1.0
+
+
+@inlined
 def count(c):
     """Return the number of active contacts."""
     return c.count[0]
