@@ -22,6 +22,12 @@ def speed(m):
 
 
 @inlined
+def stalls(m):
+    """Return how often impulses were found only nearly so far."""
+    return arena.counters(m)[c.STALLS]
+
+
+@inlined
 def count(m):
     """Return how many pairs are active."""
     return arena.counters(m)[c.ACTIVE]

@@ -117,13 +117,18 @@ def wedge(W, u, mu, old, h, unit):
 @inlined
 def solve_one(m, k, W, u, old, h):
     """Return the impulse of pair k, in a step of h or, h = 0, at the node, whose velocity at the
-    impulse `old` is u, and whether there is one.
+    impulse `old` is u, and whether there is one. Without, it goes toward the law, for those of
+    other contacts may let there be one.
     """
-    found = update(W, u, arena.pairs(m)[k, c.MU], old)
+    mu = arena.pairs(m)[k, c.MU]
+    found = update(W, u, mu, old)
     if found.kind == NONE or found.kind == SLIDE and not is_regular(W, FLAT):
-        stuck = wedge(W, u, arena.pairs(m)[k, c.MU], old, h, arena.clock(m)[c.SPEED])
+        stuck = wedge(W, u, mu, old, h, arena.clock(m)[c.SPEED])
         found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k, c.STATUS] = found.kind
+    if found.kind == NONE:
+        w = W[0][0] + W[1][1] + W[2][2]
+        return vec.sub(old, vec.scale(1.0 / w, natural(old, u, mu, w))), False
     return found.r, found.kind != NONE
 
 
@@ -193,7 +198,7 @@ def solve(m, tolerance, h):
             first = moved / allowed
         if (moved <= allowed or joined and n == 1) and lawful:
             return first
-        if not moved < FAILED:
+        if not moved < FAILED or n == 1 and not lawful:
             return fail(m, where)
         if k == enough and has_matrix and not joined and 1 < n <= SWEPT:
             if h > 0.0 and k < SLIDING and is_sliding(m):
@@ -205,7 +210,10 @@ def solve(m, tolerance, h):
     if is_whole:  # the next round or step goes on with what is left
         count[c.STALLS] += 1
         return first
-    return first if moved <= STALLED * size and lawful else fail(m, where)
+    if not (moved <= STALLED * size and lawful):
+        return fail(m, where)
+    count[c.STALLS] += 1 if h == 0.0 else 0
+    return first
 
 
 @part

@@ -22,7 +22,7 @@ from rbdyn_ros.types import IMPACT_LAWS
 BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
 LAWS = IMPACT_LAWS
 
-STOPPED = 1e-13  # of |u|: a velocity along the tangents that has ended
+STOPPED = 1e-13  # of |u_0| + |W P|: a velocity along the tangents that has ended
 STRAIGHT = 1e-13  # sine of the angle by which the direction of sliding turns
 STRIDE = 0.01  # of a step, over (1 + mu) |W|
 STRIDES = 400_000
@@ -156,11 +156,11 @@ def collide(W, u_0, mu, e):
     with u_0; the velocity after it is u_0 + W P.
     """
     P, u, taken, given = (0.0, 0.0, 0.0), u_0, 0.0, 0.0
-    size = vec.size(u_0)
+    size, trace = vec.size(u_0), W[0][0] + W[1][1] + W[2][2]
     ds = STRIDE / value((1.0 + mu) * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])))
     for _ in range(STRIDES if mu > 0.0 else 0):
         s = sqrt(u[1] * u[1] + u[2] * u[2])
-        if s <= STOPPED * size:
+        if s <= STOPPED * (size + trace * vec.size(P)):
             break
         d = (1.0, -mu * u[1] / s, -mu * u[2] / s)
         du = vec.matvec(W, d)
@@ -192,7 +192,7 @@ def collide(W, u_0, mu, e):
     # at rest along the tangents, or without friction: u_N grows linearly from here on
     d = (1.0, 0.0, 0.0)
     if mu > 0.0:
-        if sqrt(u[1] * u[1] + u[2] * u[2]) > STOPPED * size:
+        if sqrt(u[1] * u[1] + u[2] * u[2]) > STOPPED * (size + trace * vec.size(P)):
             return P, False
         A, m = (real(W[0]), real(W[1]), real(W[2])), value(mu)
         x, y = tangential_impulse(A, A[1][0], A[2][0], m)
