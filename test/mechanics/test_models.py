@@ -11,7 +11,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
-from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.description import geoms, joints, pairs, rigid_bodies
 
 G = 9.81
 
@@ -82,6 +82,26 @@ def test_stack_of_boxes_rests(count):
     assert (more[c.ROUNDS], more[c.FACTORS]) == (10, 0)  # the cost is linear in the height
     carried = models.contact_impulses(model)[:, 0].reshape(count, 4).sum(axis=1) / 0.01
     assert carried == pytest.approx(G * np.arange(count, 0, -1.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [20, 30])
+def test_askew_stack_of_listed_faces_rests(count):
+    """Its velocities are read as zero after the first step, and later; and its places stay."""
+    random, edges = np.random.default_rng(0), (0.2, 0.2, 0.2)
+    parts, shaped, touches = [], [], []
+    for k in range(count):
+        at, turn = random.uniform(-0.01, 0.01, 2), random.uniform(-0.3, 0.3)
+        place = {"position": (*at, 0.1 + 0.2 * k), "orientation": quaternion.exp((0.0, 0.0, turn))}
+        parts.append(shapes.box(edges, mass=1.0, **place))
+        below = shaped[-1] if k else geoms.plane()
+        shaped.append(geoms.box(edges, body=k))
+        touches += geoms.pairs_between(shaped[-1], below, mu=0.5)
+    bodies, q, v = shapes.assemble(parts)
+    model = models.build(bodies, q, v, None, pairs.build(count, *touches))
+    assert np.abs(advanced(model, 1e-3, 1)[1]).max() < 1e-12
+    q_1, v_1 = advanced(model, 1e-3, 49)
+    q_2, v_2 = advanced(model, 1e-3, 100)
+    assert max(np.abs(v_1).max(), np.abs(v_2).max()) < 1e-12 and np.abs(q_2 - q_1).max() < 2e-11
 
 
 def test_slide_that_turns_has_order_two():

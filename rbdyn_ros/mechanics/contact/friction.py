@@ -177,7 +177,10 @@ def solve(m, tolerance, h):
         return 0.0
     if has_matrix and (n > SWEPT or joined and n > 1):
         moved, size = violation(m)
+        factors = count[c.FACTORS]
         if solve_lagrangian(m, 0.3 * tolerance):
+            if h == 0.0 and count[c.FACTORS] > factors and not joined and is_slow(m):
+                refine_tower(m)
             return moved / (tolerance + ROUND_OFF * size)
         restart(m)
     if joined:
@@ -239,6 +242,13 @@ def is_slow(m):
 
 
 @part
+def refine_tower(m):
+    """Refine the impulses of many bodies whose matrix is narrow: those of a tower."""
+    if len(arena.bodies(m)) > TALL and skyline.is_narrow(m):
+        refine(m)
+
+
+@part
 def solve_slow(m, tolerance, h):
     """Find the impulses of colliders that hardly move, by Newton's method, if their matrix has
     room; return whether they were found. Where not, Newton's method pauses for 1, 2, 4, ...
@@ -254,8 +264,7 @@ def solve_slow(m, tolerance, h):
         return False
     restart(m)
     if solve_lagrangian(m, 0.3 * tolerance):
-        if len(arena.bodies(m)) > TALL and skyline.is_narrow(m):
-            refine(m)
+        refine_tower(m)
         count[c.LAST_REST] = 0 if h > 0.0 else count[c.LAST_REST]
         return True
     restart(m)

@@ -30,13 +30,21 @@ def resting(m, h):
     return RESTING * h * clock[c.SPEED] * (clock[c.SPEED] / clock[c.LENGTH])
 
 
+@inlined
+def share_before(m):
+    """Return the share of the last impulses that the node's part before the instant has at rest:
+    half of them, but all of those of the first step, which only act after its node.
+    """
+    clock = arena.clock(m)
+    return 1.0 if clock[c.TIME] <= clock[c.STEP] else 0.5
+
+
 @part
 def gather(m, share, touching):
     """Make the closed pairs the active ones, with those that touch if asked for; set their frames
     and velocities, and return how many they are.
 
-    Closed pairs begin with a share of their last impulses; at rest half of them is the part of the
-    node's reactions before an instant.
+    Closed pairs begin with a share of their last impulses.
     """
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     n, near = 0, TOUCHING * arena.clock(m)[c.LENGTH]
@@ -66,7 +74,7 @@ def strike(m, h, share):
     pairs, active, hit = arena.pairs(m), arena.active(m), False
     speed = arena.clock(m)[c.SPEED]
     velocity.prepare_node(m)
-    if gather(m, 0.5, False) > 0:
+    if gather(m, share_before(m), False) > 0:
         if not friction.solve_impact(m):
             return False
         push_all(m)
@@ -99,7 +107,7 @@ def observe(m):
     for k in range(len(pairs)):
         put(pairs, k, c.KEEP, get(pairs, k, c.LA))
     velocity.prepare_node(m)
-    n = gather(m, 0.5, False)
+    n = gather(m, share_before(m), False)
     solved = n == 0 or friction.solve_impact(m)
     if n > 0:
         velocity.node_velocities(m, True)
