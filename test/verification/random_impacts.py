@@ -48,7 +48,7 @@ def random_model(seed):
     random = np.random.default_rng(seed)
     law, n = str(random.choice(restitution.LAWS)), int(random.integers(1, 4))
     mu, e = float(random.uniform(0.0, 1.5)), float(random.choice([0.0, 0.3, 0.5, 0.8, 1.0]))
-    x, turn = random.uniform(-1.0, 1.0, 3), quaternion.normalized(random.normal(size=4))
+    x, turn = random.uniform(-1.0, 1.0, 3), quaternion.normalize(random.normal(size=4))
     box = shapes.box(random.uniform(0.1, 0.5, 3), mass=float(random.uniform(0.5, 2.0)))
     bodies, q, v = shapes.assemble([box._replace(position=tuple(x), orientation=tuple(turn))])
     constraints = joints.assemble(1)
