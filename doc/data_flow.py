@@ -38,7 +38,7 @@ BOXES = (
     Box(
         "control law", "ros/controller/controller_supervisor.py", "ControllerSupervisor", 270, 340
     ),
-    Box("publisher", "ros/controller/controller.py", "Controller", 40, 340),
+    Box("publisher", "ros/controller/controller.py", "ControllerNode", 40, 340),
 )
 FRAMES = (("pendulum_simulator", 20, 30, 920, 220), ("pendulum_controller", 20, 300, 920, 120))
 # from, to (a box by its place in BOXES), through which points, and what passes
