@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (FRAMES, "N", "Send N frames to the wire code"),
         (BRIDGE, "N", "Send N frames to a bridge process over UDP"),
         (SEED, "N", "Choose the frames by this seed"),
-        ("--json", "FILE", "Write the figures to this file."),
+        ("--json", "FILE", "Write the numbers to this JSON file."),
     )
 
 

@@ -1,6 +1,7 @@
 """The command `hil`: a test of a controller board against the simulator in real time."""
 
 import argparse
+import math
 import shutil
 import sys
 import tempfile
@@ -55,31 +56,32 @@ _say = message_printer(COMMAND)
 STOOD, FELL, BAD_INPUT, MISSING, CANNOT_WRITE = 0, 1, 2, 3, 4
 CORES = ("m4f", "m7")
 DURATION = setting("--duration", 20.0, "s", above=0.0)
+COUNTS = 3  # rows that say something where no frame was echoed
 ROWS = (
     (
         "frames from the board",
         "{accepted:d} accepted, {lost:d} lost ({loss_percent:.3g} %), {reordered:d} reordered, "
-        "{duplicates:d} doubled",
+        "{duplicates:d} duplicated",
     ),
     (
         "answers",
         "{forces:d} forces to {states:d} states; {held_back:d} states held back, {saturated:d} "
         "forces cut at the limit",
     ),
+    ("outages", "{outages:d}"),
     ("age of a frame", "p50 {age_p50_ms:.3f} ms, p99 {age_p99_ms:.3f}, max {age_max_ms:.3f}"),
     (
-        "jitter of the way",
+        "jitter",
         "p50 {jitter_p50_ms:.3f} ms, p99 {jitter_p99_ms:.3f}, max {jitter_max_ms:.3f}",
     ),
     (
-        "there and back",
+        "round trip",
         "p50 {delay_p50_ms:.3f} ms, p99 {delay_p99_ms:.3f}, max {delay_max_ms:.3f}",
     ),
     (
         "the board's clock",
         "drifts by {clock_drift_ppm:.3g} ppm, known to {clock_uncertainty_ms:.3g} ms",
     ),
-    ("outages", "{outages:d}"),
 )
 
 
@@ -116,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--key", "FILE", "Take only frames of a board that shares the key in this file."),
         ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
         ("--params-file", "F ...", "Override parameters by this ROS YAML file; may be repeated."),
-        ("--json", "FILE", "Write the figures to this file."),
+        ("--json", "FILE", "Write the numbers to this JSON file."),
     )
 
 
@@ -212,7 +214,11 @@ def _hold(
             logs.pop_all()
     judged = verdict(played)
     if trial.figures:
-        print("\n".join(f"{title:22} {_fill(row, trial.figures)}" for title, row in ROWS))
+        is_timed = math.isfinite(trial.figures.get("delay_p50_ms", math.nan))
+        rows = ROWS if is_timed else ROWS[:COUNTS]
+        print("\n".join(f"{title:22} {_fill(row, trial.figures)}" for title, row in rows))
+    if refused := trial.describe_refused():
+        print(f"{'refused frames':22} {refused}")
     print(f"{'the plant':22} {trial.plant.summary()}")
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
     if arguments.json:

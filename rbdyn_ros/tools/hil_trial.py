@@ -125,10 +125,9 @@ class HilTrial:
                 "applied"
             )
         if gone:
-            return (
-                f"the board gave no force for {GONE:g} s; the bridge reports: "
-                f"{self.bridge}{self._describe_malformed()}"
-            )
+            refused = f" ({found})" if (found := self.describe_refused()) else ""
+            said = f"{self.bridge}{refused}"
+            return f"the board gave no force for {GONE:g} s; the bridge reports: {said}"
         return f"no new state for {STILL:g} s" if still > STILL else ""
 
     def _silence(self) -> float:
@@ -140,7 +139,7 @@ class HilTrial:
             self._commands, self._commanded = seen.commands, seen.stamp
         return (seen.stamp - self._commanded) * 1e-9 if self._commands else 0.0
 
-    def _describe_malformed(self) -> str:
+    def describe_refused(self) -> str:
         """Return the counts of frames of the board that the bridge could not use, "" if there are
         none.
         """
@@ -149,7 +148,7 @@ class HilTrial:
             for name, figure in self.figures.items()
             if name.startswith(("malformed", "rejected")) and figure
         ]
-        return f" ({', '.join(found)})" if found else ""
+        return ", ".join(found)
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
         found = diagnostic_values(message, BRIDGE)

@@ -293,14 +293,27 @@ class Link:
             if part:
                 part.restart()
 
+    @property
+    def is_heard(self) -> bool:
+        """Return whether the other end has echoed anything since it came up."""
+        return self._echoed > 0
+
     def unverified_reason(self) -> str:
-        """Return why frames arrive and none is accepted, if that may be due to the key; an empty
-        text otherwise.
+        """Return why what arrives is not accepted, and what to do; empty if nothing malformed
+        arrived.
         """
         malformed = self.statistics.malformed
         if malformed["version"]:
-            return "frames come of an end that has " + ("no key" if self.session else "a key")
-        return "frames come that this end's key does not verify" if malformed["tag"] else ""
+            has = "no key" if self.session else "a key"
+            return f"frames come of an end that has {has}; give both ends the same key, or none"
+        if malformed["tag"]:
+            return "frames come that this end's key does not verify; give both ends the same key"
+        if malformed.total():
+            return (
+                "bytes come that are no frames; does the board send at the same baud rate, with 8 "
+                "data bits, no parity, 1 stop bit?"
+            )
+        return ""
 
     def age(self, frame: Frame, now: int) -> float | None:
         """Return how long ago [ns] the frame was sent; None while the clock offset is unknown."""

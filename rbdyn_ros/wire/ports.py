@@ -251,5 +251,6 @@ def _refusal(path: str, baud: int, error: Exception) -> CannotOpen:
     if number in (errno.EBUSY, errno.EAGAIN):
         return CannotOpen(f"serial.port is {path}: another program uses it; end that first")
     return CannotOpen(
-        f"serial.port is {path} at {baud} baud: {getattr(error, 'strerror', None) or error}"
+        f"serial.port is {path} at {baud} baud: {getattr(error, 'strerror', None) or error}; name "
+        "a serial port (`ls /dev/serial/by-id` shows those), and a baud rate that it has"
     )

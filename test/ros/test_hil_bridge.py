@@ -20,7 +20,7 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from rbdyn_ros.ros.diagnostics import ERROR, WARN  # noqa: E402
-from rbdyn_ros.ros.hil.hil_bridge import NO_ANSWER  # noqa: E402
+from rbdyn_ros.ros.hil.hil_bridge import NO_ANSWER, NOT_HEARD  # noqa: E402
 from rbdyn_ros.ros.messages.messages import (  # noqa: E402
     nanoseconds,
     xyz,
@@ -167,6 +167,24 @@ def test_a_board_that_is_heard_and_answers_nothing_is_warned_of(graph, bridge, b
     assert [each.data for each in status].count(NO_ANSWER) == 1
 
 
+def test_a_board_that_hears_nothing_is_told_from_one_without_a_law(graph, bridge, port):
+    """Its line to the bridge alone is connected."""
+    node, status = bridge(), graph.listen(String, "/pendulum_hil/status", latched=True)
+    states, deaf = publishers(graph), Link(3_000_000_000)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+
+        def beat() -> None:
+            other.sendto(deaf.outgoing(time.monotonic_ns()), ("127.0.0.1", port))
+
+        beat()
+        graph.until(lambda: node.line.status == UP)
+        while status[-1].data != NOT_HEARD:
+            said = node.board.counts["states"]
+            say(states, 5 + said)
+            graph.until(lambda: node.board.counts["states"] > said)
+            beat()
+
+
 def test_noise_is_counted_in_the_diagnostics(graph, bridge, port):
     node = bridge()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
@@ -175,7 +193,8 @@ def test_noise_is_counted_in_the_diagnostics(graph, bridge, port):
     graph.until(lambda: node.line.link.statistics.malformed.total() == 100)
     (_, wire, values), _ = node.findings()
     assert (
-        wire == [(b"\1", "waiting for the board")]
+        wire[0][0] == b"\1"
+        and wire[0][1].startswith("waiting for the board")
         and sum(n for what, n in values.items() if what.startswith("malformed")) == 100
     )
     assert graph.call(Trigger, "/pendulum_hil/reset_statistics").success
@@ -224,6 +243,19 @@ def test_a_port_that_is_taken_and_other_mistakes_are_one_sentence(graph, port):
     )
 
 
+def test_what_comes_and_is_no_frame_is_said_while_it_comes(graph, bridge, port):
+    """As with a wrong baud rate."""
+    bridge()
+    waiting = "waiting for the board"
+    status = graph.listen(String, "/pendulum_hil/status", latched=True)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as noise:
+        noise.sendto(bytes(range(1, 90)) + b"\0", ("127.0.0.1", port))
+        noise.sendto(b"\7" * 40 + b"\0", ("127.0.0.1", port))
+    graph.until(lambda: status and status[-1].data.startswith(f"{waiting}: bytes come"))
+    assert "same baud rate" in status[-1].data
+    graph.until(lambda: status[-1].data == waiting)
+
+
 def test_with_a_key_file_only_a_board_that_has_the_key_is_heard(
     graph, bridge, board, port, tmp_path
 ):
@@ -231,7 +263,8 @@ def test_with_a_key_file_only_a_board_that_has_the_key_is_heard(
     file.write_text("ab" * 32)
     file.chmod(0o600)
     node, stranger = bridge(key_file=str(file)), board(port)
-    graph.until(lambda: node.line.link.statistics.malformed["version"])
+    status = graph.listen(String, "/pendulum_hil/status", latched=True)
+    graph.until(lambda: status and "frames come of an end that has no key" in status[-1].data)
     assert "no key" in node.findings()[0][1][-1][1] and node.line.status == SILENT
     stranger.line.end()
     link = Link(3_000_000_000, session=Session(read_key(str(file)), is_board=True))

@@ -38,6 +38,10 @@ NO_ANSWER = (
     "connected, but the board answers no state with a force: does its law run, and does it repeat "
     "the state's stamp?"
 )
+NOT_HEARD = (
+    "connected, but the board neither answers nor echoes what is sent to it: is its receiving "
+    "line connected, and is it read?"
+)
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for the acknowledgment
 
 
@@ -97,7 +101,9 @@ class ControllerBoard:
 
     def idle_warning(self) -> str:
         """Return why a connected board controls nothing; empty if it answers."""
-        return NO_ANSWER if time.monotonic() - self._unanswered > ANSWER_TIMEOUT else ""
+        if time.monotonic() - self._unanswered <= ANSWER_TIMEOUT:
+            return ""
+        return NO_ANSWER if self._line.link.is_heard else NOT_HEARD
 
     def _use_state(self) -> None:
         newest = self._synchronizer.state()
@@ -148,7 +154,8 @@ class HilBridge(ManagedNode):
         self.line: Line | None = None  # while configured, as the board
         self.board: ControllerBoard | PlantBoard | None = None
         self._connected = False
-        self._idle_warning = ""  # why a connected board does nothing
+        self._idle_warning = ""  # why a board that sends is of no use
+        self._malformed = 0, -math.inf  # frames so far; [s, steady] when the newest came
         super().__init__(NAME, **options)
         self.keep_system_time("a board runs in system time")
         self.announce(STOPPED)
@@ -219,20 +226,29 @@ class HilBridge(ManagedNode):
         self.announce(sentence)
 
     def _watch_board(self) -> None:
-        """Let the board check its timeouts; log once that it is connected but sends nothing, and
-        once that it sends again.
+        """Let the board check its timeouts; log once that what it sends is of no use, or that it
+        is connected but sends nothing, and once that it sends again.
         """
         if not self.active:
             return
-        board, connected = require(self.board), require(self.line).status == UP
+        board, status = require(self.board), require(self.line).status
         board.watch()
-        warning = board.idle_warning() if connected else ""
+        warning = board.idle_warning() if status == UP else self._describe_malformed(status)
         if warning != self._idle_warning:
             self._idle_warning = warning
             if warning:
                 self.get_logger().warning(warning)
-            if connected:
-                self.announce(warning or SAID[UP])
+            if status in (UP, SILENT):
+                self.announce(warning or SAID[status])
+
+    def _describe_malformed(self, status: str) -> str:
+        """Return why nothing of what arrives is accepted; empty if nothing arrives."""
+        link, now = require(self.line).link, time.monotonic()
+        count, since = self._malformed
+        if count != link.statistics.malformed.total():
+            count, since = self._malformed = link.statistics.malformed.total(), now
+        is_waiting = status == SILENT and count and now - since < ANSWER_TIMEOUT
+        return f"{SAID[SILENT]}: {link.unverified_reason()}" if is_waiting else ""
 
     def _reset_statistics(self, request, response):
         require(self.line).link.reset_statistics()
@@ -248,13 +264,10 @@ class HilBridge(ManagedNode):
             return [("wire", [(OK, "not configured")], {})]
         status = self.line.status
         level = ERROR if status.startswith(NO_PORT) else WARN if status == SILENT else OK
-        wire = [(level, SAID.get(status, status))]
-        if status == SILENT and (why := self.line.link.unverified_reason()):
-            wire.append((WARN, why))
+        warning = self._idle_warning
+        wire = [(WARN, warning) if warning else (level, SAID.get(status, status))]
         if self.line.link.safe:
             wire.append((WARN, "the board's watchdog has fired: it gives no force"))
-        if self._idle_warning:
-            wire.append((WARN, self._idle_warning))
         return [
             ("wire", wire, self.line.figures()),
             ("board", self.board.watch() if self.active else [], dict(self.board.counts)),
