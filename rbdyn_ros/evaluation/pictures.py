@@ -177,14 +177,14 @@ def _draw_sweep(row: Row, measured: dict):
     ]
     if bounds:
         axes.plot(
-            *zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="asked for"
+            *zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="required"
         )
     unit = measures.load(cases[0].measure).VALUES[y].unit
     label_axes(
         axes, _label(row.picture["x"], unit_of(cases[0], row.picture["x"])), _label(y, unit)
     )
     axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, 1.05 * axes.get_ylim()[1])
     axes.legend(frameon=False, fontsize=8)
     return figure
 

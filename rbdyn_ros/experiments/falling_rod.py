@@ -152,8 +152,6 @@ def draw(outcome: Outcome, figure) -> None:
             )
     speed.legend(fontsize=8, ncols=2)
     figures.label_axes(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
-    figures.label_axes(
-        way, "after a way that Coulomb's law gives", "time [s]", "cart position [m]"
-    )
+    figures.label_axes(way, "after the distance of Coulomb's law", "time [s]", "cart position [m]")
     figures.label_axes(instant, "When it lands", "step [s]", "error of the instant [s]")
     figures.label_axes(impulse, "How hard it lands", "step [s]", "error of the impulse [N s]")

@@ -63,7 +63,7 @@ def _claims(tables: dict, steps: tuple) -> tuple:
 
     return (
         below(
-            "sliding, from rest: way after 1 s, any step",
+            "sliding, from rest: distance after 1 s, any step",
             max(error(1, h) for h in steps),
             1e-10,
             "m",
@@ -113,5 +113,5 @@ def draw(outcome: Outcome, figure) -> None:
         )
     ways.legend()
     errors.legend(loc="center right")
-    figures.label_axes(ways, "Downhill (grey: exact)", "time [s]", "way [m]")
-    figures.label_axes(errors, "Error of the way after 1 s", "step [s]", "[m]")
+    figures.label_axes(ways, "Downhill (grey: exact)", "time [s]", "distance [m]")
+    figures.label_axes(errors, "Error of the distance after 1 s", "step [s]", "error [m]")

@@ -84,7 +84,7 @@ def _claims(errors: dict, rests: dict) -> tuple:
         late = tip(run.y[run.t > run.t[-1] - 2.0])
         claims += [
             below(
-                f"{method}: the tip has stopped: way in the last 2 s",
+                f"{method}: the tip has stopped: motion in the last 2 s",
                 np.ptp(late[:, :2], axis=0).max(),
                 1e-11,
                 "m",

@@ -100,5 +100,8 @@ def draw(outcome: Outcome, figure) -> None:
     errors.legend(loc="lower right")
     figures.label_axes(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
     figures.label_axes(
-        errors, "Error of the stop distance, by where in its step it stops", "step [s]", "[m]"
+        errors,
+        "Error of the stop distance, by where in its step it stops",
+        "step [s]",
+        "error [m]",
     )

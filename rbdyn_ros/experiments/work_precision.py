@@ -72,7 +72,8 @@ def _cost(method: str, composition: str, h: float, end, repeats: int) -> RunCost
     tip = float(np.linalg.norm(_tip(record.q[-1]) - end)) if record.ok else np.nan
     energy = float(np.abs(record.energy_error).max())
     stages = (4 if method == "rk4" else len(COMPOSITIONS[composition])) / h
-    seconds = min(_seconds(integrator, system, start, h) for _ in range(repeats))
+    # of a method's very first run a part is spent on reading its machine code
+    seconds = min(_seconds(integrator, system, start, h) for _ in range(1 + repeats))
     return RunCost(method, composition, h, tip, energy, stages, 1e6 * seconds / DURATION)
 
 

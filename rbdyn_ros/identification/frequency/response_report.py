@@ -300,6 +300,8 @@ def _frame_nyquist(axes, alpha: float) -> None:
     axes.set_xlim(-4.0, 2.0)
     axes.set_ylim(-3.0, 3.0)
     axes.set_aspect("equal")
+    axes.set_xlabel("Re L", fontsize=9)
+    axes.set_ylabel("Im L", fontsize=9)
     axes.set_title(f"Nyquist; disk margin {alpha:.2f}", fontsize=10)
 
 
