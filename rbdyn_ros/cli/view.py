@@ -19,7 +19,6 @@ from rbdyn_ros.parameters.command_line import (
     parameter_files,
 )
 from rbdyn_ros.parameters.nodes import TABLES
-from rbdyn_ros.parameters.yaml_file import Override
 from rbdyn_ros.progress import notice
 from rbdyn_ros.schema import by_name, defaults
 
@@ -84,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         source = _recording(arguments) if arguments.runs else _loop(arguments)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
+    source.pause()
     with Interruption() as stop:
         try:
             page = _page(source, options)
@@ -96,6 +96,9 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"the live view is at {page.url}; Ctrl-C ends it", flush=True)
             if not arguments.no_browser:
                 page.open_browser()  # where there is a screen
+            while not stop.signal and not page.browsers:
+                time.sleep(0.1)
+            source.resume()  # who opens the page sees the beginning
             while not stop.signal:
                 time.sleep(0.1)
         finally:
@@ -157,14 +160,11 @@ def _loop(arguments: argparse.Namespace) -> "Source":
     given = tuple(overrides(arguments, _SHORT))
     start = arguments.scenario or selection.NONE
     chosen = selection.Selection(files, given, arguments.controller or "", start)
-    tilt = arguments.tilt
-    if tilt is None and not selection.has_start(chosen):
-        tilt = str(TILT.default)
-    if tilt is not None:
-        half = 0.5 * math.radians(number(TILT, tilt))
-        lean = f"[{math.cos(half)!r}, 0.0, {math.sin(half)!r}, 0.0]"
-        first = Override("initial.orientation", lean, "--tilt")
-        chosen = chosen._replace(overrides=(first, *given))
+    if arguments.tilt is None:
+        chosen = chosen._replace(tilt=math.radians(TILT.default))
+    else:  # until another scenario is chosen, which has a start of its own
+        tilt = math.radians(number(TILT, arguments.tilt))
+        chosen = chosen._replace(changed=(("initial.orientation", selection.leaning(tilt)),))
     with notice("compiling, once on this machine: less than a minute ..."):
         return OfflineLoop(chosen)
 

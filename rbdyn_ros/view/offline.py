@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,12 +38,14 @@ from rbdyn_ros.view.scene import (
     PointForce,
     SceneState,
 )
-from rbdyn_ros.view.selection import Built, Selection
+from rbdyn_ros.view.selection import TILT, Built, Selection
 from rbdyn_ros.view.shapes import shape
 
 HOLD = 0.2  # [s] for which a push acts that is not renewed
 SILENT = 1.0  # [s] without a tick, after which the law is reported as hanging
 WINDOW = 30  # states over which the real-time factor is measured
+SOON = 0.5  # [s] of a change after which the page reports it
+COMPILING = "What is new is compiled, once on this machine: up to a minute."
 SLOW = 0.8  # part of the requested rate below which the page reports it
 _CAN = Capabilities(True, True, True, True, True, True, record=True, export=True)
 
@@ -57,6 +60,7 @@ class OfflineLoop(scene.Source):
         self._recorded_from: int | None = None
         self._state: SceneState | None = None
         self._wanted = True
+        self._preparing = "", 0.0  # the parameter that is being changed, and since when
         chosen = chosen._replace(law=selection.law(chosen))
         self._begin(chosen, selection.build(chosen))
         self._runner.play()
@@ -80,6 +84,10 @@ class OfflineLoop(scene.Source):
             silence = time.monotonic() - self._seen
             who = f"The law {self._chosen.law} has not answered for {silence:.0f} s."
             state.problems = (Alert(who, "Wait, or end the program and choose another law."),)
+        preparing, since = self._preparing
+        if state and preparing and time.monotonic() - since > SOON:
+            problem = Alert(f"Preparing {preparing}.", COMPILING, False)
+            return replace(state, problems=(problem, *state.problems))
         return state
 
     def events(self, first: int) -> tuple[Event, ...]:
@@ -95,13 +103,19 @@ class OfflineLoop(scene.Source):
     def set_control(self, name: str, value: Any) -> str:
         """Change a value between two ticks; time waits where something compiles."""
         with self._changing:
+            self._preparing = name, time.monotonic()
             try:
                 if name in ("law", "scenario"):
                     self._choose(name, str(value))
+                elif name == TILT.name:
+                    tilt = math.radians(check(TILT, value, "view"))
+                    self._change("initial.orientation", selection.leaning(tilt))
                 else:
                     self._change(name, value)
             except ValueError as error:
                 return str(error)
+            finally:
+                self._preparing = "", 0.0
         self._log.add(self._runner.plant.time, scene.PARAMETER, f"{name} is {format_value(value)}")
         return ""
 
@@ -239,7 +253,8 @@ class OfflineLoop(scene.Source):
         check(control.parameter, value, "view")
         chosen = self._chosen._replace(**{name: value})
         if name == "scenario":  # a scenario replaces what was changed by hand
-            chosen = chosen._replace(changed=(), law="")
+            kept = tuple(pair for pair in chosen.changed if pair[0] == "real_time_factor")
+            chosen = chosen._replace(changed=kept, law="")
             chosen = chosen._replace(law=selection.law(chosen))
         self._rebuild(chosen, keeps_state=name == "law")
 
@@ -343,15 +358,17 @@ class OfflineLoop(scene.Source):
         found, status = [], runner.status
         if status.startswith(FAULT):
             found.append(Alert(status, "Press Reset, and change what led here."))
-        if self._instants and self._instants[-1][0] - self._instants[0][0] > 0.3:
-            asked, measured = runner.pace.real_time_factor, self._factor(runner.plant.time, status)
-            if measured < SLOW * asked:
-                what = f"The simulation runs at {measured:.2f} of real time, {asked:g} was asked."
-                advice = "Choose a lower rate, a larger integrator.step or period, or another law."
-                found.append(Alert(what, advice, False))
         if runner.plant.off_travel:
             far = f"The cart is beyond its travel of {runner.plant.setup.travel:g} m."
             found.append(Alert(far, "Press Reset, or click a set point nearer by.", False))
+        if self._instants and self._instants[-1][0] - self._instants[0][0] > 0.3:
+            asked, measured = runner.pace.real_time_factor, self._factor(runner.plant.time, status)
+            if measured < SLOW * asked:
+                what = (
+                    f"The simulation runs at {measured:.2f} of real time, {asked:g} is requested."
+                )
+                advice = "Choose a lower rate, a larger integrator.step or period, or another law."
+                found.append(Alert(what, advice, False))
         return tuple(found)
 
     def _report(self, runner: Runner) -> None:

@@ -9,24 +9,27 @@ from typing import Any
 
 import viser
 
+from rbdyn_ros.parameters.yaml_file import value_of
 from rbdyn_ros.schema import Parameter, describe_allowed, format_value
 from rbdyn_ros.view.scene import Control, Source
 from rbdyn_ros.view.server import Writer
 
 REFUSED = 8.0  # [s] for which a refusal is shown
-_SPANS = {  # where neither range nor default gives the range of a slider: by the unit
+_SPANS = {  # how far a slider goes where the default is zero: by the unit
     "kg": 5.0,
-    "m": 5.0,
+    "m": 0.1,
     "s": 0.1,
-    "N": 50.0,
-    "rad": 0.5,
-    "rad/s": 5.0,
-    "m/s": 5.0,
-    "m/s^2": 20.0,
+    "N": 20.0,
+    "N/s": 1000.0,
+    "rad": 0.1,
+    "rad/s": 1.0,
+    "m/s": 1.0,
+    "m/s^2": 2.0,
     "": 1.0,
 }
-_STEPS = 200
-_FAR = 1e6  # a value or bound beyond it is no slider's end
+_STEPS = 4000
+_FINE, _FAR = 1e-6, 1e6  # sizes of values between which a slider makes sense
+_ENTER = " Press Enter to set it."
 
 
 class Panel:
@@ -39,6 +42,7 @@ class Panel:
         self._write = write
         self._inputs: dict[str, Any] = {}
         self._controls: dict[str, Control] = {}
+        self._texts: dict[str, str] = {}  # as last written into a text input
         self._folders: list[Any] = []
         self._names: tuple[tuple[Any, ...], ...] = ()
         self._pending: dict[str, tuple[Any, Any]] = {}
@@ -72,7 +76,7 @@ class Panel:
     def _make(self, controls: Sequence[Control]) -> None:
         for folder in self._folders:
             folder.remove()
-        self._folders, self._inputs = [], {}
+        self._folders, self._inputs, self._texts = [], {}, {}
         groups: dict[str, list[Control]] = {}
         for control in controls:
             groups.setdefault(control.group, []).append(control)
@@ -85,26 +89,30 @@ class Panel:
                         self._add(control)
 
     def _add(self, control: Control) -> None:
-        made = _input(self._gui, control)
-        if made is None:
-            return
+        made, on_change = _input(self._gui, control)
         name = control.parameter.name
         self._inputs[name] = made
 
-        @made.on_update
+        @on_change
         def _(event: viser.GuiEvent) -> None:
             if event.client is None:  # this program wrote it
                 return
             with self._changed:
-                self._pending[name] = (event.target.value, event.client)
+                self._pending[name] = (made.value, event.client)
                 self._changed.notify()
 
     def _show(self, control: Control) -> None:
-        """Write the source's value, unless one of a person is pending."""
-        made = self._inputs.get(control.parameter.name)
-        if made is None or control.parameter.name in self._pending:
+        """Write the source's value, unless one of a person is pending, or is being typed."""
+        name = control.parameter.name
+        if name in self._pending:
             return
-        value = _for_input(control, made)
+        made, value = self._inputs[name], _for_input(control, self._inputs[name])
+        if isinstance(made, viser.GuiTextHandle):
+            if self._texts.get(name) == value:
+                return
+            self._texts[name] = value
+        elif isinstance(made, viser.GuiSliderHandle) and not made.min <= value <= made.max:
+            made.min, made.max = span(control.parameter, value)
         if not _same(made.value, value):
             made.value = value
 
@@ -117,6 +125,7 @@ class Panel:
                 name = next(iter(self._pending))
                 value, client = self._pending[name]
             refusal = self._set(name, value)
+            self._texts.pop(name, None)
             with self._changed:
                 if self._pending.get(name, (None,))[0] is value:
                     del self._pending[name]
@@ -130,50 +139,61 @@ class Panel:
 
     def _set(self, name: str, value: Any) -> str:
         try:
+            if isinstance(value, str) and self._controls[name].parameter.kind != "string":
+                value = value_of(value, name)
             return self._source.set_control(name, value)
+        except ValueError as error:
+            return str(error)
         except Exception as error:  # a defect of the source must not end the panel
             return f"{type(error).__name__}: {error}"
 
 
 def span(parameter: Parameter, value: float) -> tuple[float, float]:
-    """Return the range of a slider: that of the parameter where it is given, else a multiple of
-    the default.
+    """Return the ends of a slider: a multiple of the default, within the range of the parameter
+    and as far as the value.
     """
-    size = 4.0 * max(abs(float(parameter.default or 0.0)), abs(value))
+    size = 4.0 * abs(float(parameter.default or 0.0))
     size = size if 0.0 < size < _FAR else _SPANS.get(parameter.unit, 1.0)
-    low, high = _near(parameter.low), _near(parameter.high)
-    low = -size if low is None else low
-    high = max(size, low + size) if high is None else high
+    size = float(f"{size if abs(value) <= size else 2.0 * abs(value):.3g}")
+    low = -size if parameter.low is None else max(-size, parameter.low)
+    high = max(size, low + size)
+    high = high if parameter.high is None else min(high, parameter.high)
     return min(low, value), max(high, value)
 
 
-def _near(bound: float | None) -> float | None:
-    return None if bound is None or abs(bound) >= _FAR else bound
-
-
-def _input(gui: viser.GuiApi, control: Control) -> Any:
-    """Return the input for a parameter; None for a kind that has none."""
+def _input(gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
+    """Return the input for a parameter, and the decorator of what is called on a change by a
+    person.
+    """
     parameter, value = control.parameter, control.value
     unit = f" [{parameter.unit}]" if parameter.unit else ""
     label, hint = f"{parameter.name}{unit}", _hint(parameter)
     choices = parameter.choices() if callable(parameter.choices) else parameter.choices
+    made: Any
     if choices:
-        return gui.add_dropdown(label, choices, initial_value=value, hint=hint)
-    if parameter.kind == "bool":
-        return gui.add_checkbox(label, bool(value), hint=hint)
-    if parameter.kind == "string":
-        return gui.add_text(label, str(value), hint=hint)
-    if parameter.kind == "int":
-        return gui.add_number(label, int(value), step=1, hint=hint)
-    if parameter.kind == "float_array" and len(value) in (2, 3):
+        made = gui.add_dropdown(label, choices, initial_value=value, hint=hint)
+    elif parameter.kind == "bool":
+        made = gui.add_checkbox(label, bool(value), hint=hint)
+    elif parameter.kind == "int":
+        made = gui.add_number(label, int(value), step=1, hint=hint)
+    elif parameter.kind == "float_array" and len(value) in (2, 3):
         vector: Any = gui.add_vector2 if len(value) == 2 else gui.add_vector3
-        return vector(label, tuple(map(float, value)), step=0.001, hint=hint)
-    if parameter.kind == "float":
+        made = vector(label, tuple(map(float, value)), step=0.001, hint=hint)
+    elif parameter.kind == "float" and (value == 0.0 or _FINE <= abs(value) <= _FAR):
         low, high = span(parameter, float(value))
-        if not math.isfinite(value) or abs(value) > _FAR:
-            return gui.add_number(label, float(value), hint=hint)
-        return gui.add_slider(label, low, high, _step(high - low), float(value), hint=hint)
-    return None
+        made = gui.add_slider(label, low, high, _step(high - low), float(value), hint=hint)
+    else:
+        with gui.add_form(None) as form:
+            made = gui.add_text(label, _text(value), hint=hint + _ENTER)
+        return made, form.on_submit
+    return made, made.on_update
+
+
+def _text(value: Any) -> str:
+    """Return a value as it is typed."""
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 def _hint(parameter: Parameter) -> str:
@@ -189,6 +209,8 @@ def _step(width: float) -> float:
 
 def _for_input(control: Control, made: Any) -> Any:
     value = control.value
+    if isinstance(made, viser.GuiTextHandle):
+        return _text(value)
     if control.parameter.kind == "float":
         return float(value)
     return tuple(map(float, value)) if isinstance(value, (tuple, list)) else value

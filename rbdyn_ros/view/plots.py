@@ -33,15 +33,15 @@ class Plot(NamedTuple):
     """Curves that share a plot."""
 
     title: str
-    least: float  # what the axis shows at least, above and below 0
+    least: tuple[float, float]  # what the axis shows at least
     curves: tuple[Curve, ...]
 
 
 PLOTS = (
-    Plot("tilt [°]", 1.0, (Curve("tilt", _ORANGE, lambda s: math.degrees(s.tilt)),)),
+    Plot("tilt [°]", (0.0, 1.0), (Curve("tilt", _ORANGE, lambda s: math.degrees(s.tilt)),)),
     Plot(
         "cart [m]: x blue, y green, set points grey",
-        0.1,
+        (-0.1, 0.1),
         (
             Curve("x", _BLUE, lambda s: s.cart[0]),
             Curve("y", _GREEN, lambda s: s.cart[1]),
@@ -51,7 +51,7 @@ PLOTS = (
     ),
     Plot(
         "force [N]: x blue, y green; commanded grey",
-        1.0,
+        (-1.0, 1.0),
         (
             Curve("x commanded", _GREY, lambda s: s.commanded[0]),
             Curve("y commanded", _PALE, lambda s: s.commanded[1]),
@@ -59,14 +59,18 @@ PLOTS = (
             Curve("y applied", _GREEN, lambda s: s.applied[1]),
         ),
     ),
-    Plot("energy [J]", 1.0, (Curve("energy", _ORANGE, lambda s: s.energy),)),
+    Plot("energy [J]", (-1.0, 1.0), (Curve("energy", _ORANGE, lambda s: s.energy),)),
     Plot(
-        "energy that no work explains [µJ]",
-        1.0,
+        "energy balance error [µJ]",
+        (-1.0, 1.0),
         (Curve("balance", _RED, lambda s: 1e6 * s.balance),),
     ),
-    Plot("age of the command [ms]", 1.0, (Curve("age", _BLUE, lambda s: 1e3 * s.command_age),)),
-    Plot("real-time factor", 1.0, (Curve("factor", _GREEN, lambda s: s.real_time_factor),)),
+    Plot(
+        "age of the command [ms]",
+        (0.0, 1.0),
+        (Curve("age", _BLUE, lambda s: 1e3 * s.command_age),),
+    ),
+    Plot("real-time factor", (0.0, 1.0), (Curve("factor", _GREEN, lambda s: s.real_time_factor),)),
 )
 
 
@@ -98,7 +102,7 @@ class Plots:
         self._events.extend(e for e in events if e.kind in MARKED or FAULT in e.sentence)
 
     def draw(self) -> None:
-        """Send the samples of the last seconds."""
+        """Send the samples of the last seconds; hide a plot of which nothing is known."""
         if len(self._samples) < 2:
             return
         table = np.array(self._samples).T
@@ -109,7 +113,12 @@ class Plots:
         for plot, handle in zip(PLOTS, self._handles):
             curves = table[column : column + len(plot.curves)]
             column += len(plot.curves)
-            handle.data = (table[0], *map(_fill_beginning, curves), marks)
+            known = curves[np.isfinite(curves)]
+            if handle.visible != bool(len(known)):
+                handle.visible = bool(len(known))
+            if len(known):
+                drawable = (_fill_beginning(curve, float(known[0])) for curve in curves)
+                handle.data = (table[0], *drawable, marks)
 
     def _add(self, gui: viser.GuiApi, plot: Plot) -> Any:
         lines = [
@@ -126,7 +135,7 @@ class Plots:
             title=plot.title,
             scales={
                 "x": uplot.Scale(time=False, auto=True),
-                "y": uplot.Scale(auto=True, range=_soft_range(plot.least)),
+                "y": uplot.Scale(auto=True, range=_soft_range(*plot.least)),
                 "marks": uplot.Scale(auto=False, range=(0.0, 1.0)),
             },
             axes=(uplot.Axis(size=24, space=60), uplot.Axis(size=52, space=26)),
@@ -136,23 +145,26 @@ class Plots:
         )
 
 
-def _soft_range(least: float) -> Any:
-    """Return a range that follows the curves, and is no narrower than [-least, least]."""
+def _soft_range(low: float, high: float) -> Any:
+    """Return a range that follows the curves, and is no narrower than [low, high]."""
     end = {"pad": 0.1, "mode": 1}
-    return {"min": {**end, "soft": -least}, "max": {**end, "soft": least}}
+    return {"min": {**end, "soft": low}, "max": {**end, "soft": high}}
 
 
 def _number(curve: Curve, state: SceneState) -> float:
     return float(curve.value(state))
 
 
-def _fill_beginning(curve: Array) -> Array:
-    """Return a curve (n,) that begins with a number, which the page needs to find its range."""
+def _fill_beginning(curve: Array, known: float) -> Array:
+    """Return a curve (n,) that begins with a number, which the page needs to find its range; an
+    unknown one begins with `known`, a point of the same plot, and has no line.
+    """
     finite = np.flatnonzero(np.isfinite(curve))
-    if not len(finite):
-        return np.zeros_like(curve)
     drawable = curve.copy()
-    drawable[: finite[0]] = curve[finite[0]]
+    if len(finite):
+        drawable[: finite[0]] = curve[finite[0]]
+    else:
+        drawable[0] = known
     return drawable
 
 

@@ -215,6 +215,10 @@ class Recording(scene.Source):
             self._rate = float(factor)
         return ""
 
+    def start_recording(self) -> str:
+        """Refuse it."""
+        return "what is played has been recorded already"
+
     def _go(self, to: float, is_playing: bool) -> None:
         self._at, self._since, self._is_playing = to, time.monotonic(), is_playing
 

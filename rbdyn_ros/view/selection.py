@@ -2,6 +2,7 @@
 the values that follow.
 """
 
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,13 +19,14 @@ from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.obstacles import CONTACT, OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT, start_values
 from rbdyn_ros.parameters.yaml_file import Override, offline_values, read, write
-from rbdyn_ros.schema import Parameter, by_name, defaults
+from rbdyn_ros.schema import Parameter, by_name, defaults, setting
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.types import Array, State
 from rbdyn_ros.view.scene import Control
 
+TILT = setting("tilt", 10.0, "deg", "Tilts the rod at the start, towards x.", low=0.0, high=180.0)
 NONE = "none"  # instead of a scenario
 HISTORY = 600.0  # [s] the longest recording
 SIMULATOR = TABLES["simulator"]
@@ -40,6 +42,7 @@ class Selection(NamedTuple):
     overrides: tuple[Override, ...] = ()
     law: str = ""  # a name or a path; "": that of the files, or lqr
     scenario: str = NONE  # a file of config/scenarios, without .yaml
+    tilt: float = 0.0  # [rad] of the rod at the start, where neither files nor overrides say it
     changed: tuple[tuple[str, Any], ...] = ()  # (name, value) since, by hand
 
 
@@ -74,7 +77,7 @@ def paths(selection: Selection) -> list[Path]:
 def law(selection: Selection) -> str:
     """Return the law that is chosen: by name, else by the last file that names one, else lqr."""
     named = [e.value for path in paths(selection) for e in read(path) if e.name == "controller"]
-    return selection.law or str([*named, "lqr"][-1])
+    return selection.law or str(["lqr", *named][-1])
 
 
 def has_start(selection: Selection) -> bool:
@@ -82,6 +85,17 @@ def has_start(selection: Selection) -> bool:
     names = [entry.name for path in paths(selection) for entry in read(path)]
     names += [override.name for override in selection.overrides]
     return any(name.startswith("initial.") for name in names)
+
+
+def leaning(tilt: float) -> tuple[float, ...]:
+    """Return the attitude wxyz of a rod that leans by `tilt` [rad] towards x."""
+    return math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0
+
+
+def _tilt(attitude: tuple[float, ...]) -> float:
+    """Return the tilt of a rod [deg]."""
+    _, x, y, _ = attitude
+    return round(2.0 * math.degrees(math.asin(min(1.0, math.hypot(x, y)))), 9)
 
 
 def build(selection: Selection) -> Built:
@@ -93,6 +107,8 @@ def build(selection: Selection) -> Built:
     more = (*LOOP, *closed_loop_table.parameters_of(name, module))
     given = options.from_files(name, module, files)
     values = offline_values(files, selection.overrides, more, given)
+    if not has_start(selection):
+        values |= {"initial.orientation": leaning(selection.tilt)}
     values = defaults(SIMULATOR) | values | dict(selection.changed)
     values |= {"rates.state": 1.0 / values["period"], "history.duration": HISTORY}
     values |= {"lockstep.enabled": True, "start": "paused"}
@@ -117,7 +133,7 @@ def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     start = chosen._replace(
         name="scenario",
         default=NONE,
-        description="Chooses the start, and what is wrong with sensors or plant.",
+        description="Chooses the initial state, and the faults of sensors, commands or plant.",
         choices=(NONE, *starts),
     )
     own = f"{built.loop.name}."
@@ -133,6 +149,7 @@ def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     return (
         Control(chosen, selection.law, "Simulation"),
         Control(start, selection.scenario, "Simulation"),
+        Control(TILT, _tilt(built.values["initial.orientation"]), "Start"),
         *(Control(p, built.values[p.name], group) for group, many in groups.items() for p in many),
     )
 

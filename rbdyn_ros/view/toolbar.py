@@ -190,9 +190,9 @@ def status_html(source: Source, state: SceneState | None) -> str:
     if state is None:
         waiting = "Waiting for the first state."
         return _box(f"{head}<br><span style='color:{_IDLE}'>{waiting}</span>", LINES)
-    lines = [f"{head} &nbsp; {_status(state.status)} &nbsp; t = {state.time:.2f} s"]
-    tilt, cart = math.degrees(state.tilt), state.cart
-    lines.append(f"tilt {tilt:.1f}&deg;, cart ({cart[0]:.2f}, {cart[1]:.2f}) m")
+    lines = [f"{head} &nbsp; {_status(state.status)} &nbsp; t&nbsp;=&nbsp;{state.time:.2f}&nbsp;s"]
+    x, y = (round(part, 2) + 0.0 for part in state.cart)  # no -0.00
+    lines.append(f"tilt {math.degrees(state.tilt):.1f}&deg;, cart ({x:.2f}, {y:.2f}) m")
     for problem in state.problems:
         color = _BAD if problem.severe else _WARN
         what, advice = html.escape(problem.what), html.escape(problem.advice)

@@ -2,6 +2,7 @@
 
 import io
 import math
+import subprocess
 import sys
 import threading
 import time
@@ -235,6 +236,39 @@ def test_a_refused_value_is_said_and_goes_back(tab, loop):
     assert until(lambda: number(tab, "rod.length [m]").input_value() == "2.4")
 
 
+def test_a_value_beyond_the_slider_widens_it(tab, loop):
+    """The browser cuts what is beyond an input's end when it loses the focus."""
+    open_plant(tab)
+    box, track = number(tab, "rod.mass [kg]"), "xpath=//*[@role='slider'][@aria-valuemax='25']"
+    assert enter(tab, "rod.mass [kg]", "12.5", tab.locator(track).first.is_visible)
+    box.press("Tab")
+    time.sleep(1.0)
+    assert box.input_value() == "12.5"
+    assert loop._runner.plant.setup.params.rod_mass == 12.5
+    assert loop.set_control("rod.mass", 1.0) == ""
+
+
+def test_a_list_is_typed_slowly_and_set_by_enter(tab, loop):
+    assert loop.set_control("rod.inertia", ()) == ""
+    open_plant(tab)
+    label = '//label[normalize-space(.)="rod.inertia [kg m^2]"]/ancestor::div[3]'
+    box = tab.locator(f"xpath={label}//input").first
+    box.fill("[0.5, 0.")
+    time.sleep(1.5)  # beyond the time after which the inputs are written anew
+    assert box.input_value() == "[0.5, 0."
+    box.fill("[0.5, 0.5, 0.01]")
+    time.sleep(1.0)  # viser sends the newest message alone, every 50 ms
+    assert loop._built.values["rod.inertia"] == ()
+    box.press("Enter")
+    assert until(lambda: loop._built.values["rod.inertia"] == (0.5, 0.5, 0.01))
+    box.fill("[0.5, 0.5")
+    time.sleep(1.0)
+    box.press("Enter")
+    assert until(tab.get_by_text("is not a value; write").first.is_visible)
+    assert until(lambda: box.input_value() == "[0.5, 0.5, 0.01]")
+    assert loop.set_control("rod.inertia", ()) == ""
+
+
 def test_words_on_what_is_wrong_move_no_button(tab, loop, monkeypatch):
     box = tab.get_by_role("button", name="Pause", exact=True).first.bounding_box
     before, latest = box(), loop.latest
@@ -284,10 +318,31 @@ def test_a_recording_is_played_to_its_end_and_a_page_that_ends_says_so(browser, 
             press(tab, "Play")
             tab.get_by_text("the end of the recording").wait_for()
             assert source.latest().cart == (1.0, 0.0)
+            assert tab.get_by_text("cart [m]").is_visible()
+            assert not tab.get_by_text("age of the command").is_visible()  # unknown, not zero
             page.close()
             tab.get_by_text("The live view has ended").wait_for()
     finally:
         page.close()
+
+
+def test_time_begins_when_a_browser_has_the_page(browser, tmp_path):
+    run, port = tmp_path / "run.csv", free_port()
+    rows = (f"{i},{0.1 * i},0,1,0,0,0" for i in range(600))
+    run.write_text("t,x,y,qw,qx,qy,qz\n" + "\n".join(rows) + "\n")
+    command = [sys.executable, "-m", "rbdyn_ros", "view", str(run), "--no-browser"]
+    shown = subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.PIPE)
+    try:
+        assert b"the live view is at" in shown.stdout.readline()
+        begun = time.monotonic()
+        time.sleep(3.0)
+        with opened(browser, f"http://127.0.0.1:{port}") as tab:
+            words = tab.get_by_text("playing").locator("xpath=..").first.inner_text()
+        played = float(words.partition("=")[2].split()[0])
+        assert played < time.monotonic() - begun - 2.5
+    finally:
+        shown.terminate()
+        shown.communicate()
 
 
 @pytest.mark.parametrize(

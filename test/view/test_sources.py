@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import threading
 import time
 
 import numpy as np
@@ -241,6 +242,45 @@ def test_what_was_recorded_is_played_as_it_was(loop, tmp_path):
     assert source.latest().attitude == pytest.approx(last.attitude)
     with io.StringIO(content.decode()) as text:
         assert next(csv.reader(text))[:7] == "t,x,y,qw,qx,qy,qz".split(",")
+
+
+def test_a_law_that_a_file_names_is_taken(tmp_path):
+    assert selection.law(Selection()) == "lqr"
+    assert selection.law(Selection(scenario="swing_up")) == "swing_up"
+    assert selection.law(Selection(law="pd", scenario="swing_up")) == "pd"
+    file = tmp_path / "state.yaml"
+    file.write_text("/**/pendulum_controller: {ros__parameters: {controller: mpc}}\n")
+    assert selection.law(Selection(files=(file,))) == "mpc"
+
+
+def test_a_new_scenario_begins_at_its_own_start_and_keeps_the_rate():
+    made = OfflineLoop(Selection(tilt=math.radians(12.0)))
+    try:
+        made.pause()
+        assert values(made)["tilt"] == pytest.approx(12.0)
+        assert made.set_control("tilt", 20.0) == made.set_rate(0.5) == ""
+        made.reset()
+        assert made._runner.plant.setup.initial.q[4] == pytest.approx(math.sin(math.radians(10.0)))
+        assert made.set_control("scenario", "hanging") == ""
+        assert values(made)["tilt"] == pytest.approx(180.0)
+        assert made._runner.pace.real_time_factor == 0.5
+        assert made.set_control("scenario", "none") == ""
+        assert values(made)["tilt"] == pytest.approx(12.0)
+    finally:
+        made.close()
+
+
+def test_a_change_that_takes_long_is_said(loop, monkeypatch):
+    def take_long(setup):
+        time.sleep(1.5)
+
+    monkeypatch.setattr("rbdyn_ros.view.offline.warm_up", take_long)
+    changing = threading.Thread(target=loop.set_control, args=("rod.mass", 1.1))
+    changing.start()
+    time.sleep(1.0)
+    assert loop.latest().problems[0].what == "Preparing rod.mass."
+    changing.join()
+    assert not any("Preparing" in problem.what for problem in now(loop).problems)
 
 
 def test_the_status_says_when_the_cart_is_lost(loop):
