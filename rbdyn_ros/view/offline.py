@@ -212,7 +212,7 @@ class OfflineLoop(scene.Source):
         made, config = built.setup, built.run_config
         if refusal := warm_up(made):
             raise ValueError(f"the first tick fails: {refusal}")
-        _warm_up_law(built)
+        selection.warm_up_law(built)
         runner = Runner(made, config, self._prepare, lambda status: None)
         self._chosen, self._built, self._runner = chosen, built, runner
         self._controls = selection.controls(chosen, built)
@@ -364,9 +364,7 @@ class OfflineLoop(scene.Source):
         if self._instants and self._instants[-1][0] - self._instants[0][0] > 0.3:
             asked, measured = runner.pace.real_time_factor, self._factor(runner.plant.time, status)
             if measured < SLOW * asked:
-                what = (
-                    f"The simulation runs at {measured:.2f} of real time, {asked:g} is requested."
-                )
+                what = f"The simulation runs at {measured:.2f} of real time, not at {asked:g}."
                 advice = "Choose a lower rate, a larger integrator.step or period, or another law."
                 found.append(Alert(what, advice, False))
         return tuple(found)
@@ -379,15 +377,6 @@ class OfflineLoop(scene.Source):
         if runner.status != self._status and self._status:
             log.add(plant.time, scene.STATUS, runner.status)
         self._status = runner.status
-
-
-def _warm_up_law(built: Built) -> None:
-    """Let the law compile, and plan if it does. Raise ValueError for one that misbehaves."""
-    from rbdyn_ros.evaluation import closed_loop_table
-
-    if fault := closed_loop_table.warm_up(built.loop):
-        raise ValueError(fault)
-    built.loop.law.reset()
 
 
 def _disturbance(plant: Plant) -> PointForce | None:
