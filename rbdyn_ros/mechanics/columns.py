@@ -155,6 +155,7 @@ FREE, USED, STAMP, RESTS, LAST_REST = (_n + c for c in range(5))
 # place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
 # the list of near pairs, and how far a body may have moved since it was made [m]; how far a point
 # of contact has gone along a rim in the step [radii], and how long steps are [s]; the model's own
-# units of length [m] and of velocity [m/s], in which tolerances are given.
+# units of length [m] and of velocity [m/s], in which tolerances are given; what bodies with a
+# prescribed velocity do by the part of the contacts' impulses that has acted until the node [J].
 TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, TRAVEL, STEP, _n = offsets(*[1] * 9)
-LENGTH, SPEED, CLOCK = (_n + c for c in offsets(1, 1))
+LENGTH, SPEED, NODE_WORK, CLOCK = (_n + c for c in offsets(1, 1, 1))

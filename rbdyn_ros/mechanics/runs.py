@@ -117,7 +117,8 @@ def run(
         impulses = models.reactions(model, since[0])
         done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses, touched[-1])
         means = impulses / (done * h) if done else np.zeros_like(impulses)
-        work = done_by_drives[0] - models.damping_loss(model)
+        at_node = models.part(model, "clock")[c.NODE_WORK, 0]  # of the velocities of this row
+        work = done_by_drives[0] + at_node - models.damping_loss(model)
         return means, sums, models.spring_energy(model), work
 
     start = models.state(model)

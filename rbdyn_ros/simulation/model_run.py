@@ -138,7 +138,8 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
     vz [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
     [N m, axes and center of mass of the first body]: the load on its first body, the mean
     since the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on
-    the first body of its pairs, since the row before; of colliders that have touched
+    the body of its first geom, or of the second if the first is a plane or fixed to the world,
+    since the row before; of colliders that have touched
     FIRST/SECOND.Pn and Px Py Pz, on the body of FIRST; E [J], work [J] of moving walls, less the
     dissipation of dampers, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin], opening:
     the constraint error of the joints [m] or [-].

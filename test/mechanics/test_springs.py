@@ -203,6 +203,24 @@ def test_a_wall_pushes_a_ball(kind, e):
     assert record.energy[-1] == pytest.approx(record.work[-1] - taken, rel=1e-12)
 
 
+def test_a_floor_that_rises_does_its_work_at_once():
+    """A ball falls on it and stays: the impact takes m u^2/2, and from the row after it on all
+    that the ball gains is the floor's work, with the half step that the velocities have already.
+    """
+    ball = {"ball": shapes.sphere(0.1, mass=2.0, position=(0.0, 0.0, 0.3))}
+    geoms = {
+        "ball": scene.Geom("sphere", "ball", (0.1,)),
+        "floor": scene.plane(velocity=(0, 0, 0.5)),
+    }
+    contacts = {"lift": scene.Contact(("ball", "floor"))}
+    record = runs.run(scene.build(scene.Scene(ball, geoms=geoms, contacts=contacts)), 2e-3, 50, 5)
+    assert record.ok, record.message
+    lost = record.energy - record.energy[0] - record.work
+    meets = (np.sqrt(0.25 + 2.0 * G * 0.2) - 0.5) / G
+    expected = np.where(record.t < meets, 0.0, -((G * meets + 0.5) ** 2))
+    np.testing.assert_allclose(lost, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["contact", "colliders"])
 def test_a_belt_carries_a_box_along(kind):
     """mu g until it moves with the belt, without creep from then on; half of the belt's work is

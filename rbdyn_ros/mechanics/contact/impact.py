@@ -111,9 +111,23 @@ def observe(m):
     solved = n == 0 or friction.solve_impact(m)
     if n > 0:
         velocity.node_velocities(m, True)
+    arena.clock(m)[c.NODE_WORK] = work_of_drives(m)
     for k in range(len(pairs)):
         put(pairs, k, c.LA, get(pairs, k, c.KEEP))
     return solved
+
+
+@part
+def work_of_drives(m):
+    """Return the work of prescribed velocities by the impulses of the active pairs [J]."""
+    bodies, integers, active, work = arena.bodies(m), arena.pair_integers(m), arena.active(m), 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k, impulse = active[at], get(arena.pairs(m), active[at], c.LA)
+        force = vec.transposed_matvec(arena.get9(arena.pairs(m), k, c.FRAME), impulse)
+        for column, sign in ((c.A, -1.0), (c.B, 1.0)):
+            if integers[k, column] != c.WORLD:
+                work += sign * vec.dot(force, get(bodies, integers[k, column], c.DRIVE))
+    return work
 
 
 @part
