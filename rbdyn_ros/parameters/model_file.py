@@ -238,10 +238,9 @@ def _body(called: str, values: dict) -> tuple:
         allowed -= {"density", "from", "to"}
     else:
         allowed |= _LAW
-    _refuse_others(
-        called, values, allowed, f"a {shape}" if shape != "none" else "a body without a shape"
-    )
-    size = {word: _need(called, values, word, f"a {shape} needs it") for word in sizes}
+    what = f"a {shape}" if shape != "none" else "a body without a shape"
+    _refuse_others(called, values, allowed, what)
+    size = {word: _need(called, values, word, f"{what} needs it") for word in sizes}
     if shape == "rod" and "radius" in values:
         size["radius"] = values["radius"].value
     start = _values_of(values, ("position", "velocity", "angular_velocity", "held"))

@@ -74,7 +74,7 @@ def read(
         }
         for name, (_, source) in (*positions.items(), *rates.items()):
             if name not in moving:
-                known = f"{nearest(name, moving)}known are {', '.join(moving)}"
+                known = f"{nearest(name, moving)}known are {', '.join(moving) or 'none'}"
                 raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {known}")
         values = [
             {name: value for name, (value, _) in given.items()} for given in (positions, rates)

@@ -98,6 +98,11 @@ def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
         ("bodies: {a: {mass: 1}}", "m.yaml:1: bodies.a has no shape; write sphere, box"),
         ("bodies: {a: {shape: sphere, mass: 1}}", "bodies.a has no radius; a sphere needs it"),
         (
+            "bodies: {a: {shape: none, mass: 1}}",
+            "bodies.a has no inertia; a body without a shape needs it",
+        ),
+        (BOX + "geoms: {f: {shape: plane, normal: [0, 1]}}", r"normal is \[0, 1\]; it must be a"),
+        (
             "bodies: {a: {shape: sphere, radius: 1}}",
             "bodies.a has neither mass and density; give one",
         ),

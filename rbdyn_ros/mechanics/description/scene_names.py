@@ -16,7 +16,7 @@ def check(what: str, name: str) -> None:
 def one_of(called: str, word: str, value, known) -> None:
     """Raise ValueError unless a value is one of the known ones."""
     if value not in known:
-        raise ValueError(f"{called}: {word} is {value!r}; known are {', '.join(known)}")
+        raise ValueError(f"{called}: {word} is {value!r}; known are {', '.join(known) or 'none'}")
 
 
 def two(called: str, between, known, what: str) -> tuple[str, str]:
