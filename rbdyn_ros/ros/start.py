@@ -65,7 +65,7 @@ replay = partial(_main, "replay")
 WATCHERS = {"recorder", "viewer"}  # their subscriptions are polled
 KINDS = {
     "simulator": "Simulator",
-    "controller": "Controller",
+    "controller": "ControllerNode",
     "recorder": "Recorder",
     "hil_bridge": "HilBridge",
     "viewer": "Viewer",

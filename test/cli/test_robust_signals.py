@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from .command_table import (
     BEFORE,
@@ -96,7 +97,7 @@ def intact(place: Path | None, kind: str | None) -> bool:
         and text.endswith("\n")
     ):
         return True
-    return place.suffix == ".json" and bool(json.loads(text))
+    return bool({".json": json.loads, ".yaml": yaml.safe_load}[place.suffix](text))
 
 
 class Trial(NamedTuple):

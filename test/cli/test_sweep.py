@@ -190,7 +190,7 @@ def alone(file, folder) -> dict:
     planned = plan.read(file)
     store = Store(folder, planned, trial.is_compiled(planned), identities(planned))
     store.open(resume=False)
-    for part in store.missing()[0]:
+    for part in store.missing_parts()[0]:
         store.write(part, trial.outcomes(planned, *store.span(part)))
     return parts(folder)
 

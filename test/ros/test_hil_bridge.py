@@ -178,7 +178,7 @@ def test_a_board_that_hears_nothing_is_told_from_one_without_a_law(graph, bridge
 
         beat()
         graph.until(lambda: node.line.status == UP)
-        while status[-1].data != NOT_HEARD:
+        while not status or status[-1].data != NOT_HEARD:
             said = node.board.counts["states"]
             say(states, 5 + said)
             graph.until(lambda: node.board.counts["states"] > said)
