@@ -101,12 +101,11 @@ def started(ros, enclave: str, parameters: dict):
 
     from rclpy.parameter import Parameter
 
-    from rbdyn_ros.ros.start import MODULES
+    from rbdyn_ros.ros.start import KINDS, MODULES
 
     module = enclave.split("/")[2]
     kind = getattr(
-        import_module(f"rbdyn_ros.ros.{MODULES[module]}"),
-        "".join(word.title() for word in module.split("_")),
+        import_module(f"rbdyn_ros.ros.{MODULES[module]}"), KINDS.get(module, module.title())
     )
     node = kind(
         parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()]
