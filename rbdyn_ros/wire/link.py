@@ -294,7 +294,7 @@ class Link:
                 part.restart()
 
     @property
-    def is_heard(self) -> bool:
+    def has_echoed(self) -> bool:
         """Return whether the other end has echoed anything since it came up."""
         return self._echoed > 0
 

@@ -20,7 +20,7 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from rbdyn_ros.ros.diagnostics import ERROR, WARN  # noqa: E402
-from rbdyn_ros.ros.hil.hil_bridge import NO_ANSWER, NOT_HEARD  # noqa: E402
+from rbdyn_ros.ros.hil.hil_bridge import NO_ANSWER, NOT_RECEIVED  # noqa: E402
 from rbdyn_ros.ros.messages.messages import (  # noqa: E402
     nanoseconds,
     xyz,
@@ -167,7 +167,7 @@ def test_a_board_that_is_heard_and_answers_nothing_is_warned_of(graph, bridge, b
     assert [each.data for each in status].count(NO_ANSWER) == 1
 
 
-def test_a_board_that_hears_nothing_is_told_from_one_without_a_law(graph, bridge, port):
+def test_a_board_that_receives_nothing_is_no_board_without_a_law(graph, bridge, port):
     """Its line to the bridge alone is connected."""
     node, status = bridge(), graph.listen(String, "/pendulum_hil/status", latched=True)
     states, deaf = publishers(graph), Link(3_000_000_000)
@@ -178,7 +178,7 @@ def test_a_board_that_hears_nothing_is_told_from_one_without_a_law(graph, bridge
 
         beat()
         graph.until(lambda: node.line.status == UP)
-        while not status or status[-1].data != NOT_HEARD:
+        while not status or status[-1].data != NOT_RECEIVED:
             said = node.board.counts["states"]
             say(states, 5 + said)
             graph.until(lambda: node.board.counts["states"] > said)

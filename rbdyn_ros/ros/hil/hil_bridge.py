@@ -38,7 +38,7 @@ NO_ANSWER = (
     "connected, but the board answers no state with a force: does its law run, and does it repeat "
     "the state's stamp?"
 )
-NOT_HEARD = (
+NOT_RECEIVED = (
     "connected, but the board neither answers nor echoes what is sent to it: is its receiving "
     "line connected, and is it read?"
 )
@@ -103,7 +103,7 @@ class ControllerBoard:
         """Return why a connected board controls nothing; empty if it answers."""
         if time.monotonic() - self._unanswered <= ANSWER_TIMEOUT:
             return ""
-        return NO_ANSWER if self._line.link.is_heard else NOT_HEARD
+        return NO_ANSWER if self._line.link.has_echoed else NOT_RECEIVED
 
     def _use_state(self) -> None:
         newest = self._synchronizer.state()
