@@ -153,6 +153,7 @@ def _recording(arguments: argparse.Namespace) -> "Source":
 
 def _loop(arguments: argparse.Namespace) -> "Source":
     """Return the simulation as a source. Raise ValueError for what does not fit."""
+    from rbdyn_ros.parameters.plant import attitude
     from rbdyn_ros.view import selection
     from rbdyn_ros.view.offline import OfflineLoop
 
@@ -164,7 +165,7 @@ def _loop(arguments: argparse.Namespace) -> "Source":
         chosen = chosen._replace(tilt=math.radians(TILT.default))
     else:  # until another scenario is chosen, which has a start of its own
         tilt = math.radians(number(TILT, arguments.tilt))
-        chosen = chosen._replace(changed=(("initial.orientation", selection.leaning(tilt)),))
+        chosen = chosen._replace(changed=(("initial.orientation", attitude(tilt)),))
     with notice("compiling, once on this machine: less than a minute ..."):
         return OfflineLoop(chosen)
 

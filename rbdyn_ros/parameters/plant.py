@@ -2,6 +2,7 @@
 and its integrator.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -102,6 +103,16 @@ def initial_state(values: Mapping[str, Any]) -> State:
         )
     q, v = start.cart_position + start.orientation, start.cart_velocity + start.angular_velocity
     return State(0.0, np.array(q), np.array(v))
+
+
+def attitude(tilt: float, azimuth: float = 0.0) -> tuple[float, float, float, float]:
+    """Return the quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad],
+    without spin.
+
+    q = (cos tilt/2, -sin azimuth sin tilt/2, cos azimuth sin tilt/2, 0)
+    """
+    s = math.sin(0.5 * tilt)  # 0.0 - x is no -0.0
+    return (math.cos(0.5 * tilt), 0.0 - math.sin(azimuth) * s, math.cos(azimuth) * s, 0.0)
 
 
 def start_values(q: Sequence[float], v: Sequence[float]) -> dict[str, list[float]]:

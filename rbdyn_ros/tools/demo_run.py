@@ -20,6 +20,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
@@ -64,16 +65,6 @@ def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
         for part in PUSHED_AT
     )
     return DemoPlan(duration, None if tilt is None else attitude(tilt, azimuth), pushes)
-
-
-def attitude(tilt: float, azimuth: float) -> tuple[float, float, float, float]:
-    """Return the quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad],
-    without spin.
-
-    q = (cos tilt/2, -sin azimuth sin tilt/2, cos azimuth sin tilt/2, 0)
-    """
-    s = math.sin(0.5 * tilt)
-    return (math.cos(0.5 * tilt), -math.sin(azimuth) * s, math.cos(azimuth) * s, 0.0)
 
 
 COMING_UP = 180.0  # [s] real time that the nodes may take: the first start on a machine compiles

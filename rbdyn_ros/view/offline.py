@@ -19,6 +19,7 @@ import numpy as np
 
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
+from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.schema import check, format_value
 from rbdyn_ros.simulation.closed_loop import ControlError, command_force
 from rbdyn_ros.simulation.command import Command
@@ -109,7 +110,7 @@ class OfflineLoop(scene.Source):
                     self._choose(name, str(value))
                 elif name == TILT.name:
                     tilt = math.radians(check(TILT, value, "view"))
-                    self._change("initial.orientation", selection.leaning(tilt))
+                    self._change("initial.orientation", attitude(tilt))
                 else:
                     self._change(name, value)
             except ValueError as error:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.evaluation import closed_loop_table
+from rbdyn_ros.evaluation import closed_loop_table, metric
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import FAULTS, SEED
 from rbdyn_ros.parameters import obstacles, shipped
@@ -17,16 +17,23 @@ from rbdyn_ros.parameters.command_line import scenario
 from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.obstacles import CONTACT, OBSTACLES
-from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT, start_values
+from rbdyn_ros.parameters.plant import (
+    INITIAL,
+    INPUT,
+    INTEGRATOR,
+    PLANT,
+    attitude,
+    start_values,
+)
 from rbdyn_ros.parameters.yaml_file import Override, offline_values, read, write
-from rbdyn_ros.schema import Parameter, by_name, defaults, setting
+from rbdyn_ros.schema import Parameter, by_name, defaults
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.types import Array, State
 from rbdyn_ros.view.scene import Control
 
-TILT = setting("tilt", 10.0, "deg", "Tilts the rod at the start, towards x.", low=0.0, high=180.0)
+TILT = metric.TILT._replace(description="Tilts the rod at the start, towards x.")
 NONE = "none"  # instead of a scenario
 HISTORY = 600.0  # [s] the longest recording
 SIMULATOR = TABLES["simulator"]
@@ -87,14 +94,9 @@ def has_start(selection: Selection) -> bool:
     return any(name.startswith("initial.") for name in names)
 
 
-def leaning(tilt: float) -> tuple[float, ...]:
-    """Return the attitude wxyz of a rod that leans by `tilt` [rad] towards x."""
-    return math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0
-
-
-def _tilt(attitude: tuple[float, ...]) -> float:
-    """Return the tilt of a rod [deg]."""
-    _, x, y, _ = attitude
+def _tilt(q: tuple[float, ...]) -> float:
+    """Return the tilt of a rod with the attitude q wxyz [deg]."""
+    _, x, y, _ = q
     return round(2.0 * math.degrees(math.asin(min(1.0, math.hypot(x, y)))), 9)
 
 
@@ -108,7 +110,7 @@ def build(selection: Selection) -> Built:
     given = options.from_files(name, module, files)
     values = offline_values(files, selection.overrides, more, given)
     if not has_start(selection):
-        values |= {"initial.orientation": leaning(selection.tilt)}
+        values |= {"initial.orientation": attitude(selection.tilt)}
     values = defaults(SIMULATOR) | values | dict(selection.changed)
     values |= {"rates.state": 1.0 / values["period"], "history.duration": HISTORY}
     values |= {"lockstep.enabled": True, "start": "paused"}
