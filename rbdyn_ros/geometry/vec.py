@@ -45,6 +45,12 @@ def dot(a, b):
 
 
 @inlined
+def trace(A):
+    """Return the trace of a matrix A."""
+    return A[0][0] + A[1][1] + A[2][2]
+
+
+@inlined
 def cross(a, b):
     """Return a x b."""
     return (

@@ -170,11 +170,11 @@ def test_a_board_that_is_heard_and_answers_nothing_is_warned_of(graph, bridge, b
 def test_a_board_that_receives_nothing_is_no_board_without_a_law(graph, bridge, port):
     """Its line to the bridge alone is connected."""
     node, status = bridge(), graph.listen(String, "/pendulum_hil/status", latched=True)
-    states, deaf = publishers(graph), Link(3_000_000_000)
+    states, link = publishers(graph), Link(3_000_000_000)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
 
         def beat() -> None:
-            other.sendto(deaf.outgoing(time.monotonic_ns()), ("127.0.0.1", port))
+            other.sendto(link.outgoing(time.monotonic_ns()), ("127.0.0.1", port))
 
         beat()
         graph.until(lambda: node.line.status == UP)

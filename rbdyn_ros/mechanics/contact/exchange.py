@@ -72,7 +72,7 @@ def restore(m, k, W, u, old, how):
     P = contacts.kept(m, k)
     p, free = least_impulse(m, k, how[0], how[1]), vec.sub(u, vec.matvec(W, vec.sub(old, P)))
     # what the compression leaves of the normal velocity is round-off of its impulse
-    noise = ROUND_OFF * (W[0][0] + W[1][1] + W[2][2]) * vec.size(P)
+    noise = ROUND_OFF * vec.trace(W) * vec.size(P)
     free = (free[0] + noise, free[1], free[2])
     mu = contacts.friction(m, k)
     new, found = restitution.at_least(W, free, mu, p, vec.sub(old, P))

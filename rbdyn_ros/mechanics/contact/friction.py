@@ -127,9 +127,9 @@ def solve_one(m, k, W, u, old, h):
         found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k, c.STATUS] = found.kind
     if found.kind == NONE:
-        w = W[0][0] + W[1][1] + W[2][2]
+        w = vec.trace(W)
         return vec.sub(old, vec.scale(1.0 / w, natural(old, u, mu, w))), False
-    return found.r, found.kind != NONE
+    return found.r, True
 
 
 @inlined

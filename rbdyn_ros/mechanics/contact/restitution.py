@@ -156,7 +156,7 @@ def collide(W, u_0, mu, e):
     with u_0; the velocity after it is u_0 + W P.
     """
     P, u, taken, given = (0.0, 0.0, 0.0), u_0, 0.0, 0.0
-    size, trace = vec.size(u_0), W[0][0] + W[1][1] + W[2][2]
+    size, trace = vec.size(u_0), vec.trace(W)
     ds = STRIDE / value((1.0 + mu) * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])))
     for _ in range(STRIDES if mu > 0.0 else 0):
         s = sqrt(u[1] * u[1] + u[2] * u[2])

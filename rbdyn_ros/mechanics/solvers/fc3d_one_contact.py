@@ -65,7 +65,7 @@ def is_inside(r, mu):
 @inlined
 def is_regular(W, least):
     """Return whether W can be inverted: its determinant is above `least` times its trace cubed."""
-    trace = W[0][0] + W[1][1] + W[2][2]
+    trace = vec.trace(W)
     return abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > least * trace * trace * trace
 
 

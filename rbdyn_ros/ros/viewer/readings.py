@@ -1,4 +1,4 @@
-"""The pose, the forces and the shapes of the pendulum and its surroundings, from messages."""
+"""The pose, the forces and the shapes of the pendulum and what it may touch, from messages."""
 
 import math
 from collections.abc import Iterable, Mapping

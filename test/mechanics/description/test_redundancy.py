@@ -50,15 +50,15 @@ def test_stretched_start_keeps_all_rows():
     assert redundancy.independent_rows(constraints, q).dropped == ()
 
 
-def test_twice_the_same_nail_is_redundant():
+def test_twice_the_same_anchor_is_redundant():
     bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, 0.0))
-    nail = joints.anchor(0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
-    found = redundancy.independent_rows(joints.assemble(1, nail, nail), q)
+    anchor = joints.anchor(0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
+    found = redundancy.independent_rows(joints.assemble(1, anchor, anchor), q)
     assert found.kept == (0, 1, 2) and len(found.dropped) == 3
 
 
-def test_nails_that_contradict_each_other_are_named():
+def test_anchors_that_contradict_each_other_are_named():
     bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, 0.0))
     constraints = joints.assemble(
