@@ -5,6 +5,7 @@ The results come back to this process, which alone writes them, so that the fold
 on the executor.
 """
 
+import logging
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
@@ -62,7 +63,7 @@ def cluster_executor(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
             place = address
             if address == LOCAL:
                 place = distributed.LocalCluster(
-                    jobs, threads_per_worker=1, dashboard_address=None
+                    jobs, threads_per_worker=1, dashboard_address=":0"
                 )
             client = distributed.Client(place, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -83,6 +84,7 @@ def cluster_executor(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
         client.close()
         if not isinstance(place, str):  # its own cluster
             place.close()
+        logging.disable(logging.NOTSET)  # after Ctrl-C
 
 
 def compute(

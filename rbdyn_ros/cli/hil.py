@@ -135,6 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
         words, nodes = _words(arguments, files), ("pendulum_simulator", "pendulum_monitor")
         # what the files say of the plant, and of how its changes are detected
         declared = defaults(chain(*(NODES[node] for node in nodes))) | read_values(files, nodes)
+        declared["lockstep.enabled"] |= arguments.lockstep
         if arguments.json:
             try_file(arguments.json, "--json")
     except ValueError as error:

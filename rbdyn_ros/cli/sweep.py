@@ -4,6 +4,7 @@ that survive an interruption.
 
 import argparse
 import errno
+import logging
 import signal
 import sys
 import time
@@ -241,7 +242,9 @@ def _carry_out(job: SweepJob, stop) -> None:
 
     def go_on() -> bool:
         nonlocal said
-        if stop.signal and not (said or job.scheduler):  # a cluster drops them
+        if stop.signal and job.scheduler:  # a cluster drops them, and logs how, at times an error
+            logging.disable()
+        elif stop.signal and not said:
             said = True
             print("finishing and keeping the parts that have begun ...", file=sys.stderr)
         return not stop.signal

@@ -44,6 +44,8 @@ class HilTrial:
         of monitor.plant.*, for `PlantWatch`.
         """
         self.plant = PlantWatch(declared)
+        # in lockstep time waits for the board, but not for this process
+        self._nice = 0 if declared["lockstep.enabled"] else POLITE
         self.plant.origin = EPOCH_NS
         self.figures: dict[str, float] = {}  # of the newest /diagnostics of the bridge
         self.bridge, self.failure = "", ""  # ~/status of the bridge
@@ -66,7 +68,7 @@ class HilTrial:
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
 
     def __enter__(self) -> "HilTrial":
-        os.nice(POLITE)
+        os.nice(self._nice)
         return self
 
     def __exit__(self, *_) -> None:

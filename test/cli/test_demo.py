@@ -137,19 +137,19 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
 
 
 # The demo's own process, which sleeps in the middle of the trial until the plant is past the end
-# by
-# more than a reader keeps.
+# by more than its readers keep.
 STANDS_STILL = """
 import sys, time
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from rbdyn_ros.__main__ import main
+from rbdyn_ros.ros import topic_observer
 from rbdyn_ros.tools import demo_run
-from rbdyn_ros.ros.recording.bag_qos import DEPTH
 from rbdyn_ros.ros.messages.messages import nanoseconds
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.tools.demo_run import DemoSession
-demo_run.POLITE = 0
+ROOM = 100
+demo_run.POLITE, topic_observer.matching = 0, lambda offers: QoSProfile(depth=ROOM)
 TICK, END = 2_000_000, 4_000_000_000  # [ns]
 
 def turn(stage):
@@ -164,7 +164,7 @@ def turn(stage):
         seen.append(stage.topic_observer.stamp)
     if seen and seen[-1] > seen[0] + 500_000_000:
         DemoSession._turn = awake
-        while not now or now[-1] < seen[0] + END + 1.2 * DEPTH * TICK:
+        while not now or now[-1] < seen[0] + END + 1.2 * ROOM * TICK:
             time.sleep(0.1)
             clock[0].empty()
 

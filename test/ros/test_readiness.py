@@ -3,6 +3,9 @@ loses nothing afterwards.
 """
 
 import json
+import subprocess
+import sys
+import threading
 import time
 
 import pytest
@@ -11,13 +14,15 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+from builtin_interfaces.msg import Time  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
 from rbdyn_ros.ros import qos  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
-from rbdyn_ros.ros.simulator import telemetry
+from rbdyn_ros.ros.simulator import telemetry  # noqa: E402
 from rbdyn_ros.ros.simulator.telemetry import FlowControl  # noqa: E402
 from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
 
@@ -244,6 +249,52 @@ def test_no_message_is_overwritten_before_it_was_acknowledged():
             publisher.kept = 0  # the middleware asked by itself
         control.publish([((publisher,), None)])
     assert publisher.sent == 10 * qos.KEPT and publisher.most == qos.KEPT and not warnings
+
+
+LATE = """
+import sys, time, rclpy
+from rosgraph_msgs.msg import Clock
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.recording.bag_qos import matching
+rclpy.init()
+reader, found, count = Polled(rclpy.create_node("late")), [], int(sys.argv[1])
+take = lambda taken: found.append(taken.message.clock.sec)
+reader.listen(Clock, "late", take, matching([qos.OFFERED]))
+sys.stdin.readline()
+while found[-1:] != [count - 1]:
+    time.sleep(0.001)
+    reader.empty()
+sys.exit(found != list(range(count)))
+"""
+
+
+def test_a_reader_that_reads_late_is_waited_for_and_misses_nothing(graph):
+    """Its history is full before the last message is sent."""
+    count, sent, warnings = 6000, [], []
+    reader = subprocess.Popen(
+        [sys.executable, "-c", LATE, str(count)], stdin=subprocess.PIPE, text=True
+    )
+    publisher = graph.probe.create_publisher(Clock, "late", qos.keeping(qos.KEPT, qos.OFFERED))
+    graph.until(lambda: publisher.get_subscription_count())
+    control = FlowControl(warnings.append)
+
+    def send() -> None:
+        for number in range(count):
+            control.publish([((publisher,), Clock(clock=Time(sec=number)))])
+            sent.append(number)
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    graph.until(lambda: len(sent) > 4500)
+    before = 0
+    while len(sent) > before:
+        before = len(sent)
+        time.sleep(0.5)
+    assert before < count  # the publisher waits
+    reader.communicate("\n", timeout=60.0)
+    thread.join(60.0)
+    assert reader.returncode == 0 and len(sent) == count and not warnings
 
 
 def test_what_the_compiled_loop_has_sent_is_waited_for():

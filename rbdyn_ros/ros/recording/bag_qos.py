@@ -1,7 +1,7 @@
 """Quality of service of publishers, of the recorder and in the bag."""
 
 from rclpy.duration import Duration
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.interfaces import (
     Qos,
     QosDurability,
@@ -11,15 +11,18 @@ from rosbags.interfaces import (
     QosTime,
 )
 
-DEPTH = 2000  # messages that can wait for the recorder: four seconds of a topic at 500 Hz
-
 
 def matching(offers: list[QoSProfile]) -> QoSProfile:
-    """Return the profile that is compatible with all publishers and loses no offered message."""
+    """Return the profile that is compatible with all publishers and loses no offered message.
+
+    It keeps all messages. A reader with a depth acknowledges a message and drops an older one; one
+    without acknowledges no more than the middleware has room for (Fast DDS: 5000 of a topic), so
+    that in lockstep the plant waits for it.
+    """
     reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
     latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers)
     return QoSProfile(
-        depth=DEPTH,
+        history=HistoryPolicy.KEEP_ALL,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
     )
