@@ -77,7 +77,8 @@ def advance_part(m, h, whole):
     least = COARSE * arena.clock(m)[c.SPEED] if arena.clock(m)[c.WHOLE] != 0.0 else 0.0
     tolerance = least * n + ROUND_OFF * n * (unit + vec.size(get(arena.bodies(m), 0, c.X))) / h
     change = friction.FAILED
-    for k in range(FEW_ROUNDS if least > 0.0 else ROUNDS):
+    rounds = FEW_ROUNDS if least > 0.0 else ROUNDS
+    for k in range(rounds + 1 if least > 0.0 and joined else rounds):
         if k > 0:
             smooth.start(m)
         for at in range(n):
@@ -86,6 +87,8 @@ def advance_part(m, h, whole):
         if done < 0:
             return False
         count[c.ITERATIONS] += done
+        if k == rounds:  # another pass goes on, with closed joints
+            return is_travel_short(m, h)
         count[c.ROUNDS] += 1
         set_mean_velocities(m, h, whole)
         stalls = count[c.STALLS]
