@@ -1,9 +1,9 @@
 """Whole steps, for heaps: impacts do not split them (doc/nonsmooth.md, M.31, M.32).
 
 All pairs that would overlap at the end of a step obey the law of contacts that stay. What arrives
-is stopped there, and no overlap is left that would have to be given back as speed; restitution
-acts at the end of the step. Pairs are computed only if their bodies can have come near
-each other: the list of those is made again when a body has moved as far as its margin allows.
+is stopped there, and no overlap is left that would have to be given back as speed; its impact ends
+at the end of the step, with restitution. Pairs are computed only if their bodies can have come
+near each other: the list of those is made again when a body has moved as far as its margin allows.
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec
@@ -26,7 +26,7 @@ STEPS_AHEAD = 8.0  # of the fastest body, for which the list of near pairs holds
 LEAST_MARGIN = 1e-3  # [LENGTH]
 ROUND_OFF = 1e-14  # of an energy
 HALVINGS = 10  # of the share of the restitution
-SLOW = 2.0  # times what weights give in a step: the least velocity of a rebound
+SLOW = 2.0  # times what weights give in a step: the least velocity of an impact
 
 
 @part
@@ -210,9 +210,9 @@ def kinetic_energy(m):
 
 
 @inlined
-def rebound_threshold(m, k, h):
-    """Return the velocity of pair k [m/s] up to which nothing rebounds: a multiple of what weights
-    give.
+def impact_threshold(m, k, h):
+    """Return the velocity of pair k [m/s] up to which an arrival is no impact: a multiple of what
+    weights give.
     """
     bodies, integers, given = arena.bodies(m), arena.pair_integers(m), 0.0
     for side in range(2):
@@ -224,8 +224,8 @@ def rebound_threshold(m, k, h):
 
 @part
 def find_arrivals(m, h):
-    """Set SLACK to e times the velocity at which active pairs have arrived in the step that was
-    solved, 0 for others; return (how many have, energy that the impacts may leave [J]).
+    """Set SLACK to the velocity at which active pairs have arrived in the step that was solved, 0
+    for others; return (how many have, energy that the impacts may leave [J]).
 
     U_N- is that of the node: what arrives has been stopped since. The energy is the kinetic one
     there and what the forces have done.
@@ -238,18 +238,18 @@ def find_arrivals(m, h):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         pairs[k, c.SLACK] = 0.0
-        if arena.saved_flags(m)[k] == 0 and pairs[k, c.E] > 0.0 and pairs[k, c.LA] > 0.0:
-            back = -pairs[k, c.E] * pair_velocity(m, k)[0]
-            if back > rebound_threshold(m, k, h):
-                pairs[k, c.SLACK] = back
+        if arena.saved_flags(m)[k] == 0 and pairs[k, c.LA] > 0.0:
+            arrival = -pair_velocity(m, k)[0]
+            if arrival > impact_threshold(m, k, h):
+                pairs[k, c.SLACK] = arrival
                 count += 1
     return count, energy
 
 
 @part
 def apply_restitution(m, most):
-    """Resolve the impact at the end of a step: pairs that have arrived part at the velocity in
-    SLACK, or at the largest halved share of it that leaves no more energy than `most`.
+    """Resolve the impact at the end of a step: pairs that have arrived part at e times the velocity
+    in SLACK, or at the largest halved share of it that leaves no more energy than `most`.
     """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
@@ -262,7 +262,7 @@ def apply_restitution(m, most):
             k = active[at]
             u = get(pairs, k, c.BEFORE)
             put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-            put(pairs, k, c.U, (u[0] - share * pairs[k, c.SLACK], u[1], u[2]))
+            put(pairs, k, c.U, (u[0] - share * pairs[k, c.E] * pairs[k, c.SLACK], u[1], u[2]))
         allowed = most + ROUND_OFF * abs(most)
         if friction.solve_impact(m) and velocity.node_velocities(m, True) <= allowed:
             is_found = True
@@ -273,11 +273,12 @@ def apply_restitution(m, most):
         impact.follow_rates(m)
     for at in range(n):
         k = active[at]
-        thrown = is_found and pairs[k, c.SLACK] > 0.0
-        if thrown:
+        stopping = get(pairs, k, c.KEEP)
+        if is_found and pairs[k, c.SLACK] > 0.0:
             after = pair_velocity(m, k)[0]
-            impact.record(m, k, -pairs[k, c.SLACK] / pairs[k, c.E], after)
-            integers[k, c.CLOSED] = 0 if after > 0.0 else 1
+            put(pairs, k, c.LA, vec.add(stopping, get(pairs, k, c.LA)))
+            impact.record(m, k, -pairs[k, c.SLACK], after)
+            integers[k, c.CLOSED] = 0 if pairs[k, c.E] > 0.0 and after > 0.0 else 1
         is_closed = integers[k, c.CLOSED] != 0
-        put(pairs, k, c.LA, get(pairs, k, c.KEEP) if is_closed else (0.0, 0.0, 0.0))
+        put(pairs, k, c.LA, stopping if is_closed else (0.0, 0.0, 0.0))
         pairs[k, c.SLACK] = 0.0

@@ -102,10 +102,35 @@ def test_a_sphere_bounces_in_whole_steps(e):
     assert max(np.diff(energy)) < 1e-12
     assert impacts[0, 5] == pytest.approx(-np.sqrt(2.0 * G), rel=2e-3)
     assert impacts[:, 6] == pytest.approx(-e * impacts[:, 5], rel=1e-12)
+    stopped_and_thrown = -(1.0 + e) * impacts[:, 5] + G * 1e-3  # with the weight of the step
+    assert impacts[:, 2] == pytest.approx(stopped_and_thrown, rel=1e-9)
     if e == 1.0:
         assert energy[-1] > 0.98 * energy[0] and len(impacts) == 2
     else:
         assert len(impacts) > 4 and q[0, 2] == pytest.approx(0.1, abs=1e-12)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("seed", range(5))
+def test_an_impact_without_restitution_ends_with_its_step(friction, seed):
+    """No row of a box that tumbles onto the floor has less energy than those that follow."""
+    random = np.random.default_rng(seed)
+    turned = random.normal(size=4)
+    box = shapes.box(
+        (0.2, 0.15, 0.1),
+        mass=1.0,
+        position=(0.0, 0.0, 0.5),
+        orientation=tuple(turned / np.linalg.norm(turned)),
+        angular_velocity=tuple(30.0 * random.normal(size=3)),
+    )
+    model = pile([box], [FLOOR, geoms.box((0.2, 0.15, 0.1), 0)], friction)
+    energy = [models.energy(model)]
+    for _ in range(600):
+        take(model, 1, 1e-3)
+        energy.append(models.energy(model))
+    assert max(np.diff(energy)) < 5e-3 and min(np.diff(energy)) < -1.0
+    impacts = models.impacts(model)
+    assert (impacts[:, 2] > 0.0).all() and impacts[0, 6] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_pile_with_restitution_gains_no_energy():
