@@ -248,8 +248,8 @@ def find_arrivals(m, h):
 
 @part
 def apply_restitution(m, most):
-    """Resolve the impact at the end of a step: pairs that have arrived part at e times the velocity
-    in SLACK, or at the largest halved share of it that leaves no more energy than `most`.
+    """Resolve the impact at the end of a step: pairs that have arrived part at e times the
+    velocity in SLACK, or at the largest halved share of it that leaves no more energy than `most`.
     """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
