@@ -175,7 +175,7 @@ SEED = setting(
     "seed",
     0,
     "",
-    "Seeds all random numbers of the faults; setting it restarts them.",
+    "Seeds all random numbers of the faults; another value restarts them.",
     low=0,
     high=2**63 - 1,
 )

@@ -18,10 +18,10 @@ STOPS = tuple(
         f"contact.stops.{axis}_{end}",
         sign * _FAR,
         "m",
-        "Sets where the cart's rail ends; 1e9 is no end.",
+        f"Sets where the cart's rail ends towards {word}{axis}; {sign:g}e9 is no end.",
     )
     for axis in "xy"
-    for end, sign in (("min", -1.0), ("max", 1.0))
+    for end, sign, word in (("min", -1.0, "-"), ("max", 1.0, "+"))
 )
 CONTACT = (
     *schema.table(Contacts),

@@ -46,7 +46,8 @@ def shared_arguments() -> list[DeclareLaunchArgument]:
         existing_file("params_file"),
         argument(
             "namespace",
-            "Sets the namespace of every name except /clock, /tf, /tf_static and /diagnostics.",
+            "Sets the namespace of every name except /clock, /tf, /tf_static, /diagnostics and "
+            "/clicked_point.",
         ),
         argument("frame_prefix", "Sets the prefix of every frame name, without a leading slash."),
         argument(
@@ -74,7 +75,7 @@ def start_conditions() -> list[DeclareLaunchArgument]:
         ),
         argument(
             "start_timeout",
-            "Limits how long these nodes may take [s]; after that the start fails.",
+            "Limits how long the nodes of start_after may take [s]; after that the start fails.",
         ),
     ]
 

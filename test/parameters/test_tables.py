@@ -59,3 +59,9 @@ def test_a_group_is_not_a_parameter():
         match=r"here: cart is a group of parameters, not one: cart\.mass, cart\.damping",
     ):
         tables.lookup("cart", "here")
+
+
+@pytest.mark.parametrize("node", tables.NODES)
+def test_no_two_parameters_of_a_node_have_the_same_description(node):
+    described = [parameter.description for parameter in tables.NODES[node]]
+    assert len(set(described)) == len(described)
