@@ -120,11 +120,15 @@ class Parameters:
             self._apply(self.values)
 
     def _own_changes(self, changes: list) -> dict:
-        ours = [change for change in changes if change.name in self._table]
-        return {
+        """Return name -> checked value of the parameters of the table whose values differ, since
+        `ros2 param load` sets all, and to apply one may take as long as many periods.
+        """
+        ours = {
             change.name: check(self._table[change.name], change.value, "parameter set")
-            for change in ours
+            for change in changes
+            if change.name in self._table
         }
+        return {name: value for name, value in ours.items() if value != self.values[name]}
 
 
 def _check_requests(node: Node, service: Service) -> None:
@@ -266,10 +270,14 @@ def _place(path: str, line: int) -> str:
 
 
 def _declare(node: Node, parameter: Parameter, value) -> None:
-    plain, descriptor = _plain(value), _descriptor(parameter)
-    node.declare_parameter(parameter.name, plain, descriptor, ignore_override=True)
-    if value == ():  # rclpy declares an empty list as one of bytes
+    name, descriptor = parameter.name, _descriptor(parameter)
+    if value == ():  # rclpy would declare an empty list as one of bytes
+        untyped = ParameterDescriptor(dynamic_typing=True)
+        node.declare_parameter(name, None, untyped, ignore_override=True)
         node.set_parameters([_ros(parameter, value)])
+        node.set_descriptor(name, descriptor)
+    else:
+        node.declare_parameter(name, _plain(value), descriptor, ignore_override=True)
 
 
 def _ros(parameter: Parameter, value) -> RosParameter:

@@ -308,6 +308,19 @@ def test_a_law_that_plans_is_not_designed_anew_while_it_runs(graph):
     )
 
 
+def test_the_set_point_of_a_topic_outlasts_a_change_of_another_parameter(graph):
+    controller, goals = graph.controller(), graph.publisher(PoseStamped, "/goal_pose")
+    goal = PoseStamped()
+    goal.pose.position.x = 0.5
+    goals.publish(goal)
+    graph.until(lambda: controller.reference == (0.5, 0.0))
+    law = controller.law._law
+    assert controller.set_parameters([Parameter("lqr.force_weight", value=0.2)])[0].successful
+    assert controller.law._law is not law and controller.reference == (0.5, 0.0)
+    assert controller.set_parameters([Parameter("reference", value=[0.0, 0.0])])[0].successful
+    assert controller.reference == (0.0, 0.0)  # though the parameter had this value before
+
+
 def test_a_plan_that_cannot_be_made_does_not_start(graph):
     with pytest.raises(RuntimeError, match="pendulum_controller could not start"):
         graph.controller(controller="ilqr", ilqr__duration=0.3)

@@ -9,7 +9,7 @@ pytest.importorskip(
 )
 
 from rcl_interfaces.msg import Parameter as ParameterMessage  # noqa: E402
-from rcl_interfaces.msg import ParameterValue  # noqa: E402
+from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import (  # noqa: E402
     DescribeParameters,
     SetParameters,
@@ -214,6 +214,28 @@ def test_each_parameter_says_what_it_is(graph):
         and not mass.read_only
     )
     assert "hold" in reaction.additional_constraints and name.read_only
+
+
+@pytest.mark.parametrize("name", ["obstacles", "start_after"])
+def test_an_empty_list_of_names_has_the_type_of_names(graph, name):
+    """It was one of bytes, and `ros2 param describe` said so."""
+    graph.simulator(start="paused")
+    (found,) = graph.call(
+        DescribeParameters, f"{NODE}/describe_parameters", names=[name]
+    ).descriptors
+    assert found.type == ParameterType.PARAMETER_STRING_ARRAY and found.read_only
+
+
+def test_values_that_are_there_already_disturb_nothing(graph, monkeypatch):
+    """`ros2 param load` sets all: each took a plant, and the loop stood still for seconds."""
+    simulator = graph.simulator(start="paused")
+    applied = []
+    monkeypatch.setattr(simulator.parameters, "_apply", applied.append)
+    same = [Parameter("rod.mass", value=1.0), Parameter("seed", value=0)]
+    assert all(result.successful for result in simulator.set_parameters(same))
+    assert not applied
+    assert simulator.set_parameters([Parameter("seed", value=1)])[0].successful
+    assert [values["seed"] for values in applied] == [1]
 
 
 def test_use_sim_time_is_turned_off_in_the_node_that_makes_the_clock(graph):

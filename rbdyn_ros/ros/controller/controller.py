@@ -69,6 +69,7 @@ class ControllerNode(ManagedNode):
         self.refusals = 0.0
         super().__init__(NAME, **node_options)
         self._reception = readiness.ReceptionReport(self)
+        self.add_post_set_parameters_callback(self._use_reference_parameter)
         self.announce(STOPPED)
 
     def table(self) -> tuple[Parameter, ...]:
@@ -83,8 +84,7 @@ class ControllerNode(ManagedNode):
         _ = self.law.redesign(values) if self.law else ControllerSupervisor(values)
 
     def apply(self, values: dict[str, Any]) -> None:
-        """Apply the reference, and redesign the law if its design changes with the values."""
-        self.reference = values["reference"]
+        """Redesign the law if its design changes with the values."""
         if self.law:
             self.law = self.law.redesign(values)
             self.synchronizer.reconfigure(values)
@@ -255,6 +255,14 @@ class ControllerNode(ManagedNode):
 
     def _reference(self, message: PointStamped) -> None:
         self._set_reference("~/reference", message.header.frame_id, xyz(message.point))
+
+    def _use_reference_parameter(self, changes: list) -> None:
+        """Apply the parameter, even if it has the value that a topic has replaced; the change of
+        another one leaves the set point of the topics.
+        """
+        for change in changes:
+            if change.name == "reference":
+                self.reference = tuple(change.value)
 
     def _set_reference(self, what: str, frame: str, point: tuple[float, float, float]) -> None:
         travel = self.parameters.values["cart.travel"]

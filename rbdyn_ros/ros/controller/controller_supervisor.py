@@ -38,15 +38,19 @@ class ControlOutput(NamedTuple):
 class ControllerSupervisor:
     """A designed law with its limits."""
 
-    def __init__(self, values: dict[str, Any]):
-        """Design the law that `values` (parameter name -> value) name. Raise ValueError if that is
-        impossible.
+    def __init__(self, values: dict[str, Any], former: "ControllerSupervisor | None" = None):
+        """Design the law that `values` (parameter name -> value) name, or take that of `former`
+        if its design is the same. Raise ValueError if that is impossible.
         """
         module = select.load(values["controller"])
         self._file = getattr(module, "__file__", None) or ""
         self.name = select.short(values["controller"])
         self._asked_for = (plant_params(values), options.from_values(self.name, module, values))
-        self._law = select.make_law(self.name, module, spherical_pendulum, *self._asked_for)
+        self._law = (
+            former._law
+            if former and former._asked_for == self._asked_for
+            else select.make_law(self.name, module, spherical_pendulum, *self._asked_for)
+        )
         self._force_limit = values["cart.force_limit"]
         self._period = values["period"]
         self._excitation = _excitation(values, self._period)
@@ -61,10 +65,8 @@ class ControllerSupervisor:
 
         Raise ValueError if the design differs and would have to be prepared.
         """
-        law = ControllerSupervisor(values)
-        if law._asked_for == self._asked_for:
-            law._law = self._law
-        elif hasattr(law._law, "prepare"):
+        law = ControllerSupervisor(values, former=self)
+        if law._law is not self._law and hasattr(law._law, "prepare"):
             raise ValueError(
                 f"controller {self.name} plans for seconds: deactivate and clean up the node to "
                 "change its plant or its options"
