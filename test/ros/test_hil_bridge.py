@@ -249,11 +249,23 @@ def test_what_comes_and_is_no_frame_is_said_while_it_comes(graph, bridge, port):
     waiting = "waiting for the board"
     status = graph.listen(String, "/pendulum_hil/status", latched=True)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as noise:
-        noise.sendto(bytes(range(1, 90)) + b"\0", ("127.0.0.1", port))
-        noise.sendto(b"\7" * 40 + b"\0", ("127.0.0.1", port))
-    graph.until(lambda: status and status[-1].data.startswith(f"{waiting}: bytes come"))
+
+        def is_said() -> bool:
+            noise.sendto(b"\7" * 40 + b"\0", ("127.0.0.1", port))
+            return bool(status) and status[-1].data.startswith(f"{waiting}: bytes come")
+
+        graph.until(is_said)
     assert "same baud rate" in status[-1].data
     graph.until(lambda: status[-1].data == waiting)
+
+
+def test_one_frame_that_is_not_accepted_is_no_warning(graph, bridge, port):
+    """A session with a key begins with some: the advice was to give both ends the same key."""
+    node = bridge()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as noise:
+        noise.sendto(b"\7" * 40 + b"\0", ("127.0.0.1", port))
+    graph.until(lambda: node._malformed[0])
+    assert not node._idle_warning and node.findings()[0][1][-1][1] == "waiting for the board"
 
 
 def test_with_a_key_file_only_a_board_that_has_the_key_is_heard(

@@ -33,7 +33,7 @@ from rbdyn_ros.wire.session import Session, read_key
 
 EXPECTED = 256  # number of states whose answer is still expected
 ZERO = (0.0, 0.0)
-ANSWER_TIMEOUT = 1.0  # [s] within which a board answers the first state
+ANSWER_TIMEOUT = 1.0  # [s] within which a board answers the first state, or is accepted
 NO_ANSWER = (
     "connected, but the board answers no state with a force: does its law run, and does it repeat "
     "the state's stamp?"
@@ -155,7 +155,8 @@ class HilBridge(ManagedNode):
         self.board: ControllerBoard | PlantBoard | None = None
         self._connected = False
         self._idle_warning = ""  # why a board that sends is of no use
-        self._malformed = 0, -math.inf  # frames so far; [s, steady] when the newest came
+        # malformed frames so far; [s, steady] since when they come, and when the newest came
+        self._malformed = 0, 0.0, -math.inf
         super().__init__(NAME, **options)
         self.keep_system_time("a board runs in system time")
         self.announce(STOPPED)
@@ -233,7 +234,8 @@ class HilBridge(ManagedNode):
             return
         board, status = require(self.board), require(self.line).status
         board.watch()
-        warning = board.idle_warning() if status == UP else self._describe_malformed(status)
+        malformed = self._describe_malformed(status)
+        warning = board.idle_warning() if status == UP else malformed
         if warning != self._idle_warning:
             self._idle_warning = warning
             if warning:
@@ -242,13 +244,18 @@ class HilBridge(ManagedNode):
                 self.announce(warning or SAID[status])
 
     def _describe_malformed(self, status: str) -> str:
-        """Return why nothing of what arrives is accepted; empty if nothing arrives."""
+        """Return why nothing of what arrives is accepted, where that lasts, as a session with a
+        key begins with such frames; empty otherwise.
+        """
         link, now = require(self.line).link, time.monotonic()
-        count, since = self._malformed
-        if count != link.statistics.malformed.total():
-            count, since = self._malformed = link.statistics.malformed.total(), now
-        is_waiting = status == SILENT and count and now - since < ANSWER_TIMEOUT
-        return f"{SAID[SILENT]}: {link.unverified_reason()}" if is_waiting else ""
+        (count, first, last), total = self._malformed, link.statistics.malformed.total()
+        if status != SILENT or now - last >= ANSWER_TIMEOUT:
+            first = now
+        if count != total:
+            last = now
+        self._malformed = total, first, last
+        lasts = total and now - last < ANSWER_TIMEOUT <= now - first
+        return f"{SAID[SILENT]}: {link.unverified_reason()}" if lasts else ""
 
     def _reset_statistics(self, request, response):
         require(self.line).link.reset_statistics()
