@@ -11,7 +11,14 @@ from launch.actions import IncludeLaunchDescription
 from launch.substitutions import PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.ros.launching import argument, if_is, launch_node, shared_arguments
+from rbdyn_ros.ros.launching import (
+    OF_THE_SIMULATOR,
+    argument,
+    if_is,
+    launch_node,
+    only_with,
+    shared_arguments,
+)
 
 
 def generate_launch_description():
@@ -33,6 +40,8 @@ def generate_launch_description():
             argument("udp_port", "Sets the UDP port of this end."),
             argument("serial_port", "Names the serial device."),
             argument("key_file", "Names the file of the key that both ends share."),
+            only_with("board", ("controller",), *OF_THE_SIMULATOR, "start_paused"),
+            only_with("board", ("plant",), "controller"),
             launch_node(
                 "hil_bridge",
                 files=("pendulum.yaml", "hil.yaml"),

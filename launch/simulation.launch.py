@@ -12,6 +12,7 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
 from rbdyn_ros.ros.launching import (
+    OF_THE_SIMULATOR,
     argument,
     begin_after,
     existing_file,
@@ -58,9 +59,10 @@ def generate_launch_description():
                 "Sets the simulated time until the verdict [s]; if empty, the launch "
                 "runs until it is interrupted.",
             ),
-            only_with("plant", "sim", "duration", "lockstep", "real_time_factor", "seed"),
-            only_with("plant", "replay", "bag", "rate", "loop", "what"),
-            only_with("plant", "hil", "serial_port", "udp_port", "transport", "key_file"),
+            only_with("plant", ("sim",), "duration", *OF_THE_SIMULATOR),
+            only_with("plant", ("sim", "replay"), "start_after", "start_paused", "start_timeout"),
+            only_with("plant", ("replay",), "bag", "rate", "loop", "what"),
+            only_with("plant", ("hil",), "serial_port", "udp_port", "transport", "key_file"),
             existing_file("params_file"),
             begin_after(
                 ("record", "true", "pendulum_recorder"),

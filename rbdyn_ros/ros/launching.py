@@ -21,6 +21,8 @@ from rbdyn_ros.ros import share
 
 PACKAGE = "rbdyn_ros"
 SWITCH = ("", "true", "false")
+# arguments that no other plant has
+OF_THE_SIMULATOR = ("lockstep", "real_time_factor", "ros2_control", "seed", "start_immediately")
 # [s] after SIGTERM, which a busy machine may need for the index of a bag; after the 5 s of launch
 # bags had none
 ENDING = "30"
@@ -174,17 +176,18 @@ def unless_is(name: str, value: str) -> IfCondition:
     return IfCondition(NotEqualsSubstitution(LaunchConfiguration(name), value))
 
 
-def only_with(name: str, value: str, *others: str) -> OpaqueFunction:
-    """End the launch, with a sentence, if one of the other arguments is given while `name` is not
-    `value`.
+def only_with(name: str, values: tuple[str, ...], *others: str) -> OpaqueFunction:
+    """End the launch, with a sentence, if one of the other arguments is given while `name` is none
+    of `values`.
     """
 
     def look(context) -> None:
         given = context.launch_configurations
         wrong = [other for other in others if given.get(other)]
-        if wrong and given[name] != value:
+        if wrong and given[name] not in values:
             raise RuntimeError(
-                f"{wrong[0]} is for {name}:={value}, and {name} is {given[name]}; leave it out"
+                f"{wrong[0]} is for {name}:={' or '.join(values)}, and {name} is {given[name]}; "
+                "leave it out"
             )
 
     return OpaqueFunction(function=look)

@@ -217,6 +217,21 @@ def test_the_end_of_the_live_view_ends_nothing_else(launch, tmp_path):
         ),
         (
             "simulation.launch.py",
+            "start_paused:=true plant:=hil",
+            "start_paused is for plant:=sim or replay, and plant is hil; leave it out",
+        ),
+        (
+            "hil.launch.py",
+            "controller:=mpc",
+            "controller is for board:=plant, and board is controller; leave it out",
+        ),
+        (
+            "hil.launch.py",
+            "seed:=1 board:=plant",
+            "seed is for board:=controller, and board is plant; leave it out",
+        ),
+        (
+            "simulation.launch.py",
             "bag:=nowhere",
             "bag is for plant:=replay, and plant is sim; leave it out",
         ),
