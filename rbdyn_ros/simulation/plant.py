@@ -199,8 +199,8 @@ class Plant:
                 where = f"would overlap the pendulum, where it is now, by {-gap:.3g} m"
                 raise ValueError(f"{what} {where}; move {group}.*")
 
-    def reset(self, state: State | None = None) -> None:
-        """Put the plant into `state` (the initial one if None).
+    def reset(self, state: State | None = None, ticks: int = 0) -> None:
+        """Put the plant into `state` (the initial one if None), so many ticks later.
 
         Time goes on; the state of the contacts is cleared. Raise ValueError if `state` overlaps
         something.
@@ -208,6 +208,7 @@ class Plant:
         state = self.setup.initial if state is None else state
         unloaded = Input(np.zeros(2), self.setup.sines, np.zeros(9))
         self.setup.integrator.check(self.setup.system, state, unloaded)
+        self.steps += ticks * self.setup.tick_steps
         self.q[:], self.v[:] = state.q, state.v
         self.reaction[:] = 0.0
         if self.contact is not None:

@@ -170,24 +170,17 @@ class Runner:
             return ""
 
     def reset(self, state: State | None = None) -> None:
-        """Put the plant into `state` (the initial one if None), also after a fault; time goes on
-        from where it is.
+        """Put the plant into `state` (the initial one if None) a tick later, also after a fault.
+
+        So no stamp has two states, and a command that answers the state before is late.
         """
         with self._interrupt():
-            self.plant.reset(state)
+            self.plant.reset(state, ticks=1)
             self.signals.faults.restart()
             self.signals.reset()
             if self.status.startswith(FAULT):
                 self._set_status(PLAYING)
             self._publish()
-
-    def restart(self, state: State) -> None:
-        """Put the plant into `state` a tick later, so that no stamp has two states, and a command
-        that answers the state before is late.
-        """
-        with self._interrupt():
-            self.plant.steps += self.plant.setup.tick_steps
-            self.reset(state)
 
     def reconfigure(self, setup: Setup, pace: RunConfig) -> None:
         """Use another setup and configuration from now on."""

@@ -133,7 +133,7 @@ class RosBench:
     ) -> Rollout:
         """Run a scenario as `Bench.run` does. Raise LawFailed, or CannotGoOn if nobody answers."""
         self._prepare(scenario)
-        self.runner.restart(start)
+        self.runner.reset(start)
         begun = self.runner.plant.stamp
         goal = PoseStamped()
         goal.header.frame_id = frames().world

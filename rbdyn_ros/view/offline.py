@@ -161,7 +161,7 @@ class OfflineLoop(scene.Source):
             is_running = self._runner.status != "paused"
             self._runner.pause()
             self._built.loop.law.reset()
-            self._runner.restart(self._runner.plant.setup.initial)
+            self._runner.reset(self._runner.plant.setup.initial)
             if is_running:
                 self._runner.play()
         self._log.add(self._runner.plant.time, scene.STATUS, "reset to the start")

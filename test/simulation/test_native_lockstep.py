@@ -266,7 +266,7 @@ def test_a_reset_while_the_loop_waits_needs_an_answer_of_its_own(made):
         wait(lambda: runner.statistics.plain > 50)
         respond()
         wait(lambda: waits(runner))
-        runner.restart(runner.plant.setup.initial)
+        runner.reset(runner.plant.setup.initial)
         stamp, late = runner.plant.stamp, runner.command_queue.late
         assert published[-1] == stamp and np.array_equal(
             runner.plant.q, runner.plant.setup.initial.q
