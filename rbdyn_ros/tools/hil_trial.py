@@ -31,6 +31,8 @@ BRIDGE = "pendulum_hil"
 # [s] real or simulated time without a force of the board, while time should run, after which it
 # gives up
 GONE = 4.0
+# [s] the same in lockstep, where the simulator may wait repeatedly for acknowledgments meanwhile
+GONE_IN_LOCKSTEP = 12.0
 NOT_FINITE = "malformed, not finite"  # a count of the bridge
 STILL = 10.0  # [s] without a new state, while time should run, after which it gives up
 
@@ -45,7 +47,8 @@ class HilTrial:
         """
         self.plant = PlantWatch(declared)
         # in lockstep time waits for the board, but not for this process
-        self._nice = 0 if declared["lockstep.enabled"] else POLITE
+        lockstep = declared["lockstep.enabled"]
+        self._nice, self._gone = (0, GONE_IN_LOCKSTEP) if lockstep else (POLITE, GONE)
         self.plant.origin = EPOCH_NS
         self.figures: dict[str, float] = {}  # of the newest /diagnostics of the bridge
         self.bridge, self.failure = "", ""  # ~/status of the bridge
@@ -118,7 +121,8 @@ class HilTrial:
     def _failure(self, still: float) -> str:
         if reason := self._processes.failure() or self._topic_observer.failure():
             return reason
-        gone = self._answering.look(self._topic_observer.commands) > GONE or self._silence() > GONE
+        still_for = self._answering.look(self._topic_observer.commands)
+        gone = max(still_for, self._silence()) > self._gone
         if (gone or not self._topic_observer.commands) and (
             frames := self.figures.get(NOT_FINITE)
         ):
@@ -129,7 +133,7 @@ class HilTrial:
         if gone:
             refused = f" ({found})" if (found := self.describe_refused()) else ""
             said = f"{self.bridge}{refused}"
-            return f"the board gave no force for {GONE:g} s; the bridge reports: {said}"
+            return f"the board gave no force for {self._gone:g} s; the bridge reports: {said}"
         return f"no new state for {STILL:g} s" if still > STILL else ""
 
     def _silence(self) -> float:

@@ -25,6 +25,7 @@ from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
 from rbdyn_ros.ros.simulator import telemetry  # noqa: E402
 from rbdyn_ros.ros.simulator.telemetry import FlowControl  # noqa: E402
 from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
+from rbdyn_ros.tools import hil_trial  # noqa: E402
 
 TICK = 2_000_000  # [ns]
 LOCKSTEP = dict(lockstep__enabled=True, lockstep__timeout=60.0, real_time_factor=0.0)
@@ -295,6 +296,11 @@ def test_a_reader_that_reads_late_is_waited_for_and_misses_nothing(graph):
     reader.communicate("\n", timeout=60.0)
     thread.join(60.0)
     assert reader.returncode == 0 and len(sent) == count and not warnings
+
+
+def test_a_wait_for_acknowledgments_is_no_silence_of_a_board_in_lockstep():
+    """Two waits in a row ended a trial whose board had answered each state."""
+    assert hil_trial.GONE_IN_LOCKSTEP > 2.0 * telemetry.LIMIT
 
 
 def test_what_the_compiled_loop_has_sent_is_waited_for():
