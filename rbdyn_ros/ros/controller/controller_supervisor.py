@@ -175,10 +175,12 @@ class ControllerSupervisor:
 
     def _check_limits(self, lean: float, distance: float) -> None:
         if lean > self._abort_tilt:
-            raise Abort(f"the tilt is {lean:.3g} rad; abort.tilt is {self._abort_tilt:.3g} rad")
+            raise Abort(
+                f"the tilt, {lean:.3g} rad, is beyond abort.tilt, {self._abort_tilt:.3g} rad"
+            )
         if distance > self._abort_travel:
             raise Abort(
-                f"the cart is {distance:.3g} m from the origin; abort.travel is "
+                f"the cart is {distance:.3g} m from the origin, beyond abort.travel, "
                 f"{self._abort_travel:.3g} m"
             )
 
