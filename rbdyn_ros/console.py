@@ -69,8 +69,8 @@ def command() -> None:
 
 
 def begin(program: str) -> None:
-    """Let SIGINT and SIGTERM end the process with a sentence; give every missing standard stream a
-    place.
+    """Let SIGINT and SIGTERM end the process with a sentence, give every missing standard stream a
+    place, and let linear algebra use one thread.
     """
 
     def leave(number: int, _frame: FrameType | None) -> None:
@@ -84,6 +84,8 @@ def begin(program: str) -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest that is free
     for number in SIGNALS:
         signal.signal(number, leave)
+    # the matrices have ten rows: threads of BLAS only wait for each other, all the more in a sweep
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     collect_seldom()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.campaigns.plan import Axis, CampaignPlan, numbers
-from rbdyn_ros.campaigns.store import ABSENT, ENDS, MEANING, CampaignResults, interval
+from rbdyn_ros.campaigns.store import ABSENT, ENDS, MEANING, CampaignResults, interval, titles
 from rbdyn_ros.types import Array
 
 SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": "#d7301f"}
@@ -47,11 +47,13 @@ def _facets(plan: CampaignPlan) -> dict:
     varied = {axis.name: axis.values for axis in plan.axes}
     varied |= {draw.name: draw.numbers for draw in plan.drawn}
     columns = numbers(plan, 0, plan.size)
-    facets = {dict(plan.fixed).get("controller", ""): np.ones(plan.size, bool)}
+    called = titles(plan)
+    name = dict(plan.fixed).get("controller", "")
+    facets = {called.get(name, name): np.ones(plan.size, bool)}
     for name, words in varied.items():
         if isinstance(words[0], str):
             facets = {
-                f"{title} {word}".strip(): where & (columns[name] == word)
+                f"{title} {called.get(word, word)}".strip(): where & (columns[name] == word)
                 for title, where in facets.items()
                 for word in dict.fromkeys(words)
             }

@@ -31,7 +31,7 @@ from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.shipped import config
-from rbdyn_ros.parameters.yaml_file import Override, read_values
+from rbdyn_ros.parameters.yaml_file import Override, read_loop
 from rbdyn_ros.schema import Parameter, check, format_value
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import Array
@@ -118,12 +118,16 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> CampaignPlan:
         else p.default
         for p in quantities.OF_THE_WHOLE
     }
+    files = _parameter_files(whole["params_files"], path.parent)
+    found = read_loop(files)
+    if "controller" in found:
+        lines.setdefault("controller", _Line("controller", "", *found["controller"]))
     rest = [_absolute(line, path.parent) for line in lines.values() if line.name not in whole]
     laws = next((_laws(line) for line in rest if line.name == "controller"), _laws(None))
     known = quantities.table(laws)
-    base = {name: p.default for name, p in known.items()} | _of_files(
-        whole["params_files"], path, known, laws
-    )
+    base = {name: found.get(name, (p.default, ""))[0] for name, p in known.items()}
+    for name in laws:
+        base |= options.from_files(name, select.load(name), files)
     plan = _plan(rest, known, base, whole["draws"], whole["seed"])
     if not plan.varied_names and plan.draws == 1:
         raise ValueError(
@@ -198,16 +202,13 @@ def _laws(line: _Line | None) -> tuple:
     return tuple(check(quantities.RUN[0], name, line.source) for name in names)
 
 
-def _of_files(files: tuple, path: Path, known: dict, laws: tuple) -> dict:
-    """Return the values in parameter files for the plant and for the laws."""
-    places = [
-        path.parent / name if (path.parent / name).is_file() else config(name) for name in files
-    ]
+def _parameter_files(names: tuple, folder: Path) -> list[Path]:
+    """Return the parameter files, each beside the campaign's or in config/. Raise ValueError where
+    the pendulum meets something in them.
+    """
+    places = [folder / name if (folder / name).is_file() else config(name) for name in names]
     yaml_file.refuse_contacts(places, "a campaign")
-    values = {name: value for name, value in read_values(places).items() if name in known}
-    for name in laws:
-        values |= options.from_files(name, select.load(name), places)
-    return values
+    return places
 
 
 def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> CampaignPlan:

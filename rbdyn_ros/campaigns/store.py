@@ -290,6 +290,13 @@ def interval(good: int, n: int) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
+def titles(plan: CampaignPlan) -> dict[str, str]:
+    """Return what tables and pictures call each law: its short name, unless two have the same."""
+    short = {name: select.short(name) for name in plan.laws}
+    words = [*short.values()]
+    return {name: word if words.count(word) == 1 else name for name, word in short.items()}
+
+
 def rows(results: CampaignResults) -> list[dict[str, Any]]:
     """Return one dictionary of numbers for each law of the campaign."""
     laws = _laws(results.plan)
@@ -298,13 +305,13 @@ def rows(results: CampaignResults) -> list[dict[str, Any]]:
 
 def summary(results: CampaignResults) -> str:
     """Return a few lines for the reader."""
-    lines = []
+    lines, called = [], titles(results.plan)
     for row in rows(results):
         n, low, high = row["samples"], *row["interval"]
         between = f" (95 %: {100 * low:.2f} to {100 * high:.2f} %)" if results.plan.drawn else ""
         lines.append(
-            f"{row['controller']}: {row['settled']} of {n} settled, {100 * row['fraction']:.2f} "
-            f"%{between}"
+            f"{called[row['controller']]}: {row['settled']} of {n} settled, "
+            f"{100 * row['fraction']:.2f} %{between}"
         )
         if row["settled"]:
             t = row["settling_time"]

@@ -13,10 +13,9 @@ from rbdyn_ros.evaluation.suite import KINDS
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import nearest
-from rbdyn_ros.parameters.yaml_file import read_values, refuse_contacts
+from rbdyn_ros.parameters.yaml_file import read_loop, refuse_contacts
 from rbdyn_ros.schema import by_name, check, defaults
 
-NODE = "pendulum_controller"
 DEFAULT_KINDS = ("balance",)  # kinds of a law without `KINDS`
 
 
@@ -63,8 +62,8 @@ def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
             )
     values = defaults(PLANT) | {n: check(known[n], value, source) for n, value in plant.items()}
     refuse_contacts(files, "an evaluation")
-    found = read_values(files, (NODE,))
-    return values | {name: value for name, value in found.items() if name in values}
+    found = read_loop(files).items()
+    return values | {name: value for name, (value, _) in found if name in values}
 
 
 def _kinds(given: str) -> tuple[str, ...]:

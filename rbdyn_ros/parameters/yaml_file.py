@@ -14,8 +14,8 @@ import yaml
 from yaml.composer import ComposerError
 
 from rbdyn_ros.parameters import obstacles, tables
-from rbdyn_ros.parameters.plant import plant_params
-from rbdyn_ros.schema import Parameter, by_name, check, defaults
+from rbdyn_ros.parameters.plant import PLANT, plant_params
+from rbdyn_ros.schema import Parameter, by_name, check, defaults, format_value
 
 _MARK = "ros__parameters"
 _WILDCARDS = ("*", "**")
@@ -141,6 +141,25 @@ def read_files(
     return settings
 
 
+def read_loop(paths: Iterable[str | Path]) -> dict[str, tuple[Any, str]]:
+    """Return, as `read_files`, what the files set for a loop without nodes, in the sections of
+    the simulator and of the controller. Raise ValueError where these differ about the plant, too.
+    """
+    paths = tuple(paths)
+    controller, simulator = read_files(paths, ("pendulum_controller",)), read_files(paths)
+    for name in by_name(PLANT):
+        (declared, source), (true, other) = (
+            found.get(name, (None, "")) for found in (controller, simulator)
+        )
+        if source and other and declared != true:
+            raise ValueError(
+                f"{source}: {name} is {format_value(declared)} for the controller, and "
+                f"{format_value(true)} for the simulator ({other}); without nodes there is one "
+                "plant: keep one value, and set faults.mismatch.* for what the law does not know"
+            )
+    return controller | simulator
+
+
 def read_values(
     paths: Iterable[str | Path], nodes: tuple[str, ...] = ("pendulum_simulator",)
 ) -> dict[str, Any]:
@@ -222,7 +241,7 @@ def offline_values(
     Raise ValueError, with the file and line, or the option, for what is wrong.
     """
     paths, table = tuple(paths), by_name((*tables.OFFLINE, *more))
-    found = (read_files(paths, ("pendulum_controller",)) if more else {}) | read_files(paths)
+    found = read_loop(paths) if more else read_files(paths)
     overrides = tuple(overrides)
     listed = _obstacles(found, overrides)
     table |= by_name(obstacles.table(listed))

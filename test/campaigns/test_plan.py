@@ -54,6 +54,18 @@ def test_the_options_of_the_laws_come_from_the_files_of_the_nodes(read, tmp_path
     assert dict(read(text, "lqr.force_weight=0.4").fixed)["lqr.force_weight"] == 0.4
 
 
+def test_both_sections_of_the_files_count_as_for_the_nodes(read, tmp_path):
+    (tmp_path / "both.yaml").write_text(
+        "/**/pendulum_controller: {ros__parameters: {controller: pd, period: 0.01}}\n"
+        "/pendulum_simulator: {ros__parameters: {cart.travel: 1.5}}\n"
+    )
+    text = "params_files: [both.yaml]\nstart.tilt: {grid: [0, 1, 2]}\n"
+    found = read(text)
+    fixed = dict(found.fixed)
+    assert (found.laws, fixed["period"], fixed["cart.travel"]) == (("pd",), 0.01, 1.5)
+    assert read(text + "controller: lqr").laws == ("lqr",)
+
+
 def test_a_plant_that_meets_something_is_refused(read, tmp_path):
     (tmp_path / "floor.yaml").write_text(OF_NODES.format("contact: {floor: {enabled: true}}"))
     with pytest.raises(ValueError, match="floor.yaml: the pendulum meets a floor, .* a campaign"):

@@ -45,6 +45,13 @@ def test_the_summary_counts_each_law(tmp_path):
     assert json.loads((tmp_path / "summary.json").read_text())["rows"] == rows
 
 
+def test_a_law_from_a_file_is_called_by_its_short_name():
+    laws = Axis("controller", ("lqr", "/far/away/mine.py", "/far/away/lqr.py"))
+    plan = CampaignPlan((), (laws, TILT), (), 1, 0)
+    assert [*picture._facets(plan)] == ["lqr", "mine", "/far/away/lqr.py"]
+    assert [*store.titles(plan).values()] == [*picture._facets(plan)]
+
+
 @pytest.mark.parametrize("p", (0.02, 0.5, 0.97))
 def test_the_interval_covers_the_truth_95_times_of_100(p):
     good = np.random.default_rng(4).binomial(200, p, 1000)

@@ -1,5 +1,6 @@
 """`python -m rbdyn_ros`: it teaches, and it answers a mistake with one sentence."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -142,6 +143,17 @@ def test_help_does_not_wait_for_what_is_slow_to_import():
     command = [sys.executable, "-c", f"{script}; {slow}"]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("chosen, used", [({}, "1"), ({"OPENBLAS_NUM_THREADS": "2"}, "2")])
+def test_small_matrices_take_one_thread_unless_the_user_chose(chosen, used):
+    seen = "import os; print(os.environ['OPENBLAS_NUM_THREADS'])"
+    code = f"from rbdyn_ros import console; console.begin('x'); {seen}"
+    others = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    done = subprocess.run(
+        (sys.executable, "-c", code), env=others | chosen, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == used
 
 
 def test_parameters_lists_all_of_them(capsys):

@@ -93,3 +93,9 @@ def test_the_suite_of_the_page_is_a_suite(tmp_path):
         "heavy 1 kg more",
         "heavy 2 kg more",
     ]
+
+
+def test_the_plant_is_that_of_either_section(tmp_path):
+    file = tmp_path / "plant.yaml"
+    file.write_text("/pendulum_simulator: {ros__parameters: {rod.mass: 1.2}}\n")
+    assert controller_under_test("lqr", (str(file),), None, {}, 2.0).values["rod.mass"] == 1.2

@@ -8,7 +8,7 @@ import pytest
 
 from rbdyn_ros import parameters
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters import tables
+from rbdyn_ros.parameters import tables, yaml_file
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 from rbdyn_ros.simulation.setup import plant_setup
 from rbdyn_ros.types import Contacts
@@ -112,6 +112,21 @@ def test_overrides_win_over_files_and_the_last_one_over_the_others(tmp_path):
     (tmp_path / "a.yaml").write_text("gravity: 1\nrod.mass: 2\n")
     result = offline_values([tmp_path / "a.yaml"], map(assignment, ["gravity=3", "gravity=4"]))
     assert (result["gravity"], result["rod.mass"]) == (4.0, 2.0)
+
+
+def test_a_loop_without_nodes_has_one_plant(tmp_path):
+    file = tmp_path / "both.yaml"
+    of_both = (
+        "/**/pendulum_controller: {{ros__parameters: {{period: 0.01, rod.mass: 1.0}}}}\n"
+        "/pendulum_simulator: {{ros__parameters: {{cart.travel: 1.5, rod.mass: {}}}}}\n"
+    )
+    file.write_text(of_both.format("1.0"))
+    found = {name: value for name, (value, _) in yaml_file.read_loop([file]).items()}
+    assert found == {"period": 0.01, "rod.mass": 1.0, "cart.travel": 1.5}
+    file.write_text(of_both.format("1.2"))
+    why = r"both.yaml:1: rod.mass is 1.0 for the controller, and 1.2 for the simulator"
+    with pytest.raises(ValueError, match=why):
+        yaml_file.read_loop([file])
 
 
 FILES = sorted({*CONFIG.glob("*.yaml")} - {CONFIG / "ros2_control.yaml"})  # nodes of others
