@@ -241,6 +241,8 @@ def _simulate(job: BodeJob) -> "Measured":
         failure = closed_loop_table.warm_up(loop)
     if failure:
         raise _Failed(failure)
+    if measurement.is_unstable(loop):
+        raise _Failed(f"the loop of {loop.name} is not stable, by its theory: it has no margins")
     sine = excitation.of(job.given, loop.period)
     each = (measurement.settling_periods(sine) + periods) * sine.period
     total = len(measurement.EXCITED[job.at]) * each

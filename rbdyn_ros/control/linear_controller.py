@@ -72,6 +72,19 @@ def dynamic(A: Array, B: Array, C: Array, D: Array, **more: Array) -> LinearCont
     return LinearController(*(np.ascontiguousarray(array, float) for array in arrays))
 
 
+def delay(controller: LinearController, periods: int) -> LinearController:
+    """Return the controller whose forces come `periods` later, without its anti-windup."""
+    for _ in range(periods):
+        n = len(controller.A)
+        controller = dynamic(
+            np.block([[controller.A, np.zeros((n, 1))], [controller.C, np.zeros(1)]]),
+            np.vstack((controller.B, controller.D)),
+            np.eye(n + 1)[n],
+            np.zeros(INPUTS),
+        )
+    return controller
+
+
 def is_stable(controller: LinearController, A: Array, B: Array) -> bool:
     """Return whether the loop around e_{k+1} = A e + B u decays."""
     return bool(np.abs(np.linalg.eigvals(controller.close(A, B))).max() < 1.0 - _CIRCLE)

@@ -101,9 +101,8 @@ def run(
             loop.simulation.fault = str(error)
         except CallTimedOut:
             loop.simulation.fault = (
-                f"{conditions.name} thought longer than "
-                f"{conditions.call_timeout:g} s about the "
-                f"state at t = {loop.simulation.time:.3f} s"
+                f"{conditions.name} took longer than {conditions.call_timeout:g} s for the state "
+                f"at t = {loop.simulation.time:.3f} s"
             )
     return loop.record()
 
@@ -155,6 +154,8 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
     """
     try:
         returned = law.command(t, state, reference)
+    except ControlError:  # of a law that it wraps
+        raise
     except Exception as error:  # the law is the user's, and may raise anything
         raise ControlError(
             f"{name} raised {type(error).__name__} at t = {t:.3f} s: "

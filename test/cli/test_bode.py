@@ -73,11 +73,27 @@ def test_it_measures_the_loop_of_each_measurement(tmp_path, capsys):
         (["--out", "r.txt"], 2, "--out is r.txt; it must end in .csv or .npz"),
         (["--controller", "lqq"], 2, "known are"),
         (["--controller", "rest", "--band", "0.5,20"], 1, "the rod fell"),
+        (["--set", "faults.command.delay=0.104"], 1, "lqr is not stable, by its theory"),
     ],
 )
 def test_what_does_not_work_gets_a_sentence(capsys, words, code, sentence):
     assert main(["bode", *words]) == code
     assert sentence in capsys.readouterr().err
+
+
+def test_a_law_that_raises_is_reported_once(tmp_path, capsys):
+    law = tmp_path / "mine.py"
+    law.write_text(
+        "class Mine:\n"
+        "    def command(self, t, state, reference):\n"
+        "        return (0.0, 0.0) if t < 0.1 else 1 / 0\n\n"
+        "    def reset(self):\n        pass\n\n\n"
+        "def design(model, params, options):\n    return Mine()\n"
+    )
+    assert main(["bode", "--controller", str(law), "--band", "0.5,20"]) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.endswith("mine.py:3) while it was excited along x")
+    assert (said.count("raised"), "--amplitude" in said) == (1, False)
 
 
 def test_a_force_at_its_limit_is_remarked_on(capsys):

@@ -189,7 +189,7 @@ def bad_law(
 @pytest.mark.parametrize(
     "act, why",
     [
-        ("while True: pass", "the law bad thought longer than 0.5 s about the state at t = 0.50"),
+        ("while True: pass", "the law bad took longer than 0.5 s for the state at t = 0.50"),
         ("raise RuntimeError('no more')", "the law bad raised RuntimeError at t = 0.50"),
         ("while True: kept.append(bytes(2**26))", "the law bad raised MemoryError at t = 0.50"),
         ("return 'much'", "the law bad returned 'much' at t = 0.50"),

@@ -190,7 +190,7 @@ def test_a_law_that_does_not_return_is_ended():
         return (0.0, 0.0)
 
     seen = looped(Law(forever), call_timeout=0.05, name="mine")
-    assert seen.fault == "mine thought longer than 0.05 s about the state at t = 0.006 s"
+    assert seen.fault == "mine took longer than 0.05 s for the state at t = 0.006 s"
 
 
 def test_only_the_laws_own_time_counts():

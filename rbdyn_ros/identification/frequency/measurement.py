@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control import step_linearization
-from rbdyn_ros.control.linear_controller import LinearController, constant
+from rbdyn_ros.control.linear_controller import LinearController, constant, delay, is_stable
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.identification.excitation import Multisine
@@ -75,6 +75,8 @@ def measure(
         run = run_excited(
             loop, excited, duration, lambda part, i=i: progress((i + part) / len(places))
         )
+        if run.fault:
+            raise ValueError(f"{run.message} while it was {place}")
         if not run.ok:
             raise ValueError(
                 f"{run.message} while it was {place}: the loop is not stable, or the excitation "
@@ -180,6 +182,17 @@ def add_error(state: State, output: int, n: float, rate: float) -> State:
     else:
         q[2:], v[2:] = shift(q, v, *((e, 0.0) if axis == 0 else (0.0, e) for e in (n, rate)))
     return State(state.t, q, v)
+
+
+def is_unstable(loop: Loop) -> bool:
+    """Return whether the loop is one that `predict` knows, and does not decay: it has no
+    margins.
+    """
+    found = _linear_loop(loop)
+    if found is None:
+        return False
+    A, B, controller, late = found
+    return not is_stable(delay(controller, late), A, B)
 
 
 def predict(loop: Loop, frequency: Array) -> Array | None:
