@@ -16,6 +16,7 @@ from rbdyn_ros.environments.random_numbers import uniform_of
 from rbdyn_ros.faults.options import Mismatch, scale
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
+from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.schema import by_name, check, defaults
 from rbdyn_ros.types import Array
 
@@ -70,6 +71,13 @@ def read(given: Mapping[str, Any]) -> Variation:
     range, or equal in all episodes.
     """
     known = by_name(p for p in quantities.COMMON if _is_known(p.name))
+    for name in given:
+        if name not in known and not any(other.startswith(f"{name}.") for other in known):
+            alike = "" if name in by_name(quantities.COMMON) else nearest(name, known)
+            raise ValueError(
+                f"{SOURCE}: {name} is nothing that an environment varies; {alike}known are "
+                f"{', '.join(known)}"
+            )
     found = plan.of_values(given, known, SOURCE)
     if found.axes:
         raise ValueError(

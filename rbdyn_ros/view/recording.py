@@ -62,9 +62,10 @@ def read(path: Path) -> Table:
 def _from_csv(path: Path) -> Table:
     try:
         with open(path, newline="", encoding="utf-8") as file:
-            head, *rows = csv.reader(file)
-        columns = zip(*([float(cell) for cell in row] for row in rows), strict=True)
-        return dict(zip(head, map(np.array, columns), strict=True)) if rows else {}
+            head, *rows = [*csv.reader(file)] or [[]]
+        cells = [[float(cell) for cell in row] for row in rows]
+        columns = zip(*cells, strict=True) if rows else ([] for _ in head)
+        return dict(zip(head, map(np.array, columns), strict=True))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:

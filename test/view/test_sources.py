@@ -296,7 +296,8 @@ def test_the_status_says_when_the_cart_is_lost(loop):
     [
         ("run.txt", UPRIGHT, "must be a .csv or .npz"),
         ("run.csv", "t,x\n0,0\n", "no column y, qw"),
-        ("run.csv", "t,x,y,qw,qx,qy,qz\n", "no column"),
+        ("run.csv", "t,x,y,qw,qx,qy,qz\n", "no rows"),
+        ("run.csv", "", "no column t, x"),
         ("run.csv", UPRIGHT + "a,0,0,1,0,0,0\n", "no table of numbers"),
         ("run.csv", UPRIGHT + "nan,0,0,1,0,0,0\n", "not finite"),
         ("run.csv", UPRIGHT + "-1,0,0,1,0,0,0\n", "runs backwards"),
