@@ -81,12 +81,12 @@ def design(
         )
     period = max(min(duration, LONGEST), 1.0 / band[0]) if band[0] > 0.0 else 0.0
     seed = min(range(SEEDS), key=lambda seed: _crest(*band, loop.period, seed, period))
-    amplitude = BEGIN * min(loop.conditions.force_limit, 1e3)
+    amplitude, why = BEGIN * min(loop.conditions.force_limit, 1e3), ""
     for trial in range(TRIALS):
         sine = excitation.build(*band, loop.period, amplitude, seed, period)
         record, peaks = _run(loop, sine, AXES.index(axis))
-        if record is None:
-            amplitude *= 0.25
+        if isinstance(record, str):
+            amplitude, why = 0.25 * amplitude, f" ({record})"
             continue
         limits = SHARE * loop.conditions.force_limit, SHARE * room, LEAN
         factor = min(limit / max(peak, 1e-9) for limit, peak in zip(limits, peaks))
@@ -96,7 +96,7 @@ def design(
     else:
         raise ValueError(
             f"no excitation was found under which {loop.name} stays within its limits and the rod "
-            "upright: its loop is not stable, or far from linear"
+            f"upright{why}: its loop is not stable, or far from linear"
         )
     system = spherical_pendulum.build(loop.params)
     plant_numbers.check(names)
@@ -115,16 +115,16 @@ def _crest(low: float, high: float, h: float, seed: int, period: float) -> float
 
 def _run(
     loop: Loop, sine: Multisine, axis: int
-) -> tuple[MotionRecord | None, tuple[float, float, float]]:
-    """Return (a period after the motion has settled, largest force, distance and tilt); the period
-    is None where the rod falls.
+) -> tuple[MotionRecord | str, tuple[float, float, float]]:
+    """Return (a period after the motion has settled, largest force, distance and tilt); instead of
+    the period the reason where the rod falls or the law fails.
     """
     wave = sine.sample(loop.period)
     loop.law.reset()
     law = Excited(loop.law, wave, axis)
     run = run_excited(loop, law, sine.period + min(sine.period, SETTLING))
     if not run.ok:
-        return None, (0.0, 0.0, 0.0)
+        return run.message, (0.0, 0.0, 0.0)
     lean = max(math.hypot(*outputs_of(q)[2:]) for q in run.q)
     force = np.array(law.sums)
     peaks = (

@@ -233,6 +233,14 @@ def test_a_law_that_fails_later_keeps_the_rows_until_then(simulate):
     assert 10 < len(rows) < 1000 and rows["x"][-1] < 0.9 and np.isnan(rows["Fx"][-1])
 
 
+def test_an_excitation_is_refused_as_only_the_node_adds_it(simulate, tmp_path):
+    file = tmp_path / "excitation.yaml"
+    file.write_text("pendulum_controller: {ros__parameters: {excitation.amplitude: 3.0}}\n")
+    code, rows, _, err = simulate("--controller", "lqr", "--params-file", str(file))
+    assert code == 2 and rows is None
+    assert "excitation.yaml:1: excitation.amplitude has no effect without the controller" in err
+
+
 def test_a_law_without_reset_gets_a_sentence(simulate):
     code, _, _, err = simulate("--controller", law(reset="pass"))
     assert (

@@ -47,6 +47,19 @@ def test_along_y_it_is_the_mirror_image(designed):
     assert found.white == pytest.approx(designed.white, rel=0.01)
 
 
+def test_a_law_that_fails_is_named():
+    class Broken:
+        def reset(self):
+            pass
+
+        def command(self, t, state, reference):
+            raise ArithmeticError("no force")
+
+    loop, travel = loop_of()
+    with pytest.raises(ValueError, match=r"upright \(the law raised ArithmeticError .* no force"):
+        design.design(loop._replace(law=Broken()), travel, NAMES, BAND, DURATION)
+
+
 def test_a_short_rail_makes_it_weaker(designed):
     found = design.design(*loop_of(**{"cart.travel": 0.1}), NAMES, BAND, DURATION)
     assert found.travel < 0.08
