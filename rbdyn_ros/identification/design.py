@@ -10,7 +10,7 @@ and the seconds in which it settles. Errors e of deviation sigma give numbers of
     F^-1,   F = J^T J,                                                                        (I.6)
 
 J of (I.3) over sigma along the whole record, if they are white; with errors that repeat with the
-motion, as those of rounding encoders do, no record tells more than one period.
+motion, as those of rounding encoders do, no record has more information than one period.
 
 Source: L. Ljung, System Identification, 2nd ed. (1999), chapter 13.
 

@@ -59,7 +59,7 @@ def undetermined_notes(found: Fit) -> list[str]:
             f"changes: {parts}; leave one of them out of --fit and --set its value"
         )
     sentences += [
-        f"{name} is known to +- {interval:.2g} {UNITS[name]} only; this tells more: "
+        f"{name} is known to +- {interval:.2g} {UNITS[name]} only; this determines it better: "
         f"{EXPERIMENTS[name]}, and a longer record"
         for name, interval in _wide(found).items()
         if math.isfinite(interval)
@@ -100,7 +100,7 @@ def doubts(found: Fit) -> list[str]:
     if any(name == DELAY and value > max(LATE, width) for name, value, width in found.rows):
         sentences.append(
             "delay is from a command to the motion by the stamps of the record: by how much the "
-            "stamps of the sensors are late is part of it, and no record tells the two apart"
+            "stamps of the sensors are late is part of it, and no record distinguishes the two"
         )
     # nan compares false
     if any(new > WORSE * old + EXACT for new, old in zip(found.validation, found.residuals)):
