@@ -189,6 +189,7 @@ class Store:
                 "another --out"
             ) from None
         if differing:
+            differing.sort(key="batch".__eq__)  # which follows from the others
             changes = "; ".join(
                 f"{name} was {_format(before.get(name))}, now {_format(self.heading.get(name))}"
                 for name in differing[:3]

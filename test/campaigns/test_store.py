@@ -87,6 +87,7 @@ def test_going_on_must_be_said_once_there_is_something(store):
     ("change", "named"),
     (
         (dict(seed=1), "seed was 0, now 1"),
+        (dict(draws=10**6), "holds another campaign: draws was .*; batch was"),
         (dict(fixed=(("duration", 2.0),)), "duration was 1.0, now 2.0"),
         (dict(drawn=()), "rod.mass was .*uniform.*, now not there"),
     ),
