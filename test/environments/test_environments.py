@@ -349,10 +349,7 @@ def test_the_live_view_shows_every_step_in_real_time(monkeypatch):
         ({"vary": {"rod.mass": {"uniform": [2, 1]}}}, "the smaller number comes first"),
         ({"vary": {"rod.mass": {"normal": [1.0, 0.3]}}}, "at 8.3 standard deviations"),
         ({"vary": {"cart.travel": {"uniform": [1, 2]}}}, "equal in all episodes"),
-        (
-            {"vary": {"faults.state.delay": 0.1}},
-            "faults.state.delay is nothing that an environment varies; known are",
-        ),
+        ({"vary": {"faults.state.delay": 0.1}}, "nothing that an environment varies; known are"),
         ({"vary": {"faults.noise": 0.1}}, "faults.noise is a group, not one number"),
         ({"vary": {"rod.inertia": [0.1, 0.2, 0.1]}}, "the first two must be equal"),
     ],
