@@ -61,9 +61,69 @@ def _complex(table, name: str):
     return table[f"{name}.re"] + 1j * table[f"{name}.im"]
 
 
+def test_nobody_answers(capsys):
+    assert main(["bode", "--over-ros", "--waiting", "0.5", "--namespace", "nobody"]) == 1
+    assert "get_parameters does not answer within 0.5 s" in capsys.readouterr().err
+
+
+def test_a_node_that_knows_nothing_of_this_package_is_measured(tmp_path, monkeypatch):
+    """The newcomer's node of examples/, which has four gains, and 10 ms of delay."""
+    own = (
+        "faults.command.delay=0.01",
+        *(
+            f"pd.{name}_gain={gain}"
+            for name, gain in (
+                ("position", 20),
+                ("velocity", 31),
+                ("tilt", 234),
+                ("tilt_rate", 91),
+            )
+        ),
+    )
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
+    processes = NodeProcesses((*LOCKSTEP, "-p", "faults.command.delay:=0.01"), tmp_path)
+    processes.start("simulator", arguments=("-p", f"history.directory:={tmp_path}"))
+    node = subprocess.Popen([sys.executable, str(ROOT / "examples" / "balancer_node.py")])
+    try:
+        given = [f"--set={one}" for one in own]
+        agrees(tmp_path, "--over-ros", "--external", *WORDS, "--controller=pd", *given)
+    finally:
+        node.kill()  # how it ends is not ours
+        node.wait()
+        processes.end()
+
+
+def test_a_board_behind_the_bridge_is_measured(board, port, tmp_path, monkeypatch):
+    """In lockstep the link takes no time of the loop's."""
+    from rbdyn_ros.control.laws import lqr
+    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+    from rbdyn_ros.types import State
+
+    law = lqr.design(spherical_pendulum, spherical_pendulum.Params(), lqr.Options())
+
+    def answer(frame):
+        q, v = np.array(frame.numbers[:6]), np.array(frame.numbers[6:])
+        return tuple(law.command(0.0, State(0.0, q, v), np.zeros(2)))
+
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
+    words = (*LOCKSTEP, "-p", f"udp.port:={port}", "-p", "link_timeout:=10.0")
+    processes = NodeProcesses(words, tmp_path)
+    processes.start("simulator", arguments=("-p", f"history.directory:={tmp_path}"))
+    processes.start("hil_bridge")
+    board(port, answer)
+    try:
+        agrees(tmp_path, "--over-ros", "--external", *WORDS)
+    finally:
+        processes.end()
+
+
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
-    """Simulator and controller that run."""
+    """Simulator and controller that run, as fast as they can, until the end of this file: tests
+    with other nodes or none stand above.
+    """
     folder = tmp_path_factory.mktemp("loop")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in alone().items():  # nodes of other tests do not answer
@@ -133,61 +193,3 @@ def test_a_rod_that_falls_ends_it_with_the_excitation_off(nodes, capsys):
     assert main(["bode", "--over-ros", *words]) == 1
     assert "degrees from upright" in capsys.readouterr().err
     assert ask(CONTROLLER, "excitation.amplitude") == 0.0
-
-
-def test_nobody_answers(capsys):
-    assert main(["bode", "--over-ros", "--waiting", "0.5", "--namespace", "nobody"]) == 1
-    assert "get_parameters does not answer within 0.5 s" in capsys.readouterr().err
-
-
-def test_a_node_that_knows_nothing_of_this_package_is_measured(tmp_path, monkeypatch):
-    """The newcomer's node of examples/, which has four gains, and 10 ms of delay."""
-    own = (
-        "faults.command.delay=0.01",
-        *(
-            f"pd.{name}_gain={gain}"
-            for name, gain in (
-                ("position", 20),
-                ("velocity", 31),
-                ("tilt", 234),
-                ("tilt_rate", 91),
-            )
-        ),
-    )
-    for name, value in alone().items():
-        monkeypatch.setenv(name, value)
-    processes = NodeProcesses((*LOCKSTEP, "-p", "faults.command.delay:=0.01"), tmp_path)
-    processes.start("simulator", arguments=("-p", f"history.directory:={tmp_path}"))
-    node = subprocess.Popen([sys.executable, str(ROOT / "examples" / "balancer_node.py")])
-    try:
-        given = [f"--set={one}" for one in own]
-        agrees(tmp_path, "--over-ros", "--external", *WORDS, "--controller=pd", *given)
-    finally:
-        node.kill()  # how it ends is not ours
-        node.wait()
-        processes.end()
-
-
-def test_a_board_behind_the_bridge_is_measured(board, port, tmp_path, monkeypatch):
-    """In lockstep the link takes no time of the loop's."""
-    from rbdyn_ros.control.laws import lqr
-    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-    from rbdyn_ros.types import State
-
-    law = lqr.design(spherical_pendulum, spherical_pendulum.Params(), lqr.Options())
-
-    def answer(frame):
-        q, v = np.array(frame.numbers[:6]), np.array(frame.numbers[6:])
-        return tuple(law.command(0.0, State(0.0, q, v), np.zeros(2)))
-
-    for name, value in alone().items():
-        monkeypatch.setenv(name, value)
-    words = (*LOCKSTEP, "-p", f"udp.port:={port}", "-p", "link_timeout:=10.0")
-    processes = NodeProcesses(words, tmp_path)
-    processes.start("simulator", arguments=("-p", f"history.directory:={tmp_path}"))
-    processes.start("hil_bridge")
-    board(port, answer)
-    try:
-        agrees(tmp_path, "--over-ros", "--external", *WORDS)
-    finally:
-        processes.end()
