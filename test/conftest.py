@@ -1,7 +1,9 @@
-"""Settings of all tests: equal examples in every run of a property test, and further tries
-where processes share the machine.
+"""Settings of all tests: equal examples in every run of a property test, further tries where
+processes share the machine, and no processor time for what no test is about.
 """
 
+import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,13 @@ from hypothesis import settings
 from view_browser import browser
 
 __all__ = ["browser"]  # one of them for all tests of a process
+
+# Before NumPy is imported, here and in the processes that tests start: a second thread of OpenBLAS
+# mostly spins, and a least-squares problem of a test takes up to fifty times the processor time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Seven thousand tests and the compiler's objects stay: to search them again and again takes a
+# tenth of a compilation, and a fifth of the collection of the tests.
+gc.set_threshold(100_000, *gc.get_threshold()[1:])
 
 # Without a deadline: the first call of a kernel compiles it.
 settings.register_profile("kernels", deadline=None, derandomize=True)
