@@ -1,4 +1,4 @@
-"""The C client balances the rod at 500 Hz for 8 s, over UDP and over a pseudo-terminal, each a
+"""The C client balances the rod at 500 Hz for 4 s, over UDP and over a pseudo-terminal, each a
 process of its own.
 
 Both trials run at once, each in a ROS domain of its own; their figures are printed (pytest -rP).
@@ -28,7 +28,7 @@ from rbdyn_ros.wire.emulated_board import missing_tools  # noqa: E402
 from ..wire.clients import program  # noqa: E402
 from .command_table import LIMIT  # noqa: E402
 
-SECONDS = 8
+SECONDS = 4
 PARAMETERS = """
 /**:
   ros__parameters:
