@@ -135,4 +135,4 @@ def rotate(q, x) -> np.ndarray:
 
 def stack_rows(rows: list[list[np.ndarray]]) -> np.ndarray:
     """Return the matrices (..., m, n) of the m rows of their n entries (...)."""
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return np.ascontiguousarray(np.moveaxis(np.array(rows), (0, 1), (-2, -1)))
