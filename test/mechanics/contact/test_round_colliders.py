@@ -2,6 +2,7 @@
 heaps and linkages of them.
 """
 
+from functools import cache
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
@@ -234,14 +235,16 @@ def heap(count):
     return pile(parts, [FLOOR, *walls, *shaped])
 
 
+between = cache(geoms.pairs_between)  # the candidates of two shapes, at any place of them
+
+
 def deepest(model):
     """The smallest gap of all shapes, by the candidates of each pair of them."""
     q, found = models.places(model), []
     for a, b in combinations(model.colliders.geoms, 2):
         near = a.body == -1 or np.linalg.norm(q[a.body, :3] - q[b.body, :3]) < 0.25
         if a.body != b.body and near:
-            candidates = geoms.pairs_between(a, b)
-            found += candidates if isinstance(candidates, list) else [candidates]
+            found += between(a, b)
     return pairs.gaps(pairs.build(len(q), *found), q).min()
 
 
