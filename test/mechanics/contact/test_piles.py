@@ -2,6 +2,7 @@
 cannot be is refused.
 """
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -38,20 +39,19 @@ def take(model, n, h=H):
     return models.state(model)
 
 
+between = cache(geoms.pairs_between)  # the candidates of two shapes, at any place of them
+
+
 def smallest_gap(model):
     """Of all shapes, by the candidates of each pair of them."""
     found = [
         candidate
         for a, b in combinations(model.colliders.geoms, 2)
         if a.body != b.body
-        for candidate in listed(geoms.pairs_between(a, b))
+        for candidate in between(a, b)
     ]
     q = models.places(model)
     return pairs.gaps(pairs.build(len(q), *found), q).min()
-
-
-def listed(found):
-    return found if isinstance(found, list) else [found]
 
 
 def mixed(count, **law):
@@ -191,7 +191,7 @@ def test_a_tower_of_listed_pairs_stands(count, still):
     found = [
         candidate
         for above, below in zip(boxes, [floor, *boxes])
-        for candidate in listed(geoms.pairs_between(above, below, mu=0.5))
+        for candidate in geoms.pairs_between(above, below, mu=0.5)
     ]
     bodies, q, v = shapes.assemble(parts, (0.0, 0.0, -G))
     model = models.build(bodies, q, v, pairs=pairs.build(count, *found))
