@@ -55,6 +55,7 @@ PARTS = (
     ("skyline", 1, True),
     ("envelope", 2, False),  # of 6n rows: first column, and where column 0 would lie
     ("right_side", 1, True),
+    ("last_change", 1, True),  # what Newton's method has added to the velocities last
     ("impacts", c.IMPACT, True),  # that were recorded
     (
         "saved",
@@ -165,6 +166,7 @@ counters = _view("counters")
 skyline = _view("skyline")
 envelope = _view("envelope")
 right_side = _view("right_side")
+last_change = _view("last_change")
 impacts = _view("impacts")
 saved = _view("saved")
 saved_flags = _view("saved_flags")

@@ -250,6 +250,7 @@ def _parts(
         "skyline": np.zeros((numbers, 1)),
         "envelope": envelope,
         "right_side": np.zeros((6 * n, 1)),
+        "last_change": np.zeros((6 * n, 1)),
         "impacts": np.zeros((impacts, c.IMPACT)),
         "saved": np.zeros((saved, 1)),
         "saved_flags": np.zeros((2 * k, 1), np.int64),

@@ -20,6 +20,7 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     ACCEPTED,
     FAILED,
     ROUND_OFF,
+    is_excessive,
     refine,
     restart,
     solve_lagrangian,
@@ -120,15 +121,18 @@ def solve_one(m, k, W, u, old, h):
     impulse `old` is u, and whether there is one. Without, it goes toward the law, for those of
     other contacts may let there be one.
     """
-    mu = arena.pairs(m)[k, c.MU]
-    found = update(W, u, mu, old)
-    if found.kind == NONE or found.kind == SLIDE and not is_regular(W, FLAT):
+    mu, w = arena.pairs(m)[k, c.MU], vec.trace(W)
+    found, is_flat = update(W, u, mu, old), not is_regular(W, FLAT)
+    if found.kind == NONE or found.kind == SLIDE and is_flat:
         stuck = wedge(W, u, mu, old, h, arena.clock(m)[c.SPEED])
         found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k, c.STATUS] = found.kind
-    if found.kind == NONE:
-        w = vec.trace(W)
-        return vec.sub(old, vec.scale(1.0 / w, natural(old, u, mu, w))), False
+    if found.kind == NONE or is_flat:
+        rest = natural(old, u, mu, w)
+        if vec.size(rest) <= ROUND_OFF * w * vec.size(old):
+            return old, True  # what joints bear as well is not unique
+        if found.kind == NONE:
+            return vec.sub(old, vec.scale(1.0 / w, rest)), False
     return found.r, True
 
 
@@ -178,7 +182,7 @@ def solve(m, tolerance, h):
     if has_matrix and (n > SWEPT or joined and n > 1):
         moved, size = violation(m)
         factors = count[c.FACTORS]
-        if solve_lagrangian(m, 0.3 * tolerance):
+        if solve_lagrangian(m, 0.3 * tolerance, h):
             if h == 0.0 and count[c.FACTORS] > factors and not joined and is_slow(m):
                 refine_tower(m)
             return moved / (tolerance + ROUND_OFF * size)
@@ -201,12 +205,12 @@ def solve(m, tolerance, h):
             first = moved / allowed
         if (moved <= allowed or joined and n == 1) and lawful:
             return first
-        if not moved < FAILED or n == 1 and not lawful:
+        if not moved < FAILED or n == 1 and not lawful or is_excessive(m, h):
             return fail(m, where)
         if k == enough and has_matrix and not joined and 1 < n <= SWEPT:
             if h > 0.0 and k < SLIDING and is_sliding(m):
                 enough = SLIDING
-            elif solve_lagrangian(m, 0.3 * tolerance):
+            elif solve_lagrangian(m, 0.3 * tolerance, h):
                 return first
             else:
                 restart(m)  # what is left is no start for sweeps
@@ -263,7 +267,7 @@ def solve_slow(m, tolerance, h):
         count[c.FRESH] = 0
         return False
     restart(m)
-    if solve_lagrangian(m, 0.3 * tolerance):
+    if solve_lagrangian(m, 0.3 * tolerance, h):
         refine_tower(m)
         count[c.LAST_REST] = 0 if h > 0.0 else count[c.LAST_REST]
         return True

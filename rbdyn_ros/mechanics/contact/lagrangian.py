@@ -30,12 +30,20 @@ SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
 # of `refine`: in a tower of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
 STIFF_SIGMA, FINE, FEW_OUTER = 1e7, 1e-13, 5
 OUTER, INNER, SLOW = 60, 12, 0.3
+# how much of the slope along a change may come back with the other sign, and halvings until it
+# does not
+OVERSHOT, HALVINGS = 0.5, 10
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
+# times as many alternations at the node, where nothing contradicts the law, if they come near
+AT_NODE = 3
 # of the impulses, relative: a change that is taken where Newton's method does not end
 SETTLED = 1e-10
 # [SPEED]: a change that falls no more and is taken. Where more contacts stick than there are
 # motions, the curvature of a step contradicts them, and inner stress would grow without an end.
 ACCEPTED, STALLING = 1e-5, 0.5
+# [SPEED], of what impulses give each for itself: those of an impact that are larger are none, for
+# the law would hold for infinite ones only, by which contacts and joints press each other
+LARGEST = 1e4
 PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN = (np.int64(i) for i in range(4))
 FAILED = 1e300
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -144,30 +152,32 @@ def add_joints(m, scale, fresh):
 
 
 @part
-def solve_lagrangian(m, tolerance):
+def solve_lagrangian(m, tolerance, h):
     """Find the impulses LA from L_B, at which U holds; return whether they were found.
 
     Where Newton's method alone does not get there, alternating directions come before it; not so
     for heaps of colliders, whose matrix is wide.
     """
     restart(m)
-    if newton(m, tolerance, SIGMA):
+    if newton(m, tolerance, SIGMA) and not is_excessive(m, h):
         return True
     restart(m)
     if len(arena.colliders(m)) > 0 and not skyline.is_narrow(m):
         return False
-    scale, before, left = 1.0, FAILED, FAILED
-    for _ in range(ALTERNATIONS):
+    scale, before, least, left = 1.0, FAILED, FAILED, FAILED
+    near = ACCEPTED * arena.clock(m)[c.SPEED]
+    for k in range(ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS):
         left, size = alternate(m, tolerance, scale)
-        if not left < FAILED:
+        least = min(least, left)
+        if not left < FAILED or k >= ALTERNATIONS and least > near or is_excessive(m, h):
             return False
-        is_stalled = STALLING * before < left <= ACCEPTED * arena.clock(m)[c.SPEED]
+        is_stalled = STALLING * before < left <= near and h > 0.0
         if left > 0.1 * before:
             # far from the solution sigma grows; after the largest comes the smallest
             scale = STRIDE * scale if scale < LONGEST else 1.0 / LONGEST
         before = left
         keep_alternation(m, True)
-        if newton(m, tolerance, SOFT_SIGMA):
+        if newton(m, tolerance, SOFT_SIGMA) and not is_excessive(m, h):
             return True
         keep_alternation(m, False)
         if left <= SETTLED * size:
@@ -176,6 +186,15 @@ def solve_lagrangian(m, tolerance):
             arena.counters(m)[c.STALLS] += 1
             return True
     return False
+
+
+@part
+def is_excessive(m, h):
+    """Return whether the impulses LA, not in a step of h but at the node, are too large."""
+    pairs, active, size = arena.pairs(m), arena.active(m), 0.0
+    for at in range(arena.counters(m)[c.ACTIVE] if h == 0.0 else 0):
+        size += pairs[active[at], c.W_OWN] * vec.size(get(pairs, active[at], c.LA))
+    return size > LARGEST * arena.clock(m)[c.SPEED]
 
 
 @part
@@ -215,7 +234,7 @@ def alternate(m, tolerance, scale):
     A round finds the bodies' velocities for z = u + s e_N held, with one factorization for all
     rounds, then z and r by projection.
     """
-    bodies, y, moved, size = arena.bodies(m), arena.right_side(m), FAILED, 0.0
+    y, moved, size = arena.right_side(m), FAILED, 0.0
     newton_system(m, scale, HELD)
     skyline.factor_and_solve(m)
     arena.counters(m)[c.FRESH] = 0
@@ -223,9 +242,7 @@ def alternate(m, tolerance, scale):
         if turn > 0:
             newton_system(m, scale, HELD_AGAIN)
             skyline.solve_again(m)
-        for i in range(len(bodies)):
-            arena.add(bodies, i, c.U_X, (y[6 * i], y[6 * i + 1], y[6 * i + 2]))
-            arena.add(bodies, i, c.U_W, (y[6 * i + 3], y[6 * i + 4], y[6 * i + 5]))
+        add_change(m, y, 1.0)
         moved, size = update_multipliers(m, scale)
         if not moved < FAILED or moved <= tolerance + ROUND_OFF * size:
             break
@@ -237,12 +254,13 @@ def newton(m, tolerance, scale):
     """Find LA by Newton's method from LA, U_S and the bodies' velocities; return whether it
     converged.
     """
-    bodies, count, y = arena.bodies(m), arena.counters(m), arena.right_side(m)
-    last, is_start = FAILED, scale >= SIGMA
+    count, y, change = arena.counters(m), arena.right_side(m), arena.last_change(m)
+    last, is_start, shaped = FAILED, scale >= SIGMA, len(arena.colliders(m)) > 0
     fresh = scale == SIGMA and count[c.FRESH] == count[c.ACTIVE]
     for outer in range(OUTER if scale <= LARGEST_SIGMA else FEW_OUTER):
         before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
-        for _ in range(INNER):
+        slope = 0.0
+        for inner in range(INNER):
             size, left = newton_system(m, scale, PROJECTED_AGAIN)
             small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
             found = left <= 0.1 * tolerance + small
@@ -252,7 +270,11 @@ def newton(m, tolerance, scale):
             if found or is_noise:
                 found = True
                 break
+            if inner > 0 and not shaped:  # heaps would not fail soon enough
+                size, left = step_back(m, scale, slope, size, left)
             before_last = left
+            for k in range(len(y)):
+                change[k] = y[k]
             if is_start and fresh and left <= 0.1 * before:  # the last factors serve
                 skyline.solve_again(m)
                 before = left
@@ -261,9 +283,7 @@ def newton(m, tolerance, scale):
                 skyline.factor_and_solve(m)
                 count[c.FACTORS] += 1
                 fresh, before = True, FAILED
-            for i in range(len(bodies)):
-                arena.add(bodies, i, c.U_X, (y[6 * i], y[6 * i + 1], y[6 * i + 2]))
-                arena.add(bodies, i, c.U_W, (y[6 * i + 3], y[6 * i + 4], y[6 * i + 5]))
+            slope = take_change(m)
         moved, size = update_multipliers(m, scale)
         if not moved < FAILED:
             break
@@ -282,6 +302,54 @@ def newton(m, tolerance, scale):
         last = moved
     count[c.FRESH] = 0
     return False
+
+
+@part
+def add_change(m, change, share):
+    """Add a share of a change to the bodies' velocities."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        o = 6 * i
+        x, w = (
+            (change[o], change[o + 1], change[o + 2]),
+            (change[o + 3], change[o + 4], change[o + 5]),
+        )
+        arena.add(bodies, i, c.U_X, vec.scale(share, x))
+        arena.add(bodies, i, c.U_W, vec.scale(share, w))
+
+
+@part
+def take_change(m):
+    """Add the solution of the system to the bodies' velocities and keep it as the last change;
+    return the slope along it of what Newton's method minimizes, less its sign.
+    """
+    y, change, slope = arena.right_side(m), arena.last_change(m), 0.0
+    for k in range(len(y)):
+        slope += change[k] * y[k]
+        change[k] = y[k]
+    add_change(m, y, 1.0)
+    return slope
+
+
+@part
+def step_back(m, scale, slope, size, left):
+    """Take half of the last change back, and half of the rest, until the slope along it is no
+    longer that of having gone much too far; return what `newton_system` does.
+
+    Newton's method minimizes a convex function of the velocities, whose gradient is minus the
+    right side, and would else cycle between the pieces of the projection.
+    """
+    y, change, share = arena.right_side(m), arena.last_change(m), 1.0
+    for _ in range(HALVINGS):
+        along = 0.0
+        for k in range(len(y)):
+            along += y[k] * change[k]
+        if along >= -OVERSHOT * slope:
+            break
+        share *= 0.5
+        add_change(m, change, -share)
+        size, left = newton_system(m, scale, PROJECTED_AGAIN)
+    return size, left
 
 
 @part

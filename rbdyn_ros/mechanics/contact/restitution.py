@@ -23,6 +23,7 @@ BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
 LAWS = IMPACT_LAWS
 
 STOPPED = 1e-13  # of |u_0| + |W P|: a velocity along the tangents that has ended
+LINE = 1e-10  # the same where joints leave the contact a line to move along: their round-off
 STRAIGHT = 1e-13  # sine of the angle by which the direction of sliding turns
 STRIDE = 0.01  # of a step, over (1 + mu) |W|
 STRIDES = 400_000
@@ -157,15 +158,21 @@ def collide(W, u_0, mu, e):
     """
     P, u, taken, given = (0.0, 0.0, 0.0), u_0, 0.0, 0.0
     size, trace = vec.size(u_0), vec.trace(W)
+    squares = vec.dot(W[0], W[0]) + vec.dot(W[1], W[1]) + vec.dot(W[2], W[2])
+    is_line = trace * trace - squares <= SINGULAR * trace * trace
+    ended_at = LINE if is_line else STOPPED
     ds = STRIDE / value((1.0 + mu) * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])))
     for _ in range(STRIDES if mu > 0.0 else 0):
         s = sqrt(u[1] * u[1] + u[2] * u[2])
-        if s <= STOPPED * (size + trace * vec.size(P)):
+        still = ended_at * (size + trace * vec.size(P))
+        if s <= still:
             break
         d = (1.0, -mu * u[1] / s, -mu * u[2] / s)
         du = vec.matvec(W, d)
         along = (du[1] * u[1] + du[2] * u[2]) / s
-        if abs(du[1] * u[2] - du[2] * u[1]) <= STRAIGHT * s * vec.size(du):
+        across = abs(du[1] * u[2] - du[2] * u[1])
+        # straight, or along a way so short that the turn changes less than what counts as stopped
+        if across <= max(STRAIGHT * s * vec.size(du), -still * along):
             most = -s / along if along < 0.0 else 1e150
             p, taken, given, ended = straight(u, du, most, e, taken, given)
             P = vec.axpy(p, d, P)
@@ -192,7 +199,7 @@ def collide(W, u_0, mu, e):
     # at rest along the tangents, or without friction: u_N grows linearly from here on
     d = (1.0, 0.0, 0.0)
     if mu > 0.0:
-        if sqrt(u[1] * u[1] + u[2] * u[2]) > STOPPED * (size + trace * vec.size(P)):
+        if sqrt(u[1] * u[1] + u[2] * u[2]) > ended_at * (size + trace * vec.size(P)):
             return P, False
         A, m = (real(W[0]), real(W[1]), real(W[2])), value(mu)
         x, y = tangential_impulse(A, A[1][0], A[2][0], m)
