@@ -335,9 +335,9 @@ def failure(model: Model) -> str:
         most = f"at most {smooth.ITERATIONS} iterations of Newton's method"
         return f"the {name} is not closed after {most}"
     if code == friction.CONTACT_FAILED:
-        return f"no impulse obeys the law of {contact_name(model, where)}"
+        return f"no impulse was found that obeys the law of {contact_name(model, where)}"
     if code == exchange.LAW_FAILED:
-        return f"no impulse obeys the energetic law of {contact_name(model, where)}"
+        return f"no impulse was found by the energetic law of {contact_name(model, where)}"
     if code == exchange.MEET_FAILED:
         return (
             f"{contact_name(model, where)} meets another contact in one impact; the energetic law "
