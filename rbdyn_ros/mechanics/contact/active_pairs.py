@@ -52,25 +52,25 @@ def put_impulse(m, k, P):
 
 
 @inlined
-def kept(m, k):
+def saved_impulse(m, k):
     """Return the saved impulse of pair k."""
     return get(arena.pairs(m), k, c.KEEP)
 
 
 @inlined
-def keep(m, k):
+def save_impulse(m, k):
     """Save the impulse of pair k."""
     put(arena.pairs(m), k, c.KEEP, get(arena.pairs(m), k, c.LA))
 
 
 @inlined
-def before(m, k):
+def velocity_before(m, k):
     """Return u-, the velocity of pair k before the impact."""
     return get(arena.pairs(m), k, c.BEFORE)
 
 
 @inlined
-def own(m, k):
+def own_block(m, k):
     """Return W_kk, the own block of pair k of the Delassus matrix."""
     return get9(arena.pairs(m), k, c.W_OWN)
 
@@ -96,7 +96,7 @@ def rebound(m, k):
 
 
 @inlined
-def ask(m, k, u, back):
+def require(m, k, u, back):
     """Require u_N + back >= 0 of pair k, whose velocity is u."""
     put(arena.pairs(m), k, c.U, (u[0] + back, u[1], u[2]))
 

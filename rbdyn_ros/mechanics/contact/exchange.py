@@ -53,7 +53,7 @@ def impulses(m, share, slow):
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
         contacts.put_impulse(m, k, (0.0, 0.0, 0.0))
-        contacts.ask(m, k, contacts.before(m, k), rebound(m, k, share, slow))
+        contacts.require(m, k, contacts.velocity_before(m, k), rebound(m, k, share, slow))
     return solver.solve_impact(m)
 
 
@@ -61,15 +61,15 @@ def least_impulse(m, k, share, slow):
     """Return the least normal impulse of contact k in its restitution, 0 where it parts too
     slowly.
     """
-    p = share * contacts.restitution(m, k) * contacts.kept(m, k)[0]
-    return p if contacts.own(m, k)[0][0] * p >= slow else 0.0
+    p = share * contacts.restitution(m, k) * contacts.saved_impulse(m, k)[0]
+    return p if contacts.own_block(m, k)[0][0] * p >= slow else 0.0
 
 
 def restore(m, k, W, u, old, how):
     """Return the impulse of contact k in its restitution, with that of the compression, and
     whether it is one.
     """
-    P = contacts.kept(m, k)
+    P = contacts.saved_impulse(m, k)
     p, free = least_impulse(m, k, how[0], how[1]), vec.sub(u, vec.matvec(W, vec.sub(old, P)))
     # what the compression leaves of the normal velocity is round-off of its impulse
     noise = ROUND_OFF * vec.trace(W) * vec.size(P)
@@ -85,7 +85,7 @@ def expand(m, share, slow):
     """
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
-        P = contacts.kept(m, k)
+        P = contacts.saved_impulse(m, k)
         more = least_impulse(m, k, share, slow) / max(P[0], 1e-300)
         contacts.put_impulse(m, k, vec.axpy(more, P, P))
     solver.begin_sweeps(m)
@@ -106,7 +106,10 @@ def work(m):
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
         P = contacts.impulse(m, k)
-        before, after = vec.dot(P, contacts.before(m, k)), vec.dot(P, contacts.velocity(m, k))
+        before, after = (
+            vec.dot(P, contacts.velocity_before(m, k)),
+            vec.dot(P, contacts.velocity(m, k)),
+        )
         gained += 0.5 * (before + after)
         size += abs(before) + abs(after)
     return gained, size
@@ -120,10 +123,10 @@ def collide_each(m, slow):
         contacts.put_impulse(m, contacts.member(m, at), (0.0, 0.0, 0.0))
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
-        u = contacts.before(m, k)
+        u = contacts.velocity_before(m, k)
         if u[0] >= -APPROACHING * contacts.speed(m):
             continue
-        W, e = contacts.own(m, k), rebound(m, k, 1.0, slow) / u[0]
+        W, e = contacts.own_block(m, k), rebound(m, k, 1.0, slow) / u[0]
         P, found = restitution.collide(W, u, contacts.friction(m, k), e)
         if not found:
             contacts.fail(m, LAW_FAILED, k)
@@ -132,8 +135,8 @@ def collide_each(m, slow):
     solver.respond_to_all(m)
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
-        own = vec.matvec(contacts.own(m, k), contacts.impulse(m, k))
-        u = vec.add(contacts.before(m, k), own)
+        own = vec.matvec(contacts.own_block(m, k), contacts.impulse(m, k))
+        u = vec.add(contacts.velocity_before(m, k), own)
         other = vec.sub(contacts.velocity(m, k), u)
         if vec.size(other) > ALONE * (contacts.speed(m) + vec.size(own) + vec.size(u)):
             contacts.fail(m, MEET_FAILED, k)
@@ -161,7 +164,7 @@ def exchange(m, energy, spent, slow):
         if not impulses(m, 0.0, slow):
             return False
         for at in range(contacts.count(m)):
-            contacts.keep(m, contacts.member(m, at))
+            contacts.save_impulse(m, contacts.member(m, at))
     low, high, share = 0.0, 1.0, 1.0
     for k in range(fc3d.HALVINGS + 1):
         stalls = contacts.stalls(m)

@@ -26,7 +26,7 @@ def sweep(m, is_back, h, how):
     for at in range(n):
         i = n - 1 - at if is_back else at
         k = contacts.member(m, i)
-        W, old = contacts.own(m, k), contacts.impulse(m, k)
+        W, old = contacts.own_block(m, k), contacts.impulse(m, k)
         new, found = solve_one(m, k, W, solver.velocity_of(m, k), old, how)
         change = vec.sub(new, old)
         by = W[0][0] * vec.size(change)

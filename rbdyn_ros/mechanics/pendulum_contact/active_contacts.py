@@ -53,25 +53,25 @@ def put_impulse(c, i, P):
 
 
 @inlined
-def kept(c, i):
+def saved_impulse(c, i):
     """Return the stored impulse of contact i."""
     return vector(c.compressed, i)
 
 
 @inlined
-def keep(c, i):
+def save_impulse(c, i):
     """Store the impulse of contact i."""
     put(c.compressed, i, vector(c.P, i))
 
 
 @inlined
-def before(c, i):
+def velocity_before(c, i):
     """Return u- of contact i."""
     return vector(c.before, i)
 
 
 @inlined
-def own(c, i):
+def own_block(c, i):
     """Return W_ii."""
     return block(c, c.place[i], c.place[i])
 
@@ -95,7 +95,7 @@ def rebound(c, i):
 
 
 @inlined
-def ask(c, i, u, back):
+def require(c, i, u, back):
     """Require u_N + back >= 0 of contact i, whose velocity is u."""
     c.law[i, 1] = back
     put(c.q, i, (u[0] + back, u[1], u[2]))
