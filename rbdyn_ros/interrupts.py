@@ -54,9 +54,9 @@ def raise_on(
     """Let these signals raise `exception`, as soon as it can reach the caller, while
     `when(number)` is true.
     """
-    waiting: dict[
-        int, float
-    ] = {}  # signal -> since when it waits for an import to end [s, steady]
+    # signal -> since when it waits for an import to end [s, steady]; the signals that have raised
+    waiting: dict[int, float] = {}
+    raised: set[int] = set()
 
     def handle(number: int, frame: FrameType | None) -> None:
         if not when(number):
@@ -67,13 +67,15 @@ def raise_on(
         )
         if can_propagate(frame) and not importing:
             waiting.clear()
+            raised.add(number)
             raise exception
         _resend(number)
 
     def lost(unraisable) -> None:
         if isinstance(unraisable.exc_value, exception):
             _resend(numbers[0])
-        else:
+        elif not (raised and isinstance(unraisable.exc_value, AttributeError)):
+            # else the destructor of an object whose constructor the exception has left
             sys.__unraisablehook__(unraisable)
 
     sys.unraisablehook = lost

@@ -28,6 +28,15 @@ class Dying:
         os.kill(os.getpid(), signal.SIGINT)
         sum(range(1000))
 
+class HalfMade:
+    def __init__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(1000))
+        self.part = 1
+
+    def __del__(self):
+        del self.part
+
 if {call!r}:
     sent_while({call!r})  # Numba's engine asks for its hooks once, when the first kernel is made
 
@@ -67,6 +76,10 @@ def run(tmp_path_factory):
 
 def test_a_signal_that_falls_into_a_destructor_is_heard(run):
     assert run("dying = Dying(); del dying") == ("heard\n", "", 0)
+
+
+def test_the_destructor_of_what_a_signal_left_half_made_says_nothing(run):
+    assert run("HalfMade()") == ("heard\n", "", 0)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher
+from rbdyn_ros.ros.readiness import COMMANDS, RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 from rbdyn_ros.ros.topic_observer import TopicObserver
@@ -27,7 +28,7 @@ from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.status import PLAYING
 from rbdyn_ros.tools.node_processes import NodeProcesses, diagnostic_values
 
-BRIDGE = "pendulum_hil"
+BRIDGE, NODE = "pendulum_hil", "pendulum_hil_trial"
 # [s] real or simulated time without a force of the board, while time should run, after which it
 # gives up
 GONE = 4.0
@@ -52,9 +53,11 @@ class HilTrial:
         self.plant.origin = EPOCH_NS
         self.figures: dict[str, float] = {}  # of the newest /diagnostics of the bridge
         self.bridge, self.failure = "", ""  # ~/status of the bridge
-        self._processes = NodeProcesses(parameters, log)
+        # time begins when the trial receives everything
+        names = ", ".join((*declared["start_after"], NODE))
+        self._processes = NodeProcesses([*parameters, "-p", f"start_after:=[{names}]"], log)
         self._processes.start("simulator", "hil_bridge")
-        self._node, self._executor = watcher("pendulum_hil_trial")
+        self._node, self._executor = watcher(NODE)
         self._topic_observer, self._answering = TopicObserver(self._node), StallDetector()
         self._node.create_subscription(
             DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
@@ -68,6 +71,7 @@ class HilTrial:
             (WrenchStamped, "cart/command", self.plant.command),
         ):
             self._polled.collect(kind, topic, take, matching([qos.OFFERED]))
+        self._reception = ReceptionReport(self._node)
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
 
     def __enter__(self) -> "HilTrial":
@@ -93,6 +97,7 @@ class HilTrial:
             self._topic_observer.look()
             for taken, take in self._polled.pop_collected():  # in the order of its arrival
                 take(taken.message)
+            self._report_reception()
             playing = self._topic_observer.simulator == PLAYING
             if playing and math.isnan(began):
                 began = time.monotonic()
@@ -116,6 +121,16 @@ class HilTrial:
             wall_time=time.monotonic() - began,
             failure=self.failure,
             interrupted=bool(interrupted()),
+        )
+
+    def _report_reception(self) -> None:
+        seen = self._topic_observer
+        received = {"odometry": seen.states, "joint_states": seen.forces, COMMANDS: seen.commands}
+        self._reception.publish(
+            {
+                self._node.resolve_topic_name(topic): RECEIVED if found else WAITING
+                for topic, found in received.items()
+            }
         )
 
     def _failure(self, still: float) -> str:

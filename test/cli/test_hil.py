@@ -158,6 +158,7 @@ def test_the_trial_names_the_number_of_the_plant_that_changes(started, tmp_path)
     before, after = map(float, weakener.communicate(timeout=10.0)[0].split())
     watched = json.loads(file.read_text())["plant"]
     assert watched["summary"] in said and watched["lost"] == 0, said
+    assert watched["learned"] > 30.0  # all of the trial but its first second: time waited for it
     assert len(watched["changes"]) == 1, (said, before, after)
     [change] = watched["changes"]
     assert before - 1.5 < change["since"] < after + 1.5 and change["named"] < after + 12.0
