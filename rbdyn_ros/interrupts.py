@@ -72,10 +72,12 @@ def raise_on(
         _resend(number)
 
     def lost(unraisable) -> None:
+        is_destructor = getattr(unraisable.object, "__name__", "") == "__del__"
+        lacks_a_part = isinstance(unraisable.exc_value, AttributeError)
         if isinstance(unraisable.exc_value, exception):
             _resend(numbers[0])
-        elif not (raised and isinstance(unraisable.exc_value, AttributeError)):
-            # else the destructor of an object whose constructor the exception has left
+        elif not (raised and is_destructor and lacks_a_part):
+            # else of an object whose constructor the exception has left
             sys.__unraisablehook__(unraisable)
 
     sys.unraisablehook = lost

@@ -8,7 +8,7 @@ messages.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from rclpy.node import Node
@@ -33,7 +33,7 @@ class ReceptionReport:
         """Create the publisher; `others` is the state of the topics that the reports do not list,
         WAITING for a node that follows every topic.
         """
-        self._others, self._newest = others, ""
+        self._node, self._others, self._newest = node, others, ""
         self._publisher = node.create_publisher(
             String, "~/received", qos.LATCHED, **qos.PUBLISHING
         )
@@ -46,6 +46,11 @@ class ReceptionReport:
         if text != self._newest:
             self._newest = text
             self._publisher.publish(String(data=text))
+
+    def publish_received(self, found: Mapping[str, object]) -> None:
+        """Publish which topics, by their relative names, something has been received of."""
+        resolve = self._node.resolve_topic_name
+        self.publish({resolve(topic): RECEIVED if it else WAITING for topic, it in found.items()})
 
 
 class StartCondition:

@@ -5,7 +5,7 @@ with 1.
 from rbdyn_ros.evaluation.trial_report import Verdict, verdict
 from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import run
-from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
+from rbdyn_ros.ros.readiness import ReceptionReport
 from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
@@ -34,12 +34,8 @@ class Referee(Watcher):
     def _look(self) -> None:
         topic_observer = self._topic_observer
         topic_observer.look()
-        received = {"odometry": topic_observer.states, "joint_states": topic_observer.forces}
-        self._reception.publish(
-            {
-                self.resolve_topic_name(topic): RECEIVED if rows else WAITING
-                for topic, rows in received.items()
-            }
+        self._reception.publish_received(
+            {"odometry": topic_observer.states, "joint_states": topic_observer.forces}
         )
         if topic_observer.simulator != PLAYING:
             self._stall.restart()

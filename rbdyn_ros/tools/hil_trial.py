@@ -19,7 +19,7 @@ from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher
-from rbdyn_ros.ros.readiness import COMMANDS, RECEIVED, WAITING, ReceptionReport
+from rbdyn_ros.ros.readiness import COMMANDS, ReceptionReport
 from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 from rbdyn_ros.ros.topic_observer import TopicObserver
@@ -97,7 +97,10 @@ class HilTrial:
             self._topic_observer.look()
             for taken, take in self._polled.pop_collected():  # in the order of its arrival
                 take(taken.message)
-            self._report_reception()
+            seen = self._topic_observer
+            self._reception.publish_received(
+                {"odometry": seen.states, "joint_states": seen.forces, COMMANDS: seen.commands}
+            )
             playing = self._topic_observer.simulator == PLAYING
             if playing and math.isnan(began):
                 began = time.monotonic()
@@ -121,16 +124,6 @@ class HilTrial:
             wall_time=time.monotonic() - began,
             failure=self.failure,
             interrupted=bool(interrupted()),
-        )
-
-    def _report_reception(self) -> None:
-        seen = self._topic_observer
-        received = {"odometry": seen.states, "joint_states": seen.forces, COMMANDS: seen.commands}
-        self._reception.publish(
-            {
-                self._node.resolve_topic_name(topic): RECEIVED if found else WAITING
-                for topic, found in received.items()
-            }
         )
 
     def _failure(self, still: float) -> str:

@@ -138,7 +138,7 @@ class ControllerNode(ManagedNode):
         self.synchronizer.reset()
         self.newest, self.answered = None, None
         self.arrival, self.next_check, self.refusals = math.inf, 0.0, 0.0
-        self._report_reception(readiness.WAITING)
+        self._report_reception(False)
         self._set_status(WAITING)
 
     def deactivate(self) -> None:
@@ -166,7 +166,7 @@ class ControllerNode(ManagedNode):
         if newest is None or not self._reset_after_jump():
             return
         if self.newest is None:
-            self._report_reception(readiness.RECEIVED)
+            self._report_reception(True)
         self.newest, self.arrival = newest, time.monotonic()
         if self.parameters.values["trigger"] == "state":
             self._compute()
@@ -327,10 +327,9 @@ class ControllerNode(ManagedNode):
         )
         self.reports.publish(self.terms)
 
-    def _report_reception(self, state: str) -> None:
-        self._reception.publish(
-            {self.resolve_topic_name(topic): state for _, topic, _, _ in self.synchronizer.topics}
-        )
+    def _report_reception(self, found: bool) -> None:
+        topics = (topic for _, topic, _, _ in self.synchronizer.topics)
+        self._reception.publish_received(dict.fromkeys(topics, found))
 
     def _refuse(self, what: str, why: object) -> None:
         self.refused[what] += 1
