@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _say(missing, NO_ROS)
         # two evaluations in one network must not hear each other
         stay_local()
-    from rbdyn_ros.evaluation.metric import CannotGoOn
+    from rbdyn_ros.evaluation.metrics import CannotGoOn
 
     try:
         planned = plan(arguments)

@@ -11,8 +11,7 @@ import numpy as np
 from rbdyn_ros.campaigns import batch
 from rbdyn_ros.campaigns.episode import Episode
 from rbdyn_ros.evaluation.bench import Bench
-from rbdyn_ros.evaluation.metric import Scenario
-from rbdyn_ros.evaluation.metrics import SWING_UP, SettlingDetector, SettlingScore
+from rbdyn_ros.evaluation.metrics import SWING_UP, Scenario, SettlingDetector, SettlingScore
 from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.types import Array, State
 

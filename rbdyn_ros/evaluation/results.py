@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rbdyn_ros.control.provenance import differences, shorten
-from rbdyn_ros.evaluation.metric import Metric
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.evaluation.suite import Case
 from rbdyn_ros.files import make_folder, write_whole
 

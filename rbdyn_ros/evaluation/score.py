@@ -15,7 +15,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory
-from rbdyn_ros.evaluation.metric import SCENARIO, CannotGoOn, Metric, NotForThisLaw
+from rbdyn_ros.evaluation.metrics import SCENARIO, CannotGoOn, Metric, NotForThisLaw
 from rbdyn_ros.evaluation.results import Criterion, assess, mark_broken, mark_not_applicable
 from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout, block

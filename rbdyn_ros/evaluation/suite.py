@@ -28,7 +28,7 @@ from zlib import crc32
 import yaml
 
 from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.metric import SCENARIO, Scenario, make_scenario
+from rbdyn_ros.evaluation.metrics import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.parameters.yaml_file import flatten_names
 from rbdyn_ros.schema import by_name, check, flat

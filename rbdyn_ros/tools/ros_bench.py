@@ -19,7 +19,7 @@ from rclpy.utilities import try_shutdown
 from std_msgs.msg import String
 
 from rbdyn_ros.evaluation.bench import ANYWHERE, ControllerUnderTest, LawFailed
-from rbdyn_ros.evaluation.metric import CannotGoOn, Scenario
+from rbdyn_ros.evaluation.metrics import CannotGoOn, Scenario
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.progress import estimate

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.evaluation import closed_loop_table, metric
+from rbdyn_ros.evaluation import closed_loop_table, metrics
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import FAULTS, SEED
 from rbdyn_ros.parameters import obstacles, shipped
@@ -33,7 +33,7 @@ from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.types import Array, State
 from rbdyn_ros.view.scene import Control
 
-TILT = metric.TILT._replace(description="Tilts the rod at the start, towards x.")
+TILT = metrics.TILT._replace(description="Tilts the rod at the start, towards x.")
 NONE = "none"  # instead of a scenario
 HISTORY = 600.0  # [s] the longest recording
 SIMULATOR = TABLES["simulator"]

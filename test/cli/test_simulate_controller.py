@@ -14,7 +14,7 @@ import pytest
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest
-from rbdyn_ros.evaluation.metric import Scenario
+from rbdyn_ros.evaluation.metrics import Scenario
 from rbdyn_ros.faults.options import Faults, SensorNoise
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum

@@ -15,7 +15,7 @@ from rbdyn_ros.evaluation import bench, score
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.controller_under_test import controller_under_test
 from rbdyn_ros.evaluation.leaderboard import board, entry
-from rbdyn_ros.evaluation.metric import Scenario
+from rbdyn_ros.evaluation.metrics import Scenario
 from rbdyn_ros.evaluation.score import Score
 
 ROOT = Path(__file__).parents[2]

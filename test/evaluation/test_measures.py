@@ -14,7 +14,7 @@ from rbdyn_ros.control.linear_controller import constant
 from rbdyn_ros.evaluation import margins, metrics, trial
 from rbdyn_ros.evaluation.bench import Bench, KalmanObserver
 from rbdyn_ros.evaluation.measures import swing_up
-from rbdyn_ros.evaluation.metric import SCENARIO, make_scenario
+from rbdyn_ros.evaluation.metrics import SCENARIO, make_scenario
 from rbdyn_ros.faults.options import Faults, Mismatch, actual
 from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 from rbdyn_ros.parameters.controller import ObserverOptions

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.size import is_sentence
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import measures, suite
-from rbdyn_ros.evaluation.metric import SCENARIO, Metric
+from rbdyn_ros.evaluation.metrics import SCENARIO, Metric
 from rbdyn_ros.evaluation.report import summary
 from rbdyn_ros.evaluation.results import assess, mark_not_applicable
 from rbdyn_ros.evaluation.score import select_cases

@@ -1,5 +1,5 @@
 """Measures by their names in a suite: each file of this folder is one, in the form of
-`evaluation.metric`.
+`evaluation.metrics`.
 """
 
 import pkgutil

@@ -12,15 +12,15 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 
 QUESTION = "is the law done with a command before the next one is due?"
 OVER_ROS = False  # the monitor measures the times of a node
 SETTINGS = (
-    metric.TILT,
-    metric.AZIMUTH,
-    metric.duration(4.0),
+    metrics.TILT,
+    metrics.AZIMUTH,
+    metrics.duration(4.0),
 )
 VALUES = {
     "of_period": Value(

@@ -4,16 +4,16 @@ by the linear theory.
 
 import math
 
-from rbdyn_ros.evaluation import margins, metric
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import margins, metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.numerics.bisection import edge
 from rbdyn_ros.schema import setting
 
 QUESTION = "how late may the force come?"
 OVER_ROS = False  # the theory needs the law itself
 SETTINGS = (
-    metric.small_tilt(0.05),
-    metric.duration(40.0),
+    metrics.small_tilt(0.05),
+    metrics.duration(40.0),
     setting(
         "largest",
         0.3,

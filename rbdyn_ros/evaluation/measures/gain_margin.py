@@ -4,16 +4,16 @@ and by theory.
 
 import math
 
-from rbdyn_ros.evaluation import margins, metric
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import margins, metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.numerics.bisection import edge
 
 QUESTION = "how much weaker or stronger may the force be?"
 OVER_ROS = False  # the force of a node cannot be multiplied on its way
 SETTINGS = (
-    metric.small_tilt(0.01),
-    metric.duration(20.0),
-    metric.tolerance(3.0, "%"),
+    metrics.small_tilt(0.01),
+    metrics.duration(20.0),
+    metrics.tolerance(3.0, "%"),
 )
 VALUES = {
     "gain_low": Value("", "smallest factor under which the motion decays"),

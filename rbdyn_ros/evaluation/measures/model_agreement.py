@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.evaluation import metric
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
 from rbdyn_ros.schema import setting
@@ -17,7 +17,7 @@ from rbdyn_ros.types import State
 QUESTION = "does the plant obey the equations of motion, taken down by another road?"
 OVER_ROS = True
 SETTINGS = (
-    metric.duration(3.0),
+    metrics.duration(3.0),
     setting(
         "runs",
         5,
@@ -32,7 +32,7 @@ SETTINGS = (
         "Sets the amplitude of the force, a sine along each axis.",
         low=0.0,
     ),
-    metric.COMPOSITION,
+    metrics.COMPOSITION,
 )
 VALUES = {
     "difference": Value(

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.rollout import Rollout
 
@@ -19,9 +19,9 @@ SCALES = {
     "velocity_cost": ("rad^2/s", "the velocity cost"),
 }
 SETTINGS = (
-    metric.TILT,
-    metric.AZIMUTH,
-    metric.duration(10.0),
+    metrics.TILT,
+    metrics.AZIMUTH,
+    metrics.duration(10.0),
     setting(
         "settle",
         False,

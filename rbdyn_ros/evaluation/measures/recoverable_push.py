@@ -2,8 +2,8 @@
 
 import math
 
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bisection import edge
 from rbdyn_ros.schema import setting
@@ -13,7 +13,7 @@ OVER_ROS = True
 SETTINGS = (
     setting("azimuth", 0.0, "deg", "Sets the direction of the push."),
     setting("contact_time", 0.01, "s", "Sets how long the push lasts.", above=0.0),
-    metric.deadline(20.0),
+    metrics.deadline(20.0),
     setting(
         "largest",
         4.0,
@@ -21,7 +21,7 @@ SETTINGS = (
         "Sets the push at which the search begins.",
         above=0.0,
     ),
-    metric.tolerance(0.005, "N s"),
+    metrics.tolerance(0.005, "N s"),
 )
 VALUES = {
     "push": Value(

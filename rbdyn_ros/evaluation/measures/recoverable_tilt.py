@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bisection import Edge, edge
 from rbdyn_ros.schema import setting
@@ -21,7 +21,7 @@ SETTINGS = (
         low=1,
         high=360,
     ),
-    metric.deadline(15.0),
+    metrics.deadline(15.0),
     setting(
         "largest",
         89.0,
@@ -30,7 +30,7 @@ SETTINGS = (
         above=0.0,
         high=89.0,
     ),
-    metric.tolerance(0.05, "deg"),
+    metrics.tolerance(0.05, "deg"),
 )
 VALUES = {
     "tilt": Value(

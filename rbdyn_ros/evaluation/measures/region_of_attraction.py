@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.evaluation import many, metric
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import many, metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.schema import setting
 
 QUESTION = "from which tilts and rates does the rod come to stand?"
@@ -37,7 +37,7 @@ SETTINGS = (
         high=180.0,
     ),
     setting("rate", 6.0, "rad/s", "Sets the largest rate, to both sides.", low=0.0),
-    metric.deadline(10.0),
+    metrics.deadline(10.0),
 )
 VALUES = {
     "fraction": Value("%", "of the grid: settled in time, never beyond the travel"),

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 
 QUESTION = "how soon does a rod stand that is let go at a tilt, and at what price?"
 OVER_ROS = True
 SETTINGS = (
-    metric.TILT,
-    metric.AZIMUTH._replace(default=0.0),
-    metric.duration(10.0),
+    metrics.TILT,
+    metrics.AZIMUTH._replace(default=0.0),
+    metrics.duration(10.0),
 )
 VALUES = {
     "settling_time": Value(

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.faults.options import Mismatch, SensorNoise
 from rbdyn_ros.schema import setting
 from rbdyn_ros.types import Array
@@ -25,8 +25,8 @@ KINDS = {  # what is varied: unit of `largest`, what it is
     "perturbations": ("N s", "pushes on the tip, every two seconds"),
 }
 SETTINGS = (
-    metric.TILT,
-    metric.AZIMUTH,
+    metrics.TILT,
+    metrics.AZIMUTH,
     setting("vary", "model", "", "Chooses what is varied.", choices=tuple(KINDS)),
     setting("largest", 0.25, "", "Sets the largest variation.", above=0.0),
     setting(
@@ -37,7 +37,7 @@ SETTINGS = (
         low=1,
         high=1000,
     ),
-    metric.duration(10.0),
+    metrics.duration(10.0),
 )
 VALUES = {
     "success": Value("%", "of the runs: upright in the last second, never beyond the travel"),

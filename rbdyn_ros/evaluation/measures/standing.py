@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics, trial
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics, trial
+from rbdyn_ros.evaluation.metrics import Metric, Value
 
 QUESTION = "how still does the rod stand, with these sensors?"
 OVER_ROS = True
 SETTINGS = (
-    metric.TILT,
-    metric.AZIMUTH,
-    metric.waiting(9.0),
-    metric.duration(15.0),
+    metrics.TILT,
+    metrics.AZIMUTH,
+    metrics.waiting(9.0),
+    metrics.duration(15.0),
 )
 VALUES = {
     "tilt_rms": Value("deg", "root of the mean square of the tilt"),

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import setting
 
@@ -20,7 +20,7 @@ SETTINGS = (
         above=0.0,
     ),
     setting("azimuth", 0.0, "deg", "Sets the direction of the new set point."),
-    metric.duration(15.0),
+    metrics.duration(15.0),
 )
 VALUES = {
     "settling_time": Value(

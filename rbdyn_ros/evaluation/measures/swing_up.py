@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rbdyn_ros.evaluation import many, metric
+from rbdyn_ros.evaluation import many, metrics
 from rbdyn_ros.evaluation.measures.robustness import NUMBERS as DRAWN
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import setting
@@ -118,7 +118,7 @@ SETTINGS = (
         low=0.0,
         high=0.9,
     ),
-    metric.deadline(25.0),
+    metrics.deadline(25.0),
 )
 VALUES = {
     "success": Value(

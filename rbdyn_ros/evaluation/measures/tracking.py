@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from rbdyn_ros.control.planning import periodic
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import setting
 
@@ -28,8 +28,8 @@ SETTINGS = (
         above=0.0,
     ),
     setting("frequency", 0.25, "Hz", "Sets the rounds per second.", above=0.0),
-    metric.waiting(12.0),
-    metric.duration(24.0),
+    metrics.waiting(12.0),
+    metrics.duration(24.0),
 )
 VALUES = {
     "error_rms": Value("mm", "root of the mean square of the distance from the path at each time"),

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metric, metrics
-from rbdyn_ros.evaluation.metric import Metric, Value
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array
@@ -13,9 +13,9 @@ from rbdyn_ros.types import Array
 QUESTION = "for which part of a minute with random pushes is the rod upright?"
 OVER_ROS = True
 SETTINGS = (
-    metric.TILT,
-    metric.AZIMUTH,
-    metric.duration(60.0),
+    metrics.TILT,
+    metrics.AZIMUTH,
+    metrics.duration(60.0),
     setting("runs", 3, "", "Sets the number of runs.", low=1, high=1000),
     setting("largest", 1.0, "N s", "Sets the largest impulse of a push on the tip.", low=0.0),
     setting("interval", 6.0, "s", "Sets the mean time between two pushes.", above=0.0),
