@@ -18,7 +18,7 @@ from command_line import read
 from tqdm import tqdm
 
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.evaluation.trial import tilt
+from rbdyn_ros.evaluation.metrics import tilt
 from rbdyn_ros.faults.options import Drive, Encoder, Faults, Mismatch, SensorNoise
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum

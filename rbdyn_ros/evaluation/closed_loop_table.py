@@ -16,7 +16,7 @@ import numpy as np
 from rbdyn_ros import parameters
 from rbdyn_ros.control import options, select
 from rbdyn_ros.control.options import Controller
-from rbdyn_ros.evaluation.trial import tilt
+from rbdyn_ros.evaluation.metrics import tilt
 from rbdyn_ros.faults.options import FAULTS, SEED, actual, faults
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum

@@ -30,7 +30,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.evaluation import trial
 from rbdyn_ros.faults.options import SEED, Faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter, record, setting, spec, table
@@ -185,9 +184,25 @@ def ending(run: Rollout) -> str:
     return "" if run.ended == SETTLED else run.ended
 
 
+def axis(q: Array) -> Array:
+    """Return the axis of the rod, k = R e3, (n, 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 + y^2))
+    of q (n, 6).
+    """
+    w, x, y, z = q[:, 2:].T
+    return np.stack(
+        (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)), axis=1
+    )
+
+
+def tilt(q: Array) -> Array:
+    """Return the angle between rod and vertical, (n,) [rad], in [0, pi]; exact near both ends."""
+    k = axis(q)
+    return np.arctan2(np.hypot(k[:, 0], k[:, 1]), k[:, 2])
+
+
 def tilts(run: Rollout) -> Array:
     """Return the angle between rod and vertical, (n + 1,) [rad]."""
-    return trial.tilt(run.q)
+    return tilt(run.q)
 
 
 def distances(run: Rollout, reference=(0.0, 0.0)) -> Array:
@@ -311,7 +326,7 @@ def curves(run: Rollout, most: int = 300) -> dict[str, list[float]]:
 
 def lean(run: Rollout) -> Array:
     """Return the log-map tilt towards x and y, (n + 1, 2) [rad]."""
-    k = trial.axis(run.q)
+    k = axis(run.q)
     n = np.hypot(k[:, 0], k[:, 1])
     return (np.arctan2(n, k[:, 2]) / np.where(n > 0.0, n, 1.0))[:, None] * k[:, :2]
 

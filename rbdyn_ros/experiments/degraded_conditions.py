@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.evaluation.trial import tilt
+from rbdyn_ros.evaluation.metrics import tilt
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below, track_progress, word
 from rbdyn_ros.faults.options import FAULTS, Faults, faults

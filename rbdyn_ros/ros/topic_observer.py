@@ -14,7 +14,8 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from rbdyn_ros.evaluation.trial import Trial, tilt
+from rbdyn_ros.evaluation.metrics import tilt
+from rbdyn_ros.evaluation.trial_report import Trial
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import number_of
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz

@@ -11,7 +11,7 @@ import pytest
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
-from rbdyn_ros.evaluation import margins, metrics, trial
+from rbdyn_ros.evaluation import margins, metrics
 from rbdyn_ros.evaluation.bench import Bench, KalmanObserver
 from rbdyn_ros.evaluation.measures import swing_up
 from rbdyn_ros.evaluation.metrics import SCENARIO, make_scenario
@@ -152,7 +152,7 @@ def test_the_filter_begins_where_the_encoders_say_and_knows_no_velocity(under_te
     }
     run = bench.run(make_scenario(settings, {}), start, 0.2)
     assert not run.seen[0, 6:].any()
-    apart = np.linalg.norm(np.cross(trial.axis(run.seen[:1, :6]), trial.axis(run.q[:1])))
+    apart = np.linalg.norm(np.cross(metrics.axis(run.seen[:1, :6]), metrics.axis(run.q[:1])))
     assert 1e-5 < apart <= 2.0 * math.pi / 4096.0
     np.testing.assert_allclose(run.seen[50:, 6:10], run.v[50:-1, :4], atol=0.05)
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics, trial
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.metrics import Metric, Value
 
 QUESTION = "how still does the rod stand, with these sensors?"
@@ -35,7 +35,7 @@ def measure(bench, scenario, settings) -> Metric:
         return Metric(
             {}, metrics.curves(run), f"{run.ended} before the {settings['waiting']:g} s were over"
         )
-    seen, true = trial.axis(run.seen[late, :6]), trial.axis(run.q[:-1][late])
+    seen, true = metrics.axis(run.seen[late, :6]), metrics.axis(run.q[:-1][late])
     values = {
         "tilt_rms": math.degrees(metrics.rms(metrics.tilts(run)[:-1][late])),
         "cart_rms": 1e3 * metrics.rms(metrics.distances(run)[:-1][late]),
