@@ -154,7 +154,7 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     call_timeout = number(COMMAND_TIMEOUT, arguments.patience)
     waiting = number(WAITING, arguments.waiting)
     parameter_files(arguments.params_file)
-    from rbdyn_ros.evaluation.controller_under_test import controller_under_test
+    from rbdyn_ros.evaluation.score import controller_under_test
     from rbdyn_ros.evaluation.suite import read
     from rbdyn_ros.parameters.shipped import config
 

@@ -1,25 +1,31 @@
-"""The course of an evaluation: the open cases, the processes that measure them, and their results.
-Each process holds the law under test, so that one that crashes or hangs takes nothing else with
-it.
+"""The course of an evaluation: the law under test, read from the command line and the parameter
+files; the open cases, the processes that measure them, and their results. Each process holds the
+law, so that one that crashes or hangs takes nothing else with it.
 """
 
 import multiprocessing
 import signal
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory
+from rbdyn_ros.control import options, select
+from rbdyn_ros.control.provenance import identity
+from rbdyn_ros.evaluation import bench, measures
+from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory, load
 from rbdyn_ros.evaluation.metrics import SCENARIO, CannotGoOn, Metric, NotForThisLaw
 from rbdyn_ros.evaluation.results import Criterion, assess, mark_broken, mark_not_applicable
-from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
+from rbdyn_ros.evaluation.suite import ANY, KINDS, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout, block
-from rbdyn_ros.schema import defaults
+from rbdyn_ros.parameters.command_line import split_words
+from rbdyn_ros.parameters.plant import PLANT as PLANT_PARAMETERS
+from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.parameters.yaml_file import read_loop, refuse_contacts
+from rbdyn_ros.schema import by_name, check, defaults
 
 PART, PARTS = 4, 16  # minimum number of starts in a part; maximum number of parts of a case
 
@@ -258,3 +264,91 @@ class Score:
     def _advance(self, part: float) -> None:
         self._done += part
         self._show(min(self._done, self._total))
+
+
+DEFAULT_KINDS = ("balance",)  # kinds of a law without `KINDS`
+
+
+def controller_under_test(
+    name: str,
+    files: Iterable[str],
+    kinds: str | None,
+    plant: Mapping[str, Any],
+    call_timeout: float,
+    external: bool = False,
+) -> ControllerUnderTest:
+    """Return the law `name`, or that of the file of that path, with the parameters of the files,
+    over those of the suite's `plant`. One that is `external` runs in a node of the user, and only
+    the plant is known here.
+
+    `kinds` as "balance,wide".
+
+    Raise ValueError for an unknown law, kind or parameter, a value out of range, and a law that
+    does not load.
+    """
+    module, path, files = None, "", tuple(files)
+    if not external:
+        if not select.is_own(name):
+            try_to_load(name)
+        module = load(name)
+        name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
+    kinds_given = kinds is not None or hasattr(module, "KINDS")
+    chosen = tuple(getattr(module, "KINDS", DEFAULT_KINDS)) if kinds is None else _kinds(kinds)
+    values = _plant(files, plant)
+    if module:
+        values |= options.from_files(name, module, files)
+    return ControllerUnderTest(
+        name, values, chosen, kinds_given, call_timeout, identity(name, module, values), path
+    )
+
+
+def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
+    known, source = by_name(PLANT_PARAMETERS), "the suite's plant"
+    for name in plant:
+        if name not in known:
+            raise ValueError(
+                f"{source}: {name} is not a parameter of the plant; {nearest(name, known)}see "
+                "`python -m rbdyn_ros parameters`"
+            )
+    values = defaults(PLANT_PARAMETERS) | {
+        n: check(known[n], value, source) for n, value in plant.items()
+    }
+    refuse_contacts(files, "an evaluation")
+    found = read_loop(files).items()
+    return values | {name: value for name, (value, _) in found if name in values}
+
+
+def _kinds(given: str) -> tuple[str, ...]:
+    kinds = split_words(given)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(
+                f"--kind: {kind} is not a kind of law; {nearest(kind, KINDS)}known are "
+                f"{', '.join(KINDS)}"
+            )
+    return kinds
+
+
+def try_to_load(name: str) -> None:
+    """Load the law `name` in a separate process first, so that a law that crashes, or hangs in
+    compiled code, ends that process only. Raise ValueError, with one sentence, if it fails.
+    """
+    with Workers(1, (name, bench.LONGEST), _loader, "loaded it") as workers:
+        for task, answer in workers.answers(deque(["load"])):
+            if isinstance(answer, Ended):
+                raise ValueError(f"controller '{name}' does not load: {answer.sentence}")
+            if task and answer:
+                raise ValueError(answer)
+
+
+def _loader(asked: tuple[str, float]) -> Callable[[str], str]:
+    """Return the function that returns why the law does not load, or "" if it does."""
+
+    def answer(_task: str) -> str:
+        try:
+            load(*asked)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    return answer

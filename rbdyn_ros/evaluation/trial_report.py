@@ -1,6 +1,6 @@
-"""A balancing trial as observed on the topics, and its report: whether the rod stood, and how soon it
-came to rest; a table as text; and the picture, with curves over time on the left and the paths of
-tip and cart on the right.
+"""A balancing trial as observed on the topics, and its report: whether the rod stood, and how soon
+it came to rest; a table as text; and the picture, with curves over time on the left and the paths
+of tip and cart on the right.
 """
 
 import math

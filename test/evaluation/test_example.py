@@ -8,7 +8,7 @@ import pytest
 
 from rbdyn_ros import __main__ as program
 from rbdyn_ros.evaluation import measures, suite
-from rbdyn_ros.evaluation.controller_under_test import controller_under_test
+from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.parameters.shipped import config
 
 ROOT = Path(__file__).parents[2]

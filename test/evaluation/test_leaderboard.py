@@ -13,10 +13,9 @@ from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import bench, score
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
-from rbdyn_ros.evaluation.controller_under_test import controller_under_test
 from rbdyn_ros.evaluation.leaderboard import board, entry
 from rbdyn_ros.evaluation.metrics import Scenario
-from rbdyn_ros.evaluation.score import Score
+from rbdyn_ros.evaluation.score import Score, controller_under_test
 
 ROOT = Path(__file__).parents[2]
 SUITE = board.suite_of_board()

@@ -7,10 +7,10 @@ import pytest
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Bench
-from rbdyn_ros.evaluation.controller_under_test import controller_under_test
 from rbdyn_ros.evaluation.leaderboard import board
 from rbdyn_ros.evaluation.measures import performance, robustness, uptime
 from rbdyn_ros.evaluation.metrics import Scenario
+from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.simulation.rollout import Rollout
 
 SUITE = board.suite_of_board()

@@ -180,8 +180,8 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     graph, tmp_path, topic, command, sentence
 ):
     """What somebody sends is wrong, and it is not silence."""
-    from rbdyn_ros.evaluation.controller_under_test import controller_under_test
     from rbdyn_ros.evaluation.metrics import SCENARIO, CannotGoOn, make_scenario
+    from rbdyn_ros.evaluation.score import controller_under_test
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
     from rbdyn_ros.tools.ros_bench import RosBench

@@ -12,10 +12,10 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
 from rbdyn_ros.evaluation import measures, pictures, report
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
-from rbdyn_ros.evaluation.controller_under_test import controller_under_test
 from rbdyn_ros.evaluation.leaderboard import entry as entries
 from rbdyn_ros.evaluation.leaderboard.entry import LAW, check_files, files_of
 from rbdyn_ros.evaluation.results import Criterion
+from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.evaluation.suite import Row, Suite, read
 from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.parameters.plant import PLANT
