@@ -16,7 +16,6 @@ setup(
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={
         f"{PACKAGE}.evaluation": ["*.html"],
-        f"{PACKAGE}.evaluation.leaderboard": ["*.html"],
         f"{PACKAGE}.identification": ["*.html"],
         f"{PACKAGE}.parameters": ["*.yaml"],
     },

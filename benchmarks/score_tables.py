@@ -23,7 +23,7 @@ from pathlib import Path
 from score_cells import LINES, NONE, OPEN, PATHS, WORSE, Cases, is_worse, join_cells
 from score_results import LAWS, NAMES, OTHERS, ROOT, evaluation, stale, take
 
-from rbdyn_ros.evaluation.leaderboard import board
+from rbdyn_ros.evaluation import board
 
 ENTRIES = ROOT / "benchmarks" / "leaderboard"
 PAGES = ("README.md", "doc/evaluation.md", "doc/control.md", "doc/leaderboard.md")

@@ -168,7 +168,7 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     asked = arguments.controller, arguments.params_file, arguments.kind, suite.plant
     law = controller_under_test(*asked, call_timeout, arguments.external)
     if entry:
-        from rbdyn_ros.evaluation.leaderboard.entry import name_conflict
+        from rbdyn_ros.evaluation.entry import name_conflict
 
         if why := name_conflict(entry, law.name, law.path):
             raise ValueError(f"--entry: {why}")
@@ -200,7 +200,7 @@ def _entry(arguments: argparse.Namespace) -> str:
                 f"--entry does not go with --{option.replace('_', '-')}: an entry is the suite of "
                 "the leaderboard, measured offline, in its own folder"
             )
-    from rbdyn_ros.evaluation.leaderboard.entry import NAMES, is_name
+    from rbdyn_ros.evaluation.entry import NAMES, is_name
 
     name = Path(arguments.entry).expanduser().resolve().name
     if not is_name(name):
@@ -352,7 +352,7 @@ def _write_entry(planned: EvaluationPlan, made: "Evaluation") -> None:
     """Write the entry of the leaderboard, print its scores, and say why it has no rank if it has
     none.
     """
-    from rbdyn_ros.evaluation.leaderboard import entry
+    from rbdyn_ros.evaluation import entry
 
     for path in entry.write(planned.out, planned.entry, made):
         print(f"wrote {path}")

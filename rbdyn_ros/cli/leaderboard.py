@@ -64,7 +64,7 @@ def _rank(arguments: argparse.Namespace) -> int:
     if not arguments.entries:
         raise ValueError("no entry is named; give the folders of entries, or --verify ENTRY")
     out = fresh_folder(arguments.out, "leaderboard") if arguments.out else None
-    from rbdyn_ros.evaluation.leaderboard import board
+    from rbdyn_ros.evaluation import board
 
     suite = board.suite_of_board()
     folders = board.folders_of(map(Path, arguments.entries))
@@ -82,7 +82,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     if arguments.entries or arguments.out:
         raise ValueError("--verify takes one entry, and neither other entries nor --out")
     jobs = count_jobs(arguments.jobs)
-    from rbdyn_ros.evaluation.leaderboard import board, entry
+    from rbdyn_ros.evaluation import board, entry
 
     folder = Path(arguments.verify)
     recorded = entry.read(folder)

@@ -11,9 +11,8 @@ import pytest
 
 from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.control import select
-from rbdyn_ros.evaluation import bench, score
+from rbdyn_ros.evaluation import bench, board, entry, score
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
-from rbdyn_ros.evaluation.leaderboard import board, entry
 from rbdyn_ros.evaluation.metrics import Scenario
 from rbdyn_ros.evaluation.score import Score, controller_under_test
 

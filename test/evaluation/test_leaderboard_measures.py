@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import board, metrics
 from rbdyn_ros.evaluation.bench import Bench
-from rbdyn_ros.evaluation.leaderboard import board
 from rbdyn_ros.evaluation.measures import performance, robustness, uptime
 from rbdyn_ros.evaluation.metrics import Scenario
 from rbdyn_ros.evaluation.score import controller_under_test

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
+from rbdyn_ros.evaluation import entry as entries
 from rbdyn_ros.evaluation import measures, pictures, report
 from rbdyn_ros.evaluation.bench import ControllerUnderTest
-from rbdyn_ros.evaluation.leaderboard import entry as entries
-from rbdyn_ros.evaluation.leaderboard.entry import LAW, check_files, files_of
+from rbdyn_ros.evaluation.entry import LAW, check_files, files_of
 from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.evaluation.suite import Row, Suite, read
@@ -233,7 +233,7 @@ def write_pages(found: Board, suite: Suite, folder: Path) -> None:
     make_folder(folder)
     ranked = {line.entry["name"]: line.entry for lines in found.lines.values() for line in lines}
     for name, known in ranked.items():
-        text = _template("entry.html").render(
+        text = report.template("entry.html").render(
             entry=known,
             disciplines=entries.DISCIPLINES,
             ranks={
@@ -245,16 +245,12 @@ def write_pages(found: Board, suite: Suite, folder: Path) -> None:
             rows=_rows(suite, entries.criteria(known)),
         )
         write_whole(folder / f"{name}.html", text)
-    text = _template("index.html").render(
+    text = report.template("leaderboard.html").render(
         tables=[_table(name, lines, suite) for name, lines in found.lines.items()],
         refused=found.refused,
         entries=len(ranked),
     )
     write_whole(folder / INDEX, text)
-
-
-def _template(name: str) -> Any:
-    return report.template(name, "rbdyn_ros.evaluation.leaderboard")
 
 
 def _table(discipline: str, lines: list[RankedEntry], suite: Suite) -> dict[str, Any]:

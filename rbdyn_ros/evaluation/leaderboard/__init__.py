@@ -1,1 +1,0 @@
-"""The leaderboard: its task, its entries, their scores, its pages."""
