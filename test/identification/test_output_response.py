@@ -11,7 +11,7 @@ from simulated_loop import LINEAR, loop_of, settings_of
 
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import excitation
-from rbdyn_ros.identification.frequency import measurement, output_response, response_report
+from rbdyn_ros.identification.frequency import frequency_response, measurement, response_report
 from rbdyn_ros.identification.frequency.frequency_response import margins
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 
@@ -151,7 +151,7 @@ def test_a_law_that_drives_one_axis_only_is_named():
     force = np.zeros((5, 1, 1000, 2))
     force[:4, ..., 0] = sine.sample(0.002)
     with pytest.raises(ValueError, match="force along y answers no error of a measurement"):
-        output_response.estimate(sine, 0.002, force, np.zeros((5, 1, 1000, 4)))
+        frequency_response.estimate_outputs(sine, 0.002, force, np.zeros((5, 1, 1000, 4)))
 
 
 def test_an_error_of_the_tilt_is_what_it_says():
@@ -173,5 +173,5 @@ def test_an_error_of_the_tilt_is_what_it_says():
 def test_the_rate_of_an_error_is_that_of_a_held_acceleration():
     """n'_k + n'_{k+1} = (2 / h) (n_{k+1} - n_k), (F.9)."""
     sine = excitation.build(0.5, 200.0, 0.002, 0.001)
-    n, rate = output_response.errors(sine, 0.002)
+    n, rate = frequency_response.errors(sine, 0.002)
     assert rate + np.roll(rate, -1) == pytest.approx(1000.0 * (np.roll(n, -1) - n), abs=1e-9)

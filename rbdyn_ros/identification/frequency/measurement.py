@@ -13,9 +13,8 @@ from rbdyn_ros.control.linear_controller import LinearController, constant, dela
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.frequency import frequency_response, output_response
-from rbdyn_ros.identification.frequency.frequency_response import Response
-from rbdyn_ros.identification.frequency.output_response import OutputResponse
+from rbdyn_ros.identification.frequency import frequency_response
+from rbdyn_ros.identification.frequency.frequency_response import OutputResponse, Response
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.tilt import shift, tilt
 from rbdyn_ros.simulation import closed_loop
@@ -59,7 +58,7 @@ def measure(
 
     Raise ValueError, with one sentence, where the rod falls or the law fails.
     """
-    wave, rate = output_response.errors(sine, loop.period)
+    wave, rate = frequency_response.errors(sine, loop.period)
     settling = settling or settling_periods(sine)
     duration = (settling + periods) * sine.period
     places, law = EXCITED[at], loop.law
@@ -92,7 +91,7 @@ def measure(
     if at == COMMAND:
         response = frequency_response.estimate(sine, first, second, outputs)
         return LoopMeasurement(response, lean, _limited_share(loop, second))
-    found = output_response.estimate(sine, loop.period, first, second)
+    found = frequency_response.estimate_outputs(sine, loop.period, first, second)
     return LoopMeasurement(found.at_force(), lean, _limited_share(loop, first), outputs=found)
 
 
@@ -217,7 +216,7 @@ def predict_outputs(loop: Loop, frequency: Array) -> Array | None:
     if found is None:
         return None
     A, B, controller, late = found
-    return output_response.predict(A, B, controller, loop.period, frequency, late)
+    return frequency_response.predict_outputs(A, B, controller, loop.period, frequency, late)
 
 
 def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | None:

@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.identification.frequency.frequency_response import (
+    OUTPUTS,
+    OutputResponse,
     Response,
     disk_margin,
     margins,
     singular_values,
 )
 from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
-from rbdyn_ros.identification.frequency.output_response import OUTPUTS, OutputResponse
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.types import Array
 
