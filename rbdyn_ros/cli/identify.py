@@ -177,12 +177,12 @@ def _fit(
     pieces: list, system: "System", names: tuple[str, ...], segment: float | None, robust: bool
 ) -> "Fit":
     """Fit and print. Raise ValueError for wrong input."""
-    from rbdyn_ros.identification import plant_fit, remarks
+    from rbdyn_ros.identification import plant_fit, report
 
     with notice("fitting: seconds, and half a minute to compile the first time ..."):
         found = plant_fit.fit(pieces, system, names, segment=segment, robust=robust)
     print(_table(found))
-    for sentence in (*remarks.undetermined_notes(found), *remarks.doubts(found)):
+    for sentence in (*report.undetermined_notes(found), *report.doubts(found)):
         _say(f"note: {sentence}", DONE)
     return found
 
@@ -263,7 +263,7 @@ def _records(paths: list[Path]) -> tuple[list, list[str]]:
 
 
 def _table(found: "Fit") -> str:
-    from rbdyn_ros.identification.remarks import UNITS
+    from rbdyn_ros.identification.report import UNITS
 
     lines = [f"{'':22}{'value':>12}{'+- 95 %':>12}"]
     for name, value, interval in found.rows:
@@ -308,7 +308,7 @@ def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[st
 
 def _figures(found: "Fit") -> dict[str, Any]:
     """Return the result for JSON."""
-    from rbdyn_ros.identification.remarks import UNITS
+    from rbdyn_ros.identification.report import UNITS
 
     deviations = found.deviations.tolist()
     fitted = {
@@ -331,7 +331,7 @@ def _yaml(found: "Fit", system: "System") -> str:
     import yaml
 
     from rbdyn_ros.identification import plant_numbers
-    from rbdyn_ros.identification.remarks import UNITS
+    from rbdyn_ros.identification.report import UNITS
 
     sections = plant_numbers.parameters(plant_numbers.plant(system, found.given))
     head = [f"# Made by `{COMMAND}`; 95 % intervals:"]

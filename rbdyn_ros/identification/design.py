@@ -24,7 +24,7 @@ import numpy as np
 import yaml as pyyaml
 
 from rbdyn_ros.evaluation.closed_loop_table import Loop
-from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, remarks
+from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, report
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.frequency.measurement import AXES, Excited, outputs_of, run_excited
 from rbdyn_ros.identification.plant_fit import Fit
@@ -191,7 +191,7 @@ def table(plan: DesignProblem, designed: Design) -> str:
         columns["repeated"] = designed.repeated
     lines.append(f"{'interval of 95 %, +-':22}" + "".join(f"{head:>12}" for head in columns))
     for name, *values in zip(designed.names, *columns.values()):
-        unit = f" [{remarks.UNITS[name]}]" if remarks.UNITS[name] else ""
+        unit = f" [{report.UNITS[name]}]" if report.UNITS[name] else ""
         cells = "".join(f"{'unknown' if math.isinf(v) else f'{v:.2g}':>12}" for v in values)
         lines.append(f"{name:22}{cells}{unit}")
     lines.append(f"white: errors without memory, over {plan.duration:g} s")

@@ -1,5 +1,6 @@
-"""The report of a fit in one HTML page, in the style of `evaluate`, and its pictures; with the
-predicted margins of a law that is redesigned on the fitted plant.
+"""The report of a fit in one HTML page, in the style of `evaluate`, and its pictures; remarks on
+what makes the figures doubtful, and the experiments that would help; with the predicted margins of
+a law that is redesigned on the fitted plant.
 
 The loop is that of (F.7) with the dead time tau of the fit, L(z) exp(-j w tau). It is stable where
 the eigenvalues of the step under u = -K e, late by the whole periods next to tau, lie within the
@@ -19,13 +20,124 @@ from rbdyn_ros.control.linear_controller import LinearController, constant, dyna
 from rbdyn_ros.evaluation import pictures
 from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, label_axes
 from rbdyn_ros.evaluation.report import template
-from rbdyn_ros.identification import plant_fit, plant_numbers, remarks
+from rbdyn_ros.identification import plant_fit, plant_numbers
 from rbdyn_ros.identification.frequency import frequency_response
 from rbdyn_ros.identification.frequency.frequency_response import AxisMargins
 from rbdyn_ros.identification.intervals import correlations
 from rbdyn_ros.identification.plant_fit import Curves, Fit
-from rbdyn_ros.identification.plant_numbers import DELAY
+from rbdyn_ros.identification.plant_numbers import DELAY, size_of
 from rbdyn_ros.types import Array, System
+
+UNITS = {
+    "cart.mass": "kg",
+    "cart.damping": "N s/m",
+    "rod.mass": "kg",
+    "rod.center_of_mass": "m",
+    "rod.inertia": "kg m^2",
+    "rod.inertia_3": "kg m^2",
+    "joint.damping": "N m s/rad",
+    "gravity": "m/s^2",
+    "gain": "",
+    "delay": "s",
+    "lag": "s",
+    "bias.roll": "rad",
+    "bias.pitch": "rad",
+    "tilt.roll": "rad",
+    "tilt.pitch": "rad",
+}
+EXPERIMENTS = {
+    "cart.mass": "a force that changes fast (a multisine up to 5 Hz and more)",
+    "cart.damping": "long and fast moves of the cart (a reference that goes 0.5 m to and fro)",
+    "rod.mass": "the rod on a scale, with --set rod.mass",
+    "rod.center_of_mass": "larger tilts at 0.3 to 2 Hz, or the rod balanced on an edge",
+    "rod.inertia": "larger tilts at 1 to 5 Hz, or the period of the hanging rod",
+    "rod.inertia_3": "none: a rod without spin does not show it; leave it out of --fit",
+    "joint.damping": "the rod that swings out, hanging from a cart that stands",
+    "gravity": "nothing: it is known where the plant stands, with --set gravity",
+    "gain": "a force gauge at the cart held fast, or masses from a scale, with --set",
+    "delay": "a force that changes fast (a multisine up to 5 Hz and more)",
+    "lag": "a force that changes faster (a multisine up to 10 Hz and more)",
+    "bias.roll": "the rod that stands still for a longer time, or hangs",
+    "bias.pitch": "the rod that stands still for a longer time, or hangs",
+    "tilt.roll": "a level on the rail, or the cart let go",
+    "tilt.pitch": "a level on the rail, or the cart let go",
+}
+ALONE = ("rod.mass", "gravity", "gain")  # which can be measured without moving the plant
+UNCERTAIN = 0.2  # relative interval of a number above which it gets a remark
+WHITE = 0.01  # below this probability the residuals are called correlated
+EXACT = 1e-6  # [m, rad] residuals below which there is no remark
+LATE = 1e-4  # [s] of a delay above which there is a remark
+WORSE = 1.5  # times the residuals of the fit, in the part that was not fitted
+
+
+def undetermined_notes(found: Fit) -> list[str]:
+    """Return a sentence for each direction that is not determined, and for each number that is
+    known badly.
+    """
+    sentences = []
+    for direction in found.undetermined:
+        parts = ", ".join(f"{name} ({change:+.2g})" for name, change in direction.items())
+        sentences.append(
+            f"the motion does not determine these together, in the ratios of their relative "
+            f"changes: {parts}; leave one of them out of --fit and --set its value"
+        )
+    sentences += [
+        f"{name} is known to +- {interval:.2g} {UNITS[name]} only; this determines it better: "
+        f"{EXPERIMENTS[name]}, and a longer record"
+        for name, interval in _wide(found).items()
+        if math.isfinite(interval)
+    ]
+    return sentences
+
+
+def experiments(found: Fit) -> list[tuple[str, str]]:
+    """Return [(number, experiment that determines it)]; of numbers that share a factor only those
+    that can be measured alone, one of which is enough.
+    """
+    names: list[str] = []
+    for direction in found.undetermined:
+        names += [name for name in direction if name in ALONE] or [*direction]
+    names += [name for name, interval in _wide(found).items() if math.isfinite(interval)]
+    return [(name, EXPERIMENTS[name]) for name in dict.fromkeys(names)]
+
+
+def weak(found: Fit) -> set[str]:
+    """Return the numbers that are not determined, or known badly."""
+    return set(_wide(found))
+
+
+def _wide(found: Fit) -> dict[str, float]:
+    """Return name -> half the width of its interval, of the numbers whose interval is wide."""
+    return {
+        name: interval
+        for name, value, interval in found.rows
+        if interval > UNCERTAIN * size_of(name, value)
+    }
+
+
+def doubts(found: Fit) -> list[str]:
+    """Return sentences on the meaning of a delay, and on residuals that the plant does not
+    explain.
+    """
+    sentences = []
+    if any(name == DELAY and value > max(LATE, width) for name, value, width in found.rows):
+        sentences.append(
+            "delay is from a command to the motion by the stamps of the record: by how much the "
+            "stamps of the sensors are late is part of it, and no record distinguishes the two"
+        )
+    # nan compares false
+    if any(new > WORSE * old + EXACT for new, old in zip(found.validation, found.residuals)):
+        sentences.append(
+            "where it was not fitted the motion agrees less: something changes during the record, "
+            "or acts that the plant does not have (friction of the rail, a push, a contact)"
+        )
+    if found.whiteness < WHITE and max(found.residuals) > EXACT:
+        sentences.append(
+            "the residuals are not white: so are those of encoders that stand still, but also "
+            "those of a plant with another structure; the intervals allow for it"
+        )
+    return sentences
+
 
 LOWEST, POINTS = 0.02, 2000  # [Hz], frequencies up to half the rate of the loop
 
@@ -103,7 +215,7 @@ def lines(found: Fit, system: System) -> Iterator[EstimateRow]:
     """Yield the numbers, with those of `system`, which were known before."""
     known = plant_numbers.numbers(system)
     for name, value, interval in found.rows:
-        unit = remarks.UNITS[name].replace("^2", "²")
+        unit = UNITS[name].replace("^2", "²")
         yield EstimateRow(name, unit, known[name], value, interval)
 
 
@@ -125,10 +237,10 @@ def page(
         recordings=names,
         seconds=float(len(found.curves.t) * plant_fit.SAMPLE),
         rows=rows,
-        weak=remarks.weak(found),
-        undetermined=[_sentence(text) for text in remarks.undetermined_notes(found)],
-        experiments=remarks.experiments(found),
-        doubts=[_sentence(text) for text in remarks.doubts(found)],
+        weak=weak(found),
+        undetermined=[_sentence(text) for text in undetermined_notes(found)],
+        experiments=experiments(found),
+        doubts=[_sentence(text) for text in doubts(found)],
         notes=notes,
         quantities=[(name, unit) for _, name, unit, _ in QUANTITIES],
         changes=pictures.address(changed) if changed else "",
@@ -141,7 +253,7 @@ def page(
 def _sentence(text: str) -> str:
     """Return the text with a capital, unless it begins with a parameter."""
     first = text.split()[0]
-    start = text if "." in first or first in remarks.UNITS else text[0].upper() + text[1:]
+    start = text if "." in first or first in UNITS else text[0].upper() + text[1:]
     return start.replace("+-", "±") + "."
 
 
