@@ -229,3 +229,72 @@ class Framing:
             return self._cobs.decode(whole)
         except self._cobs.DecodeError:
             return Malformed("framing")
+
+
+WINDOW = 64  # frames: one that is later by more is a stray
+JUMP = 10_000  # frames: a larger gap means another sender
+NEW, DUPLICATE, REORDERED, STRAY = "new", "duplicate", "reordered", "stray"
+_ALL = 2**WINDOW - 1
+
+
+class Sequence:
+    """The newest number and, as bits, which of the `WINDOW` before it have arrived: so which
+    frames are new, and how many were lost, duplicated or overtaken.
+
+    Only a NEW frame is used. A number far away is a STRAY, a replay or another sender's, until
+    `restart`.
+    """
+
+    def __init__(self):
+        self.reset_counts()
+        self.restart()
+
+    def reset_counts(self) -> None:
+        """Reset the counts to zero; the numbering goes on."""
+        self.lost = self.duplicates = self.reordered = self.strays = self.arrived = 0
+
+    def restart(self) -> None:
+        """Accept any number as the first one; the counts go on."""
+        # frames before the first one count as received: they are not counted as lost
+        self.newest, self._seen = None, _ALL
+
+    def arrival(self, number: int) -> str:
+        """Register a number and return its kind: NEW, DUPLICATE, REORDERED or STRAY."""
+        ahead = 1 if self.newest is None else extend(number - self.newest, 32, 0)
+        if not -WINDOW < ahead <= JUMP:
+            self.strays += 1
+            return STRAY
+        if ahead > 0:
+            return self._step(number, ahead)
+        return self._late(-ahead)
+
+    def is_ahead(self, number: int) -> bool:
+        """Return whether the number is beyond the newest one."""
+        return self.newest is None or extend(number - self.newest, 32, 0) > 0
+
+    def _step(self, number: int, ahead: int) -> str:
+        self.lost += ahead - 1
+        self.arrived += 1
+        self.newest, self._seen = number, (self._seen << ahead | 1) & _ALL
+        return NEW
+
+    def _late(self, behind: int) -> str:
+        if self._seen >> behind & 1:
+            self.duplicates += 1
+            return DUPLICATE
+        self._seen |= 1 << behind
+        self.arrived += 1
+        self.reordered += 1
+        self.lost -= 1  # it was counted when it was overtaken
+        return REORDERED
+
+    @property
+    def loss(self) -> float:
+        """The fraction of lost frames among all that were sent."""
+        return self.lost / max(1, self.lost + self.arrived)
+
+
+def extend(low: int, bits: int, near: int) -> int:
+    """Return the number with these low bits that is nearest to `near`."""
+    half = 1 << bits - 1
+    return near + (low - near + half) % (2 * half) - half

@@ -3,12 +3,11 @@ other end is there.
 
 Time is an argument everywhere, in [ns] of this end's steady clock: nothing here reads a clock,
 sleeps, or does I/O.
-
-The sequence numbers show which frames are new, and how many were lost, duplicated or overtaken.
 """
 
-from collections import deque
-from collections.abc import Iterator
+import math
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 
 from rbdyn_ros.wire.clock import SLACK, ClockOffset
 from rbdyn_ros.wire.frame import (
@@ -17,6 +16,7 @@ from rbdyn_ros.wire.frame import (
     HEARTBEAT,
     LARGEST_COMPACT,
     LONGEST_HELD,
+    NEW,
     SAFE,
     SEQUENCES,
     STATE,
@@ -24,79 +24,65 @@ from rbdyn_ros.wire.frame import (
     Frame,
     Framing,
     Malformed,
+    Sequence,
     decode,
+    extend,
 )
 from rbdyn_ros.wire.session import HELLO, NO_SESSION, SESSION, Session
-from rbdyn_ros.wire.statistics import LinkStatistics, percentiles
 
-WINDOW = 64  # frames: one that is later by more is a stray
-JUMP = 10_000  # frames: a larger gap means another sender
-NEW, DUPLICATE, REORDERED, STRAY = "new", "duplicate", "reordered", "stray"
-_ALL = 2**WINDOW - 1
+SAMPLES = 5000  # samples: ten seconds at 500 Hz
 
 
-class Sequence:
-    """The newest number and, as bits, which of the `WINDOW` before it have arrived.
-
-    Only a NEW frame is used. A number far away is a STRAY, a replay or another sender's, until
-    `restart`.
-    """
+class LinkStatistics:
+    """Statistics of what was received, since the start or the last `reset`."""
 
     def __init__(self):
-        self.reset_counts()
-        self.restart()
+        self.reset()
 
-    def reset_counts(self) -> None:
-        """Reset the counts to zero; the numbering goes on."""
-        self.lost = self.duplicates = self.reordered = self.strays = self.arrived = 0
-
-    def restart(self) -> None:
-        """Accept any number as the first one; the counts go on."""
-        # frames before the first one count as received: they are not counted as lost
-        self.newest, self._seen = (
-            None,
-            _ALL,
+    def reset(self) -> None:
+        """Reset the counts to zero and discard the samples."""
+        self.accepted = Counter()  # kind -> new frames
+        self.malformed = Counter()  # reason -> pieces that are no frame
+        self.outages = 0  # times that the other end became silent
+        self.held_back = (
+            0  # states and forces that were not sent: the other end was silent or behind
         )
+        self.clock_leaps = 0  # times that the other end's clock was set
+        # echoes of frames that were never sent, or that were held for longer than they were away
+        self.false_echoes = 0
+        self.ages, self.jitters, self.delays = (deque(maxlen=SAMPLES) for _ in range(3))  # [ns]
+        self._last = None
 
-    def arrival(self, number: int) -> str:
-        """Register a number and return its kind: NEW, DUPLICATE, REORDERED or STRAY."""
-        ahead = 1 if self.newest is None else _sign_difference(number - self.newest)
-        if not -WINDOW < ahead <= JUMP:
-            self.strays += 1
-            return STRAY
-        if ahead > 0:
-            return self._step(number, ahead)
-        return self._late(-ahead)
+    def count_arrival(self, kind: int, sent: int, now: int, age: float | None) -> None:
+        """Count a new frame, sent at `sent` [ns, its clock], received at `now` [ns, ours], `age`
+        [ns] old if that is known.
 
-    def is_ahead(self, number: int) -> bool:
-        """Return whether the number is beyond the newest one."""
-        return self.newest is None or _sign_difference(number - self.newest) > 0
+        Jitter is the difference of its travel time from that of the frame before; the clocks'
+        offset cancels. RFC 3550, section 6.4.1.
+        """
+        self.accepted[kind] += 1
+        if age is not None:
+            self.ages.append(age)
+        if self._last is not None:
+            self.jitters.append(abs((now - self._last[1]) - (sent - self._last[0])))
+        self._last = (sent, now)
 
-    def _step(self, number: int, ahead: int) -> str:
-        self.lost += ahead - 1
-        self.arrived += 1
-        self.newest, self._seen = number, (self._seen << ahead | 1) & _ALL
-        return NEW
+    def count_outage(self) -> None:
+        """Count an outage, a silence of the other end; the next frame has no predecessor."""
+        self.outages += 1
+        self._last = None
 
-    def _late(self, behind: int) -> str:
-        if self._seen >> behind & 1:
-            self.duplicates += 1
-            return DUPLICATE
-        self._seen |= 1 << behind
-        self.arrived += 1
-        self.reordered += 1
-        self.lost -= 1  # it was counted when it was overtaken
-        return REORDERED
-
-    @property
-    def loss(self) -> float:
-        """The fraction of lost frames among all that were sent."""
-        return self.lost / max(1, self.lost + self.arrived)
+    def count_clock_leap(self) -> None:
+        """Count that the other end's clock was set; the next frame has no predecessor on it."""
+        self.clock_leaps += 1
+        self._last = None
 
 
-def _sign_difference(difference: int) -> int:
-    """Return a difference of sequence numbers with its sign, across their wrap."""
-    return (difference + SEQUENCES // 2) % SEQUENCES - SEQUENCES // 2
+def percentiles(samples: Iterable[float]) -> dict[str, float]:
+    """Return p50, p99 and max of any numbers, in their unit; nan where there are none."""
+    ordered = sorted(samples) or [math.nan]
+    n = len(ordered)
+    return {"p50": ordered[n // 2], "p99": ordered[min(n - 1, n * 99 // 100)], "max": ordered[-1]}
 
 
 ECHOES = 2048  # frames of ours whose echo is recognized: four seconds at 500 Hz
@@ -104,12 +90,6 @@ UNECHOED = 20_000_000  # [ns] after which a frame counts as received by an end t
 
 
 COMPACT_LIMIT = 1_000_000_000  # [ns] since the newest echo within which a state may be compact
-
-
-def extend(low: int, bits: int, near: int) -> int:
-    """Return the number with these low bits that is nearest to `near`."""
-    half = 1 << bits - 1
-    return near + (low - near + half) % (2 * half) - half
 
 
 class Link:

@@ -21,8 +21,9 @@ from rbdyn_ros.wire.frame import (  # noqa: E402
     Malformed,
     decode,
     encode,
+    extend,
 )
-from rbdyn_ros.wire.link import Link, extend  # noqa: E402
+from rbdyn_ros.wire.link import Link  # noqa: E402
 
 from .clients import LinkEnd, WireFrame, library, regulator  # noqa: E402
 from .frames import compact_frames, frames  # noqa: E402

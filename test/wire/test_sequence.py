@@ -5,8 +5,7 @@ wrap.
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.wire.frame import SEQUENCES
-from rbdyn_ros.wire.link import DUPLICATE, NEW, REORDERED, STRAY, WINDOW, Sequence
+from rbdyn_ros.wire.frame import DUPLICATE, NEW, REORDERED, SEQUENCES, STRAY, WINDOW, Sequence
 
 first = st.sampled_from((0, 7, SEQUENCES - 40))  # the last one wraps on the way
 
