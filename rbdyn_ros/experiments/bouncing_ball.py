@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
+from rbdyn_ros.experiments.contact_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope, track_progress
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, network

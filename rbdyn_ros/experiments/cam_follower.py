@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import cam_orbits, figures
 from rbdyn_ros.experiments.cam_orbits import CamParams, build, initial_state, rate, revolution
-from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT, march_linear
+from rbdyn_ros.experiments.contact_runs import COARSE, EXACT, march_linear
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between, columns, track_progress
 from rbdyn_ros.mechanics.network import event_driven, moreau_jean_linear
 from rbdyn_ros.types import Array

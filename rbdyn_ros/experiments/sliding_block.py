@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.nonsmooth_runs import march_model
+from rbdyn_ros.experiments.contact_runs import march_model
 from rbdyn_ros.experiments.outcome import Outcome, below, columns, track_progress
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.types import Array

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.experiments import bouncing_ball, cam_orbits
-from rbdyn_ros.experiments.nonsmooth_runs import march, march_linear
+from rbdyn_ros.experiments.contact_runs import march, march_linear
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 
 BALL = bouncing_ball.BallParams()

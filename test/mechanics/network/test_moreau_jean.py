@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import bouncing_ball, scenes
-from rbdyn_ros.experiments.nonsmooth_runs import march, march_model
+from rbdyn_ros.experiments.contact_runs import march, march_model
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean, second_order

@@ -5,7 +5,7 @@ big matrix.
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments.nonsmooth_runs import march
+from rbdyn_ros.experiments.contact_runs import march
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean, second_order
 
 RNG = np.random.default_rng(7)
