@@ -1,10 +1,13 @@
-"""The machines and starts of the notebook "Geometric Discrete Variational Dynamics", and its
-scheme in three forms.
+"""The machines and starts of the notebook "Geometric Discrete Variational Dynamics", and its scheme
+in three forms; sampled runs of its pendulum, the quantities that the experiments take from them,
+and their drawing.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.experiments import free_body
+from rbdyn_ros.experiments import figures, free_body
 from rbdyn_ros.mechanics.integrators import pitch_cone, tqdl
 from rbdyn_ros.mechanics.integrators.select import Integrator, select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
@@ -13,7 +16,8 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     cylinder_inertia,
     no_input,
 )
-from rbdyn_ros.types import Input, State, System
+from rbdyn_ros.simulation import rollout
+from rbdyn_ros.types import Array, Input, State, System
 
 GRAVITY = 9.81  # [m/s^2]
 HALF_LENGTH = 1.2  # [m] of the rod, joint to center of mass
@@ -96,3 +100,115 @@ def pseudo_energy(system: System, q, v) -> np.ndarray:
         0.5 * (v[:, 2:] ** 2) @ np.array(system.inertia)
         + system.rod_mass * system.gravity * system.center * k3
     )
+
+
+def simulate(
+    integrator: Integrator,
+    system: System,
+    state: State,
+    h: float,
+    duration: float,
+    every: float,
+    input: Input | None = None,
+) -> rollout.Rollout:
+    """Simulate the pendulum for `duration` [s] in steps of h, with a row every `every` [s]; it may
+    end early (`ok`).
+    """
+    return rollout.run(
+        integrator,
+        system,
+        state,
+        input or no_input(),
+        h,
+        round(duration / every),
+        round(every / h),
+    )
+
+
+class Conservation(NamedTuple):
+    """The largest errors of the conserved quantities, and the slope of the energy's straight-line
+    fit.
+    """
+
+    energy: float  # [J]
+    trend: float  # [J/s]
+    vertical_momentum: float  # Lz [kg m^2/s]
+    horizontal_momentum: float  # |P| [kg m/s], 0 for a fixed cart
+    spin_momentum: float  # p3 [kg m^2/s]
+    iterations: float  # per step
+
+
+def conservation(record: rollout.Rollout, system: System, steps_per_row: int) -> Conservation:
+    """Return the errors of energy and momenta in the run. On a fixed cart the joint is at the
+    origin.
+    """
+    error = np.abs(record.quantities - record.quantities[0])
+    trend = np.polyfit(record.t, record.quantities[:, 0], 1)[0]
+    P = error[:, 2:4].max() * system.cart_free
+    return Conservation(
+        error[:, 0].max(),
+        abs(trend),
+        error[:, 1].max(),
+        P,
+        error[:, 4].max(),
+        record.iterations[1:].mean() / steps_per_row,
+    )
+
+
+def direction(q: Array) -> Array:
+    """Return the rod's direction n = R e3 (..., 3) of configurations (..., 6)."""
+    w, x, y, z = np.moveaxis(q[..., 2:], -1, 0)
+    return np.stack(
+        [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)], axis=-1
+    )
+
+
+def plane_angle(q: Array) -> Array:
+    """Return the tilt from the upright towards +x, unwrapped (n,) [rad], of a rod that stays in
+    the plane y = 0.
+    """
+    n = direction(q)
+    return np.unwrap(np.arctan2(n[:, 0], n[:, 2]))
+
+
+def first(t: Array, condition: Array) -> float:
+    """Return the first time at which the condition holds, nan if never."""
+    rows = np.flatnonzero(condition)
+    return float(t[rows[0]]) if rows.size else np.nan
+
+
+def largest_so_far(error: Array) -> Array:
+    """Return the largest |error| up to the end of each hundredth of the run (100,)."""
+    return np.maximum.accumulate([np.abs(span).max() for span in np.array_split(error, 100)])
+
+
+TAIL = 200  # rows of the tip's trace
+SQUARE = 0.25 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
+
+
+class PendulumScene:
+    """Axes with a floor, a cart, a rod and the trace of its tip."""
+
+    def __init__(self, axes, name: str):
+        color = figures.COLORS[name]
+        axes.set(xlim=(-2, 2), ylim=(-2, 2), zlim=(-2.4, 2.4), xticks=(), yticks=(), zticks=())
+        axes.set_box_aspect((1, 1, 1.2), zoom=1.35)
+        axes.set_axis_off()
+        axes.view_init(elev=14, azim=-70)
+        axes.set_title(figures.LABELS[name], color=color)
+        x, y = np.meshgrid((-2.0, 2.0), (-2.0, 2.0))
+        axes.plot_surface(x, y, 0.0 * x, color="#e8e4d8", alpha=0.35)
+        self.cart = axes.plot([], [], [], color="#555555", linewidth=2)[0]
+        self.rod = axes.plot([], [], [], color=color, linewidth=4, solid_capstyle="round")[0]
+        self.trace = axes.plot([], [], [], color=color, linewidth=1, alpha=0.5)[0]
+        self.clock = axes.text2D(0.05, 0.03, "", transform=axes.transAxes, fontsize=9)
+
+    def show(self, t: float, q: np.ndarray) -> None:
+        """Draw the last row of q (n, 6), with the trace of the tip."""
+        joint = np.column_stack([q[-TAIL:, :2], np.zeros(len(q[-TAIL:]))])
+        tip = joint + 2.0 * HALF_LENGTH * direction(q[-TAIL:])
+        corners = SQUARE + q[-1, :2]
+        self.cart.set_data_3d(*corners.T, np.zeros(5))
+        self.rod.set_data_3d(*np.stack([joint[-1], tip[-1]]).T)
+        self.trace.set_data_3d(*tip.T)
+        self.clock.set_text(f"t = {t:5.2f} s")

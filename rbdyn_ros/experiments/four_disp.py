@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments import apparatus, closed_form, figures
+from rbdyn_ros.experiments.apparatus import PendulumScene
 from rbdyn_ros.experiments.outcome import (
     Animation,
     Outcome,
@@ -14,7 +15,6 @@ from rbdyn_ros.experiments.outcome import (
     slope,
     track_progress,
 )
-from rbdyn_ros.experiments.pendulum_run import PendulumScene
 from rbdyn_ros.mechanics.integrators import tqdl
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
@@ -64,12 +64,12 @@ def _scheme() -> dict:
     fall, energy = {}, {}
     for name, coupling in COUPLINGS.items():
         for h in (0.01, 0.001, 0.0001):
-            record = pendulum_run.simulate(
+            record = apparatus.simulate(
                 apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 12.0, 0.01
             )
             error = apparatus.pseudo_energy(rig, record.q, record.v)
-            angle = pendulum_run.plane_angle(record.q)
-            over = pendulum_run.first(record.t, np.abs(angle - np.pi) > np.pi)
+            angle = apparatus.plane_angle(record.q)
+            over = apparatus.first(record.t, np.abs(angle - np.pi) > np.pi)
             rows.append((name, h, error[100] - error[0], error[1000] - error[0], over))
             fall[f"{name}_{h:g}"] = np.degrees(angle)
             energy[f"{name}_{h:g}"] = np.abs(error - error[0])
@@ -82,8 +82,8 @@ def _order() -> dict:
     rig = apparatus.pendulum()
 
     def angle(coupling: int, h: float) -> float:
-        return pendulum_run.plane_angle(
-            pendulum_run.simulate(
+        return apparatus.plane_angle(
+            apparatus.simulate(
                 apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 1.0, 0.01
             ).q
         )[-1]
@@ -105,11 +105,11 @@ def _model() -> dict:
     mgl, ml2 = weight * rig.center, rig.rod_mass * rig.center**2
     quarter, force = closed_form.massless_cart_cycle(across, ml2, mgl, TILT)
     h = 1e-4
-    record = pendulum_run.simulate(select("moser_veselov"), rig, upright(TILT), h, 1.2, 1e-3)
+    record = apparatus.simulate(select("moser_veselov"), rig, upright(TILT), h, 1.2, 1e-3)
     simulated = record.reaction[1:, 2] / weight
     # the reaction is the mean over the last step: it belongs to its middle
-    angle = pendulum_run.plane_angle(record.q)[1:] - 0.5 * h * record.v[1:, 3]
-    measured = pendulum_run.first(record.t[1:], angle > np.pi)
+    angle = apparatus.plane_angle(record.q)[1:] - 0.5 * h * record.v[1:, 3]
+    measured = apparatus.first(record.t[1:], angle > np.pi)
     frozen = closed_form.pendulum_period(TILT, np.sqrt(mgl / across))
     cycle = {
         "model": np.array(
@@ -136,9 +136,9 @@ def _chart() -> dict:
     system, start = apparatus.point_mass(), apparatus.leaning_state()
     columns = {"t": np.arange(0, 1501) * 0.01}
     for name in ("euler_lagrange", "rattle_s2"):
-        record = pendulum_run.simulate(select(name), system, start, 0.01, 15.0, 0.01)
+        record = apparatus.simulate(select(name), system, start, 0.01, 15.0, 0.01)
         missing = 1501 - len(record.t)
-        pitch = np.degrees(np.arcsin(pendulum_run.direction(record.q)[:, 0]))
+        pitch = np.degrees(np.arcsin(apparatus.direction(record.q)[:, 0]))
         for what, values in (("pitch", pitch), ("energy", record.energy_error)):
             columns[f"{name}_{what}"] = np.pad(values, (0, missing), constant_values=np.nan)
     return columns
@@ -153,10 +153,10 @@ def _long_runs(duration: float, progress) -> dict:
         start = moving_state(0.0 if name == "rattle_s2" else 5.0)
         for h in (0.01, 0.03):
             every = 10 if h == 0.01 else 3
-            record = pendulum_run.simulate(select(name), system, start, h, duration, every * h)
-            kept = pendulum_run.conservation(record, system, every)
+            record = apparatus.simulate(select(name), system, start, h, duration, every * h)
+            kept = apparatus.conservation(record, system, every)
             rows.append((name, h, *kept))
-            drift[f"{name}_{h:g}"] = pendulum_run.largest_so_far(record.energy_error[1:])
+            drift[f"{name}_{h:g}"] = apparatus.largest_so_far(record.energy_error[1:])
     lasting = columns("method step energy trend Lz P p3 iterations", rows)
     return {
         "lasting": lasting,
@@ -170,7 +170,7 @@ def _film() -> dict:
     rig, columns = apparatus.pendulum(), {"t": np.arange(1001) * 0.01}
     for name in ("tqdl", "moser_veselov"):
         integrator = apparatus.integrator(name)
-        q = pendulum_run.simulate(integrator, rig, upright(TILT), 0.01, 10.0, 0.01).q
+        q = apparatus.simulate(integrator, rig, upright(TILT), 0.01, 10.0, 0.01).q
         columns |= {f"{name}_{place}": column for place, column in zip(PLACES, q.T)}
     return columns
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments import apparatus, closed_form, figures
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, track_progress, where
 from rbdyn_ros.mechanics.integrators import rk4, tqdl
@@ -79,7 +79,7 @@ def problem(name: str) -> ReferenceCase:
     """
     if name == "tqdl":
         system, start = apparatus.pendulum(), apparatus.leaning_state()
-        fine = pendulum_run.simulate(
+        fine = apparatus.simulate(
             apparatus.notebook_scheme(tqdl.COUPLED), system, start, 5e-4, DURATION, DURATION
         )
         return ReferenceCase(system, start, place(fine.q[-1]))
@@ -96,7 +96,7 @@ def problem(name: str) -> ReferenceCase:
 
 def place(q) -> np.ndarray:
     """Return cart and rod's direction (5,) of a configuration (6,)."""
-    return np.r_[q[:2], pendulum_run.direction(q)]
+    return np.r_[q[:2], apparatus.direction(q)]
 
 
 def reference_solution(system: System, start: State, duration: float = DURATION) -> np.ndarray:
@@ -120,9 +120,7 @@ def error(integrator, problem: ReferenceCase, h: float) -> float:
     """Return the distance of cart and rod's direction from the reference at the end [m, rad]; nan
     if the step was too large.
     """
-    record = pendulum_run.simulate(
-        integrator, problem.system, problem.start, h, DURATION, DURATION
-    )
+    record = apparatus.simulate(integrator, problem.system, problem.start, h, DURATION, DURATION)
     if not record.ok:
         return np.nan
     return float(np.linalg.norm(place(record.q[-1]) - problem.end))

@@ -4,7 +4,7 @@ the pendulum.
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments import apparatus, closed_form, figures
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import Outcome, above, below, track_progress
 from rbdyn_ros.mechanics.integrators.select import select
@@ -29,12 +29,12 @@ def run(short: bool, progress) -> Outcome:
         y = closed_form.solve(system, PITCH, CONE, t, method, tolerance)
         energy[label] = np.abs(closed_form.energy(system, y) - closed_form.energy(system, y[:1]))
     for label, composition in STEPPERS.items():
-        record = pendulum_run.simulate(
+        record = apparatus.simulate(
             select("rattle_s2", composition), system, start, ROW, duration, ROW
         )
         energy[label] = np.abs(record.energy_error)
     progress(1.0)
-    windows = {label: pendulum_run.largest_so_far(error) for label, error in energy.items()}
+    windows = {label: apparatus.largest_so_far(error) for label, error in energy.items()}
     tables = {
         "portrait": portrait,
         "energy": {"t": np.linspace(duration / 100, duration, 100), **windows},

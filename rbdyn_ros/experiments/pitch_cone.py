@@ -4,7 +4,7 @@ symmetry.
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments import apparatus, closed_form, figures
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
 from rbdyn_ros.mechanics.integrators.select import select
@@ -43,7 +43,7 @@ def _chart(system, start) -> dict:
     """Return {'ends': the end of the run with each step, 'planes': azimuth of each swing}."""
     ends, planes = [], {"pass": np.arange(1, 9)}
     for h in STEPS:
-        record = pendulum_run.simulate(select("euler_lagrange"), system, start, h, 50.0, ROW)
+        record = apparatus.simulate(select("euler_lagrange"), system, start, h, 50.0, ROW)
         azimuth = swing_planes(record)
         energy = np.abs(record.energy_error).max()
         ends.append((h, record.t[-1], azimuth[1], energy, np.abs(record.quantities[:, 1]).max()))
@@ -60,7 +60,7 @@ def swing_planes(record) -> np.ndarray:
     """Return the azimuth [deg, 0 to 180] of the horizontal velocity at each pass through the
     bottom.
     """
-    n = pendulum_run.direction(record.q)
+    n = apparatus.direction(record.q)
     lowest = (
         np.flatnonzero((n[1:-1, 2] < n[:-2, 2]) & (n[1:-1, 2] <= n[2:, 2]) & (n[1:-1, 2] < -0.5))
         + 1
@@ -73,15 +73,15 @@ def _rattle(system, start, duration: float, exact) -> dict:
     """Return {'rattle': error by time at 10 ms, 'rattle_order': position error after 5 s by
     step}.
     """
-    record = pendulum_run.simulate(select("rattle_s2"), system, start, ROW, duration, ROW)
-    n = pendulum_run.direction(record.q)
+    record = apparatus.simulate(select("rattle_s2"), system, start, ROW, duration, ROW)
+    n = apparatus.direction(record.q)
     distance = apparatus.HALF_LENGTH * np.linalg.norm(n - exact, axis=1)
     azimuth = np.arctan2(exact[0, 1], exact[0, 0])
     across = apparatus.HALF_LENGTH * np.abs(n @ np.array([-np.sin(azimuth), np.cos(azimuth), 0.0]))
     errors = []
     for h in STEPS:
-        run = pendulum_run.simulate(select("rattle_s2"), system, start, h, 5.0, ROW)
-        end = pendulum_run.direction(run.q[-1])
+        run = apparatus.simulate(select("rattle_s2"), system, start, h, 5.0, ROW)
+        end = apparatus.direction(run.q[-1])
         errors.append(apparatus.HALF_LENGTH * np.linalg.norm(end - exact[500]))
     table = {
         "t": record.t,
@@ -151,8 +151,8 @@ def draw(outcome: Outcome, figure) -> None:
     (above, planes), (ends, long) = figure.subplots(2, 2)
     system, start = apparatus.point_mass(), apparatus.leaning_state()
     for name, width in (("euler_lagrange", 1.2), ("rattle_s2", 2.0)):
-        run = pendulum_run.simulate(select(name), system, start, ROW, 12.0, ROW)
-        x, y, _ = apparatus.HALF_LENGTH * pendulum_run.direction(run.q).T
+        run = apparatus.simulate(select(name), system, start, ROW, 12.0, ROW)
+        x, y, _ = apparatus.HALF_LENGTH * apparatus.direction(run.q).T
         above.plot(x, y, linewidth=width, **figures.line_style(name))
     above.set_aspect("equal", adjustable="datalim")
     above.legend(fontsize=8, loc="upper left")
@@ -196,7 +196,7 @@ def _draw_ends(t: dict, ends, long) -> None:
         time = np.linspace(0.0, t[table]["t"][-1], 101)[1:]
         long.semilogy(
             time,
-            pendulum_run.largest_so_far(t[table][column]),
+            apparatus.largest_so_far(t[table][column]),
             color=figures.COLORS[color],
             label=label,
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, figures, pendulum_run
+from rbdyn_ros.experiments import apparatus, figures
 from rbdyn_ros.experiments.order_of_accuracy import list_compositions, reference_solution
 from rbdyn_ros.experiments.outcome import (
     Outcome,
@@ -62,13 +62,13 @@ def _fall() -> tuple[System, State]:
 
 
 def _tip(q) -> np.ndarray:
-    n = 2.0 * apparatus.HALF_LENGTH * pendulum_run.direction(q)
+    n = 2.0 * apparatus.HALF_LENGTH * apparatus.direction(q)
     return np.array([q[0] + n[0], q[1] + n[1], n[2]])
 
 
 def _cost(method: str, composition: str, h: float, end, repeats: int) -> RunCost:
     integrator, (system, start) = select(method, composition), _fall()
-    record = pendulum_run.simulate(integrator, system, start, h, DURATION, 0.2)
+    record = apparatus.simulate(integrator, system, start, h, DURATION, 0.2)
     tip = float(np.linalg.norm(_tip(record.q[-1]) - end)) if record.ok else np.nan
     energy = float(np.abs(record.energy_error).max())
     stages = (4 if method == "rk4" else len(COMPOSITIONS[composition])) / h

@@ -5,7 +5,7 @@ symmetry, the end at the pole.
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments import apparatus, pendulum_run, pitch_cone
+from rbdyn_ros.experiments import apparatus, pitch_cone
 from rbdyn_ros.mechanics.integrators import euler_lagrange
 from rbdyn_ros.mechanics.integrators.pitch_cone import from_state
 from rbdyn_ros.mechanics.integrators.select import select
@@ -48,7 +48,7 @@ def test_newton_matrix_is_the_derivative_of_the_momentum():
     "h, low, high", [(0.01, 6.15, 6.17), (0.005, 11.3, 11.45), (0.0025, 21.7, 21.9)]
 )
 def test_it_ends_at_the_pole_and_says_so(h, low, high):
-    record = pendulum_run.simulate(
+    record = apparatus.simulate(
         select("euler_lagrange"), apparatus.point_mass(), START, h, 30.0, h
     )
     assert not record.ok and low < record.t[-1] < high
@@ -62,7 +62,7 @@ def test_it_ends_at_the_pole_and_says_so(h, low, high):
     "h, azimuth", [(0.01, 19.03), (0.005, 24.47), (0.0025, 25.845), (0.00125, 26.188)]
 )
 def test_swing_plane_turns_at_the_upright_pass(h, azimuth):
-    record = pendulum_run.simulate(
+    record = apparatus.simulate(
         select("euler_lagrange"), apparatus.point_mass(), START, h, 5.0, 0.01
     )
     assert pitch_cone.swing_planes(record)[1] == pytest.approx(azimuth, abs=0.02)

@@ -7,7 +7,7 @@ import pytest
 from measure import advanced, attitude_angle
 from plants import FORCED, PLANTS, PUSHED, REFERENCE, THICK, start
 
-from rbdyn_ros.experiments import pendulum_run
+from rbdyn_ros.experiments import apparatus
 from rbdyn_ros.geometry import increments, twist, unit_quaternion, vec
 from rbdyn_ros.mechanics.integrators import discrete_twist, se3_variational
 from rbdyn_ros.mechanics.integrators.select import select
@@ -38,8 +38,8 @@ def at_origin(system) -> State:
 def test_energy_is_bounded_and_momenta_exact_over_a_thousand_seconds(plant, h, energy):
     system = PLANTS[plant]
     every = 10 if h == 0.01 else 3
-    record = pendulum_run.simulate(select(NAME), system, at_origin(system), h, 999.99, every * h)
-    kept = pendulum_run.conservation(record, system, every)
+    record = apparatus.simulate(select(NAME), system, at_origin(system), h, 999.99, every * h)
+    kept = apparatus.conservation(record, system, every)
     assert record.ok and kept.energy == pytest.approx(energy, rel=0.2)
     assert kept.trend < 6e-8 and kept.vertical_momentum < 1.1e-10
     assert kept.horizontal_momentum < 1e-11 and kept.spin_momentum < 4e-12
@@ -153,10 +153,10 @@ def test_a_rod_without_spin_follows_moser_veselov_to_second_order():
 
 
 def test_momenta_are_exact_whatever_the_tolerance():
-    record = pendulum_run.simulate(
+    record = apparatus.simulate(
         select(NAME, tolerance=1e-8), CART, at_origin(CART), 0.01, 100.0, 1.0
     )
-    kept = pendulum_run.conservation(record, CART, 100)
+    kept = apparatus.conservation(record, CART, 100)
     assert kept.horizontal_momentum < 1e-11
 
 

@@ -5,7 +5,7 @@ why it fails.
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments import apparatus, free_body, pendulum_run
+from rbdyn_ros.experiments import apparatus, free_body
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators import tqdl
 from rbdyn_ros.mechanics.integrators.select import select
@@ -48,7 +48,7 @@ def test_momentum_of_a_free_body_turns_with_order_1(h, turned):
 )
 def test_the_falling_pendulum_gains_energy_in_proportion_to_the_step(coupling, h, gain):
     rig = apparatus.pendulum()
-    record = pendulum_run.simulate(
+    record = apparatus.simulate(
         apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 1.0, 0.01
     )
     energy = apparatus.pseudo_energy(rig, record.q, record.v)
@@ -57,16 +57,16 @@ def test_the_falling_pendulum_gains_energy_in_proportion_to_the_step(coupling, h
 
 def test_first_full_turn_at_10_ms_after_1_28_s():
     rig = apparatus.pendulum()
-    record = pendulum_run.simulate(select("tqdl"), rig, upright(TILT), 0.01, 1.5, 0.01)
-    assert pendulum_run.first(
-        record.t, pendulum_run.plane_angle(record.q) > 2.0 * np.pi
+    record = apparatus.simulate(select("tqdl"), rig, upright(TILT), 0.01, 1.5, 0.01)
+    assert apparatus.first(
+        record.t, apparatus.plane_angle(record.q) > 2.0 * np.pi
     ) == pytest.approx(1.28)
 
 
 def test_coupled_it_is_of_order_4_and_keeps_the_energy():
     """Same model, same step, same Runge-Kutta: only attitude and velocity see each other."""
     rig = apparatus.pendulum()
-    record = pendulum_run.simulate(
+    record = apparatus.simulate(
         apparatus.notebook_scheme(tqdl.COUPLED), rig, upright(TILT), 0.01, 10.0, 0.01
     )
     energy = apparatus.pseudo_energy(rig, record.q, record.v)
@@ -78,18 +78,16 @@ def test_the_lever_of_the_step_before_survives_a_call():
     lever.
     """
     rig, integrator = apparatus.pendulum(), apparatus.notebook_scheme()
-    once = pendulum_run.simulate(integrator, rig, upright(TILT), 0.01, 0.2, 0.2)
-    often = pendulum_run.simulate(integrator, rig, upright(TILT), 0.01, 0.2, 0.01)
+    once = apparatus.simulate(integrator, rig, upright(TILT), 0.01, 0.2, 0.2)
+    often = apparatus.simulate(integrator, rig, upright(TILT), 0.01, 0.2, 0.01)
     assert once.q[-1] == pytest.approx(often.q[-1], abs=1e-14)
 
 
 def test_the_center_of_mass_stays_where_it_is():
     """The notebook's model: the cart follows below it."""
     rig = apparatus.pendulum()
-    record = pendulum_run.simulate(
-        apparatus.notebook_scheme(), rig, upright(TILT), 0.01, 1.0, 0.01
-    )
-    across = record.q[:, :2] + rig.center * pendulum_run.direction(record.q)[:, :2]
+    record = apparatus.simulate(apparatus.notebook_scheme(), rig, upright(TILT), 0.01, 1.0, 0.01)
+    across = record.q[:, :2] + rig.center * apparatus.direction(record.q)[:, :2]
     assert across == pytest.approx(np.broadcast_to(across[0], across.shape), abs=1e-13)
     assert record.reaction[-1] == pytest.approx([0.0, 0.0, rig.rod_mass * rig.gravity])
 
@@ -99,7 +97,7 @@ def test_integral_of_the_energys_derivative_proves_nothing():
     integrator with the mean.
     """
     rig = apparatus.pendulum()
-    record = pendulum_run.simulate(select("tqdl"), rig, upright(TILT), 0.01, 10.0, 0.01)
+    record = apparatus.simulate(select("tqdl"), rig, upright(TILT), 0.01, 10.0, 0.01)
     w = record.v[:, 2:]
     L = w * np.array(rig.inertia)
     energy = 0.5 * np.sum(w[-1] * L[-1])
