@@ -10,7 +10,7 @@ import numpy as np
 
 from rbdyn_ros.campaigns import lanes
 from rbdyn_ros.campaigns.lanes import LANES
-from rbdyn_ros.environments import periods, random_numbers, task, variation
+from rbdyn_ros.environments import periods, task, variation
 from rbdyn_ros.types import Array
 
 NAMES = {"Balance": task.BALANCE, "SwingUp": task.SWING_UP, "Track": task.TRACK}
@@ -68,7 +68,7 @@ class Pendulums:
         m = len(which)
         if not m:
             return
-        keys = random_numbers.keys(self.seeds[which], self.episodes[which])
+        keys = variation.keys(self.seeds[which], self.episodes[which])
         self.episodes[which] += np.uint64(1)
         values = self.variation.draw(keys, self.difficulty[which])
         self.begin_with(which, keys, values, None if self.variation.has_plants else self._plant)
@@ -167,7 +167,7 @@ class Pendulums:
 
     def _targets(self, keys: Array) -> Array:
         """Return amplitudes, angular frequencies and phases (m, 6) of the set point's sines."""
-        U = [random_numbers.uniform_of(keys, f"set_point.{i}") for i in range(6)]
+        U = [variation.uniform_of(keys, f"set_point.{i}") for i in range(6)]
         amplitude, frequency = self.task.amplitude, 2.0 * math.pi * self.task.frequency
         scales = [amplitude] * 2 + [frequency] * 2 + [2.0 * math.pi] * 2
         return np.stack([scale * u for scale, u in zip(scales, U)], axis=1)

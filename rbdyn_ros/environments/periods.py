@@ -30,7 +30,6 @@ from rbdyn_ros.campaigns.lanes import (
     put,
     state,
 )  # fmt: skip
-from rbdyn_ros.environments.random_numbers import normal_pair, uniform
 from rbdyn_ros.environments.task import (
     COS_FALLEN,
     DELAYED,
@@ -55,6 +54,7 @@ from rbdyn_ros.environments.task import (
     UPRIGHT,
     H,
 )  # fmt: skip
+from rbdyn_ros.environments.variation import normal_pair, uniform
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel, part
 from rbdyn_ros.mechanics.pendulum import sphere_state

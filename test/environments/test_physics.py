@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("gymnasium", reason="gymnasium is not installed (./testbed test brings it)")
 
 from rbdyn_ros.campaigns import batch  # noqa: E402
-from rbdyn_ros.environments import periods, random_numbers, variation  # noqa: E402
+from rbdyn_ros.environments import periods, variation  # noqa: E402
 from rbdyn_ros.environments.pendulums import Pendulums  # noqa: E402
 from rbdyn_ros.faults.options import (  # noqa: E402
     Faults,
@@ -214,16 +214,16 @@ def test_the_generator_is_splitmix64():
     """The first numbers of the seed 1234567, as its authors' code gives them."""
     from numba import njit
 
-    mix = njit(lambda z: random_numbers.mix(z))
-    states = np.uint64(1234567) + np.arange(1, 3, dtype=np.uint64) * random_numbers.GAMMA
+    mix = njit(lambda z: variation.mix(z))
+    states = np.uint64(1234567) + np.arange(1, 3, dtype=np.uint64) * variation.GAMMA
     numbers = [6457827717110365317, 3203168211198807973]
     assert [int(mix(state)) for state in states] == numbers
-    assert random_numbers._mix(states).tolist() == numbers
+    assert variation._mix(states).tolist() == numbers
 
 
 def test_its_numbers_are_uniform_and_independent_of_each_other():
-    keys = random_numbers.keys(np.arange(100000, dtype=np.uint64), np.zeros(100000, np.uint64))
-    a, b = random_numbers.uniform_of(keys, "a"), random_numbers.uniform_of(keys, "b")
+    keys = variation.keys(np.arange(100000, dtype=np.uint64), np.zeros(100000, np.uint64))
+    a, b = variation.uniform_of(keys, "a"), variation.uniform_of(keys, "b")
     for drawn in (a, b):
         counts = np.histogram(drawn, 100, (0.0, 1.0))[0]
         assert ((counts - 1000) ** 2 / 1000).sum() < 99 + 5 * math.sqrt(2 * 99)
