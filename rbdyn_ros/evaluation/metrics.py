@@ -185,12 +185,12 @@ def ending(run: Rollout) -> str:
 
 
 def axis(q: Array) -> Array:
-    """Return the axis of the rod, k = R e3, (n, 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 + y^2))
-    of q (n, 6).
+    """Return the axis of the rod, k = R e3, (..., 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 +
+    y^2)) of q (..., 6).
     """
-    w, x, y, z = q[:, 2:].T
+    w, x, y, z = np.moveaxis(q[..., 2:], -1, 0)
     return np.stack(
-        (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)), axis=1
+        (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)), axis=-1
     )
 
 

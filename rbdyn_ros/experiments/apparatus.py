@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import figures, free_body
 from rbdyn_ros.mechanics.integrators import pitch_cone, tqdl
 from rbdyn_ros.mechanics.integrators.select import Integrator, select
@@ -155,19 +156,11 @@ def conservation(record: rollout.Rollout, system: System, steps_per_row: int) ->
     )
 
 
-def direction(q: Array) -> Array:
-    """Return the rod's direction n = R e3 (..., 3) of configurations (..., 6)."""
-    w, x, y, z = np.moveaxis(q[..., 2:], -1, 0)
-    return np.stack(
-        [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)], axis=-1
-    )
-
-
 def plane_angle(q: Array) -> Array:
     """Return the tilt from the upright towards +x, unwrapped (n,) [rad], of a rod that stays in
     the plane y = 0.
     """
-    n = direction(q)
+    n = axis(q)
     return np.unwrap(np.arctan2(n[:, 0], n[:, 2]))
 
 
@@ -206,7 +199,7 @@ class PendulumScene:
     def show(self, t: float, q: np.ndarray) -> None:
         """Draw the last row of q (n, 6), with the trace of the tip."""
         joint = np.column_stack([q[-TAIL:, :2], np.zeros(len(q[-TAIL:]))])
-        tip = joint + 2.0 * HALF_LENGTH * direction(q[-TAIL:])
+        tip = joint + 2.0 * HALF_LENGTH * axis(q[-TAIL:])
         corners = SQUARE + q[-1, :2]
         self.cart.set_data_3d(*corners.T, np.zeros(5))
         self.rod.set_data_3d(*np.stack([joint[-1], tip[-1]]).T)

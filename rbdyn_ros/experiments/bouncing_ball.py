@@ -16,7 +16,6 @@ from rbdyn_ros.experiments.contact_runs import COARSE, EVENTS, EXACT, FINE, marc
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope, track_progress
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, network
-from rbdyn_ros.numerics.arguments import number, positive
 from rbdyn_ros.types import Array
 
 
@@ -29,19 +28,8 @@ class BallParams(NamedTuple):
     gap: float = 1.0  # at the start, at rest [m]
 
 
-def check(params: BallParams) -> BallParams:
-    """Return the parameters. Raise ValueError for a mass, gravity or gap <= 0, or e outside [0,
-    1].
-    """
-    for name in ("mass", "gravity", "gap"):
-        positive(getattr(params, name), f"the ball's {name}")
-    number(params.restitution, "the ball's restitution", 0.0, 1.0)
-    return params
-
-
 def build(params: BallParams) -> MechanicalNetwork:
     """Return the ball, q = (gap,), and its floor."""
-    check(params)
     weight = np.array([-params.mass * params.gravity])
     ball = second_order.linear(params.mass, force=lambda t: weight)
     return network(

@@ -3,23 +3,19 @@ force.
 """
 
 import math
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
 from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.evaluation.metrics import tilt
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below, track_progress, word
-from rbdyn_ros.faults.options import FAULTS, Faults, faults
-from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.shipped import config
-from rbdyn_ros.parameters.tables import OFFLINE
-from rbdyn_ros.parameters.yaml_file import read_values
-from rbdyn_ros.schema import defaults
-from rbdyn_ros.simulation.closed_loop import Conditions
-from rbdyn_ros.simulation.closed_loop import run as closed_loop
+from rbdyn_ros.parameters.yaml_file import Override, assignment
 from rbdyn_ros.types import Array
 
 QUESTION = (
@@ -28,7 +24,7 @@ QUESTION = (
     "  and the drive worn, in the shipped scenarios? And at which delay does it fail?"
 )
 SCENARIOS = ("noisy", "delayed", "lossy", "worn")
-START, PERIOD, FORCE_LIMIT = math.radians(10.0), 0.002, 20.0  # [rad], [s], [N]
+START = math.radians(10.0)  # [rad]
 TOO_LATE = 0.12  # [s] beyond the delay margin, 103 ms
 MEASURED, TRUE = "#e08e79", "#1f6fb4"
 
@@ -36,48 +32,37 @@ MEASURED, TRUE = "#e08e79", "#1f6fb4"
 def run(short: bool, progress) -> Outcome:
     """Run without faults, with the faults of the scenarios, and with a delay beyond the margin."""
     duration = 6.0 if short else 12.0
-    cases = {
-        "perfect": Faults(),
-        **{name: scenario_faults(name) for name in SCENARIOS},
-        "too late": Faults(command_delay=TOO_LATE),
-    }
+    files = {name: [config("scenarios", f"{name}.yaml")] for name in SCENARIOS}
+    late = [assignment(f"faults.command.delay={TOO_LATE}")]
+    cases = {"perfect": ((), ()), **{name: (files[name], ()) for name in files}}
+    cases["too late"] = (), late
     tables = {}
-    for name, wrong in track_progress(cases.items(), progress):
-        tables[word(name)] = simulate(wrong, duration)
-    again = simulate(cases["lossy"], duration)
-    return Outcome(tables, _claims(tables, again))
+    for name, (given, overrides) in track_progress(cases.items(), progress):
+        tables[word(name)] = simulate(duration, given, overrides)
+    return Outcome(tables, _claims(tables, simulate(duration, files["lossy"])))
 
 
-def scenario_faults(scenario: str) -> Faults:
-    """Return the faults of a file of config/scenarios."""
-    return faults(defaults(FAULTS) | read_values([config("scenarios", f"{scenario}.yaml")]))
-
-
-def simulate(wrong: Faults, duration: float) -> dict[str, Array]:
-    """Return a run from ten degrees: t, true and measured tilt, distance of the cart, force."""
-    declared = plant_params(defaults(OFFLINE) | read_values([config("pendulum.yaml")]))
-    law = lqr.design(spherical_pendulum, declared, lqr.Options(force_limit=FORCE_LIMIT))
-    conditions = Conditions(
-        force_limit=FORCE_LIMIT,
-        faults=wrong,
-        stop=lambda t, q, v: "it fell" if tilt(q[None])[0] > 1.2 else "",
-    )
-    loop = closed_loop(
-        declared,
-        select("moser_veselov"),
-        law,
-        spherical_pendulum.upright(START),
+def simulate(
+    duration: float, files: Iterable[Path] = (), overrides: Iterable[Override] = ()
+) -> dict[str, Array]:
+    """Return a run from ten degrees, as `simulate --controller lqr` makes it: t, true and measured
+    tilt, distance of the cart, force.
+    """
+    paths = [str(path) for path in (config("pendulum.yaml"), *files)]
+    values = closed_loop_table.values("lqr", lqr, paths, overrides)
+    loop = closed_loop_table.make_loop("lqr", lqr, values)
+    found = closed_loop_table.run(
+        loop._replace(state=spherical_pendulum.upright(START)),
         duration,
-        PERIOD,
-        conditions,
+        lambda t, q, v: "it fell" if tilt(q[None])[0] > 1.2 else "",
     )
-    n = len(loop.force)
+    n = len(found.force)
     return {
-        "t": loop.t[:n],
-        "tilt": tilt(loop.q[:n]),
-        "tilt_measured": tilt(loop.seen[:n, :6]),
-        "cart": np.hypot(*loop.q[:n, :2].T),
-        "force": np.hypot(*loop.force.T),
+        "t": found.t[:n],
+        "tilt": tilt(found.q[:n]),
+        "tilt_measured": tilt(found.seen[:n, :6]),
+        "cart": np.hypot(*found.q[:n, :2].T),
+        "force": np.hypot(*found.force.T),
     }
 
 

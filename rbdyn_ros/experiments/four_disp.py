@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import apparatus, closed_form, figures
 from rbdyn_ros.experiments.apparatus import PendulumScene
 from rbdyn_ros.experiments.outcome import (
@@ -138,7 +139,7 @@ def _chart() -> dict:
     for name in ("euler_lagrange", "rattle_s2"):
         record = apparatus.simulate(select(name), system, start, 0.01, 15.0, 0.01)
         missing = 1501 - len(record.t)
-        pitch = np.degrees(np.arcsin(apparatus.direction(record.q)[:, 0]))
+        pitch = np.degrees(np.arcsin(axis(record.q)[:, 0]))
         for what, values in (("pitch", pitch), ("energy", record.energy_error)):
             columns[f"{name}_{what}"] = np.pad(values, (0, missing), constant_values=np.nan)
     return columns

@@ -67,13 +67,22 @@ def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
 class RotationRun(NamedTuple):
     """Samples of a rotating body; row 0 is the start."""
 
+    inertia: Array  # (3,) [kg m^2]
     t: Array  # (n,) [s]
     Q: Array  # (n, 4) wxyz, body to world
     w: Array  # (n, 3) [rad/s, body]
-    energy: Array  # (n,) [J] kinetic
-    momentum: Array  # (n, 3) [kg m^2/s, world]
     iterations: float  # of Newton or RIQN, per step
     ok: bool
+
+    @property
+    def energy(self) -> Array:
+        """The kinetic energy (n,) [J]."""
+        return 0.5 * np.sum(self.w * self.inertia * self.w, axis=-1)
+
+    @property
+    def momentum(self) -> Array:
+        """The angular momentum (n, 3) [kg m^2/s, world]."""
+        return quaternion.rotate(self.Q, self.w * self.inertia)
 
 
 def simulate(
@@ -86,19 +95,21 @@ def simulate(
     input: Input | None = None,
 ) -> RotationRun:
     """Simulate `rows` times `every` steps of h [s] by a stepper of the package."""
-    record = rollout.run(integrator, system, state, input or no_input(), h, rows, every)
-    iterations = float(record.iterations[1:].mean()) / every
-    return _rotation_run(system, record.t, record.q[:, 2:], record.v[:, 2:], iterations, record.ok)
+    found = rollout.run(integrator, system, state, input or no_input(), h, rows, every)
+    iterations = float(found.iterations[1:].mean()) / every
+    inertia = np.array(system.inertia)
+    return RotationRun(inertia, found.t, found.q[:, 2:], found.v[:, 2:], iterations, found.ok)
 
 
 def simulate_modified(
     integrator: Integrator, system: System, state: State, h: float, rows: int, every: int
 ) -> RotationRun:
-    """Simulate the same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""
-    modified, start = preprocess(system, state, h)
-    run = simulate(integrator, modified, start, h, rows, every)
-    w = run.w * np.divide(modified.inertia, system.inertia)
-    return _rotation_run(system, run.t, run.Q, w, run.iterations, run.ok)
+    """Simulate the same with Hairer and Vilmart's modified inertia."""
+    run, inertia = (
+        simulate(integrator, *preprocess(system, state, h), h, rows, every),
+        system.inertia,
+    )
+    return run._replace(inertia=np.array(inertia), w=run.w * np.divide(run.inertia, inertia))
 
 
 def simulate_se3(
@@ -119,8 +130,8 @@ def simulate_se3(
         total, ok = total + iterations, ok and done == every
         Q.append(q[3:].copy())
         w.append(v[3:].copy())
-    t = h * every * np.arange(rows + 1)
-    return _rotation_run(system, t, np.array(Q), np.array(w), total / (rows * every), ok)
+    t, inertia = h * every * np.arange(rows + 1), np.array(system.inertia)
+    return RotationRun(inertia, t, np.array(Q), np.array(w), total / (rows * every), ok)
 
 
 def drift_of_the_screw(system: System, state: State, h: float, duration: float) -> float:
@@ -156,10 +167,3 @@ def worst_momentum(run: RotationRun) -> float:
     """Return the largest relative error of the momentum vector."""
     L = run.momentum
     return float((np.linalg.norm(L - L[0], axis=-1) / np.linalg.norm(L[0])).max())
-
-
-def _rotation_run(system: System, t, Q, w, iterations: float, ok: bool) -> RotationRun:
-    p = w * np.array(system.inertia)
-    return RotationRun(
-        t, Q, w, 0.5 * np.sum(p * w, axis=-1), quaternion.rotate(Q, p), iterations, ok
-    )

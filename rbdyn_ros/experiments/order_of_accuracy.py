@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import apparatus, closed_form, figures
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, track_progress, where
@@ -96,7 +97,7 @@ def problem(name: str) -> ReferenceCase:
 
 def place(q) -> np.ndarray:
     """Return cart and rod's direction (5,) of a configuration (6,)."""
-    return np.r_[q[:2], apparatus.direction(q)]
+    return np.r_[q[:2], axis(q)]
 
 
 def reference_solution(system: System, start: State, duration: float = DURATION) -> np.ndarray:

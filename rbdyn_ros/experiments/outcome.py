@@ -66,19 +66,21 @@ def only(table: dict[str, Array], column: str, **values: object) -> float:
 
 def below(text: str, value: float, bound: float, unit: str = "") -> Claim:
     """Return the claim value < bound."""
-    return Claim(text, float(value), f"< {bound:g} {unit}".rstrip(), bool(value < bound))
+    return _claim(text, value, f"< {bound:g} {unit}", value < bound)
 
 
 def above(text: str, value: float, bound: float, unit: str = "") -> Claim:
     """Return the claim value > bound."""
-    return Claim(text, float(value), f"> {bound:g} {unit}".rstrip(), bool(value > bound))
+    return _claim(text, value, f"> {bound:g} {unit}", value > bound)
 
 
 def between(text: str, value: float, low: float, high: float, unit: str = "") -> Claim:
     """Return the claim low <= value <= high."""
-    return Claim(
-        text, float(value), f"{low:g} to {high:g} {unit}".rstrip(), bool(low <= value <= high)
-    )
+    return _claim(text, value, f"{low:g} to {high:g} {unit}", low <= value <= high)
+
+
+def _claim(text: str, value: float, expected: str, holds: bool) -> Claim:
+    return Claim(text, float(value), expected.rstrip(), bool(holds))
 
 
 def verdict(outcome: Outcome) -> str:

@@ -4,6 +4,7 @@ symmetry.
 
 import numpy as np
 
+from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import apparatus, closed_form, figures
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
@@ -60,7 +61,7 @@ def swing_planes(record) -> np.ndarray:
     """Return the azimuth [deg, 0 to 180] of the horizontal velocity at each pass through the
     bottom.
     """
-    n = apparatus.direction(record.q)
+    n = axis(record.q)
     lowest = (
         np.flatnonzero((n[1:-1, 2] < n[:-2, 2]) & (n[1:-1, 2] <= n[2:, 2]) & (n[1:-1, 2] < -0.5))
         + 1
@@ -74,14 +75,14 @@ def _rattle(system, start, duration: float, exact) -> dict:
     step}.
     """
     record = apparatus.simulate(select("rattle_s2"), system, start, ROW, duration, ROW)
-    n = apparatus.direction(record.q)
+    n = axis(record.q)
     distance = apparatus.HALF_LENGTH * np.linalg.norm(n - exact, axis=1)
     azimuth = np.arctan2(exact[0, 1], exact[0, 0])
     across = apparatus.HALF_LENGTH * np.abs(n @ np.array([-np.sin(azimuth), np.cos(azimuth), 0.0]))
     errors = []
     for h in STEPS:
         run = apparatus.simulate(select("rattle_s2"), system, start, h, 5.0, ROW)
-        end = apparatus.direction(run.q[-1])
+        end = axis(run.q[-1])
         errors.append(apparatus.HALF_LENGTH * np.linalg.norm(end - exact[500]))
     table = {
         "t": record.t,
@@ -152,7 +153,7 @@ def draw(outcome: Outcome, figure) -> None:
     system, start = apparatus.point_mass(), apparatus.leaning_state()
     for name, width in (("euler_lagrange", 1.2), ("rattle_s2", 2.0)):
         run = apparatus.simulate(select(name), system, start, ROW, 12.0, ROW)
-        x, y, _ = apparatus.HALF_LENGTH * apparatus.direction(run.q).T
+        x, y, _ = apparatus.HALF_LENGTH * axis(run.q).T
         above.plot(x, y, linewidth=width, **figures.line_style(name))
     above.set_aspect("equal", adjustable="datalim")
     above.legend(fontsize=8, loc="upper left")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import apparatus, figures
 from rbdyn_ros.experiments.order_of_accuracy import list_compositions, reference_solution
 from rbdyn_ros.experiments.outcome import (
@@ -62,7 +63,7 @@ def _fall() -> tuple[System, State]:
 
 
 def _tip(q) -> np.ndarray:
-    n = 2.0 * apparatus.HALF_LENGTH * apparatus.direction(q)
+    n = 2.0 * apparatus.HALF_LENGTH * axis(q)
     return np.array([q[0] + n[0], q[1] + n[1], n[2]])
 
 
