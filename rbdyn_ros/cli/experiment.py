@@ -146,7 +146,7 @@ def _files(name: str, experiment, outcome) -> Iterator[tuple]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from rbdyn_ros.experiments.figures import STYLE
+    from rbdyn_ros.experiments.outcome import STYLE
 
     for table, columns in outcome.tables.items():
         yield f"{name}_{table}.csv", partial(_write_table, columns)

@@ -1,5 +1,5 @@
-"""The machines and starts of the notebook "Geometric Discrete Variational Dynamics", and its scheme
-in three forms; sampled runs of its pendulum, the quantities that the experiments take from them,
+"""The machines and starts of the notebook "Geometric Discrete Variational Dynamics", and its
+scheme in three forms; sampled runs of its pendulum, the quantities that the experiments take from them,
 and their drawing.
 """
 
@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.evaluation.metrics import axis
-from rbdyn_ros.experiments import figures, free_body
+from rbdyn_ros.experiments import free_body
+from rbdyn_ros.experiments.outcome import METHOD_COLORS, METHOD_LABELS
 from rbdyn_ros.mechanics.integrators import pitch_cone, tqdl
 from rbdyn_ros.mechanics.integrators.select import Integrator, select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
@@ -183,12 +184,12 @@ class PendulumScene:
     """Axes with a floor, a cart, a rod and the trace of its tip."""
 
     def __init__(self, axes, name: str):
-        color = figures.COLORS[name]
+        color = METHOD_COLORS[name]
         axes.set(xlim=(-2, 2), ylim=(-2, 2), zlim=(-2.4, 2.4), xticks=(), yticks=(), zticks=())
         axes.set_box_aspect((1, 1, 1.2), zoom=1.35)
         axes.set_axis_off()
         axes.view_init(elev=14, azim=-70)
-        axes.set_title(figures.LABELS[name], color=color)
+        axes.set_title(METHOD_LABELS[name], color=color)
         x, y = np.meshgrid((-2.0, 2.0), (-2.0, 2.0))
         axes.plot_surface(x, y, 0.0 * x, color="#e8e4d8", alpha=0.35)
         self.cart = axes.plot([], [], [], color="#555555", linewidth=2)[0]

@@ -11,9 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.contact_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
-from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope, track_progress
+from rbdyn_ros.experiments.outcome import (
+    GREY,
+    Outcome,
+    below,
+    between,
+    columns,
+    label_axes,
+    slope,
+    slope_guide,
+    track_progress,
+)
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
 from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, network
 from rbdyn_ros.types import Array
@@ -185,20 +194,20 @@ def draw(outcome: Outcome, figure) -> None:
         axes.plot(fine, exact(BALL, fine)[0], color=EXACT, linewidth=0.9, label="exact")
         line = {"color": EVENTS, "markersize": 3, "label": "event-driven"}
         axes.plot(t, motion["event_driven"], ".", **line)
-        axes.axhline(0.0, color=figures.GREY, linewidth=0.6)
+        axes.axhline(0.0, color=GREY, linewidth=0.6)
     track.legend()
     close.set(xlim=(3.3, 4.3), ylim=(-0.012, 0.05))
-    figures.label_axes(track, "A ball with e = 0.8", "time [s]", "gap [m]")
-    figures.label_axes(close, "Where the impacts accumulate", "time [s]", "gap [m]")
+    label_axes(track, "A ball with e = 0.8", "time [s]", "gap [m]")
+    label_axes(close, "Where the impacts accumulate", "time [s]", "gap [m]")
     h, error = steps["step"], steps["trajectory_error"]
     order.loglog(h, error, "o-", color=COARSE, label="trajectory before 3 s")
     order.loglog(h, steps["penetration"], "s-", color=FINE, label="penetration")
-    figures.slope_guide(order, h, error[0], 1)
+    slope_guide(order, h, error[0], 1)
     order.legend()
-    figures.label_axes(order, "Time-stepping: order 1 through impacts", "step [s]", "error [m]")
+    label_axes(order, "Time-stepping: order 1 through impacts", "step [s]", "error [m]")
     n, error = impacts["number"], np.maximum(np.abs(impacts["error"]), 1e-17)
     instants.semilogy(n, error, ".", color=EVENTS, label="event-driven: error of the instant")
     left = rest_time(BALL) - impacts["exact"]
     instants.semilogy(n, left, color=EXACT, label="time left until the accumulation")
     instants.legend()
-    figures.label_axes(instants, "Event by event", "number of the impact", "[s]")
+    label_axes(instants, "Event by event", "number of the impact", "[s]")

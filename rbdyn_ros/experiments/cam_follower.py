@@ -7,10 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.experiments import cam_orbits, figures
+from rbdyn_ros.experiments import cam_orbits
 from rbdyn_ros.experiments.cam_orbits import CamParams, build, initial_state, rate, revolution
 from rbdyn_ros.experiments.contact_runs import COARSE, EXACT, march_linear
-from rbdyn_ros.experiments.outcome import Outcome, above, below, between, columns, track_progress
+from rbdyn_ros.experiments.outcome import (
+    Outcome,
+    above,
+    below,
+    between,
+    columns,
+    label_axes,
+    track_progress,
+)
 from rbdyn_ros.mechanics.network import event_driven, moreau_jean_linear
 from rbdyn_ros.types import Array
 
@@ -237,22 +245,22 @@ def draw(outcome: Outcome, figure) -> None:
             if key.startswith(f"{rpm:g}_")
         }
         _series(row[0], t, rpm)
-        figures.label_axes(row[0], f"{rpm:g} rpm: {words[rpm]}", "time [s]", "u [m] (grey: cam)")
+        label_axes(row[0], f"{rpm:g} rpm: {words[rpm]}", "time [s]", "u [m] (grey: cam)")
         row[1].plot(t["space"]["u"], t["space"]["v"], ".", color=EXACT, markersize=0.8)
-        figures.label_axes(row[1], "State space, 12 revolutions", "u [m]", "v [m/s]")
+        label_axes(row[1], "State space, 12 revolutions", "u [m]", "v [m/s]")
         settled = 6.0 if "period" in words[rpm] else 2.2  # an orbit of few points
         for key, color, size in (("impacts_stepped", COARSE, 1.2), ("impacts", EXACT, settled)):
             row[2].plot(
                 np.degrees(t[key]["angle"]), t[key]["speed"], ".", color=color, markersize=size
             )
-        figures.label_axes(row[2], "Impact map", "cam angle [deg]", "impact speed [m/s]")
+        label_axes(row[2], "Impact map", "cam angle [deg]", "impact speed [m/s]")
         for end, color, size, label in (
             ("_stepped", COARSE, 1.2, "steps of 0.1 ms"),
             ("", EXACT, settled, "event-driven"),
         ):
             u, v = (t["strobes"][f"{name}{end}"] for name in "uv")
             row[3].plot(u, v, ".", color=color, markersize=size, label=label)
-        figures.label_axes(row[3], "Once per revolution", "u [m]", "v [m/s]")
+        label_axes(row[3], "Once per revolution", "u [m]", "v [m/s]")
     figure.legend(
         *row[3].get_legend_handles_labels(), loc="outside lower center", ncols=2, markerscale=3
     )

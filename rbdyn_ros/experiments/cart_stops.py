@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import contact_runs, figures
+from rbdyn_ros.experiments import contact_runs
 from rbdyn_ros.experiments.contact_runs import METHODS, column_of, draw_orders, order_claims
-from rbdyn_ros.experiments.outcome import Outcome, below, between, word
+from rbdyn_ros.experiments.outcome import GREY, Outcome, below, between, label_axes, word
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
 from rbdyn_ros.types import Contacts
 
@@ -103,18 +103,14 @@ def draw(outcome: Outcome, figure) -> None:
         position.plot(motion["t"], motion[f"{name}_x"], **line)
         if method != "exact":
             energy.plot(elastic["t"], elastic[f"energy_{name}"], **line)
-    path.plot(
-        [-END, END, END, -END, -END], [-END, -END, END, END, -END], color=figures.GREY, linewidth=1
-    )
+    path.plot([-END, END, END, -END, -END], [-END, -END, END, END, -END], color=GREY, linewidth=1)
     path.set_aspect("equal")
     for end in (-END, END):
-        position.axhline(end, color=figures.GREY, linewidth=1)
+        position.axhline(end, color=GREY, linewidth=1)
     draw_orders(ends, errors, "state_at_the_end")
     position.set_ylim(-1.1 * END, 1.8 * END)  # with room for the legend
     position.legend(loc="upper right")
-    figures.label_axes(path, "The cart between the ends of its rails", "x [m]", "y [m]")
-    figures.label_axes(position, "It turns around there (0.5 ms)", "time [s]", "x [m]")
-    figures.label_axes(
-        ends, f"Where it is at {DURATION} s", "step [s]", "largest error of the state [SI]"
-    )
-    figures.label_axes(energy, "Elastic ends, no drive (1 ms)", "time [s]", "energy gained [J]")
+    label_axes(path, "The cart between the ends of its rails", "x [m]", "y [m]")
+    label_axes(position, "It turns around there (0.5 ms)", "time [s]", "x [m]")
+    label_axes(ends, f"Where it is at {DURATION} s", "step [s]", "largest error of the state [SI]")
+    label_axes(energy, "Elastic ends, no drive (1 ms)", "time [s]", "energy gained [J]")

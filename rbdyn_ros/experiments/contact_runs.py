@@ -12,8 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Claim, between, columns, slope, track_progress
+from rbdyn_ros.experiments.outcome import (
+    Claim,
+    between,
+    columns,
+    slope,
+    slope_guide,
+    track_progress,
+)
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean as of_models
@@ -309,7 +315,7 @@ def draw_orders(axes, errors: dict[str, Array], column: str) -> None:
     for method, order, above in (("time stepping", 1, 1.5), ("split", 2, 3.0)):
         steps, error = column_of(errors, method, "step"), column_of(errors, method, column)
         axes.loglog(steps, error, "o-", **line(method))
-        figures.slope_guide(axes, steps, above * error[0], order)
+        slope_guide(axes, steps, above * error[0], order)
 
 
 def _table(listed: list, first: int) -> dict:

@@ -11,8 +11,15 @@ import numpy as np
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.evaluation.metrics import tilt
-from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Outcome, above, below, track_progress, word
+from rbdyn_ros.experiments.outcome import (
+    GREY,
+    Outcome,
+    above,
+    below,
+    label_axes,
+    track_progress,
+    word,
+)
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import Override, assignment
@@ -86,7 +93,7 @@ def draw(outcome: Outcome, figure) -> None:
     tilts, forces = figure.subplots(2, len(SCENARIOS), sharex=True, sharey="row")
     for upper, lower, name in zip(tilts, forces, SCENARIOS):
         table = outcome.tables[name]
-        wide = {"color": figures.GREY, "linewidth": 3.5, "alpha": 0.35}
+        wide = {"color": GREY, "linewidth": 3.5, "alpha": 0.35}
         upper.plot(perfect["t"], np.degrees(perfect["tilt"]), label="without faults", **wide)
         for column, color, width, label in (
             ("tilt_measured", MEASURED, 0.8, "measured"),
@@ -96,8 +103,8 @@ def draw(outcome: Outcome, figure) -> None:
             upper.plot(table["t"], np.degrees(table[column]), **line)
         lower.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
         lower.plot(perfect["t"], perfect["force"], **wide)
-        figures.label_axes(upper, name, "", "tilt [°]")
-        figures.label_axes(lower, "", "time [s]", "force that acts [N]")
+        label_axes(upper, name, "", "tilt [°]")
+        label_axes(lower, "", "time [s]", "force that acts [N]")
         upper.set_xlim(0.0, 3.5)
         upper.label_outer()
         lower.label_outer()

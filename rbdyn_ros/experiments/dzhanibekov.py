@@ -4,16 +4,21 @@ body.
 
 import numpy as np
 
-from rbdyn_ros.experiments import closed_form, figures, free_body
+from rbdyn_ros.experiments import closed_form, free_body
 from rbdyn_ros.experiments.apparatus import dzhanibekov, integrator
 from rbdyn_ros.experiments.free_body import DZHANIBEKOV
 from rbdyn_ros.experiments.outcome import (
+    METHOD_COLORS,
+    METHOD_LABELS,
     Animation,
     Outcome,
     below,
     between,
     columns,
+    label_axes,
+    line_style,
     only,
+    plot_error,
     slope,
     track_progress,
     where,
@@ -217,27 +222,25 @@ def draw(outcome: Outcome, figure) -> None:
         flips.plot(
             t["flips"]["t"],
             t["flips"][f"exact_{i + 1}"],
-            color=figures.COLORS["truth"],
+            color=METHOD_COLORS["truth"],
             alpha=shade,
             label=f"ω{'₁₂₃'[i]}",
         )
     flips.legend(loc="upper right", ncols=3, fontsize=8)
     flips.set_ylim(top=9.5)
-    figures.label_axes(
-        flips, "It flips every 3.5 s (exact)", "time [s]", "angular velocity, body [rad/s]"
-    )
+    label_axes(flips, "It flips every 3.5 s (exact)", "time [s]", "angular velocity, body [rad/s]")
     for method in METHODS:
-        line = {**figures.line_style(method), "linewidth": 1.2}
+        line = {**line_style(method), "linewidth": 1.2}
         for axes, name, least in ((momentum, "momentum", 1e-16), (attitude, "attitude", 1e-14)):
-            figures.plot_error(axes, t[name]["t"], t[name][method], least, **line)
+            plot_error(axes, t[name]["t"], t[name][method], least, **line)
         energy.loglog(t["energy"]["step_number"], np.maximum(t["energy"][method], 1e-17), **line)
-    figures.label_axes(
+    label_axes(
         momentum, "Its momentum must not turn (20 ms)", "time [s]", "angle from the start [deg]"
     )
-    figures.label_axes(
+    label_axes(
         attitude, "Attitude error (20 ms)", "time [s]", "angle from the exact attitude [rad]"
     )
-    figures.label_axes(energy, "Energy, many steps of 30 ms", "steps", "relative error")
+    label_axes(energy, "Energy, many steps of 30 ms", "steps", "relative error")
     figure.legend(*energy.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
@@ -279,7 +282,7 @@ class _Scene:
         axes.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
         axes.set_box_aspect((1, 1, 1), zoom=1.4)
         axes.set_axis_off()
-        axes.set_title(figures.LABELS[method], color=figures.COLORS[method])
+        axes.set_title(METHOD_LABELS[method], color=METHOD_COLORS[method])
         self.bars = [
             axes.plot([], [], [], color="#555555", linewidth=3, solid_capstyle="round")[0]
             for _ in range(2)

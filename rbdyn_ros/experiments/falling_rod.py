@@ -2,9 +2,17 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import contact_runs, figures
+from rbdyn_ros.experiments import contact_runs
 from rbdyn_ros.experiments.contact_runs import METHODS
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, track_progress, word
+from rbdyn_ros.experiments.outcome import (
+    Outcome,
+    below,
+    columns,
+    label_axes,
+    slope_guide,
+    track_progress,
+    word,
+)
 from rbdyn_ros.experiments.pendulum_floor import height, pendulum_over_floor
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
@@ -147,11 +155,11 @@ def draw(outcome: Outcome, figure) -> None:
                 axes.loglog(table["step"][chosen], table[column][chosen], "o", **line)
     for axes, column in ((instant, "landing_error"), (impulse, "impulse_error")):
         for method, order in zip(METHODS, (1, 2)):
-            figures.slope_guide(
+            slope_guide(
                 axes, table["step"], 2.0 * table[column][table["method"] == method].max(), order
             )
     speed.legend(fontsize=8, ncols=2)
-    figures.label_axes(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
-    figures.label_axes(way, "after the distance of Coulomb's law", "time [s]", "cart position [m]")
-    figures.label_axes(instant, "When it lands", "step [s]", "error of the instant [s]")
-    figures.label_axes(impulse, "How hard it lands", "step [s]", "error of the impulse [N s]")
+    label_axes(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
+    label_axes(way, "after the distance of Coulomb's law", "time [s]", "cart position [m]")
+    label_axes(instant, "When it lands", "step [s]", "error of the instant [s]")
+    label_axes(impulse, "How hard it lands", "step [s]", "error of the impulse [N s]")

@@ -4,8 +4,17 @@ axis.
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, figures, free_body
-from rbdyn_ros.experiments.outcome import Outcome, below, between, track_progress
+from rbdyn_ros.experiments import apparatus, free_body
+from rbdyn_ros.experiments.outcome import (
+    GREY,
+    Outcome,
+    below,
+    between,
+    label_axes,
+    line_style,
+    plot_error,
+    track_progress,
+)
 from rbdyn_ros.geometry import quaternion
 
 QUESTION = (
@@ -83,12 +92,12 @@ def draw(outcome: Outcome, figure) -> None:
     """Draw the angle and its error."""
     (angle, error) = figure.subplots(1, 2)
     t, columns = outcome.tables["angle"]["t"], outcome.tables["angle"]
-    angle.plot(t, np.degrees(columns["exact"]), **figures.line_style("truth"))
+    angle.plot(t, np.degrees(columns["exact"]), **line_style("truth"))
     angle.plot(
         t,
         np.degrees(columns["with_the_cylinders_inertia"]),
         ":",
-        color=figures.GREY,
+        color=GREY,
         label="with the inertia that the notebook uses",
     )
     for i, method in enumerate(METHODS):
@@ -97,16 +106,16 @@ def draw(outcome: Outcome, figure) -> None:
             np.degrees(columns[method][20 * i :: 100]),
             "o",
             markersize=5,
-            **figures.line_style(method),
+            **line_style(method),
         )
         deviation = columns[method] - columns["exact"]
-        figures.plot_error(error, t, deviation, 1e-17, **figures.line_style(method))
+        plot_error(error, t, deviation, 1e-17, **line_style(method))
     angle.legend()
-    figures.label_axes(
+    label_axes(
         angle,
         "A rod turns in its plane: no precession, no nutation",
         "time [s]",
         "angle about y [deg]",
     )
     error.legend()
-    figures.label_axes(error, "Error of the angle at 10 ms", "time [s]", "error [rad]")
+    label_axes(error, "Error of the angle at 10 ms", "time [s]", "error [rad]")

@@ -4,8 +4,18 @@ nutation.
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, figures, free_body
-from rbdyn_ros.experiments.outcome import Outcome, below, between, track_progress
+from rbdyn_ros.experiments import apparatus, free_body
+from rbdyn_ros.experiments.outcome import (
+    GREY,
+    METHOD_COLORS,
+    Outcome,
+    below,
+    between,
+    label_axes,
+    line_style,
+    plot_error,
+    track_progress,
+)
 from rbdyn_ros.geometry import quaternion
 
 QUESTION = (
@@ -116,35 +126,33 @@ def draw(outcome: Outcome, figure) -> None:
     t = outcome.tables
     axes = figure.subplot_mosaic([["path", "wobble"], ["path", "error"]])
     path, wobble, error = axes["path"], axes["wobble"], axes["error"]
-    path.plot(t["axis"]["x"], t["axis"]["y"], **figures.line_style("moser_veselov"), linewidth=1.2)
+    path.plot(t["axis"]["x"], t["axis"]["y"], **line_style("moser_veselov"), linewidth=1.2)
     momentum = t["momentum_direction"]
     path.plot(
         momentum["x"],
         momentum["y"],
         "--",
-        color=figures.COLORS["truth"],
+        color=METHOD_COLORS["truth"],
         label="direction of the momentum, exact",
     )
-    path.plot(0.0, 0.0, "o", color=figures.GREY)
+    path.plot(0.0, 0.0, "o", color=GREY)
     path.annotate(
         "start", (0.0, 0.0), xytext=(-8, 8), textcoords="offset points", fontsize=9, ha="right"
     )
     path.set_aspect("equal", adjustable="datalim")
     path.legend(fontsize=8, loc="lower right")
-    figures.label_axes(
+    label_axes(
         path,
         "The top's axis, from above: it precesses in nutation loops",
         "axis x [-]",
         "axis y [-]",
     )
-    wobble.plot(t["energy"]["t"], t["energy"]["wobble_deg"], color=figures.COLORS["moser_veselov"])
-    figures.label_axes(
+    wobble.plot(t["energy"]["t"], t["energy"]["wobble_deg"], color=METHOD_COLORS["moser_veselov"])
+    label_axes(
         wobble, "The nutation fades as the momentum grows", "time [s]", "axis from momentum [deg]"
     )
     for method in METHODS:
         errors = t["momentum_error"]
-        figures.plot_error(error, errors["t"], errors[method], 1e-17, **figures.line_style(method))
+        plot_error(error, errors["t"], errors[method], 1e-17, **line_style(method))
     error.legend(fontsize=8)
-    figures.label_axes(
-        error, "The momentum is known: L₀ + τ t (1 ms)", "time [s]", "error [kg m²/s]"
-    )
+    label_axes(error, "The momentum is known: L₀ + τ t (1 ms)", "time [s]", "error [kg m²/s]")

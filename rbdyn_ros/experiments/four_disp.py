@@ -3,16 +3,22 @@
 import numpy as np
 
 from rbdyn_ros.evaluation.metrics import axis
-from rbdyn_ros.experiments import apparatus, closed_form, figures
+from rbdyn_ros.experiments import apparatus, closed_form
 from rbdyn_ros.experiments.apparatus import PendulumScene
 from rbdyn_ros.experiments.outcome import (
+    GREY,
+    METHOD_COLORS,
+    METHOD_LABELS,
     Animation,
     Outcome,
     above,
     below,
     between,
     columns,
+    label_axes,
+    line_style,
     only,
+    plot_error,
     slope,
     track_progress,
 )
@@ -288,58 +294,52 @@ def draw(outcome: Outcome, figure) -> None:
         ("tqdl", "0.0001", ":", "notebook, 0.1 ms"),
         ("coupled", "0.01", "-", "coupled RK4, 10 ms"),
     ):
-        key, line = f"{scheme}_{step}", {"color": figures.COLORS[scheme], "linestyle": dash}
+        key, line = f"{scheme}_{step}", {"color": METHOD_COLORS[scheme], "linestyle": dash}
         fall.plot(t["fall"]["t"], t["fall"][key], label=label, **line)
-        figures.plot_error(energy, t["energy"]["t"], t["energy"][key], 1e-12, **line)
+        plot_error(energy, t["energy"]["t"], t["energy"][key], 1e-12, **line)
     fall.set(ylim=(-100, 1000), yticks=(0, 180, 360, 540, 720, 900))
     fall.legend(fontsize=8, loc="upper right")
-    figures.label_axes(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
-    figures.label_axes(energy, "… on energy from nowhere …", "time [s]", "energy error [J]")
+    label_axes(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
+    label_axes(energy, "… on energy from nowhere …", "time [s]", "energy error [J]")
     for name in COUPLINGS:
-        order.loglog(
-            t["order"]["step"], t["order"][name], "o-", markersize=4, **figures.line_style(name)
-        )
-    figures.label_axes(
-        order, "… because it is of order 1", "step [s]", "angle error after 1 s [rad]"
-    )
+        order.loglog(t["order"]["step"], t["order"][name], "o-", markersize=4, **line_style(name))
+    label_axes(order, "… because it is of order 1", "step [s]", "angle error after 1 s [rad]")
     order.legend(fontsize=8, loc="center left")
     _draw_models(t, force, chart, drift)
 
 
 def _draw_models(t: dict, force, chart, drift) -> None:
     f = t["force"]
-    force.axhline(1.0, color=figures.COLORS["tqdl"], label="frozen at m g (notebook)")
+    force.axhline(1.0, color=METHOD_COLORS["tqdl"], label="frozen at m g (notebook)")
     force.plot(
-        f["angle_deg"], f["exact"], color=figures.COLORS["truth"], label="massless cart, exact"
+        f["angle_deg"], f["exact"], color=METHOD_COLORS["truth"], label="massless cart, exact"
     )
     force.plot(
         f["angle_deg"][::40],
         f["moser_veselov"][::40],
         "o",
         markersize=4,
-        **figures.line_style("moser_veselov"),
+        **line_style("moser_veselov"),
     )
     force.legend(fontsize=8)
     force.set_xticks((0, 45, 90, 135, 180))
-    figures.label_axes(
-        force, "The model is wrong too", "angle from upright [deg]", "joint force / m g"
-    )
+    label_axes(force, "The model is wrong too", "angle from upright [deg]", "joint force / m g")
     for name in ("rattle_s2", "euler_lagrange"):
-        chart.plot(t["chart"]["t"], t["chart"][f"{name}_pitch"], **figures.line_style(name))
+        chart.plot(t["chart"]["t"], t["chart"][f"{name}_pitch"], **line_style(name))
     for pole in (-90, 90):
-        chart.axhline(pole, color=figures.GREY, linewidth=0.8, linestyle=":")
+        chart.axhline(pole, color=GREY, linewidth=0.8, linestyle=":")
     chart.set(ylim=(-95, 130), yticks=(-90, -45, 0, 45, 90))
     chart.legend(fontsize=8, loc="upper right")
-    figures.label_axes(chart, "DELE runs into its chart's pole", "time [s]", "pitch [deg], 10 ms")
+    label_axes(chart, "DELE runs into its chart's pole", "time [s]", "pitch [deg], 10 ms")
     for name in LASTING:
         for h, dash in ((0.01, "-"), (0.03, "--")):
-            label = {"label": figures.LABELS[name]} if h == 0.01 else {}
+            label = {"label": METHOD_LABELS[name]} if h == 0.01 else {}
             width = 4.0 if name == "moser_veselov" else 1.5  # RATTLE is the same map, drawn on top
             drift.loglog(
                 t["drift"]["t"],
                 t["drift"][f"{name}_{h:g}"],
                 dash,
-                color=figures.COLORS[name],
+                color=METHOD_COLORS[name],
                 linewidth=width,
                 **label,
             )
@@ -351,7 +351,7 @@ def _draw_models(t: dict, force, chart, drift) -> None:
         title_fontsize=8,
         alignment="left",
     )
-    figures.label_axes(
+    label_axes(
         drift, "What lasts, on a cart of 2 kg", "time [s]", "largest energy error so far [J]"
     )
 

@@ -105,11 +105,9 @@ def simulate_modified(
     integrator: Integrator, system: System, state: State, h: float, rows: int, every: int
 ) -> RotationRun:
     """Simulate the same with Hairer and Vilmart's modified inertia."""
-    run, inertia = (
-        simulate(integrator, *preprocess(system, state, h), h, rows, every),
-        system.inertia,
-    )
-    return run._replace(inertia=np.array(inertia), w=run.w * np.divide(run.inertia, inertia))
+    run = simulate(integrator, *preprocess(system, state, h), h, rows, every)
+    inertia = np.array(system.inertia)
+    return run._replace(inertia=inertia, w=run.w * (run.inertia / inertia))
 
 
 def simulate_se3(

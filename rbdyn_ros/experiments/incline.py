@@ -2,8 +2,17 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, only, track_progress, where
+from rbdyn_ros.experiments import scenes
+from rbdyn_ros.experiments.outcome import (
+    GREY,
+    Outcome,
+    below,
+    columns,
+    label_axes,
+    only,
+    track_progress,
+    where,
+)
 from rbdyn_ros.experiments.sliding_block import COLORS, simulate
 
 QUESTION = (
@@ -92,7 +101,7 @@ def draw(outcome: Outcome, figure) -> None:
         ways.plot(
             track["t"],
             [scenes.slide(params, v0, t)[0] for t in track["t"]],
-            color=figures.GREY,
+            color=GREY,
             linewidth=3.5,
             alpha=0.35,
         )
@@ -113,5 +122,5 @@ def draw(outcome: Outcome, figure) -> None:
         )
     ways.legend()
     errors.legend(loc="center right")
-    figures.label_axes(ways, "Downhill (grey: exact)", "time [s]", "distance [m]")
-    figures.label_axes(errors, "Error of the distance after 1 s", "step [s]", "error [m]")
+    label_axes(ways, "Downhill (grey: exact)", "time [s]", "distance [m]")
+    label_axes(errors, "Error of the distance after 1 s", "step [s]", "error [m]")

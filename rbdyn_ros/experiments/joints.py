@@ -6,8 +6,17 @@ from itertools import product
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope, track_progress
+from rbdyn_ros.experiments import scenes
+from rbdyn_ros.experiments.outcome import (
+    Outcome,
+    above,
+    below,
+    between,
+    label_axes,
+    plot_error,
+    slope,
+    track_progress,
+)
 from rbdyn_ros.experiments.scenes import ModelParts
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
@@ -148,9 +157,7 @@ def draw(outcome: Outcome, figure) -> None:
                 (energy, "energy_error", 1e-16),
                 (opening, "opening", 1e-18),
             ):
-                figures.plot_error(axes, table["t"], table[f"{method}_{what}"], least, **line)
-        figures.label_axes(energy, title, "", "|energy error| [J]" if column == 0 else "")
-        figures.label_axes(
-            opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else ""
-        )
+                plot_error(axes, table["t"], table[f"{method}_{what}"], least, **line)
+        label_axes(energy, title, "", "|energy error| [J]" if column == 0 else "")
+        label_axes(opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else "")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

@@ -6,9 +6,19 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.evaluation.metrics import axis
-from rbdyn_ros.experiments import apparatus, closed_form, figures
+from rbdyn_ros.experiments import apparatus, closed_form
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
-from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope, track_progress, where
+from rbdyn_ros.experiments.outcome import (
+    METHOD_LABELS,
+    Outcome,
+    between,
+    columns,
+    label_axes,
+    line_style,
+    slope,
+    track_progress,
+    where,
+)
 from rbdyn_ros.mechanics.integrators import rk4, tqdl
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
@@ -146,8 +156,8 @@ def draw(outcome: Outcome, figure) -> None:
             if rows.any():
                 order = slopes["measured"][fitted][0]
                 style = {
-                    **figures.line_style(name),
-                    "label": f"{figures.LABELS[name]}: {order:.2f}",
+                    **line_style(name),
+                    "label": f"{METHOD_LABELS[name]}: {order:.2f}",
                 }
                 axes.loglog(
                     errors["step"][rows], errors["error"][rows], "o-", markersize=4, **style
@@ -156,4 +166,4 @@ def draw(outcome: Outcome, figure) -> None:
         axes.set_ylim(bottom=1e-15)
         axes.legend(fontsize=8, loc="lower right", title="measured order", title_fontsize=8)
         title = "The methods alone" if composition == "none" else f"Composed: {composition}"
-        figures.label_axes(axes, title, "step [s]", "error after 1.6 s [m, rad]")
+        label_axes(axes, title, "step [s]", "error after 1.6 s [m, rad]")

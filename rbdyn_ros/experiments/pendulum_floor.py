@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import contact_runs, figures
+from rbdyn_ros.experiments import contact_runs
 from rbdyn_ros.experiments.contact_runs import METHODS, column_of, draw_orders, order_claims
-from rbdyn_ros.experiments.outcome import Outcome, below, word
+from rbdyn_ros.experiments.outcome import Outcome, below, label_axes, word
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, point, upright
 from rbdyn_ros.mechanics.pendulum.world import FLOOR
 from rbdyn_ros.types import Contacts, System
@@ -120,11 +120,7 @@ def draw(outcome: Outcome, figure) -> None:
     draw_orders(instants, errors, "instants")
     draw_orders(ends, errors, "state_at_the_end")
     gap.legend()
-    figures.label_axes(gap, "The tip bounces and rests", "time [s]", "gap [m]")
-    figures.label_axes(energy, "Impacts and friction take energy", "time [s]", "energy [J]")
-    figures.label_axes(
-        instants, "When it hits", "step [s]", f"largest error of {IMPACTS} instants [s]"
-    )
-    figures.label_axes(
-        ends, f"Where it is at {FLIGHT} s", "step [s]", "largest error of the state [SI]"
-    )
+    label_axes(gap, "The tip bounces and rests", "time [s]", "gap [m]")
+    label_axes(energy, "Impacts and friction take energy", "time [s]", "energy [J]")
+    label_axes(instants, "When it hits", "step [s]", f"largest error of {IMPACTS} instants [s]")
+    label_axes(ends, f"Where it is at {FLIGHT} s", "step [s]", "largest error of the state [SI]")

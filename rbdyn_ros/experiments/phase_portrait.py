@@ -4,9 +4,16 @@ the pendulum.
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, closed_form, figures
+from rbdyn_ros.experiments import apparatus, closed_form
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
-from rbdyn_ros.experiments.outcome import Outcome, above, below, track_progress
+from rbdyn_ros.experiments.outcome import (
+    METHOD_COLORS,
+    Outcome,
+    above,
+    below,
+    label_axes,
+    track_progress,
+)
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
@@ -83,8 +90,8 @@ def draw(outcome: Outcome, figure) -> None:
     axes = figure.subplot_mosaic([["pitch", "energy"], ["cone", "energy"]], width_ratios=(1, 1.2))
     pitch, cone, energy = axes["pitch"], axes["cone"], axes["energy"]
     for axes, name, color in ((pitch, "pitch", "moser_veselov"), (cone, "cone", "rattle_s2")):
-        axes.plot(p[name], p[f"{name}_rate"], color=figures.COLORS[color], linewidth=0.6)
-        figures.label_axes(
+        axes.plot(p[name], p[f"{name}_rate"], color=METHOD_COLORS[color], linewidth=0.6)
+        label_axes(
             axes,
             f"Exact: {name} for {p['t'][-1]:g} s, one thin line",
             f"{name} [deg]",
@@ -92,11 +99,9 @@ def draw(outcome: Outcome, figure) -> None:
         )
     colors = ("tqdl", "truth", "rattle_s2", "moser_veselov")
     for (label, values), color in zip(list(e.items())[1:], colors):
-        energy.semilogy(
-            e["t"], np.maximum(values, 1e-17), color=figures.COLORS[color], label=label
-        )
+        energy.semilogy(e["t"], np.maximum(values, 1e-17), color=METHOD_COLORS[color], label=label)
     energy.legend(loc="center right", bbox_to_anchor=(1.0, 0.82))
-    figures.label_axes(
+    label_axes(
         energy,
         "What thickens is the solver's error",
         "time [s]",

@@ -5,9 +5,18 @@ symmetry.
 import numpy as np
 
 from rbdyn_ros.evaluation.metrics import axis
-from rbdyn_ros.experiments import apparatus, closed_form, figures
+from rbdyn_ros.experiments import apparatus, closed_form
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
-from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
+from rbdyn_ros.experiments.outcome import (
+    METHOD_COLORS,
+    Outcome,
+    below,
+    between,
+    columns,
+    label_axes,
+    line_style,
+    slope,
+)
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
@@ -154,22 +163,22 @@ def draw(outcome: Outcome, figure) -> None:
     for name, width in (("euler_lagrange", 1.2), ("rattle_s2", 2.0)):
         run = apparatus.simulate(select(name), system, start, ROW, 12.0, ROW)
         x, y, _ = apparatus.HALF_LENGTH * axis(run.q).T
-        above.plot(x, y, linewidth=width, **figures.line_style(name))
+        above.plot(x, y, linewidth=width, **line_style(name))
     above.set_aspect("equal", adjustable="datalim")
     above.legend(fontsize=8, loc="upper left")
-    figures.label_axes(above, "From above, 10 ms: the swing plane must not turn", "x [m]", "y [m]")
+    label_axes(above, "From above, 10 ms: the swing plane must not turn", "x [m]", "y [m]")
     for h, shade in zip(STEPS, (1.0, 0.75, 0.5, 0.3)):
         label = f"{1e3 * h:g} ms"
         style = {
             "markersize": 4,
-            "color": figures.COLORS["euler_lagrange"],
+            "color": METHOD_COLORS["euler_lagrange"],
             "alpha": shade,
             "label": f"DELE, {label}",
         }
         planes.plot(t["planes"]["pass"], t["planes"][label], "o-", **style)
-    planes.axhline(PLANE, **figures.line_style("truth"), linewidth=1.0)
+    planes.axhline(PLANE, **line_style("truth"), linewidth=1.0)
     planes.legend(fontsize=8, ncols=2)
-    figures.label_axes(
+    label_axes(
         planes,
         "It turns at each upright pass, by O(h²) …",
         "pass through the bottom",
@@ -179,13 +188,11 @@ def draw(outcome: Outcome, figure) -> None:
 
 
 def _draw_ends(t: dict, ends, long) -> None:
-    ends.loglog(
-        1e3 * t["ends"]["step"], t["ends"]["end"], "o-", **figures.line_style("euler_lagrange")
-    )
+    ends.loglog(1e3 * t["ends"]["step"], t["ends"]["end"], "o-", **line_style("euler_lagrange"))
     ends.set_xticks([10, 5, 2.5, 1.25], ["10", "5", "2.5", "1.25"])
     ends.minorticks_off()
     ends.set_yticks([6, 12, 25, 50], ["6", "12", "25", "50"])
-    figures.label_axes(
+    label_axes(
         ends, "… until the chart's pole: no step escapes it", "step [ms]", "time of failure [s]"
     )
     for table, column, label, color in (
@@ -198,11 +205,9 @@ def _draw_ends(t: dict, ends, long) -> None:
         long.semilogy(
             time,
             apparatus.largest_so_far(t[table][column]),
-            color=figures.COLORS[color],
+            color=METHOD_COLORS[color],
             label=label,
         )
     long.set_ylim(1e-15, 1e3)
     long.legend(fontsize=8, ncols=2, loc="upper center")
-    figures.label_axes(
-        long, "Without a chart: RATTLE at 10 ms", "time [s]", "largest error so far"
-    )
+    label_axes(long, "Without a chart: RATTLE at 10 ms", "time [s]", "largest error so far")

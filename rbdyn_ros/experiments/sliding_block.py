@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures, scenes
+from rbdyn_ros.experiments import scenes
 from rbdyn_ros.experiments.contact_runs import march_model
-from rbdyn_ros.experiments.outcome import Outcome, below, columns, track_progress
+from rbdyn_ros.experiments.outcome import GREY, Outcome, below, columns, label_axes, track_progress
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.types import Array
 
@@ -79,7 +79,7 @@ def draw(outcome: Outcome, figure) -> None:
         speeds.plot(
             [0.0, stop, track["t"][-1]],
             [v0, 0.0, 0.0],
-            color=figures.GREY,
+            color=GREY,
             linewidth=3.5,
             alpha=0.35,
         )
@@ -98,8 +98,8 @@ def draw(outcome: Outcome, figure) -> None:
         )
     speeds.legend()
     errors.legend(loc="lower right")
-    figures.label_axes(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
-    figures.label_axes(
+    label_axes(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
+    label_axes(
         errors,
         "Error of the stop distance, by where in its step it stops",
         "step [s]",

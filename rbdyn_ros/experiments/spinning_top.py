@@ -15,8 +15,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.outcome import Outcome, below, between, slope, track_progress
+from rbdyn_ros.experiments.outcome import (
+    METHOD_COLORS,
+    Outcome,
+    below,
+    between,
+    label_axes,
+    plot_error,
+    slope,
+    slope_guide,
+    track_progress,
+)
 from rbdyn_ros.experiments.scenes import ModelParts
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
@@ -209,7 +218,7 @@ def draw(outcome: Outcome, figure) -> None:
     above.plot(
         tracks["exact_axis_x"],
         tracks["exact_axis_y"],
-        color=figures.COLORS["truth"],
+        color=METHOD_COLORS["truth"],
         linewidth=2.2,
         label="reduced equations",
     )
@@ -224,18 +233,18 @@ def draw(outcome: Outcome, figure) -> None:
     above.set(xlim=(-0.48, 1.12), ylim=(-0.48, 0.48))  # with room for the legend
     above.set_aspect("equal")
     above.legend(loc="center right")
-    figures.label_axes(
+    label_axes(
         above, "The top's axis from above, 2 s at 1 ms", "x of the axis [–]", "y of the axis [–]"
     )
     h = errors["step"]
     for name, (_, color) in GAMMAS.items():
         line = {"color": color, "linewidth": 1.1, "label": f"γ = {name}"}
-        figures.plot_error(in_time, tracks["t"], tracks[f"{name}_axis_error"], **line)
+        plot_error(in_time, tracks["t"], tracks[f"{name}_axis_error"], **line)
         position.loglog(h, errors[f"{name}_position"], "o-", color=color)
         axis.loglog(h, errors[f"{name}_axis"], "o-", color=color)
     in_time.legend(loc="lower right", ncols=2)
-    figures.label_axes(in_time, "Error of the axis at 1 ms", "time [s]", "|error| [–]")
-    figures.slope_guide(position, h, 0.4 * errors["4/3 J3_position"][np.argmax(h)], 2)
-    figures.slope_guide(axis, h, 0.4 * errors["4/3 J3_axis"][np.argmax(h)], 2)
-    figures.label_axes(position, "Largest error of the position: order 2", "step [s]", "error [m]")
-    figures.label_axes(axis, "Largest error of the axis: γ matters", "step [s]", "error [–]")
+    label_axes(in_time, "Error of the axis at 1 ms", "time [s]", "|error| [–]")
+    slope_guide(position, h, 0.4 * errors["4/3 J3_position"][np.argmax(h)], 2)
+    slope_guide(axis, h, 0.4 * errors["4/3 J3_axis"][np.argmax(h)], 2)
+    label_axes(position, "Largest error of the position: order 2", "step [s]", "error [m]")
+    label_axes(axis, "Largest error of the axis: γ matters", "step [s]", "error [–]")

@@ -7,8 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below, columns, track_progress, word
+from rbdyn_ros.experiments import scenes
+from rbdyn_ros.experiments.outcome import (
+    GREY,
+    METHOD_COLORS,
+    Outcome,
+    above,
+    below,
+    columns,
+    label_axes,
+    track_progress,
+    word,
+)
 from rbdyn_ros.experiments.scenes import ModelParts
 from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
@@ -207,7 +217,7 @@ def draw(outcome: Outcome, figure) -> None:
             table["t"][seen], sunk[seen], color=COLORS[name], label=name[8:] or "rough enough"
         )
     pyramid.legend(loc="lower left")
-    figures.label_axes(
+    label_axes(
         pyramid,
         f"Ball on three, μ = {LIMIT:.3f} ± 2 %",
         "time [s]",
@@ -219,7 +229,7 @@ def draw(outcome: Outcome, figure) -> None:
             table["t"], np.maximum(table["speed"], 1e-18), color=color, linewidth=1.1, label=name
         )
     speed.legend(fontsize=8)
-    figures.label_axes(speed, "What stands is at rest", "time [s]", "largest speed [m/s]")
+    label_axes(speed, "What stands is at rest", "time [s]", "largest speed [m/s]")
     _draw_forces(share, tables)
     _draw_solvers(solvers, tables["solvers"])
 
@@ -237,11 +247,11 @@ def _draw_overhang(axes, tables: dict) -> None:
             look = {"facecolor": face, "edgecolor": edge, "linewidth": 1.4, "transform": where}
             width, _, height = 2.0 * scenes.HALF
             axes.add_patch(Rectangle((-width / 2.0, -height / 2.0), width, height, **look))
-    axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.COLORS["truth"], linewidth=2.0)
+    axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=METHOD_COLORS["truth"], linewidth=2.0)
     axes.set(xlim=(-0.75, 0.9), ylim=(-0.15, 1.0))
     axes.set_aspect("equal")
     axes.set_axisbelow(True)
-    figures.label_axes(axes, "98 % of the limit, and 102 %", "x [m]", "z [m]")
+    label_axes(axes, "98 % of the limit, and 102 %", "x [m]", "z [m]")
 
 
 def _draw_landing(axes, table: dict) -> None:
@@ -255,13 +265,9 @@ def _draw_landing(axes, table: dict) -> None:
             linewidth=1.3,
             label=f"under box {index + 1}",
         )
-        axes.axhline(
-            weights()["top-heavy"][index], color=figures.GREY, linewidth=0.6, linestyle=":"
-        )
+        axes.axhline(weights()["top-heavy"][index], color=GREY, linewidth=0.6, linestyle=":")
     axes.legend()
-    figures.label_axes(
-        axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, weight [N]"
-    )
+    label_axes(axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, weight [N]")
 
 
 def _draw_forces(axes, tables: dict) -> None:
@@ -276,7 +282,7 @@ def _draw_forces(axes, tables: dict) -> None:
         places,
         np.maximum(rest["overlap"], 1e-17),
         "v",
-        color=figures.COLORS["truth"],
+        color=METHOD_COLORS["truth"],
         label="deepest overlap [m]",
     )
     axes.set_yscale("log")
@@ -284,7 +290,7 @@ def _draw_forces(axes, tables: dict) -> None:
     axes.set_xticks(places, STANDING)
     axes.set_ylim(1e-17, 1e-3)
     axes.legend()
-    figures.label_axes(axes, "Forces are the weights", "", "relative error")
+    label_axes(axes, "Forces are the weights", "", "relative error")
 
 
 def _draw_solvers(axes, table: dict) -> None:
@@ -300,4 +306,4 @@ def _draw_solvers(axes, table: dict) -> None:
     axes.set_xticks(range(len(SOLVERS)), [name[5:] for name in SOLVERS])
     axes.margins(x=0.1, y=0.15)
     axes.legend(loc="upper left")
-    figures.label_axes(axes, "Solvers: time, and solved of all", "", "time [ms]")
+    label_axes(axes, "Solvers: time, and solved of all", "", "time [ms]")

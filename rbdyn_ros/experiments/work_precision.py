@@ -9,13 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.evaluation.metrics import axis
-from rbdyn_ros.experiments import apparatus, figures
+from rbdyn_ros.experiments import apparatus
 from rbdyn_ros.experiments.order_of_accuracy import list_compositions, reference_solution
 from rbdyn_ros.experiments.outcome import (
+    GREY,
+    METHOD_COLORS,
     Outcome,
     above,
     below,
     columns,
+    label_axes,
+    line_style,
     only,
     track_progress,
     where,
@@ -139,25 +143,25 @@ def draw(outcome: Outcome, figure) -> None:
     for method in METHODS:
         for composition, dash in DASHES.items():
             rows = where(table, method=method, composition=composition)
-            style = {"color": figures.COLORS[method], "linestyle": dash, "markersize": 3.5}
+            style = {"color": METHOD_COLORS[method], "linestyle": dash, "markersize": 3.5}
             for axes, column in ((by_stages, "stages"), (by_time, "microseconds")):
                 axes.loglog(table[column][rows], table["tip_error"][rows], marker="o", **style)
-    figures.label_axes(
+    label_axes(
         by_stages,
         "Work in stages",
         "stages per simulated second",
         "error of the tip after 10 s [m]",
     )
-    figures.label_axes(
+    label_axes(
         by_time, "Work in processor time, on this machine", "microseconds per simulated second", ""
     )
     for method in METHODS:
-        by_stages.plot([], [], **figures.line_style(method))
+        by_stages.plot([], [], **line_style(method))
     for composition, dash in DASHES.items():
         by_stages.plot(
             [],
             [],
-            color=figures.GREY,
+            color=GREY,
             linestyle=dash,
             label="alone" if composition == "none" else composition,
         )
