@@ -162,19 +162,15 @@ def _show(task, a, e, first, last, i, out):
     for j in range(first, last):
         rewards[i + j], ended[i + j] = e[REWARD + j], e[ENDED + j]
     for j in range(first, last):
-        k, dk, (x, y), v = state(source, j)
-        seen[i + j, 0], seen[i + j, 1] = _clip(x, travel), _clip(y, travel)
-        seen[i + j, 2] = _clip(k[0], 1.0)
-        seen[i + j, 3] = _clip(k[1], 1.0)
-        seen[i + j, 4] = _clip(k[2], 1.0)
-        seen[i + j, 5], seen[i + j, 6] = _clip(v[0], fast), _clip(v[1], fast)
-        seen[i + j, 7] = _clip(dk[0], turning)
-        seen[i + j, 8] = _clip(dk[1], turning)
-        seen[i + j, 9] = _clip(dk[2], turning)
+        k, dk, x, v = state(source, j)
+        for n in range(2):
+            seen[i + j, n], seen[i + j, 5 + n] = _clip(x[n], travel), _clip(v[n], fast)
+        for n in range(3):
+            seen[i + j, 2 + n], seen[i + j, 7 + n] = _clip(k[n], 1.0), _clip(dk[n], turning)
         if tracking:
-            seen[i + j, 10] = _clip(e[RX + j] - x, 2.0 * travel)
-            seen[i + j, 11] = _clip(e[RY + j] - y, 2.0 * travel)
-            seen[i + j, 12], seen[i + j, 13] = _clip(e[RVX + j], fast), _clip(e[RVY + j], fast)
+            for n in range(2):
+                seen[i + j, 10 + n] = _clip(e[RX + n * LANES + j] - x[n], 2.0 * travel)
+                seen[i + j, 12 + n] = _clip(e[RVX + n * LANES + j], fast)
 
 
 @inlined
