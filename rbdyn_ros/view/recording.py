@@ -9,6 +9,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,23 +81,30 @@ def _from_npz(path: Path) -> Table:
         raise ValueError(f"{path}: it is no .npz file of numbers: {error}") from None
 
 
-def _from_bag(path: Path) -> Table:
-    """Read the poses, the true ones where they were recorded, and the force on the cart."""
+@contextmanager
+def open_bag(path: Path) -> Iterator[Any]:
+    """Open a bag for reading. Raise ValueError, in one sentence, for one that cannot be read."""
     from rosbags.highlevel import AnyReader, AnyReaderError
     from rosbags.typesys import Stores, get_typestore
 
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            poses = [c for c in reader.connections if c.topic.endswith(_POSE)]
-            true = [c for c in poses if c.topic.endswith(_TRUE_POSE)]
-            forces = [c for c in reader.connections if c.topic.endswith(_FORCE)]
-            if not poses:
-                has = ", ".join(sorted({c.topic for c in reader.connections})) or "no topics"
-                raise ValueError(f"{path}: it has no topic odometry to play, but {has}")
-            rows = np.array(list(_poses(reader, (true or poses)[:1])), float).reshape(-1, 13)
-            acted = np.array(list(_forces(reader, forces[:1])), float).reshape(-1, 3)
+            yield reader
     except (AnyReaderError, OSError) as error:
         raise ValueError(f"{path}: it is no bag that can be read: {error}") from None
+
+
+def _from_bag(path: Path) -> Table:
+    """Read the poses, the true ones where they were recorded, and the force on the cart."""
+    with open_bag(path) as reader:
+        poses = [c for c in reader.connections if c.topic.endswith(_POSE)]
+        true = [c for c in poses if c.topic.endswith(_TRUE_POSE)]
+        forces = [c for c in reader.connections if c.topic.endswith(_FORCE)]
+        if not poses:
+            has = ", ".join(sorted({c.topic for c in reader.connections})) or "no topics"
+            raise ValueError(f"{path}: it has no topic odometry to play, but {has}")
+        rows = np.array(list(_poses(reader, (true or poses)[:1])), float).reshape(-1, 13)
+        acted = np.array(list(_forces(reader, forces[:1])), float).reshape(-1, 3)
     names = tuple("t,x,y,qw,qx,qy,qz,Vx,Vy,Vz,wx,wy,wz".split(","))
     table: Table = dict(zip(names, rows[np.argsort(rows[:, 0], kind="stable")].T, strict=True))
     if len(acted) and len(rows):

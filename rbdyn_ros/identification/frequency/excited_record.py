@@ -202,30 +202,24 @@ def _messages(
     path: Path, given: Excitation
 ) -> tuple[list[tuple[int, Excitation, tuple[float, float]]], dict[int, tuple[float, ...]]]:
     """Return (stamp [ns], excitation, force) of each command, and stamp -> x, y, th_x, th_y."""
-    from rosbags.highlevel import AnyReader, AnyReaderError
-    from rosbags.typesys import Stores, get_typestore
-
     commands, states = [], {}
-    try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            wanted = [c for c in reader.connections if c.topic.strip("/").endswith(_COMMAND)]
-            for connection in reader.connections:
-                topic = connection.topic.strip("/")
-                if topic == _EVENTS or (topic.endswith(_POSE) and "ground_truth" not in topic):
-                    wanted.append(connection)
-            for connection, _, raw in reader.messages(wanted) if wanted else ():
-                message: Any = reader.deserialize(raw, connection.msgtype)
-                if connection.topic.endswith(_EVENTS):
-                    given = _apply_event(given, message)
-                elif connection.topic.endswith(_POSE):
-                    place, turn = message.pose.pose.position, message.pose.pose.orientation
-                    q = np.array((place.x, place.y, turn.w, turn.x, turn.y, turn.z))
-                    states.setdefault(_stamp(message), outputs_of(q))
-                else:
-                    force = message.wrench.force
-                    commands.append((_stamp(message), given, (force.x, force.y)))
-    except (AnyReaderError, OSError) as error:
-        raise ValueError(f"{path}: it is no bag that can be read: {error}") from None
+    with recording.open_bag(path) as reader:
+        wanted = [c for c in reader.connections if c.topic.strip("/").endswith(_COMMAND)]
+        for connection in reader.connections:
+            topic = connection.topic.strip("/")
+            if topic == _EVENTS or (topic.endswith(_POSE) and "ground_truth" not in topic):
+                wanted.append(connection)
+        for connection, _, raw in reader.messages(wanted) if wanted else ():
+            message = reader.deserialize(raw, connection.msgtype)
+            if connection.topic.endswith(_EVENTS):
+                given = _apply_event(given, message)
+            elif connection.topic.endswith(_POSE):
+                place, turn = message.pose.pose.position, message.pose.pose.orientation
+                q = np.array((place.x, place.y, turn.w, turn.x, turn.y, turn.z))
+                states.setdefault(_stamp(message), outputs_of(q))
+            else:
+                force = message.wrench.force
+                commands.append((_stamp(message), given, (force.x, force.y)))
     return commands, states
 
 

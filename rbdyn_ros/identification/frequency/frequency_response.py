@@ -178,11 +178,6 @@ def disk_margin(S: Array) -> float:
     return float(1.0 / np.linalg.norm(S - half, 2, axis=(1, 2)).max())
 
 
-def singular_values(matrices: Array) -> Array:
-    """Return the singular values (n, m) of each of (n, m, m), the largest first."""
-    return np.linalg.svd(matrices, compute_uv=False)
-
-
 def predict(
     A: Array, B: Array, controller: LinearController, h: float, frequency: Array, tau: float = 0.0
 ) -> Array:

@@ -17,7 +17,6 @@ from rbdyn_ros.identification.frequency.frequency_response import (
     Response,
     disk_margin,
     margins,
-    singular_values,
 )
 from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
 from rbdyn_ros.simulation.record import write_table
@@ -208,7 +207,8 @@ def _draw_force(panels, response: Response, theory: Array | None) -> None:
         noise.loglog(f, abs(L / P * S[:, i, i]), color=color, label=axis)
     if theory is not None:
         _draw_theory(panels[0], f, theory)
-    both.loglog(f, singular_values(S)[:, 0], color=GREY, linewidth=0.8, label="largest σ(S)")
+    largest = np.linalg.norm(S, 2, axis=(1, 2))
+    both.loglog(f, largest, color=GREY, linewidth=0.8, label="largest σ(S)")
     _frame(panels[0], disk_margin(S), "loop |L|", "arg L")
     _label(both, "sensitivities", "")
     _label(load, "|P S|: force to cart", "m/N")
