@@ -211,7 +211,7 @@ def _entry(arguments: argparse.Namespace) -> str:
 
 
 def _measure(planned: EvaluationPlan) -> int:
-    from rbdyn_ros.evaluation.results import ResultsFolder, mark_not_applicable
+    from rbdyn_ros.evaluation.results import NOT_APPLICABLE, ResultsFolder, mark
     from rbdyn_ros.evaluation.score import refusal_over_ros, select_cases
 
     meant, others = select_cases(planned.suite, planned.under_test.kinds)
@@ -231,7 +231,7 @@ def _measure(planned: EvaluationPlan) -> int:
     with Interruption() as stop:  # until the report is written, which has what was measured
         measure_cases(planned.under_test, planned.jobs, left, results.add, stop, planned)
         known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
-        cases = {**known, **{case.name: mark_not_applicable(case, why) for case, why in others}}
+        cases = {**known, **{case.name: mark(case, NOT_APPLICABLE, why) for case, why in others}}
         return _report(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
 
 

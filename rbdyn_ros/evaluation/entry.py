@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from rbdyn_ros.control import select
 from rbdyn_ros.control.provenance import law_files
@@ -238,10 +238,9 @@ def specification(case: Case) -> dict[str, Any]:
 
 def _scores(suite: Suite, kinds: Iterable[str], cases: Mapping[str, Criterion]) -> dict[str, Any]:
     values = {name: case.values for name, case in cases.items()}
-    found = {name: score(suite, name, values) for name in disciplines(suite, kinds)}
     return {
-        name: {"total": round(s.total, 4)} | {part: round(v, 4) for part, v in s.parts.items()}
-        for name, s in found.items()
+        name: {part: round(v, 4) for part, v in score(suite, name, values).items()}
+        for name in disciplines(suite, kinds)
     }
 
 
@@ -303,13 +302,6 @@ PARTS: dict[str, tuple[str, str, Callable[[float], float]]] = {
 }
 
 
-class Scores(NamedTuple):
-    """The scores of an entry in a discipline."""
-
-    total: float  # in [0, 1]
-    parts: dict[str, float]  # part -> in [0, 1]
-
-
 def cases_of(suite: Suite, discipline: str) -> list[Case]:
     """Return the cases of a discipline."""
     return [case for case in suite.cases if discipline in case.kinds]
@@ -321,9 +313,11 @@ def disciplines(suite: Suite, kinds: Iterable[str]) -> list[str]:
     return [name for name in DISCIPLINES if name in kinds and cases_of(suite, name)]
 
 
-def score(suite: Suite, discipline: str, values: Mapping[str, Mapping[str, float]]) -> Scores:
-    """Return the scores of a discipline; `values` are those of the cases by their names, and
-    missing ones count 0.
+def score(
+    suite: Suite, discipline: str, values: Mapping[str, Mapping[str, float]]
+) -> dict[str, float]:
+    """Return the total of a discipline and its parts, each in [0, 1]; `values` are those of the
+    cases by their names, and missing ones count 0.
     """
     shares: dict[str, list[float]] = {}
     for case in cases_of(suite, discipline):
@@ -331,4 +325,4 @@ def score(suite: Suite, discipline: str, values: Mapping[str, Mapping[str, float
         found = share(values.get(case.name, {}).get(value, math.nan))
         shares.setdefault(part, []).append(found if math.isfinite(found) else 0.0)
     parts = {part: math.fsum(found) / len(found) for part, found in shares.items()}
-    return Scores(math.fsum(parts.values()) / len(parts) if parts else 0.0, parts)
+    return {"total": math.fsum(parts.values()) / len(parts) if parts else 0.0} | parts

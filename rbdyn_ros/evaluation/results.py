@@ -46,16 +46,11 @@ def assess(case: Case, measured: Metric) -> Criterion:
     return Criterion(case.row, case.label, verdict, values, kept, note, curves, case.key)
 
 
-def mark_broken(case: Case, sentence: str) -> Criterion:
-    """Return the criterion of a case that could not be measured to its end, and so does not
-    hold.
+def mark(case: Case, verdict: str, why: str) -> Criterion:
+    """Return the criterion of a case that was not measured to its end, so BROKEN, or does not
+    apply.
     """
-    return Criterion(case.row, case.label, BROKEN, note=sentence, key=case.key)
-
-
-def mark_not_applicable(case: Case, why: str) -> Criterion:
-    """Return the criterion of a case that does not apply."""
-    return Criterion(case.row, case.label, NOT_APPLICABLE, note=why, key=case.key)
+    return Criterion(case.row, case.label, verdict, note=why, key=case.key)
 
 
 def row_verdict(cases: list[Criterion]) -> str:

@@ -18,7 +18,7 @@ from rbdyn_ros.control.provenance import identity
 from rbdyn_ros.evaluation import bench, measures
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory, load
 from rbdyn_ros.evaluation.metrics import SCENARIO, CannotGoOn, Metric, NotForThisLaw
-from rbdyn_ros.evaluation.results import Criterion, assess, mark_broken, mark_not_applicable
+from rbdyn_ros.evaluation.results import BROKEN, NOT_APPLICABLE, Criterion, assess, mark
 from rbdyn_ros.evaluation.suite import ANY, KINDS, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout, block
 from rbdyn_ros.parameters.command_line import split_words
@@ -148,15 +148,16 @@ def server(bench: Bench) -> Callable[[CasePart], Any]:
                 else measure.outcomes(*arguments, part)
             )
         except NotForThisLaw as reason:
-            return mark_not_applicable(case, str(reason))
+            return mark(case, NOT_APPLICABLE, str(reason))
         except LawFailed as failure:
-            return mark_broken(case, str(failure))
+            return mark(case, BROKEN, str(failure))
         except CannotGoOn:
             raise
         except Exception as error:  # a row that crashes is reported, the others go on
             where = traceback.extract_tb(error.__traceback__)[-1]
-            return mark_broken(
+            return mark(
                 case,
+                BROKEN,
                 f"{type(error).__name__}: {error} "
                 f"({where.filename.rpartition('/')[2]}:{where.lineno})",
             )
@@ -259,7 +260,9 @@ class Score:
         if isinstance(answer, Metric):
             self._keep(assess(case, answer))
         else:
-            self._keep(mark_broken(case, answer.sentence) if isinstance(answer, Ended) else answer)
+            self._keep(
+                mark(case, BROKEN, answer.sentence) if isinstance(answer, Ended) else answer
+            )
 
     def _advance(self, part: float) -> None:
         self._done += part

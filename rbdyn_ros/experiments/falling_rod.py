@@ -93,44 +93,32 @@ def _motion(drawn: dict) -> dict:
 
 
 def _claims(table: dict) -> tuple:
-    stepping, split = (table["method"] == method for method in METHODS)
-    steps = table["step"]
+    def worst(method: str, column: str, power: int = 0) -> float:
+        """Return the largest value by a method, over this power of the step."""
+        return (table[column] / table["step"] ** power)[table["method"] == method].max()
+
+    stepping, split = METHODS
     return (
         below(
             "time stepping: the landing is found within so many steps",
-            (table["landing_error"] / steps)[stepping].max(),
+            worst(stepping, "landing_error", 1),
             1.0,
         ),
         below(
             "time stepping: impulse of the landing, in units of h",
-            (table["impulse_error"] / steps)[stepping].max(),
+            worst(stepping, "impulse_error", 1),
             10.0,
             "N",
         ),
+        below("split: landing, in units of h^2", worst(split, "landing_error", 2), 1.0, "s^-1"),
+        below("split: impulse, in units of h^2", worst(split, "impulse_error", 2), 1.0, "N/s"),
+        below("split: stopping place against v^2/2a", worst(split, "stop_error"), 1e-5, "m"),
+        below("time stepping: the same", worst(stepping, "stop_error"), 1e-5, "m"),
+        below("split: deepest penetration", worst(split, "deepest"), 1e-11, "m"),
+        below("time stepping: deepest penetration", worst(stepping, "deepest"), 1e-12, "m"),
+        below("time stepping: penetration at the end", worst(stepping, "last_gap"), 1e-12, "m"),
         below(
-            "split: landing, in units of h^2",
-            (table["landing_error"] / steps**2)[split].max(),
-            1.0,
-            "s^-1",
-        ),
-        below(
-            "split: impulse, in units of h^2",
-            (table["impulse_error"] / steps**2)[split].max(),
-            1.0,
-            "N/s",
-        ),
-        below("split: stopping place against v^2/2a", table["stop_error"][split].max(), 1e-5, "m"),
-        below("time stepping: the same", table["stop_error"][stepping].max(), 1e-5, "m"),
-        below("split: deepest penetration", table["deepest"][split].max(), 1e-11, "m"),
-        below("time stepping: deepest penetration", table["deepest"][stepping].max(), 1e-12, "m"),
-        below(
-            "time stepping: penetration at the end", table["last_gap"][stepping].max(), 1e-12, "m"
-        ),
-        below(
-            "split: energy gained in 20 ms while it slides",
-            table["energy_gain"][split].max(),
-            1e-9,
-            "J",
+            "split: energy gained in 20 ms while it slides", worst(split, "energy_gain"), 1e-9, "J"
         ),
     )
 

@@ -92,10 +92,7 @@ def encode(frame: Frame, sign: Callable[[bytes], bytes] | None = None) -> bytes:
     """
     version = KEYED_VERSION if sign else VERSION
     body = (_pack_compact if frame.kind == COMPACT else _pack)(frame, version)
-    return _seal(body + sign(body) if sign else body)
-
-
-def _seal(body: bytes) -> bytes:
+    body += sign(body) if sign else b""
     return body + _CRC.pack(crc32(body))
 
 

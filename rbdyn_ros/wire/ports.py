@@ -80,7 +80,7 @@ class Udp(Port):
         `peer` is (address, port), port 0 for any port of that address, or None.
         """
         self._socket = _bind(address, port)
-        given = _resolve(peer[0], peer[1], self._socket.family) if peer else None
+        given = _lookup(*peer, self._socket.family)[1] if peer else None
         self._host = given[0] if given else None  # the only one that may be the peer
         self._pinned = given is not None and given[1] != 0
         self._peer, self._open = given if self._pinned else None, not self._pinned
@@ -148,10 +148,6 @@ def _bind(address: str, port: int) -> socket.socket:
         bound.close()
         raise CannotOpen(f"udp.port is {port} on {address}: {_why(error)}") from None
     return bound
-
-
-def _resolve(address: str, port: int, family: int) -> Address:
-    return _lookup(address, port, family)[1]
 
 
 def _lookup(

@@ -9,7 +9,7 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import measures, suite
 from rbdyn_ros.evaluation.metrics import SCENARIO, Metric
 from rbdyn_ros.evaluation.report import summary
-from rbdyn_ros.evaluation.results import assess, mark_not_applicable
+from rbdyn_ros.evaluation.results import NOT_APPLICABLE, assess, mark
 from rbdyn_ros.evaluation.score import select_cases
 from rbdyn_ros.evaluation.suite import Requirement
 from rbdyn_ros.faults.options import Mismatch
@@ -257,7 +257,7 @@ def test_the_rows_of_the_plant_count_for_no_law():
     meant, others = select_cases(standard, ())
     assert {case.row for case in meant} == {"S1", "S2"}
     cases = {case.name: assess(case, Metric({"difference": 0.0, "drift": 1.0})) for case in meant}
-    cases |= {case.name: mark_not_applicable(case, why) for case, why in others}
+    cases |= {case.name: mark(case, NOT_APPLICABLE, why) for case, why in others}
     assert (
         summary(standard, cases)
         == "no row is for this kind of law; the plant's own: 1 of 2 rows hold, 1 miss"

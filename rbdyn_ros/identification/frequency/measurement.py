@@ -188,10 +188,7 @@ def is_unstable(loop: Loop) -> bool:
     margins.
     """
     found = _linear_loop(loop)
-    if found is None:
-        return False
-    A, B, controller, late = found
-    return not is_stable(delay(controller, late), A, B)
+    return found is not None and not is_stable(delay(*found[2:]), *found[:2])
 
 
 def predict(loop: Loop, frequency: Array) -> Array | None:
@@ -200,23 +197,16 @@ def predict(loop: Loop, frequency: Array) -> Array | None:
 
     The plant is the linearization of the step itself, with the mismatch of the faults.
     """
-    found = _linear_loop(loop)
-    if found is None:
-        return None
-    A, B, controller, late = found
-    h = loop.period
-    return frequency_response.predict(A, B, controller, h, frequency, h * late)
+    h, found = loop.period, _linear_loop(loop)
+    return found and frequency_response.predict(*found[:3], h, frequency, h * found[3])
 
 
 def predict_outputs(loop: Loop, frequency: Array) -> Array | None:
     """Return l (n, 2) of the cart's place and of the tilt, of one axis, by (F.13), where `predict`
     knows L; None elsewhere.
     """
-    found = _linear_loop(loop)
-    if found is None:
-        return None
-    A, B, controller, late = found
-    return frequency_response.predict_outputs(A, B, controller, loop.period, frequency, late)
+    h, found = loop.period, _linear_loop(loop)
+    return found and frequency_response.predict_outputs(*found[:3], h, frequency, found[3])
 
 
 def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | None:
