@@ -5,7 +5,8 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.evaluation import many, metrics
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.measures import swing_up
 from rbdyn_ros.evaluation.metrics import Metric, Value
 from rbdyn_ros.schema import setting
 
@@ -47,7 +48,7 @@ VALUES = {
 
 def starts(bench, scenario, settings) -> int:
     """Return the number of points of the grid."""
-    return settings["grid" if many.is_compiled(bench, scenario) else "grid_one_by_one"] ** 2
+    return settings["grid" if swing_up.is_compiled(bench, scenario) else "grid_one_by_one"] ** 2
 
 
 def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
@@ -61,7 +62,7 @@ def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
     points = np.zeros((len(part), 11))
     points[:, 2], points[:, 4] = np.cos(0.5 * tilts[columns]), np.sin(0.5 * tilts[columns])
     points[:, 9] = rates[rows]
-    settled = many.outcomes(bench, scenario, points, settings["duration"])[:, 0]
+    settled = swing_up.run_starts(bench, scenario, points, settings["duration"])[:, 0]
     return np.column_stack(
         (settled, np.full(len(part), (time.process_time() - began) / len(part)))
     )
