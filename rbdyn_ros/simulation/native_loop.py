@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.faults.channel import BLOCK
-from rbdyn_ros.faults.covariance import covariances, variances
 from rbdyn_ros.faults.options import Faults, SensorNoise
 from rbdyn_ros.faults.pipeline import FaultPipeline
+from rbdyn_ros.faults.sensors import covariances, variances
 from rbdyn_ros.kernel import bind, inlined, specialize
 from rbdyn_ros.mechanics.pendulum import imu
 from rbdyn_ros.numerics.foreign import call

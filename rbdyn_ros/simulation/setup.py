@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rbdyn_ros import parameters
-from rbdyn_ros.faults.covariance import variances
 from rbdyn_ros.faults.options import Faults, faults
+from rbdyn_ros.faults.sensors import variances
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import actual_plant
 from rbdyn_ros.simulation.command import Watchdog

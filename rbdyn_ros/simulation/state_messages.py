@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rbdyn_ros.faults.channel import ARRIVED
-from rbdyn_ros.faults.covariance import rotation_covariances
+from rbdyn_ros.faults.sensors import rotation_covariances
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion

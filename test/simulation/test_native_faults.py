@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compiled_loop import EVERY_FAULT, SAME, TICK, Press, commanded
 
-from rbdyn_ros.faults.covariance import covariances
+from rbdyn_ros.faults.sensors import covariances
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.native_loop import DONE, INTERRUPTED

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.covariance import Covariances, covariances
 from rbdyn_ros.faults.pipeline import FaultPipeline
+from rbdyn_ros.faults.sensors import Covariances, covariances
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
