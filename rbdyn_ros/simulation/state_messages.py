@@ -120,7 +120,7 @@ def write_imu(buffers, q, rate, felt):
 
 @inlined
 def write_covariances(buffers, variances, R, V):
-    """Write the covariances of the pose and of the IMU (`faults.covariance`)."""
+    """Write the covariances of the pose and of the IMU (`faults.sensors`)."""
     words, pose, of_imu, a = buffers.words, buffers.pose, buffers.imu, buffers.angles
     cart, angle, speed, rate, gyroscope, accelerometer = variances
     orientation, velocity = rotation_covariances((angle, speed), (a[0], a[1], a[2]), R, V)
