@@ -299,7 +299,7 @@ _FIXED = {
 def _meaning(column: tuple[Any, ...]) -> str:
     """Return the description of one of `COLUMNS`."""
     _, _, measure, label, value, _ = column
-    meaning = measures.load(measure).VALUES[value].description
+    meaning = measures.MEASURES[measure].values[value].description
     return f"{label}: {meaning}" if label else meaning
 
 
@@ -322,5 +322,5 @@ def _meanings(row: Row) -> dict[str, tuple[str, str]]:
     return {
         name: (value.unit.replace("^2", "²").replace(" ", "\N{NO-BREAK SPACE}"), value.description)
         for case in row.cases
-        for name, value in measures.load(case.measure).VALUES.items()
+        for name, value in measures.MEASURES[case.measure].values.items()
     }

@@ -4,11 +4,6 @@ settled: settling time, effort, travel, its end; when the rod is upright, and ra
 
 A file of measures/ exports
 
-    QUESTION                  the question that it answers, one sentence
-    SETTINGS                  its own settings, a table of `schema.Parameter`, besides those of
-                              `Scenario`
-    VALUES                    name -> Value
-    OVER_ROS                  whether it also works with a law behind topics
     measure(bench, scenario, settings)  -> Metric
 
 One that is about many independent runs exports, in the place of `measure`, what lets them be
@@ -32,51 +27,10 @@ import numpy as np
 
 from rbdyn_ros.faults.options import SEED, Faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import Parameter, record, setting, spec, table
+from rbdyn_ros.schema import record, spec, table
 from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED, Push
 from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array, State
-
-# settings of several measures
-AZIMUTH = setting("azimuth", 23.0, "deg", "Sets the azimuth of the tilt, from x towards y.")
-COMPOSITION = setting("composition", "none", "", "Names the composition of the integrator.")
-TILT = setting("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0)
-
-
-def duration(default: float) -> Parameter:
-    """Return the setting of how long a run is."""
-    return setting("duration", default, "s", "Sets the simulated time of a run.", above=0.0)
-
-
-def deadline(default: float) -> Parameter:
-    """Return the setting of how long a run may take to settle."""
-    sentence = "Limits the time within which a run must settle."
-    return setting("duration", default, "s", sentence, above=0.0)
-
-
-def waiting(default: float) -> Parameter:
-    """Return the setting of the time after which a run counts."""
-    sentence = "Sets the time from the start until the values are taken."
-    return setting("waiting", default, "s", sentence, low=0.0)
-
-
-def small_tilt(default: float) -> Parameter:
-    """Return the setting of a start near upright."""
-    sentence = "Sets the tilt of the rod at the start, so small that the loop is linear."
-    return setting("tilt", default, "deg", sentence, above=0.0)
-
-
-def tolerance(default: float, unit: str) -> Parameter:
-    """Return the setting of how exact a bisection is."""
-    sentence = "Sets the width at which the bisection ends."
-    return setting("tolerance", default, unit, sentence, above=0.0)
-
-
-class Value(NamedTuple):
-    """A measured quantity."""
-
-    unit: str
-    description: str
 
 
 class Metric(NamedTuple):

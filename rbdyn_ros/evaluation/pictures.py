@@ -179,7 +179,7 @@ def _draw_sweep(row: Row, measured: dict):
         axes.plot(
             *zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="required"
         )
-    unit = measures.load(cases[0].measure).VALUES[y].unit
+    unit = measures.MEASURES[cases[0].measure].values[y].unit
     label_axes(
         axes, _label(row.picture["x"], unit_of(cases[0], row.picture["x"])), _label(y, unit)
     )

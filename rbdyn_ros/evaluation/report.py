@@ -190,16 +190,16 @@ def _notes(cases: list) -> list:
 
 def _cases(measure: str, cases: list) -> dict:
     """Return the cases of one measure as a table: a line per case, a column per value."""
-    module = measures.load(measure)
-    seen = [name for name in module.VALUES if any(name in case.values for case in cases)]
+    described = measures.MEASURES[measure]
+    seen = [name for name in described.values if any(name in case.values for case in cases)]
     lines = [
         (case.label, case.verdict, [_cell(case, name) for name in seen])
         for case in cases
         if case.verdict != BROKEN
     ]
     return {
-        "question": module.QUESTION,
-        "columns": [(name, module.VALUES[name]) for name in seen],
+        "question": described.question,
+        "columns": [(name, described.values[name]) for name in seen],
         "lines": lines,
     }
 
@@ -266,7 +266,7 @@ def number(value: float) -> str:
 
 def format_with_unit(measure: str, name: str, value: float) -> str:
     """Return a value with its unit, such as "3.27 s"; one that is not finite has no unit."""
-    unit = measures.load(measure).VALUES[name].unit if math.isfinite(value) else ""
+    unit = measures.MEASURES[measure].values[name].unit if math.isfinite(value) else ""
     return f"{number(value)} {unit}".strip()
 
 

@@ -183,7 +183,7 @@ def select_cases(
 
 def refusal_over_ros(case: Case) -> str:
     """Return why the case cannot be measured over topics; "" if it can."""
-    if not measures.load(case.measure).OVER_ROS:
+    if not measures.MEASURES[case.measure].over_ros:
         return f"{case.measure} needs the law itself"
     usual = defaults(SCENARIO)
     for name in ("period", "observer"):

@@ -21,13 +21,13 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import yaml
 
 from rbdyn_ros.evaluation import measures
+from rbdyn_ros.evaluation.measures import MEASURES, Measure
 from rbdyn_ros.evaluation.metrics import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.parameters.yaml_file import flatten_names
@@ -175,7 +175,7 @@ def _case(
         settings |= flatten_names(short)
     law = {**_flat(row, "law", where), **_flat(own, "law", where)}
     name = whole["measure"]
-    required = _parse_requirements(whole.get("require"), tuple(measure.VALUES), where)
+    required = _parse_requirements(whole.get("require"), tuple(measure.values), where)
     values, mine = _check_settings(settings, measure, name, where)
     case = Case(
         row_name,
@@ -189,7 +189,7 @@ def _case(
     return case if short or not quick else None
 
 
-def _measure(case: dict, where: str) -> ModuleType:
+def _measure(case: dict, where: str) -> Measure:
     if "measure" not in case:
         raise ValueError(f"{where}: measure is missing; known are {', '.join(measures.names())}")
     if case["measure"] not in measures.names():
@@ -198,12 +198,12 @@ def _measure(case: dict, where: str) -> ModuleType:
             f"{where}: measure is '{case['measure']}'; {alike}known are "
             f"{', '.join(measures.names())}"
         )
-    return measures.load(case["measure"])
+    return MEASURES[case["measure"]]
 
 
-def _check_settings(settings: dict, measure: ModuleType, name: str, where: str) -> tuple:
+def _check_settings(settings: dict, measure: Measure, name: str, where: str) -> tuple:
     """Return (values of the scenario, values of the measure), checked."""
-    common, own = map(by_name, (SCENARIO, measure.SETTINGS))
+    common, own = map(by_name, (SCENARIO, measure.settings))
     for setting in settings:
         if setting not in common and setting not in own:
             advice = f"{nearest(setting, [*own, *common])}its own are {', '.join(own) or 'none'}"
@@ -249,7 +249,7 @@ def _check_picture(picture: dict, cases: list, where: str) -> dict:
             f"{where}.picture: it needs x, a setting that differs from case to case, and y, a "
             "value"
         )
-    known = {value for case in cases if case for value in measures.load(case.measure).VALUES}
+    known = {value for case in cases if case for value in measures.MEASURES[case.measure].values}
     if known and picture["y"] not in known:
         raise ValueError(
             f"{where}.picture: y is {picture['y']}, which is not measured; known are "
@@ -290,7 +290,7 @@ def setting(case: Case, name: str) -> float:
 def unit_of(case: Case, name: str) -> str:
     """Return the unit of a setting."""
     return next(
-        (p.unit for p in (*measures.load(case.measure).SETTINGS, *SCENARIO) if p.name == name),
+        (p.unit for p in (*measures.MEASURES[case.measure].settings, *SCENARIO) if p.name == name),
         "",
     )
 

@@ -1,6 +1,6 @@
 """The machines and starts of the notebook "Geometric Discrete Variational Dynamics", and its
-scheme in three forms; sampled runs of its pendulum, the quantities that the experiments take from them,
-and their drawing.
+scheme in three forms; sampled runs of its pendulum, the quantities that the experiments
+take from them, and their drawing.
 """
 
 from typing import NamedTuple

@@ -1,5 +1,5 @@
-"""What the experiments share: the outcome, with tables, and claims that hold or do not; and the style
-of all figures: one color and one name for each method, and plain axes.
+"""What the experiments share: the outcome, with tables, and claims that hold or do not; and the
+style of all figures: one color and one name for each method, and plain axes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

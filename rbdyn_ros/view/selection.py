@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.evaluation import closed_loop_table, metrics
+from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import FAULTS, SEED
 from rbdyn_ros.parameters import obstacles, shipped
@@ -26,14 +26,14 @@ from rbdyn_ros.parameters.plant import (
     start_values,
 )
 from rbdyn_ros.parameters.yaml_file import Override, offline_values, read, write
-from rbdyn_ros.schema import Parameter, by_name, defaults
+from rbdyn_ros.schema import Parameter, by_name, defaults, setting
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.types import Array, State
 from rbdyn_ros.view.scene import Control
 
-TILT = metrics.TILT._replace(description="Tilts the rod at the start, towards x.")
+TILT = setting("tilt", 10.0, "deg", "Tilts the rod at the start, towards x.", low=0.0, high=180.0)
 NONE = "none"  # instead of a scenario
 HISTORY = 600.0  # [s] the longest recording
 SIMULATOR = TABLES["simulator"]

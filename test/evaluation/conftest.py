@@ -34,7 +34,7 @@ def measured(under_test):
         given = {name.replace("__", "."): value for name, value in settings.items()}
         own, common = (
             {p.name: given.pop(p.name, p.default) for p in table}
-            for table in (module.SETTINGS, SCENARIO)
+            for table in (measures.MEASURES[measure].settings, SCENARIO)
         )
         assert not given
         arguments = bench, make_scenario(common, {}), own

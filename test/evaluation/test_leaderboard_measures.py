@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.evaluation import board, metrics
+from rbdyn_ros.evaluation import board, measures, metrics
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.measures import performance, robustness, uptime
 from rbdyn_ros.evaluation.metrics import Scenario
@@ -20,7 +20,8 @@ def bench(name: str) -> Bench:
 
 
 def defaults(measure, **settings) -> dict:
-    return {p.name: p.default for p in measure.SETTINGS} | settings
+    described = measures.MEASURES[measure.__name__.rpartition(".")[2]]
+    return {p.name: p.default for p in described.settings} | settings
 
 
 def leaning(tilt_deg, h: float = 0.01) -> Rollout:

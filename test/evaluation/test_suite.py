@@ -1,5 +1,6 @@
 """Suites as files: what is read from them, and what is said of those that are wrong."""
 
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -270,10 +271,15 @@ def test_a_law_is_measured_at_what_it_is_meant_for():
     assert dict((case.row, why) for case, why in others)["S3"] == "for balance"
 
 
+def test_every_measure_is_described_and_has_a_file():
+    files = [module.name for module in pkgutil.iter_modules(measures.__path__)]
+    assert sorted(files) == list(measures.names())
+
+
 @pytest.mark.parametrize("name", measures.names())
 def test_every_setting_is_described_in_sentences(name):
     """As the parameters of the nodes: "Sets the tilt of the rod at the start."."""
-    described = [setting.description for setting in (*measures.load(name).SETTINGS, *SCENARIO)]
+    described = [setting.description for setting in (*measures.MEASURES[name].settings, *SCENARIO)]
     assert [text for text in described if not is_sentence(text)] == []
 
 

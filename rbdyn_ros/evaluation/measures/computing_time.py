@@ -13,33 +13,7 @@ import time
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
-
-QUESTION = "is the law done with a command before the next one is due?"
-OVER_ROS = False  # the monitor measures the times of a node
-SETTINGS = (
-    metrics.TILT,
-    metrics.AZIMUTH,
-    metrics.duration(4.0),
-)
-VALUES = {
-    "of_period": Value(
-        "%", "99th percentile of the time of a command, as a part of the control period"
-    ),
-    "p99": Value("ms", "99th percentile of the time of a command"),
-    "median": Value("ms", "median of the time of a command"),
-    "largest": Value("ms", "largest time of a command"),
-    "preempted": Value(
-        "%",
-        "commands during which another process took the processor: their time is that on the "
-        "processor",
-    ),
-    "load": Value(
-        "",
-        "processes that want to run, per processor: the load average of the last minute after the "
-        "run",
-    ),
-}
+from rbdyn_ros.evaluation.metrics import Metric
 
 
 def measure(bench, scenario, settings) -> Metric:

@@ -4,37 +4,9 @@ by the linear theory.
 
 import math
 
-from rbdyn_ros.evaluation import margins, metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
+from rbdyn_ros.evaluation import margins
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.numerics.bisection import edge
-from rbdyn_ros.schema import setting
-
-QUESTION = "how late may the force come?"
-OVER_ROS = False  # the theory needs the law itself
-SETTINGS = (
-    metrics.small_tilt(0.05),
-    metrics.duration(40.0),
-    setting(
-        "largest",
-        0.3,
-        "s",
-        "Sets the delay at which the search begins.",
-        above=0.0,
-    ),
-)
-VALUES = {
-    "delay_margin": Value(
-        "ms", "largest delay, in whole control periods, under which the motion decays"
-    ),
-    "theory": Value(
-        "ms",
-        "the same of the linear loop, from the derivative of the law; behind encoders with the "
-        "stationary filter",
-    ),
-    "off_theory": Value(
-        "%", "by which the measured one differs, beyond the control period that it is measured to"
-    ),
-}
 
 
 def measure(bench, scenario, settings) -> Metric:

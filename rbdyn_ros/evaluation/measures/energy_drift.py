@@ -7,20 +7,10 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.simulation import rollout
-
-QUESTION = "does the plant keep its energy?"
-OVER_ROS = True
-SETTINGS = (
-    metrics.TILT,
-    metrics.duration(60.0),
-    metrics.COMPOSITION,
-)
-VALUES = {"drift": Value("", "largest change of the energy, relative to that of the rod upright")}
 
 
 def measure(bench, scenario, settings) -> Metric:

@@ -4,27 +4,10 @@ and by theory.
 
 import math
 
-from rbdyn_ros.evaluation import margins, metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
+from rbdyn_ros.evaluation import margins
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.numerics.bisection import edge
 
-QUESTION = "how much weaker or stronger may the force be?"
-OVER_ROS = False  # the force of a node cannot be multiplied on its way
-SETTINGS = (
-    metrics.small_tilt(0.01),
-    metrics.duration(20.0),
-    metrics.tolerance(3.0, "%"),
-)
-VALUES = {
-    "gain_low": Value("", "smallest factor under which the motion decays"),
-    "gain_high": Value("", "largest factor under which the motion decays, 200 at most"),
-    "theory_low": Value(
-        "",
-        "the same of the linear loop, from the derivative of the law; behind encoders with the "
-        "stationary filter",
-    ),
-    "theory_high": Value("", "the same of the linear loop, from the derivative of the law"),
-}
 _SPAN = math.log(200.0)
 
 

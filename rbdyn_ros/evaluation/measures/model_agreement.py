@@ -7,39 +7,10 @@ import math
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
-from rbdyn_ros.schema import setting
 from rbdyn_ros.types import State
-
-QUESTION = "does the plant obey the equations of motion, taken down by another road?"
-OVER_ROS = True
-SETTINGS = (
-    metrics.duration(3.0),
-    setting(
-        "runs",
-        5,
-        "",
-        "Sets the number of runs, each with a random start and force.",
-        low=1,
-    ),
-    setting(
-        "amplitude",
-        10.0,
-        "N",
-        "Sets the amplitude of the force, a sine along each axis.",
-        low=0.0,
-    ),
-    metrics.COMPOSITION,
-)
-VALUES = {
-    "difference": Value(
-        "", "largest, of direction, its rate, cart and its velocity [1, 1/s, m, m/s]"
-    ),
-    "quaternion": Value("", "largest deviation of the quaternion's norm from 1"),
-}
 
 
 def measure(bench, scenario, settings) -> Metric:

@@ -5,53 +5,11 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
-from rbdyn_ros.schema import setting
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.simulation.rollout import Rollout
 
-QUESTION = "how soon does the rod stand, and what does it cost in energy, force and motion?"
-OVER_ROS = True
-SCALES = {
-    "time": ("s", "the time"),
-    "energy": ("J", "the energy"),
-    "force_cost": ("N^2 s", "the force cost"),
-    "smoothness": ("N", "the smoothness"),
-    "velocity_cost": ("rad^2/s", "the velocity cost"),
-}
-SETTINGS = (
-    metrics.TILT,
-    metrics.AZIMUTH,
-    metrics.duration(10.0),
-    setting(
-        "settle",
-        False,
-        "",
-        "Asks for a rod that has settled (0.5 degrees, 2 cm), not for one that is upright.",
-    ),
-    *(
-        setting(
-            f"scale.{name}",
-            1.0,
-            unit,
-            f"Divides {what} in the score.",
-            above=0.0,
-        )
-        for name, (unit, what) in SCALES.items()
-    ),
-)
-VALUES = {
-    "success": Value("%", "100 where the rod stands from some instant on to the end of the run"),
-    "time": Value("s", "that instant"),
-    "energy": Value("J", "the work of the cart's drive in both directions, the integral of |u v|"),
-    "max_force": Value("N", "the largest force"),
-    "integrated_force": Value("N s", "the integral of the force"),
-    "force_cost": Value("N^2 s", "the integral of the square of the force"),
-    "smoothness": Value("N", "the standard deviation of the force's changes in a period, x and y"),
-    "velocity_cost": Value(
-        "rad^2/s", "the integral of the square of the rod's angular velocity without its spin"
-    ),
-    "score": Value("", "success (1 - mean tanh(pi c / scale)) of the five costs c with a scale"),
-}
+SCALES = ("time", "energy", "force_cost", "smoothness", "velocity_cost")  # of the score
+COSTS = ("energy", "max_force", "integrated_force", "force_cost", "smoothness", "velocity_cost")
 
 
 def measure(bench, scenario, settings) -> Metric:
@@ -66,9 +24,9 @@ def measure(bench, scenario, settings) -> Metric:
 
 
 def costs(run: Rollout) -> dict[str, float]:
-    """Return the costs of a run, by the names of VALUES."""
+    """Return the costs of a run, by the names of COSTS."""
     if len(run.force) < 2:
-        return {name: math.nan for name in VALUES if name not in ("success", "time", "score")}
+        return dict.fromkeys(COSTS, math.nan)
     h = run.t.item(1) - run.t.item(0)
     size = np.hypot(*run.force.T)
     return {

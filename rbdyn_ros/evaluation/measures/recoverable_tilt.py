@@ -5,42 +5,9 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bisection import Edge, edge
-from rbdyn_ros.schema import setting
-
-QUESTION = "from how large a tilt at rest does the rod come to stand?"
-OVER_ROS = True
-SETTINGS = (
-    setting(
-        "azimuths",
-        1,
-        "",
-        "Sets the number of directions of the fall, equally spaced.",
-        low=1,
-        high=360,
-    ),
-    metrics.deadline(15.0),
-    setting(
-        "largest",
-        89.0,
-        "deg",
-        "Sets the tilt at which the search begins; beyond 90 the rod has fallen.",
-        above=0.0,
-        high=89.0,
-    ),
-    metrics.tolerance(0.05, "deg"),
-)
-VALUES = {
-    "tilt": Value(
-        "deg",
-        "the smallest over the azimuths; by bisection, which takes for granted that below it all "
-        "are recovered",
-    ),
-    "spread": Value("deg", "between the azimuths"),
-    "at_limit": Value("", "1 if even the largest tilt asked for is recovered"),
-}
 
 
 def measure(bench, scenario, settings) -> Metric:

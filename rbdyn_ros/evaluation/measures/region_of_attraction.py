@@ -5,45 +5,8 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.measures import swing_up
-from rbdyn_ros.evaluation.metrics import Metric, Value
-from rbdyn_ros.schema import setting
-
-QUESTION = "from which tilts and rates does the rod come to stand?"
-OVER_ROS = False  # thousands of starts
-SETTINGS = (
-    setting(
-        "grid",
-        200,
-        "",
-        "Sets the number of tilts, and of rates, for a law with a compiled form.",
-        low=2,
-        high=2000,
-    ),
-    setting(
-        "grid_one_by_one",
-        20,
-        "",
-        "Sets the number of tilts, and of rates, for a law without a compiled form.",
-        low=2,
-        high=2000,
-    ),
-    setting(
-        "tilt",
-        180.0,
-        "deg",
-        "Sets the largest tilt, to both sides.",
-        above=0.0,
-        high=180.0,
-    ),
-    setting("rate", 6.0, "rad/s", "Sets the largest rate, to both sides.", low=0.0),
-    metrics.deadline(10.0),
-)
-VALUES = {
-    "fraction": Value("%", "of the grid: settled in time, never beyond the travel"),
-    "processor_time": Value("s", "of all processors together"),
-}
+from rbdyn_ros.evaluation.metrics import Metric
 
 
 def starts(bench, scenario, settings) -> int:

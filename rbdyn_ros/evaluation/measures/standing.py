@@ -5,25 +5,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
-
-QUESTION = "how still does the rod stand, with these sensors?"
-OVER_ROS = True
-SETTINGS = (
-    metrics.TILT,
-    metrics.AZIMUTH,
-    metrics.waiting(9.0),
-    metrics.duration(15.0),
-)
-VALUES = {
-    "tilt_rms": Value("deg", "root of the mean square of the tilt"),
-    "cart_rms": Value("mm", "of the cart's distance"),
-    "force_rms": Value("N", "of the force"),
-    "estimate_rms": Value("deg", "of the angle between the rod and what the law saw of it"),
-    "settling_time": Value(
-        "s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm"
-    ),
-}
+from rbdyn_ros.evaluation.metrics import Metric
 
 
 def measure(bench, scenario, settings) -> Metric:

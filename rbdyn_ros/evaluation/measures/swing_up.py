@@ -12,7 +12,6 @@ import numpy as np
 
 from rbdyn_ros.campaigns import batch
 from rbdyn_ros.campaigns.episode import Episode
-from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.measures.robustness import NUMBERS as DRAWN
 from rbdyn_ros.evaluation.metrics import (
@@ -21,11 +20,9 @@ from rbdyn_ros.evaluation.metrics import (
     Scenario,
     SettlingDetector,
     SettlingScore,
-    Value,
 )
 from rbdyn_ros.faults.options import Faults, Mismatch, actual
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import setting
 from rbdyn_ros.types import Array, State
 
 
@@ -132,60 +129,6 @@ def draw(kind: str, seed: int, numbers: Iterable[int]) -> Array:
 
 
 KINDS = {kind.__name__: kind for kind in (exact, hanging, precessing, anywhere)}
-QUESTION = "how often, and how soon, does the rod come up from anywhere?"
-OVER_ROS = True
-SETTINGS = (
-    setting(
-        "start",
-        "hanging",
-        "",
-        "Chooses how the starts are drawn.",
-        choices=tuple(KINDS),
-    ),
-    setting(
-        "starts",
-        2000,
-        "",
-        "Sets the number of starts for a law with a compiled form.",
-        low=1,
-    ),
-    setting(
-        "starts_one_by_one",
-        200,
-        "",
-        "Sets the number of starts for a law without one, or behind faults or an observer.",
-        low=1,
-    ),
-    setting(
-        "starts_over_ros",
-        5,
-        "",
-        "Sets the number of starts for a law behind topics.",
-        low=1,
-    ),
-    setting(
-        "mismatch_spread",
-        0.0,
-        "",
-        "Spreads mass, length and friction of the plant, anew for each start, by up to this part.",
-        low=0.0,
-        high=0.9,
-    ),
-    metrics.deadline(25.0),
-)
-VALUES = {
-    "success": Value(
-        "%",
-        "settled in time: tilt at most 2 degrees and cart within 5 cm for a second, never beyond "
-        "the travel",
-    ),
-    "settled_median": Value("s", "of those that settled"),
-    "settled_p99": Value("s", "99th percentile of those that settled"),
-    "settled_max": Value("s", "the last of those that settled"),
-    "travel_median": Value("m", "largest distance of the cart, median of all"),
-    "travel_max": Value("m", "largest distance of the cart, of those that settled"),
-    "effort_median": Value("N^2 s", "integral of the square of the force, of those that settled"),
-}
 
 
 def starts(bench, scenario, settings) -> int:

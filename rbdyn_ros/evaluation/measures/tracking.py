@@ -6,37 +6,8 @@ import numpy as np
 
 from rbdyn_ros.control.planning import periodic
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.schema import setting
-
-QUESTION = "how near does the cart keep to its path?"
-OVER_ROS = True
-SETTINGS = (
-    setting(
-        "path",
-        "circle",
-        "",
-        "Names the path of the cart, which the law gets as its options path, size and frequency.",
-        choices=("circle", "eight"),
-    ),
-    setting(
-        "size",
-        0.5,
-        "m",
-        "Sets the radius of the circle, or half the width of the eight.",
-        above=0.0,
-    ),
-    setting("frequency", 0.25, "Hz", "Sets the rounds per second.", above=0.0),
-    metrics.waiting(12.0),
-    metrics.duration(24.0),
-)
-VALUES = {
-    "error_rms": Value("mm", "root of the mean square of the distance from the path at each time"),
-    "error_max": Value("mm", "largest distance"),
-    "tilt": Value("deg", "largest tilt, after the wait"),
-    "peak_force": Value("N", "largest force, after the wait"),
-}
 
 
 def measure(bench, scenario, settings) -> Metric:

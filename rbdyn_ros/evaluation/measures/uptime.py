@@ -5,27 +5,10 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import Metric, Value
-from rbdyn_ros.schema import setting
+from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array
 
-QUESTION = "for which part of a minute with random pushes is the rod upright?"
-OVER_ROS = True
-SETTINGS = (
-    metrics.TILT,
-    metrics.AZIMUTH,
-    metrics.duration(60.0),
-    setting("runs", 3, "", "Sets the number of runs.", low=1, high=1000),
-    setting("largest", 1.0, "N s", "Sets the largest impulse of a push on the tip.", low=0.0),
-    setting("interval", 6.0, "s", "Sets the mean time between two pushes.", above=0.0),
-)
-VALUES = {
-    "uptime": Value("%", "of the time in which the tip is above 0.9 of the rod's length"),
-    "worst": Value("%", "the same of the worst run"),
-    "swing_ups": Value("", "how often the rod came up, of all runs, at least a second apart"),
-    "pushes": Value("", "how many pushes there were"),
-}
 REST = 1.0  # [s] after which a rod that comes up again has swung up once more
 
 
