@@ -15,7 +15,9 @@ setup(
     maintainer_email="rbdyn-ros@users.noreply.github.com",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={
+        f"{PACKAGE}.campaigns": ["*.yaml"],
         f"{PACKAGE}.evaluation": ["*.html"],
+        f"{PACKAGE}.evaluation.measures": ["*.yaml"],
         f"{PACKAGE}.identification": ["*.html"],
         f"{PACKAGE}.parameters": ["*.yaml"],
     },

@@ -1,10 +1,14 @@
 """A campaign's file: what it means, and the sentence for what it cannot mean."""
 
+import math
+
 import pytest
 
-from rbdyn_ros.campaigns import plan
+from rbdyn_ros.campaigns import plan, quantities
+from rbdyn_ros.evaluation.metrics import SWING_UP
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import assignment
+from rbdyn_ros.schema import defaults
 
 OF_NODES = "/**:\n  ros__parameters:\n    {}\n"
 
@@ -141,3 +145,9 @@ def test_what_makes_no_sense_is_named(read, text, sentence):
 def test_an_override_that_is_no_way_to_vary(read):
     with pytest.raises(ValueError, match="--set start.tilt={often: 3}"):
         read(TILT, "start.tilt={often: 3}")
+
+
+def test_a_sample_settles_by_default_as_a_swing_up_does():
+    usual = defaults(quantities.RUN)
+    settled = math.radians(usual["settled.tilt"]), usual["settled.distance"], usual["settled.hold"]
+    assert settled == pytest.approx(SWING_UP[:3])
