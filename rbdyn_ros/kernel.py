@@ -41,6 +41,7 @@ from numba import types as nb
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
+from numba.extending import overload
 
 from rbdyn_ros import kernel_parts
 from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
@@ -230,6 +231,8 @@ def _compile_in_turn(dispatcher: Dispatcher) -> None:
         found = load(signature, context)
         if found is None and _take_turn(Path(cache._cache_file._index_path)):
             found = load(signature, context)
+        if found is None:
+            _shorten_slice_errors()
         return found
 
     def compile_in_turn(signature):
@@ -243,6 +246,21 @@ def _compile_in_turn(dispatcher: Dispatcher) -> None:
                     fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
 
     cache.load_overload, dispatcher.compile = load_or_wait, compile_in_turn
+
+
+@functools.cache
+def _shorten_slice_errors() -> None:
+    """Let kernels refuse a slice that does not fit without its shapes in the message.
+
+    To write them, Numba compiles its strings in each process that compiles a slice: up to 5 s.
+    """
+    from numba.np import arrayobj  # takes 0.3 s
+
+    def refuse(source, target):
+        raise NotImplementedError
+
+    overload(refuse)(arrayobj.ol_raise_with_shape_context_generic)
+    arrayobj.raise_with_shape_context = refuse
 
 
 def _with_room(function: Callable[..., Any], argument: Any) -> Any:

@@ -189,3 +189,16 @@ def test_parts_serve_callers_that_count_references_and_those_that_do_not():
         assert value == 6.0 and (same == a).all()
         del same
     assert sys.getrefcount(a) == counted
+
+
+@kernel
+def fill(target, source):
+    target[:2] = source
+    return target[0]
+
+
+def test_a_slice_that_does_not_fit_is_refused_without_its_shapes():
+    """Numba's message with them compiles its strings for seconds."""
+    assert fill(np.zeros(3), np.ones(2)) == 1.0
+    with pytest.raises(ValueError, match="cannot assign slice from input of different size"):
+        fill(np.zeros(3), np.ones(3))
