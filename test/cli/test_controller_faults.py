@@ -12,7 +12,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -22,20 +21,15 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+from rbdyn_ros.__main__ import main  # noqa: E402
+from rbdyn_ros.tools import demo_run, hil_trial  # noqa: E402
+
 from ..wire.clients import FOLDER  # noqa: E402
 from .command_table import LIMIT  # noqa: E402
 
 # [s] between fault and report: far above the 5 s that are promised, far below the 180 s that it
 # took
 LONGEST = 120.0
-# The watching process does not step back for the nodes: a busy machine would leave it nothing.
-PROGRAM = """
-import sys
-from rbdyn_ros.__main__ import main
-from rbdyn_ros.tools import demo_run, hil_trial
-hil_trial.POLITE = demo_run.POLITE = 0
-sys.exit(main(sys.argv[1:]))
-"""
 LAW = """\
 import ctypes, os, signal, sys, time
 from pathlib import Path
@@ -143,7 +137,7 @@ CASES = {  # where and what goes wrong: what is reported, {line} being that of t
 
 
 @pytest.fixture
-def mine(tmp_path):
+def mine(tmp_path, monkeypatch):
     """Install the law `mine` with a mistake in some place; its file, the environment that has it,
     and a function: the instant [s] of the mistake.
     """
@@ -151,6 +145,7 @@ def mine(tmp_path):
     def write(mistakes: dict) -> tuple:
         folder = tmp_path / "site"
         folder.mkdir()
+        monkeypatch.syspath_prepend(folder)
         file, info = folder / "law_of_mine.py", folder / "mine-1.0.dist-info"
         file.write_text(LAW.format(**{place: mistakes.get(place, "pass") for place in PLACES}))
         info.mkdir()
@@ -163,23 +158,21 @@ def mine(tmp_path):
     return write
 
 
-def watched(words: list, environment: dict, mark: str) -> tuple:
-    """Run a command; all that it printed, the instant [s] at which `mark` came (else its end), and
-    the exit code.
+@pytest.fixture
+def watched(monkeypatch, capsys):
+    """Run a command in this process, which does not step back for the nodes: a busy machine would
+    leave it nothing. All that it printed, and the exit code.
     """
-    command = [sys.executable, "-c", PROGRAM, *words]
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    killer = threading.Timer(LIMIT, process.kill)
-    killer.start()
-    said, marked = [], 0.0
-    for line in process.stdout:
-        said.append(line)
-        marked = marked or (mark in line and time.time())
-    code = process.wait()
-    killer.cancel()
-    return "".join(said), marked or time.time(), code
+
+    def run(words: list, environment: dict) -> tuple:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        for tool in (demo_run, hil_trial):
+            monkeypatch.setattr(tool, "POLITE", 0)
+        code = main(words)
+        return "".join(capsys.readouterr()), code
+
+    return run
 
 
 def line_of(file, mistake: str) -> int:
@@ -190,22 +183,22 @@ def line_of(file, mistake: str) -> int:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_demo_reports_the_law(mine, tmp_path, case):
+def test_demo_reports_the_law(mine, watched, tmp_path, case):
     mistakes, sentence = CASES[case]
     file, environment, went_wrong = mine(mistakes)
-    said, reported, code = watched(
+    said, code = watched(
         f"demo --no-view --controller mine --duration 1000 --out {tmp_path / 'out'}".split(),
         environment,
-        "ends early: ",
     )
+    took = time.time() - went_wrong()
     expected = sentence.format(file=re.escape(str(file)), line=line_of(file, *mistakes.values()))
     assert (
         code == 1
         and re.search("FAILED: " + expected, said)
         and re.search("ends early: " + expected, said)
     ), said
-    print(f"{case}: reported after {reported - went_wrong():.1f} s")
-    assert "Traceback" not in said and reported - went_wrong() < LONGEST
+    print(f"{case}: reported after {took:.1f} s")
+    assert "Traceback" not in said and took < LONGEST
 
 
 @pytest.mark.parametrize(
@@ -215,32 +208,15 @@ def test_demo_reports_the_law(mine, tmp_path, case):
         ("gain: high", r"options.yaml:3: mine.gain is 'high'; it must be"),
     ],
 )
-def test_demo_reports_a_wrong_option(mine, tmp_path, option, sentence):
+def test_demo_reports_a_wrong_option(mine, watched, tmp_path, option, sentence):
     _, environment, _ = mine({})
-    (tmp_path / "options.yaml").write_text(
-        f"/**/pendulum_controller:\n  ros__parameters:\n    mine: {{{option}}}\n"
-    )
-    command = [
-        sys.executable,
-        "-m",
-        "rbdyn_ros",
-        "demo",
-        "--controller",
-        "mine",
-        "--out",
-        str(tmp_path / "out"),
-    ]
+    file, out = tmp_path / "options.yaml", tmp_path / "out"
+    file.write_text(f"/**/pendulum_controller:\n  ros__parameters:\n    mine: {{{option}}}\n")
     began = time.monotonic()
-    done = subprocess.run(
-        [*command, "--params-file", str(tmp_path / "options.yaml")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
+    said, code = watched(
+        f"demo --controller mine --out {out} --params-file {file}".split(), environment
     )
-    assert done.returncode in (1, 2) and re.search(sentence, done.stdout + done.stderr), (
-        done.stdout + done.stderr
-    )
+    assert code in (1, 2) and re.search(sentence, said), said
     assert time.monotonic() - began < LONGEST
 
 
@@ -350,7 +326,7 @@ client.main(sys.argv[1:3])
         ),
     ],
 )
-def test_hil_reports_the_board(tmp_path, mistake, after, sentence):
+def test_hil_reports_the_board(watched, tmp_path, mistake, after, sentence):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -368,15 +344,13 @@ def test_hil_reports_the_board(tmp_path, mistake, after, sentence):
         ]
     )
     try:
-        said, reported, code = watched(
-            ["hil", "--udp", port, "--duration", "1000"],
-            {**os.environ, **alone(), "TMPDIR": str(tmp_path)},
-            "ends early: ",
+        said, code = watched(
+            ["hil", "--udp", port, "--duration", "1000"], {**alone(), "TMPDIR": str(tmp_path)}
         )
     finally:
         board.kill()
         board.wait()
     assert code == 1 and re.search("FAILED: " + sentence, said), said
-    took = reported - float((tmp_path / "wrong").read_text())
+    took = time.time() - float((tmp_path / "wrong").read_text())
     print(f"{mistake}: reported after {took:.1f} s")
     assert took < LONGEST and "Traceback" not in said
