@@ -24,3 +24,21 @@ def folder(tmp_path, monkeypatch):
     """A working folder with inputs that are right."""
     monkeypatch.chdir(tmp_path)
     return with_inputs(tmp_path)
+
+
+@pytest.fixture
+def watched(monkeypatch, capsys):
+    """Run a command that starts nodes in this process, which does not step back for them: a busy
+    machine would leave it nothing. All that it printed, and the exit code.
+    """
+    from rbdyn_ros.tools import demo_run, hil_trial
+
+    def run(words: list, environment: dict) -> tuple:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        for tool in (demo_run, hil_trial):
+            monkeypatch.setattr(tool, "POLITE", 0)
+        code = main(words)
+        return "".join(capsys.readouterr()), code
+
+    return run

@@ -21,9 +21,6 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from rbdyn_ros.__main__ import main  # noqa: E402
-from rbdyn_ros.tools import demo_run, hil_trial  # noqa: E402
-
 from ..wire.clients import FOLDER  # noqa: E402
 from .command_table import LIMIT  # noqa: E402
 
@@ -156,23 +153,6 @@ def mine(tmp_path, monkeypatch):
         return file, environment, lambda: float((folder / "wrong").read_text())
 
     return write
-
-
-@pytest.fixture
-def watched(monkeypatch, capsys):
-    """Run a command in this process, which does not step back for the nodes: a busy machine would
-    leave it nothing. All that it printed, and the exit code.
-    """
-
-    def run(words: list, environment: dict) -> tuple:
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-        for tool in (demo_run, hil_trial):
-            monkeypatch.setattr(tool, "POLITE", 0)
-        code = main(words)
-        return "".join(capsys.readouterr()), code
-
-    return run
 
 
 def line_of(file, mistake: str) -> int:

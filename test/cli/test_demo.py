@@ -33,28 +33,35 @@ TICK = 2_000_000  # [ns] of the state topics
 
 
 @pytest.fixture
-def demo(tmp_path):
-    """Start a demo in a folder and a ROS domain of its own; whatever is left of it is killed at
-    the end.
+def words(tmp_path):
+    """The command, which writes into a folder of its own.
 
     In lockstep, but no faster than the clock: whoever watches and pushes has to see when the time
     for it has come.
     """
-    started, paced = [], tmp_path / "paced.yaml"
+    paced = tmp_path / "paced.yaml"
     paced.write_text("/**:\n  ros__parameters:\n    lockstep: {enabled: true, timeout: 20.0}\n")
+    return ["demo", "--out", str(tmp_path / "out"), "--params-file", str(paced)]
+
+
+@pytest.fixture
+def play(words, watched):
+    """Play a demo to its end in this process, its nodes in a ROS domain of their own: all that it
+    printed, and the exit code.
+    """
+    return lambda *options: watched([*words, *options], alone())
+
+
+@pytest.fixture
+def demo(words, tmp_path):
+    """Start a demo in a process and a ROS domain of its own; whatever is left of it is killed at
+    the end.
+    """
+    started = []
 
     def start(*options: str, program: tuple = ("-m", "rbdyn_ros")) -> subprocess.Popen:
         environment = {**os.environ, **alone()}
-        command = [
-            sys.executable,
-            *program,
-            "demo",
-            "--out",
-            str(tmp_path / "out"),
-            "--params-file",
-            str(paced),
-            *options,
-        ]
+        command = [sys.executable, *program, *words, *options]
         pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, **pipes))
         return started[-1]
@@ -63,17 +70,6 @@ def demo(tmp_path):
     for process in started:
         process.kill()
         process.wait()
-
-
-# The demo's own process, which steps back for nobody: a machine that is busy with other tests
-# would leave it nothing for seconds.
-STEPS_NOT_BACK = """
-import sys
-from rbdyn_ros.__main__ import main
-from rbdyn_ros.tools import demo_run
-demo_run.POLITE = 0
-sys.exit(main(sys.argv[1:]))
-"""
 
 
 def heard(bag: Path) -> dict:
@@ -99,12 +95,9 @@ def playing(folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
-    played = demo(
-        "--duration", "3", "--seed", "3", "--processes", processes, program=("-c", STEPS_NOT_BACK)
-    )
-    said, _ = played.communicate(timeout=LIMIT)
-    assert played.returncode == 0, said
+def test_the_rod_is_caught_pushed_and_stands(play, tmp_path, processes):
+    said, code = play("--duration", "3", "--seed", "3", "--processes", processes)
+    assert code == 0, said
     for part in (
         "the rod stood",
         "settled",
@@ -189,13 +182,10 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
     assert " s, asked for at 1.20 s" in said
 
 
-def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
+def test_from_hanging_it_swings_up_and_stands(play, tmp_path):
     """The scenario names the law; twelve seconds are enough, the two pushes included."""
-    swings = demo(
-        "--scenario", "swing_up", "--duration", "12", "--no-view", program=("-c", STEPS_NOT_BACK)
-    )
-    said, _ = swings.communicate(timeout=LIMIT)
-    assert swings.returncode == 0 and "the rod stood" in said, said
+    said, code = play("--scenario", "swing_up", "--duration", "12", "--no-view")
+    assert code == 0 and "the rod stood" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
 
 
@@ -228,11 +218,9 @@ def test_equal_seeds_give_equal_falls():
     assert demo_plan(20.0, 0.2, 5) == demo_plan(20.0, 0.2, 5) != demo_plan(20.0, 0.2, 6)
 
 
-def test_a_rod_that_nobody_catches_is_exit_code_1(demo):
-    said, _ = (played := demo("--duration", "2", "--controller", "rest", "--no-view")).communicate(
-        timeout=LIMIT
-    )
-    assert played.returncode == 1 and "FAILED: the rod did not stand" in said, said
+def test_a_rod_that_nobody_catches_is_exit_code_1(play):
+    said, code = play("--duration", "2", "--controller", "rest", "--no-view")
+    assert code == 1 and "FAILED: the rod did not stand" in said, said
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -271,14 +259,12 @@ def command_line(path: Path) -> bytes:
         return b""
 
 
-def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
+def test_the_error_of_a_node_is_the_reason(play, tmp_path):
     (tmp_path / "law.yaml").write_text(
         "/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n"
     )
-    said, _ = (played := demo("--params-file", str(tmp_path / "law.yaml"))).communicate(
-        timeout=LIMIT
-    )
-    assert played.returncode == 1 and "Traceback" not in said, said
+    said, code = play("--params-file", str(tmp_path / "law.yaml"))
+    assert code == 1 and "Traceback" not in said, said
     assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said
 
 
