@@ -140,43 +140,39 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
         )
 
 
-def test_the_trial_names_the_number_of_the_plant_that_changes(started, tmp_path):
+def test_the_trial_names_the_number_of_the_plant_that_changes(started, watched, tmp_path):
     client, params, file = (
         program(tmp_path),
         tmp_path / "trial.yaml",
         tmp_path / "trial.json",
     )
     params.write_text(NOISY)
-    port, environment = str(49000 + os.getpid() % 1000), {**os.environ, **alone()}
+    port, domain = str(49000 + os.getpid() % 1000), alone()
     started([str(client), "controller", "--udp", "127.0.0.1", port])
     weaken = WEAKEN.format(epoch=EPOCH_NS // 10**9, begin=WEAKENED)
-    weakener = started([sys.executable, "-c", weaken], env=environment)
-    options = ["--udp", port, "--duration", "34", "--params-file", params, "--json", file]
-    trial = started([sys.executable, "-m", "rbdyn_ros", "hil", *options], env=environment)
-    said = trial.communicate(timeout=LIMIT)[0]
-    assert trial.returncode == 0, said
+    weakener = started([sys.executable, "-c", weaken], env={**os.environ, **domain})
+    options = ["--udp", port, "--duration", "34", "--params-file", str(params)]
+    said, code = watched(["hil", *options, "--json", str(file)], domain)
+    assert code == 0, said
     before, after = map(float, weakener.communicate(timeout=10.0)[0].split())
-    watched = json.loads(file.read_text())["plant"]
-    assert watched["summary"] in said and watched["lost"] == 0, said
-    assert watched["learned"] > 30.0  # all of the trial but its first second: time waited for it
-    assert len(watched["changes"]) == 1, (said, before, after)
-    [change] = watched["changes"]
+    plant = json.loads(file.read_text())["plant"]
+    assert plant["summary"] in said and plant["lost"] == 0, said
+    assert plant["learned"] > 30.0  # all of the trial but its first second: time waited for it
+    assert len(plant["changes"]) == 1, (said, before, after)
+    [change] = plant["changes"]
     assert before - 1.5 < change["since"] < after + 1.5 and change["named"] < after + 12.0
     gain = {estimate["name"]: estimate for estimate in change["estimates"]}["gain"]
     assert abs(gain["after"] - 0.8) < 4.0 * gain["deviation"] < 0.1
 
 
-def test_an_emulated_board_balances(started, tmp_path):
+def test_an_emulated_board_balances(watched, tmp_path):
     """The firmware on QEMU's Cortex-M4F, with the simulator and the bridge as they are."""
     if sentence := missing_tools():
         pytest.skip(sentence)
     file = tmp_path / "trial.json"
     options = ["--emulate", "--lockstep", "--duration", "4", "--json", str(file)]
-    trial = started(
-        [sys.executable, "-m", "rbdyn_ros", "hil", *options], env={**os.environ, **alone()}
-    )
-    said = trial.communicate(timeout=LIMIT)[0]
-    assert trial.returncode == 0, said
+    said, code = watched(["hil", *options], alone())
+    assert code == 0, said
     print(said)
     figures = json.loads(file.read_text())
     assert figures["stood"] and figures["lost"] == figures["outages"] == 0
