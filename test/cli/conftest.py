@@ -30,10 +30,15 @@ def folder(tmp_path, monkeypatch):
 def watched(monkeypatch, capsys):
     """Run a command that starts nodes in this process, which does not step back for them: a busy
     machine would leave it nothing. All that it printed, and the exit code.
+
+    Its context of rclpy is its own: other tests of this process have joined another graph.
     """
+    from rclpy import utilities
+
     from rbdyn_ros.tools import demo_run, hil_trial
 
     def run(words: list, environment: dict) -> tuple:
+        monkeypatch.setattr(utilities, "g_default_context", None)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         for tool in (demo_run, hil_trial):

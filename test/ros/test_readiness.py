@@ -28,23 +28,28 @@ from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
 from rbdyn_ros.tools import hil_trial  # noqa: E402
 
 TICK = 2_000_000  # [ns]
+STAMPED = (
+    "/clock",
+    "/odometry",
+    "/joint_states",
+    "/imu/data",
+    "/ground_truth/odometry",
+    "/cart/command",
+)
 LOCKSTEP = dict(lockstep__enabled=True, lockstep__timeout=60.0, real_time_factor=0.0)
 
 
-def stamps(path, topic: str) -> list:
-    """The stamps [ns] of a topic of a bag, each once; without those of commands that answer no
+def stamps(path) -> dict:
+    """topic -> its stamps [ns] in a bag, each once; without those of commands that answer no
     state, 1 ns before one.
     """
+    found = {topic: set() for topic in STAMPED}
     with AnyReader([path]) as reader:
-        messages = [
-            reader.deserialize(data, c.msgtype)
-            for c, _, data in reader.messages([c for c in reader.connections if c.topic == topic])
-        ]
-    found = {
-        nanoseconds(message.clock if topic == "/clock" else message.header.stamp)
-        for message in messages
-    }
-    return sorted(stamp for stamp in found if stamp % TICK == 0)
+        for c, _, data in reader.messages([c for c in reader.connections if c.topic in STAMPED]):
+            message = reader.deserialize(data, c.msgtype)
+            of_clock = c.topic == "/clock"
+            found[c.topic].add(nanoseconds(message.clock if of_clock else message.header.stamp))
+    return {topic: sorted(n for n in ns if n % TICK == 0) for topic, ns in found.items()}
 
 
 @pytest.fixture
@@ -97,15 +102,7 @@ def test_the_bag_of_a_fast_lockstep_run_has_every_message_from_the_first_stamp_o
     assert recorder.returncode == 0 and ", 0 lost on the way" in graph.log("recorder"), graph.log(
         "recorder"
     )
-    for topic in (
-        "/clock",
-        "/odometry",
-        "/joint_states",
-        "/imu/data",
-        "/ground_truth/odometry",
-        "/cart/command",
-    ):
-        recorded = stamps(path, topic)
+    for topic, recorded in stamps(path).items():
         assert (
             recorded[:1001] == [EPOCH_NS + n * TICK for n in range(len(recorded[:1001]))]
             and len(recorded) >= 1000
