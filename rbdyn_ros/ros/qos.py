@@ -7,6 +7,7 @@ from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallba
 from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
+    HistoryPolicy,
     QoSCompatibility,
     QoSProfile,
     ReliabilityPolicy,
@@ -45,6 +46,25 @@ def keeping(depth: int, profile: QoSProfile) -> QoSProfile:
     it is compatible with the same subscriptions as before.
     """
     return QoSProfile(depth=depth, reliability=profile.reliability, durability=profile.durability)
+
+
+def matching(offers: list[QoSProfile]) -> QoSProfile:
+    """Return the profile that is compatible with all publishers and loses no offered message.
+
+    It keeps all messages. A reader with a depth acknowledges a message and drops an older one; one
+    without acknowledges no more than the middleware has room for (Fast DDS: 5000 of a topic), so
+    that in lockstep the plant waits for it.
+    """
+    reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
+    latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers)
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_ALL,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
+LOSSLESS = matching([OFFERED])  # for readers that lose no message
 
 
 def incompatible(node: Node) -> Iterator[str]:

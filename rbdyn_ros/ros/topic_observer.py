@@ -20,7 +20,6 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import number_of
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
-from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.status import FAULT, REFUSES, phase
 from rbdyn_ros.types import Array
@@ -53,15 +52,14 @@ class TopicObserver:
         self._refusing, self._refusal = StallDetector(), ""
         self._knows_the_truth = False  # the true state has arrived
         self._polled = Polled(node)
-        everything = matching([qos.OFFERED])
         topics: tuple[tuple[type, str, Callable[[Any], None], QoSProfile], ...] = (
-            (Odometry, "odometry", self._odometry, everything),
-            (Odometry, "ground_truth/odometry", self._true_odometry, everything),
-            (JointState, "joint_states", self._joint_states, everything),
-            (Float64MultiArray, f"{SIMULATOR}/integrator", self._integrator, everything),
-            (WrenchStamped, "wrench/disturbance", self._disturbance, everything),
+            (Odometry, "odometry", self._odometry, qos.LOSSLESS),
+            (Odometry, "ground_truth/odometry", self._true_odometry, qos.LOSSLESS),
+            (JointState, "joint_states", self._joint_states, qos.LOSSLESS),
+            (Float64MultiArray, f"{SIMULATOR}/integrator", self._integrator, qos.LOSSLESS),
+            (WrenchStamped, "wrench/disturbance", self._disturbance, qos.LOSSLESS),
             (WrenchStamped, "cart/command", self._command, qos.NEWEST),
-            (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
+            (DiagnosticArray, "/diagnostics", self._diagnostics, qos.LOSSLESS),
             (String, f"{SIMULATOR}/status", self._simulator_status, qos.LATCHED),
             (String, f"{CONTROLLER}/status", self._controller_status, qos.LATCHED),
         )

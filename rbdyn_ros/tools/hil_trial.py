@@ -20,7 +20,6 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.readiness import COMMANDS, ReceptionReport
-from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
@@ -70,7 +69,7 @@ class HilTrial:
             (Odometry, "odometry", self.plant.odometry),
             (WrenchStamped, "cart/command", self.plant.command),
         ):
-            self._polled.collect(kind, topic, take, matching([qos.OFFERED]))
+            self._polled.collect(kind, topic, take, qos.LOSSLESS)
         self._reception = ReceptionReport(self._node)
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
 

@@ -37,7 +37,6 @@ from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.polled import Polled
-from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.tick import EPOCH_NS
@@ -171,7 +170,7 @@ class RunningLoop:
         def take(taken) -> None:
             rows.setdefault(nanoseconds(taken.message.header.stamp), numbers(taken.message))
 
-        self._polled.listen(kind, topic, take, matching([qos.OFFERED]))
+        self._polled.listen(kind, topic, take, qos.LOSSLESS)
 
     def _newest(self) -> int:
         """Return the newest stamp [ns]: dictionaries keep the order in which messages came."""

@@ -27,7 +27,6 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.process import leave, watcher
-from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.monitor import stamp
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
@@ -84,12 +83,12 @@ class Watch:
         self.status = {SIMULATOR: "", CONTROLLER: ""}
         # of the simulator's newest /diagnostics, and when [s] it was sent
         self.counts, self.counted = {}, math.nan
-        self._polled, everything = Polled(self.node), matching([qos.OFFERED])
+        self._polled = Polled(self.node)
         for kind, topic, take, profile in (
-            (Odometry, "odometry", self._odometry, everything),
-            (WrenchStamped, "cart/command", self._command, everything),
-            (JointState, "joint_states", self._joint_states, everything),
-            (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
+            (Odometry, "odometry", self._odometry, qos.LOSSLESS),
+            (WrenchStamped, "cart/command", self._command, qos.LOSSLESS),
+            (JointState, "joint_states", self._joint_states, qos.LOSSLESS),
+            (DiagnosticArray, "/diagnostics", self._diagnostics, qos.LOSSLESS),
             *(
                 (String, f"{name}/status", partial(self._status_changed, name), qos.LATCHED)
                 for name in self.status

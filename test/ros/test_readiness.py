@@ -254,11 +254,10 @@ import sys, time, rclpy
 from rosgraph_msgs.msg import Clock
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.polled import Polled
-from rbdyn_ros.ros.recording.bag_qos import matching
 rclpy.init()
 reader, found, count = Polled(rclpy.create_node("late")), [], int(sys.argv[1])
 take = lambda taken: found.append(taken.message.clock.sec)
-reader.listen(Clock, "late", take, matching([qos.OFFERED]))
+reader.listen(Clock, "late", take, qos.LOSSLESS)
 sys.stdin.readline()
 while found[-1:] != [count - 1]:
     time.sleep(0.001)

@@ -24,7 +24,6 @@ from rbdyn_ros.ros.messages.polled import WARN_PERIOD, Polled
 from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
-from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.plant_watch import PlantWatch
 
 NAME = "pendulum_monitor"
@@ -60,12 +59,12 @@ class Monitor(Watcher):
             "states": self.resolve_topic_name(values["monitor.state"]),
             "commands": self.resolve_topic_name("cart/command"),
         }
-        self._polled, everything = Polled(self), matching([qos.OFFERED])
+        self._polled = Polled(self)
         for kind, topic, take in (
             (KINDS[values["monitor.state"]], self.topics["states"], latency.add_state),
             (WrenchStamped, self.topics["commands"], latency.add_command),
         ):
-            self._polled.collect(kind, topic, take, everything)
+            self._polled.collect(kind, topic, take, qos.LOSSLESS)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.PUBLISHING
         )

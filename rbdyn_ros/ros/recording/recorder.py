@@ -15,17 +15,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from rclpy.duration import Duration
+from rclpy.qos import QoSProfile
 from rclpy.topic_or_service_is_hidden import topic_or_service_is_hidden
+from rosbags.interfaces import (
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
 from rbdyn_ros.files import expand
+from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import message_class
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
-from rbdyn_ros.ros.recording import bag_qos
 
 
 class Losses:
@@ -163,9 +173,9 @@ class Recorder(Watcher):
             topic,
             kind,
             typestore=self._types,
-            offered_qos_profiles=[bag_qos.bag_profile(offer) for offer in offers],
+            offered_qos_profiles=[bag_profile(offer) for offer in offers],
         )
-        self._polled.collect(message, topic, channel, bag_qos.matching(offers))
+        self._polled.collect(message, topic, channel, qos.matching(offers))
         self.counts[topic] = 0
 
     def _write(self) -> None:
@@ -197,6 +207,25 @@ class Recorder(Watcher):
             advice = "; make room" if error.errno in FULL else ""
             self._failure = f"the bag {self.path} is not complete: {error.strerror}{advice}"
             raise CannotRecord(self._failure) from None
+
+
+def bag_profile(offer: QoSProfile) -> Qos:
+    """Convert a publisher's profile for the bag, so that a replay offers the same."""
+    return Qos(
+        QosHistory[offer.history.name],
+        offer.depth,
+        QosReliability[offer.reliability.name],
+        QosDurability[offer.durability.name],
+        _time(offer.deadline),
+        _time(offer.lifespan),
+        QosLiveliness[offer.liveliness.name],
+        _time(offer.liveliness_lease_duration),
+        offer.avoid_ros_namespace_conventions,
+    )
+
+
+def _time(duration: Duration) -> QosTime:
+    return QosTime(*divmod(duration.nanoseconds, 1_000_000_000))
 
 
 def main(args=None) -> int:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rosbags.interfaces import Qos
+from rosbags.interfaces import Qos, QosDurability
 from rosbags.rosbag2 import Reader
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
@@ -25,7 +25,6 @@ from rbdyn_ros.ros.messages.messages import message_class, set_stamp
 from rbdyn_ros.ros.node import ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
-from rbdyn_ros.ros.recording import bag_qos
 from rbdyn_ros.ros.recording.timeline import Timeline
 
 MANY = 10  # messages in a bag from which on a topic is a state, not an event
@@ -109,7 +108,7 @@ class RecordedBag:
                 connection.ext.offered_qos_profiles
             )
         return [
-            Track(topic, found, bag_qos.replay_profile(profiles))
+            Track(topic, found, replay_profile(profiles))
             for (topic, kind), profiles in offers.items()
             if (found := message_class(kind))
         ]
@@ -166,6 +165,18 @@ class RecordedBag:
             )
             return False
         return True
+
+
+def replay_profile(profiles: list[Qos]) -> QoSProfile:
+    """Return the profile that a replay offers for the profiles of a topic's publishers.
+
+    It is latched if one was, else reliable, with a depth of at least 10.
+    """
+    latched = any(profile.durability == QosDurability.TRANSIENT_LOCAL for profile in profiles)
+    return QoSProfile(
+        depth=max([10, *(profile.depth for profile in profiles)]),
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
 
 
 def is_of_the_plant(topic: str) -> bool:
