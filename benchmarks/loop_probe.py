@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 from loop_figures import figures
 
-from rbdyn_ros.ros import share
+from rbdyn_ros.parameters import shipped
 from rbdyn_ros.ros.controller.controller import ControllerNode
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.simulator.simulator import Simulator
@@ -142,7 +142,7 @@ def slope(t, y) -> float:
 
 def main(processes: int, warm_up: float, seconds: float, *settings: str) -> int:
     """Measure and print; `settings` are parameters besides SETTINGS, such as faults."""
-    files = [str(share.config() / f"{name}.yaml") for name in ("pendulum", "simulation", "lqr")]
+    files = [str(shipped.config() / f"{name}.yaml") for name in ("pendulum", "simulation", "lqr")]
     words = ["--ros-args", "--log-level", "warn"]
     words += [word for file in files for word in ("--params-file", file)] + [
         word for setting in (*SETTINGS, *settings) for word in ("-p", setting)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
-from rbdyn_ros.parameters import yaml_file
+from rbdyn_ros.parameters import shipped, yaml_file
 from rbdyn_ros.parameters.command_line import (
     SEED,
     TILT,
@@ -151,11 +151,9 @@ def plan(arguments: argparse.Namespace) -> DemoRequest:
 
 
 def _files(arguments: argparse.Namespace) -> tuple:
-    from rbdyn_ros.ros import share
-
-    config = share.config()
+    config = shipped.config()
     files = [config / "pendulum.yaml", config / "simulation.yaml"]
-    over = [scenario(config, arguments.scenario)] if arguments.scenario else []
+    over = [scenario(arguments.scenario)] if arguments.scenario else []
     over += parameter_files(arguments.params_file)
     law = config / f"{_law(arguments, over)}.yaml"
     files += [law] if law.is_file() else []

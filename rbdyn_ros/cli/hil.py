@@ -13,6 +13,7 @@ from typing import Any
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
+from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
@@ -152,10 +153,8 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
     """Return the parameter files of both nodes, checked. Raise ValueError for what does not
     fit.
     """
-    from rbdyn_ros.ros import share
-
-    config = share.config()
-    start = [scenario(config, arguments.scenario)] if arguments.scenario else []
+    config = shipped.config()
+    start = [scenario(arguments.scenario)] if arguments.scenario else []
     files = [
         config / "pendulum.yaml",
         config / "simulation.yaml",

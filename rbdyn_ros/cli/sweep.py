@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rbdyn_ros import console
 from rbdyn_ros.files import write_or_rescue
 from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
@@ -22,7 +23,6 @@ from rbdyn_ros.parameters.command_line import (
     message_printer,
     overrides,
 )
-from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.progress import bar, notice
 
@@ -158,17 +158,13 @@ def _file(arguments: argparse.Namespace) -> Path:
         raise ValueError("give a campaign's FILE.yaml or one --preset; see --list")
     if arguments.file:
         return Path(arguments.file)
-    known = _presets()
+    known = shipped.names("campaigns")
     if arguments.preset not in known:
         raise ValueError(
             f"--preset {arguments.preset} is not known; {nearest(arguments.preset, known)}known "
             f"are {', '.join(known)}"
         )
-    return config("campaigns", f"{arguments.preset}.yaml")
-
-
-def _presets() -> list:
-    return sorted(file.stem for file in config("campaigns").glob("*.yaml"))
+    return shipped.config("campaigns", f"{arguments.preset}.yaml")
 
 
 def _list() -> int:
@@ -176,7 +172,7 @@ def _list() -> int:
     from rbdyn_ros.control import select
     from rbdyn_ros.schema import describe_allowed
 
-    print("presets: " + ", ".join(_presets()))
+    print("presets: " + ", ".join(shipped.names("campaigns")))
     print(
         "laws: "
         + ", ".join(select.names())

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.yaml_file import Override, assignment, value_of
 from rbdyn_ros.schema import Parameter, check, setting
 
@@ -100,14 +101,12 @@ def parameter_files(names: Iterable[str]) -> list[Path]:
     return paths
 
 
-def scenario(config: Path, name: str) -> Path:
-    """Return the file of --scenario, in the folder `config` of the shipped files. Raise ValueError
-    for an unknown name.
-    """
-    known = sorted(file.stem for file in (config / "scenarios").glob("*.yaml"))
+def scenario(name: str) -> Path:
+    """Return the file of --scenario. Raise ValueError for an unknown name."""
+    known = shipped.names("scenarios")
     if name not in known:
         raise ValueError(f"--scenario is {name}; known are {', '.join(known)}")
-    return config / "scenarios" / f"{name}.yaml"
+    return shipped.config("scenarios", f"{name}.yaml")
 
 
 def fresh_folder(out: str | None, name: str) -> Path:

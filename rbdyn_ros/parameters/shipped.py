@@ -23,3 +23,8 @@ def config(*parts: str) -> Path:
     raise ValueError(
         f"config/{'/'.join(parts)} is not installed; looked in {', '.join(map(str, places))}"
     )
+
+
+def names(folder: str) -> list[str]:
+    """Return the names of the .yaml files in a folder of config/, alphabetically."""
+    return sorted(file.stem for file in config(folder).glob("*.yaml"))

@@ -17,7 +17,7 @@ from launch.conditions import IfCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration, NotEqualsSubstitution
 from launch_ros.actions import Node
 
-from rbdyn_ros.ros import share
+from rbdyn_ros.parameters import shipped
 
 PACKAGE = "rbdyn_ros"
 SWITCH = ("", "true", "false")
@@ -39,10 +39,11 @@ def argument(
 
 def shared_arguments() -> list[DeclareLaunchArgument]:
     """Return the arguments of every node of the plant and of the controller."""
-    scenarios = sorted(file.stem for file in (share.config() / "scenarios").glob("*.yaml"))
     return [
         argument(
-            "scenario", "Starts as in this file of config/scenarios.", choices=("", *scenarios)
+            "scenario",
+            "Starts as in this file of config/scenarios.",
+            choices=("", *shipped.names("scenarios")),
         ),
         argument("params_file", "Names a parameter file of yours, which overrides all others."),
         existing_file("params_file"),
@@ -133,9 +134,9 @@ def _parameter_files(files: tuple, given: dict) -> list:
     """Return the paths of the parameter files, in their order. A control law need not have one."""
     if not files:
         return []
-    paths = [share.config() / file.format_map(given) for file in files]
+    paths = [shipped.config() / file.format_map(given) for file in files]
     if given["scenario"]:
-        paths.append(share.config() / "scenarios" / f"{given['scenario']}.yaml")
+        paths.append(shipped.config("scenarios") / f"{given['scenario']}.yaml")
     return [str(path) for path in paths if path.is_file()] + (
         [given["params_file"]] if given["params_file"] else []
     )

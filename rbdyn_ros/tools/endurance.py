@@ -18,8 +18,8 @@ import psutil
 
 from rbdyn_ros.evaluation.latency import unanswered_share
 from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.parameters import shipped
 from rbdyn_ros.progress import LiveLine
-from rbdyn_ros.ros import share
 from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 from rbdyn_ros.tools.soak_watch import Check, SoakEnded, Watch
 from rbdyn_ros.tools.stress_test import Kills, StressTest
@@ -205,7 +205,7 @@ def run(name: str, size: Any, folder: Path, seed: int, names: tuple[str, ...] = 
 
 def words(law: str) -> list[str]:
     """Return the ROS command line of every node: the shipped parameters and the law's."""
-    files = [share.config() / f"{name}.yaml" for name in ("pendulum", "simulation", law)]
+    files = [shipped.config() / f"{name}.yaml" for name in ("pendulum", "simulation", law)]
     return ros_words(files, [f"controller:={law}"])
 
 

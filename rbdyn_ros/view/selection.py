@@ -77,7 +77,7 @@ def paths(selection: Selection) -> list[Path]:
     """
     found = [*selection.files]
     if selection.scenario != NONE:
-        found.insert(0, scenario(shipped.config(), selection.scenario))
+        found.insert(0, scenario(selection.scenario))
     return found
 
 
@@ -137,13 +137,12 @@ def is_structural(name: str, law: str) -> bool:
 def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     """Return what can be changed by hand, with its group."""
     laws = tuple(dict.fromkeys((*select.names(), selection.law)))
-    starts = sorted(file.stem for file in (shipped.config() / "scenarios").glob("*.yaml"))
     chosen = Parameter("law", "lqr", "", "Chooses the control law.", "string", choices=laws)
     start = chosen._replace(
         name="scenario",
         default=NONE,
         description="Chooses the initial state, and the faults of sensors, commands or plant.",
-        choices=(NONE, *starts),
+        choices=(NONE, *shipped.names("scenarios")),
     )
     own = f"{built.loop.name}."
     groups = {
