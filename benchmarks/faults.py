@@ -22,7 +22,7 @@ from rbdyn_ros.evaluation.metrics import tilt
 from rbdyn_ros.faults.options import Drive, Encoder, Faults, Mismatch, SensorNoise
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.numerics.bisection import edge
+from rbdyn_ros.numerics.bracket import edge
 from rbdyn_ros.simulation.closed_loop import Conditions, run
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

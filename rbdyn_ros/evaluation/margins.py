@@ -30,7 +30,7 @@ from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import observer_options
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.numerics.bisection import edge
+from rbdyn_ros.numerics.bracket import edge
 from rbdyn_ros.parameters.controller import FilterNoise
 from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System

@@ -28,7 +28,6 @@ from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.faults.sensors import covariances, variances
 from rbdyn_ros.kernel import bind, inlined, specialize
 from rbdyn_ros.mechanics.pendulum import imu
-from rbdyn_ros.numerics.foreign import call
 from rbdyn_ros.simulation.command import CommandQueue
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.signals import (
@@ -49,7 +48,7 @@ from rbdyn_ros.simulation.state_messages import (
     write_state_messages,
 )
 from rbdyn_ros.simulation.statistics import Statistics
-from rbdyn_ros.simulation.steady_clock import Clock, now, sleep, steady, waker
+from rbdyn_ros.simulation.steady_clock import Clock, call, now, sleep, steady, waker
 from rbdyn_ros.simulation.tick import EPOCH_NS, tick_kernel
 from rbdyn_ros.types import Array
 

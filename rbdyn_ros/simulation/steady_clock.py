@@ -1,5 +1,7 @@
-"""The system's steady clock, for kernels: they read it, sleep until an instant, and wait until
-another thread wakes them.
+"""Calls of C functions out of kernels, by their addresses, and by these the system's steady clock:
+kernels read it, sleep until an instant, and wait until another thread wakes them.
+
+A call needs no interpreter, and an address is a number like any other.
 """
 
 import ctypes
@@ -9,14 +11,32 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import config
+from llvmlite import ir  # which comes with Numba
+from numba import config, types
+from numba.extending import intrinsic
 
 from rbdyn_ros.kernel import inlined
-from rbdyn_ros.numerics.foreign import call
 from rbdyn_ros.types import Array
 
 _MONOTONIC, _AT = 1, 1  # CLOCK_MONOTONIC, TIMER_ABSTIME of Linux
 _SEMAPHORE = 16  # bytes before it
+_WORD = ir.IntType(64)
+
+
+@intrinsic
+def call(_, address, a, b, c, d):
+    """Call the function int f(a, b, c, d) at an address; its arguments are whole numbers and
+    pointers, 64 bits each, 0 for those that it does not have.
+
+    Arguments are passed in registers on all 64-bit machines that Numba knows but Windows', so the
+    function does not see one that it does not have.
+    """
+
+    def generate(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.IntType(32), [_WORD] * 4)
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+    return types.int32(*[types.int64] * 5), generate
 
 
 class Clock(NamedTuple):

@@ -7,7 +7,7 @@ import pytest
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.numerics.bisection import edge
+from rbdyn_ros.numerics.bracket import edge
 from rbdyn_ros.simulation.rollout import Rollout
 
 

@@ -12,7 +12,6 @@ from compiled_loop import FUNCTION, SAME, TICK, Press, commanded
 from rbdyn_ros.faults.actuator import Actuator
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.numerics.foreign import call
 from rbdyn_ros.simulation.native_loop import (
     DONE,
     INTERRUPTED,
@@ -21,7 +20,7 @@ from rbdyn_ros.simulation.native_loop import (
     NativeLoop,
 )
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
-from rbdyn_ros.simulation.steady_clock import steady
+from rbdyn_ros.simulation.steady_clock import call, steady
 
 pytestmark = pytest.mark.skipif(
     steady() is None, reason="stretches need a 64-bit Linux and compiled kernels"

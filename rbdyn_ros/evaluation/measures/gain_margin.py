@@ -6,7 +6,7 @@ import math
 
 from rbdyn_ros.evaluation import margins
 from rbdyn_ros.evaluation.metrics import Metric
-from rbdyn_ros.numerics.bisection import edge
+from rbdyn_ros.numerics.bracket import edge
 
 _SPAN = math.log(200.0)
 

@@ -7,7 +7,7 @@ import numpy as np
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.numerics.bisection import Edge, edge
+from rbdyn_ros.numerics.bracket import Edge, edge
 
 
 def measure(bench, scenario, settings) -> Metric:
