@@ -40,12 +40,13 @@ def write_table(table: dict[str, Array], path: str | Path) -> None:
     The file is written under another name and then renamed, so that an interruption loses no
     earlier file. Raise OSError as the system does, and KeyError for any other suffix.
     """
-    writer = WRITERS[Path(path).suffix.lower()]
+    writer = _WRITERS[Path(path).suffix.lower()]
     with replace_file(path) as draft, open(draft, "wb") as file:
         writer(table, file)
 
 
-def _write_csv(columns: dict[str, Array], file: BinaryIO) -> None:
+def write_csv(columns: dict[str, Array], file: BinaryIO) -> None:
+    """Write columns (n,) by name as text, a line for each row."""
     text = io.TextIOWrapper(file, encoding="ascii", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -58,7 +59,7 @@ def _write_npz(columns: dict[str, Any], file: BinaryIO) -> None:
     np.savez(file, **columns)
 
 
-WRITERS = {".csv": _write_csv, ".npz": _write_npz}
+_WRITERS = {".csv": write_csv, ".npz": _write_npz}
 
 
 def impact_columns(rows: Array) -> dict[str, Array]:

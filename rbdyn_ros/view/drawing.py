@@ -11,16 +11,9 @@ import viser
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import CART, ZERO, PointForce, SceneState, Shape, Solid
 
-Color = tuple[int, int, int]
 ORANGE, GREY, STEEL, PALE = (224, 122, 46), (120, 130, 140), (88, 98, 110), (214, 220, 226)
-BLUE, SKY, RED, VIOLET, AMBER = (
-    (31, 98, 210),
-    (130, 180, 240),
-    (214, 40, 40),
-    (130, 80, 180),
-    ((232, 150, 20)),
-)
-GREEN = (40, 140, 80)
+BLUE, SKY, RED, VIOLET = (31, 98, 210), (130, 180, 240), (214, 40, 40), (130, 80, 180)
+AMBER, GREEN = (232, 150, 20), (40, 140, 80)
 ARROWS = {  # of a force: color, and what it is
     "applied": (BLUE, "force on the cart"),
     "commanded": (SKY, "force that was commanded"),
@@ -41,7 +34,6 @@ class Look(NamedTuple):
 
     arrow_scale: float  # [m/N]
     trail_duration: float  # [s]
-    shows: tuple[str, ...] = tuple(ARROWS)  # names of the arrows that are drawn
 
 
 class DragSpring(NamedTuple):
@@ -100,9 +92,8 @@ class Drawing:
         self._solids: list[Any] = []
         self._ghost: list[Any] = []
         self._tips: deque[tuple[float, Vector]] = deque(maxlen=TRAIL_POINTS)
-        self.on_rod: Callable[[Any], None] = lambda part: (
-            None
-        )  # called with each new part of a rod
+        # called with each new part of a rod
+        self.on_rod: Callable[[Any], None] = lambda part: None
 
     def draw(
         self, state: SceneState, ghost: SceneState | None, look: Look, spring: DragSpring | None
@@ -117,10 +108,6 @@ class Drawing:
         self._draw_trail(state, look)
         self._draw_spring(spring)
         self._draw_ghost(ghost)
-
-    def forget(self) -> None:
-        """Clear the trail: time has gone back."""
-        self._tips.clear()
 
     # parts
 
@@ -231,7 +218,7 @@ class Drawing:
             "contact": list(state.contacts),
         }
         for name, node in self._arrows.items():
-            arrows = _arrows(loads[name], look.arrow_scale) if name in look.shows else ()
+            arrows = _arrows(loads[name], look.arrow_scale)
             self._write(node, "visible", len(arrows) > 0)
             if arrows:
                 self._write(node, "points", arrows)

@@ -25,7 +25,7 @@ from rbdyn_ros.simulation.closed_loop import ControlError, command_force
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.native_loop import warm_up
 from rbdyn_ros.simulation.plant import Plant
-from rbdyn_ros.simulation.record import WRITERS
+from rbdyn_ros.simulation.record import write_csv
 from rbdyn_ros.simulation.runner import FAULT, PLAYING, Runner
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import State, Vector
@@ -180,7 +180,7 @@ class OfflineLoop(scene.Source):
         self._recorded_from = self._runner.plant.stamp
         return ""
 
-    def stop_recording(self, suffix: str = ".csv") -> tuple[str, bytes]:
+    def stop_recording(self) -> tuple[str, bytes]:
         """Stop, and return the ticks as `simulate --controller` writes them."""
         first, self._recorded_from = self._recorded_from, None
         if first is None:
@@ -191,8 +191,8 @@ class OfflineLoop(scene.Source):
             return "", b""
         columns = selection.table(self._built, self._runner.plant, stamps[kept], rows[kept])
         file = io.BytesIO()
-        WRITERS[suffix](columns, file)
-        return f"run{suffix}", file.getvalue()
+        write_csv(columns, file)
+        return "run.csv", file.getvalue()
 
     def yaml(self) -> str:
         """Return the present state and what is not a default as a parameter file."""

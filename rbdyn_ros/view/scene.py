@@ -250,7 +250,7 @@ class Source:
         """Start to keep every tick."""
         return "nothing can be recorded here; use the node: ros2 run rbdyn_ros recorder"
 
-    def stop_recording(self, suffix: str = ".csv") -> tuple[str, bytes]:
+    def stop_recording(self) -> tuple[str, bytes]:
         """Stop, and return (name of the file, its content), ("", b"") if nothing was kept."""
         return "", b""
 
