@@ -28,6 +28,12 @@ def array(stamp, statuses: list[DiagnosticStatus]) -> DiagnosticArray:
     return message
 
 
+def values_of(message: DiagnosticArray, node: str) -> dict[str, str]:
+    """Return the values of a node by their names; empty where the message has none."""
+    lines = (line for line in message.status if node in line.name)
+    return {pair.key: pair.value for line in lines for pair in line.values}
+
+
 def number_of(text: str) -> float:
     """Return the number in a value of diagnostics; nan for another text."""
     try:

@@ -16,8 +16,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from rbdyn_ros.evaluation.metrics import tilt
 from rbdyn_ros.evaluation.trial_report import Trial
-from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.diagnostics import number_of
+from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.simulation.pacing import StallDetector
@@ -188,11 +187,9 @@ class TopicObserver:
         self.commands += 1
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
-        ours = [status for status in message.status if SIMULATOR in status.name]
-        self.counts |= {
-            pair.key: number_of(pair.value) for status in ours for pair in status.values
-        }
-        self.diagnosed += bool(ours)
+        found = diagnostics.values_of(message, SIMULATOR)
+        self.counts |= {name: diagnostics.number_of(value) for name, value in found.items()}
+        self.diagnosed += bool(found)
 
     def _simulator_status(self, message: String) -> None:
         self.simulator = phase(message.data)

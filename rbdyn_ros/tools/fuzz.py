@@ -10,9 +10,9 @@ from typing import NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 
-from rbdyn_ros.ros import qos
+from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.process import leave, watcher
-from rbdyn_ros.tools.node_processes import NodeProcesses, diagnostic_values, ros_words
+from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 from rbdyn_ros.tools.soak_watch import SoakEnded
 from rbdyn_ros.tools.wire_fuzz import Fuzz, Progress
 from rbdyn_ros.wire.frame import FORCE
@@ -137,7 +137,7 @@ class FuzzedBridge:
             self._executor.spin_once(timeout_sec=left)
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
-        values = diagnostic_values(message, BRIDGE)
+        values = diagnostics.values_of(message, BRIDGE)
         self._accepted = int(values.get("accepted", self._accepted))
         self._malformed |= {
             key.partition(", ")[2]: int(value)

@@ -16,7 +16,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.evaluation.trial_report import Trial
-from rbdyn_ros.ros import qos
+from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.readiness import COMMANDS, ReceptionReport
@@ -25,7 +25,7 @@ from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.status import PLAYING
-from rbdyn_ros.tools.node_processes import NodeProcesses, diagnostic_values
+from rbdyn_ros.tools.node_processes import NodeProcesses
 
 BRIDGE, NODE = "pendulum_hil", "pendulum_hil_trial"
 # [s] real or simulated time without a force of the board, while time should run, after which it
@@ -164,7 +164,7 @@ class HilTrial:
         return ", ".join(found)
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
-        found = diagnostic_values(message, BRIDGE)
+        found = diagnostics.values_of(message, BRIDGE)
         self.figures |= {name: _number(value) for name, value in found.items()}
 
     def _status(self, message: String) -> None:

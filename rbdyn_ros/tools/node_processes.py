@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from rbdyn_ros import tracebacks
 
@@ -22,18 +21,6 @@ def ros_words(files: Iterable[str | Path], settings: Iterable[str] = ()) -> list
     """
     words = [word for file in files for word in ("--params-file", str(file))]
     return words + [word for setting in settings for word in ("-p", setting)]
-
-
-def diagnostic_values(message: Any, node: str) -> dict[str, str]:
-    """Return the values of a node in a diagnostic_msgs/DiagnosticArray; empty where it has
-    none.
-    """
-    return {
-        pair.key: pair.value
-        for status in message.status
-        if node in status.name
-        for pair in status.values
-    }
 
 
 class NodeProcesses:

@@ -23,14 +23,14 @@ from std_msgs.msg import String
 
 from rbdyn_ros.evaluation.latency import Latency
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.ros import qos
+from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.ros.recording.monitor import stamp
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
-from rbdyn_ros.tools.node_processes import NodeProcesses, diagnostic_values
+from rbdyn_ros.tools.node_processes import NodeProcesses
 
 
 class Check(NamedTuple):
@@ -184,7 +184,7 @@ class Watch:
 
     def _diagnostics(self, taken: Taken) -> None:
         message = deserialize_message(taken.message, DiagnosticArray)
-        if found := diagnostic_values(message, SIMULATOR):
+        if found := diagnostics.values_of(message, SIMULATOR):
             self.counted = nanoseconds(message.header.stamp) * 1e-9
             self.counts |= found
 
