@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 try:
-    import rclpy
+    from rclpy.parameter import Parameter
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "an environment over ROS needs ROS 2, and rclpy cannot be imported: source a ROS 2, or "
@@ -19,10 +19,6 @@ except ModuleNotFoundError as error:
     ) from error
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.srv import SetParameters
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -34,10 +30,15 @@ from rbdyn_ros.parameters.plant import start_values
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.messages.messages import SECOND, frames, set_stamp
+from rbdyn_ros.ros.process import Visitor
 from rbdyn_ros.ros.topic_observer import SIMULATOR
 from rbdyn_ros.types import Array, State
 
 TIMEOUT = 10.0  # [s]
+_ADVICE = (
+    ": start a simulator, such as ros2 launch rbdyn_ros simulation.launch.py, or give plant='' "
+    "for a plant that cannot be reset"
+)
 DRAIN = 0.05  # [s] after a reset in which states may still be those before it
 VARIED = ("start.", "cart.")  # the values that an episode can choose; others are the plant's own
 
@@ -145,24 +146,17 @@ class RosPlant:
 
     def __init__(self, plant: str, namespace: str, timeout: float):
         self._plant, self._timeout, self._status = plant, timeout, ""
-        self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node(
-            "pendulum_environment", context=self._context, namespace=namespace
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
+        self._visitor = Visitor("pendulum_environment", namespace)
+        self._executor, node = self._visitor.executor, self._visitor.node
         self._synchronizer, self._refused = StateSynchronizer(), ""
         self._newest: tuple[int, State] | None = None  # the newest state, if it is not used yet
         self._stamp = 0  # [ns] of the last used state
-        subscribe(self._node, self._synchronizer, self._refuse, self._use_state)
-        self._commands = self._node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND)
+        subscribe(node, self._synchronizer, self._refuse, self._use_state)
+        self._commands = node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND)
         if plant:
-            self._node.create_subscription(
-                String, f"{plant}/status", self._take_status, qos.LATCHED
-            )
-            self._set = self._node.create_client(SetParameters, f"{plant}/set_parameters")
-            self._reset = self._node.create_client(Trigger, f"{plant}/reset")
+            node.create_subscription(String, f"{plant}/status", self._take_status, qos.LATCHED)
+            self._set = node.create_client(SetParameters, f"{plant}/set_parameters")
+            self._reset = node.create_client(Trigger, f"{plant}/reset")
 
     def restart(self, q: Array, v: Array) -> State:
         """Put the plant to q (6,), v (5,) if it can be reset, and return its state.
@@ -210,10 +204,7 @@ class RosPlant:
 
     def close(self) -> None:
         """Leave the graph."""
-        if self._context.ok():
-            self._executor.shutdown()
-            self._node.destroy_node()
-            self._context.try_shutdown()
+        self._visitor.leave()
 
     def _wait(self) -> tuple[int, State]:
         """Return the next state as (stamp [ns], state). Raise RuntimeError if none arrives in
@@ -240,18 +231,7 @@ class RosPlant:
 
     def _call(self, client: Any, request: Any) -> Any:
         """Return a service's response. Raise RuntimeError, with a sentence, if none arrives."""
-        end, future = time.monotonic() + self._timeout, None
-        while future is None or not future.done():
-            if future is None and client.service_is_ready():
-                future = client.call_async(request)
-            self._executor.spin_once(timeout_sec=0.02)
-            if time.monotonic() > end:
-                raise RuntimeError(
-                    f"{client.srv_name} does not answer within {self._timeout:g} s: start a "
-                    "simulator, such as ros2 launch rbdyn_ros simulation.launch.py, or give "
-                    "plant='' for a plant that cannot be reset"
-                )
-        return future.result()
+        return self._visitor.call(client, request, self._timeout, _ADVICE)
 
     def _use_state(self) -> None:
         found = self._synchronizer.state()

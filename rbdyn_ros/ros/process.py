@@ -16,12 +16,15 @@ Fallback: rclpy's SingleThreadedExecutor, which takes half a millisecond more pe
 import gc
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import rclpy
+from rclpy.client import Client
+from rclpy.context import Context
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -59,6 +62,47 @@ def leave(*nodes: Node) -> None:
     for node in nodes:
         node.destroy_node()
     try_shutdown()
+
+
+class Visitor:
+    """A node with a context and an executor of its own, whatever else this process has."""
+
+    def __init__(self, name: str, namespace: str):
+        self._context = Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node(name, context=self._context, namespace=namespace)
+        self.executor = SingleThreadedExecutor(context=self._context)
+        self.executor.add_node(self.node)
+
+    def call(
+        self,
+        client: Client,
+        request: Any,
+        timeout: float,
+        advice: str,
+        look: Callable[[], object] = lambda: None,
+    ) -> Any:
+        """Return the response of a service, which may take so long [s]; call `look()` meanwhile.
+        Raise RuntimeError, with the advice, if there is none.
+        """
+        end, future = time.monotonic() + timeout, None
+        while future is None or not future.done():
+            if future is None and client.service_is_ready():
+                future = client.call_async(request)
+            self.executor.spin_once(timeout_sec=0.005)
+            look()
+            if time.monotonic() > end:
+                raise RuntimeError(
+                    f"{client.srv_name} does not answer within {timeout:g} s{advice}"
+                )
+        return future.result()
+
+    def leave(self) -> None:
+        """Leave the graph."""
+        if self._context.ok():
+            self.executor.shutdown()
+            self.node.destroy_node()
+            self._context.try_shutdown()
 
 
 def events_executor() -> Executor:

@@ -14,16 +14,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import rclpy
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter, parameter_value_to_python
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -37,6 +33,7 @@ from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.process import Visitor
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.tick import EPOCH_NS
@@ -67,11 +64,8 @@ class RunningLoop:
     def __init__(self, namespace: str, waiting: float, stop: Interruption):
         """Make the node; `waiting` [s] limits each wait for the loop."""
         self._waiting, self._stop = waiting, stop
-        self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node("pendulum_bode", context=self._context, namespace=namespace)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
+        self._visitor = Visitor("pendulum_bode", namespace)
+        self.node = self._visitor.node
         self._polled, self._emptied = Polled(self.node), 0.0
         self._said: dict[str, str] = {}
         for name in (CONTROLLER, SIMULATOR):
@@ -93,9 +87,7 @@ class RunningLoop:
         return self
 
     def __exit__(self, *_) -> None:
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self._context.try_shutdown()
+        self._visitor.leave()
 
     def excite(
         self,
@@ -182,7 +174,7 @@ class RunningLoop:
         """
         stall = StallDetector()
         while not condition():
-            self._executor.spin_once(timeout_sec=0.005)
+            self._visitor.executor.spin_once(timeout_sec=0.005)
             now = time.monotonic()
             if now - self._emptied > EMPTIED_EVERY:
                 self._emptied = now
@@ -238,21 +230,16 @@ class RunningLoop:
 
     def _call(self, client: Any, request: Any, timeout: float) -> Any:
         """Return the response of a service, which may take so long [s]."""
-        end, future = time.monotonic() + timeout, None
-        while future is None or not future.done():
-            if future is None and client.service_is_ready():
-                future = client.call_async(request)
-            self._executor.spin_once(timeout_sec=0.005)
+
+        def look() -> None:
             self._polled.empty()
             if self._stop.signal and not self._is_ending:
                 raise LoopInterrupted
-            if time.monotonic() > end:
-                raise RuntimeError(
-                    f"{client.srv_name} does not answer within {timeout:g} s; the node must be in "
-                    "the same ROS_DOMAIN_ID and --namespace"
-                )
+
+        advice = "; the node must be in the same ROS_DOMAIN_ID and --namespace"
+        response = self._visitor.call(client, request, timeout, advice, look)
         self.node.destroy_client(client)
-        return future.result()
+        return response
 
 
 class OfController(RunningLoop):
