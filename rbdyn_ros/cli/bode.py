@@ -9,8 +9,10 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import (
     FILES,
+    PICTURES,
     SEED,
     SET,
+    TABLES,
     WAITING,
     add_options,
     band,
@@ -49,7 +51,6 @@ AMPLITUDE = setting("--amplitude", 0.2, "N", above=0.0)
 ERROR = setting("--amplitude", 0.0002, "m or rad", above=0.0, high=0.05)
 PERIODS = setting("--periods", 2, low=1, high=1000)
 BAND = "0.1,20"
-SUFFIXES, PICTURES = (".csv", ".npz"), (".png", ".svg", ".pdf")
 
 OVER_ROS = (
     (
@@ -180,7 +181,7 @@ def _job(arguments: argparse.Namespace) -> BodeJob:
     periods = number(PERIODS, arguments.periods) if arguments.periods else None
     number(WAITING, arguments.waiting)
     if arguments.out:
-        output_file("--out", arguments.out, SUFFIXES)
+        output_file("--out", arguments.out, TABLES)
     if arguments.json:
         try_file(arguments.json, "--json")
     if arguments.picture:

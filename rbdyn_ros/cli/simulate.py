@@ -10,11 +10,14 @@ from rbdyn_ros.files import write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.command_line import (
     FILES,
+    IMPACTS,
     SET,
+    TABLES,
     add_options,
     cannot_write,
     message_printer,
     number_or,
+    optional_file,
     output_file,
     overrides,
 )
@@ -25,7 +28,6 @@ from rbdyn_ros.schema import setting
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is needed
     from rbdyn_ros.evaluation.closed_loop_table import Loop
     from rbdyn_ros.mechanics.integrators.select import Integrator
-    from rbdyn_ros.simulation.model_run import ModelJob
     from rbdyn_ros.simulation.rollout import Rollout, Rows
     from rbdyn_ros.types import Array, Input, State, System
 
@@ -56,7 +58,6 @@ SHORT = {
     "composition": "integrator.composition",
     "step": "integrator.step",
 }
-SUFFIXES = (".csv", ".npz")
 DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
 
 
@@ -162,9 +163,10 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.model is not None:
             from rbdyn_ros.simulation import model_run
 
-            return model_run.run(model_job(arguments), _say)
+            return model_run.run(model_run.job(arguments), _say)
         planned = job(arguments)
-        _note_last_row(planned)
+        if note := planned.rows.note(planned.duration):
+            _say(note, DONE)
         if fault := _warm_up(planned):
             return _say(f"{fault}; nothing was written", NOT_CONVERGED)
     except ValueError as error:
@@ -188,20 +190,11 @@ def _list_models() -> int:
     return DONE
 
 
-def model_job(arguments: argparse.Namespace) -> "ModelJob":
-    """Return the run of --model that the arguments ask for. Raise ValueError as `job` does."""
-    from rbdyn_ros.simulation import model_run
-
-    return model_run.job(
-        arguments, output_file("--out", arguments.out, SUFFIXES), _events_path(arguments.events)
-    )
-
-
 def job(arguments: argparse.Namespace) -> SimulationJob:
     """Return the run of the pendulum that the arguments ask for. Raise ValueError, in one
     sentence, for what does not fit.
     """
-    out = output_file("--out", arguments.out, SUFFIXES)
+    out = output_file("--out", arguments.out, TABLES)
     if arguments.picture is not None:
         raise ValueError("--picture is given without --model; it draws models only")
     if arguments.impact_law is not None:
@@ -226,7 +219,7 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
         duration=duration,
         rows=_rows(duration, every, shortest, step),
         out=out,
-        events=_events_path(arguments.events),
+        events=optional_file("--events", arguments.events, IMPACTS),
         loop=make_loop(),
     )
     planned.integrator.check(planned.system, planned.state, planned.input)
@@ -276,22 +269,6 @@ def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows"
         plan_rows(duration, shortest, step)  # a closed loop keeps a row of every period
         return plan_rows(duration, every, shortest, "control period")
     return plan_rows(duration, every, shortest)
-
-
-def _events_path(name: str | None) -> Path | None:
-    if name is None:
-        return None
-    path = output_file("--events", name, SUFFIXES)
-    if path.suffix.lower() != ".csv":
-        raise ValueError(f"--events is {path}; it must end in .csv")
-    return path
-
-
-def _note_last_row(job: SimulationJob) -> None:
-    last = job.rows.every * job.rows.count
-    if abs(last - job.duration) > 1e-9 * job.duration:
-        why = f"--duration {job.duration:g} s is not a multiple of {job.rows.every:g} s"
-        _say(f"note: {why}; the last row is at {last:.9g} s", DONE)
 
 
 def _warm_up(job: SimulationJob) -> str:

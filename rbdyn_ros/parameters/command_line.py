@@ -20,6 +20,8 @@ JOBS = setting("--jobs", 0, low=0, high=1024)
 SEED = setting("--seed", 0, low=0)
 TILT = setting("--tilt", 10.0, "degrees", low=0.0, high=180.0)
 WAITING = setting("--waiting", 20.0, "s", above=0.0)
+# suffixes of output files
+TABLES, IMPACTS, PICTURES = (".csv", ".npz"), (".csv",), (".png", ".svg", ".pdf")
 # rows of `add_options`
 SET = ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated.")
 FILES = (
@@ -131,6 +133,11 @@ def output_file(option: str, name: str | Path, suffixes: tuple[str, ...]) -> Pat
         known = f"{', '.join(most)} or {last}" if most else last
         raise ValueError(f"{option} is {path}; it must end in {known}")
     return try_file(path, option)
+
+
+def optional_file(option: str, name: str | None, suffixes: tuple[str, ...]) -> Path | None:
+    """Return the path of an output file as `output_file` does; None where none is asked for."""
+    return None if name is None else output_file(option, name, suffixes)
 
 
 def explain(error: OSError | ValueError) -> str:

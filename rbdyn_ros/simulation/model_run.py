@@ -17,8 +17,8 @@ from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
-from rbdyn_ros.parameters import model_file
-from rbdyn_ros.parameters.command_line import cannot_write, number_or, output_file
+from rbdyn_ros.parameters import command_line, model_file
+from rbdyn_ros.parameters.command_line import cannot_write, number_or, optional_file, output_file
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.record import write_table
@@ -49,10 +49,12 @@ class ModelJob(NamedTuple):
     picture: Path | None
 
 
-def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> ModelJob:
+def job(arguments: argparse.Namespace) -> ModelJob:
     """Return the run that the arguments describe. Raise ValueError, with one sentence, for
     arguments that do not fit together.
     """
+    out = output_file("--out", arguments.out, command_line.TABLES)
+    events = optional_file("--events", arguments.events, command_line.IMPACTS)
     for word in PENDULUM_ONLY:
         if getattr(arguments, word) not in (None, [], ()):
             option = f"--{word.replace('_', '-')}"
@@ -90,31 +92,20 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> ModelJ
             f"{MOST_NUMBERS} numbers; "
             f"take an --every of at least {least:.1g} s"
         )
-    picture = _for_picture(arguments.picture)
+    picture = optional_file("--picture", arguments.picture, command_line.PICTURES)
     options = models.Options(impact_law=law, whole_steps=file.whole_steps, impacts=IMPACTS)
     with notice(COMPILING):
         model = model_file.build(file, path, options)
-    return ModelJob(
-        file,
-        model,
-        composition,
-        step,
-        planned,
-        duration,
-        out,
-        events,
-        picture,
-    )
+    return ModelJob(file, model, composition, step, planned, duration, out, events, picture)
 
 
 def run(planned: ModelJob, say) -> int:
     """Simulate and write the files. Return the exit code, as `simulate` defines it."""
     for note in planned.file.notes:
         say(f"note: {note}", DONE)
+    if note := planned.rows.note(planned.duration):
+        say(note, DONE)
     last = planned.rows.every * planned.rows.count
-    if abs(last - planned.duration) > 1e-9 * planned.duration:
-        why = f"--duration {planned.duration:g} s is not a multiple of {planned.rows.every:g} s"
-        say(f"note: {why}; the last row is at {last:.9g} s", DONE)
     with notice(COMPILING):
         models.stepper(planned.model, planned.composition)
     with Interruption() as stop:
@@ -208,12 +199,6 @@ def _between(model: models.Model, i: int, j: int) -> str:
 def contact_names(model: models.Model) -> tuple[str, ...]:
     """Return the contacts' own names."""
     return tuple(name.removeprefix("contact ") for name in model.names.contacts)
-
-
-def _for_picture(name: str | None) -> Path | None:
-    if name is None:
-        return None
-    return output_file("--picture", name, (".png", ".svg", ".pdf"))
 
 
 def _write_and_report(

@@ -30,6 +30,14 @@ class Rows(NamedTuple):
     count: int  # number of rows after the first
     steps: int  # number of integrator steps from row to row
 
+    def note(self, duration: float) -> str:
+        """Return a sentence where the last row is not at the `duration` [s], else ""."""
+        last = self.every * self.count
+        if abs(last - duration) <= 1e-9 * duration:
+            return ""
+        why = f"--duration {duration:g} s is not a multiple of {self.every:g} s"
+        return f"note: {why}; the last row is at {last:.9g} s"
+
 
 def plan_rows(duration: float, every: float, step: float, name: str = "step") -> Rows:
     """Return the rows of `duration` [s] >= 0 at every multiple of `every` [s] > 0, itself a

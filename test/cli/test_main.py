@@ -88,12 +88,13 @@ def test_what_the_pages_show_can_be_typed(place, words, tmp_path, monkeypatch):
         return
     arguments = program.parser(words[0]).parse_args([word for word in words[1:] if word != "&"])
     if words[0] == "simulate" and not arguments.list:
-        from rbdyn_ros.cli.simulate import job, model_job
+        from rbdyn_ros.cli.simulate import job
+        from rbdyn_ros.simulation import model_run
 
         for folder in ("config", "examples"):
             (tmp_path / folder).symlink_to(ROOT / folder)
         monkeypatch.chdir(tmp_path)
-        assert (model_job if arguments.model else job)(arguments).out
+        assert (model_run.job if arguments.model else job)(arguments).out
 
 
 def test_the_pages_show_commands_to_be_typed():
