@@ -20,7 +20,7 @@ from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.readiness import COMMANDS, ReceptionReport
-from rbdyn_ros.ros.recording.plant_watch import PlantWatch
+from rbdyn_ros.ros.recording.monitor import PlantWatch
 from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
