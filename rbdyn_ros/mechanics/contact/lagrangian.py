@@ -9,27 +9,28 @@ whatever the contacts. The rows of joints are in it, u = 0 with r free.
 
 from math import sqrt
 
-import numpy as np
-
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put
+from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.contact.lagrangian_rows import (
-    add_joints,
-    add_pair,
+    HELD,
+    HELD_AGAIN,
+    PROJECTED,
+    PROJECTED_AGAIN,
+    augmented_impulse,
     joint_impulse,
+    newton_system,
     own_size,
+    round_off,
 )
-from rbdyn_ros.mechanics.contact.pairs import velocity
-from rbdyn_ros.mechanics.solvers.fc3d import natural, project, projection_gradient
+from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 
 ROUND_OFF = 1e-12  # of the impulses, relative
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
-# what a residual falls to: so much of x, where r = x + sigma z cancels; by the matrix, so often
-NOISE, STAGNANT = 3e-16, 300.0
+STAGNANT = 300.0  # times NOISE: what a residual falls to by the matrix
 NEAR = 1e-4  # of the impulses: residuals below may be round-off
 SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
 # of `refine`: in a tower of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
@@ -49,9 +50,7 @@ ACCEPTED, STALLING = 1e-5, 0.5
 # [SPEED], of what impulses give each for itself: those of an impact that are larger are none, for
 # the law would hold for infinite ones only, by which contacts and joints press each other
 LARGEST = 1e4
-PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN = (np.int64(i) for i in range(4))
 FAILED = 1e300
-_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @part
@@ -64,14 +63,6 @@ def violation(m):
         moved += vec.size(natural(r, u, mu, W))
         size += W * vec.size(r)
     return moved, size
-
-
-@inlined
-def augmented_impulse(m, pairs, k, sigma):
-    """Return (x, r): x = r_k - sigma (u + s e_N) of pair k and its projection on the cone."""
-    u = vec.add(get(pairs, k, c.U), velocity(m, k))
-    x = vec.axpy(-sigma, (u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.LA))
-    return x, project(x, pairs[k, c.MU])
 
 
 @part
@@ -315,64 +306,3 @@ def update_multipliers(m, scale):
         moved += arm * vec.size(vec.sub(r, get(blocks, j, c.D))) / sigma
         put(blocks, j, c.D, r)
     return moved, size
-
-
-@part
-def newton_system(m, scale, what):
-    """Set the right side -M du + D^T (r - r_0); unless AGAIN, the matrix M + sigma D^T G D.
-
-    PROJECTED: r = proj_K(x), G its gradient. HELD: z = (proj_K(x) - x)/sigma of the last round is
-    held, r = x + sigma z, G = 1. Return (size of the impulses, of the right side) as velocities.
-    """
-    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    A, low, y, active = arena.skyline(m), arena.envelope(m), arena.right_side(m), arena.active(m)
-    for i in range(len(bodies)):
-        for k in range(3):
-            y[6 * i + k] = -bodies[i, c.M + k] * bodies[i, c.U_X + k]
-            y[6 * i + 3 + k] = -bodies[i, c.J + k] * bodies[i, c.U_W + k]
-    fresh = what == PROJECTED or what == HELD
-    if fresh:
-        A[:] = 0.0
-    size = 0.0
-    for at in range(arena.counters(m)[c.ACTIVE]):
-        k = active[at]
-        sigma = scale / pairs[k, c.W_OWN]
-        x, r = augmented_impulse(m, pairs, k, sigma)
-        if what == HELD or what == HELD_AGAIN:
-            r = vec.add(x, vec.scale(sigma, get(pairs, k, c.Z)))
-        change = vec.sub(r, get(pairs, k, c.L_B))
-        force = vec.transposed_matvec(get9(pairs, k, c.FRAME), change)
-        for side in range(2):
-            i, sign = integers[k, c.A + side], 1.0 if side == 0 else -1.0
-            if i != c.WORLD:
-                torque = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), change)
-                for j in range(3):
-                    y[6 * i + j] += sign * force[j]
-                    y[6 * i + 3 + j] += sign * torque[j]
-        if fresh:
-            G = _UNIT if what == HELD else projection_gradient(x, pairs[k, c.MU])
-            add_pair(m, k, G, sigma)
-        size += pairs[k, c.W_OWN] * vec.size(r)
-    add_joints(m, scale, fresh)
-    left, arm = 0.0, arena.clock(m)[c.LENGTH]
-    for i in range(len(bodies)):
-        for k in range(3):
-            o = 6 * i + k
-            if fresh:
-                A[low[o, 1] + o] += bodies[i, c.M + k] if bodies[i, c.IM + k] > 0.0 else 1e30
-                A[low[o + 3, 1] + o + 3] += (
-                    bodies[i, c.J + k] if bodies[i, c.TURNS] != 0.0 else 1e30
-                )
-            left += abs(y[o]) * bodies[i, c.IM + k] + arm * abs(y[o + 3]) * bodies[i, c.IJ + k]
-    return size, left
-
-
-@part
-def round_off(m, scale):
-    """Return what cancels in r = x + sigma z and stays of a right side, as a velocity."""
-    pairs, active, size = arena.pairs(m), arena.active(m), 0.0
-    for at in range(arena.counters(m)[c.ACTIVE]):
-        k = active[at]
-        x, _ = augmented_impulse(m, pairs, k, scale / pairs[k, c.W_OWN])
-        size += pairs[k, c.W_OWN] * vec.size(x)
-    return NOISE * size

@@ -1,11 +1,21 @@
-"""The rows of joints and contacts in the matrix of the augmented Lagrangian (`lagrangian`)."""
+"""The right side and the matrix of the augmented Lagrangian (`lagrangian`): the rows of bodies,
+joints and contacts.
+"""
+
+import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put9
+from rbdyn_ros.mechanics.contact.pairs import velocity
+from rbdyn_ros.mechanics.solvers.fc3d import project, projection_gradient
 from rbdyn_ros.mechanics.turn import product
+
+NOISE = 3e-16  # of x: what cancels where r = x + sigma z
+PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN = (np.int64(i) for i in range(4))
+_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @part
@@ -99,3 +109,72 @@ def add_pair(m, k, G, sigma):
                 o = low[6 * i + j, 1] + 6 * l
                 for d in range(j + 1 if i == l else 6):
                     A[o + d] += vec.dot(g, direction(pairs, k, other, d))
+
+
+@inlined
+def augmented_impulse(m, pairs, k, sigma):
+    """Return (x, r): x = r_k - sigma (u + s e_N) of pair k and its projection on the cone."""
+    u = vec.add(get(pairs, k, c.U), velocity(m, k))
+    x = vec.axpy(-sigma, (u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.LA))
+    return x, project(x, pairs[k, c.MU])
+
+
+@part
+def newton_system(m, scale, what):
+    """Set the right side -M du + D^T (r - r_0); unless AGAIN, the matrix M + sigma D^T G D.
+
+    PROJECTED: r = proj_K(x), G its gradient. HELD: z = (proj_K(x) - x)/sigma of the last round is
+    held, r = x + sigma z, G = 1. Return (size of the impulses, of the right side) as velocities.
+    """
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    A, low, y, active = arena.skyline(m), arena.envelope(m), arena.right_side(m), arena.active(m)
+    for i in range(len(bodies)):
+        for k in range(3):
+            y[6 * i + k] = -bodies[i, c.M + k] * bodies[i, c.U_X + k]
+            y[6 * i + 3 + k] = -bodies[i, c.J + k] * bodies[i, c.U_W + k]
+    fresh = what == PROJECTED or what == HELD
+    if fresh:
+        A[:] = 0.0
+    size = 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        sigma = scale / pairs[k, c.W_OWN]
+        x, r = augmented_impulse(m, pairs, k, sigma)
+        if what == HELD or what == HELD_AGAIN:
+            r = vec.add(x, vec.scale(sigma, get(pairs, k, c.Z)))
+        change = vec.sub(r, get(pairs, k, c.L_B))
+        force = vec.transposed_matvec(get9(pairs, k, c.FRAME), change)
+        for side in range(2):
+            i, sign = integers[k, c.A + side], 1.0 if side == 0 else -1.0
+            if i != c.WORLD:
+                torque = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), change)
+                for j in range(3):
+                    y[6 * i + j] += sign * force[j]
+                    y[6 * i + 3 + j] += sign * torque[j]
+        if fresh:
+            G = _UNIT if what == HELD else projection_gradient(x, pairs[k, c.MU])
+            add_pair(m, k, G, sigma)
+        size += pairs[k, c.W_OWN] * vec.size(r)
+    add_joints(m, scale, fresh)
+    left, arm = 0.0, arena.clock(m)[c.LENGTH]
+    for i in range(len(bodies)):
+        for k in range(3):
+            o = 6 * i + k
+            if fresh:
+                A[low[o, 1] + o] += bodies[i, c.M + k] if bodies[i, c.IM + k] > 0.0 else 1e30
+                A[low[o + 3, 1] + o + 3] += (
+                    bodies[i, c.J + k] if bodies[i, c.TURNS] != 0.0 else 1e30
+                )
+            left += abs(y[o]) * bodies[i, c.IM + k] + arm * abs(y[o + 3]) * bodies[i, c.IJ + k]
+    return size, left
+
+
+@part
+def round_off(m, scale):
+    """Return what cancels in r = x + sigma z and stays of a right side, as a velocity."""
+    pairs, active, size = arena.pairs(m), arena.active(m), 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        x, _ = augmented_impulse(m, pairs, k, scale / pairs[k, c.W_OWN])
+        size += pairs[k, c.W_OWN] * vec.size(x)
+    return NOISE * size
