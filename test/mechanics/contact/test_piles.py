@@ -2,11 +2,9 @@
 cannot be is refused.
 """
 
-from functools import cache
-from itertools import combinations
-
 import numpy as np
 import pytest
+from touching import smallest_gap
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import colliding, moreau_jean, projection, runs, shapes
@@ -37,21 +35,6 @@ def cubes(*places, **start):
 def take(model, n, h=H):
     assert models.advance(model, h, n) == n, models.failure(model)
     return models.state(model)
-
-
-between = cache(geoms.pairs_between)  # the candidates of two shapes, at any place of them
-
-
-def smallest_gap(model):
-    """Of all shapes, by the candidates of each pair of them."""
-    found = [
-        candidate
-        for a, b in combinations(model.colliders.geoms, 2)
-        if a.body != b.body
-        for candidate in between(a, b)
-    ]
-    q = models.places(model)
-    return pairs.gaps(pairs.build(len(q), *found), q).min()
 
 
 def mixed(count, **law):

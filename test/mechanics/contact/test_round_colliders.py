@@ -2,18 +2,18 @@
 heaps and linkages of them.
 """
 
-from functools import cache
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from touching import smallest_gap
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs, shapes
-from rbdyn_ros.mechanics.description import geoms, pairs, scene
+from rbdyn_ros.mechanics.description import geoms, scene
 
 G, H = 9.81, 2e-3
 FLOOR, TABLE = geoms.plane(), geoms.box((1.0, 1.0, 0.2), position=(0.0, 0.0, -0.1))
@@ -235,19 +235,6 @@ def heap(count):
     return pile(parts, [FLOOR, *walls, *shaped])
 
 
-between = cache(geoms.pairs_between)  # the candidates of two shapes, at any place of them
-
-
-def deepest(model):
-    """The smallest gap of all shapes, by the candidates of each pair of them."""
-    q, found = models.places(model), []
-    for a, b in combinations(model.colliders.geoms, 2):
-        near = a.body == -1 or np.linalg.norm(q[a.body, :3] - q[b.body, :3]) < 0.25
-        if a.body != b.body and near:
-            found += between(a, b)
-    return pairs.gaps(pairs.build(len(q), *found), q).min()
-
-
 def test_a_mixed_heap_settles():
     """Energy only falls, overlaps stay as small as those of spheres and boxes are."""
     model = heap(30)
@@ -255,11 +242,12 @@ def test_a_mixed_heap_settles():
     for _ in range(50):
         take(model, 20)
         energy.append(models.energy(model))
-        assert deepest(model) > -5e-5
+        assert smallest_gap(model, 0.25) > -5e-5
     assert max(np.diff(energy)) < 1e-4
     q, v = take(model, 500)
     assert np.median(np.abs(v).max(axis=1)) < 1e-4
-    assert deepest(model) > -1e-6 and q[:, 2].min() > 0.05 - 1e-6 and q[:, 2].max() < 1.2
+    assert smallest_gap(model, 0.25) > -1e-6
+    assert q[:, 2].min() > 0.05 - 1e-6 and q[:, 2].max() < 1.2
 
 
 def linkage(apart=0.3):
