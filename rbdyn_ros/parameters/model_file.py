@@ -74,6 +74,7 @@ class ModelFile(NamedTuple):
     impact_law: str  # one of `restitution.LAWS`
     whole_steps: bool  # impacts do not split a step
     notes: tuple  # sentences about what was read and has no effect
+    groups: dict[str, dict]  # group -> name -> key -> YamlValue
 
 
 class YamlValue(NamedTuple):
@@ -115,9 +116,9 @@ def read(path: Path) -> ModelFile:
         found = urdf.read(path)
         given = scene.Scene(found.bodies, found.joints, found.geoms, springs=found.springs)
         law = restitution.LAWS[0]
-        return ModelFile(given, found.name, None, None, None, "xz", law, False, found.notes)
+        return ModelFile(given, found.name, None, None, None, "xz", law, False, found.notes, {})
     top, groups, starts = _group(path)
-    bodies, joints, geoms, springs, notes = {}, {}, {}, {}, ()
+    bodies, joints, geoms, contacts, springs, notes = {}, {}, {}, {}, {}, ()
     if "urdf" in top:
         found = urdf.read(path.parent / top["urdf"], starts["positions"], starts["rates"])
         _, bodies, joints, geoms, springs, notes = found
@@ -130,18 +131,13 @@ def read(path: Path) -> ModelFile:
         bodies[name], geom = _body(f"bodies.{name}", values)
         if geom is not None:
             geoms[name] = geom._replace(body=name)
-    for name, values in groups["joints"].items():
-        _require_new(name, joints, values, "joint")
-        joints[name] = _joint(f"joints.{name}", values)
-    for name, values in groups["geoms"].items():
-        _require_new(name, geoms, values, "geom")
-        geoms[name] = _geom(f"geoms.{name}", values)
-    contacts = {
-        name: _contact(f"contacts.{name}", values) for name, values in groups["contacts"].items()
-    }
-    for name, values in groups["springs"].items():
-        _require_new(name, springs, values, "spring")
-        springs[name] = _spring(f"springs.{name}", values)
+    for what, known, make in (
+        *(("joint", joints, _joint), ("geom", geoms, _geom)),
+        *(("contact", contacts, _contact), ("spring", springs, _spring)),
+    ):
+        for name, values in groups[f"{what}s"].items():
+            _require_new(name, known, values, what)
+            known[name] = make(f"{what}s.{name}", values)
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
     if top["colliders"]:
         whole["colliders"] = scene.Colliders(**top["colliders"])
@@ -155,15 +151,24 @@ def read(path: Path) -> ModelFile:
         top.get("impact_law", restitution.LAWS[0]),
         top.get("whole_steps", False),
         notes,
+        groups,
     )
 
 
 def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:
-    """Return the model of a file. Raise ValueError, starting with the path, for what cannot be."""
+    """Return the model of a file. Raise ValueError, starting with the path, and the line of the
+    part that it names, for what cannot be.
+    """
     try:
         return scene.build(file.scene, options)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        what, name, word, *_ = str(error).split()
+        own = {"body": ["bodies"], "geom": ["geoms", "bodies"]}.get(what, [f"{what}s"])
+        parts = (file.groups.get(group, {}).get(name.rstrip(":")) for group in own)
+        values = next(filter(None, parts), {})
+        found = (values[key] for key in (word, "between", *values) if key in values)
+        where = next((value.source for value in found), path)
+        raise ValueError(f"{where}: {error}") from None
 
 
 def _group(path: Path) -> tuple:

@@ -222,11 +222,40 @@ def test_what_a_file_cannot_say_is_named_with_its_line(read, text, sentence):
         read(text)
 
 
-def test_what_the_scene_refuses_is_named_with_the_file(read):
+def test_a_wrong_geom_of_a_contact_is_named_with_its_line(read):
     path = model_file.Path("m.yaml")
     file = read(BOX + "contacts: {c: {between: [crate, floor]}}")
-    with pytest.raises(ValueError, match="m.yaml: contact c: geom is 'floor'; known are crate"):
+    with pytest.raises(ValueError, match="m.yaml:2: contact c: geom is 'floor'; known are crate"):
         model_file.build(file, path)
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("geoms:\n  g:\n    shape: point\n    body: crat\n", "m.yaml:5: geom g: body is 'crat'; "),
+        ("joints: {j: {type: ball, between: [crate, cart]}}", "m.yaml:2: joint j: body is 'cart'"),
+        (
+            "springs:\n  s:\n    stiffness: 1.0\n    between: [crate, world]",
+            "m.yaml:5: spring s: end",
+        ),
+        ("contacts: {c: {between: [crate, crate]}}", "m.yaml:2: contact c: both geoms belong to"),
+        ("springs: {s: {stiffness: 1.0, hinge: door}}", "m.yaml:2: spring s: hinge is 'door'; "),
+        (
+            "joints:\n  j:\n    type: ball\n    between: [crate, world]\n    point: [0, 0, 0]\n"
+            "    point_a: [0, 0, 0]\n",
+            "m.yaml:5: joint j: give point, or point_a and point_b",
+        ),
+    ],
+)
+def test_what_the_scene_refuses_of_a_part_is_named_with_its_line(read, text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        model_file.build(read(BOX + text), model_file.Path("m.yaml"))
+
+
+def test_a_friction_of_a_body_without_colliders_is_named_with_its_line(read):
+    file = read(BOX.replace("2.0", "2.0, friction: 0.5"))
+    with pytest.raises(ValueError, match="m.yaml:1: geom crate: it has a friction"):
+        model_file.build(file, model_file.Path("m.yaml"))
 
 
 def test_joints_that_contradict_each_other_are_named(read):
