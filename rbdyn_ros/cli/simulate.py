@@ -21,7 +21,7 @@ from rbdyn_ros.parameters.command_line import (
     output_file,
     overrides,
 )
-from rbdyn_ros.parameters.yaml_file import offline_values, read_loop
+from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
 
@@ -57,6 +57,10 @@ SHORT = {
     "integrator": "integrator.name",
     "composition": "integrator.composition",
     "step": "integrator.step",
+}
+REFUSED = {
+    "excitation.amplitude": "has no effect without the controller node; leave it out, or measure "
+    "the loop with `bode`"
 }
 DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
 
@@ -246,13 +250,7 @@ def _values(arguments: argparse.Namespace) -> tuple:
 
     name = arguments.controller
     module = select.load(name)
-    values = closed_loop_table.values(name, module, arguments.params_file, given)
-    amplitude, source = read_loop(arguments.params_file).get("excitation.amplitude", (0.0, ""))
-    if amplitude:
-        advice = "leave it out, or measure the loop with `bode`"
-        raise ValueError(
-            f"{source}: excitation.amplitude has no effect without the controller node; {advice}"
-        )
+    values = closed_loop_table.values(name, module, arguments.params_file, given, REFUSED)
     return values, lambda: closed_loop_table.make_loop(name, module, values)
 
 

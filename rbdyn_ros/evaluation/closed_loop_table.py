@@ -6,9 +6,9 @@ The values are those of a run without nodes and, besides, the controller node's 
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,13 +56,17 @@ def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
 
 
 def values(
-    name: str, module: ModuleType, files: Iterable[str], overrides: Iterable[Override]
+    name: str,
+    module: ModuleType,
+    files: Iterable[str],
+    overrides: Iterable[Override],
+    refused: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the checked values, by name, of a closed loop of the law `module`. Raise ValueError
-    for a value that is unknown or out of range.
+    for a value that is unknown, out of range or `refused`, as `offline_values` does.
     """
-    given = options.from_files(name, module, files)
-    return offline_values(files, overrides, (*parameters_of(name, module), *OBSERVER), given)
+    given, more = options.from_files(name, module, files), parameters_of(name, module)
+    return offline_values(files, overrides, (*more, *OBSERVER), given, refused)
 
 
 def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:

@@ -19,6 +19,7 @@ from rbdyn_ros.schema import Parameter, by_name, check, defaults, format_value
 
 _MARK = "ros__parameters"
 _WILDCARDS = ("*", "**")
+_PIPED: dict[str, str] = {}  # text of what can be read only once, such as <(command) of a shell
 
 
 class Entry(NamedTuple):
@@ -111,7 +112,9 @@ def text(path: str | Path, what: str) -> str:
     read as UTF-8.
     """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        if str(path) in _PIPED:
+            return _PIPED[str(path)]
+        content = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(
             f"{path}: cannot read the {what}: {error.strerror}; check its path"
@@ -120,6 +123,9 @@ def text(path: str | Path, what: str) -> str:
         raise ValueError(
             f"{path}: cannot read the {what}: it is not UTF-8 text; check its path"
         ) from None
+    if not Path(path).is_file():
+        _PIPED[str(path)] = content
+    return content
 
 
 def read_files(
@@ -232,21 +238,25 @@ def offline_values(
     overrides: Iterable[Override] = (),
     more: Iterable[Parameter] = (),
     given: Mapping[str, Any] = MappingProxyType({}),
+    refused: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return name -> checked value of every parameter of the plant, its start, its input and its
     integrator, and of `more`.
 
     A later file wins over an earlier one, an override over every file, a later override over an
-    earlier one; `given` are values of `more` that are in the files, but in the table of a law.
-    Raise ValueError, with the file and line, or the option, for what is wrong.
+    earlier one; `given` are values of `more` that are in the files, but in the table of a law;
+    `refused` says why a parameter must not be set in the files, unless to 0. Raise ValueError,
+    with the file and line, or the option, for what is wrong.
     """
     paths, table = tuple(paths), by_name((*tables.OFFLINE, *more))
     found = read_loop(paths) if more else read_files(paths)
     overrides = tuple(overrides)
     listed = _obstacles(found, overrides)
     table |= by_name(obstacles.table(listed))
-    for name, (_, source) in found.items():
+    for name, (value, source) in found.items():
         obstacles.require_listed(name, listed, source)
+        if name in refused and value:
+            raise ValueError(f"{source}: {name} {refused[name]}")
     values = defaults(table.values())
     values |= {
         name: value for name, (value, _) in found.items() if name in values

@@ -241,6 +241,21 @@ def test_an_excitation_is_refused_as_only_the_node_adds_it(simulate, tmp_path):
     assert "excitation.yaml:1: excitation.amplitude has no effect without the controller" in err
 
 
+def test_parameters_may_come_through_a_pipe(simulate):
+    """As from <(command) of a shell, which can be read only once."""
+    reader, writer = os.pipe()
+    with open(writer, "w") as file:
+        file.write(
+            "pendulum_simulator: {ros__parameters: {initial.cart_position: [0.25, 0]}}\n"
+            "pendulum_controller: {ros__parameters: {lqr.force_weight: 0.2}}\n"
+        )
+    code, rows, _, err = simulate(
+        *("--controller", "lqr", "--duration", "0.1", "--params-file", f"/dev/fd/{reader}")
+    )
+    os.close(reader)
+    assert code == 0 and rows["x"][0] == 0.25, err
+
+
 def test_a_law_without_reset_gets_a_sentence(simulate):
     code, _, _, err = simulate("--controller", law(reset="pass"))
     assert (
