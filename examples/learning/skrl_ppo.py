@@ -1,8 +1,8 @@
 """A policy learned by PPO of skrl on the vector environment, and the law that asks it.
 
-    pip install 'rbdyn_ros[gym]' 'skrl[jax]'
+    pip install '.[gym]' 'skrl[jax]'      # in the folder of the repository
     python examples/learning/skrl_ppo.py [--seed 0] [--updates 1000]      # writes skrl_ppo.npz
-    python -m rbdyn_ros simulate --controller examples/learning/skrl_ppo.py
+    python -m rbdyn_ros simulate --controller examples/learning/skrl_ppo.py --out run.csv
 
 Learning takes some minutes on two cores, on 1024 environments at once. The law builds skrl's
 model, loads its parameters and asks it every 20 ms, the period of the environments.
@@ -182,8 +182,8 @@ def learn(seed: int, updates: int):
 def main() -> None:
     """Learn, and write the parameters beside this file."""
     parser = argparse.ArgumentParser(description="Learn a policy by PPO of skrl.")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--updates", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0, help="Seed of all that is random (0).")
+    parser.add_argument("--updates", type=int, default=1000, help="How long (1000).")
     arguments = parser.parse_args()
     found = flatten_dict(learn(arguments.seed, arguments.updates), sep="/")
     arrays: dict[str, Any] = {name: np.asarray(value) for name, value in found.items()}

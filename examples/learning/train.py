@@ -2,13 +2,16 @@
 
     python examples/learning/train.py [balance] [--seed 0] [--generations 400] [--out balance.npz]
     python examples/learning/train.py swing_up [--seed 0] [--generations 500]
-    python -m rbdyn_ros simulate --controller policy --set policy.file=./balance.npz ...
+    python examples/learning/train.py --resume         # goes on after Ctrl-C
+    python -m rbdyn_ros simulate --controller policy --set policy.file=./balance.npz --out run.csv
 
 An evolution strategy (Salimans et al., "Evolution strategies as a scalable alternative to
 reinforcement learning", 2017) needs no derivatives: it tries mirrored pairs of random changes of
 the weights, ranks them by the mean return of the same episodes, and moves the weights by the
 weighted sum of the changes, with Adam's step. One to two minutes on two cores; swing_up nine, on
-two busy ones.
+two busy ones. Ctrl-C ends it after the present generation: the file then has the weights so far,
+with which `simulate` works, and with the same options and --resume it becomes what it would have
+become without Ctrl-C.
 
 What swings up learns beside what balances: where the balancing policy holds the rod, inside a
 level of the value function of `lqr` that is measured first, the balancing policy acts. The other
@@ -16,7 +19,9 @@ one has to learn to bring the rod there.
 """
 
 import argparse
+import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -32,6 +37,8 @@ from rbdyn_ros.control.feedback import regulator
 from rbdyn_ros.control.laws import lqr, policy
 from rbdyn_ros.control.laws.policy import INPUTS, OUTPUTS, Catch, Network
 from rbdyn_ros.environments.pendulums import Pendulums
+from rbdyn_ros.files import read_arrays
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import Array
@@ -65,6 +72,7 @@ AROUND = TILTED | {
     "start.rate": {"normal": [0.0, 1.0]},
 }
 MEASURED, MARGIN = 16384, 0.9  # draws; of the least level at which one of them falls
+SIGNAL = 128  # exit code of a signal, less its number
 
 
 class Plan(NamedTuple):
@@ -155,9 +163,27 @@ class Learner:
         self.moments, self.generation = np.zeros((2, len(self.weights))), 0
         n = 2 * PAIRS * EPISODES
         self.env = Pendulums(plan.task, n, plan.vary, np.float32, dict(plan.options))
-        own = Network(self.weights, self.sizes, self.scale, FORCE)
-        self.catch = measure_catch() if plan.catches else Catch(own, policy.NEVER)
+        self.catch = measure_catch() if plan.catches else Catch(self.network(), policy.NEVER)
         self.actions, self.threads = np.zeros((n, 2)), ThreadPoolExecutor(THREADS)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next generation begins with, by its name in a file."""
+        return {
+            "resume_weights": self.weights,
+            "resume_moments": self.moments,
+            "resume_generation": self.generation,
+            "resume_random": json.dumps(self.rng.bit_generator.state),
+        }
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Go on with a `state`."""
+        self.weights, self.moments = arrays["resume_weights"], arrays["resume_moments"]
+        self.generation = int(arrays["resume_generation"])
+        self.rng.bit_generator.state = json.loads(str(arrays["resume_random"]))
+
+    def network(self) -> Network:
+        """Return the network of the present weights."""
+        return Network(self.weights, self.sizes, self.scale, FORCE)
 
     def draw(self) -> Array:
         """Return weights to begin with."""
@@ -214,26 +240,37 @@ class Learner:
         return float(found.mean())
 
 
-def learn(plan: Plan, seed: int) -> tuple[Network, Catch | None, float]:
-    """Return the network, what takes over, and how long its answers are held [s]; print a line of
-    progress after each ten generations.
+def learn(learner: Learner) -> int:
+    """Run the generations that are left, and print a line of progress after each ten; return the
+    signal that came meanwhile, or 0.
     """
-    learner, begin = Learner(plan, seed), time.monotonic()
-    for generation in range(1, plan.generations + 1):
-        mean = learner.improve()
-        if generation % 10 == 0 or generation == plan.generations:
-            print(
-                f"generation {generation} of {plan.generations}: mean reward of a period "
-                f"{mean:.3f}, {time.monotonic() - begin:.0f} s",
-                flush=True,
-            )
-    network = Network(learner.weights, learner.sizes, learner.scale, FORCE)
-    return (
-        (network, learner.catch, learner.env.task.period) if plan.catches else (network, None, 0.0)
-    )
+    begin, count = time.monotonic(), learner.plan.generations
+    with Interruption() as interruption:
+        while learner.generation < count and not interruption.signal:
+            mean = learner.improve()
+            if learner.generation % 10 == 0 or learner.generation == count:
+                print(
+                    f"generation {learner.generation} of {count}: mean reward of a period "
+                    f"{mean:.3f}, {time.monotonic() - begin:.0f} s",
+                    flush=True,
+                )
+    return interruption.signal
+
+
+def read_state(out: Path, words: str) -> dict[str, Any]:
+    """Return the `state` in the file that the command `words` wrote until Ctrl-C. Raise ValueError
+    if it has none, or that of another command.
+    """
+    found = read_arrays(out)
+    if "resume_random" not in found:
+        raise ValueError(f"{out} was not interrupted: there is nothing to go on with")
+    if (made_by := str(found["made_by"])) != words:
+        raise ValueError(f"{out} was begun by `{made_by}`; give the same options")
+    return found
 
 
 def main() -> int:
+    """Learn, and write the file; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -244,6 +281,11 @@ def main() -> int:
     parser.add_argument("--generations", type=int, help="How long (400; swing_up: 500).")
     parser.add_argument(
         "--out", type=Path, help="The file of weights (balance.npz, swing_up.npz)."
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="Go on with a run that Ctrl-C ended; give the options that it had.",
     )
     given = parser.parse_args()
     out = given.out or Path(f"{given.plan}{policy.SUFFIX}")
@@ -256,10 +298,28 @@ def main() -> int:
         ("examples/learning/train.py", *(() if given.plan == "balance" else (given.plan,)))
     )
     words += f" --seed {given.seed} --generations {plan.generations}"
-    network, catch, hold = learn(plan, given.seed)
-    policy.write(out, network, catch, hold, made_by=words)
+    try:
+        state = read_state(out, words) if given.resume else {}
+    except ValueError as error:
+        parser.error(f"--resume: {error}")
+    learner = Learner(plan, given.seed)
+    if state:
+        learner.restore(state)
+    stopped = learn(learner)
+    is_done = learner.generation == plan.generations
+    catch, hold = (learner.catch, learner.env.task.period) if plan.catches else (None, 0.0)
+    notes = {} if is_done else learner.state()
+    policy.write(out, learner.network(), catch, hold, made_by=words, **notes)
     print(f"written: {out}")
-    return 0
+    if is_done:
+        return 0
+    typed = shlex.join(["python", *(word for word in sys.argv if word != "--resume")])
+    print(
+        f"interrupted after generation {learner.generation} of {plan.generations}; to go on: "
+        f"{typed} --resume",
+        file=sys.stderr,
+    )
+    return SIGNAL + stopped
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -180,11 +181,55 @@ def test_a_file_that_is_not_there_or_of_another_kind_is_named(tmp_path):
             designed(file=str(tmp_path / name))
 
 
-def test_the_script_learns_and_learns_the_same_again(monkeypatch, tmp_path):
+@pytest.fixture
+def train():
+    """The module examples/learning/train.py."""
     pytest.importorskip("gymnasium", reason="gymnasium is not installed (./testbed test)")
     spec = importlib.util.spec_from_file_location("train", ROOT / "examples/learning/train.py")
-    train = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(train)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_ctrl_c_keeps_the_weights_and_resume_learns_the_same(train, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(train, "PAIRS", 2)
+    monkeypatch.setattr(train, "EPISODES", 4)
+    improve = train.Learner.improve
+
+    def interrupted(learner):
+        mean = improve(learner)
+        if learner.generation == 2:
+            signal.raise_signal(signal.SIGINT)
+        return mean
+
+    def learn(name, *options):
+        options = "--generations", "4", "--out", str(tmp_path / name), *options
+        monkeypatch.setattr("sys.argv", ["train.py", *options])
+        return train.main()
+
+    assert learn("whole.npz") == 0
+    with pytest.raises(SystemExit, match="2"):
+        learn("whole.npz", "--resume")
+    assert "whole.npz was not interrupted" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(train.Learner, "improve", interrupted)
+        assert learn("cut.npz") == 128 + signal.SIGINT
+    out, err = capsys.readouterr()
+    assert (
+        f"written: {tmp_path / 'cut.npz'}" in out
+        and "after generation 2 of 4; to go on: python train.py --gen" in err
+    )
+    assert designed(file=str(tmp_path / "cut.npz")).network.sizes.tolist() == [10, 16, 16, 2]
+    with pytest.raises(SystemExit, match="2"):
+        learn("cut.npz", "--resume", "--seed", "1")
+    assert "--seed 0 --generations 4`; give the same options" in capsys.readouterr().err
+    assert learn("cut.npz", "--resume") == 0
+    with np.load(tmp_path / "whole.npz") as whole, np.load(tmp_path / "cut.npz") as cut:
+        assert whole.files == cut.files
+        assert all((whole[name] == cut[name]).all() for name in whole.files)
+
+
+def test_the_script_learns_and_learns_the_same_again(train, monkeypatch, tmp_path):
     monkeypatch.setattr(train, "PAIRS", 24)
     monkeypatch.setattr(train, "EPISODES", 8)
     learners = [train.Learner(train.Plan(generations=80, rate=0.06), 3) for _ in range(2)]
