@@ -11,7 +11,7 @@ the node's constructor are then ignored.
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,12 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
-from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
-from rclpy.service import Service
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
+from rbdyn_ros.ros.parameter_services import check_requests
 from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed, format_value
 
 _TYPES = {
@@ -40,7 +38,6 @@ _TYPES = {
     "string_array": RosParameter.Type.STRING_ARRAY,
 }
 
-LONGEST = 80  # characters of a name in a message
 MOST_NAMED = 4  # parameters in a message
 
 
@@ -70,7 +67,7 @@ class Parameters:
         node.add_on_set_parameters_callback(self._check_changes)
         node.add_post_set_parameters_callback(self._apply_changes)
         for service in node.services:
-            _check_requests(node, service)
+            check_requests(node, service)
 
     def _coerce(self, changes: list) -> list:
         return [self._convert(change) for change in changes]
@@ -129,49 +126,6 @@ class Parameters:
             if change.name in self._table
         }
         return {name: value for name, value in ours.items() if value != self.values[name]}
-
-
-def _check_requests(node: Node, service: Service) -> None:
-    """Let a service of rclpy that sets parameters refuse values of types that do not exist, which
-    would raise in it and so end the node, and parameters that do not exist.
-    """
-    answer: Callable[[Any, Any], Any] = service.callback
-    highest = len(RosParameter.Type) - 1
-
-    def refuse(parameters: Sequence[ParameterMessage]) -> SetParametersResult | None:
-        for parameter in parameters:
-            if (kind := parameter.value.type) > highest:
-                reason = f"{parameter.name} has a value of type {kind}; it must be 0 to {highest}"
-                return SetParametersResult(successful=False, reason=reason)
-            if not node.has_parameter(parameter.name):
-                shown, declared = (
-                    parameter.name[:LONGEST],
-                    node.list_parameters([], 0).names,
-                )
-                alike = tables.nearest(shown, declared)
-                reason = f"'{shown}' is undeclared: {node.get_name()} has no such parameter; "
-                reason = f"{reason}{alike}list all with `ros2 param list`"
-                return SetParametersResult(successful=False, reason=reason)
-        return None
-
-    def set_each(request, response):
-        for parameter in request.parameters:
-            one, done = SetParameters.Request(parameters=[parameter]), SetParameters.Response()
-            refused = refuse([parameter])
-            response.results += [refused] if refused else answer(one, done).results
-        return response
-
-    def set_all(request, response):
-        refused = refuse(request.parameters)
-        if not refused:
-            return answer(request, response)
-        response.result = refused
-        return response
-
-    if service.srv_type is SetParameters:
-        service.callback = set_each
-    elif service.srv_type is SetParametersAtomically:
-        service.callback = set_all
 
 
 def first(node: Node, parameter: Parameter):
