@@ -31,7 +31,9 @@ import pickle
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +54,29 @@ _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract
 LONGEST_WAIT = 300.0  # [s] for a process that compiles the same kernel
 _turns: list[tuple[int, int]] = []  # (file, byte) of the kernels that this process compiles
 
+MEMORY, CACHE, COMPILER = range(3)  # where a kernel may come from
+_source = ContextVar("source", default=COMPILER)
+
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
 _FLAGS = int(sys.version_info >= (3, 11))  # [bits] of its argument that are not the name's number
+
+
+class KernelMissing(BaseException):
+    """A kernel is not where `only_from` allows it to come from; no `except Exception` of a law
+    keeps this from the caller.
+    """
+
+
+@contextmanager
+def only_from(source: int) -> Iterator[None]:
+    """Raise KernelMissing in the block, in this thread, where a kernel is not in MEMORY, or
+    neither there nor in the CACHE.
+    """
+    token = _source.set(source)
+    try:
+        yield
+    finally:
+        _source.reset(token)
 
 
 def kernel(function: Callable[..., Any] | None = None, **options) -> Callable[..., Any]:
@@ -228,7 +251,10 @@ def _compile_in_turn(dispatcher: Dispatcher) -> None:
         # Numba's own load first registers all that it can compile and imports scipy.linalg for
         # that: 0.6 s. A compilation does so by itself; to run takes the runtime alone.
         rtsys.initialize(context)
-        found = load(signature, context)
+        source = _source.get()
+        found = None if source == MEMORY else load(signature, context)
+        if found is None and source != COMPILER:
+            raise KernelMissing(dispatcher.__name__)
         if found is None and _take_turn(Path(cache._cache_file._index_path)):
             found = load(signature, context)
         if found is None:

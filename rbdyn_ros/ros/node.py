@@ -55,6 +55,9 @@ class CommonNode:
     or steps back.
     """
 
+    # brings the kernels that `validate(values)` needs into memory; None: it needs none
+    prepare: Callable[[dict[str, Any]], object] | None = None
+
     def __init__(self, name: str, **options):
         node: Any = super()
         node.__init__(name, **options)
@@ -158,6 +161,8 @@ class ManagedNode(CommonNode, LifecycleNode):
 
     def close(self) -> None:
         """Deactivate an active node; its owner destroys it."""
+        if self.parameters.delayed:
+            self.parameters.delayed.close()
         if self.active:
             self.trigger_deactivate()
 

@@ -25,7 +25,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from rbdyn_ros.control import options, select
+from rbdyn_ros.kernel import KernelMissing
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
+from rbdyn_ros.ros.delayed_changes import DelayedChanges
 from rbdyn_ros.ros.parameter_services import check_requests
 from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed, format_value
 
@@ -49,7 +51,7 @@ class Parameters:
     """
 
     def __init__(self, node: Node, table: Iterable, validate: Callable, apply: Callable):
-        self._table = by_name(table)
+        self._table, self._node = by_name(table), node
         self._validate, self._apply = validate, apply
         written = _read_overrides(node)
         self.values = defaults(table)
@@ -68,6 +70,8 @@ class Parameters:
         node.add_post_set_parameters_callback(self._apply_changes)
         for service in node.services:
             check_requests(node, service)
+        prepare = getattr(node, "prepare", None)
+        self.delayed = DelayedChanges(node, self, prepare) if prepare else None
 
     def _coerce(self, changes: list) -> list:
         return [self._convert(change) for change in changes]
@@ -93,7 +97,15 @@ class Parameters:
                 self._require_usable({**self.values, **ours}, ours)
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
+        except KernelMissing:
+            return SetParametersResult(successful=False, reason=self.delayed.add(ours))
         return SetParametersResult(successful=True)
+
+    def set(self, changes: dict[str, Any]) -> SetParametersResult:
+        """Set checked values of parameters of the table, all or none."""
+        return self._node.set_parameters_atomically(
+            [_ros(self._table[name], value) for name, value in changes.items()]
+        )
 
     def _require_usable(self, values: dict[str, Any], given: Iterable[str]) -> None:
         """Raise ValueError if the values do not fit each other, or cannot be computed with, as the
@@ -111,6 +123,8 @@ class Parameters:
             ) from None
 
     def _apply_changes(self, changes: list) -> None:
+        if self.delayed:
+            self.delayed.drop(change.name for change in changes)
         ours = self._own_changes(changes)
         if ours:
             self.values = {**self.values, **ours}

@@ -15,10 +15,10 @@ else the loop ends, and Python takes over:
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from rbdyn_ros.kernel import bind, inlined, specialize
 from rbdyn_ros.mechanics.pendulum import imu
 from rbdyn_ros.simulation.command import CommandQueue
 from rbdyn_ros.simulation.plant import Plant, Setup
+from rbdyn_ros.simulation.setup import plant_setup
 from rbdyn_ros.simulation.signals import (
     IS_NEW,
     PlantSignals,
@@ -289,3 +290,10 @@ def warm_up(setup: Setup) -> str:
     copy.steps = 0
     copy.reset()
     return failure
+
+
+def warm_plant(values: Mapping[str, Any]) -> Setup:
+    """Return the plant of the checked values after `warm_up`."""
+    plant = plant_setup(values)
+    warm_up(plant)
+    return plant

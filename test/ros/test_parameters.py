@@ -30,7 +30,12 @@ def test_an_integer_is_accepted_for_a_float_at_the_start(graph):
 def test_a_parameter_of_rclpy_does_not_check_the_own_ones(graph, monkeypatch):
     simulator = graph.simulator(start="paused")
     checked = []
-    monkeypatch.setattr(simulator.parameters, "_validate", checked.append)
+    validate = simulator.validate
+    monkeypatch.setattr(
+        simulator.parameters,
+        "_validate",
+        lambda values: (checked.append(values), validate(values)),
+    )
     simulator.declare_parameter("qos_overrides./a.publisher.depth", 1)
     assert not checked
     simulator.set_parameters([Parameter("rod.mass", value=2.5)])

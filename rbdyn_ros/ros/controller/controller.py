@@ -61,6 +61,8 @@ OFTEN, MEMORY = 0.5, 50
 class ControllerNode(ManagedNode):
     """The controller node: a `ControllerSupervisor` with topics, services and parameters."""
 
+    prepare = ControllerSupervisor
+
     def __init__(self, **node_options):
         self.law: ControllerSupervisor | None = None  # while configured
         self.newest: tuple[int, State] | None = None  # stamp [ns] and state
@@ -81,12 +83,12 @@ class ControllerNode(ManagedNode):
         """Raise ValueError if no law can be designed from the values, or none that can take over
         at once.
         """
-        _ = self.law.redesign(values) if self.law else ControllerSupervisor(values)
+        self._designed = self.law.redesign(values) if self.law else ControllerSupervisor(values)
 
     def apply(self, values: dict[str, Any]) -> None:
-        """Redesign the law if its design changes with the values."""
+        """Take the law that `validate` has designed."""
         if self.law:
-            self.law = self.law.redesign(values)
+            self.law = self._designed
             self.synchronizer.reconfigure(values)
 
     def configure(self) -> None:

@@ -34,7 +34,7 @@ from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
 from rbdyn_ros.ros.simulator.telemetry import Telemetry
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.native_loop import warm_up
+from rbdyn_ros.simulation.native_loop import warm_plant, warm_up
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import FAULT, STOPPED
@@ -145,6 +145,8 @@ def add_standard_services(node: ManagedNode, runner: Runner) -> None:
 class Simulator(ManagedNode):
     """The simulator node: a `Runner` with topics, services and parameters."""
 
+    prepare = staticmethod(warm_plant)
+
     def __init__(self, **options):
         self.runner: Runner | None = None  # while configured
         super().__init__(NAME, **options)
@@ -157,17 +159,17 @@ class Simulator(ManagedNode):
 
     def validate(self, values: dict[str, Any]) -> None:
         """Raise ValueError if the values make no plant, or an obstacle overlaps the pendulum."""
-        made = setup.plant_setup(values)
         setup.run_config(values)
         if self.runner:
-            self.runner.plant.check(made)
+            self._plant = warm_plant(values)  # while the old plant goes on
+            self.runner.plant.check(self._plant)
+        else:
+            setup.plant_setup(values)
 
     def apply(self, values: dict[str, Any]) -> None:
         """Replace the configuration of the running simulation between two ticks."""
         if self.runner:
-            plant = setup.plant_setup(values)
-            warm_up(plant)  # compiles here, while the old plant goes on
-            self.runner.reconfigure(plant, setup.run_config(values))
+            self.runner.reconfigure(self._plant, setup.run_config(values))
             self.telemetry.describe(self.runner.plant.setup, values)
 
     def configure(self) -> None:

@@ -1,0 +1,124 @@
+"""A change whose kernels are not in memory: the running loop waits for no compiler."""
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from nav_msgs.msg import Odometry  # noqa: E402
+from rcl_interfaces.srv import GetParameters, SetParameters  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+from rbdyn_ros.kernel import KernelMissing  # noqa: E402
+from rbdyn_ros.ros import delayed_changes  # noqa: E402
+from rbdyn_ros.simulation.native_loop import warm_plant  # noqa: E402
+
+NODE = "/pendulum_simulator"
+FLOOR = "contact.floor.enabled"
+
+
+def set_floor(graph, value: bool):
+    """What `ros2 param set` receives."""
+    request = [Parameter(FLOOR, value=value).to_parameter_msg()]
+    return graph.call(SetParameters, f"{NODE}/set_parameters", parameters=request).results[0]
+
+
+def is_floor_set(graph) -> bool:
+    response = graph.ask(GetParameters, f"{NODE}/get_parameters", names=[FLOOR])
+    return response.values[0].bool_value
+
+
+def test_the_rod_stands_while_the_kernels_of_the_floor_compile(graph, monkeypatch, tmp_path):
+    """In real time, in processes of their own; the simulator's cache is empty."""
+    monkeypatch.setattr(sys.modules[type(graph).__module__], "TIMEOUT", 900.0)  # two compilations
+    graph.process("controller")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    graph.process("simulator", "-p", "initial.angular_velocity:=[0.1, 0.0, 0.0]")
+    poses = graph.listen(Odometry, "ground_truth/odometry")
+    graph.until(lambda: poses and poses[-1].header.stamp.sec >= 3)
+    answer = set_floor(graph, True)
+    assert not answer.successful and f"{FLOOR}: not set yet" in answer.reason
+    assert not is_floor_set(graph)
+    before = poses[-1].header.stamp.sec
+    graph.until(lambda: f"{FLOOR}: compiled, and set now" in graph.log("simulator"))
+    assert is_floor_set(graph)
+    after = poses[-1].header.stamp.sec
+    graph.until(lambda: poses[-1].header.stamp.sec > after + 2)
+    attitudes = [message.pose.pose.orientation for message in poses]
+    assert after > before and max(abs(a.x) + abs(a.y) for a in attitudes) < 0.1
+    assert "fault" not in graph.log("simulator")
+
+
+LIGHT = {"gravity": 1.62}
+
+
+@pytest.fixture
+def running(graph, monkeypatch):
+    """A simulator, and a list: for each of its entries kernels are missing once on the moon."""
+    simulator = graph.simulator(start="immediately", integrator__name="quaternion_midpoint")
+    parameters, validate, lacks = simulator.parameters, simulator.validate, []
+
+    def lacking(values):
+        if values["gravity"] == LIGHT["gravity"] and lacks:
+            lacks.pop()
+            raise KernelMissing("advance")
+        return validate(values)
+
+    monkeypatch.setattr(parameters, "_validate", lacking)
+    return simulator, lacks
+
+
+def set_gravity(graph, value: float):
+    request = [Parameter("gravity", value=value).to_parameter_msg()]
+    return graph.call(SetParameters, f"{NODE}/set_parameters", parameters=request).results[0]
+
+
+def test_kernels_of_the_cache_are_loaded_before_the_answer(graph, running):
+    simulator, lacks = running
+    lacks.append(1)
+    assert set_gravity(graph, LIGHT["gravity"]).successful and not lacks
+    assert simulator.runner.plant.setup.system.gravity == LIGHT["gravity"]
+
+
+def test_the_newest_value_counts(graph, running, monkeypatch):
+    """A value that is set while another waits for the compiler."""
+    simulator, lacks = running
+    delayed, compiled = simulator.parameters.delayed, []
+    monkeypatch.setattr(delayed, "_work", compiled.append)
+    lacks += [1, 1]
+    refused = set_gravity(graph, LIGHT["gravity"])
+    assert not refused.successful and "gravity: not set yet" in refused.reason
+    graph.until(lambda: compiled)
+    assert compiled[0]["gravity"] == LIGHT["gravity"]
+    assert set_gravity(graph, 9.81).successful
+    delayed._finish("")
+    assert simulator.parameters.values["gravity"] == 9.81
+
+
+@pytest.mark.parametrize("failed", ["", "the floor overlaps the pendulum"])
+def test_what_was_compiled_is_set_or_the_log_says_why_not(graph, running, capfd, failed):
+    simulator, lacks = running
+    delayed = simulator.parameters.delayed
+    delayed._waiting = dict(LIGHT)
+    lacks += [1] if failed else []
+    delayed._finish(failed)
+    assert (simulator.get_parameter("gravity").value == LIGHT["gravity"]) == (not failed)
+    assert simulator.runner.status == "playing" and not delayed._waiting
+    said = f"gravity: not set: {failed}" if failed else "gravity: compiled, and set now"
+    assert said in capfd.readouterr().err
+
+
+def test_the_process_that_compiles_gives_the_reason_of_an_error():
+    values = {"prepare": "wrong"}
+    done = subprocess.run(
+        [sys.executable, "-m", delayed_changes.__name__],
+        input=pickle.dumps((warm_plant, values)),
+        capture_output=True,
+        timeout=100,
+    )
+    assert done.returncode == 1 and done.stderr.decode().strip() == "KeyError: 'gravity'"
