@@ -3,6 +3,7 @@ lacks.
 """
 
 import os
+import socket
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -28,12 +29,24 @@ def library(name: str, extra: str, job: str):
 
 
 def stay_local(own_domain: bool = False) -> None:
-    """Keep the nodes of this machine apart from those of others, and, in a domain of its own, from
-    all others; what the user has set stays.
+    """Keep the nodes of this machine apart from those of others, and, in a domain where no node
+    is, from all others; what the user has set stays.
     """
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     if own_domain:
-        os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+        domains = [1 + (os.getpid() + i) % 100 for i in range(100)]
+        free = next(filter(_is_silent, domains), domains[0])
+        os.environ.setdefault("ROS_DOMAIN_ID", str(free))
+
+
+def _is_silent(domain: int) -> bool:
+    """Return whether the port of a domain's first participant is free."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first:
+        try:
+            first.bind(("", 7410 + 250 * domain))
+        except OSError:
+            return False
+    return True
 
 
 def no_ros(way_out: str) -> str:

@@ -1,6 +1,8 @@
 """A library that is not there is one sentence with the way out."""
 
 import math
+import os
+import socket
 
 import pytest
 
@@ -34,3 +36,16 @@ def test_a_missing_ros_is_one_sentence(monkeypatch):
     )
     monkeypatch.setattr(optional, "find_spec", lambda name: object())
     assert optional.no_ros("take --bridge 0") == ""
+
+
+def test_a_domain_of_its_own_is_one_in_which_nobody_is(monkeypatch):
+    """The number of this process modulo 100 is that of others, too."""
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setenv("ROS_DOMAIN_ID", "")
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+    taken = next(filter(optional._is_silent, range(1, 101)))
+    monkeypatch.setattr(os, "getpid", lambda: taken - 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
+        participant.bind(("", 7410 + 250 * taken))
+        optional.stay_local(own_domain=True)
+    assert int(os.environ["ROS_DOMAIN_ID"]) in {*range(1, 101)} - {taken}
