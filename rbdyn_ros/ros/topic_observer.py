@@ -27,6 +27,9 @@ SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
 # [s] real time for which the controller may refuse states before that counts as its failure
 GIVEN_UP = 2.0
 ENERGIES = ("time", "energy", "energy_drift")  # labels of ~/integrator
+SECOND_CLOCK = (
+    "another simulator publishes /clock in this ROS_DOMAIN_ID: end it, or set another domain"
+)
 PACED_OVER = 1.0  # [s] over which the real-time factor is measured
 
 

@@ -26,7 +26,7 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.recording.recorder import CannotRecord, Recorder
-from rbdyn_ros.ros.topic_observer import SIMULATOR, TopicObserver
+from rbdyn_ros.ros.topic_observer import SECOND_CLOCK, SIMULATOR, TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.status import RUNNING
 from rbdyn_ros.tools.node_processes import NodeProcesses
@@ -116,10 +116,7 @@ class DemoSession:
     def is_complete(self) -> bool:
         """Whether all nodes are connected. It raises Over if there are two simulators."""
         if self.node.count_publishers("/clock") > 1:
-            raise TrialEnded(
-                "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another "
-                "ROS_DOMAIN_ID"
-            )
+            raise TrialEnded(SECOND_CLOCK)
         heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
         services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
         return heard and services and self.disturbance.get_subscription_count() > 0

@@ -21,7 +21,7 @@ from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.readiness import COMMANDS, ReceptionReport
 from rbdyn_ros.ros.recording.monitor import PlantWatch
-from rbdyn_ros.ros.topic_observer import TopicObserver
+from rbdyn_ros.ros.topic_observer import SECOND_CLOCK, TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.status import PLAYING
@@ -128,6 +128,8 @@ class HilTrial:
     def _failure(self, still: float) -> str:
         if reason := self._processes.failure() or self._topic_observer.failure():
             return reason
+        if self._node.count_publishers("/clock") > 1:
+            return SECOND_CLOCK
         still_for = self._answering.look(self._topic_observer.commands)
         gone = max(still_for, self._silence()) > self._gone
         if (gone or not self._topic_observer.commands) and (

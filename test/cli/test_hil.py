@@ -216,6 +216,20 @@ def test_a_port_that_is_taken_ends_the_trial(started, tmp_path):
     assert logs == [*tmp_path.glob("hil_*/nodes.log")]  # only what the user was referred to stays
 
 
+def test_a_second_simulator_in_the_domain_ends_the_trial(started, tmp_path):
+    """Each would take the states and commands of the other for its own."""
+    place, ports = {**os.environ, **alone(), "TMPDIR": str(tmp_path)}, (48011, 48012)
+    command = [sys.executable, "-m", "rbdyn_ros", "hil", "--udp"]
+    trials = [
+        started([*command, str(port + os.getpid() % 900)], env=place, start_new_session=True)
+        for port in ports
+    ]
+    said = [trial.communicate(timeout=LIMIT)[0] for trial in trials[:1]]
+    assert trials[0].returncode == 1
+    assert "another simulator publishes /clock in this ROS_DOMAIN_ID" in said[0]
+    trials[1].send_signal(signal.SIGINT)
+
+
 @pytest.mark.parametrize("where", ["__init__", "play"])
 def test_a_trial_that_fails_leaves_no_folder(monkeypatch, tmp_path, where):
     """Neither one that raises nor one whose sentence does not name the log."""
