@@ -15,9 +15,11 @@ pytest.importorskip(
 )
 
 from domain import alone  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
 
 from rbdyn_ros.__main__ import main  # noqa: E402
 from rbdyn_ros.interrupts import Interruption  # noqa: E402
+from rbdyn_ros.ros import qos  # noqa: E402
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR  # noqa: E402
 from rbdyn_ros.tools.node_processes import NodeProcesses  # noqa: E402
 from rbdyn_ros.tools.running_loop import RunningLoop  # noqa: E402
@@ -39,6 +41,21 @@ class Asker(RunningLoop):
 def ask(node: str, name: str):
     with Interruption() as stop, Asker("", 60.0, stop) as loop:
         return loop.ask(node, (name,))[name]
+
+
+def wait_for_changes(node: str, name: str, works) -> None:
+    """Set a parameter to the value that it has until the recorder receives that: the bag exists
+    before the recorder subscribes, and without the first change it has no excitation along x.
+    """
+    with Interruption() as stop, Asker("", 60.0, stop) as loop:
+        heard, value = [], loop.ask(node, (name,))[name]
+        loop.node.create_subscription(
+            String, "pendulum_recorder/received", heard.append, qos.LATCHED
+        )
+        while not (heard and "/parameter_events received" in heard[-1].data):
+            assert works()
+            loop.set(node, {name: value}, 60.0)
+            time.sleep(0.1)
 
 
 def agrees(folder: Path, *words: str) -> dict:
@@ -142,9 +159,7 @@ def test_the_loop_of_nodes_that_run_is_that_of_the_theory_and_so_is_its_bag(
     bag = tmp_path / "bag"
     nodes.start("recorder", arguments=("-p", f"bag.path:={bag}", "-p", f"bag.topics:={TOPICS}"))
     recorder = nodes.processes["recorder"]
-    while not (bag / "bag.mcap").exists():
-        assert recorder.poll() is None
-        time.sleep(0.1)
+    wait_for_changes(CONTROLLER, "excitation.seed", lambda: recorder.poll() is None)
     agrees(tmp_path, "--over-ros", *WORDS)
     assert f"{CONTROLLER} (lqr), a force every 0.002 s" in capsys.readouterr().out
     assert ask(CONTROLLER, "excitation.amplitude") == 0.0
