@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock
 
 Finding = tuple[bytes, str]  # (level, sentence)
 Line = tuple[str, list[Finding], dict[str, Any]]  # (part, findings, values)
@@ -21,10 +22,12 @@ def status(name: str, findings: list[Finding], values: dict[str, Any]) -> Diagno
     )
 
 
-def array(stamp, statuses: list[DiagnosticStatus]) -> DiagnosticArray:
-    """Return the message with a stamp and its lines."""
+def array(statuses: list[DiagnosticStatus]) -> DiagnosticArray:
+    """Return the message of these lines, stamped with system time in every node: simulated time
+    may stand still, and the aggregator complains of a stamp of zero.
+    """
     message = DiagnosticArray(status=statuses)
-    message.header.stamp = stamp
+    message.header.stamp = Clock().now().to_msg()
     return message
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.action.server import ActionServer
 from rclpy.clock import Clock as NodeClock
 from rclpy.clock_type import ClockType
@@ -167,10 +168,19 @@ class ManagedNode(CommonNode, LifecycleNode):
             self.trigger_deactivate()
 
     def keep_system_time(self, why: str) -> None:
-        """Set use_sim_time to false if it is true, with a warning that says why."""
+        """Set use_sim_time to false if it is true, with a warning that says why, and refuse to
+        set it later.
+        """
         if self.get_parameter("use_sim_time").value:
             self.get_logger().warning(f"use_sim_time is true; {why}, so it is set to false")
             self.set_parameters([Parameter("use_sim_time", value=False)])
+
+        def refuse(changes: list[Parameter]) -> SetParametersResult:
+            refused = any(each.name == "use_sim_time" and each.value for each in changes)
+            reason = f"use_sim_time is true; {why}, so it must be false" if refused else ""
+            return SetParametersResult(successful=not refused, reason=reason)
+
+        self.add_on_set_parameters_callback(refuse)
 
     def announce(self, status: str) -> None:
         """Publish ~/status, latched."""
@@ -284,7 +294,7 @@ class ManagedNode(CommonNode, LifecycleNode):
             diagnostics.status(f"{name}: {part}", findings, values)
             for part, findings, values in self.findings()
         ]
-        self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), statuses))
+        self._diagnostics.publish(diagnostics.array(statuses))
 
     def _warn_of_qos(self) -> None:
         for sentence in qos.incompatible(self):

@@ -243,11 +243,14 @@ def test_values_that_are_there_already_disturb_nothing(graph, monkeypatch):
     assert [values["seed"] for values in applied] == [1]
 
 
-def test_use_sim_time_is_turned_off_in_the_node_that_makes_the_clock(graph):
-    assert (
-        graph.simulator(use_sim_time=True, start="paused").get_parameter("use_sim_time").value
-        is False
-    )
+def test_use_sim_time_is_refused_in_the_node_that_makes_the_clock(graph):
+    simulator = graph.simulator(use_sim_time=True, start="paused")
+    assert simulator.get_parameter("use_sim_time").value is False
+    result = set_atomically(graph, gravity=1.62, use_sim_time=True)
+    assert not result.successful and "this node publishes /clock" in result.reason
+    assert simulator.get_parameter("use_sim_time").value is False
+    assert simulator.get_parameter("gravity").value == 9.81
+    assert set_atomically(graph, use_sim_time=False).successful
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -80,6 +81,20 @@ def test_a_dump_is_a_bag_of_the_last_seconds(graph):
     assert {topic for topic, _, _ in rows} == {"/joint_states", "/odometry", "/wrench/cart"}
     stamps = [stamp for topic, _, stamp in rows if topic == "/odometry"]
     assert len(stamps) == 50 and set(np.diff(stamps)) == {2_000_000} and stamps[0] > 1_100_000_000
+
+
+def test_diagnostics_of_all_nodes_are_stamped_with_system_time(graph):
+    """Also of those that follow /clock, which may stand still."""
+    graph.simulator(start="paused")
+    graph.controller(use_sim_time=True)
+    heard = graph.listen(DiagnosticArray, "/diagnostics")
+    wanted = {"pendulum_simulator", "pendulum_controller"}
+
+    def said() -> set:
+        return {s.name.partition(":")[0] for m in heard for s in m.status}
+
+    graph.until(lambda: wanted <= said())
+    assert all(abs(message.header.stamp.sec - time.time()) < 3600 for message in heard)
 
 
 def test_a_newton_fault_keeps_the_last_good_state_and_reset_recovers(graph):
@@ -165,6 +180,23 @@ def test_services_of_an_inactive_node_do_nothing(graph):
         response = graph.call(kind, f"{NODE}/{service}", **request)
         assert not response.success and response.message == "the node is not active"
     assert simulator.runner.status == "stopped" and simulator.runner.plant.q[0] == 0.5 != before[0]
+
+
+def test_only_the_newest_dumps_of_faults_stay(graph, capfd):
+    """Nothing else is removed: a dump on request, a bag of the user, a folder with more in it."""
+    faults = [f"20260101T00000{i}.000000Z_fault" for i in range(4)]
+    others = ["20250101T000000.000000Z_request", "mine_fault", faults[0]]
+    for name in {*faults, *others}:
+        (graph.directory / name).mkdir()
+        for file in (f"{name}.mcap", "metadata.yaml"):
+            (graph.directory / name / file).touch()
+    (graph.directory / faults[0] / "notes.txt").touch()
+    simulator = graph.simulator(start="paused", history__keep=2)
+    simulator._on_status("fault: a test")
+    left = {path.name for path in graph.directory.iterdir()}
+    assert {*others, faults[3]} < left and not {faults[1], faults[2]} & left
+    assert len(left) == len(others) + 2
+    assert f"history.keep removed {faults[1]}, {faults[2]}" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("directory", ["~nobody-of-that-name/dumps", "/dev/null/dumps"])

@@ -313,7 +313,7 @@ class Monitor(Watcher):
             name, [(LEVELS[rank], sentence) for rank, sentence in found], numbers
         )
         lines = [self.plant.status(node), line]
-        self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), lines))
+        self._diagnostics.publish(diagnostics.array(lines))
 
     def _silence(self) -> list[tuple[int, str]]:
         silent = time.monotonic() - self._newest

@@ -4,6 +4,8 @@ Also here: its basic services, and the dump of the last seconds as a bag for `ro
 """
 
 import os
+import re
+import shutil
 from collections.abc import Callable
 from datetime import datetime, timezone
 from importlib.util import find_spec
@@ -115,6 +117,25 @@ def write(
     return path
 
 
+def remove_oldest(directory: Path, keep: int) -> list[str]:
+    """Remove dumps of faults until `keep` are left, and return their names. Raise OSError.
+
+    A folder with another name or with anything besides a bag in it stays.
+    """
+    bags = [
+        bag
+        for bag in sorted(directory.glob("*"))
+        if _OF_FAULT.fullmatch(bag.name)
+        and bag.is_dir()
+        and not bag.is_symlink()
+        and {file.name for file in bag.iterdir()} == {f"{bag.name}.mcap", "metadata.yaml"}
+    ]
+    removed = bags[: max(0, len(bags) - keep)]
+    for bag in removed:
+        shutil.rmtree(bag)
+    return [bag.name for bag in removed]
+
+
 def folder(directory: str) -> Path:
     """Return the folder of the dumps: `directory`, or the default under ROS's own home. Raise
     OSError.
@@ -122,6 +143,9 @@ def folder(directory: str) -> Path:
     if directory:
         return expand(directory)
     return Path(os.environ.get("ROS_HOME") or Path.home() / ".ros") / "rbdyn_ros"
+
+
+_OF_FAULT = re.compile(r"\d{8}T\d{6}\.\d{6}Z_fault")  # as `write` names it
 
 
 def _name(kind) -> str:
@@ -243,7 +267,9 @@ class Simulator(ManagedNode):
         if status.startswith(FAULT):
             self.get_logger().error(status)
             try:
-                self.get_logger().error(f"the last seconds are in {self._dump('fault')}")
+                removed = ", ".join(self._remove_dumps())
+                old = f"; history.keep removed {removed}" if removed else ""
+                self.get_logger().error(f"the last seconds are in {self._dump('fault')}{old}")
             except OSError as error:
                 self.get_logger().error(f"the last seconds could not be written: {error}")
         else:
@@ -253,6 +279,13 @@ class Simulator(ManagedNode):
         directory, runner = self.parameters.values["history.directory"], require(self.runner)
         plant, past = runner.plant.setup, runner.recent_history()
         return write(directory, why, self.get_namespace(), self.frames, plant, past)
+
+    def _remove_dumps(self) -> list[str]:
+        """Remove the oldest dumps of faults, so that one more is at most history.keep; return
+        their names. Raise OSError.
+        """
+        values = self.parameters.values
+        return remove_oldest(folder(values["history.directory"]), values["history.keep"] - 1)
 
     def findings(self) -> list[Line]:
         """Return (part, [(level, sentence)], values) of each line of diagnostics."""
