@@ -45,6 +45,7 @@ USED = {
         "rcl_publisher_wait_for_all_acked",
     },
     "rbdyn_ros/ros/parameters.py": {"_parameter_overrides"},
+    "rbdyn_ros/ros/delayed_changes.py": {"send_response"},
     "rbdyn_ros/ros/recording/recorder.py": {"close_chunk"},
 }
 MODULES = (
