@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
-from rclpy.service import Service
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.kernel import CACHE, MEMORY, KernelMissing, only_from
@@ -46,8 +45,8 @@ class DelayedChanges:
     """The changes of one node that wait for their kernels."""
 
     def __init__(self, node: Node, parameters: Any, prepare: Callable[[dict[str, Any]], object]):
-        """`parameters` are the node's `Parameters`; `prepare(values)` brings all kernels into
-        memory.
+        """Wrap the services of the node that set its `Parameters`; `prepare(values)` brings all
+        kernels into memory.
         """
         self._node, self._parameters, self._prepare = node, parameters, prepare
         self._missing: dict[str, Any] = {}  # of the request that is being answered
@@ -75,7 +74,7 @@ class DelayedChanges:
         if self._process:
             self._process.kill()
 
-    def _wrap(self, service: Service) -> None:
+    def _wrap(self, service: Any) -> None:
         """Let a service answer later where kernels have to be loaded, while the node is active."""
         answer: Callable[[Any, Any], Any] = service.callback
         send = service.send_response

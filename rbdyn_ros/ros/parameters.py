@@ -98,6 +98,8 @@ class Parameters:
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         except KernelMissing:
+            if self.delayed is None:
+                raise
             return SetParametersResult(successful=False, reason=self.delayed.add(ours))
         return SetParametersResult(successful=True)
 
