@@ -9,9 +9,7 @@ the kernels that are defined below it have been read.
 
 Numba numbers the files of compiled code 1, 2, …: two processes that compile at once, or before and
 after an edit, would write different machine code under one name, and one would run the other's.
-Here a name follows from what the file holds. One process at a time compiles a kernel: others that
-want it, as the nodes of a first launch or the workers of a campaign do, wait and read what it has
-kept.
+Here a name follows from what the file holds. One process at a time compiles a kernel: others wait.
 
 Kernels of the running loop are `@hot`: compiled without Numba's runtime. Such a kernel cannot
 allocate (an error when it is compiled), and it does not count references to arrays: two atomic
@@ -53,7 +51,6 @@ _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract
 
 LONGEST_WAIT = 300.0  # [s] for a process that compiles the same kernel
 _turns: list[tuple[int, int]] = []  # (file, byte) of the kernels that this process compiles
-
 MEMORY, CACHE, COMPILER = range(3)  # where a kernel may come from
 _source = ContextVar("source", default=COMPILER)
 
@@ -62,16 +59,12 @@ _FLAGS = int(sys.version_info >= (3, 11))  # [bits] of its argument that are not
 
 
 class KernelMissing(BaseException):
-    """A kernel is not where `only_from` allows it to come from; no `except Exception` of a law
-    keeps this from the caller.
-    """
+    """A kernel is not where `only_from` allows; no `except Exception` of a law hides that."""
 
 
 @contextmanager
 def only_from(source: int) -> Iterator[None]:
-    """Raise KernelMissing in the block, in this thread, where a kernel is not in MEMORY, or
-    neither there nor in the CACHE.
-    """
+    """Raise KernelMissing in this block and thread for kernels that are not there."""
     token = _source.set(source)
     try:
         yield
