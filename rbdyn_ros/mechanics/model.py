@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import arguments
-from rbdyn_ros.mechanics import colliding, packing, smooth, step, velocity
+from rbdyn_ros.mechanics import colliding, packing, step, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import Arena
-from rbdyn_ros.mechanics.contact import exchange, friction, restitution, slots
+from rbdyn_ros.mechanics.contact import restitution, slots
+from rbdyn_ros.mechanics.contact.failures import contact_name, failure
 from rbdyn_ros.mechanics.description import geoms, jacobian, joints, redundancy, rigid_bodies
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description import springs as of_springs
@@ -23,7 +24,6 @@ from rbdyn_ros.mechanics.description.geoms import ColliderSet
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
-from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.packing import bind_once
@@ -320,53 +320,6 @@ def impacts(model: Model) -> Array:
     """
     table = part(model, "impacts")
     return table[: min(len(table), impact_count(model))].copy()
-
-
-def failure(model: Model) -> str:
-    """Return why the last step was not taken, in a sentence without its full stop; it names the
-    body, the joint or the contact.
-    """
-    code, where = (int(x) for x in part(model, "counters")[[c.FAILURE, c.WHERE], 0])
-    if code == smooth.BODY_FAILED:
-        name, most = model.names.bodies[where], smooth.ITERATIONS
-        return f"Newton's method finds no turn of {name} within {most} iterations"
-    if code == smooth.JOINT_FAILED:
-        name = joint_name(model, model.owners[where])
-        most = f"at most {smooth.ITERATIONS} iterations of Newton's method"
-        return f"the {name} is not closed after {most}"
-    if code == friction.CONTACT_FAILED:
-        return f"no impulse was found that obeys the law of {contact_name(model, where)}"
-    if code == exchange.LAW_FAILED:
-        return f"no impulse was found by the energetic law of {contact_name(model, where)}"
-    if code == exchange.MEET_FAILED:
-        return (
-            f"{contact_name(model, where)} meets another contact in one impact; the energetic law "
-            "knows one at a time: take impact_law poisson"
-        )
-    if code == slots.NO_ROOM:
-        most = model.colliders.contacts
-        return f"there are more than {most} contacts of colliders; give room for more"
-    if code == step.ROUNDS_FAILED:
-        rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
-        return f"{rounds}; {contact_name(model, where)} is one of them"
-    return "the instant of an impact is not found"
-
-
-def contact_name(model: Model, pair: int) -> str:
-    """Return the name of the contact of a pair, and its bodies."""
-    bodies = model.names.bodies
-    a, b = (int(body) for body in part(model, "pair_integers")[pair, [c.A, c.B]])
-    if pair < len(model.pairs.kind):
-        name = model.names.contacts[model.names.contact_of[pair]]
-    else:
-        i, j = part(model, "pair_shapes")[pair, :2]
-        name = f"the contact of {model.names.colliders[i]} and {model.names.colliders[j]}"
-    return f"{name} ({bodies[a]} on {'the world' if b == WORLD else bodies[b]})"
-
-
-def joint_name(model: Model, number: int) -> str:
-    """Return the name of a joint."""
-    return model.constraints.names[model.constraints.joint.index(number)].rsplit(", row ", 1)[0]
 
 
 def part(model: Model, name: str) -> Array:

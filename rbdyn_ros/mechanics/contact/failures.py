@@ -1,0 +1,54 @@
+"""Why a step of a model was not taken, in sentences."""
+
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import smooth, step
+from rbdyn_ros.mechanics.contact import exchange, friction, slots
+from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.mechanics.packing import part
+
+
+def failure(model) -> str:
+    """Return why the last step was not taken, in a sentence without its full stop; it names the
+    body, the joint or the contact.
+    """
+    code, where = (int(x) for x in part(model.arena, "counters")[[c.FAILURE, c.WHERE], 0])
+    if code == smooth.BODY_FAILED:
+        name, most = model.names.bodies[where], smooth.ITERATIONS
+        return f"Newton's method finds no turn of {name} within {most} iterations"
+    if code == smooth.JOINT_FAILED:
+        name = joint_name(model, model.owners[where])
+        most = f"at most {smooth.ITERATIONS} iterations of Newton's method"
+        return f"the {name} is not closed after {most}"
+    if code == friction.CONTACT_FAILED:
+        return f"no impulse was found that obeys the law of {contact_name(model, where)}"
+    if code == exchange.LAW_FAILED:
+        return f"no impulse was found by the energetic law of {contact_name(model, where)}"
+    if code == exchange.MEET_FAILED:
+        return (
+            f"{contact_name(model, where)} meets another contact in one impact; the energetic law "
+            "knows one at a time: take impact_law poisson"
+        )
+    if code == slots.NO_ROOM:
+        most = model.colliders.contacts
+        return f"there are more than {most} contacts of colliders; give room for more"
+    if code == step.ROUNDS_FAILED:
+        rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
+        return f"{rounds}; {contact_name(model, where)} is one of them"
+    return "the instant of an impact is not found"
+
+
+def contact_name(model, pair: int) -> str:
+    """Return the name of the contact of a pair, and its bodies."""
+    bodies = model.names.bodies
+    a, b = (int(body) for body in part(model.arena, "pair_integers")[pair, [c.A, c.B]])
+    if pair < len(model.pairs.kind):
+        name = model.names.contacts[model.names.contact_of[pair]]
+    else:
+        i, j = part(model.arena, "pair_shapes")[pair, :2]
+        name = f"the contact of {model.names.colliders[i]} and {model.names.colliders[j]}"
+    return f"{name} ({bodies[a]} on {'the world' if b == WORLD else bodies[b]})"
+
+
+def joint_name(model, number: int) -> str:
+    """Return the name of a joint."""
+    return model.constraints.names[model.constraints.joint.index(number)].rsplit(", row ", 1)[0]
