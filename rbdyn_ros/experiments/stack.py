@@ -52,8 +52,8 @@ def settle(
     for k in range(round(duration / h)):
         if not models.advance(model, h, 1):
             raise RuntimeError(
-                f"the stack stops at t = {k * h:.6g} s: {models.failure(model)}; "
-                f"take another step than {h:g} s"
+                f"the stack stops at t = {k * h:.6g} s at a step of {h:g} s: "
+                f"{models.failure(model)}"
             )
         q, v = models.state(model)
         force = np.bincount(level, models.contact_impulses(model)[:, 0] / h)

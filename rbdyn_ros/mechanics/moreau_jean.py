@@ -81,7 +81,7 @@ def failure(model: models.Model) -> str:
     """Return why the last step was not taken, in a sentence without its full stop."""
     if models.part(model, "counters")[c.FAILURE, 0] == NOT_AGREED:
         return "velocities and impulses do not agree; take a smaller step or more iterations"
-    return models.failure(model)
+    return models.failure(model, True)
 
 
 @part

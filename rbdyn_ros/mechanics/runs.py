@@ -103,11 +103,11 @@ def run(
             done += taken
             if taken < asked:
                 break
-        reason = "" if done == steps_per_row else f"{models.failure(model)}; take a smaller step"
+        reason = "" if done == steps_per_row else models.failure(model)
         try:
             q[:], v[:] = models.state(model)
-        except ArithmeticError as error:
-            reason = str(error)
+        except ArithmeticError as error:  # no row: its velocities are not known
+            done, reason = 0, str(error)
         return done, models.iterations(model) - before, reason
 
     def loads(done, q, v):

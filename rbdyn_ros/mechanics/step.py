@@ -264,6 +264,8 @@ def whole_step(m, h):
         longest = whole.longest_way(m)
         if whole.close_all(m, longest) == 0:
             break
+    if whole.is_crushed(m, longest):
+        return undo(m, NOT_SAVED)
     arena.clock(m)[c.MOVED] += longest
     arrived, energy = whole.find_arrivals(m, h)
     take(m, h, h)

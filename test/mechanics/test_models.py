@@ -192,7 +192,8 @@ def test_failure_of_a_step_names_the_body_and_leaves_it():
     )
     model = models.build(bodies, q, v)
     assert models.advance(model, 1e-2, 5) == 0
-    assert models.failure(model) == "Newton's method finds no turn of body 1 within 20 iterations"
+    why = "Newton's method finds no turn of body 1 within 20 iterations"
+    assert models.failure(model) == f"{why}; take a smaller step"
     q_1, v_1 = models.state(model)
     assert np.array_equal(q_1, q) and np.array_equal(v_1, v)
     assert models.advance(model, 1e-3, 5) == 5

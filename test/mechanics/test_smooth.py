@@ -290,7 +290,7 @@ def test_a_step_that_is_too_large_leaves_the_model_where_it_was():
     model = models.build(bodies, q, v, constraints)
     assert models.advance(model, 0.3, 5) == 0
     assert models.failure(model).endswith(
-        "is not closed after at most 20 iterations of Newton's method"
+        "is not closed after at most 20 iterations of Newton's method; take a smaller step"
     )
     q_1, v_1 = models.state(model)
     assert np.array_equal(q, q_1) and v_1 == pytest.approx(v, abs=1e-15)

@@ -26,7 +26,15 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     solve_lagrangian,
     violation,
 )
-from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
+from rbdyn_ros.mechanics.contact.pairs import (
+    STILL,
+    accelerate,
+    aim,
+    hold,
+    push,
+    trace_alone,
+    velocity,
+)
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     NONE,
@@ -49,6 +57,7 @@ IMPACT_TOLERANCE = 1e-14  # [SPEED]
 STALLED = 1e-6
 FLAT = 1e-11  # det W over (trace W)^3: W is singular, to the round-off of joints that react
 NOTHING = 1e-10  # [SPEED], and of a velocity: round-off of joints that react
+HELD = 1e-14  # of W without joints: an impulse response that joints leave, but for round-off
 BENT = 1e-3  # of a velocity: what a step's curvature may leave of it along what a joint holds
 SWEPT = 8  # contacts: more of them are not swept first
 # sweeps of contacts that all slide: where their loads are not unique, those nearest to the last
@@ -313,15 +322,15 @@ def couple_all(m, h):
 
 @part
 def couple(m, k, h):
-    """Set W_OWN of pair k with the joints reacting."""
-    pairs = arena.pairs(m)
+    """Set W_OWN of pair k with the joints reacting, 0 where they hold it but for round-off."""
+    pairs, noise = arena.pairs(m), HELD * trace_alone(m, k)
     for j in range(3):
         smooth.clear(m, c.D_X, c.D_W)
         push(m, k, _UNIT[j], c.D_X, c.D_W)
         respond(m, h, h == 0.0)
         u = velocity(m, k)
         for r in range(3):
-            pairs[k, c.W_OWN + 3 * r + j] = u[r]
+            pairs[k, c.W_OWN + 3 * r + j] = u[r] if abs(u[r]) > noise else 0.0
     if h > 0.0:
         put9(pairs, k, c.W_JOINED, get9(pairs, k, c.W_OWN))
         pairs[k, c.COUPLED] = 1.0

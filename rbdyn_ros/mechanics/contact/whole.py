@@ -22,6 +22,9 @@ SHIFTS, SHIFTED = 10, 1e-13  # sweeps, and the change [LENGTH] that ends them
 AHEAD = 0.25  # of the way of the fastest body: pairs that near are closed, and may carry nothing
 # at the end of a step that another pass takes back: [LENGTH], and of the longest way of a body
 OVERLAP, OF_WAY = 1e-6, 5e-4
+# [LENGTH], and of the longest way of a body: overlaps of more, which grow, are no heap's
+CRUSHED, CRUSHED_OF_WAY = 1e-3, 0.1
+CRUSHED_FAILED = 9
 STEPS_AHEAD = 8.0  # of the fastest body, for which the list of near pairs holds
 LEAST_MARGIN = 1e-3  # [LENGTH]
 ROUND_OFF = 1e-14  # of an energy
@@ -126,6 +129,22 @@ def close_all(m, longest):
     overlap = -OVERLAP * arena.clock(m)[c.LENGTH] - OF_WAY * longest
     found = close(m, 0.0, overlap)
     return found + find_contacts(m, overlap, True) if len(arena.colliders(m)) > 0 else found
+
+
+@part
+def is_crushed(m, longest):
+    """Return whether a closed contact overlaps too much at the end of the step, or is nowhere, and
+    record which one: passes do not part bodies that press each other and cannot move.
+    """
+    pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
+    allowed = CRUSHED * arena.clock(m)[c.LENGTH] + CRUSHED_OF_WAY * longest
+    for at in range(count[c.ACTIVE]):
+        k = active[at]
+        gap = any_gap(m, k, c.X_1, c.R_1)
+        if not gap >= min(-allowed, pairs[k, c.GAP]):
+            count[c.FAILURE], count[c.WHERE] = CRUSHED_FAILED, k
+            return True
+    return False
 
 
 @part

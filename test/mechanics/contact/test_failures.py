@@ -1,0 +1,151 @@
+"""Runs that stop because no impulses are found: what is proved about it, and what is kept."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import moreau_jean, runs, shapes
+from rbdyn_ros.mechanics.contact import failures
+from rbdyn_ros.mechanics.description import scene
+from rbdyn_ros.mechanics.description.scene import Contact, Geom, Joint, plane
+from rbdyn_ros.mechanics.solvers import existence
+
+H, V = 1e-3, 0.2  # [s], [m/s] of the wall
+BALL, WEIGHTLESS = shapes.sphere(0.1, mass=1.0), (0.0, 0.0, 0.0)
+LEFT = plane((1.0, 0.0, 0.0), (-0.15, 0.0, 0.0))
+RIGHT = plane((-1.0, 0.0, 0.0), (0.15, 0.0, 0.0), velocity=(-V, 0.0, 0.0))
+
+
+def squeezed(body, geom, friction=0.0, restitution=0.0):
+    """A body between a wall that rests and one that moves toward it."""
+    contacts = {
+        name: Contact(("shape", name), friction, restitution) for name in ("left", "right")
+    }
+    geoms = {"shape": geom, "left": LEFT, "right": RIGHT}
+    return scene.Scene({"body": body}, geoms=geoms, contacts=contacts, gravity=WEIGHTLESS)
+
+
+def on_a_cart(joint, body, tip):
+    """A body on a cart that is fixed, and a wall that moves down onto it."""
+    top = plane((0.0, 0.0, -1.0), (0.0, 0.0, 0.55), velocity=(0.0, 0.0, -V))
+    weld = Joint("fixed", ("cart", "world"))
+    return scene.Scene(
+        {"cart": shapes.box((0.3, 0.2, 0.1), mass=1.0), "body": body},
+        {"weld": weld, "pivot": joint},
+        {"tip": tip, "top": top},
+        {"press": Contact(("tip", "top"), 0.3)},
+    )
+
+
+def wedge(friction):
+    """A ball between two planes that rest below it and one that moves down."""
+    s = 0.5**0.5
+    geoms = {"shape": Geom("sphere", "body", (0.1,))}
+    geoms |= {"left": plane((s, 0.0, s)), "right": plane((-s, 0.0, s))}
+    geoms["top"] = plane((0.0, 0.0, -1.0), (0.0, 0.0, 0.4), velocity=(0.0, 0.0, -V))
+    contacts = {name: Contact(("shape", name), friction) for name in ("left", "right", "top")}
+    body = shapes.sphere(0.1, mass=1.0, position=(0.0, 0.0, 0.1 * 2**0.5 + 1e-3))
+    return scene.Scene({"body": body}, geoms=geoms, contacts=contacts)
+
+
+ROD = shapes.rod(0.5, mass=0.2, position=(0.0, 0.0, 0.25))
+HINGE = Joint("hinge", ("body", "cart"), (0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0))
+TIP = Geom("point", "body", (), (0.0, 0.0, 0.25))
+SPHERE, CUBE = Geom("sphere", "body", (0.1,)), Geom("box", "body", (0.2, 0.2, 0.2))
+JAMS = {  # scene, when it jams [s], what carries the certificate
+    "ball": (squeezed(BALL, SPHERE), 0.5, ("left", "right")),
+    "ball, friction": (squeezed(BALL, SPHERE, 0.5, 0.5), 0.5, ("left", "right")),
+    "box": (squeezed(shapes.box((0.2,) * 3, mass=1.0), CUBE), 0.5, ("left", "right")),
+    "rod": (on_a_cart(HINGE, ROD, TIP), 0.25, ("press", "pivot")),
+    "welded": (
+        on_a_cart(Joint("fixed", ("body", "cart")), ROD, TIP),
+        0.25,
+        ("press", "pivot", "weld"),
+    ),
+    "wedge": (wedge(0.5), 0.7929, ("left", "right", "top")),
+}
+
+
+@pytest.mark.parametrize("name", JAMS)
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_jam_is_named_and_proved(name, whole):
+    """Split runs stop in the step in which it jams, whole ones when 1 mm is overlapped; the rows
+    until then are kept.
+    """
+    parts, when, carriers = JAMS[name]
+    if whole and name == "box":
+        pytest.skip("whole steps need corners and spheres")
+    model = scene.build(parts, models.Options(whole_steps=whole))
+    record = runs.run(model, H, 100, 10)
+    assert not record.ok and np.isfinite(record.q).all()
+    late = 1e-3 / V + 2.0 * H if whole else 0.0
+    at = models.part(model, "clock")[c.TIME, 0]
+    assert (
+        when - 1.1 * H <= at <= when + late + 1e-9 and at - 10.0 * H <= record.t[-1] <= at + 1e-9
+    )
+    assert "no impulse exists: " in record.message and "take a smaller step" not in record.message
+    for carrier in carriers:
+        assert f"contact {carrier} (" in record.message or f"{carrier} (" in record.message
+    assert "; stop the motion of " in record.message
+    verdict, pairs = failures.judge(model)
+    assert verdict.kind == existence.JAMMED and verdict.rest < 1e-12
+    assert verdict.rate > 0.01 * V and (verdict.P >= 0.0).all() and len(pairs) == len(verdict.P)
+
+
+def test_a_faster_wall_than_impulses_may_give():
+    """A solution exists, and is refused: the sentence says so."""
+    wall = plane((1.0, 0.0, 0.0), (-0.2, 0.0, 0.0), velocity=(3e4, 0.0, 0.0))
+    parts = scene.Scene({"body": BALL}, {}, {"shape": SPHERE, "wall": wall})
+    model = scene.build(parts._replace(contacts={"hit": Contact(("shape", "wall"))}))
+    record = runs.run(model, H, 10, 1)
+    assert "no impulse was found that obeys the law of contact hit" in record.message
+    assert (
+        "one exists, for all contacts can open at once (those that give more than 10000 m/s"
+        in (record.message)
+    )
+    assert record.message.endswith("take a smaller step")
+
+
+@pytest.mark.parametrize(("friction", "stops"), [(0.1, False), (1.0, True)])
+def test_friction_that_locks(friction, stops):
+    """A ball slips out between two walls that close to a wedge, or friction holds it: then there
+    are velocities, and whether there are impulses is open.
+    """
+    x, z, d = np.cos(0.15), np.sin(0.15), 0.12
+    geoms = {"shape": SPHERE}
+    for name, sign in (("left", 1.0), ("right", -1.0)):
+        velocity = (sign * V, 0.0, 0.0)
+        geoms[name] = plane((sign * x, 0.0, z), (-sign * d * x, 0.0, -d * z), velocity=velocity)
+    contacts = {name: Contact(("shape", name), friction) for name in ("left", "right")}
+    parts = scene.Scene({"body": BALL}, {}, geoms, contacts, gravity=WEIGHTLESS)
+    record = runs.run(scene.build(parts), H, 50, 10)
+    assert record.ok != stops
+    if stops:
+        assert "without friction one exists, with it that is not known; take less friction" in (
+            record.message
+        )
+
+
+def test_moreau_jean_says_the_same():
+    """Its steps end in the same jam."""
+    model = scene.build(squeezed(BALL, SPHERE, 0.3))
+    taken = moreau_jean.advance(model, H, 700)
+    assert abs(taken * H - 0.5) < 2.0 * H
+    assert "no impulse exists: contact left (body on the world) and" in moreau_jean.failure(model)
+
+
+def test_impulses_on_what_is_welded_are_no_round_off():
+    """The Delassus matrix of a welded body, anywhere and turned, is round-off; its impulses were
+    1e16 N s, and the run went on.
+    """
+    turn = np.array([0.5, -0.1, 0.7, 0.3])
+    pose = {"position": (0.31, -0.27, 0.45), "orientation": tuple(turn / np.linalg.norm(turn))}
+    wall = plane((-0.8, 0.0, -0.6), (0.6, 0.0, 0.6), velocity=(-0.8 * V, 0.0, -0.6 * V))
+    weld = Joint("fixed", ("body", "world"), (0.1, 0.2, 0.3))
+    parts = scene.Scene(
+        {"body": shapes.sphere(0.1, mass=1.0, **pose)}, {"weld": weld}, {"s": SPHERE, "wall": wall}
+    )
+    model = scene.build(parts._replace(contacts={"press": Contact(("s", "wall"), 0.2, 0.5)}))
+    record = runs.run(model, H, 200, 10)
+    assert "no impulse exists: contact press (body on wall) and joint weld" in record.message

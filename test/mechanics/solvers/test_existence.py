@@ -1,0 +1,109 @@
+"""Verdicts on the impulses of contacts against an enumeration, and against solutions."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rbdyn_ros.mechanics.solvers import existence, fc3d, select
+
+MOST = 1e4  # [m/s]
+
+
+def problem(random, n, m, j, mu):
+    """Contacts with few different numbers, so that many of them press against each other."""
+    D = random.integers(-1, 2, (3 * n, m)).astype(float)
+    G = random.integers(-1, 2, (j, m)).astype(float)
+    b, g = random.integers(-1, 2, 3 * n) / 4.0, random.integers(-1, 2, j) / 4.0
+    sparse_rows = sparse.csc_matrix(D), sparse.csc_matrix(G)
+    return existence.Problem(sparse_rows[0], b, np.full(n, mu), sparse_rows[1], g)
+
+
+def is_contradictory(at):
+    """Whether D_N v >= -b_N, G v = g has no v, by all minimal sets of rows that can prove it:
+    those with one multiplier only.
+    """
+    G = at.G.toarray()
+    rows = np.vstack([at.D.toarray()[::3], G, -G])
+    least = np.concatenate([-at.b[::3], at.g, -at.g])
+    for count in range(1, min(len(rows), rows.shape[1] + 1) + 1):
+        for chosen in map(list, combinations(range(len(rows)), count)):
+            _, s, basis = np.linalg.svd(rows[chosen].T)
+            if count - (s > 1e-9).sum() != 1:
+                continue
+            x = basis[-1] * (1.0 if basis[-1].sum() > 0.0 else -1.0)
+            if (x > -1e-9).all() and x @ least[chosen] > 1e-9:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_jammed_is_what_an_enumeration_finds(seed):
+    """Never where velocities exist, always where none do; the multipliers prove it."""
+    random = np.random.default_rng(seed)
+    found = {True: 0, False: 0}
+    for _ in range(50):
+        n, m, j = int(random.integers(1, 6)), int(random.integers(1, 4)), int(random.integers(3))
+        at = problem(random, n, m, j, 0.3)
+        verdict, is_jammed = existence.decide(at, MOST), is_contradictory(at)
+        found[is_jammed] += 1
+        assert (verdict.kind == existence.JAMMED) == is_jammed, at
+        if is_jammed:
+            balance = at.D.toarray()[::3].T @ verdict.P + at.G.toarray().T @ verdict.nu
+            assert (verdict.P >= 0.0).all() and np.abs(balance).max() < 1e-14
+            work = verdict.nu @ at.g - verdict.P @ at.b[::3]
+            assert work == pytest.approx(verdict.rate) and work > 1e-3
+    assert min(found.values()) > 10
+
+
+def test_impulses_are_found_where_they_exist():
+    """All contacts open at the velocities of the proof, and a solver finds impulses."""
+    random, found = np.random.default_rng(7), 0
+    solvers = [select.select(name, 1e-8, 20_000) for name in ("fc3d_nsgs", "fc3d_hybrid")]
+    for _ in range(60):
+        n, m = int(random.integers(1, 4)), int(random.integers(4, 7))
+        at = problem(random, n, m, 0, float(random.choice([0.0, 0.3, 0.8])))
+        at = at._replace(D=sparse.csc_matrix(random.normal(size=(3 * n, m))))
+        verdict = existence.decide(at, MOST)
+        if verdict.kind != existence.EXISTS:
+            continue
+        found += 1
+        D = at.D.toarray()
+        u = (D @ verdict.v + at.b).reshape(-1, 3)
+        assert (u[:, 0] > at.mu * np.hypot(u[:, 1], u[:, 2])).all()
+        free = D @ random.normal(size=m) + at.b
+        contacts = fc3d.problem(D @ D.T, free, at.mu)
+        assert any(select.solve(solver, contacts).ok for solver in solvers), at
+    assert found > 15
+
+
+def test_friction_can_leave_it_open():
+    """Two walls that close to a wedge: without friction the body slips out, with much of it
+    neither proof is found.
+    """
+    c, s = np.cos(0.15), np.sin(0.15)
+    D = np.array([[c, 0, s], [-s, 0, c], [0, 1, 0], [-c, 0, s], [s, 0, c], [0, 1, 0]])
+    b = np.array([-0.2, 0.0, 0.0] * 2)
+    none = sparse.csc_matrix((0, 3)), np.zeros(0)
+    kinds = []
+    for mu in (0.0, 0.1, 1.0):
+        at = existence.Problem(sparse.csc_matrix(D), b, np.full(2, mu), *none)
+        kinds.append(existence.decide(at, MOST).kind)
+    assert kinds == [existence.EXISTS, existence.EXISTS, existence.SMOOTH]
+
+
+def test_velocities_beyond_the_bound_do_not_count():
+    """A wedge so narrow that the body would have to leave it faster than the bound."""
+    none = sparse.csc_matrix((0, 2)), np.zeros(0)
+    for angle, kind in ((1e-3, existence.EXISTS), (1e-8, existence.JAMMED)):
+        D = np.zeros((6, 2))
+        D[0], D[3], D[1], D[4] = (1.0, angle), (-1.0, angle), (-angle, 1.0), (angle, 1.0)
+        at = existence.Problem(sparse.csc_matrix(D), np.tile([-0.2, 0, 0], 2), np.zeros(2), *none)
+        assert existence.decide(at, MOST).kind == kind
+
+
+def test_numbers_that_are_not_finite_prove_nothing():
+    at = problem(np.random.default_rng(1), 2, 3, 0, 0.0)
+    at.b[0] = np.nan
+    assert existence.decide(at, MOST).kind == existence.UNKNOWN
