@@ -3,7 +3,6 @@ whether one exists (doc/nonsmooth.md, S.22 to S.24).
 """
 
 import numpy as np
-from scipy import sparse
 
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import smooth, step
@@ -108,6 +107,8 @@ def _problem(model, near: Array) -> existence.Problem:
     """Return the Problem of the pairs `near`, whose frames are set, in the velocities that are not
     prescribed.
     """
+    from scipy import sparse  # takes a quarter of a second to import
+
     rows, bodies = part(model.arena, "pairs")[near], part(model.arena, "bodies")
     integers, n = part(model.arena, "pair_integers")[near], len(bodies)
     frames = rows[:, c.FRAME : c.FRAME + 9].reshape(-1, 3, 3)

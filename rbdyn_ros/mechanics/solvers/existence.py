@@ -9,10 +9,9 @@
     UNKNOWN  none of these was found
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from rbdyn_ros.types import Array
 
@@ -28,10 +27,10 @@ CARRIES = 1e-7  # of the largest multiplier: smaller ones carry nothing
 class Problem(NamedTuple):
     """n contacts of three rows each (normal, tangents), m velocities, j rows of joints."""
 
-    D: sparse.csc_matrix  # (3n, m)
+    D: Any  # (3n, m) of scipy.sparse, as G
     b: Array  # (3n,) [m/s] of u that no v changes: walls that move, less what u_N need not reach
     mu: Array  # (n,)
-    G: sparse.csc_matrix  # (j, m)
+    G: Any  # (j, m)
     g: Array  # (j,)
 
 
@@ -48,6 +47,8 @@ class Verdict(NamedTuple):
 
 def decide(problem: Problem, most: float) -> Verdict:
     """Return the Verdict for velocities, of contacts and joints, up to `most` [m/s]."""
+    from scipy import sparse  # takes a quarter of a second to import
+
     D, b, mu, G, g = problem
     none = Verdict(UNKNOWN, np.zeros(D.shape[1]), np.zeros(len(mu)), np.zeros(len(g)), 0.0, 0.0)
     if not np.isfinite(np.concatenate([D.data, b, G.data, g])).all():
@@ -77,6 +78,8 @@ def _certificates(problem: Problem, size: float, most: float):
     """Yield (P, nu) from the multipliers of the least violation t: D_N v + b_N >= -t,
     |G v - g| <= t; first those in equilibrium to round-off.
     """
+    from scipy import sparse
+
     D, b, _, G, g = problem
     rows = sparse.vstack([-D[::3], G, -G])
     rows = sparse.hstack([rows, -np.ones((rows.shape[0], 1))])
@@ -102,6 +105,8 @@ def _open(problem: Problem, size: float, most: float) -> Array:
     """Return a v with G v = g whose contacts open, u_N - mu |u_T| as large as possible up to
     `size` in a pyramid inside of the cone; zero without one.
     """
+    from scipy import sparse
+
     D, b, mu, G, g = problem
     angles = 2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     outside = 1.0 / np.cos(np.pi / DIRECTIONS)
