@@ -123,3 +123,17 @@ def add_node_reactions(m, sign):
     blocks = arena.blocks(m)
     for j in range(len(blocks)):
         joints.add_wrench(m, j, vec.scale(sign, get(blocks, j, c.D)))
+
+
+@inlined
+def trace_alone(m, k):
+    """Return the trace of the own block of pair k, whose frame is set, if no joint reacted."""
+    bodies, pairs, integers, trace = arena.bodies(m), arena.pairs(m), arena.pair_integers(m), 0.0
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i != c.WORLD:
+            S, ij = get9(pairs, k, c.T_A + 9 * side), get(bodies, i, c.IJ)
+            trace += bodies[i, c.IM] + bodies[i, c.IM + 1] + bodies[i, c.IM + 2]
+            for r in range(3):
+                trace += vec.dot(S[r], vec.times(ij, S[r]))
+    return trace

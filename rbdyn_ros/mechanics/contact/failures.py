@@ -66,8 +66,8 @@ def failure(model, of_active: bool = False) -> str:
     return "; ".join(filter(None, (what, known, helps)))
 
 
-def judge(model, of_active: bool = False) -> tuple[existence.Verdict, Array]:
-    """Return the Verdict on the impulses of what touches where the last step failed, and the pairs
+def judge(model, of_active: bool = False) -> tuple[existence.ExistenceVerdict, Array]:
+    """Return the verdict on the impulses of what touches where the last step failed, and the pairs
     of its contacts; or on those of the active pairs at its start, as if they touched.
     """
     at = model._replace(arena=Arena(model.arena.f.copy(), model.arena.z.copy()))
@@ -103,9 +103,9 @@ def judge(model, of_active: bool = False) -> tuple[existence.Verdict, Array]:
     return existence.decide(problem, LARGEST * clock[c.SPEED, 0]), near
 
 
-def _problem(model, near: Array) -> existence.Problem:
-    """Return the Problem of the pairs `near`, whose frames are set, in the velocities that are not
-    prescribed.
+def _problem(model, near: Array) -> existence.ExistenceProblem:
+    """Return the problem of the pairs `near`, whose frames are set, in the velocities that are
+    not prescribed.
     """
     from scipy import sparse  # takes a quarter of a second to import
 
@@ -125,10 +125,12 @@ def _problem(model, near: Array) -> existence.Problem:
     drive[:, :3] = bodies[:, c.DRIVE : c.DRIVE + 3]
     free[:, :3], free[:, 3:] = bodies[:, c.IM : c.IM + 3] > 0.0, bodies[:, c.IJ : c.IJ + 3] > 0.0
     drive, free = drive.ravel(), free.ravel()
-    return existence.Problem(D[:, free], D @ drive, rows[:, c.MU], G[:, free], -(G @ drive))
+    return existence.ExistenceProblem(
+        D[:, free], D @ drive, rows[:, c.MU], G[:, free], -(G @ drive)
+    )
 
 
-def _jam(model, verdict: existence.Verdict, pairs: Array) -> str:
+def _jam(model, verdict: existence.ExistenceVerdict, pairs: Array) -> str:
     """Return the sentence that names what carries the impulses of a certificate."""
     P, nu = verdict.P > existence.CARRIES, np.abs(verdict.nu) > existence.CARRIES
     kept = joints.select_rows(model.constraints, model.kept)

@@ -26,15 +26,7 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     solve_lagrangian,
     violation,
 )
-from rbdyn_ros.mechanics.contact.pairs import (
-    STILL,
-    accelerate,
-    aim,
-    hold,
-    push,
-    trace_alone,
-    velocity,
-)
+from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     NONE,
@@ -45,7 +37,7 @@ from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     update,
     wedging_impulse,
 )
-from rbdyn_ros.mechanics.velocity import node_velocities, respond
+from rbdyn_ros.mechanics.velocity import node_velocities, respond, trace_alone
 
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
 # both ends

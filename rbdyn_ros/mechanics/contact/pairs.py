@@ -214,20 +214,6 @@ def own_row(row, T, S, im, ij, r):
 
 
 @inlined
-def trace_alone(m, k):
-    """Return the trace of the own block of pair k, whose frame is set, if no joint reacted."""
-    bodies, pairs, integers, trace = arena.bodies(m), arena.pairs(m), arena.pair_integers(m), 0.0
-    for side in range(2):
-        i = integers[k, c.A + side]
-        if i != c.WORLD:
-            S, ij = get9(pairs, k, c.T_A + 9 * side), get(bodies, i, c.IJ)
-            trace += bodies[i, c.IM] + bodies[i, c.IM + 1] + bodies[i, c.IM + 2]
-            for r in range(3):
-                trace += vec.dot(S[r], vec.times(ij, S[r]))
-    return trace
-
-
-@inlined
 def push(m, k, impulse, on_x, on_w):
     """Add the impulse of pair k, in its frame, to the columns on_x, on_w of its bodies."""
     apply(m, k, impulse, on_x, on_w, False)

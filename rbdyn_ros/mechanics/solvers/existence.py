@@ -24,7 +24,7 @@ EQUILIBRIUM = 1e-6  # of the largest multiplier: what a certificate may leave, c
 CARRIES = 1e-7  # of the largest multiplier: smaller ones carry nothing
 
 
-class Problem(NamedTuple):
+class ExistenceProblem(NamedTuple):
     """n contacts of three rows each (normal, tangents), m velocities, j rows of joints."""
 
     D: Any  # (3n, m) of scipy.sparse, as G
@@ -34,7 +34,7 @@ class Problem(NamedTuple):
     g: Array  # (j,)
 
 
-class Verdict(NamedTuple):
+class ExistenceVerdict(NamedTuple):
     """What is known, and its proof."""
 
     kind: str  # JAMMED, EXISTS, SMOOTH or UNKNOWN
@@ -42,21 +42,23 @@ class Verdict(NamedTuple):
     P: Array  # (n,) of the certificate, sum P + sum |nu| = 1; zero without one
     nu: Array  # (j,) of the joints
     rate: float  # [m/s] nu.g - P.b_N: at least one contact or joint is violated that fast
-    rest: float  # largest |D_N^T P + G^T nu|, columns scaled to 1
+    rest: float  # sum of |D_N^T P + G^T nu|, columns scaled to 1
 
 
-def decide(problem: Problem, most: float) -> Verdict:
-    """Return the Verdict for velocities, of contacts and joints, up to `most` [m/s]."""
+def decide(problem: ExistenceProblem, most: float) -> ExistenceVerdict:
+    """Return the verdict for velocities, of contacts and joints, up to `most` [m/s]."""
     from scipy import sparse  # takes a quarter of a second to import
 
     D, b, mu, G, g = problem
-    none = Verdict(UNKNOWN, np.zeros(D.shape[1]), np.zeros(len(mu)), np.zeros(len(g)), 0.0, 0.0)
+    none = ExistenceVerdict(
+        UNKNOWN, np.zeros(D.shape[1]), np.zeros(len(mu)), np.zeros(len(g)), 0.0, 0.0
+    )
     if not np.isfinite(np.concatenate([D.data, b, G.data, g])).all():
         return none
     columns, all_rows = np.zeros(D.shape[1]), sparse.vstack([D, G]).tocoo()
     np.maximum.at(columns, all_rows.col, np.abs(all_rows.data))
     scale = sparse.diags(1.0 / np.where(columns > 0.0, columns, 1.0))
-    problem = Problem((D @ scale).tocsr(), b, mu, (G @ scale).tocsr(), g)
+    problem = ExistenceProblem((D @ scale).tocsr(), b, mu, (G @ scale).tocsr(), g)
     size = max(np.abs(b[::3]).max(initial=0.0), np.abs(g).max(initial=0.0))
     if size > 0.0:
         for P, nu in _certificates(problem, size, most):
@@ -74,7 +76,7 @@ def decide(problem: Problem, most: float) -> Verdict:
     return none
 
 
-def _certificates(problem: Problem, size: float, most: float):
+def _certificates(problem: ExistenceProblem, size: float, most: float):
     """Yield (P, nu) from the multipliers of the least violation t: D_N v + b_N >= -t,
     |G v - g| <= t; first those in equilibrium to round-off.
     """
@@ -101,7 +103,7 @@ def _certificates(problem: Problem, size: float, most: float):
             yield x[:n] / total, x[n:] / total
 
 
-def _open(problem: Problem, size: float, most: float) -> Array:
+def _open(problem: ExistenceProblem, size: float, most: float) -> Array:
     """Return a v with G v = g whose contacts open, u_N - mu |u_T| as large as possible up to
     `size` in a pyramid inside of the cone; zero without one.
     """
@@ -138,5 +140,6 @@ def _program(m: int, rows, limits, bounds, equal=(None, None), cost=1.0):
     options = dict.fromkeys(
         ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), TOLERANCE
     )
-    found = linprog(c, rows, limits, *equal, bounds, "highs-ds", options=options)
+    A, b = equal
+    found = linprog(c, rows, limits, A, b, bounds, method="highs-ds", options=options)
     return found if found.status == 0 else None

@@ -17,7 +17,7 @@ def problem(random, n, m, j, mu):
     G = random.integers(-1, 2, (j, m)).astype(float)
     b, g = random.integers(-1, 2, 3 * n) / 4.0, random.integers(-1, 2, j) / 4.0
     sparse_rows = sparse.csc_matrix(D), sparse.csc_matrix(G)
-    return existence.Problem(sparse_rows[0], b, np.full(n, mu), sparse_rows[1], g)
+    return existence.ExistenceProblem(sparse_rows[0], b, np.full(n, mu), sparse_rows[1], g)
 
 
 def is_contradictory(at):
@@ -88,7 +88,7 @@ def test_friction_can_leave_it_open():
     none = sparse.csc_matrix((0, 3)), np.zeros(0)
     kinds = []
     for mu in (0.0, 0.1, 1.0):
-        at = existence.Problem(sparse.csc_matrix(D), b, np.full(2, mu), *none)
+        at = existence.ExistenceProblem(sparse.csc_matrix(D), b, np.full(2, mu), *none)
         kinds.append(existence.decide(at, MOST).kind)
     assert kinds == [existence.EXISTS, existence.EXISTS, existence.SMOOTH]
 
@@ -99,7 +99,9 @@ def test_velocities_beyond_the_bound_do_not_count():
     for angle, kind in ((1e-3, existence.EXISTS), (1e-8, existence.JAMMED)):
         D = np.zeros((6, 2))
         D[0], D[3], D[1], D[4] = (1.0, angle), (-1.0, angle), (-angle, 1.0), (angle, 1.0)
-        at = existence.Problem(sparse.csc_matrix(D), np.tile([-0.2, 0, 0], 2), np.zeros(2), *none)
+        at = existence.ExistenceProblem(
+            sparse.csc_matrix(D), np.tile([-0.2, 0, 0], 2), np.zeros(2), *none
+        )
         assert existence.decide(at, MOST).kind == kind
 
 
