@@ -29,9 +29,7 @@ import pickle
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,31 +43,15 @@ from numba.extending import overload
 
 from rbdyn_ros import kernel_parts
 from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
+from rbdyn_ros.kernel_sources import COMPILER, MEMORY, KernelMissing, allowed
 
 # An option that is missing here would be that of the kernel's first caller.
 _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)
 
 LONGEST_WAIT = 300.0  # [s] for a process that compiles the same kernel
 _turns: list[tuple[int, int]] = []  # (file, byte) of the kernels that this process compiles
-MEMORY, CACHE, COMPILER = range(3)  # where a kernel may come from
-_source = ContextVar("source", default=COMPILER)
-
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
 _FLAGS = int(sys.version_info >= (3, 11))  # [bits] of its argument that are not the name's number
-
-
-class KernelMissing(BaseException):
-    """A kernel is not where `only_from` allows; no `except Exception` of a law hides that."""
-
-
-@contextmanager
-def only_from(source: int) -> Iterator[None]:
-    """Raise KernelMissing in this block and thread for kernels that are not there."""
-    token = _source.set(source)
-    try:
-        yield
-    finally:
-        _source.reset(token)
 
 
 def kernel(function: Callable[..., Any] | None = None, **options) -> Callable[..., Any]:
@@ -244,7 +226,7 @@ def _compile_in_turn(dispatcher: Dispatcher) -> None:
         # Numba's own load first registers all that it can compile and imports scipy.linalg for
         # that: 0.6 s. A compilation does so by itself; to run takes the runtime alone.
         rtsys.initialize(context)
-        source = _source.get()
+        source = allowed.get()
         found = None if source == MEMORY else load(signature, context)
         if found is None and source != COMPILER:
             raise KernelMissing(dispatcher.__name__)

@@ -25,6 +25,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.evaluation.trial import axis, tilt
 from rbdyn_ros.faults.options import SEED, Faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import record, spec, table
@@ -136,22 +137,6 @@ def start_state(settings: Mapping[str, Any]) -> State:
 def ending(run: Rollout) -> str:
     """Return why the run ended early, for the reader; "" where it had settled."""
     return "" if run.ended == SETTLED else run.ended
-
-
-def axis(q: Array) -> Array:
-    """Return the axis of the rod, k = R e3, (..., 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 +
-    y^2)) of q (..., 6).
-    """
-    w, x, y, z = np.moveaxis(q[..., 2:], -1, 0)
-    return np.stack(
-        (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)), axis=-1
-    )
-
-
-def tilt(q: Array) -> Array:
-    """Return the angle between rod and vertical, (n,) [rad], in [0, pi]; exact near both ends."""
-    k = axis(q)
-    return np.arctan2(np.hypot(k[:, 0], k[:, 1]), k[:, 2])
 
 
 def tilts(run: Rollout) -> Array:

@@ -5,42 +5,14 @@ of tip and cart on the right.
 
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.metrics import axis, tilt
+from rbdyn_ros.evaluation.trial import Trial, axis, longest_gap, tilt
 from rbdyn_ros.simulation.statistics import TRIPS
 from rbdyn_ros.types import Array
-
-
-class Trial(NamedTuple):
-    """The observations from the release on. Times are simulated seconds since the release."""
-
-    t: Array  # (n,) [s]
-    q: Array  # (n, 6) x y [m] | w x y z
-    force_t: Array  # (m,) [s]
-    force: Array  # (m, 2) [N] applied to the cart
-    energy_t: Array  # (k,) [s]
-    energy: Array  # (k,) [J]
-    balance: Array  # (k,) [J] energy - energy at the start - work done since
-    pushes: tuple[Any, ...]  # of `tools.demo_run.TipPush`, those that were sent
-    counts: dict  # name -> number, counted by the simulator
-    wall_time: float  # [s] elapsed
-    duration: float  # [s] planned
-    failure: str = ""  # why it ended early
-    interrupted: bool = False  # ended by the user
-    remark: str = ""  # what a controller reported that may have caused the fall
-
-
-def longest_gap(trial: Trial, since: float, until: float) -> float:
-    """Return the longest time [s] between two observed states from `since` to `until`; all of it
-    if none came.
-    """
-    seen = trial.t[(trial.t > since) & (trial.t < until)]
-    return float(np.diff(np.concatenate(([since], seen, [max(since, until)]))).max())
-
 
 STANDING, LAST = metrics.STANDING.tilt, metrics.STANDING.hold  # [rad], [s] before the end
 SETTLED = metrics.TRIAL.tilt  # [rad]

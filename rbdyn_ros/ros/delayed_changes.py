@@ -25,7 +25,7 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 
 from rbdyn_ros import tracebacks
-from rbdyn_ros.kernel import CACHE, MEMORY, KernelMissing, only_from
+from rbdyn_ros.kernel_sources import CACHE, MEMORY, KernelMissing, only_from
 
 NICE = 10  # of the process that compiles
 _LATER = (

@@ -25,7 +25,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.kernel import KernelMissing
+from rbdyn_ros.kernel_sources import KernelMissing
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
 from rbdyn_ros.ros.delayed_changes import DelayedChanges
 from rbdyn_ros.ros.parameter_services import check_requests

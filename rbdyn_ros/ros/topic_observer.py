@@ -14,8 +14,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from rbdyn_ros.evaluation.metrics import tilt
-from rbdyn_ros.evaluation.trial_report import Trial
+from rbdyn_ros.evaluation.trial import Trial, tilt
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled

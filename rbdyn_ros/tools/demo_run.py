@@ -18,7 +18,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
-from rbdyn_ros.evaluation.trial_report import Trial
+from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.progress import LiveLine

@@ -15,7 +15,7 @@ from nav_msgs.msg import Odometry
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from rbdyn_ros.evaluation.trial_report import Trial
+from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher

@@ -31,9 +31,10 @@ def watched(monkeypatch, capsys):
     """Run a command that starts nodes in this process, which does not step back for them: a busy
     machine would leave it nothing. All that it printed, and the exit code.
 
-    Its context of rclpy is its own: other tests of this process have joined another graph.
+    Its context of rclpy is its own: other tests of this process have joined another graph. They
+    log what this one does not.
     """
-    from rclpy import utilities
+    from rclpy import logging, utilities
 
     from rbdyn_ros.tools import demo_run, hil_trial
 
@@ -46,4 +47,5 @@ def watched(monkeypatch, capsys):
         code = main(words)
         return "".join(capsys.readouterr()), code
 
-    return run
+    yield run
+    logging.set_logger_level("", logging.LoggingSeverity.INFO)

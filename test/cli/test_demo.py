@@ -142,7 +142,7 @@ from rbdyn_ros.ros.messages.messages import nanoseconds
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.tools.demo_run import DemoSession
 ROOM = 100
-demo_run.POLITE, topic_observer.matching = 0, lambda offers: QoSProfile(depth=ROOM)
+demo_run.POLITE, topic_observer.qos.LOSSLESS = 0, QoSProfile(depth=ROOM)
 TICK, END = 2_000_000, 4_000_000_000  # [ns]
 
 def turn(stage):

@@ -10,6 +10,7 @@ from argparse import ArgumentParser
 import pytest
 
 from rbdyn_ros.files import json_text
+from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
     add_options,
     fresh_folder,
@@ -52,13 +53,14 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         parameter_files([tmp_path / "a.yaml", tmp_path / "b.yaml"])
 
 
-def test_a_scenario_is_one_of_the_shipped(tmp_path):
+def test_a_scenario_is_one_of_the_shipped(tmp_path, monkeypatch):
     (tmp_path / "scenarios").mkdir()
     for name in ("windy", "calm"):
         (tmp_path / "scenarios" / f"{name}.yaml").touch()
-    assert scenario(tmp_path, "calm") == tmp_path / "scenarios" / "calm.yaml"
+    monkeypatch.setattr(shipped, "config", tmp_path.joinpath)
+    assert scenario("calm") == tmp_path / "scenarios" / "calm.yaml"
     with pytest.raises(ValueError, match="^--scenario is wet; known are calm, windy$"):
-        scenario(tmp_path, "wet")
+        scenario("wet")
 
 
 def test_a_fresh_folder_holds_nothing(tmp_path):

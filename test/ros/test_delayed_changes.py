@@ -14,7 +14,7 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from rcl_interfaces.srv import GetParameters, SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
-from rbdyn_ros.kernel import KernelMissing  # noqa: E402
+from rbdyn_ros.kernel_sources import KernelMissing  # noqa: E402
 from rbdyn_ros.ros import delayed_changes  # noqa: E402
 from rbdyn_ros.simulation.native_loop import warm_plant  # noqa: E402
 

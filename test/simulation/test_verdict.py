@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdyn_ros.evaluation import trial_report
-from rbdyn_ros.evaluation.metrics import axis, tilt
-from rbdyn_ros.evaluation.trial_report import Trial, settling, summary, verdict
+from rbdyn_ros.evaluation.trial import Trial, axis, tilt
+from rbdyn_ros.evaluation.trial_report import settling, summary, verdict
 from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.tools.demo_run import PUSH, TipPush, demo_plan
 
