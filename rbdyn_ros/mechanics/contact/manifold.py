@@ -24,8 +24,9 @@ from rbdyn_ros.mechanics.contact.cylinder_faces import on_cylinder, on_face
 from rbdyn_ros.mechanics.contact.segments import segment
 from rbdyn_ros.mechanics.description.features import box_distance, nearest
 
-SAME_AXIS = 1e-6  # [LENGTH] by which another axis must be better than the last one
-EDGE_AXIS = 1e-6  # [LENGTH] by which edges must be further apart than faces
+# [LENGTH] by which another axis must be better than the last one, and edges must be further apart
+# than faces; an edge that comes to lie on a face, where both are equal, touches it at two points
+SAME_AXIS, EDGE_AXIS = 1e-6, 2e-6
 PARALLEL = 1e-6  # of sin^2 between edges that have no axis of their own
 INSIDE = 1e-8  # [LENGTH] by which a corner may be outside of a face and still belong to it
 NUMBERS = 64  # of points on a face of one box and a face of another
