@@ -149,8 +149,8 @@ IMPACT = np.int64(7)
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
 STALLS, FAILURE, WHERE, NEAR, RESPONDED, _n, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1, 1, 5))
 # Of the slots: the first free one, those that are taken, the number of the search for contacts.
-# Of Newton's method for colliders: rounds for which it pauses, and paused before (`friction`).
-FREE, USED, STAMP, RESTS, LAST_REST = (_n + c for c in range(5))
+# Of Newton's method for colliders: rounds for which it pauses, and is to pause later (`friction`).
+FREE, USED, STAMP, RESTS, OWED = (_n + c for c in range(5))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
 # the list of near pairs, and how far a body may have moved since it was made [m]; how far a point

@@ -13,6 +13,8 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 
+NARROW = 13  # numbers in a row, in the mean, up to which bodies touch the next ones alone
+FEW = 3000  # numbers of a matrix that is small, if its rows are no longer than these:
 WIDEST = 30  # numbers in a row of the matrix, in the mean, above which contacts are swept
 
 
@@ -61,11 +63,12 @@ def follow(m):
 
 @inlined
 def is_narrow(m):
-    """Return whether the rows of the matrix are short: then many of its factorizations cost
-    little.
+    """Return whether the rows of the matrix are short, or short enough for few of them: then many
+    of its factorizations cost little.
     """
     low, n = arena.envelope(m), len(arena.right_side(m))
-    return low[n - 1, 1] + n <= WIDEST * n
+    numbers = low[n - 1, 1] + n
+    return numbers <= NARROW * n or numbers <= WIDEST * n and numbers <= FEW
 
 
 @part

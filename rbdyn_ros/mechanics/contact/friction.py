@@ -20,6 +20,8 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     ACCEPTED,
     FAILED,
     ROUND_OFF,
+    approach,
+    improve,
     is_excessive,
     refine,
     restart,
@@ -51,14 +53,18 @@ FLAT = 1e-11  # det W over (trace W)^3: W is singular, to the round-off of joint
 NOTHING = 1e-10  # [SPEED], and of a velocity: round-off of joints that react
 HELD = 1e-14  # of W without joints: an impulse response that joints leave, but for round-off
 BENT = 1e-3  # of a velocity: what a step's curvature may leave of it along what a joint holds
-SWEPT = 8  # contacts: more of them are not swept first
+SWEPT = 8  # contacts: no more are swept first, and few sweeps suffice
 # sweeps of contacts that all slide: where their loads are not unique, those nearest to the last
 # ones, which the augmented Lagrangian would not find
 SLIDING = 200
 CONTACT_FAILED = 3
-# steps in which weights make the velocity below which Newton's method is used for colliders, and
-# the most rounds for which it pauses
-SLOW, LONGEST_REST = 4.0, 1024
+# steps in which weights make the velocity below which Newton's method is used for colliders
+SLOW = 4.0
+# for colliders: factorizations with which Newton's method goes on, the most rounds for which it
+# pauses, and may owe while it finds the impulses
+CHEAP, LONGEST_REST, MOST_OWED = 5, 1024, 256
+NEARER_BY = 0.1  # of the violation of the law: what is left after rounds that are taken
+SOLUTION = 60  # what the law of one contact takes, in multiplications of a factorization
 TALL = 10  # bodies: a tower of more bends so softly that its impulses are refined
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -256,9 +262,8 @@ def refine_tower(m):
 @part
 def solve_slow(m, tolerance, h):
     """Find the impulses of colliders that hardly move, by Newton's method, if their matrix has
-    room; return whether they were found. Where not, Newton's method pauses for 1, 2, 4, ...
-    LONGEST_REST rounds, of which those at the node, h = 0, are none: reading velocities changes no
-    pause.
+    room; return whether they were found. Where not, sweeps go on from there, and Newton's method
+    pauses for some rounds; those at the node, h = 0, are none: reading velocities changes no pause.
     """
     count = arena.counters(m)
     if h == 0.0 and (count[c.RESTS] > 0 or not is_slow(m)):
@@ -267,16 +272,38 @@ def solve_slow(m, tolerance, h):
         count[c.RESTS] = max(count[c.RESTS] - 1, 0)
         count[c.FRESH] = 0
         return False
-    restart(m)
-    if solve_lagrangian(m, 0.3 * tolerance, h):
+    factors = count[c.FACTORS]
+    found = solve_lagrangian(m, 0.3 * tolerance, h)
+    if not found:
+        restart(m)
+        if count[c.ACTIVE] > SWEPT:
+            moved, _ = violation(m)
+            if approach(m, 0.3 * tolerance) < NEARER_BY * moved:
+                found = improve(m, 0.3 * tolerance)
+            else:
+                restart(m)
+    if found:
         refine_tower(m)
-        count[c.LAST_REST] = 0 if h > 0.0 else count[c.LAST_REST]
-        return True
-    restart(m)
-    if h == 0.0:
-        return False
-    count[c.LAST_REST] = count[c.RESTS] = min(max(1, 2 * count[c.LAST_REST]), LONGEST_REST)
-    return False
+    if h > 0.0:
+        pause(m, found, count[c.FACTORS] - factors)
+    return found
+
+
+@part
+def pause(m, found, factors):
+    """Set for how many rounds Newton's method pauses, after it has found the impulses or not with
+    so many factorizations: so that it takes no more time than sweeps do, unless it is cheap. While
+    it finds them it may go on for a while, for where bodies come to rest it gets cheap.
+    """
+    count, low, n = arena.counters(m), arena.envelope(m), len(arena.right_side(m))
+    if skyline.is_narrow(m) or found and factors <= CHEAP:
+        count[c.OWED], count[c.RESTS] = 0, 0 if found else 1
+        return
+    numbers, swept = low[n - 1, 1] + n, FEW_SWEEPS * SOLUTION * count[c.ACTIVE]
+    owed = count[c.OWED] + factors * numbers // n * numbers // swept
+    pauses = not found or owed > MOST_OWED
+    count[c.RESTS] = min(owed, LONGEST_REST) if pauses else 0
+    count[c.OWED] = 0 if pauses else owed
 
 
 @part

@@ -25,6 +25,7 @@ from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     own_size,
     round_off,
 )
+from rbdyn_ros.mechanics.contact.pairs import accelerate
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 
@@ -39,6 +40,8 @@ OUTER, INNER, SLOW = 60, 12, 0.3
 # how much of the slope along a change may come back with the other sign, and halvings until it
 # does not
 OVERSHOT, HALVINGS = 0.5, 10
+FRUITLESS = 3  # rounds that may find nothing; in wide heaps none
+NEARER, MANY_INNER = 4, 30  # rounds of `approach`, and of Newton's method in each
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
 # times as many alternations at the node, where nothing contradicts the law, if they come near
 AT_NODE = 3
@@ -185,9 +188,10 @@ def newton(m, tolerance, scale):
     """Find LA by Newton's method from LA, U_S and the bodies' velocities; return whether it
     converged.
     """
-    count, y, change = arena.counters(m), arena.right_side(m), arena.last_change(m)
-    last, is_start, shaped = FAILED, scale >= SIGMA, len(arena.colliders(m)) > 0
+    count = arena.counters(m)
+    last, is_start = FAILED, scale >= SIGMA
     fresh = scale == SIGMA and count[c.FRESH] == count[c.ACTIVE]
+    most = 0 if len(arena.colliders(m)) > 0 and not skyline.is_narrow(m) else FRUITLESS
     for outer in range(OUTER if scale <= LARGEST_SIGMA else FEW_OUTER):
         before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
         slope = 0.0
@@ -201,20 +205,13 @@ def newton(m, tolerance, scale):
             if found or is_noise:
                 found = True
                 break
-            if inner > 0 and not shaped:  # heaps would not fail soon enough
+            if inner > 0:
                 size, left = step_back(m, scale, slope, size, left)
             before_last = left
-            for k in range(len(y)):
-                change[k] = y[k]
             if is_start and fresh and left <= 0.1 * before:  # the last factors serve
-                skyline.solve_again(m)
-                before = left
+                slope, before = take_change(m, scale, False), left
             else:
-                newton_system(m, scale, PROJECTED)
-                skyline.factor_and_solve(m)
-                count[c.FACTORS] += 1
-                fresh, before = True, FAILED
-            slope = take_change(m)
+                slope, fresh, before = take_change(m, scale, True), True, FAILED
         moved, size = update_multipliers(m, scale)
         if not moved < FAILED:
             break
@@ -224,7 +221,7 @@ def newton(m, tolerance, scale):
         if found and is_settled and not is_coarse:
             count[c.FRESH] = count[c.ACTIVE] if fresh and scale == SIGMA else 0
             return True
-        if not found and (outer >= 3 or scale > LARGEST_SIGMA):
+        if not found and (outer >= most or scale > LARGEST_SIGMA):
             break
         if is_coarse:
             scale, fresh = 0.1 * scale, False
@@ -233,6 +230,52 @@ def newton(m, tolerance, scale):
         last = moved
     count[c.FRESH] = 0
     return False
+
+
+@part
+def approach(m, tolerance):
+    """Approach the impulses LA from L_B, at which U holds, by a few rounds with a small sigma,
+    each the minimum of a convex function, and set U_X, U_W to what they change. Return the
+    change of the last round as velocities, FAILED if a round did not find its minimum.
+    """
+    arena.counters(m)[c.FRESH], moved = 0, FAILED
+    for _ in range(NEARER):
+        slope, found = 0.0, False
+        for inner in range(MANY_INNER):
+            size, left = newton_system(m, SOFT_SIGMA, PROJECTED_AGAIN)
+            found = left <= 0.1 * tolerance + ROUND_OFF * size
+            if found or not left < FAILED:
+                break
+            if inner > 0:
+                size, left = step_back(m, SOFT_SIGMA, slope, size, left)
+            slope = take_change(m, SOFT_SIGMA, True)
+        if not found:
+            return FAILED
+        moved, size = update_multipliers(m, SOFT_SIGMA)
+        if moved <= tolerance + ROUND_OFF * size:
+            break
+    balance(m)
+    return moved
+
+
+@part
+def improve(m, tolerance):
+    """Return whether Newton's method finds the impulses from LA, which stay where not."""
+    keep_alternation(m, True)
+    if newton(m, tolerance, SIGMA):
+        return True
+    keep_alternation(m, False)
+    return False
+
+
+@part
+def balance(m):
+    """Set U_X, U_W to what the change of the impulses from L_B to LA gives the bodies."""
+    pairs, active = arena.pairs(m), arena.active(m)
+    smooth.clear(m, c.U_X, c.U_W)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        accelerate(m, k, vec.sub(get(pairs, k, c.LA), get(pairs, k, c.L_B)))
 
 
 @part
@@ -250,11 +293,20 @@ def add_change(m, change, share):
 
 
 @part
-def take_change(m):
-    """Add the solution of the system to the bodies' velocities and keep it as the last change;
-    return the slope along it of what Newton's method minimizes, less its sign.
+def take_change(m, scale, fresh):
+    """Add Newton's step for the right side to the bodies' velocities, with a new matrix if fresh,
+    and keep it as the last change; return the slope along it of what Newton's method minimizes,
+    less its sign.
     """
     y, change, slope = arena.right_side(m), arena.last_change(m), 0.0
+    for k in range(len(y)):
+        change[k] = y[k]
+    if fresh:
+        newton_system(m, scale, PROJECTED)
+        skyline.factor_and_solve(m)
+        arena.counters(m)[c.FACTORS] += 1
+    else:
+        skyline.solve_again(m)
     for k in range(len(y)):
         slope += change[k] * y[k]
         change[k] = y[k]

@@ -34,11 +34,12 @@ SLOW = 2.0  # times what weights give in a step: the least velocity of an impact
 
 @part
 def longest_way(m):
-    """Return the longest way of a body in the step [m]."""
-    bodies, longest = arena.bodies(m), 0.0
+    """Return the longest way of a body in the step [m]; FAILED if that of one is no number."""
+    bodies, longest, total = arena.bodies(m), 0.0, 0.0
     for i in range(len(bodies)):
         longest = max(longest, way(bodies, i))
-    return longest
+        total += way(bodies, i)
+    return longest if total < friction.FAILED else friction.FAILED
 
 
 @part
