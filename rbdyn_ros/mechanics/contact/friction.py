@@ -263,7 +263,7 @@ def refine_tower(m):
 def solve_slow(m, tolerance, h):
     """Find the impulses of colliders that hardly move, by Newton's method, if their matrix has
     room; return whether they were found. Where not, sweeps go on from there, and Newton's method
-    pauses for some rounds; those at the node, h = 0, are none: reading velocities changes no pause.
+    pauses for some rounds. Those at the node, h = 0, are none: reading changes no pause.
     """
     count = arena.counters(m)
     if h == 0.0 and (count[c.RESTS] > 0 or not is_slow(m)):
@@ -276,12 +276,11 @@ def solve_slow(m, tolerance, h):
     found = solve_lagrangian(m, 0.3 * tolerance, h)
     if not found:
         restart(m)
-        if count[c.ACTIVE] > SWEPT:
-            moved, _ = violation(m)
-            if approach(m, 0.3 * tolerance) < NEARER_BY * moved:
-                found = improve(m, 0.3 * tolerance)
-            else:
-                restart(m)
+        moved, _ = violation(m)
+        if count[c.ACTIVE] > SWEPT and approach(m, 0.3 * tolerance) < NEARER_BY * moved:
+            found = improve(m, 0.3 * tolerance)
+        else:
+            restart(m)
     if found:
         refine_tower(m)
     if h > 0.0:
