@@ -58,8 +58,7 @@ SWEPT = 8  # contacts: no more are swept first, and few sweeps suffice
 # ones, which the augmented Lagrangian would not find
 SLIDING = 200
 CONTACT_FAILED = 3
-# steps in which weights make the velocity below which Newton's method is used for colliders
-SLOW = 4.0
+SLOW = 4.0  # steps in which weights make the velocity up to which colliders are slow
 # for colliders: factorizations with which Newton's method goes on, the most rounds for which it
 # pauses, and may owe while it finds the impulses
 CHEAP, LONGEST_REST, MOST_OWED = 5, 1024, 256
