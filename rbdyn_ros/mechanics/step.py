@@ -30,7 +30,6 @@ COARSE = 1e-9  # [SPEED] for each contact: what impulses are found to in whole s
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
 LEAST_PIECE = 2.0**-12  # of a step that fails as a whole
-SMALLEST_WHOLE = 2.0**-4  # of the step: smaller pieces may leave overlaps
 FARTHEST = 0.1  # [radii] along a rim, in one step, if it is not the least piece
 ROUNDS_FAILED, IMPACT_FAILED = 4, 5
 OBSERVE = np.int64(-1)
@@ -249,9 +248,7 @@ def step(m, h):
 
 @part
 def whole_step(m, h):
-    """Take one step, or a piece of one, that no impact splits; return whether it was solved. Where
-    passes go on to find overlaps it was not, unless the piece is small.
-    """
+    """Take one step that no impact splits; return whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
     whole.note_closed(m)
@@ -260,7 +257,6 @@ def whole_step(m, h):
     longest = whole.longest_way(m)
     whole.find_candidates(m, longest)
     whole.close(m, whole.AHEAD * longest, -1e300)
-    more = 1
     for _ in range(whole.PASSES):
         if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
             return undo(m, NOT_SAVED)
@@ -268,11 +264,8 @@ def whole_step(m, h):
         longest = whole.longest_way(m)
         if longest == friction.FAILED:
             return undo(m, NOT_SAVED)
-        more = whole.close_all(m, longest)
-        if more == 0:
+        if whole.close_all(m, longest) == 0:
             break
-    if more > 0 and h > SMALLEST_WHOLE * arena.clock(m)[c.STEP]:
-        return undo(m, NOT_SAVED)
     if whole.is_crushed(m, longest):
         return undo(m, NOT_SAVED)
     arena.clock(m)[c.MOVED] += longest
@@ -351,12 +344,14 @@ def advance(m, h, n):
     is_whole, taken, left, piece = arena.clock(m)[c.WHOLE] != 0.0, 0, h, h
     arena.clock(m)[c.STEP] = h
     while taken < n:
-        if whole_step(m, piece) if is_whole else step(m, piece):
+        if whole_step(m, h) if is_whole else step(m, piece):
             left -= piece
             piece = min(2.0 * piece, left)
             if left <= 0.0:
                 taken, left, piece = taken + 1, h, h
             continue
+        if is_whole:
+            return taken
         if piece == h:
             copy_state(m, AT_START, True)
         piece *= 0.5

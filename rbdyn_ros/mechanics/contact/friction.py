@@ -18,13 +18,16 @@ from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact import active_pairs, sweeps
 from rbdyn_ros.mechanics.contact.lagrangian import (
     ACCEPTED,
+    DEAR,
     FAILED,
     ROUND_OFF,
     approach,
     improve,
     is_excessive,
+    pause,
     refine,
     restart,
+    rounds_of,
     solve_lagrangian,
     violation,
 )
@@ -59,11 +62,7 @@ SWEPT = 8  # contacts: no more are swept first, and few sweeps suffice
 SLIDING = 200
 CONTACT_FAILED = 3
 SLOW = 4.0  # steps in which weights make the velocity up to which colliders are slow
-# for colliders: factorizations with which Newton's method goes on, the most rounds for which it
-# pauses, and may owe while it finds the impulses
-CHEAP, LONGEST_REST, MOST_OWED = 5, 1024, 256
 NEARER_BY = 0.1  # of the violation of the law: what is left after rounds that are taken
-SOLUTION = 60  # what the law of one contact takes, in multiplications of a factorization
 TALL = 10  # bodies: a tower of more bends so softly that its impulses are refined
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -276,7 +275,8 @@ def solve_slow(m, tolerance, h):
     if not found:
         restart(m)
         moved, _ = violation(m)
-        if count[c.ACTIVE] > SWEPT and approach(m, 0.3 * tolerance) < NEARER_BY * moved:
+        is_small = count[c.ACTIVE] > SWEPT and rounds_of(m, 1) <= DEAR
+        if is_small and approach(m, 0.3 * tolerance) < NEARER_BY * moved:
             found = improve(m, 0.3 * tolerance)
         else:
             restart(m)
@@ -285,23 +285,6 @@ def solve_slow(m, tolerance, h):
     if h > 0.0:
         pause(m, found, count[c.FACTORS] - factors)
     return found
-
-
-@part
-def pause(m, found, factors):
-    """Set for how many rounds Newton's method pauses, after it has found the impulses or not with
-    so many factorizations: so that it takes no more time than sweeps do, unless it is cheap. While
-    it finds them it may go on for a while, for where bodies come to rest it gets cheap.
-    """
-    count, low, n = arena.counters(m), arena.envelope(m), len(arena.right_side(m))
-    if skyline.is_narrow(m) or found and factors <= CHEAP:
-        count[c.OWED], count[c.RESTS] = 0, 0 if found else 1
-        return
-    numbers, swept = low[n - 1, 1] + n, FEW_SWEEPS * SOLUTION * count[c.ACTIVE]
-    owed = count[c.OWED] + factors * numbers // n * numbers // swept
-    pauses = not found or owed > MOST_OWED
-    count[c.RESTS] = min(owed, LONGEST_REST) if pauses else 0
-    count[c.OWED] = 0 if pauses else owed
 
 
 @part

@@ -53,6 +53,11 @@ ACCEPTED, STALLING = 1e-5, 0.5
 # [SPEED], of what impulses give each for itself: those of an impact that are larger are none, for
 # the law would hold for infinite ones only, by which contacts and joints press each other
 LARGEST = 1e4
+# for colliders: factorizations with which Newton's method goes on, the most rounds for which it
+# pauses, and may owe while it finds the impulses
+CHEAP, LONGEST_REST, MOST_OWED = 5, 1024, 256
+DEAR, SELDOM = 2, 16  # rounds of a factorization in large heaps, and how much longer they pause
+SWEEPS_OF_ONE = 2400  # multiplications that a round of sweeps takes for a contact
 FAILED = 1e300
 
 
@@ -256,6 +261,30 @@ def approach(m, tolerance):
             break
     balance(m)
     return moved
+
+
+@part
+def pause(m, found, factors):
+    """Set for how many rounds Newton's method pauses, after it has found the impulses or not with
+    so many factorizations: so that it takes no more time than sweeps do, unless it is cheap, and
+    less in large heaps. While it finds them it may go on, for at rest it gets cheap.
+    """
+    count = arena.counters(m)
+    if skyline.is_narrow(m) or found and factors <= CHEAP:
+        count[c.OWED], count[c.RESTS] = 0, 0 if found else 1
+        return
+    owed = count[c.OWED] + rounds_of(m, factors) * (1 if rounds_of(m, 1) <= DEAR else SELDOM)
+    pauses = not found or owed > MOST_OWED
+    count[c.RESTS] = min(owed, LONGEST_REST) if pauses else 0
+    count[c.OWED] = 0 if pauses else owed
+
+
+@part
+def rounds_of(m, factors):
+    """Return how many rounds of sweeps take as long as so many factorizations."""
+    low, n = arena.envelope(m), len(arena.right_side(m))
+    numbers = low[n - 1, 1] + n
+    return factors * numbers // n * numbers // (SWEEPS_OF_ONE * arena.counters(m)[c.ACTIVE])
 
 
 @part
