@@ -21,6 +21,7 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     DEAR,
     FAILED,
     ROUND_OFF,
+    SIGMA,
     approach,
     improve,
     is_excessive,
@@ -274,12 +275,12 @@ def solve_slow(m, tolerance, h):
     found = solve_lagrangian(m, 0.3 * tolerance, h)
     if not found:
         restart(m)
-        moved, _ = violation(m)
-        is_small = count[c.ACTIVE] > SWEPT and rounds_of(m, 1) <= DEAR
-        if is_small and approach(m, 0.3 * tolerance) < NEARER_BY * moved:
-            found = improve(m, 0.3 * tolerance)
-        else:
-            restart(m)
+        if count[c.ACTIVE] > SWEPT and rounds_of(m, 1) <= DEAR:
+            moved, _ = violation(m)
+            if approach(m, 0.3 * tolerance) < NEARER_BY * moved:
+                found = improve(m, 0.3 * tolerance, SIGMA)
+            else:
+                restart(m)
     if found:
         refine_tower(m)
     if h > 0.0:

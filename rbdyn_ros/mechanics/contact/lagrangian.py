@@ -139,9 +139,7 @@ def is_excessive(m, h):
 @part
 def refine(m):
     """Refine the impulses LA to FINE [SPEED], if Newton's method gets there."""
-    keep_alternation(m, True)
-    if not newton(m, FINE * arena.clock(m)[c.SPEED], STIFF_SIGMA):
-        keep_alternation(m, False)
+    improve(m, FINE * arena.clock(m)[c.SPEED], STIFF_SIGMA)
 
 
 @part
@@ -288,10 +286,10 @@ def rounds_of(m, factors):
 
 
 @part
-def improve(m, tolerance):
+def improve(m, tolerance, scale):
     """Return whether Newton's method finds the impulses from LA, which stay where not."""
     keep_alternation(m, True)
-    if newton(m, tolerance, SIGMA):
+    if newton(m, tolerance, scale):
         return True
     keep_alternation(m, False)
     return False

@@ -87,7 +87,7 @@ def thrown(part, geom, sizes, count):
 
 
 def test_a_heap_of_boxes_comes_to_rest():
-    """Edges that lie on faces do not rock from end to end, and friction does not creep."""
+    """Edges that lie on faces do not rock from end to end, and no box slides slowly."""
     model = thrown(shapes.box, geoms.box, ((0.09, 0.08, 0.07),), 40)
     take(model, 2500, 1e-3)
     speeds = [np.abs(take(model, 5, 1e-3)[1]).max() for _ in range(60)]
