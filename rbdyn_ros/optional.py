@@ -35,11 +35,11 @@ def stay_local(own_domain: bool = False) -> None:
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     if own_domain:
         domains = [1 + (os.getpid() + i) % 100 for i in range(100)]
-        free = next(filter(_is_silent, domains), domains[0])
+        free = next(filter(is_silent, domains), domains[0])
         os.environ.setdefault("ROS_DOMAIN_ID", str(free))
 
 
-def _is_silent(domain: int) -> bool:
+def is_silent(domain: int) -> bool:
     """Return whether the port of a domain's first participant is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first:
         try:

@@ -43,7 +43,7 @@ def test_a_domain_of_its_own_is_one_in_which_nobody_is(monkeypatch):
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setenv("ROS_DOMAIN_ID", "")
     monkeypatch.delenv("ROS_DOMAIN_ID")
-    taken = next(filter(optional._is_silent, range(1, 101)))
+    taken = next(filter(optional.is_silent, range(1, 101)))
     monkeypatch.setattr(os, "getpid", lambda: taken - 1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
         participant.bind(("", 7410 + 250 * taken))

@@ -4,9 +4,10 @@ hear each other.
 
 import fcntl
 import random
-import socket
 import tempfile
 from pathlib import Path
+
+from rbdyn_ros.optional import is_silent
 
 LOCKS = Path(tempfile.gettempdir())
 _kept = {}  # domain -> its open file, oldest first: it is ours until this process ends
@@ -19,10 +20,10 @@ def free_domain() -> int:
     that this process has used before and whose nodes have ended.
     """
     for domain in random.SystemRandom().sample(range(1, 101), 100):
-        if domain not in _kept and _taken(domain) and _silent(domain):
+        if domain not in _kept and _taken(domain) and is_silent(domain):
             return domain
     for domain in list(_kept):
-        if _silent(domain):
+        if is_silent(domain):
             _kept[domain] = _kept.pop(domain)  # the newest now
             return domain
     raise OSError("all hundred ROS domains of this machine are in use; end the nodes that run")
@@ -41,13 +42,4 @@ def _taken(domain: int) -> bool:
         lock.close()
         return False
     _kept[domain] = lock
-    return True
-
-
-def _silent(domain: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first:
-        try:
-            first.bind(("", 7410 + 250 * domain))
-        except OSError:
-            return False
     return True
