@@ -156,6 +156,7 @@ FREE, USED, STAMP, RESTS, OWED = (_n + c for c in range(5))
 # the list of near pairs, and how far a body may have moved since it was made [m]; how far a point
 # of contact has gone along a rim in the step [radii], and how long steps are [s]; the model's own
 # units of length [m] and of velocity [m/s], in which tolerances are given; what bodies with a
-# prescribed velocity do by the part of the contacts' impulses that has acted until the node [J].
+# prescribed velocity do by the part of the contacts' impulses that has acted until the node [J];
+# whether the velocities of contacts are those of the node's frames (`whole`).
 TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, TRAVEL, STEP, _n = offsets(*[1] * 9)
-LENGTH, SPEED, NODE_WORK, CLOCK = (_n + c for c in offsets(1, 1, 1))
+LENGTH, SPEED, NODE_WORK, LINEAR, CLOCK = (_n + c for c in offsets(1, 1, 1, 1))

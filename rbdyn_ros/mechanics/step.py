@@ -16,6 +16,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
 from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
 from rbdyn_ros.mechanics.contact.pairs import any_gap, push, set_mean_velocities, smallest
+from rbdyn_ros.mechanics.contact.whole import set_linear_velocities
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [LENGTH] the gap at which a part of a step ends
@@ -90,7 +91,10 @@ def advance_part(m, h, whole):
         if k == rounds:  # another pass goes on, with closed joints
             return is_travel_short(m, h)
         count[c.ROUNDS] += 1
-        set_mean_velocities(m, h, whole)
+        if arena.clock(m)[c.LINEAR] != 0.0:
+            set_linear_velocities(m, h)
+        else:
+            set_mean_velocities(m, h, whole)
         stalls = count[c.STALLS]
         change = friction.solve(m, tolerance, h)
         if change == friction.FAILED:
@@ -257,7 +261,8 @@ def whole_step(m, h):
     longest = whole.longest_way(m)
     whole.find_candidates(m, longest)
     whole.close(m, whole.AHEAD * longest, -1e300)
-    for _ in range(whole.PASSES):
+    for k in range(whole.PASSES):
+        arena.clock(m)[c.LINEAR] = 1.0 if k >= whole.LINEAR else 0.0
         if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
             return undo(m, NOT_SAVED)
         whole.separate(m)
@@ -344,14 +349,12 @@ def advance(m, h, n):
     is_whole, taken, left, piece = arena.clock(m)[c.WHOLE] != 0.0, 0, h, h
     arena.clock(m)[c.STEP] = h
     while taken < n:
-        if whole_step(m, h) if is_whole else step(m, piece):
+        if whole_step(m, piece) if is_whole else step(m, piece):
             left -= piece
             piece = min(2.0 * piece, left)
             if left <= 0.0:
                 taken, left, piece = taken + 1, h, h
             continue
-        if is_whole:
-            return taken
         if piece == h:
             copy_state(m, AT_START, True)
         piece *= 0.5

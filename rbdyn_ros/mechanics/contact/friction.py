@@ -49,7 +49,8 @@ from rbdyn_ros.mechanics.velocity import node_velocities, respond, trace_alone
 # both ends
 FAR = 1.5
 SWEEPS = 2000
-FEW_SWEEPS = 40  # in whole steps
+# in whole steps, and as many as that where impulses would give energy
+FEW_SWEEPS, MANY_SWEEPS = 40, 400
 IMPACT_TOLERANCE = 1e-14  # [SPEED]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
@@ -202,7 +203,14 @@ def solve(m, tolerance, h):
         couple_all(m, h)
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
     is_whole, enough = arena.clock(m)[c.WHOLE] != 0.0, 1
-    for k in range(FEW_SWEEPS if is_whole else SWEEPS):
+    for k in range(MANY_SWEEPS if is_whole else SWEEPS):
+        if (
+            is_whole
+            and k >= FEW_SWEEPS
+            and k % FEW_SWEEPS == 0
+            and not active_pairs.gives_energy(m)
+        ):
+            break
         # in piles a change needs many sweeps
         moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, h)
         count[c.SWEEPS] += 1

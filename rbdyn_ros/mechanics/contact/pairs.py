@@ -21,6 +21,7 @@ FAR = 1e-3  # of a gap that is not looked at again before its bodies have moved
 DIFFERS = 2e-6  # of the gap between features that are met, with the normal given or not
 LEFT = 5e-7  # of a gap at the start of a step in which the contact would be closed
 BENT = 1e-6  # by which a gap of first order may be wrong at the end of a step
+STAYS = 1e-4  # [LENGTH]: a contact with a larger gap has ended
 STILL = 1e-13  # a way, turns counted in [rad], of bodies after which frames and levers still hold
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -266,10 +267,9 @@ def is_unjointed(m, k):
 
 @inlined
 def is_lasting(m, k):
-    """Return whether pair k has carried an impulse in the whole step before, between bodies
-    without joints.
-    """
-    return arena.saved_flags(m)[k] != 0 and is_unjointed(m, k)
+    """Return whether pair k, of bodies without joints, has carried an impulse and is not open."""
+    is_near = arena.pairs(m)[k, c.GAP] <= STAYS * arena.clock(m)[c.LENGTH]
+    return is_near and arena.saved_flags(m)[k] != 0 and is_unjointed(m, k)
 
 
 @part
@@ -278,7 +278,7 @@ def set_mean_velocities(m, h, whole):
     tangents' shift over h (M.15).
 
     An overlap at the start is taken back as fast as a step of the length `whole` would; whole
-    steps leave the gap of a contact that stays as it is (`whole.separate`).
+    steps leave it, and the gap of a contact that stays (`whole.separate`).
     """
     is_whole, rate, left = arena.clock(m)[c.WHOLE] != 0.0, 1.0 / h, 1.0 - h / whole
     arena.clock(m)[c.TRAVEL] = 0.0
@@ -304,9 +304,8 @@ def set_mean_velocities(m, h, whole):
             d = vec.sub(d, contact_displacement(bodies, b, get(pairs, k, c.ON_B), point))
             note_travel(m, k, point)
         pairs[k, c.GAP_1] = g
-        keep = min(pairs[k, c.GAP], 0.0) * left
-        if is_whole and is_lasting(m, k):
-            keep = pairs[k, c.GAP]
+        keep = pairs[k, c.GAP] if is_whole and is_lasting(m, k) else min(pairs[k, c.GAP], 0.0)
+        keep *= 1.0 if is_whole else left
         s = rate * vec.dot(get(pairs, k, c.FRAME + 3), d)
         t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)
         pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t

@@ -94,6 +94,17 @@ def test_a_heap_of_boxes_comes_to_rest():
     assert np.median(speeds) < 1e-8 and smallest_gap(model) > -1e-5
 
 
+@pytest.mark.parametrize("h", [1e-3, 4e-3])
+def test_cylinders_that_fall_on_each_other_gain_no_energy(h):
+    """No overlap is given back as speed, whatever the passes of a step leave of it."""
+    model = thrown(shapes.cylinder, geoms.cylinder, (0.04, 0.07), 40)
+    energy = [models.energy(model)]
+    for _ in range(75):
+        take(model, round(0.02 / h), h)
+        energy.append(models.energy(model))
+    assert max(np.diff(energy)) < 1e-2 < 1e-4 * energy[0]
+
+
 @pytest.mark.parametrize("e", [0.5, 1.0])
 def test_a_sphere_bounces_in_whole_steps(e):
     """It parts at e times the velocity of its arrival, gains no energy, and rests for e < 1."""
