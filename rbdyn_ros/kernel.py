@@ -42,7 +42,7 @@ from numba.core.runtime import rtsys
 from numba.extending import overload
 
 from rbdyn_ros import kernel_parts
-from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
+from rbdyn_ros.kernel_parts import KernelCompiler, WholeCompiler, link_as_part
 from rbdyn_ros.kernel_sources import COMPILER, MEMORY, KernelMissing, allowed
 
 # An option that is missing here would be that of the kernel's first caller.
@@ -62,7 +62,8 @@ def kernel(function: Callable[..., Any] | None = None, **options) -> Callable[..
     """
     if function is None:
         return lambda f: kernel(f, **options)
-    dispatcher = njit(**{**_OPTIONS, **options})(function)
+    wanted = {"pipeline_class": KernelCompiler, **_OPTIONS, **options}
+    dispatcher = njit(**wanted)(function)
     if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
         dispatcher.kernel_options = options
         file = dispatcher._cache._cache_file

@@ -7,6 +7,9 @@ calls links its parts and optimizes all of them together, once. It alone is kept
 
 This is Numba's own way for what it implements by compiled Python (`Flags.no_compile`), opened to
 kernels; its names are private.
+
+A kernel that is compiled by itself and called by another one is in the cache with its optimized
+code. Where that is too long to be inlined, the caller is optimized without it.
 """
 
 from functools import cache, partial
@@ -17,6 +20,9 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
+
+# [bytes] of bitcode: some thousand instructions; LLVM inlines what has less than a hundred
+LARGE = 100_000
 
 
 def closure(library: JITCodeLibrary) -> list[JITCodeLibrary]:
@@ -72,6 +78,15 @@ def link(module, libraries: list[JITCodeLibrary], reload_init: set[Any]) -> None
         module.link_in(code, preserve=True)
 
 
+def is_large(library: JITCodeLibrary) -> bool:
+    """Return whether a library holds optimized code that is too long to be inlined."""
+    if isinstance(library, PartLibrary):
+        return False
+    if not hasattr(library, "is_large"):
+        library.is_large = len(library._get_module_for_linking().as_bitcode()) > LARGE
+    return library.is_large
+
+
 def functions(library: JITCodeLibrary) -> list[Any]:
     """List the functions that a part defines."""
     if not isinstance(library, PartLibrary):
@@ -79,36 +94,66 @@ def functions(library: JITCodeLibrary) -> list[Any]:
     return [function for function in library.own_module().functions if not function.is_declaration]
 
 
-class WholeLibrary(JITCodeLibrary):
+class KernelLibrary(JITCodeLibrary):
+    """The code of a kernel with that of the kernels that it calls; large ones are linked as they
+    are.
+    """
+
+    def finalize(self):
+        self._link_needed()
+        super().finalize()
+
+    def _link_needed(self) -> list[JITCodeLibrary]:
+        """Link what this kernel is optimized with, and return it; keep the rest for later."""
+        needed = closure(self)[1:]
+        self._optimized = [library for library in needed if is_large(library)]
+        needed = [library for library in needed if library not in self._optimized]
+        link(self._final_module, needed, self._reload_init)
+        self._linking_libraries = []
+        return needed
+
+    def _optimize_final_module(self):
+        self._run_passes()
+        link(self._final_module, self._optimized, self._reload_init)
+
+    def _run_passes(self):
+        super()._optimize_final_module()
+
+
+class WholeLibrary(KernelLibrary):
     """The code of a kernel that Python calls, with its parts."""
 
     def finalize(self):
-        parts = closure(self)[1:]
-        link(self._final_module, parts, self._reload_init)
-        self._linking_libraries = []
+        parts = self._link_needed()
         for name in {fn.name for part in parts for fn in functions(part)}:
             # Not "internal": such a name is in the symbol table, and the function of that name
             # in a kernel that is loaded later would be bound to this one, whose arguments differ.
             self._final_module.get_function(name).linkage = "private"
         super().finalize()
 
-    def _optimize_final_module(self):
+    def _run_passes(self):
         """Run the passes once: the second run of Numba only removes reference counts."""
         passes, builder = self._codegen._module_pass_manager()
         with self._recorded_timings.record("Module passes", builder):
             passes.run(self._final_module, builder)
 
 
-class WholeCompiler(compiler.Compiler):
-    """Numba's compiler with a library that links parts."""
+class KernelCompiler(compiler.Compiler):
+    """Numba's compiler with a library that optimizes no large kernel again."""
 
-    library = WholeLibrary
+    library = KernelLibrary
 
     def _compile_core(self):
         name = self.state.func_id.func_qualname
         self.state.library = self.library(self.state.targetctx.codegen(), name)
         self.state.library.enable_object_caching()
         return super()._compile_core()
+
+
+class WholeCompiler(KernelCompiler):
+    """The same compiler with a library that links parts."""
+
+    library = WholeLibrary
 
 
 class PartCompiler(WholeCompiler):

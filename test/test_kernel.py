@@ -11,7 +11,8 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from plants import FORCED, PENDULUM, PLANTS, spinning
 
-from rbdyn_ros.kernel import bind, hot, inlined, kernel, part
+from rbdyn_ros import kernel_parts
+from rbdyn_ros.kernel import bind, hot, inlined, kernel, part, specialize
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 from rbdyn_ros.types import Contacts, State
@@ -189,6 +190,22 @@ def test_parts_serve_callers_that_count_references_and_those_that_do_not():
         assert value == 6.0 and (same == a).all()
         del same
     assert sys.getrefcount(a) == counted
+
+
+def times_three_plus_one(x):
+    return times(x) + 1.0  # noqa: F821, by `specialize`
+
+
+@pytest.mark.parametrize("limit", [kernel_parts.LARGE, 0])
+def test_a_kernel_that_is_too_long_to_be_inlined_is_linked_as_it_is(tmp_path, monkeypatch, limit):
+    """Else each of its callers takes the time to optimize it again."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernel_parts, "LARGE", limit)
+    times = kernel(lambda x: 3.0 * x)
+    caller = specialize(times_three_plus_one, str(limit), times=times)
+    assert caller(2.0) == 7.0
+    (code,) = caller.inspect_llvm().values()
+    assert ("define linkonce_odr" in code) == (limit == 0)
 
 
 @kernel
