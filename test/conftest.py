@@ -31,6 +31,7 @@ LONG = (
     "test_form.py",
     "ros/test_viewer_page.py",
     "ros/test_running_loop.py",
+    "view/test_page.py",
     "wire/test_emulated_board.py",
     "test_kernel_cache.py",
 )
