@@ -1,5 +1,6 @@
 """The declaration of the stepper and of its Newton iteration, which loads no stepper."""
 
+from functools import cache
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -7,6 +8,7 @@ from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.schema import spec
 
 
+@cache  # it is asked at each choice, and reads twenty files
 def names() -> tuple[str, ...]:
     """Return the known integrators, alphabetically: the files of this folder that export
     `advance`.
