@@ -42,6 +42,7 @@ from numba.core.runtime import rtsys
 from numba.extending import overload
 
 from rbdyn_ros import kernel_parts
+from rbdyn_ros.kernel_overhead import reduce_overhead
 from rbdyn_ros.kernel_parts import KernelCompiler, WholeCompiler, link_as_part
 from rbdyn_ros.kernel_sources import COMPILER, MEMORY, KernelMissing, allowed
 
@@ -235,6 +236,7 @@ def _compile_in_turn(dispatcher: Dispatcher) -> None:
             found = load(signature, context)
         if found is None:
             _shorten_slice_errors()
+            reduce_overhead()
         return found
 
     def compile_in_turn(signature):
