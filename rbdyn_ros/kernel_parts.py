@@ -125,10 +125,12 @@ class WholeLibrary(KernelLibrary):
 
     def finalize(self):
         parts = self._link_needed()
-        for name in {fn.name for part in parts for fn in functions(part)}:
+        names = {fn.name for part in parts for fn in functions(part)}
+        for function in self._final_module.functions:  # those that something still calls
             # Not "internal": such a name is in the symbol table, and the function of that name
             # in a kernel that is loaded later would be bound to this one, whose arguments differ.
-            self._final_module.get_function(name).linkage = "private"
+            if function.name in names:
+                function.linkage = "private"
         super().finalize()
 
     def _run_passes(self):

@@ -192,6 +192,27 @@ def test_parts_serve_callers_that_count_references_and_those_that_do_not():
     assert sys.getrefcount(a) == counted
 
 
+NEVER = 3
+
+
+@part
+def never(x):
+    return -x
+
+
+@part
+def choose(x):
+    for k in range(2):
+        if k == NEVER:
+            x = never(x)
+    return x
+
+
+def test_a_part_whose_call_is_never_reached_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    assert part(lambda x: choose(x) + 1.0)(2.0) == 3.0
+
+
 def times_three_plus_one(x):
     return times(x) + 1.0  # noqa: F821, by `specialize`
 
