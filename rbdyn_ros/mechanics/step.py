@@ -252,7 +252,7 @@ def step(m, h):
 
 @part
 def whole_step(m, h):
-    """Take one step that no impact splits; return whether it was solved."""
+    """Take one step, or a piece of one, that no impact splits; return whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
     whole.note_closed(m)

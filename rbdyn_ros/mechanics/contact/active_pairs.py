@@ -123,8 +123,8 @@ def forget_failure(m):
 
 @part
 def gives_energy(m):
-    """Return whether the impulses raise the kinetic energy, of B_X, B_W before them, and push
-    contacts that part by so much.
+    """Return whether the impulses of a step raise the kinetic energy, of B_X, B_W before them,
+    and push contacts that part by so much.
     """
     bodies, rows, active = arena.bodies(m), arena.pairs(m), arena.active(m)
     work, before, after = 0.0, 0.0, 0.0

@@ -203,13 +203,9 @@ def solve(m, tolerance, h):
         couple_all(m, h)
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
     is_whole, enough = arena.clock(m)[c.WHOLE] != 0.0, 1
-    for k in range(MANY_SWEEPS if is_whole else SWEEPS):
-        if (
-            is_whole
-            and k >= FEW_SWEEPS
-            and k % FEW_SWEEPS == 0
-            and not active_pairs.gives_energy(m)
-        ):
+    few = FEW_SWEEPS if is_whole else SWEEPS
+    for k in range(MANY_SWEEPS if is_whole and h > 0.0 else few):
+        if k >= few and k % few == 0 and not active_pairs.gives_energy(m):
             break
         # in piles a change needs many sweeps
         moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, h)

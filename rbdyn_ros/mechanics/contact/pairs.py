@@ -280,7 +280,8 @@ def set_mean_velocities(m, h, whole):
     An overlap at the start is taken back as fast as a step of the length `whole` would; whole
     steps leave it, and the gap of a contact that stays (`whole.separate`).
     """
-    is_whole, rate, left = arena.clock(m)[c.WHOLE] != 0.0, 1.0 / h, 1.0 - h / whole
+    is_whole, rate = arena.clock(m)[c.WHOLE] != 0.0, 1.0 / h
+    left = 1.0 if is_whole else 1.0 - h / whole  # of the overlap
     arena.clock(m)[c.TRAVEL] = 0.0
     bodies, pairs, integers, active = (
         arena.bodies(m),
@@ -304,8 +305,8 @@ def set_mean_velocities(m, h, whole):
             d = vec.sub(d, contact_displacement(bodies, b, get(pairs, k, c.ON_B), point))
             note_travel(m, k, point)
         pairs[k, c.GAP_1] = g
-        keep = pairs[k, c.GAP] if is_whole and is_lasting(m, k) else min(pairs[k, c.GAP], 0.0)
-        keep *= 1.0 if is_whole else left
+        start = pairs[k, c.GAP]
+        keep = start if is_whole and is_lasting(m, k) else left * min(start, 0.0)
         s = rate * vec.dot(get(pairs, k, c.FRAME + 3), d)
         t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)
         pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t

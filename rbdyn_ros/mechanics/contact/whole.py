@@ -129,11 +129,8 @@ def set_linear_velocities(m, h):
     """Set U to the velocities of the active pairs in the frames of the node, and what gap is left
     to go there over h: as no motion obeys the law of contacts for these, impulses exist that do.
     """
-    bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
-    for i in range(len(bodies)):
-        v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.P_1))
-        put(bodies, i, c.U_X, vec.add(v, get(bodies, i, c.DRIVE)))
-        put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L_1)))
+    pairs, active = arena.pairs(m), arena.active(m)
+    kinetic_energy(m, c.P_1, c.L_1)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         u = pair_velocity(m, k)
@@ -149,23 +146,19 @@ def close_all(m, longest):
     """
     list_near(m, longest)
     overlap = -OVERLAP * arena.clock(m)[c.LENGTH] - OF_WAY * longest
-    if arena.clock(m)[c.LINEAR] != 0.0:
-        return close_new(m, overlap)
-    found = close(m, 0.0, overlap)
-    return found + find_contacts(m, overlap, True) if len(arena.colliders(m)) > 0 else found
+    is_linear, before = arena.clock(m)[c.LINEAR] != 0.0, count_closed(m)
+    found = close(m, overlap if is_linear else 0.0, overlap)
+    if len(arena.colliders(m)) > 0:
+        found += find_contacts(m, overlap, True)
+    return count_closed(m) - before if is_linear else found
 
 
 @part
-def close_new(m, overlap):
-    """Close what overlaps at the end of the step too much; return how many were open."""
+def count_closed(m):
+    """Return how many contacts are closed."""
     integers, found = arena.pair_integers(m), 0
     for k in range(len(integers)):
-        found -= 1 if integers[k, c.CLOSED] != 0 else 0
-    close(m, overlap, -1e300)
-    if len(arena.colliders(m)) > 0:
-        find_contacts(m, overlap, True)
-    for k in range(len(integers)):
-        found += 1 if integers[k, c.CLOSED] != 0 else 0
+        found += integers[k, c.CLOSED]
     return found
 
 
@@ -254,11 +247,11 @@ def shift_ends(m):
 
 
 @part
-def kinetic_energy(m):
-    """Set U_X, U_W to the velocities of the momenta at the node; return their energy."""
+def kinetic_energy(m, on_x, on_w):
+    """Set U_X, U_W to the velocities of the momenta in columns on_x, on_w; return their energy."""
     bodies, energy = arena.bodies(m), 0.0
     for i in range(len(bodies)):
-        p, l = get(bodies, i, c.P), get(bodies, i, c.L)
+        p, l = get(bodies, i, on_x), get(bodies, i, on_w)
         v, w = vec.times(get(bodies, i, c.IM), p), vec.times(get(bodies, i, c.IJ), l)
         put(bodies, i, c.U_X, vec.add(v, get(bodies, i, c.DRIVE)))
         put(bodies, i, c.U_W, w)
@@ -288,7 +281,7 @@ def find_arrivals(m, h):
     there and what the forces have done.
     """
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
-    energy, count = kinetic_energy(m), 0
+    energy, count = kinetic_energy(m, c.P, c.L), 0
     for i in range(len(bodies)):
         moved = vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X))
         energy += vec.dot(get(bodies, i, c.F), moved)
