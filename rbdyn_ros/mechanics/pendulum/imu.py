@@ -25,7 +25,6 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import hot, inlined, specialize
 from rbdyn_ros.mechanics.integrators import boundary, rk4
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum_contact import contact_law
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, on_world, put
 from rbdyn_ros.mechanics.solvers import fc3d_one_contact
@@ -97,7 +96,7 @@ def contact_accelerations(system, c, work, t, state, free):
         V = world.velocity(C, i)
         aim(work, i, count, n, rho, V)
         n, t1, t2 = vec.frame(n)
-        v = vec.sub(touching.point_velocity(R, w, u, rho), V)
+        v = vec.sub(rod_on_cart.point_velocity(R, w, u, rho), V)
         pressed = c.closed[i] == 1.0 and c.P[i, 0] > 0.0
         if not pressed and not (abs(g) <= _CLOSED and abs(vec.dot(n, v)) <= _CLOSED):
             continue
@@ -132,7 +131,7 @@ def contact_accelerations(system, c, work, t, state, free):
         return dw, du, False
     for k in range(count):
         i = work.active[k]
-        dw, du = touching.push(system, R, dw, du, on_world(work, i), work.rho[i])
+        dw, du = rod_on_cart.push(system, R, dw, du, on_world(work, i), work.rho[i])
     return dw, du, True
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.contact import sweeps
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.mechanics.pendulum_contact import active_contacts, contact_state
 from rbdyn_ros.mechanics.pendulum_contact.active_contacts import block
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
@@ -49,10 +49,10 @@ def couple(system, c, R):
     for b in range(count):
         S, sigma = frame(c, c.active[b]), c.rho[c.active[b]]
         for k in range(3):
-            dw, dx = touching.impulse_response(system, R, S[k], sigma)
+            dw, dx = rod_on_cart.impulse_response(system, R, S[k], sigma)
             for a in range(count):
                 i = c.active[a]
-                u = vec.matvec(frame(c, i), touching.point_velocity(R, dw, dx, c.rho[i]))
+                u = vec.matvec(frame(c, i), rod_on_cart.point_velocity(R, dw, dx, c.rho[i]))
                 c.W[3 * a, 3 * b + k], c.W[3 * a + 1, 3 * b + k], c.W[3 * a + 2, 3 * b + k] = u
 
 
@@ -95,10 +95,10 @@ def couple_rows(system, c, R):
         j = c.active[b]
         for l in range(rows(c, j)):
             f, row = on_world_axes(c, j, direction(c, j, l)), 0
-            dw, dx = touching.impulse_response(system, R, f, c.rho[j])
+            dw, dx = rod_on_cart.impulse_response(system, R, f, c.rho[j])
             for a in range(c.count[0]):
                 i = c.active[a]
-                v = vec.matvec(frame(c, i), touching.point_velocity(R, dw, dx, c.rho[i]))
+                v = vec.matvec(frame(c, i), rod_on_cart.point_velocity(R, dw, dx, c.rho[i]))
                 for k in range(rows(c, i)):
                     c.A[row, n] = v[k]
                     row += 1

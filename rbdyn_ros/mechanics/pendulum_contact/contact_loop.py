@@ -23,8 +23,6 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
-from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum_contact import (
     contact_law,
     contact_state,
@@ -83,11 +81,11 @@ def steps(system, options, input, h, n, state, reaction):
         else:
             new, turn, impulse, error = contact_step.solve(m, E, now, here, guess)
         met = False
-        if not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
+        if not world.is_open(C, clear, new[0], rod_on_cart.axis(new[2]), now + h, 0.0, 0.0):
             met = error <= tolerance and split_step.deepest_penetration(C, c, now + h, new) >= 0
             clear = _UNKNOWN
             if not met and count == 0:
-                clear = world.clear(C, new[0], touching.axis(new[2]), now + h)
+                clear = world.clear(C, new[0], rod_on_cart.axis(new[2]), now + h)
         if error <= tolerance and count > 0 and not (met and split):
             split_step.take(c, h, h)
             touched = True
@@ -167,7 +165,7 @@ def project_position(m, x, Q, R, t):
         for i in range(world.count(C)):
             if not world.is_present(C, i):
                 continue
-            g, normal, rho = world.touch(C, i, x, touching.axis(R), t)
+            g, normal, rho = world.touch(C, i, x, rod_on_cart.axis(R), t)
             if not g < 0.0 and c.closed[i] == 0.0 and not c.q[i, 0] > 0.0:
                 continue
             c.depth[i] = max(c.depth[i], -g)
@@ -185,7 +183,7 @@ def project_position(m, x, Q, R, t):
         for b in range(n):
             j = c.active[b]
             f = vec.scale(c.z[b], vector(c.axes[j], 0))
-            dw, dx = touching.push(system, R, dw, dx, f, c.rho[j])
+            dw, dx = rod_on_cart.push(system, R, dw, dx, f, c.rho[j])
             c.q[j, 0] = max(c.q[j, 0] + c.z[b], 0.0)
         x, Q, R = displace(x, Q, dw, dx)
     return x, Q, R, left
@@ -203,13 +201,13 @@ def lift(system, c, x, Q, R, t):
             c.z[i] = 0.0
             if not world.is_present(C, i):
                 continue
-            g, n, rho = world.touch(C, i, x, touching.axis(R), t)
+            g, n, rho = world.touch(C, i, x, rod_on_cart.axis(R), t)
             if not g < 0.0:
                 continue
             deepest = min(deepest, g)
             c.depth[i] = max(c.depth[i], -g)
-            dw, dx = touching.impulse_response(system, R, n, rho)
-            W = vec.dot(n, touching.point_velocity(R, dw, dx, rho))
+            dw, dx = rod_on_cart.impulse_response(system, R, n, rho)
+            W = vec.dot(n, rod_on_cart.point_velocity(R, dw, dx, rho))
             if not W * system.rod_mass > _FLAT:
                 c.z[i] = 1.0  # nothing moves along n
                 continue
@@ -232,10 +230,10 @@ def is_jammed(system, c, x, R, t):
     dw, dx, lift = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
     for i in range(world.count(C)):
         if c.z[i] > 0.0:
-            g, n, rho = world.touch(C, i, x, touching.axis(R), t)
-            dw, dx = touching.push(system, R, dw, dx, vec.scale(c.z[i], n), rho)
+            g, n, rho = world.touch(C, i, x, rod_on_cart.axis(R), t)
+            dw, dx = rod_on_cart.push(system, R, dw, dx, vec.scale(c.z[i], n), rho)
             lift -= c.z[i] * g
-    p, P = body.momenta(system, R, dw, dx)
+    p, P = rod_on_cart.momenta(system, R, dw, dx)
     size = max(vec.dot(p, dw) + P[0] * dx[0] + P[1] * dx[1], 0.0) ** 0.5
     return lift > C.length * system.rod_mass**0.5 * size
 
@@ -248,7 +246,7 @@ def mend(m, E, t, start, impulse):
     """
     x, Q, R, w, u, V = start
     system, C, c = m.system, m.system.contacts, m.c
-    before, end = body.energy(system, R, w, u), t + E.h
+    before, end = rod_on_cart.energy(system, R, w, u), t + E.h
     c.depth[:] = 0.0
     contact_state.forget_notes(c)
     contact_state.note(c, contact_state.MENDED, E.h, c.P)
@@ -256,14 +254,14 @@ def mend(m, E, t, start, impulse):
     deepest = 0.0
     if not left <= _CLOSED * C.length:
         x, Q, R, deepest = lift(system, c, start[0], start[1], start[2], end)
-    p, P = body.momenta(system, start[2], w, u)
-    w, u = body.velocities(system, R, p, P)
+    p, P = rod_on_cart.momenta(system, start[2], w, u)
+    w, u = rod_on_cart.velocities(system, R, p, P)
     state = (x, Q, R, w, u, V)
     if not deepest > -_TOUCHING * C.length:
         why = contact_state.JAMMED if is_jammed(system, c, x, R, end) else contact_state.NO_POSE
         contact_state.record_failure(c, why, split_step.deepest(C, c, end, state, np.inf, True))
         return start, impulse, False
-    spent = body.energy(system, R, w, u) - before
+    spent = rod_on_cart.energy(system, R, w, u) - before
     for i in range(world.count(C)):
         if c.closed[i] == 1.0 and contact_step.gap(C, i, state, end) > _TOUCHING * C.length:
             c.closed[i] = 0.0

@@ -23,9 +23,7 @@ import numpy as np
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.integrators import maximal_rod
-from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
-from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_law, contact_state
 from rbdyn_ros.mechanics.pendulum_contact.active_contacts import block
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
@@ -73,7 +71,7 @@ def hold(C, c, h, t, state):
     """Make the closed contacts the active ones and return their number. Overlaps are given back at
     the rate `C.bias` / h.
     """
-    x, d, count = state[0], touching.axis(state[2]), 0
+    x, d, count = state[0], rod_on_cart.axis(state[2]), 0
     for i in range(world.count(C)):
         if c.closed[i] == 0.0:
             put(c.P, i, (0.0, 0.0, 0.0))
@@ -100,14 +98,14 @@ def closed_count(C, c):
 @inlined
 def relative_velocity(c, i, R, w, u):
     """Return the velocity of contact i against its obstacle, in its frame."""
-    v = touching.point_velocity(R, w, u, c.rho[i])
+    v = rod_on_cart.point_velocity(R, w, u, c.rho[i])
     return vec.sub(vec.matvec(frame(c, i), v), vector(c.moving, i))
 
 
 @inlined
 def gap(C, i, state, t):
     """Return g of candidate i at t."""
-    return world.touch(C, i, state[0], touching.axis(state[2]), t)[0]
+    return world.touch(C, i, state[0], rod_on_cart.axis(state[2]), t)[0]
 
 
 @inlined
@@ -117,7 +115,7 @@ def velocity(C, c, i, h, t, start, new):
     rod.
     """
     if c.turns[i] == 1.0:
-        g, _, rho = world.touch(C, i, new[0], touching.axis(new[1]), t + h)
+        g, _, rho = world.touch(C, i, new[0], rod_on_cart.axis(new[1]), t + h)
         u = mean_velocity(c, i, h, 0.5 * (c.rho[i] + rho), start, new)
         return (g - c.gap[i]) / h, u[1], u[2]
     return mean_velocity(c, i, h, c.rho[i], start, new)
@@ -129,7 +127,7 @@ def mean_velocity(c, i, h, rho, start, new):
     (x0, R0), (x1, R1) = start, new
     D = (x1[0] - x0[0], x1[1] - x0[1], 0.0)
     if rho != world.ON_CART:
-        D = vec.axpy(rho, vec.sub(touching.axis(R1), touching.axis(R0)), D)
+        D = vec.axpy(rho, vec.sub(rod_on_cart.axis(R1), rod_on_cart.axis(R0)), D)
     return vec.sub(vec.scale(1.0 / h, vec.matvec(frame(c, i), D)), vector(c.moving, i))
 
 
@@ -195,7 +193,7 @@ def project_velocity(system, c, R, w, u):
         j = c.active[b]
         half = vec.scale(part, vector(c.dP, j))
         f = vec.transposed_matvec(frame(c, j), vec.scale(2.0, half))
-        w, u = touching.push(system, R, w, u, f, c.rho[j])
+        w, u = rod_on_cart.push(system, R, w, u, f, c.rho[j])
         put(c.P, j, vec.add(vector(c.P, j), half))
         put(c.given, j, vec.add(vector(c.given, j), f))
     return w, u
@@ -254,10 +252,10 @@ def work(system, c, R, w, u, before):
     for a in range(c.count[0]):
         i = c.active[a]
         f = vec.scale(0.5 * before, on_world(c, i))
-        w, u = touching.push(system, R, w, u, f, c.rho[i])
+        w, u = rod_on_cart.push(system, R, w, u, f, c.rho[i])
     for a in range(c.count[0]):
         i = c.active[a]
-        total += vec.dot(on_world(c, i), touching.point_velocity(R, w, u, c.rho[i]))
+        total += vec.dot(on_world(c, i), rod_on_cart.point_velocity(R, w, u, c.rho[i]))
     return total
 
 
@@ -281,12 +279,12 @@ def turn_frames(system, c, t, start, new):
     c.work[1] = work(system, c, start[2], start[3], start[4], 1.0)
     for a in range(c.count[0]):
         i = c.active[a]
-        g, n, rho = world.touch(system.contacts, i, x, touching.axis(R), t)
+        g, n, rho = world.touch(system.contacts, i, x, rod_on_cart.axis(R), t)
         if c.turns[i] == 1.0 and vec.dot(vector(c.axes[i], 0), n) > SAME_SIDE:
-            w, u = touching.push(system, R, w, u, vec.scale(-1.0, on_world(c, i)), c.rho[i])
+            w, u = rod_on_cart.push(system, R, w, u, vec.scale(-1.0, on_world(c, i)), c.rho[i])
             transport(c, i, n)
             c.rho[i] = rho
-            w, u = touching.push(system, R, w, u, on_world(c, i), rho)
+            w, u = rod_on_cart.push(system, R, w, u, on_world(c, i), rho)
     give(c, 1.0, 1.0)
     c.work[1] += work(system, c, R, w, u, -1.0)
     return w, u
@@ -325,8 +323,9 @@ def solve(m, E, t, state, guess):
         give(c, 0.0, 2.0)
     w, u = project_velocity(system, c, R_1, w_0, u_0)
     if is_counted or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
-        c.work[1] += body.energy(system, R_1, w, u) - body.energy(system, R_1, w_0, u_0)
-    V1 = body.center_velocity(system, R_1, w, u)
+        energy = rod_on_cart.energy(system, R_1, w, u)
+        c.work[1] += energy - rod_on_cart.energy(system, R_1, w_0, u_0)
+    V1 = rod_on_cart.center_velocity(system, R_1, w, u)
     impulse = vec.scale(-E.h, maximal_rod.forces(system, m.inputs.load, R_1)[0])
     for a in range(c.count[0]):
         if c.rho[c.active[a]] != world.ON_CART:

@@ -15,7 +15,6 @@ from rbdyn_ros.kernel import hot, inlined, specialize
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.integrators import boundary, dual_stages
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum_contact import contact_state
 from rbdyn_ros.mechanics.pendulum_contact.contact_step import SAME_SIDE
 from rbdyn_ros.numerics.dual import load, store, value, variable, with_value
@@ -119,7 +118,7 @@ def touch(C, i, x, attitude, t, G):
     turn = variable(8, 0.0, 2), variable(8, 0.0, 3), variable(8, 0.0, 4)
     R = dual_attitude.matrix((attitude[0], turn))
     place = variable(8, value(x[0]), 0), variable(8, value(x[1]), 1)
-    g, n, rho = world.touch(C, i, place, touching.axis(R), variable(8, value(t), 5))
+    g, n, rho = world.touch(C, i, place, rod_on_cart.axis(R), variable(8, value(t), 5))
     zero = variable(8, 0.0, 8)
     for_each = (g + zero, n[0] + zero, n[1] + zero, n[2] + zero, rho + zero)
     for k in range(5):
@@ -241,9 +240,9 @@ def part(whole, members, X, E, s, out):
         P, z = three(X, E, UNKNOWN + 6 * k), three(X, E, UNKNOWN + 6 * k + 3)
         T, T1, rho, rho1, _, _ = both_ends(C, members.contact[k], (x, Q), (x1, Q1), t, h, out.G)
         F = vec.transposed_matvec(T, P)
-        w1, u1 = touching.push(varied, R1, w1, u1, vec.scale(-1.0, F), rho)
-        w1, u1 = touching.push(varied, R1, w1, u1, vec.transposed_matvec(T1, P), rho1)
-        dw, du = touching.push(varied, R1, dw, du, vec.transposed_matvec(T1, z), rho1)
+        w1, u1 = rod_on_cart.push(varied, R1, w1, u1, vec.scale(-1.0, F), rho)
+        w1, u1 = rod_on_cart.push(varied, R1, w1, u1, vec.transposed_matvec(T1, P), rho1)
+        dw, du = rod_on_cart.push(varied, R1, dw, du, vec.transposed_matvec(T1, z), rho1)
     share, edge = read(X, E, SHARE), zero
     w_all, u_all = vec.add(w1, dw), (u1[0] + du[0], u1[1] + du[1])
     for k in range(len(members.kind)):
@@ -252,14 +251,16 @@ def part(whole, members, X, E, s, out):
         T, T1, rho, rho1, g0, g1 = both_ends(C, i, (x, Q), (x1, Q1), t, h, out.G)
         V, turns = world.velocity(C, i), world.has_turning_normal(C, i)
         height = 0.5 * (rho + rho1) if value(rho) != world.ON_CART else zero
-        D_i = vec.axpy(height, vec.sub(touching.axis(R1), touching.axis(R)), (zero, zero, zero))
+        D_i = vec.axpy(
+            height, vec.sub(rod_on_cart.axis(R1), rod_on_cart.axis(R)), (zero, zero, zero)
+        )
         D_i = (D_i[0] + x1[0] - x[0], D_i[1] + x1[1] - x[1], D_i[2])
         u_i = vec.matvec(T, vec.sub((D_i[0] / h, D_i[1] / h, D_i[2] / h), V))
         u_N = (g1 - g0) / h if turns else u_i[0]
         lift = bias * g0 if value(g0) < 0.0 else zero
-        mu, axis = world.law(C, i)[0] + more, vec.matvec(T, touching.axis(R))
+        mu, axis = world.law(C, i)[0] + more, vec.matvec(T, rod_on_cart.axis(R))
         write(out, 10 + 6 * k, law(kind, mu, P, (u_N + lift, u_i[1], u_i[2]), axis))
-        v = vec.matvec(T1, vec.sub(touching.point_velocity(R1, w_all, u_all, rho1), V))
+        v = vec.matvec(T1, vec.sub(rod_on_cart.point_velocity(R1, w_all, u_all, rho1), V))
         write(out, 13 + 6 * k, along_rows(kind, P, z, v))
         if members.bound[k] == 1:
             half = vec.axpy(share * (1.0 if turns else 0.5), z, P)
@@ -297,21 +298,21 @@ def jump(system, members, X, E, s, out, V):
     for k in range(count):
         _, n, rho = touch(C, members.contact[k], x, Q, t, out.G)
         F = vec.transposed_matvec(vec.frame(n), three(X, E, UNKNOWN + 6 * k))
-        w1, u1 = touching.push(varied, R, w1, u1, F, rho)
+        w1, u1 = rod_on_cart.push(varied, R, w1, u1, F, rho)
     energy = 0.0 * t
     for k in range(count):
         i, kind = members.contact[k], members.kind[k]
         _, n, rho = touch(C, i, x, Q, t, out.G)
         T, W = vec.frame(n), world.velocity(C, i)
         P, kept = three(X, E, UNKNOWN + 6 * k), three(X, E, UNKNOWN + 6 * k + 3)
-        before = vec.matvec(T, vec.sub(touching.point_velocity(R, w, u, rho), W))
-        after_it = vec.matvec(T, vec.sub(touching.point_velocity(R, w1, u1, rho), W))
+        before = vec.matvec(T, vec.sub(rod_on_cart.point_velocity(R, w, u, rho), W))
+        after_it = vec.matvec(T, vec.sub(rod_on_cart.point_velocity(R, w1, u1, rho), W))
         V[k, 0], V[k, 1], V[k, 2] = real(before)
         V[k, 3], V[k, 4], V[k, 5] = real(after_it)
         mu, e = world.law(C, i)
         mu = mu + read(X, E, m + 10)
         e = members.rebounds[k] * share * (e + read(X, E, m + 11))
-        part_of_it, axis = vec.sub(P, kept), vec.matvec(T, touching.axis(R))
+        part_of_it, axis = vec.sub(P, kept), vec.matvec(T, rod_on_cart.axis(R))
         back = 0.0 * e if members.has_phases else e * before[0]
         zero = law(kind, mu, part_of_it, (after_it[0] + back, after_it[1], after_it[2]), axis)
         if members.bound[k] == 1:
@@ -351,16 +352,16 @@ def collision(system, i, X, E, s, out):
     C, R, m = system.contacts, dual_attitude.matrix(Q), PARAMETERS
     _, n, rho = touch(C, i, x, Q, read(X, E, START), out.G)
     T, zero = vec.frame(n), 0.0 * u[0]
-    a = touching.impulse_response(varied, R, T[0], rho)
-    b = touching.impulse_response(varied, R, T[1], rho)
-    c = touching.impulse_response(varied, R, T[2], rho)
+    a = rod_on_cart.impulse_response(varied, R, T[0], rho)
+    b = rod_on_cart.impulse_response(varied, R, T[1], rho)
+    c = rod_on_cart.impulse_response(varied, R, T[2], rho)
     columns = (
-        vec.matvec(T, touching.point_velocity(R, a[0], a[1], rho)),
-        vec.matvec(T, touching.point_velocity(R, b[0], b[1], rho)),
-        vec.matvec(T, touching.point_velocity(R, c[0], c[1], rho)),
+        vec.matvec(T, rod_on_cart.point_velocity(R, a[0], a[1], rho)),
+        vec.matvec(T, rod_on_cart.point_velocity(R, b[0], b[1], rho)),
+        vec.matvec(T, rod_on_cart.point_velocity(R, c[0], c[1], rho)),
     )
     W = vec.transpose(columns)
-    before = vec.matvec(T, vec.sub(touching.point_velocity(R, w, u, rho), world.velocity(C, i)))
+    before = vec.matvec(T, vec.sub(rod_on_cart.point_velocity(R, w, u, rho), world.velocity(C, i)))
     mu, e = world.law(C, i)
     mu = mu + read(X, E, m + 10) if mu > 0.0 else zero
     P, found = collide(W, before, mu, e + read(X, E, m + 11))

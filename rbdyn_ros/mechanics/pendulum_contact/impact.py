@@ -12,9 +12,7 @@ move under any impulse), Poisson's takes its place.
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.contact import exchange
-from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
-from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum_contact import (
     active_contacts,
     contact_law,
@@ -56,7 +54,7 @@ def jump(m, h, t, state, landed, spent):
     """
     system, C, c = m.system, m.system.contacts, m.c
     x, Q, R, w, u, V = state
-    d, count = touching.axis(R), 0
+    d, count = rod_on_cart.axis(R), 0
     slow = 0.5 * _REST * h * system.gravity
     for i in range(world.count(C)):
         if not world.is_present(C, i):
@@ -82,7 +80,7 @@ def jump(m, h, t, state, landed, spent):
     contact_state.note(c, contact_state.IMPACT, 0.0, c.P)
     for a in range(count):
         i = c.active[a]
-        w, u = touching.push(system, R, w, u, on_world(c, i), c.rho[i])
+        w, u = rod_on_cart.push(system, R, w, u, on_world(c, i), c.rho[i])
     for a in range(count):
         i = c.active[a]
         after = contact_step.relative_velocity(c, i, R, w, u)
@@ -96,7 +94,7 @@ def jump(m, h, t, state, landed, spent):
             ago = min(2.0 * c.depth[i] / (speed - c.before[i, 0] + 1e-300), _LATEST * h)
             record_impact(c, t - ago, i, vector(c.P, i), -speed, after[0])
         c.closed[i] = 1.0 if after[0] < slow + 1e-15 else 0.0
-    return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
+    return (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u)), True
 
 
 @part

@@ -11,8 +11,7 @@ import numpy as np
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.integrators import discrete_rod
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
-from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_state, contact_step, impact
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import put, vector
 from rbdyn_ros.mechanics.pendulum_contact.contact_step import gap
@@ -26,8 +25,8 @@ _TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
 def opening(C, i, state, t):
     """Return dg/dt of candidate i at t [m/s]."""
     x, Q, R, w, u, V = state
-    g, n, rho = world.touch(C, i, x, touching.axis(R), t)
-    v = touching.point_velocity(R, w, u, rho)
+    g, n, rho = world.touch(C, i, x, rod_on_cart.axis(R), t)
+    v = rod_on_cart.point_velocity(R, w, u, rho)
     return vec.dot(n, vec.sub(v, world.velocity(C, i)))
 
 

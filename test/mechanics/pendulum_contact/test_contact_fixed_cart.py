@@ -6,8 +6,7 @@ from falling import fall
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.mechanics.contact import restitution
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
-from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     Params,
     build,
@@ -66,7 +65,7 @@ def test_a_rod_on_a_fixed_cart_that_sticks_gives_back_no_work_by_stronges_law():
     R = unit_quaternion.matrix(tuple(upright(np.arccos(-2.0 / 2.4)).q[2:]))
     aim(c, 0, 0, (0.0, 0.0, 1.0), 2.4, (0.0, 0.0, 0.0))
     contact_law.couple(system, c, R)
-    velocity = touching.point_velocity(R, (0.5, 2.0, 0.0), (0.0, 0.0), 2.4)
+    velocity = rod_on_cart.point_velocity(R, (0.5, 2.0, 0.0), (0.0, 0.0), 2.4)
     u = np.array(vec.frame((0.0, 0.0, 1.0))) @ velocity
     assert u[0] < -1.0
     c.before[0], c.law[0], c.rebound[0] = u, (1.5, 0.0), 0.3 * u[0]

@@ -10,8 +10,7 @@ from falling import fall
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.mechanics.contact import restitution
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
-from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     Params,
     build,
@@ -77,7 +76,7 @@ def test_the_normal_velocity_is_the_rate_of_the_gap(i, obstacle):
         g, n, rho = gap(0.0)
         rate = np.dot(
             n,
-            touching.point_velocity(
+            rod_on_cart.point_velocity(
                 tuple(map(tuple, R)), tuple(state.v[2:]), tuple(state.v[:2]), rho
             ),
         )
@@ -105,8 +104,8 @@ def test_the_delassus_matrix_is_symmetric_and_does_the_work_of_the_impulse(param
         W = c.W[:3, :3]
         np.testing.assert_allclose(W, W.T, atol=1e-12 * np.abs(W).max())
         P = rng.normal(size=3)
-        u = np.array(T) @ touching.point_velocity(R, w, x, rho)
-        dw, dx = touching.impulse_response(system, R, tuple(np.array(T).T @ P), rho)
+        u = np.array(T) @ rod_on_cart.point_velocity(R, w, x, rho)
+        dw, dx = rod_on_cart.impulse_response(system, R, tuple(np.array(T).T @ P), rho)
         after = np.r_[np.add(x, dx), np.add(w, dw)]
         gain = quantities(system, state.q, after)[0] - quantities(system, state.q, state.v)[0]
         assert gain == pytest.approx(P @ (u + 0.5 * W @ P), rel=1e-9, abs=1e-12)

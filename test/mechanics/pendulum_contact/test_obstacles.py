@@ -8,8 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
-from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum.obstacles import Obstacle, candidates
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     Params,
@@ -129,7 +128,7 @@ def test_the_normal_velocity_is_the_rate_of_the_gap_where_the_obstacle_moves(obs
             (before, a, _), (after, b, _), (_, n, rho) = touch(-1e-6), touch(1e-6), touch(0.0)
             if np.dot(a, b) < 1.0 - 1e-6 or after > 0.3:  # another feature; a bound, far away
                 continue
-            v = touching.point_velocity(pose(0.0)[0], tuple(w), tuple(u), rho)
+            v = rod_on_cart.point_velocity(pose(0.0)[0], tuple(w), tuple(u), rho)
             rate = np.dot(n, np.subtract(v, world.velocity(C, i)))
             if obstacle.shape in ("sphere", "wall") or after < 0.0:
                 assert rate == pytest.approx((after - before) / 2e-6, abs=1e-5) or n == (
