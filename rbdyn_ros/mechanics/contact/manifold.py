@@ -251,7 +251,8 @@ def clip(polygon, first, second, inside):
                     polygon[made, k] = polygon[p, k]
                 made += 1
             if is_in != next_in:
-                t = over / (over - next_over)
+                # the side itself lies behind a corner that only stays by `inside`
+                t = min(max(over / (over - next_over), 0.0), 1.0)
                 for k in range(3):
                     polygon[made, k] = polygon[p, k] + t * (polygon[q, k] - polygon[p, k])
                 polygon[made, 3] = 8 + 8 * side + polygon[p, 4]

@@ -1,8 +1,11 @@
-"""Heaps of spheres in whole steps: they settle, and what cannot be is refused."""
+"""Heaps of spheres, and cubes of one size on each other, in whole steps: they settle, points of
+contact lie where both bodies are, and what cannot be is refused.
+"""
 
 import numpy as np
 import pytest
 
+from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
@@ -57,6 +60,30 @@ def test_no_pair_is_missed_that_is_not_looked_at():
         touching = np.flatnonzero(pairs.gaps(model.pairs, models.places(model)) < 1e-4)
         assert near.issuperset(touching)
     assert count < len(model.pairs.kind)
+
+
+def test_points_of_cubes_whose_edges_coincide_lie_on_both():
+    """A corner outside of a side by what still counts as inside, next to one farther out by as
+    little: the point where their edge meets the side is between them (a point far outside of both
+    bodies once overlapped by 1e-2 m, and ended the run).
+    """
+    random, half = np.random.default_rng(5), 0.1
+    for _ in range(60):
+        shift = (*random.uniform(-2e-8, 2e-8, 2), 3.0 * half)
+        turn = tuple(quaternion.exp((0.0, 0.0, random.uniform(-1e-7, 1e-7))))
+        low = shapes.box((2.0 * half,) * 3, mass=1.0, position=(0.0, 0.0, half))
+        high = shapes.box((2.0 * half,) * 3, mass=1.0, position=shift, orientation=turn)
+        bodies, q, v = shapes.assemble([low, high], (0.0, 0.0, -G))
+        shaped = [geoms.plane(), *(geoms.box((2.0 * half,) * 3, i) for i in range(2))]
+        options = models.Options(whole_steps=True)
+        colliders = geoms.colliders(shaped, 0.0, 0.0)
+        model = models.build(bodies, q, v, options=options, colliders=colliders)
+        assert models.advance(model, H, 2) == 2, models.failure(model)
+        heads, rows = models.part(model, "pair_integers"), models.part(model, "pairs")
+        between = rows[(heads[:, c.A] == 0) & (heads[:, c.B] == 1)]
+        between = np.vstack([between, rows[(heads[:, c.A] == 1) & (heads[:, c.B] == 0)]])
+        points = between[:, c.CA : c.CA + 3]
+        assert len(points) >= 4 and np.abs(points).max() < half + 1e-6
 
 
 def test_whole_steps_refuse_faces():
