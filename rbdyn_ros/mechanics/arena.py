@@ -81,6 +81,13 @@ PARTS = (
     ("polygon", c.POLYGON, True),  # (32, 5) corners of a face that is cut, and room for a copy
     # impulses of the contacts that colliders i < j have had, row i + j (j - 1)/2
     ("touched", c.TOUCHED, True),
+    # what failed steps restore (`slots.save`): two copies of the contacts in slots and of the
+    # first slots of the colliders; one of the list of free slots and of `touched`
+    ("kept_contacts", c.KEPT_CONTACT, True),
+    ("kept_links", c.KEPT_LINK, False),
+    ("kept_next", 1, False),
+    ("kept_heads", 1, False),
+    ("kept_touched", 1, True),
 )
 HEADER = 2 * len(PARTS)
 
@@ -183,6 +190,11 @@ slots = _view("slots")
 used = _view("used")
 polygon = _view("polygon")
 touched = _view("touched")
+kept_contacts = _view("kept_contacts")
+kept_links = _view("kept_links")
+kept_next = _view("kept_next")
+kept_heads = _view("kept_heads")
+kept_touched = _view("kept_touched")
 
 
 def _numbers(builder, context, signature, arguments):
@@ -290,6 +302,7 @@ def copy_state(m, place, to_saved):
     store, flags = arena.saved(m), arena.saved_flags(m)
     at, first = place * (len(store) // 2), place * (len(flags) // 2)
     at = copy_columns(bodies, 0, c.STATE, store, at, to_saved)
+    at = copy_columns(bodies, c.DRIFT, 1, store, at, to_saved)
     at = copy_columns(pairs, c.LA, c.KEPT, store, at, to_saved)
     at = copy_columns(blocks, c.LAM, c.PHI - c.LAM, store, at, to_saved)
     at = copy_columns(arena.springs(m), c.LOSS, 1, store, at, to_saved)
@@ -298,11 +311,13 @@ def copy_state(m, place, to_saved):
             flags[first + k] = integers[k, c.CLOSED]
         else:
             integers[k, c.CLOSED] = flags[first + k]
+    clock, count = arena.clock(m), arena.counters(m)
     if to_saved:
-        store[at], store[at + 1] = arena.clock(m)[c.TIME], arena.counters(m)[c.IMPACTS]
+        store[at], store[at + 1] = clock[c.TIME], count[c.IMPACTS]
+        store[at + 2], store[at + 3] = count[c.RESTS], count[c.OWED]
     else:
-        arena.clock(m)[c.TIME] = store[at]
-        arena.counters(m)[c.IMPACTS] = int(store[at + 1])
+        clock[c.TIME], count[c.IMPACTS] = store[at], int(store[at + 1])
+        count[c.RESTS], count[c.OWED] = int(store[at + 2]), int(store[at + 3])
 
 
 @part

@@ -106,7 +106,7 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
     COUPLED,
     PAIR,
 ) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4, 1, 1, 9, 1))
-KEPT = np.int64(_m - LA)
+KEPT, DESCRIBED = np.int64(_m - LA), _m
 CLOSED = ROWS  # in a pair's integers: 1 if the contact persists
 FACE, BALLS = np.int64(0), np.int64(1)
 WORLD = np.int64(-1)
@@ -119,10 +119,15 @@ LOW, HIGH, COLLIDER = (_n + c for c in offsets(3, 3))
 # ... and their integers: kind, its body, the first of its slots, a place in the sorted list.
 SHAPE, BODY_OF, HEAD, ORDER, COLLIDER_INTEGERS = offsets(1, 1, 1, 1)
 BALL_SHAPE, CAPSULE_SHAPE, BOX_SHAPE, CYLINDER_SHAPE, PLANE_SHAPE = (np.int64(i) for i in range(5))
-# Slots of contacts: the other shape, the contact's number, the next slot, when it was last seen.
-OTHER, NUMBER, NEXT, SEEN, SLOT = offsets(1, 1, 1, 1)
+# Slots of contacts: the other shape, the contact's number, the next slot, when it was last seen,
+# and the next free slot, which a slot that is taken keeps until it is given back.
+OTHER, NUMBER, NEXT, SEEN, NEXT_FREE, SLOT = offsets(1, 1, 1, 1, 1)
 TOUCHED = np.int64(4)  # of two shapes: what `TOTAL` is of a pair
 POLYGON = np.int64(5)
+# What is saved of a contact in a slot: the columns of its pair up to `DESCRIBED`, sums of its
+# shapes; and its pair, its integers, its first shape, its slot without when it was seen.
+SUMS, KEPT_CONTACT = offsets(int(DESCRIBED), int(TOUCHED))[1:]
+PAIR_OF, INTEGERS_OF, LOW_OF, SLOT_OF, KEPT_LINK = offsets(1, int(INTEGERS), 1, int(SEEN))
 
 # Springs. Points [m] or axes in a and in b, attitude of a in b from which the angle counts,
 # stiffness, length or angle at rest, damping; length or angle at the node, unit force or torque

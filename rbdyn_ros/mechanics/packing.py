@@ -232,7 +232,7 @@ def _parts(
     numbers, envelope = skyline.plan(n, touching)
     flags = np.zeros((k, c.INTEGERS), np.int64)
     flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
-    saved = n * c.STATE + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + springs + 2
+    saved = n * (c.STATE + 1) + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + springs + 4
     saved = max(2 * saved, coupled.size(k))
     return {
         "bodies": bodies,
@@ -303,7 +303,7 @@ def _add_colliders(parts: dict, colliders: ColliderSet) -> None:
             body[c.REACH] = max(body[c.REACH], reach)
     integers[:, c.HEAD], integers[:, c.ORDER] = -1, np.arange(n)
     table = np.zeros((slots, c.SLOT), np.int64)
-    table[:, c.NEXT] = np.append(np.arange(1, slots), -1)[:slots]
+    table[:, c.NEXT_FREE] = np.append(np.arange(1, slots), -1)[:slots]
     more, flags = np.zeros((slots, c.PAIR)), np.zeros((slots, c.INTEGERS), np.int64)
     more[:, c.SIZE], flags[:, [c.A, c.B]] = -1.0, WORLD  # touches nothing
     parts |= {"colliders": rows, "collider_integers": integers, "slots": table}
@@ -321,6 +321,11 @@ def _add_colliders(parts: dict, colliders: ColliderSet) -> None:
         parts["skyline"] = np.zeros((6 * len(parts["bodies"]) * ROOM, 1))
         parts["counters"][c.FREE] = 0 if slots else -1
     parts["touched"] = np.zeros((n * (n - 1) // 2, c.TOUCHED))
+    parts["kept_contacts"] = np.zeros((2 * slots, c.KEPT_CONTACT))
+    parts["kept_links"] = np.zeros((2 * slots, c.KEPT_LINK), np.int64)
+    parts["kept_next"] = np.zeros((slots, 1), np.int64)
+    parts["kept_heads"] = np.zeros((2 * (n + 2), 1), np.int64)
+    parts["kept_touched"] = np.zeros((parts["touched"].size, 1))
 
 
 def _pack(parts: dict) -> Arena:

@@ -23,8 +23,7 @@ CLOSED = 1e-14  # [LENGTH] the gap at which a part of a step ends
 ROUNDS = 50  # between bodies and impulses
 ROUND_OFF = 4e-15  # of the places, per step: least tolerance of a contact's velocity
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
-# [LENGTH] of a change of one contact whose W has the joints in it, as far as that is exact: to
-# O(h w)
+# [LENGTH] of a change of one contact whose W has the joints in it: as far as that is exact, O(h w)
 SHORT = 5e-12
 FEW_ROUNDS = 1  # in each pass of a whole step
 COARSE = 1e-9  # [SPEED] for each contact: what impulses are found to in whole steps
@@ -252,27 +251,34 @@ def step(m, h):
 
 @part
 def whole_step(m, h):
-    """Take one step, or a piece of one, that no impact splits; return whether it was solved."""
+    """Take a step or a piece that no impact splits, or undo it; return whether it was solved."""
+    whole.save_contacts(m)
+    if try_whole_step(m, h):
+        return True
+    whole.restore_contacts(m)
+    return False
+
+
+@part
+def try_whole_step(m, h):
+    """Do the same, but leave the contacts as they are where it fails."""
     smooth.guess(m, h)
     joints.node_gradients(m)
-    whole.note_closed(m)
     if not whole.predict(m, h):
-        return undo(m, NOT_SAVED)
-    longest = whole.longest_way(m)
-    whole.find_candidates(m, longest)
-    whole.close(m, whole.AHEAD * longest, -1e300)
+        return False
+    whole.find_candidates(m)
     for k in range(whole.PASSES):
         arena.clock(m)[c.LINEAR] = 1.0 if k >= whole.LINEAR else 0.0
         if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
-            return undo(m, NOT_SAVED)
+            return False
         whole.separate(m)
         longest = whole.longest_way(m)
         if longest == friction.FAILED:
-            return undo(m, NOT_SAVED)
+            return False
         if whole.close_all(m, longest) == 0:
             break
     if whole.is_crushed(m, longest):
-        return undo(m, NOT_SAVED)
+        return False
     arena.clock(m)[c.MOVED] += longest
     arrived, energy = whole.find_arrivals(m, h)
     take(m, h, h)
@@ -348,6 +354,8 @@ def advance(m, h, n):
         return n
     is_whole, taken, left, piece = arena.clock(m)[c.WHOLE] != 0.0, 0, h, h
     arena.clock(m)[c.STEP] = h
+    if arena.counters(m)[c.FAILURE] == slots.NO_ROOM:  # shorter steps may need less
+        arena.counters(m)[c.FAILURE] = 0
     while taken < n:
         if whole_step(m, piece) if is_whole else step(m, piece):
             left -= piece
@@ -356,10 +364,13 @@ def advance(m, h, n):
                 taken, left, piece = taken + 1, h, h
             continue
         if piece == h:
-            copy_state(m, AT_START, True)
+            whole.save_start(m)
         piece *= 0.5
         if piece < LEAST_PIECE * h:
-            undo(m, AT_START)
+            if is_whole:
+                whole.restore_start(m)
+            else:
+                undo(m, AT_START)
             return taken
     return n
 
@@ -382,9 +393,8 @@ def advance_composed(m, weights, h, n):
             if not step_without_pairs(m, part):
                 undo(m, AT_START)
                 return k
-            for i in range(
-                len(bodies)
-            ):  # stages differ in length: no rate but the last is a guess
+            # stages differ in length: no rate but the last is a guess
+            for i in range(len(bodies)):
                 smooth.put_rates(bodies, i, get(bodies, i, c.V_1))
         arena.clock(m)[c.TIME] = end
     return n

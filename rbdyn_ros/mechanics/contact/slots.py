@@ -88,7 +88,7 @@ def take(m, i, j, number):
     if slot < 0:
         count[c.FAILURE], count[c.WHERE] = NO_ROOM, 0
         return -1
-    count[c.FREE] = table[slot, c.NEXT]
+    count[c.FREE] = table[slot, c.NEXT_FREE]
     table[slot, c.OTHER], table[slot, c.NUMBER] = max(i, j), number
     table[slot, c.NEXT], heads[low, c.HEAD] = heads[low, c.HEAD], slot
     shapes = arena.pair_shapes(m)
@@ -134,9 +134,7 @@ def offer(m, i, j, number, touch, is_end):
 
 @part
 def release(m, slot):
-    """Give a slot back, but keep its impulses for its shapes. Its pair is then one of the world
-    with itself, which never touches.
-    """
+    """Give a slot back, but keep its impulses for its shapes."""
     pairs, integers, table = arena.pairs(m), arena.pair_integers(m), arena.slots(m)
     k, sums = row_of(m, slot), arena.touched(m)
     row, low = row_of_shapes(m, k), arena.pair_shapes(m)[k, 0]
@@ -144,13 +142,20 @@ def release(m, slot):
     sums[row, 0] += pairs[k, c.TOTAL]
     force = vec.scale(1.0 if is_first else -1.0, get(pairs, k, c.TOTAL + 1))
     arena.add(sums, row, 1, force)
+    clear(m, k)
+    table[slot, c.NEXT_FREE] = arena.counters(m)[c.FREE]
+    arena.counters(m)[c.FREE] = slot
+
+
+@part
+def clear(m, k):
+    """Make pair k one of the world with itself, which never touches."""
+    pairs, integers = arena.pairs(m), arena.pair_integers(m)
     integers[k, c.KIND], integers[k, c.A], integers[k, c.B] = c.FACE, c.WORLD, c.WORLD
     integers[k, c.CLOSED] = 0
-    for column in range(c.FRAME):
+    for column in range(c.DESCRIBED):
         pairs[k, column] = 0.0
     pairs[k, c.SIZE] = -1.0
-    table[slot, c.NEXT] = arena.counters(m)[c.FREE]
-    arena.counters(m)[c.FREE] = slot
 
 
 @part
@@ -178,3 +183,77 @@ def release_unseen(m):
                     table[before, c.NEXT] = after
                 release(m, slot)
             slot = after
+
+
+@part
+def save(m, place):
+    """Save the contacts in one of two places (`arena.copy_state`) for `restore`."""
+    pairs, integers, sums = arena.pairs(m), arena.pair_integers(m), arena.touched(m)
+    rows, links, table = arena.kept_contacts(m), arena.kept_links(m), arena.slots(m)
+    used, o = arena.used(m), place * len(table)
+    for at in range(arena.counters(m)[c.USED]):
+        k = used[at]
+        slot, row = k - row_of(m, 0), row_of_shapes(m, k)
+        for column in range(c.DESCRIBED):
+            rows[o, column] = pairs[k, column]
+        for column in range(c.TOUCHED):
+            rows[o, c.SUMS + column] = sums[row, column]
+        for column in range(c.INTEGERS):
+            links[o, c.INTEGERS_OF + column] = integers[k, column]
+        for column in range(c.SEEN):
+            links[o, c.SLOT_OF + column] = table[slot, column]
+        links[o, c.PAIR_OF], links[o, c.LOW_OF] = k, arena.pair_shapes(m)[k, 0]
+        o += 1
+    copy_lists(m, place, True)
+
+
+@part
+def restore(m, place):
+    """Go back to the contacts that were saved in a place: their slots, impulses and sums."""
+    pairs, integers, sums = arena.pairs(m), arena.pair_integers(m), arena.touched(m)
+    rows, links, table = arena.kept_contacts(m), arena.kept_links(m), arena.slots(m)
+    used, shapes, o = arena.used(m), arena.pair_shapes(m), place * len(table)
+    for at in range(arena.counters(m)[c.USED]):
+        clear(m, used[at])
+    copy_lists(m, place, False)
+    for at in range(arena.counters(m)[c.USED]):
+        k = links[o, c.PAIR_OF]
+        slot, used[at] = k - row_of(m, 0), k
+        for column in range(c.SEEN):
+            table[slot, column] = links[o, c.SLOT_OF + column]
+        shapes[k, 0], shapes[k, 1] = links[o, c.LOW_OF], table[slot, c.OTHER]
+        row = row_of_shapes(m, k)
+        for column in range(c.DESCRIBED):
+            pairs[k, column] = rows[o, column]
+        for column in range(c.TOUCHED):
+            sums[row, column] = rows[o, c.SUMS + column]
+        for column in range(c.INTEGERS):
+            integers[k, column] = links[o, c.INTEGERS_OF + column]
+        o += 1
+
+
+@part
+def copy_lists(m, place, to_saved):
+    """Save or restore where the lists of slots begin. A step takes slots, and gives back only
+    those that it has not taken: the list of the free ones stays. Several pieces of one can give
+    back any, so for the start of all of them that list and the sums of all shapes are saved, too.
+    """
+    table, heads, count = arena.slots(m), arena.collider_integers(m), arena.counters(m)
+    next_ones, firsts, at = arena.kept_next(m), arena.kept_heads(m), place * (len(heads) + 2)
+    for i in range(len(heads)):
+        if to_saved:
+            firsts[at] = heads[i, c.HEAD]
+        else:
+            heads[i, c.HEAD] = firsts[at]
+        at += 1
+    if to_saved:
+        firsts[at], firsts[at + 1] = count[c.FREE], count[c.USED]
+    else:
+        count[c.FREE], count[c.USED] = firsts[at], firsts[at + 1]
+    if place == arena.AT_START:
+        for slot in range(len(table)):
+            if to_saved:
+                next_ones[slot] = table[slot, c.NEXT_FREE]
+            else:
+                table[slot, c.NEXT_FREE] = next_ones[slot]
+        arena.copy_columns(arena.touched(m), 0, c.TOUCHED, arena.kept_touched(m), 0, to_saved)

@@ -8,10 +8,10 @@ near each other: the list of those is made again when a body has moved as far as
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, smooth, turn, velocity
+from rbdyn_ros.mechanics import arena, smooth, springs, turn, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, put, put9
-from rbdyn_ros.mechanics.contact import friction, impact
+from rbdyn_ros.mechanics.contact import friction, impact, slots
 from rbdyn_ros.mechanics.contact.broad_phase import find_contacts
 from rbdyn_ros.mechanics.contact.pairs import accelerate, any_gap, is_lasting, is_unjointed, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
@@ -44,11 +44,13 @@ def longest_way(m):
 
 
 @part
-def find_candidates(m, longest):
-    """Find what can touch within the step, in which no body moves farther than `longest`."""
+def find_candidates(m):
+    """Find what can touch within the predicted step, and close what comes near."""
+    longest = longest_way(m)
     if len(arena.colliders(m)) > 0:
         find_contacts(m, 0.0, False)
     list_near(m, longest)
+    close(m, AHEAD * longest, -1e300)
 
 
 @part
@@ -156,9 +158,9 @@ def close_all(m, longest):
 @part
 def count_closed(m):
     """Return how many contacts are closed."""
-    integers, found = arena.pair_integers(m), 0
-    for k in range(len(integers)):
-        found += integers[k, c.CLOSED]
+    found = 0
+    for k in range(len(arena.pairs(m))):
+        found += arena.pair_integers(m)[k, c.CLOSED]
     return found
 
 
@@ -179,11 +181,70 @@ def is_crushed(m, longest):
 
 
 @part
-def note_closed(m):
-    """Record which contacts are closed at the start of the step."""
+def save_contacts(m):
+    """Save the contacts at the start of the step, and which of them are closed."""
     flags, integers = arena.saved_flags(m), arena.pair_integers(m)
     for k in range(len(integers)):
         flags[k] = integers[k, c.CLOSED]
+    copy_guesses(m, True)
+    if len(arena.slots(m)) > 0:
+        slots.save(m, arena.AT_IMPACT)
+
+
+@part
+def restore_contacts(m):
+    """Go back to the contacts that were saved, while the bodies still are at the node."""
+    flags, integers, pairs = arena.saved_flags(m), arena.pair_integers(m), arena.pairs(m)
+    listed = len(pairs) - len(arena.slots(m))
+    for k in range(len(pairs)):
+        pairs[k, c.AIMED] = 0.0
+        if k < listed:
+            integers[k, c.CLOSED] = flags[k]
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+    copy_guesses(m, False)
+    if len(arena.slots(m)) > 0:
+        slots.restore(m, arena.AT_IMPACT)
+
+
+@part
+def copy_guesses(m, to_saved):
+    """Save or restore what the bodies have drifted, for how long Newton's method pauses, and the
+    impulses of joints and listed pairs, from which those of the step are guessed.
+    """
+    store, pairs, count = arena.saved(m), arena.pairs(m), arena.counters(m)
+    if to_saved:
+        store[0], store[1] = count[c.RESTS], count[c.OWED]
+    else:
+        count[c.RESTS], count[c.OWED] = int(store[0]), int(store[1])
+    at = arena.copy_columns(arena.bodies(m), c.DRIFT, 1, store, 2, to_saved)
+    at = arena.copy_columns(arena.blocks(m), c.LAM, 3, store, at, to_saved)
+    for k in range(len(pairs) - len(arena.slots(m))):
+        for j in range(3 if arena.saved_flags(m)[k] != 0 else 0):
+            if to_saved:
+                store[at + 3 * k + j] = pairs[k, c.LA + j]
+            else:
+                pairs[k, c.LA + j] = store[at + 3 * k + j]
+
+
+@part
+def save_start(m):
+    """Save the start of a step that failed as a whole."""
+    arena.copy_state(m, arena.AT_START, True)
+    if len(arena.slots(m)) > 0:
+        slots.save(m, arena.AT_START)
+
+
+@part
+def restore_start(m):
+    """Go back to the start of a step that failed in pieces, too."""
+    pairs = arena.pairs(m)
+    arena.copy_state(m, arena.AT_START, False)
+    if len(arena.slots(m)) > 0:
+        slots.restore(m, arena.AT_START)
+    springs.update(m, 0.0)
+    for k in range(len(pairs)):
+        pairs[k, c.AIMED] = 0.0
+    arena.clock(m)[c.MARGIN] = -1.0  # the near pairs are those of a later node
 
 
 @part
