@@ -361,14 +361,19 @@ def find_arrivals(m, h):
 def apply_restitution(m, most):
     """Resolve the impact at the end of a step: pairs that have arrived part at e times the
     velocity in SLACK, or at the largest halved share of it that leaves no more energy than `most`.
+    Where e is 0 no share changes anything: there is one try.
     """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
     velocity.prepare_node(m)
+    tries = 1
     for at in range(n):
-        put(pairs, active[at], c.KEEP, get(pairs, active[at], c.LA))
+        k = active[at]
+        put(pairs, k, c.KEEP, get(pairs, k, c.LA))
+        if pairs[k, c.E] * pairs[k, c.SLACK] > 0.0:
+            tries = HALVINGS
     n, share, is_found = impact.gather(m, 0.0, False), 1.0, False
-    for _ in range(HALVINGS):
+    for _ in range(tries):
         for at in range(n):
             k = active[at]
             u = get(pairs, k, c.BEFORE)
