@@ -12,11 +12,8 @@ import numpy as np
 from rbdyn_ros.faults.actuator import DriveState
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
-    ContactState,
-    explain_failure,
-    take_impacts,
-)
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, take_impacts
+from rbdyn_ros.mechanics.pendulum_contact.failures import explain_failure
 from rbdyn_ros.simulation.tick import History, TickConfig, Ticker, TickState, write_balance
 from rbdyn_ros.types import Array, Input, State, System
 

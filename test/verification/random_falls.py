@@ -32,7 +32,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     quantities,
     upright,
 )
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import explain_failure
+from rbdyn_ros.mechanics.pendulum_contact.failures import explain_failure
 from rbdyn_ros.types import Contacts, State
 
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)  # [s]

@@ -43,9 +43,11 @@ _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 @part
 def couple(system, c, R):
-    """Write W of the active contacts at R."""
+    """Write W of the active contacts at R, and R."""
     count = c.count[0]
     c.fixed[0] = 1 if system.cart_free == 0.0 else 0
+    for k in range(3):
+        put(c.attitude, k, R[k])
     for b in range(count):
         S, sigma = frame(c, c.active[b]), c.rho[c.active[b]]
         for k in range(3):

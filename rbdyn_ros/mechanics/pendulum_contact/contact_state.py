@@ -14,18 +14,6 @@ from rbdyn_ros.types import Array, System
 
 # why a step failed
 NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)
-_WHY = {
-    NO_LAW: "{} has no impulse that obeys its law, its Delassus matrix is singular or nearly so: "
-    "the pendulum is jammed there",
-    NO_SWEEPS: "{} contacts at once did not agree on their impulses in 2000 sweeps of "
-    "Gauss-Seidel",
-    NO_ROUNDS: "the impulse at {} and the step did not agree in 50 rounds",
-    NO_POSE: "{} overlaps and 2000 projections did not lift it",
-    JAMMED: "{} overlaps and no motion within reach lifts it and what else touches: the pendulum "
-    "is jammed there",
-    NO_SPLITS: "it met {} and others more than 200 times in one step",
-}
-
 
 # Rows of `journal`: what the parts and the impacts of the last step have found, for derivatives.
 PIECE, KIND, DURATION, CONTACT, STATUS, IMPULSE, KEPT, REBOUND, WAS_CLOSED, NOTED = (
@@ -44,6 +32,7 @@ _ONCE = [
     ("interval", np.float64, (1,)),  # [s] that it advanced
     ("noted", np.int64, (2,)),  # rows of `journal`, and pieces, of the last step
     ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
+    ("attitude", np.float64, (3, 3)),  # R of W
     ("fixed", np.int64, (1,)),  # 1 the cart is: each block of W has rank 2
     ("count", np.int64, (1,)),  # of the active contacts
     ("impact_law", np.float64, (1,)),  # its law, of `contact.restitution.LAWS`
@@ -132,15 +121,6 @@ def take_impacts(state: ContactState) -> tuple[Array, int]:
 def candidate(state: ContactState, i: int) -> str:
     """Return the name of candidate i."""
     return str(np.ascontiguousarray(state.name[i]).view(f"U{_LONGEST}")[0])
-
-
-def explain_failure(state: ContactState | None) -> str:
-    """Return why the contacts failed in the last step, "" if they did not."""
-    if state is None or state.trouble[0] == NONE:
-        return ""
-    kind, contact = state.trouble.tolist()
-    who = contact if kind == NO_SWEEPS else world.parameter(candidate(state, contact))
-    return _WHY[kind].format(who)
 
 
 @inlined

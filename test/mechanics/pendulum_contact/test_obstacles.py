@@ -18,7 +18,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     quantities,
     upright,
 )
-from rbdyn_ros.mechanics.pendulum_contact import contact_state
+from rbdyn_ros.mechanics.pendulum_contact import failures
 from rbdyn_ros.simulation.record import impact_columns
 from rbdyn_ros.types import Contacts, State
 
@@ -305,8 +305,8 @@ def test_a_wall_that_comes_to_a_fixed_cart_jams_it(split, normal, friction, rest
     options, h = integrator.options(system), 2e-3
     done, _, _ = integrator.advance(system, options, no_input(), h, 4000, start, np.zeros(3))
     assert done * h == pytest.approx(5.2, abs=2.5 * h)
-    said = contact_state.explain_failure(options.contact)
-    assert said.startswith("obstacle.wall") and said.endswith("the pendulum is jammed there")
+    said = failures.explain_failure(options.contact)
+    assert "obstacle.wall" in said and said.endswith("the pendulum is jammed there")
 
 
 def _arrays(state) -> tuple:

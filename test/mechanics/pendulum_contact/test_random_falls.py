@@ -21,7 +21,8 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     upright,
 )
 from rbdyn_ros.mechanics.pendulum_contact import contact_loop
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, explain_failure
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import create
+from rbdyn_ros.mechanics.pendulum_contact.failures import explain_failure
 from rbdyn_ros.types import Contacts, State
 
 SECONDS = 4.0
