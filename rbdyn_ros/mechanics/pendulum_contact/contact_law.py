@@ -38,6 +38,7 @@ ACTIVE_SET_EVERY = 20  # sweeps between two solutions of the linear equations
 _FARTHEST = 1e4  # of the impulses: a stress that no cone limits before has no limit
 _STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
 _CONTRADICTS = 1e-3  # of a velocity: what dependent rows may leave of it
+_LEAVES = 1e-9  # [m/s] along a rod on a fixed cart: its contact cannot follow
 _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 
@@ -196,9 +197,9 @@ def advance_to_cone(c, farthest):
 
 
 @part
-def sticking_impulse_on_fixed_cart(W, q, mu):
+def sticking_impulse_on_fixed_cart(W, q, mu, moving):
     """Return (r, whether K_mu holds it) with u = 0 except for the part of q that no impulse
-    changes.
+    changes; `moving` is the obstacle's velocity, with whose part along the rod nothing can stick.
 
     The joint does not move, so the contact point does not move along the rod: l^T W = 0, W n = 0.
     That row is left out and r is the smallest impulse, W r = l (l.q) - q, n.r = 0; along n the
@@ -207,6 +208,8 @@ def sticking_impulse_on_fixed_cart(W, q, mu):
     a, b, c = W
     n = fc3d_one_contact.largest_cross(a, b, c)
     l = fc3d_one_contact.largest_cross((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
+    if abs(vec.dot(l, moving)) > _LEAVES:
+        return n, False
     t = a[0] + b[1] + c[2]
     shifted = (vec.axpy(t * l[0], n, a), vec.axpy(t * l[1], n, b), vec.axpy(t * l[2], n, c))
     r = vec.solve(shifted, vec.axpy(-vec.dot(l, q), l, q))
@@ -232,7 +235,7 @@ def solve_one(c, i, W, u, old, how):
     """
     mu, q = c.law[i, 0], vec.sub(u, vec.matvec(W, old))
     if c.fixed[0] == 1 and q[0] < 0.0 and (c.rebound[i] == 0.0 or c.law[i, 1] == 0.0):
-        r, sticks = sticking_impulse_on_fixed_cart(W, q, mu)
+        r, sticks = sticking_impulse_on_fixed_cart(W, q, mu, vector(c.moving, i))
         if sticks:
             c.status[i] = fc3d_one_contact.STICK
             return r, True

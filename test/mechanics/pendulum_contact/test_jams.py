@@ -74,6 +74,24 @@ def test_a_jam_that_leaves_no_impulse_is_proved(law, split):
 
 
 @pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("law", [{}, {"friction": 0.5, "restitution": 0.5}])
+@pytest.mark.parametrize(
+    "obstacle, when",
+    [(wall((0.0, 0.0, 2.9), (0.0, 0.0, -1.0)), 1.0), (ball((0.0, 0.0, 3.0)), 0.7)],
+)
+def test_what_comes_down_on_an_upright_rod_jams_it(obstacle, when, law, fixed, split):
+    """Where the cart is fixed it passed through the rod: a contact that cannot follow stuck."""
+    end, c, deepest = run(upright(0.0), 1.5, split, obstacle._replace(**law), fixed)
+    if not (fixed or obstacle.shape == "wall"):  # a sphere on the tip, which the cart lets slip
+        assert deepest < 1e-9
+        return
+    assert end == pytest.approx(when, abs=1.5 * H) and deepest < 1e-9
+    assert failures.explain_failure(c).endswith("the pendulum is jammed there")
+    check_certificate(c)
+
+
+@pytest.mark.parametrize("split", [False, True])
 def test_two_contacts_that_press_are_proved(split):
     """A sphere presses the rod on a floor; the cart is fixed."""
     obstacle = ball((1.0, 0.0, 0.8), friction=0.5)
@@ -81,6 +99,40 @@ def test_two_contacts_that_press_are_proved(split):
     assert end == pytest.approx(1.182, abs=0.01) and deepest < 1e-9
     assert c.count[0] == 2
     check_certificate(c)
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("friction", [0.0, 1.5])
+def test_friction_locks_a_rod_on_a_fixed_cart(friction, split):
+    """The wall went 0.08 m into the rod, whose tip cannot follow it: it moves along the rod, too.
+    Whether impulses exist is not known, and the message says so.
+    """
+    normal = np.array((0.9, -0.32, 0.29))
+    normal /= np.linalg.norm(normal)
+    obstacle = wall(tuple(-3.0 * normal), tuple(normal), friction=friction)
+    end, c, deepest = run(upright(1.78), 4.0, split, obstacle)
+    assert deepest < 1e-9 and (end == 4.0) == (friction == 0.0)
+    if friction > 0.0:
+        assert failures.explain_failure(c) == (
+            "no impulse was found that obeys the law of obstacle.wall; without friction one "
+            "exists, with it that is not known"
+        )
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("speed", [0.2, -1.0, 1e-8])
+def test_a_belt_slides_along_a_rod_on_a_fixed_cart(speed, split):
+    """It rubs with all of its friction, along its motion; the tip stuck, with any force."""
+    belt = Obstacle("belt", "box", (0.0, 0.0, -0.6), size=(20.0, 20.0, 1.0), friction=0.8)
+    belt = belt._replace(velocity=(speed, 0.0, 0.0))
+    start = upright(np.arccos(-0.1 / L))
+    end, c, deepest = run(start, 0.5, split, belt)
+    assert end == 0.5 and deepest < 1e-12 and np.abs(start.v).max() < 1e-9
+    f = c.force.sum(axis=0)
+    assert f[0] == pytest.approx(np.sign(speed) * 0.8 * f[2], rel=1e-9) and abs(f[1]) < 1e-6
+    # levers about the joint, where half of the weight of 1 kg is at half of the length
+    reach = np.sqrt(L * L - 0.01)
+    assert reach * f[2] + 0.1 * f[0] == pytest.approx(0.5 * reach * 9.81, rel=1e-9)
 
 
 def test_impulses_that_exist_are_not_called_a_jam():
