@@ -280,11 +280,11 @@ def try_whole_step(m, h):
     if whole.is_crushed(m, longest):
         return False
     arena.clock(m)[c.MOVED] += longest
-    arrived, energy = whole.find_arrivals(m, h)
+    arrived, energy = impact.find_arrivals(m, h)
     take(m, h, h)
     whole.open_idle(m)
     if arrived > 0:
-        whole.apply_restitution(m, energy)
+        impact.apply_restitution(m, energy)
     return True
 
 

@@ -8,7 +8,7 @@ near each other: the list of those is made again when a body has moved as far as
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, smooth, springs, turn, velocity
+from rbdyn_ros.mechanics import arena, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, put, put9
 from rbdyn_ros.mechanics.contact import friction, impact, slots
@@ -28,9 +28,6 @@ CRUSHED, CRUSHED_OF_WAY = 1e-3, 0.1
 CRUSHED_FAILED = 9
 STEPS_AHEAD = 8.0  # of the fastest body, for which the list of near pairs holds
 LEAST_MARGIN = 1e-3  # [LENGTH]
-ROUND_OFF = 1e-14  # of an energy
-HALVINGS = 10  # of the share of the restitution
-SLOW = 2.0  # times what weights give in a step: the least velocity of an impact
 
 
 @part
@@ -132,7 +129,7 @@ def set_linear_velocities(m, h):
     to go there over h: as no motion obeys the law of contacts for these, impulses exist that do.
     """
     pairs, active = arena.pairs(m), arena.active(m)
-    kinetic_energy(m, c.P_1, c.L_1)
+    impact.kinetic_energy(m, c.P_1, c.L_1)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         u = pair_velocity(m, k)
@@ -305,96 +302,3 @@ def shift_ends(m):
             q = unit_quaternion.product(get4(bodies, i, c.Q_1), q)
             put(bodies, i, c.Q_1, q)
             put9(bodies, i, c.R_1, unit_quaternion.matrix(q))
-
-
-@part
-def kinetic_energy(m, on_x, on_w):
-    """Set U_X, U_W to the velocities of the momenta in columns on_x, on_w; return their energy."""
-    bodies, energy = arena.bodies(m), 0.0
-    for i in range(len(bodies)):
-        p, l = get(bodies, i, on_x), get(bodies, i, on_w)
-        v, w = vec.times(get(bodies, i, c.IM), p), vec.times(get(bodies, i, c.IJ), l)
-        put(bodies, i, c.U_X, vec.add(v, get(bodies, i, c.DRIVE)))
-        put(bodies, i, c.U_W, w)
-        energy += 0.5 * (vec.dot(p, v) + vec.dot(l, w))
-    return energy
-
-
-@inlined
-def impact_threshold(m, k, h):
-    """Return the velocity of pair k [m/s] up to which an arrival is no impact: a multiple of what
-    weights give.
-    """
-    bodies, integers, given = arena.bodies(m), arena.pair_integers(m), 0.0
-    for side in range(2):
-        i = integers[k, c.A + side]
-        if i != c.WORLD:
-            given += vec.size(vec.times(get(bodies, i, c.F), get(bodies, i, c.IM)))
-    return SLOW * h * given
-
-
-@part
-def find_arrivals(m, h):
-    """Set SLACK to the velocity at which active pairs have arrived in the step that was solved, 0
-    for others; return (how many have, energy that the impacts may leave [J]).
-
-    U_N- is that of the node: what arrives has been stopped since. The energy is the kinetic one
-    there and what the forces have done.
-    """
-    bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
-    energy, count = kinetic_energy(m, c.P, c.L), 0
-    for i in range(len(bodies)):
-        moved = vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X))
-        energy += vec.dot(get(bodies, i, c.F), moved)
-    for at in range(arena.counters(m)[c.ACTIVE]):
-        k = active[at]
-        pairs[k, c.SLACK] = 0.0
-        if arena.saved_flags(m)[k] == 0 and pairs[k, c.LA] > 0.0:
-            arrival = -pair_velocity(m, k)[0]
-            if arrival > impact_threshold(m, k, h):
-                pairs[k, c.SLACK] = arrival
-                count += 1
-    return count, energy
-
-
-@part
-def apply_restitution(m, most):
-    """Resolve the impact at the end of a step: pairs that have arrived part at e times the
-    velocity in SLACK, or at the largest halved share of it that leaves no more energy than `most`.
-    Where e is 0 no share changes anything: there is one try.
-    """
-    pairs, integers = arena.pairs(m), arena.pair_integers(m)
-    active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
-    velocity.prepare_node(m)
-    tries = 1
-    for at in range(n):
-        k = active[at]
-        put(pairs, k, c.KEEP, get(pairs, k, c.LA))
-        if pairs[k, c.E] * pairs[k, c.SLACK] > 0.0:
-            tries = HALVINGS
-    n, share, is_found = impact.gather(m, 0.0, False), 1.0, False
-    for _ in range(tries):
-        for at in range(n):
-            k = active[at]
-            u = get(pairs, k, c.BEFORE)
-            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-            put(pairs, k, c.U, (u[0] - share * pairs[k, c.E] * pairs[k, c.SLACK], u[1], u[2]))
-        allowed = most + ROUND_OFF * abs(most)
-        if friction.solve_impact(m) and velocity.node_velocities(m, True) <= allowed:
-            is_found = True
-            break
-        share *= 0.5
-    if is_found:
-        impact.push_all(m)
-        impact.follow_rates(m)
-    for at in range(n):
-        k = active[at]
-        stopping = get(pairs, k, c.KEEP)
-        if is_found and pairs[k, c.SLACK] > 0.0:
-            after = pair_velocity(m, k)[0]
-            put(pairs, k, c.LA, vec.add(stopping, get(pairs, k, c.LA)))
-            impact.record(m, k, -pairs[k, c.SLACK], after)
-            integers[k, c.CLOSED] = 0 if pairs[k, c.E] > 0.0 and after > 0.0 else 1
-        is_closed = integers[k, c.CLOSED] != 0
-        put(pairs, k, c.LA, stopping if is_closed else (0.0, 0.0, 0.0))
-        pairs[k, c.SLACK] = 0.0
