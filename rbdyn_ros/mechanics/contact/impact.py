@@ -4,7 +4,7 @@ friction (doc/nonsmooth.md, M.20 to M.26).
     M (v+ - v-) = A^T nu + D^T P,   A v+ = 0
 
 The impulses P obey the law of the model (`exchange`). Whole steps stop what arrives; at their end
-only the restitution is left to an impact (M.32).
+only the restitution is left to an impact (M.31).
 """
 
 import numpy as np
@@ -270,6 +270,8 @@ def apply_restitution(m, most):
     for at in range(n):
         k = active[at]
         stopping = get(pairs, k, c.KEEP)
+        if is_found:  # the next step begins with other velocities
+            pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
         if is_found and pairs[k, c.SLACK] > 0.0:
             after = pair_velocity(m, k)[0]
             put(pairs, k, c.LA, vec.add(stopping, get(pairs, k, c.LA)))

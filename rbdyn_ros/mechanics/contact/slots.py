@@ -127,8 +127,10 @@ def offer(m, i, j, number, touch, is_end):
     pairs[k, c.RADIUS], pairs[k, c.MU] = rho, sqrt(rows[i, c.MU_OF] * rows[j, c.MU_OF])
     pairs[k, c.E] = max(rows[i, c.E_OF], rows[j, c.E_OF])
     pairs[k, c.AIMED], pairs[k, c.GAP] = 0.0, vec.dot(n, vec.sub(p, s)) - rho
-    if is_end:
+    if is_end and integers[k, c.CLOSED] == 0:
         integers[k, c.CLOSED] = 1
+        put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+        pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
     return k
 
 
