@@ -268,14 +268,14 @@ def try_whole_step(m, h):
         return False
     whole.find_candidates(m)
     for k in range(whole.PASSES):
-        arena.clock(m)[c.LINEAR] = 1.0 if k >= whole.LINEAR else 0.0
+        whole.begin_pass(m, k)
         if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
             return False
         whole.separate(m)
         longest = whole.longest_way(m)
         if longest == friction.FAILED:
             return False
-        if whole.close_all(m, longest) == 0:
+        if not whole.needs_another_pass(m, h, k, longest):
             break
     if whole.is_crushed(m, longest):
         return False
@@ -365,6 +365,7 @@ def advance(m, h, n):
             continue
         if piece == h:
             whole.save_start(m)
+        undo(m, NOT_SAVED)
         piece *= 0.5
         if piece < LEAST_PIECE * h:
             if is_whole:

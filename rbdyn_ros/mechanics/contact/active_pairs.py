@@ -124,13 +124,14 @@ def forget_failure(m):
 @part
 def gives_energy(m):
     """Return whether the impulses of a step raise the kinetic energy, of B_X, B_W before them,
-    and push contacts that part by so much.
+    and do as much work against their law: push contacts that part, or pull along what slides.
     """
     bodies, rows, active = arena.bodies(m), arena.pairs(m), arena.active(m)
     work, before, after = 0.0, 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        work += rows[k, c.LA] * max(rows[k, c.U] + pairs.velocity(m, k)[0], 0.0)
+        u = vec.add(get(rows, k, c.U), pairs.velocity(m, k))
+        work += max(vec.dot(get(rows, k, c.LA), u), 0.0)
     for i in range(len(bodies)):
         p, l = get(bodies, i, c.B_X), get(bodies, i, c.B_W)
         before += vec.dot(p, vec.times(get(bodies, i, c.IM), p))

@@ -11,7 +11,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, put, put9
-from rbdyn_ros.mechanics.contact import friction, impact, slots
+from rbdyn_ros.mechanics.contact import active_pairs, friction, impact, slots
 from rbdyn_ros.mechanics.contact.broad_phase import find_contacts
 from rbdyn_ros.mechanics.contact.pairs import accelerate, any_gap, is_lasting, is_unjointed, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
@@ -19,6 +19,8 @@ from rbdyn_ros.mechanics.smooth import way
 
 # passes, and the first one with velocities of contacts that are linear in the impulses
 PASSES, LINEAR = 15, 10
+WOUND = 10.0  # of the sum of all momenta: larger impulses are a stress that sweeps have wound up
+REPEATED = 2  # passes at most follow one that leaves no overlap, but pushes what parts
 SHIFTS, SHIFTED = 40, 1e-13  # sweeps, and the change [LENGTH] that ends them
 AHEAD = 0.25  # of the way of the fastest body: pairs that near are closed, and may carry nothing
 # at the end of a step that another pass takes back: [LENGTH], and of the longest way of a body
@@ -242,6 +244,54 @@ def restore_start(m):
     for k in range(len(pairs)):
         pairs[k, c.AIMED] = 0.0
     arena.clock(m)[c.MARGIN] = -1.0  # the near pairs are those of a later node
+
+
+@part
+def is_wound(m):
+    """Return whether closed contacts press each other by far more than all momenta together: a
+    stress that each sweep adds to, because turns bend the gaps of bodies that are wedged in.
+    """
+    bodies, pairs, most, total = arena.bodies(m), arena.pairs(m), 0.0, 0.0
+    for i in range(len(bodies)):
+        total += vec.size(get(bodies, i, c.B_X))
+    for at in range(count_near(m)):
+        most = max(most, pairs[near_pair(m, at), c.LA])
+    return most > WOUND * total
+
+
+@part
+def begin_pass(m, k):
+    """Choose whether velocities are linear in pass k; where contacts are wound up they are, from
+    no impulses on.
+    """
+    clock, pairs = arena.clock(m), arena.pairs(m)
+    if k == 0:
+        clock[c.LINEAR] = 0.0
+    if clock[c.LINEAR] == 0.0 and is_wound(m):
+        clock[c.LINEAR] = 1.0
+        for at in range(count_near(m)):
+            put(pairs, near_pair(m, at), c.LA, (0.0, 0.0, 0.0))
+    if k >= LINEAR:
+        clock[c.LINEAR] = 1.0
+
+
+@part
+def parts_what_it_pushes(m, h):
+    """Return whether the impulses of the step that was solved push contacts that part, and give
+    energy by that: sweeps that ended early, or turns that were not small.
+    """
+    pairs, active, work = arena.pairs(m), arena.active(m), 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        parted = pairs[k, c.GAP_1] - max(pairs[k, c.GAP], 0.0)
+        work += max(pairs[k, c.LA] * parted, 0.0) / h
+    return work > active_pairs.GIVEN * impact.kinetic_energy(m, c.B_X, c.B_W)
+
+
+@part
+def needs_another_pass(m, h, k, longest):
+    """Return whether another pass has to follow pass k."""
+    return close_all(m, longest) > 0 or k < REPEATED and parts_what_it_pushes(m, h)
 
 
 @part
