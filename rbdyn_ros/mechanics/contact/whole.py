@@ -101,7 +101,7 @@ def predict(m, h):
     smooth.load(m, h, c.P_1, c.L_1)
     for at in range(count_near(m)):
         k = near_pair(m, at)
-        if integers[k, c.CLOSED] != 0:
+        if integers[k, c.CLOSED] != 0 and pairs[k, c.LA] > 0.0:  # others may have no frame yet
             push(m, k, get(pairs, k, c.LA), c.P_1, c.L_1)
     return smooth.move(m, h) >= 0
 
