@@ -170,13 +170,13 @@ def test_an_emulated_board_balances(watched, tmp_path):
     if sentence := missing_tools():
         pytest.skip(sentence)
     file = tmp_path / "trial.json"
-    options = ["--emulate", "--lockstep", "--duration", "4", "--json", str(file)]
+    options = ["--emulate", "--lockstep", "--duration", "2.5", "--json", str(file)]
     said, code = watched(["hil", *options], alone())
     assert code == 0, said
     print(said)
     figures = json.loads(file.read_text())
     assert figures["stood"] and figures["lost"] == figures["outages"] == 0
-    assert 900 < figures["forces"] < figures["accepted"]
+    assert 560 < figures["forces"] < figures["accepted"]
 
 
 def test_without_an_emulator_one_sentence_names_what_to_install(monkeypatch, capsys):
