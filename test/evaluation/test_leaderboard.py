@@ -3,12 +3,14 @@
 import argparse
 import json
 import shutil
-import subprocess
-import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from rbdyn_ros.__main__ import main
 from rbdyn_ros.cli import leaderboard
 from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import bench, board, entry, score
@@ -21,14 +23,23 @@ SUITE = board.suite_of_board()
 SHIPPED = ROOT / "benchmarks" / "leaderboard"
 
 
-def make_entry(folder: Path, controller: str, *more: str) -> subprocess.CompletedProcess:
-    command = (sys.executable, "-m", "rbdyn_ros", "evaluate", "--controller", controller)
-    return subprocess.run(
-        [*command, "--entry", str(folder), *more],
-        capture_output=True,
-        text=True,
-        timeout=300.0,
-    )
+class Done(NamedTuple):
+    """What a command returns and prints."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def run(*words: str) -> Done:
+    """Run a command in this process; those that hold a law are its own."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as said:
+        code = main(list(words))
+    return Done(code, out.getvalue(), said.getvalue())
+
+
+def make_entry(folder: Path, controller: str, *more: str) -> Done:
+    return run("evaluate", "--controller", controller, "--entry", str(folder), *more)
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +92,12 @@ def test_the_score_of_a_discipline_is_the_mean_of_its_parts():
 
 
 def test_an_entry_is_verified_equal_and_one_with_better_numbers_is_not(quick, tmp_path):
-    def answer(folder):
-        command = (sys.executable, "-m", "rbdyn_ros", "leaderboard", "--verify", str(folder))
-        return subprocess.run(command, capture_output=True, text=True, timeout=300.0)
-
-    done = answer(quick)
-    assert done.returncode == 0 and "all 8 cases are equal" in done.stdout, done.stderr
+    done = run("leaderboard", "--verify", str(quick))
+    assert done.code == 0 and "all 8 cases are equal" in done.stdout, done.stderr
     cases = json.loads((quick / entry.FILE).read_text())["cases"]
     cases[0]["values"]["time"] -= 1.0
-    done = answer(changed(quick, tmp_path / "pd", cases=cases))
-    assert done.returncode == 1 and "B1: time was " in done.stdout
+    done = run("leaderboard", "--verify", str(changed(quick, tmp_path / "pd", cases=cases)))
+    assert done.code == 1 and "B1: time was " in done.stdout
     assert "1 of 8 cases differ" in done.stderr
 
 
@@ -198,7 +205,7 @@ def bad_law(
 def test_a_law_that_fails_gets_one_sentence_and_no_rank(tmp_path, rank, act, why):
     folder, law = tmp_path / "bad", bad_law(tmp_path, act)
     done = make_entry(folder, str(law), "--rows", "B1", "--patience", "0.5")
-    assert done.returncode == 1
+    assert done.code == 1
     assert f"\npython -m rbdyn_ros evaluate: no rank: bad failed at B1: {why}" in done.stderr
     code, said = rank(folder, SHIPPED / "pd")
     board, _, others = said.partition("Without a rank\n")
@@ -258,7 +265,7 @@ def test_a_law_that_allocates_while_it_loads_gets_one_sentence(tmp_path):
 
 def test_a_law_under_a_false_name_is_not_measured_and_has_no_rank(quick, tmp_path, rank):
     done = make_entry(tmp_path / "lqr", str(bad_law(tmp_path)))
-    assert done.returncode == 2 and not (tmp_path / "lqr").exists()
+    assert done.code == 2 and not (tmp_path / "lqr").exists()
     assert "--entry: lqr calls itself by the name of a law of this installation" in done.stderr
     code, said = rank(changed(SHIPPED / "pd", tmp_path / "mpc", name="mpc"))
     assert (code, said) == (
