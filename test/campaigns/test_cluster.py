@@ -15,9 +15,6 @@ from rbdyn_ros.__main__ import main
 from rbdyn_ros.campaigns import plan, trial, workers
 from rbdyn_ros.campaigns.store import Store, identities
 
-distributed = pytest.importorskip(
-    "distributed", reason="distributed is not installed: pip install 'rbdyn_ros[cluster]'"
-)
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'")
 CAMPAIGN = """\
 params_files: [pendulum.yaml]
@@ -28,8 +25,16 @@ start.spin: {uniform: [-5, 5]}
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def distributed():
+    """Dask, which takes half a second to import."""
+    return pytest.importorskip(
+        "distributed", reason="distributed is not installed: pip install 'rbdyn_ros[cluster]'"
+    )
+
+
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(distributed):
     with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as running:
         yield running
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from rbdyn_ros.campaigns.plan import Axis, CampaignPlan, Draw, integers, numbers, uniform
 
@@ -44,6 +43,8 @@ def test_names_and_seeds_have_streams_of_their_own():
 
 
 def test_distributions():
+    from scipy import stats  # takes half a second, in each process that collects the tests
+
     plan = CampaignPlan((), (), DRAWN, 20000, 1)
     columns = numbers(plan, 0, plan.size)
     assert stats.kstest(columns["a"], stats.uniform(2.0, 1.0).cdf).pvalue > 0.01

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from rbdyn_ros.identification import intervals
 
@@ -50,7 +50,7 @@ def test_white_errors_have_the_deviations_of_least_squares():
     found = intervals.spread(J, errors, clusters, 1e-6)
     usual = np.sqrt(np.diag(np.linalg.inv(J.T @ J)))
     assert found.deviations == pytest.approx(usual, rel=0.3)
-    assert found.intervals / found.deviations == pytest.approx(t.ppf(0.975, SEGMENTS - 1))
+    assert found.intervals / found.deviations == pytest.approx(stdtrit(SEGMENTS - 1, 0.975))
 
 
 def test_the_deviations_are_those_of_the_fits_without_a_cluster():
