@@ -110,6 +110,8 @@ def test_the_referee_ends_with_the_verdict(graph, law, code, sentence):
         "lockstep.enabled:=true",
         "-p",
         "lockstep.timeout:=60.0",
+        "-p",
+        "real_time_factor:=2.0",
         *start,
     )
     graph.until(lambda: referee.poll() is not None)

@@ -119,14 +119,11 @@ balancer_node.main()
 
 
 def test_a_slow_node_is_given_time_estimates(tmp_path, monkeypatch):
-    """250 commands of 40 ms: ten seconds in one run, and lines that say how far it is."""
+    """100 commands of 40 ms: four seconds in one run, and lines that say how far it is."""
     for name, value in alone().items():
         monkeypatch.setenv(name, value)
-    rows = (
-        "rows:\n  A: {measure: release, settings: {tilt: "
-        "2, duration: 0.5}, require: [travel <= "
-        "2]}\n"
-    )
+    settings = "{tilt: 2, duration: 0.2}"
+    rows = f"rows:\n  A: {{measure: release, settings: {settings}, require: [travel <= 2]}}\n"
     node = subprocess.Popen([sys.executable, "-c", SLOW, str(ROOT / "examples")])
     try:
         done = evaluate(tmp_path, "--patience", "20", "--waiting", "100", rows=rows)
@@ -135,10 +132,10 @@ def test_a_slow_node_is_given_time_estimates(tmp_path, monkeypatch):
         node.wait()
     assert done.returncode == 0, done.stdout + done.stderr
     seen = re.findall(
-        r"(\d\.\d\d) of 0\.5 s simulated, at most (\d+):(\d\d) min to go in this run", done.stderr
+        r"(\d\.\d\d) of 0\.2 s simulated, at most (\d+):(\d\d) min to go in this run", done.stderr
     )
     assert seen and all(
-        0.0 < float(simulated) <= 0.5 and int(minutes) < 30 for simulated, minutes, _ in seen
+        0.0 < float(simulated) <= 0.2 and int(minutes) < 30 for simulated, minutes, _ in seen
     )
 
 
