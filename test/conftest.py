@@ -26,27 +26,40 @@ settings.load_profile("kernels")
 FOLDER = Path(__file__).parent
 # folders of tests that start nodes, other processes and threads in real time
 REAL_TIME = ("cli", "launch", "ros", "simulation", "view", "wire")
-# files of few tests that take minutes: they begin first, lest one runs alone at the end
+# files that take minutes begin first, lest one runs alone at the end, in this order: two that
+# begin with the same kernels side by side would wait for one compiler
 LONG = (
-    "test_form.py",
-    "ros/test_viewer_page.py",
     "ros/test_running_loop.py",
-    "view/test_page.py",
+    "test_form.py",
     "wire/test_emulated_board.py",
+    "view/test_page.py",
+    "ros/test_viewer_page.py",
     "test_kernel_cache.py",
 )
+
+
+def is_real_time(path: Path) -> bool:
+    """Return whether the tests of a file start nodes, other processes and threads."""
+    return path.relative_to(FOLDER).parts[0] in REAL_TIME
 
 
 def pytest_collection_modifyitems(config, items) -> None:
     """Order the files; try a test of real processes up to twice more if it fails: another job may
     have left one of them without a processor.
 
-    A further try is counted in the last line and named in the summary ("RERUN").
+    Files that mostly wait are spread among those that compute: three of one kind at a time leave
+    a processor idle, three of the other wait for one. A further try is counted in the last line
+    and named in the summary ("RERUN").
     """
-    items.sort(key=lambda item: item.path.relative_to(FOLDER).as_posix() not in LONG)
+    place = {}
+    for kind in (True, False):
+        paths = dict.fromkeys(item.path for item in items if is_real_time(item.path) == kind)
+        place |= {path: k / len(paths) for k, path in enumerate(paths)}
+    place |= {FOLDER / name: k - len(LONG) for k, name in enumerate(LONG)}
+    items.sort(key=lambda item: place[item.path])
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in items:
-            if item.path.relative_to(FOLDER).parts[0] in REAL_TIME:
+            if is_real_time(item.path):
                 item.add_marker(pytest.mark.flaky(reruns=2))
 
 
