@@ -184,7 +184,8 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
 
 def test_from_hanging_it_swings_up_and_stands(play, tmp_path):
     """The scenario names the law; twelve seconds are enough, the two pushes included."""
-    said, code = play("--scenario", "swing_up", "--duration", "12", "--no-view")
+    pace = ("--real-time-factor", "2")
+    said, code = play("--scenario", "swing_up", "--duration", "12", "--no-view", *pace)
     assert code == 0 and "the rod stood" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
 
@@ -229,7 +230,7 @@ def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(
 ):
     played = demo("--duration", "1000")
     wait_for(lambda: playing(tmp_path) or played.poll() is not None)
-    time.sleep(3.0)
+    time.sleep(1.0)
     played.send_signal(number)
     said, _ = played.communicate(timeout=LIMIT)
     assert played.returncode == 0 and "interrupted after" in said and "Traceback" not in said, said

@@ -186,7 +186,7 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     bench, ended = (
         RosBench(
             controller_under_test("mine", (), None, {}, 2.0, external=True),
-            6.0,
+            3.0,
             False,
             tmp_path,
             Interruption(),
@@ -203,7 +203,7 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     sender.start()
     try:
         with pytest.raises(
-            CannotGoOn, match="no command came on cart/command within 6 s"
+            CannotGoOn, match="no command came on cart/command within 3 s"
         ) as raised:
             bench.run(
                 make_scenario({parameter.name: parameter.default for parameter in SCENARIO}, {}),
