@@ -164,6 +164,8 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
     start = energy = quantities(system, state.q, state.v)[0]
     gain, excess, pull, overlap = 0.0, 0.0, 0.0, 0.0
     memory = options.contact
+    force, axes = memory.force, memory.axes  # views: a record takes long to find them
+    velocities = np.array([world.velocity(contacts, i) for i in range(world.count(contacts))])
     for k in range(round(seconds / fall.h)):
         q = state.q.copy()
         done = integrator.advance(
@@ -177,22 +179,21 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
         if fall.split and memory.noted[0] > 0:
             now = State(0.0, state.q, state.v)
             overlap = max(overlap, -min(world.gaps(contacts, now, (k + 1) * fall.h).values()))
-        velocities = [world.velocity(contacts, i) for i in range(world.count(contacts))]
-        moving = sum(force @ velocity for force, velocity in zip(memory.force, velocities))
+        moving = np.sum(force[: len(velocities)] * velocities)
         if contacts.impact_law != NEWTON:
             gain = max(gain, energy - before - fall.h * moving)
-        for i in np.flatnonzero(memory.force.any(axis=1)):
+        for i in np.flatnonzero(force.any(axis=1)):
             mu = world.law(contacts, i)[0]
-            rubs = beyond_cone(memory.force[i], memory.axes[i], mu)
-            frames = (memory.axes[i], frame_at(contacts, i, q, k * fall.h))
+            rubs = beyond_cone(force[i], axes[i], mu)
+            frames = (axes[i], frame_at(contacts, i, q, k * fall.h))
             if rubs > 1e-3:  # half of it has acted in either frame
-                rubs = beyond_cones(memory.force[i], frames, mu)
+                rubs = beyond_cones(force[i], frames, mu)
             if memory.recorded[0] > memory.recorded_before[0] and world.has_turning_normal(
                 contacts, i
             ):
                 rubs = 0.0  # the frame of an impact within the step is not known
             excess = max(excess, rubs)
-            pull = max(pull, min(-axes[0] @ memory.force[i] for axes in frames))
+            pull = max(pull, min(-frame[0] @ force[i] for frame in frames))
     balance = abs(energy - start - memory.work[0])
     return Outcome("", seconds, gain, excess, pull, balance, overlap)
 
