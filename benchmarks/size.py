@@ -16,6 +16,7 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +47,8 @@ KERNELS = {"kernel", "part", "inlined", "njit", "bound", "cached"}
 NO_VERBS = set("All As At Every For From How In Of On One That Those What Where Whether".split())
 # what a method or law calls its settings, and a solver its task
 PRESCRIBED = {"Options", "Problem"}
-DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+DOCUMENTED = ast.Module | ast.ClassDef | Function
 
 
 class Source(NamedTuple):
@@ -54,7 +56,6 @@ class Source(NamedTuple):
 
     path: Path  # relative to the repository
     text: str
-    tree: ast.Module
 
 
 class Row(NamedTuple):
@@ -91,10 +92,7 @@ def sources(root: Path = ROOT) -> list[Source]:
     """Return every Python file of the repository's folders."""
     files = sorted(file for folder in FOLDERS for file in (root / folder).rglob("*.py"))
     texts = [file.read_text(encoding="utf-8") for file in files]
-    return [
-        Source(file.relative_to(root), text, ast.parse(text))
-        for file, text in zip(files, texts, strict=True)
-    ]
+    return [Source(file.relative_to(root), text) for file, text in zip(files, texts, strict=True)]
 
 
 def measure(everything: list[Source]) -> list[Row]:
@@ -145,19 +143,32 @@ def lines(row: Row, where: bool) -> Iterator[str]:
 
 def tokens(source: Source) -> int:
     """Return the number of tokens that are code."""
-    skipped = docstring_lines(source.tree)
+    skipped = docstring_lines(source)
     return sum(
-        token.type not in NO_CODE
-        and not (token.type == tokenize.STRING and token.start[0] in skipped)
-        for token in tokenize.generate_tokens(io.StringIO(source.text).readline)
+        not (token.type == tokenize.STRING and token.start[0] in skipped)
+        for token in code_tokens(source)
     )
 
 
-def docstring_lines(tree: ast.AST) -> set[int]:
+@cache
+def code_tokens(source: Source) -> list[tokenize.TokenInfo]:
+    """Return the tokens that are code or docstrings."""
+    found = tokenize.generate_tokens(io.StringIO(source.text).readline)
+    return [token for token in found if token.type not in NO_CODE]
+
+
+@cache
+def documented(source: Source) -> list[ast.Module | ast.ClassDef | Function]:
+    """Return the module, and the classes and functions in it at any depth."""
+    return [node for node in ast.walk(ast.parse(source.text)) if isinstance(node, DOCUMENTED)]
+
+
+@cache
+def docstring_lines(source: Source) -> set[int]:
     """Return the numbers of the lines that docstrings take."""
     found: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+    for node in documented(source):
+        if ast.get_docstring(node, clean=False) is not None:
             found.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     return found
 
@@ -174,11 +185,9 @@ def long_files(everything: list[Source]) -> list[str]:
     return [f"{path} {size}" for size, path in sizes if size > LINES]
 
 
-def functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield the functions of a file, those in classes and in functions too."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+def functions(source: Source) -> list[Function]:
+    """Return the functions of a file, those in classes and in functions too."""
+    return [node for node in documented(source) if isinstance(node, Function)]
 
 
 def long_functions(product: list[Source]) -> list[str]:
@@ -196,17 +205,16 @@ def long_functions(product: list[Source]) -> list[str]:
 
 def code_lines(source: Source) -> set[int]:
     """Return the numbers of the lines that hold code."""
-    skipped = docstring_lines(source.tree)
+    skipped = docstring_lines(source)
     return {
         line
-        for token in tokenize.generate_tokens(io.StringIO(source.text).readline)
-        if token.type not in NO_CODE
+        for token in code_tokens(source)
         for line in range(token.start[0], token.end[0] + 1)
         if line not in skipped
     }
 
 
-def is_kernel(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_kernel(function: Function) -> bool:
     """Return whether a decorator compiles the function."""
     words = {
         name
@@ -228,7 +236,7 @@ def wide_functions(product: list[Source]) -> list[str]:
     return [place for _, place in sorted(found, reverse=True)]
 
 
-def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
+def parameters(function: Function) -> list[ast.arg]:
     """Return the parameters of a function without self and cls."""
     arguments = function.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -292,7 +300,7 @@ def has_verb(docstring: str) -> bool:
     return bool(re.fullmatch("[A-Z][a-z]+", first)) and first not in NO_VERBS
 
 
-def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_property(function: Function) -> bool:
     """Return whether a decorator makes an attribute of the function."""
     return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
 
@@ -301,7 +309,7 @@ def shared_names(product: list[Source]) -> list[str]:
     """Return the names that several public classes have, and in which files."""
     found: dict[str, list[str]] = {}
     for source in product:
-        for node in source.tree.body if not is_locked(source) else ():
+        for node in documented(source)[0].body if not is_locked(source) else ():
             if isinstance(node, ast.ClassDef) and node.name not in PRESCRIBED:
                 found.setdefault(node.name, []).append(str(source.path))
     return [
