@@ -68,3 +68,9 @@ def pytest_terminal_summary(terminalreporter) -> None:
     for report in terminalreporter.stats.get("rerun", ()):
         why = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
         terminalreporter.write_line("\n".join([f"failed at first: {report.nodeid}", *why[:20]]))
+
+
+def pytest_collection_finish() -> None:
+    """Search what the collection has made for garbage no more: it stays."""
+    gc.collect()
+    gc.freeze()

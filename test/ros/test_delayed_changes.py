@@ -44,6 +44,7 @@ def copy_cache(folder: Path, missing: str) -> None:
     """Fill a folder for NUMBA_CACHE_DIR with the machine code that this process can load, but for
     the kernels whose names begin with `missing`.
     """
+    gc.unfreeze()  # what the collection of the tests has made, which conftest.py has put aside
     kernels = [thing for thing in gc.get_objects() if issubclass(type(thing), Dispatcher)]
     files = {k.stats.cache_path: k.py_func.__code__.co_filename for k in kernels}
     files.pop(None, None)  # of Numba's own
