@@ -270,10 +270,10 @@ def apply_restitution(m, most):
     for at in range(n):
         k = active[at]
         stopping = get(pairs, k, c.KEEP)
-        if is_found:  # the next step begins with other velocities
-            pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
+        after, s, t = pair_velocity(m, k) if is_found else (0.0, 0.0, 0.0)
+        if is_found:  # friction in the next step follows the mean with these
+            pairs[k, c.U_P], pairs[k, c.U_P + 1] = s, t
         if is_found and pairs[k, c.SLACK] > 0.0:
-            after = pair_velocity(m, k)[0]
             put(pairs, k, c.LA, vec.add(stopping, get(pairs, k, c.LA)))
             record(m, k, -pairs[k, c.SLACK], after)
             integers[k, c.CLOSED] = 0 if pairs[k, c.E] > 0.0 and after > 0.0 else 1
