@@ -16,7 +16,6 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
 from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
 from rbdyn_ros.mechanics.contact.pairs import any_gap, push, set_mean_velocities, smallest
-from rbdyn_ros.mechanics.contact.whole import set_linear_velocities
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [LENGTH] the gap at which a part of a step ends
@@ -62,8 +61,8 @@ def move_linearly(m, h):
 
 
 @part
-def advance_part(m, h, whole):
-    """Advance bodies, joints and closed contacts by h, a part of a step `whole`; return whether it
+def advance_part(m, h, full):
+    """Advance bodies, joints and closed contacts by h, a part of a step `full`; return whether it
     was solved.
     """
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
@@ -91,9 +90,9 @@ def advance_part(m, h, whole):
             return is_travel_short(m, h)
         count[c.ROUNDS] += 1
         if arena.clock(m)[c.LINEAR] != 0.0:
-            set_linear_velocities(m, h)
+            whole.set_linear_velocities(m, h)
         else:
-            set_mean_velocities(m, h, whole)
+            set_mean_velocities(m, h, full)
         stalls = count[c.STALLS]
         change = friction.solve(m, tolerance, h)
         if change == friction.FAILED:
