@@ -62,8 +62,13 @@ def cluster_executor(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
         with block():
             place = address
             if address == LOCAL:
+                # what goes wrong in a worker comes back as the result; its own lines about a
+                # scheduler that closes would be tracebacks on the terminal
                 place = distributed.LocalCluster(
-                    jobs, threads_per_worker=1, dashboard_address=":0"
+                    jobs,
+                    threads_per_worker=1,
+                    dashboard_address=":0",
+                    silence_logs=logging.CRITICAL,
                 )
             client = distributed.Client(place, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
