@@ -270,13 +270,13 @@ def apply_restitution(m, most):
     for at in range(n):
         k = active[at]
         stopping = get(pairs, k, c.KEEP)
-        after, s, t = pair_velocity(m, k) if is_found else (0.0, 0.0, 0.0)
-        if is_found:  # friction in the next step follows the mean with these
-            pairs[k, c.U_P], pairs[k, c.U_P + 1] = s, t
-        if is_found and pairs[k, c.SLACK] > 0.0:
-            put(pairs, k, c.LA, vec.add(stopping, get(pairs, k, c.LA)))
-            record(m, k, -pairs[k, c.SLACK], after)
-            integers[k, c.CLOSED] = 0 if pairs[k, c.E] > 0.0 and after > 0.0 else 1
+        if is_found:
+            after, s, t = pair_velocity(m, k)
+            pairs[k, c.U_P], pairs[k, c.U_P + 1] = s, t  # for friction in the next step
+            if pairs[k, c.SLACK] > 0.0:
+                put(pairs, k, c.LA, vec.add(stopping, get(pairs, k, c.LA)))
+                record(m, k, -pairs[k, c.SLACK], after)
+                integers[k, c.CLOSED] = 0 if pairs[k, c.E] > 0.0 and after > 0.0 else 1
         is_closed = integers[k, c.CLOSED] != 0
         put(pairs, k, c.LA, stopping if is_closed else (0.0, 0.0, 0.0))
         pairs[k, c.SLACK] = 0.0
