@@ -1,5 +1,6 @@
 """Kernels: one type compiles once, no step allocates, parts are compiled with their caller."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
+from numba.extending import overload
 from plants import FORCED, PENDULUM, PLANTS, spinning
 
 from rbdyn_ros import kernel_parts
@@ -240,3 +242,36 @@ def test_a_slice_that_does_not_fit_is_refused_without_its_shapes():
     assert fill(np.zeros(3), np.ones(2)) == 1.0
     with pytest.raises(ValueError, match="cannot assign slice from input of different size"):
         fill(np.zeros(3), np.ones(3))
+
+
+@pytest.mark.parametrize("collects", [True, False])
+@pytest.mark.parametrize("compiles", [True, False])
+def test_garbage_is_not_collected_while_a_kernel_compiles(
+    tmp_path, monkeypatch, collects, compiles
+):
+    """And as before afterwards, even if it does not compile."""
+
+    def triple(x):
+        raise NotImplementedError
+
+    meanwhile = []
+
+    @overload(triple)
+    def compile_triple(x):
+        meanwhile.append(gc.isenabled())
+        return (lambda x: 3.0 * x) if compiles else None
+
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    caller = kernel(lambda x: triple(x))
+    try:
+        if not collects:
+            gc.disable()
+        if compiles:
+            assert caller(2.0) == 6.0
+        else:
+            with pytest.raises(TypingError):
+                caller(2.0)
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable()
+    assert meanwhile and not any(meanwhile)

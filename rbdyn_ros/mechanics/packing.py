@@ -2,7 +2,6 @@
 its graph of joints and contacts.
 """
 
-import gc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -91,19 +90,10 @@ def _units(rows: Array) -> tuple[float, float]:
 def bind_once(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[..., Any]:
     """Return `kernel.bind` of a function, computed once for each: the arenas of all models have
     one type.
-
-    Python's cyclic garbage collection is off meanwhile: the compiler makes millions of objects
-    that stay, and to look through them again and again takes an eighth of the time to compile.
     """
     key = (function, *map(type, numbers))
     if key not in _BOUND:
-        collects = gc.isenabled()
-        gc.disable()
-        try:
-            _BOUND[key] = kernel.bind(function, arena, *numbers)
-        finally:
-            if collects:
-                gc.enable()
+        _BOUND[key] = kernel.bind(function, arena, *numbers)
     return _BOUND[key]
 
 
