@@ -17,12 +17,12 @@ from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.feedback import regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import LinearController, constant, dynamic, is_stable
+from rbdyn_ros.control.margins import AxisMargins, margins
 from rbdyn_ros.evaluation import pictures
 from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, label_axes
 from rbdyn_ros.evaluation.report import template
 from rbdyn_ros.identification import plant_fit, plant_numbers
 from rbdyn_ros.identification.frequency import frequency_response
-from rbdyn_ros.identification.frequency.frequency_response import AxisMargins
 from rbdyn_ros.identification.intervals import correlations
 from rbdyn_ros.identification.plant_fit import Curves, Fit
 from rbdyn_ros.identification.plant_numbers import DELAY, size_of
@@ -177,7 +177,7 @@ def predict(known: System, fitted: System, delay: float, options: lqr.Options) -
         A, B = step_linearization.upright(system, h)
         L = frequency_response.predict(A, B, constant(K), h, frequency, tau)
         late = is_stable(_delay(K, max(0, round(tau / h))), A, B)
-        bears = frequency_response.margins(frequency, L) if late else None
+        bears = margins(frequency, L) if late else None
         loops.append(LoopPrediction(name, K, L, bears))
     return Redesign(frequency, tuple(loops))
 

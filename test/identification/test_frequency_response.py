@@ -7,10 +7,10 @@ import pytest
 from simulated_loop import LINEAR, loop_of, settings_of
 
 from rbdyn_ros.control import step_linearization
+from rbdyn_ros.control.margins import margins
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import frequency_response, measurement
-from rbdyn_ros.identification.frequency.frequency_response import margins
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 
 F = np.geomspace(0.01, 100.0, 200)

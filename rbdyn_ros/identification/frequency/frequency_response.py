@@ -15,15 +15,9 @@ for both axes together, 2 x 2. The noise of sensors is in U_c and U, but not in 
 the periods in the place of the spectra (F.3) is the ratio of the cross spectra with d, which has
 no bias from noise in the loop. The same runs give the plant from u to any output y, P = Y U^-1.
 
-Margins are those of one axis, L(j w):
-
-    gain: 1 / |L| where L < 0 is real;      phase: pi + arg L where |L| = 1;          (F.4)
-    delay: phase / w at the same place, the least;          (F.5)
-    disk: alpha = 1 / max |S - 1/2|, which tolerates every factor between (2 - alpha)/(2 + alpha)
-    and its inverse, and every phase up to 2 atan(alpha / 2).          (F.6)
-
-For the loop of 2 x 2, |S - 1/2| is the largest singular value of S - I/2: any factor or phase
-within these bounds in both axes at once.
+Margins are those of one axis, L(j w), (F.4) to (F.6) of `control.margins`. For the loop of 2 x 2,
+|S - 1/2| is the largest singular value of S - I/2: any factor or phase within the bounds of
+(F.6) in both axes at once.
 
 At the measurements an error n of one output y_j, a place of the cart or a tilt, is added to what
 the law gets; its rate is added to the rate of that output, as if the sensor itself were moved by
@@ -48,19 +42,15 @@ values depend on the units of y; the loop of one output alone, all others closed
 
     l_j = 1 / S_o,jj - 1.                                                                  (F.12)
 
-Source: K. J. Astrom and R. M. Murray, Feedback Systems, 2nd ed. (2021), chapters 10 and 13; P.
-Seiler, A. Packard, P. Gahinet, An introduction to disk margins, IEEE Control Systems 40 (2020) 78;
-S. Skogestad and I. Postlethwaite, Multivariable Feedback Control, 2nd ed. (2005), sections 3.2 and
+Source: K. J. Astrom and R. M. Murray, Feedback Systems, 2nd ed. (2021), chapters 10 and 13; S.
+Skogestad and I. Postlethwaite, Multivariable Feedback Control, 2nd ed. (2005), sections 3.2 and
 9.2.
 """
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.optimize import brentq
 
 from rbdyn_ros.control.linear_controller import LinearController
 from rbdyn_ros.identification.excitation import Multisine
@@ -89,19 +79,6 @@ class Response(NamedTuple):
         return self.loop @ self.sensitivity
 
 
-class AxisMargins(NamedTuple):
-    """The margins (F.4) to (F.6) of one axis; inf where there is no such crossing in the band."""
-
-    gain_up: float  # factor on the force that makes the loop unstable, > 1
-    gain_down: float  # the same below 1; 0: none
-    phase: float  # [degrees]
-    crossover: float  # [Hz] where |L| = 1, the highest
-    delay: float  # [s]
-    disk: float  # alpha
-    sensitivity: float  # max |S|
-    complementary: float  # max |T|
-
-
 def estimate(
     sine: Multisine, command: Array, applied: Array, outputs: Array, axes: str = "xy"
 ) -> Response:
@@ -122,54 +99,6 @@ def estimate(
     power = np.mean(np.abs(along) ** 2, axis=1)
     coherence = np.abs(along.mean(axis=1)) ** 2 / np.where(power > 0.0, power, 1.0)
     return Response(sine.frequencies, -means[0] @ inverse, means[2] @ inverse, coherence.T, axes)
-
-
-def margins(frequency: Array, loop: Array) -> AxisMargins:
-    """Return the margins of L (n,) at frequencies [Hz]; between them L is interpolated, its
-    logarithm by cubic splines in the logarithm of the frequency.
-    """
-    w, log = np.log(frequency), np.log(np.abs(loop))
-    size, turn = CubicSpline(w, log), CubicSpline(w, np.unwrap(np.angle(loop)))
-
-    def at(place: float) -> complex:
-        return np.exp(size(place) + 1j * turn(place))
-
-    # how far L may turn clockwise to -1 [rad], from 0 to 2 pi, and the frequency
-    phases = [
-        ((math.pi + float(np.angle(at(place)))) % (2.0 * math.pi), math.exp(place))
-        for place in _roots(w, size)
-    ]
-    gains = [
-        1.0 / abs(at(place))
-        for place in _roots(w, lambda place: np.sin(turn(place)))
-        if at(place).real < 0.0
-    ]
-    fine = np.linspace(w[0], w[-1], 20 * len(w))
-    L = np.exp(size(fine) + 1j * turn(fine))
-    S = 1.0 / (1.0 + L)
-    return AxisMargins(
-        gain_up=min((g for g in gains if g > 1.0), default=math.inf),
-        gain_down=max((g for g in gains if g < 1.0), default=0.0),
-        phase=min(
-            (math.degrees(min(phase, 2.0 * math.pi - phase)) for phase, _ in phases),
-            default=math.inf,
-        ),
-        crossover=max((f for _, f in phases), default=math.inf),
-        delay=min((phase / (2.0 * math.pi * f) for phase, f in phases), default=math.inf),
-        disk=1.0 / np.abs(S - 0.5).max(),
-        sensitivity=np.abs(S).max(),
-        complementary=np.abs(L * S).max(),
-    )
-
-
-def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:
-    """Return the places where a function changes its sign between those of a grid."""
-    values = [float(function(place)) for place in grid]
-    return [
-        float(cast(float, brentq(function, a, b)))
-        for a, b, p, q in zip(grid, grid[1:], values, values[1:])
-        if p * q < 0.0
-    ]
 
 
 def disk_margin(S: Array) -> float:

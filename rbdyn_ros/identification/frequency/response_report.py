@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.control.margins import margins
 from rbdyn_ros.identification.frequency.frequency_response import (
     OUTPUTS,
     OutputResponse,
     Response,
     disk_margin,
-    margins,
 )
 from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
 from rbdyn_ros.simulation.record import write_table

@@ -1,0 +1,83 @@
+"""The margins of a loop of one axis by its frequency response L: the factors, the phase and the
+delay with which it becomes unstable, and how near L comes to -1.
+
+Source: K. J. Astrom and R. M. Murray, Feedback Systems, 2nd ed. (2021), chapter 10; P. Seiler, A.
+Packard, P. Gahinet, An introduction to disk margins, IEEE Control Systems 40 (2020) 78.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
+
+from rbdyn_ros.types import Array
+
+
+class AxisMargins(NamedTuple):
+    """The margins of one axis; inf where there is no such crossing in the band.
+
+    gain: 1 / |L| where L < 0 is real;      phase: pi + arg L where |L| = 1;          (F.4)
+    delay: phase / w at the same place, the least;          (F.5)
+    disk: alpha = 1 / max |S - 1/2|, which tolerates every factor between (2 - alpha)/(2 + alpha)
+    and its inverse, and every phase up to 2 atan(alpha / 2).          (F.6)
+    """
+
+    gain_up: float  # factor on the force that makes the loop unstable, > 1
+    gain_down: float  # the same below 1; 0: none
+    phase: float  # [degrees]
+    crossover: float  # [Hz] where |L| = 1, the highest
+    delay: float  # [s]
+    disk: float  # alpha
+    sensitivity: float  # max |S|
+    complementary: float  # max |T|
+
+
+def margins(frequency: Array, loop: Array) -> AxisMargins:
+    """Return the margins of L (n,) at frequencies [Hz]; between them L is interpolated, its
+    logarithm by cubic splines in the logarithm of the frequency.
+    """
+    w, log = np.log(frequency), np.log(np.abs(loop))
+    size, turn = CubicSpline(w, log), CubicSpline(w, np.unwrap(np.angle(loop)))
+
+    def at(place: float) -> complex:
+        return np.exp(size(place) + 1j * turn(place))
+
+    # how far L may turn clockwise to -1 [rad], from 0 to 2 pi, and the frequency
+    phases = [
+        ((math.pi + float(np.angle(at(place)))) % (2.0 * math.pi), math.exp(place))
+        for place in _roots(w, size)
+    ]
+    gains = [
+        1.0 / abs(at(place))
+        for place in _roots(w, lambda place: np.sin(turn(place)))
+        if at(place).real < 0.0
+    ]
+    fine = np.linspace(w[0], w[-1], 20 * len(w))
+    L = np.exp(size(fine) + 1j * turn(fine))
+    S = 1.0 / (1.0 + L)
+    return AxisMargins(
+        gain_up=min((g for g in gains if g > 1.0), default=math.inf),
+        gain_down=max((g for g in gains if g < 1.0), default=0.0),
+        phase=min(
+            (math.degrees(min(phase, 2.0 * math.pi - phase)) for phase, _ in phases),
+            default=math.inf,
+        ),
+        crossover=max((f for _, f in phases), default=math.inf),
+        delay=min((phase / (2.0 * math.pi * f) for phase, f in phases), default=math.inf),
+        disk=1.0 / np.abs(S - 0.5).max(),
+        sensitivity=np.abs(S).max(),
+        complementary=np.abs(L * S).max(),
+    )
+
+
+def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:
+    """Return the places where a function changes its sign between those of a grid."""
+    values = [float(function(place)) for place in grid]
+    return [
+        float(cast(float, brentq(function, a, b)))
+        for a, b, p, q in zip(grid, grid[1:], values, values[1:])
+        if p * q < 0.0
+    ]
