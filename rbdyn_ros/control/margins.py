@@ -7,7 +7,7 @@ Packard, P. Gahinet, An introduction to disk margins, IEEE Control Systems 40 (2
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -73,11 +73,8 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
     )
 
 
-def _roots(grid: Array, function: Callable[[float], float]) -> list[float]:
+def _roots(grid: Array, function: Callable[[Any], Any]) -> list[float]:
     """Return the places where a function changes its sign between those of a grid."""
-    values = [float(function(place)) for place in grid]
-    return [
-        float(cast(float, brentq(function, a, b)))
-        for a, b, p, q in zip(grid, grid[1:], values, values[1:])
-        if p * q < 0.0
-    ]
+    values = function(grid)
+    changes = np.flatnonzero(values[:-1] * values[1:] < 0.0)
+    return [float(cast(float, brentq(function, *grid[i : i + 2]))) for i in changes]

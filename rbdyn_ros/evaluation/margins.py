@@ -25,6 +25,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_are
 
 from rbdyn_ros.control import linear_controller, step_linearization
+from rbdyn_ros.control import margins as axis_margins
 from rbdyn_ros.control.linear_controller import POSITIONS, LinearController
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
@@ -143,23 +144,10 @@ def margins(system: System, controller: LinearController, h: float) -> Margins:
         return UNKNOWN
     w = np.geomspace(1e-2, math.pi / h, GRID)
     L = controller.loop(A, B, np.exp(1j * h * w))
-    delays = [
-        ((math.pi + angle) % (2.0 * math.pi)) / at
-        for at, angle in _crossings(w, np.log(np.abs(L)), np.angle(L))
-    ]
-    edges = [
-        math.exp(-size)
-        for _, size in _crossings(
-            w, np.sin(np.angle(L)), np.log(np.abs(L)), np.cos(np.angle(L)) < 0.0
-        )
-    ]
-    edges.append(1.0 / abs(L[-1]))  # at half the sampling rate L is real
-    low, high = [g for g in edges if g < 1.0], [g for g in edges if g > 1.0]
-    return Margins(
-        float(min(delays, default=math.inf)),
-        float(max(low, default=0.0)),
-        float(min(high, default=math.inf)),
-    )
+    found = axis_margins.margins(w / (2.0 * math.pi), L)
+    last = 1.0 / abs(L[-1])  # at half the sampling rate L is real
+    low, high = (last, math.inf) if last < 1.0 else (0.0, last)
+    return Margins(found.delay, max(low, found.gain_down), min(high, found.gain_up))
 
 
 def _filter_gain(A: Array, deviations: tuple, h: float) -> Array:
@@ -193,13 +181,3 @@ def _loop_behind_filter(
 def _force(law, state: State, reference) -> float:
     law.reset()
     return float(law.command(0.0, state, np.array(reference))[0])
-
-
-def _crossings(w: Array, zero: Array, value: Array, where: Array | None = None) -> list:
-    """Return the pairs (w, value) where `zero` changes its sign, by linear interpolation, among
-    the samples `where`.
-    """
-    i = np.flatnonzero(np.diff(np.sign(zero)) != 0.0)
-    i = i if where is None else i[where[i] & where[i + 1]]
-    part = zero[i] / (zero[i] - zero[i + 1])
-    return list(zip(w[i] + part * (w[i + 1] - w[i]), value[i] + part * (value[i + 1] - value[i])))

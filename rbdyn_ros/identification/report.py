@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control import step_linearization
+from rbdyn_ros.control import linear_controller, step_linearization
 from rbdyn_ros.control.feedback import regulator
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.control.linear_controller import LinearController, constant, dynamic, is_stable
+from rbdyn_ros.control.linear_controller import constant, is_stable
 from rbdyn_ros.control.margins import AxisMargins, margins
 from rbdyn_ros.evaluation import pictures
 from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, label_axes
@@ -176,18 +176,10 @@ def predict(known: System, fitted: System, delay: float, options: lqr.Options) -
     for name, system, K, tau in cases:
         A, B = step_linearization.upright(system, h)
         L = frequency_response.predict(A, B, constant(K), h, frequency, tau)
-        late = is_stable(_delay(K, max(0, round(tau / h))), A, B)
-        bears = margins(frequency, L) if late else None
+        late = linear_controller.delay(constant(K), max(0, round(tau / h)))
+        bears = margins(frequency, L) if is_stable(late, A, B) else None
         loops.append(LoopPrediction(name, K, L, bears))
     return Redesign(frequency, tuple(loops))
-
-
-def _delay(K: Array, n: int) -> LinearController:
-    """Return the controller u_k = -K e_{k-n}, whose memory holds the n forces that are delayed."""
-    if n == 0:
-        return constant(K)
-    enters, leaves = np.eye(n)[:, -1:] * K, np.eye(n)[0]
-    return dynamic(np.eye(n, k=1), enters, leaves, np.zeros(4))
 
 
 QUANTITIES = (  # of `AxisMargins`: field, what it is, its unit, by what it is multiplied
