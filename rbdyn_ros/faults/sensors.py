@@ -32,7 +32,7 @@ from rbdyn_ros.faults.channel import Counts, draws, refill
 from rbdyn_ros.faults.options import Faults, Vector
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import bind, inlined, kernel
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import nearest_angles
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import attitude, nearest_angles
 from rbdyn_ros.types import Array, State
 
 BLOCK = 256  # instants for which numbers are drawn at once
@@ -60,19 +60,6 @@ class SensorState(NamedTuple):
 def to_count(position, count):
     """Return the position rounded to the nearest count; a count of 0 reads exactly."""
     return count * round(position / count) if count != 0.0 else position
-
-
-@inlined
-def gimbal_quaternion(roll, pitch, spin):
-    """Return the quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
-    cr, cp, cs = math.cos(0.5 * roll), math.cos(0.5 * pitch), math.cos(0.5 * spin)
-    sr, sp, ss = math.sin(0.5 * roll), math.sin(0.5 * pitch), math.sin(0.5 * spin)
-    return (
-        cr * cp * cs - sr * sp * ss,
-        sr * cp * cs + cr * sp * ss,
-        cr * sp * cs - sr * cp * ss,
-        cr * cp * ss + sr * sp * cs,
-    )
 
 
 @kernel
@@ -108,7 +95,7 @@ def measure_state(s, q, v, out, row, at):
             a = nearest_angles(R, (last[17], last[18], last[19]))
             last[17], last[18], last[19] = a
             count = 2.0 * math.pi / o[_GIMBAL] if o[_GIMBAL] != 0.0 else 0.0
-            Q = gimbal_quaternion(
+            Q = attitude(
                 to_count(a[0] + o[_BIAS + 2] + o[2] * s.draws[draw, 2], count),
                 to_count(a[1] + o[_BIAS + 3] + o[2] * s.draws[draw, 3], count),
                 to_count(a[2] + o[_BIAS + 4] + o[2] * s.draws[draw, 4], count),

@@ -7,9 +7,9 @@ import pytest
 from transforms3d.euler import euler2quat
 
 from rbdyn_ros.faults.options import Bias, Encoder, Faults, SensorNoise
-from rbdyn_ros.faults.sensors import Sensors, gimbal_quaternion
+from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints, attitude
 from rbdyn_ros.types import State
 
 ANGLES = (0.2, -0.3, 1.1)
@@ -39,7 +39,7 @@ def test_perfect_sensors_tell_the_truth_bit_by_bit():
 
 
 def test_the_quaternion_of_the_gimbal():
-    assert np.allclose(gimbal_quaternion(*ANGLES), euler2quat(*ANGLES, "rxyz"), atol=1e-15)
+    assert np.allclose(attitude(*ANGLES), euler2quat(*ANGLES, "rxyz"), atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ import pytest
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.faults import sensors
 from rbdyn_ros.faults.options import Drive, Faults
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification import plant_fit, plant_numbers, records, segment
 from rbdyn_ros.mechanics.integrators import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum import gimbal_joints, spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.simulation import closed_loop
@@ -78,7 +77,7 @@ def test_it_finds_the_bias_of_the_encoders(spin):
     roll, pitch = np.arctan2(-R[:, 1, 2], R[:, 2, 2]), np.arcsin(R[:, 0, 2])
     turn = np.arctan2(-R[:, 0, 1], R[:, 0, 0])
     read = zip(roll + bias[0], pitch + bias[1], turn)
-    turned = np.array([sensors.gimbal_quaternion.py_func(*angles) for angles in read])
+    turned = np.array([gimbal_joints.attitude.py_func(*angles) for angles in read])
     names = ("cart.mass", "rod.center_of_mass", *plant_numbers.BIAS)
     biased = record._replace(attitude=turned)
     known = spherical_pendulum.build(Params())._replace(

@@ -28,6 +28,7 @@ from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.integrators.derivatives import StepSequence, compile_steps
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import attitude
 from rbdyn_ros.numerics.linear import solution
 from rbdyn_ros.parameters.controller import FilterNoise, ObserverOptions
 from rbdyn_ros.types import Contacts, State, System, Vector
@@ -85,14 +86,10 @@ class Observer:
         self.system, self.h = system._replace(contacts=Contacts()), float(h)
         self._options = select("quaternion_midpoint").options(self.system)
         n = noise
-        blocks = (2, 3, 2, 3, 3)
-        self._first = np.diag(
-            np.repeat((n.position, n.attitude, n.velocity, n.rate, n.first_bias), blocks) ** 2
-        )
-        self._density = (
-            np.array((*(0.0,) * 5, n.cart, n.cart, n.rod, n.rod, n.spin, n.bias, n.bias, n.bias))
-            ** 2
-        )
+        first = n.position, n.attitude, n.velocity, n.rate, n.first_bias
+        self._first = np.diag(np.repeat(first, (2, 3, 2, 3, 3)) ** 2)
+        density = 0.0, n.cart, n.rod, n.spin, n.bias
+        self._density = np.repeat(density, (5, 2, 2, 1, 3)) ** 2
         self.reset(start)
 
     @property
@@ -210,7 +207,7 @@ def state_at_rest(instant: Instant) -> State:
     """Return the state at the encoders' values, without a velocity."""
     return State(
         instant.t,
-        np.array((*instant.cart, *measurements.attitude(*map(float, instant.angles)))),
+        np.array((*instant.cart, *attitude(*map(float, instant.angles)))),
         np.zeros(5),
     )
 

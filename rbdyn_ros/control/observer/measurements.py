@@ -16,6 +16,7 @@ from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import rk4
 from rbdyn_ros.mechanics.integrators.derivatives import along_ten
 from rbdyn_ros.mechanics.pendulum import imu, rod_on_cart
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import attitude
 from rbdyn_ros.numerics.dual import store
 from rbdyn_ros.types import Array, State, System
 
@@ -87,15 +88,6 @@ def _gimbal(q, roll, pitch, spin, variance):
         for j in range(3):
             R[i, j] = variance * (vec.dot(J[i], J[j]) + (1.0 - cp * cp) * (i == j))
     return residual, H, R
-
-
-@inlined
-def attitude(roll, pitch, spin):
-    """Return the quaternion (4,) of Rx(roll) Ry(pitch) Rz(spin)."""
-    about_x = (math.cos(0.5 * roll), math.sin(0.5 * roll), 0.0, 0.0)
-    about_y = (math.cos(0.5 * pitch), 0.0, math.sin(0.5 * pitch), 0.0)
-    about_z = (math.cos(0.5 * spin), 0.0, 0.0, math.sin(0.5 * spin))
-    return unit_quaternion.product(unit_quaternion.product(about_x, about_y), about_z)
 
 
 def gyroscope(state: State, bias: Array, rate: Components, variance: float) -> Reading:

@@ -17,6 +17,19 @@ _POLE = 1e-9  # cos p below which roll is undetermined
 
 
 @inlined
+def attitude(roll, pitch, spin):
+    """Return the quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
+    cr, cp, cs = math.cos(0.5 * roll), math.cos(0.5 * pitch), math.cos(0.5 * spin)
+    sr, sp, ss = math.sin(0.5 * roll), math.sin(0.5 * pitch), math.sin(0.5 * spin)
+    return (
+        cr * cp * cs - sr * sp * ss,
+        sr * cp * cs + cr * sp * ss,
+        cr * sp * cs - sr * cp * ss,
+        cr * cp * ss + sr * sp * cs,
+    )
+
+
+@inlined
 def nearest_angles(R, last):
     """Return the angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to
     the `last` ones.
