@@ -213,7 +213,7 @@ class ChangeDetector:
             values, vectors = np.linalg.eigh(covariance)
             self._root = (vectors / np.sqrt(values)) @ vectors.T
             sums = [self._sum(block.nu, block.W) for block in self._blocks]
-            eta, information = _total(sums)
+            eta, information, *_ = _total(sums)
             total = information + prior
             delta = np.linalg.solve(total, eta)
         scores = np.array([s.eta - s.information @ delta for s in sums])
@@ -295,11 +295,11 @@ class ChangeDetector:
             if found is None:
                 return None
             sums, memory = found
-            eta, _, G, known = self._weigh_sums(sums)
+            (eta, _, square, count), G, known = self._weigh_sums(sums)
             if iteration < ITERATIONS:
                 delta = max(LOWEST, delta + ratio * (G @ eta)[i] / known[i])
-        remains = sum(s.square for s in sums) - eta @ self._past @ G @ eta
-        deviation, count = ratio * known[i] ** -0.5, sum(s.count for s in sums)
+        remains = square - eta @ self._past @ G @ eta
+        deviation = ratio * known[i] ** -0.5
         sharp = LEAST[i] < abs(delta) < MOST * LEAST[i] and deviation < VAGUEST * LEAST[i]
         if not (np.isfinite(remains) and sharp):
             return None
@@ -328,14 +328,14 @@ class ChangeDetector:
     def _is_explanation(self, fit: "_Fit", onset: int) -> bool:
         """Return whether a fit leaves only noise, and does not rest on a single block."""
         sums, d, i = self._sums[onset + SETTLING :], self._delta, NAMES.index(fit.name)
-        before = sum(s.square - 2.0 * d @ s.eta + d @ s.information @ d for s in sums)
+        total, G, _ = self._weigh_sums(sums)
+        before = total.square - 2.0 * d @ total.eta + d @ total.information @ d
         count = fit.count * len(innovations.SEEN)
         excess = fit.remains - count / self._factor
         chance = 6.0 * math.sqrt(2.0 * count) / self._factor
         if excess > max(0.25 * (before - fit.remains), chance):
             return False
-        row = self._weigh_sums(sums)[2][i]
-        parts = np.array([row @ (s.eta - s.information @ d) for s in sums])
+        parts = np.array([G[i] @ (s.eta - s.information @ d) for s in sums])
         if np.abs(parts).max() > SHARE * abs(parts.sum()):
             return False
         gained = np.cumsum([s.information[i, i] for s in sums])
@@ -346,13 +346,14 @@ class ChangeDetector:
 
     def _estimate_change(self, sums: list[_Sums], i: int) -> tuple[float, float]:
         """Return the change of a number, and its deviation, from some of the blocks, by (I.10)."""
-        eta, information, G, known = self._weigh_sums(sums)
-        return (G @ (eta - information @ self._delta))[i] / known[i], known[i] ** -0.5
+        total, G, known = self._weigh_sums(sums)
+        eta = total.eta - total.information @ self._delta
+        return (G @ eta)[i] / known[i], known[i] ** -0.5
 
-    def _weigh_sums(self, sums: list[_Sums]) -> tuple[Array, Array, Array, Array]:
-        """Return (eta, Lambda, G, the diagonal of G Lambda) of several blocks."""
-        eta, information = _total(sums)
-        return eta, information, *_weigh(self._past, information)
+    def _weigh_sums(self, sums: list[_Sums]) -> tuple[_Sums, Array, Array]:
+        """Return (the sums, G, the diagonal of G Lambda) of several blocks."""
+        total = _total(sums)
+        return total, *_weigh(self._past, total.information)
 
     def _adopt(self, named: list["_Fit"]) -> None:
         """Adopt the likeliest plant, with its uncertainty, as the one before the next change."""
@@ -369,9 +370,9 @@ class ChangeDetector:
         self._sums.clear()
 
 
-def _total(sums: list[_Sums]) -> tuple[Array, Array]:
-    """Return (eta, Lambda) of several blocks."""
-    return np.sum([s.eta for s in sums], axis=0), np.sum([s.information for s in sums], axis=0)
+def _total(sums: list[_Sums]) -> _Sums:
+    """Return the sums of several blocks together."""
+    return _Sums(*map(sum, zip(*sums)))
 
 
 def _weigh(P: Array, information: Array) -> tuple[Array, Array]:

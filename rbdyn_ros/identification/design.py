@@ -65,11 +65,10 @@ def design(
     names: tuple[str, ...] = plant_numbers.DEFAULT,
     band: tuple[float, float] = BAND,
     duration: float = 60.0,
-    errors: tuple[float, float] = ERRORS,
     axis: str = "x",
 ) -> Design:
     """Return the excitation of `loop` along an axis for a record of `duration` [s], by sensors
-    with `errors` of these deviations [m, rad]; the cart may go `travel` [m] from the origin.
+    with errors of the deviations `ERRORS`; the cart may go `travel` [m] from the origin.
 
     Raise ValueError where the set point leaves no room, the band is empty, or the rod falls.
     """
@@ -103,7 +102,7 @@ def design(
     known = plant_numbers.numbers(system)
     size = np.array([plant_numbers.size_of(n, known[n]) for n in names])
     length = plant_fit.usual_segment(duration)
-    J = plant_fit.sensitivity(record, system, names, np.repeat(errors, 2), length) * size
+    J = plant_fit.sensitivity(record, system, names, np.repeat(ERRORS, 2), length) * size
     repeated = NORMAL * size * _deviations(J)
     white = repeated * math.sqrt(min(1.0, sine.period / duration))
     return Design(sine, seed, *peaks, tuple(names), white, repeated)

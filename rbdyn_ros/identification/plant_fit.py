@@ -166,7 +166,6 @@ def fit(
     names: tuple[str, ...] = DEFAULT,
     segment: float | None = None,
     held_back: float = 0.2,
-    largest_delay: float = LARGEST_DELAY,
     robust: bool = False,
 ) -> Fit:
     """Fit `names` of `NAMES`, from the numbers of `system` on, to segments of `segment` [s]; None
@@ -178,7 +177,7 @@ def fit(
     """
     check(names)
     segment = segment or usual_segment(duration(records))
-    lead = largest_delay + (MEMORY if LAG in names else 0.0)
+    lead = LARGEST_DELAY + (MEMORY if LAG in names else 0.0)
     period = max(2, round(1.0 / held_back)) if held_back > 0.0 else sys.maxsize
     first = _cut(records, min(segment, SURE), lead)
     problem = _Problem(records, system, tuple(names), first, np.full(SEEN, 1e-3))
@@ -192,7 +191,7 @@ def fit(
         )
     rest = [s for i, s in enumerate(segments) if not (i + 1) % period]
     start = np.array([start_of(problem.system, name) for name in names])
-    low, high = np.array([bounds(name, v, largest_delay) for name, v in zip(names, start)]).T
+    low, high = np.array([bounds(name, v) for name, v in zip(names, start)]).T
     if not np.isfinite(problem.residuals(start)).all():
         raise NotFitted(FAR)
     p = start

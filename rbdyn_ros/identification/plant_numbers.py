@@ -125,12 +125,12 @@ def size_of(name: str, value: float) -> float:
     return max(abs(value), USUAL.get(name, 0.0))
 
 
-def bounds(name: str, start: float, largest_delay: float = LARGEST_DELAY) -> tuple[float, float]:
+def bounds(name: str, start: float) -> tuple[float, float]:
     """Return the bounds between which a number is sought."""
     if name in (*BIAS, *TILT):
         return -LARGEST_ANGLE, LARGEST_ANGLE
     if name in (DELAY, LAG):
-        return 0.0, largest_delay if name == DELAY else LARGEST_LAG
+        return 0.0, LARGEST_DELAY if name == DELAY else LARGEST_LAG
     return (0.0, math.inf) if name in FROM else (RANGE[0] * start, RANGE[1] * start)
 
 

@@ -26,7 +26,6 @@ class Series(NamedTuple):
     place: Array  # (k,) the instants as multiples of the period
     given: Array  # (k,) d of (F.2) along that axis [N]
     applied: Array  # (k, 2) u = u_c + d [N]
-    driven: Array  # (k, 2) force of the drive [N], to which its limit applies
     outputs: Array  # (k, 4) x, y [m], th_x, th_y [rad]; nan where not measured
 
 
@@ -41,8 +40,7 @@ def of_commands(
     wave = sine.sample(h)
     place = np.rint(np.asarray(t) / h).astype(int)
     given = wave[place % len(wave)]
-    force = np.asarray(force, float)
-    return Series(axis, place, given, force, force, np.asarray(outputs, float))
+    return Series(axis, place, given, np.asarray(force, float), np.asarray(outputs, float))
 
 
 def measure(
@@ -71,13 +69,12 @@ def measure(
             f"of {sine.period:g} s to settle and one that counts"
         )
     count = min(count, periods or count)
-    signals, missing, wrong = [], 0, 0
+    signals, missing = [], 0
     for one in chosen:
         instants = one.place.min() + settling * length + np.arange(count * length)
-        *filled, driven, late = _fill(one, instants)
+        *filled, late = _fill(one, instants)
         signals.append(filled)
         missing += late
-        wrong += np.count_nonzero(np.hypot(*driven.T) > limit * (1.0 - 1e-9))
     total = len(chosen) * count * length
     if missing > MISSING * total:
         raise ValueError(
@@ -90,7 +87,9 @@ def measure(
     axes = "".join(one.axis for one in chosen)
     response = frequency_response.estimate(sine, command, applied, outputs, axes)
     lean = np.hypot(outputs[..., 2], outputs[..., 3])
-    return LoopMeasurement(response, float(np.nanmax(lean, initial=0.0)), wrong / total, missing)
+    limited = np.hypot(applied[..., 0], applied[..., 1]) > limit * (1.0 - 1e-9)
+    largest = float(np.nanmax(lean, initial=0.0))
+    return LoopMeasurement(response, largest, float(np.mean(limited)), missing)
 
 
 def _span(one: Series) -> int:
@@ -98,10 +97,8 @@ def _span(one: Series) -> int:
     return int(np.ptp(one.place)) + 1 if len(one.place) else 0
 
 
-def _fill(one: Series, instants: Array) -> tuple[Array, Array, Array, Array, int]:
-    """Return (u_c, u, outputs, force of the drive) at all `instants`, and how many were
-    missing.
-    """
+def _fill(one: Series, instants: Array) -> tuple[Array, Array, Array, int]:
+    """Return (u_c, u, outputs) at all `instants`, and how many were missing."""
     places, first = np.unique(one.place, return_index=True)
     newest = np.searchsorted(places, instants, side="right") - 1
     missing = np.count_nonzero(places[newest] != instants)
@@ -113,7 +110,7 @@ def _fill(one: Series, instants: Array) -> tuple[Array, Array, Array, Array, int
     if seen.any():
         for i, values in enumerate(one.outputs[first][seen].T):
             outputs[:, i] = np.interp(instants, places[seen], values)
-    return command, applied, outputs, one.driven[first][newest], int(missing)
+    return command, applied, outputs, int(missing)
 
 
 CONTROLLER, PREFIX = "pendulum_controller", "excitation."

@@ -96,9 +96,14 @@ def estimate(
     means = [np.moveaxis(spectra.mean(axis=1), 0, -1) for spectra in (U_c, U, Y)]  # (n, ..., m)
     inverse = np.linalg.inv(means[1])
     along = np.stack([U_c[run, :, :, run] for run in range(len(axes))])  # (m, p, n)
-    power = np.mean(np.abs(along) ** 2, axis=1)
-    coherence = np.abs(along.mean(axis=1)) ** 2 / np.where(power > 0.0, power, 1.0)
-    return Response(sine.frequencies, -means[0] @ inverse, means[2] @ inverse, coherence.T, axes)
+    coherence = _coherence(along, 0.0)
+    return Response(sine.frequencies, -means[0] @ inverse, means[2] @ inverse, coherence, axes)
+
+
+def _coherence(along: Array, silent: float) -> Array:
+    """Return the coherence (n, m) of spectra (m, p, n) over p periods, `silent` without power."""
+    power, mean = np.mean(np.abs(along) ** 2, axis=1), np.abs(along.mean(axis=1)) ** 2
+    return np.divide(mean, power, out=np.full_like(power, silent), where=power > 0.0).T
 
 
 def disk_margin(S: Array) -> float:
@@ -192,10 +197,8 @@ def estimate_outputs(sine: Multisine, h: float, force: Array, outputs: Array) ->
             raise ValueError(f"the law's force along {axis} answers no error of a measurement")
     ratios = [np.moveaxis(spectra.mean(axis=1) / N[:, None], 0, -1) for spectra in (U, Y)]
     along = np.stack([U[run, :, :, run % 2] for run in range(4)])  # (4, p, n)
-    power = np.mean(np.abs(along) ** 2, axis=1)
-    mean = np.abs(along.mean(axis=1)) ** 2
-    coherence = np.divide(mean, power, out=np.ones_like(power), where=power > 0.0)
-    return OutputResponse(sine.frequencies, np.eye(4) + ratios[1], ratios[0], coherence.T)
+    S = np.eye(4) + ratios[1]
+    return OutputResponse(sine.frequencies, S, ratios[0], _coherence(along, 1.0))
 
 
 def predict_outputs(

@@ -82,7 +82,7 @@ def measure(
                 "too strong for it (--amplitude)"
             )
         seen = [*map(outputs_of, run.q[:-1])]
-        signals.append([*map(np.array, (*excited.signals(), seen))])
+        signals.append([*map(np.array, (*excited.signals, seen))])
     shape = len(places), settling + periods, len(wave), -1
     first, second, outputs = (
         np.stack(each).reshape(shape)[:, settling:] for each in zip(*signals)
@@ -135,6 +135,7 @@ class Excited:
         self._law, self._wave, self._axis = law, wave, axis
         self.commands: list[Array] = []  # u_c of (F.2)
         self.sums: list[Array] = []  # u
+        self.signals = self.commands, self.sums
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """Return the law's force with the excitation (2,) [N]."""
@@ -145,10 +146,6 @@ class Excited:
         self.sums.append(total)
         return total
 
-    def signals(self) -> tuple[list[Array], list[Array]]:
-        """Return u_c and u."""
-        return self.commands, self.sums
-
 
 class ExcitedMeasurement:
     """A law whose measurement of the cart or the tilt has a known error, and its rate (F.9)."""
@@ -157,6 +154,7 @@ class ExcitedMeasurement:
         self._law, self._errors, self._output = law, (error, rate), output
         self.forces: list[Array] = []  # u of (F.10)
         self.outputs: list[Array] = []  # y
+        self.signals = self.forces, self.outputs
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """Return the law's force (2,) [N] for the state with the error."""
@@ -166,10 +164,6 @@ class ExcitedMeasurement:
         measured = add_error(state, self._output, n, rate)
         self.forces.append(closed_loop.command_force(self._law, t, measured, reference))
         return self.forces[-1]
-
-    def signals(self) -> tuple[list[Array], list[Array]]:
-        """Return u and y."""
-        return self.forces, self.outputs
 
 
 def add_error(state: State, output: int, n: float, rate: float) -> State:

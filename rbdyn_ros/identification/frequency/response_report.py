@@ -178,11 +178,9 @@ def draw(measured: Measured):
     """Return a Matplotlib figure, 12 by 7 inches: dots are measured, the dashed line is (F.7) or
     (F.13).
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(12.0, 7.0), dpi=110, layout="constrained")
-    FigureCanvasAgg(drawn)
     panels = drawn.subplots(2, 3)
     if measured.found.outputs is None:
         drawn.suptitle(f"{measured.name}: the loop at the cart")
