@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rbdyn_ros.control import riccati, step_linearization
+from rbdyn_ros.control import linear_controller, riccati, step_linearization
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturate
@@ -16,7 +16,6 @@ NEEDS = (
     "it needs cart.fixed false, gravity > 0, a rod whose center of mass is away from the joint, "
     "and a period that is short against the fall"
 )
-_CIRCLE = 1e-9  # a pole this near to the unit circle does not decay
 
 
 @inlined
@@ -62,5 +61,5 @@ def regulator(
 
 def is_stable(system: System, K: Array, h: float) -> bool:
     """Return whether the linear loop under u = -K e, held for h [s], decays."""
-    A, B = step_linearization.upright(system, h)
-    return bool(max(abs(np.linalg.eigvals(A - B * K))) < 1.0 - _CIRCLE)
+    controller = linear_controller.constant(K)
+    return linear_controller.is_stable(controller, *step_linearization.upright(system, h))

@@ -117,8 +117,7 @@ def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[
                 continue
             source = f"{path}:{entry.line}"
             if entry.name not in parameters:
-                known = ", ".join(parameters) or "none"
-                advice = f"{tables.nearest(entry.name, parameters)}known are {known}"
+                advice = tables.alternatives(entry.name, parameters)
                 raise ValueError(f"{source}: {entry.name} is not an option of {group}; {advice}")
             values[entry.name] = check(parameters[entry.name], entry.value, source)
     return values

@@ -42,7 +42,7 @@ def along(
     return LinearStep(A, B), State(state.t + n * h, end[:6].copy(), end[6:].copy())
 
 
-def on_sphere(linear: LinearStep, before: State, after: State) -> tuple[Array, Array]:
+def on_sphere(linear: LinearStep, after: State) -> tuple[Array, Array]:
     """Return (A (8, 8), B (8, 2)) in (dx, dk, dx', dk'), k = R e3 on the sphere S^2, for a rod
     with I1 = I2 and its spin kept.
 
@@ -51,8 +51,9 @@ def on_sphere(linear: LinearStep, before: State, after: State) -> tuple[Array, A
 
         dk = (dtheta_2, -dtheta_1),    dk' = (dw_2 + w_1 dtheta_3, -dw_1 + w_2 dtheta_3).     (K.6)
     """
-    S = _sphere(after)
-    return S @ linear.A @ _lift(), S @ linear.B
+    S = _sphere(*after.v[2:4])
+    lift = _sphere(0.0, 0.0).T  # changes of the body, not turned about its axis
+    return S @ linear.A @ lift, S @ linear.B
 
 
 def upright(system: System, period: float, h: float = STEP) -> tuple[Array, Array]:
@@ -67,7 +68,7 @@ def upright(system: System, period: float, h: float = STEP) -> tuple[Array, Arra
     rest = State(0.0, np.array((0.0, 0.0, 1.0, 0.0, 0.0, 0.0)), np.zeros(5))
     n = max(1, int(np.ceil(period / h - 1e-9)))
     one, _ = along(select("moser_veselov"), system, rest, np.zeros(2), period / n)
-    A, B = on_sphere(one, rest, rest)
+    A, B = on_sphere(one, rest)
     axis = [0, 4, 2, 6]  # x, x', k_x, k'_x
     A, B = A[np.ix_(axis, axis)], B[axis, :1]
     return np.linalg.matrix_power(A, n), sum(
@@ -75,21 +76,11 @@ def upright(system: System, period: float, h: float = STEP) -> tuple[Array, Arra
     )
 
 
-def _sphere(state: State) -> Array:
+def _sphere(w1: float, w2: float) -> Array:
     """Return (8, 10), the matrix of (K.6)."""
-    S, (w1, w2) = np.zeros((8, 10)), state.v[2:4]
+    S = np.zeros((8, 10))
     S[:2, :2] = S[4:6, 5:7] = np.eye(2)
     S[2, 3], S[3, 2] = 1.0, -1.0
     S[6, 8], S[6, 4] = 1.0, w1
     S[7, 7], S[7, 4] = -1.0, w2
     return S
-
-
-def _lift() -> Array:
-    """Return (10, 8), the change of the body, not turned about its axis, that makes a change on
-    the sphere.
-    """
-    L = np.zeros((10, 8))
-    L[:2, :2] = L[5:7, 4:6] = np.eye(2)
-    L[3, 2], L[2, 3], L[8, 6], L[7, 7] = 1.0, -1.0, 1.0, -1.0
-    return L

@@ -39,10 +39,11 @@ def series(terms: tuple[float, ...]) -> Array:
     return np.vstack((np.zeros((1, 2)), c[..., 0] - 1j * c[..., 1]))
 
 
-def samples(coefficients: Array, n: int = SAMPLES) -> Array:
-    """Return the series at n equal times of one period, (n, m)."""
+def samples(coefficients: Array) -> Array:
+    """Return the series at `SAMPLES` equal times of one period, (SAMPLES, m)."""
     order = np.arange(len(coefficients))
-    return np.real(np.exp(2j * math.pi * np.outer(np.arange(n), order) / n) @ coefficients)
+    turns = 2j * math.pi * np.outer(np.arange(SAMPLES), order) / SAMPLES
+    return np.real(np.exp(turns) @ coefficients)
 
 
 def harmonic(system: System, path: Array, w: float, h: float) -> Array:
