@@ -44,13 +44,11 @@ def _facets(plan: CampaignPlan) -> dict:
     """Return title -> which samples (n,), one for each combination of the words that vary, if any
     do.
     """
-    varied = {axis.name: axis.values for axis in plan.axes}
-    varied |= {draw.name: draw.numbers for draw in plan.drawn}
     columns = numbers(plan, 0, plan.size)
     called = titles(plan)
     name = dict(plan.fixed).get("controller", "")
     facets = {called.get(name, name): np.ones(plan.size, bool)}
-    for name, words in varied.items():
+    for name, words in plan.varied.items():
         if isinstance(words[0], str):
             facets = {
                 f"{title} {called.get(word, word)}".strip(): where & (columns[name] == word)
@@ -170,11 +168,9 @@ def _draw_part(axes, results: CampaignResults, groups: list, at: Array, title: s
     """Draw the part that settles in each group, with its interval; return the color of the
     line.
     """
-    good, n = (
-        [int(of[group].sum()) for group in groups]
-        for of in (results.success, np.ones(len(results.success), bool))
-    )
-    ends = np.array([interval(*pair) for pair in zip(good, n)])
+    good = [int(results.success[group].sum()) for group in groups]
+    n = [int(group.sum()) for group in groups]
+    ends = np.array([*map(interval, good, n)])
     line = axes.plot(at, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title)[
         0
     ]

@@ -78,17 +78,20 @@ class CampaignPlan(NamedTuple):
         return self.points * self.draws
 
     @property
+    def varied(self) -> dict[str, tuple]:
+        """The values of each axis and the numbers of each draw, by their names."""
+        of_axes = {axis.name: axis.values for axis in self.axes}
+        return of_axes | {draw.name: draw.numbers for draw in self.drawn}
+
+    @property
     def varied_names(self) -> tuple[str, ...]:
         """The names of the values that differ from sample to sample."""
-        return tuple(entry.name for entry in (*self.axes, *self.drawn))
+        return tuple(self.varied)
 
     @property
     def laws(self) -> tuple[str, ...]:
         """The names of the laws."""
-        of_axis = {axis.name: axis.values for axis in self.axes} | {
-            draw.name: draw.numbers for draw in self.drawn
-        }
-        return of_axis.get("controller") or (dict(self.fixed)["controller"],)
+        return self.varied.get("controller") or (dict(self.fixed)["controller"],)
 
 
 class _Line(NamedTuple):
