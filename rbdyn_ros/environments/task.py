@@ -12,11 +12,9 @@ import numpy as np
 from rbdyn_ros.schema import Parameter, record, spec, table
 from rbdyn_ros.types import Array
 
-_WEIGHT = "Weighs {} in the reward."
-
 
 def _weight(what: str) -> Parameter:
-    return spec(_WEIGHT.format(what), low=0.0)
+    return spec(f"Weighs {what} in the reward.", low=0.0)
 
 
 class Task(NamedTuple):
@@ -117,13 +115,13 @@ def read(given: dict[str, Any], base: Task) -> Task:
     """Return the task with the options that are given. Raise ValueError, with its name, for a
     wrong one.
     """
-    from rbdyn_ros.parameters.tables import nearest
+    from rbdyn_ros.parameters.tables import alternatives
     from rbdyn_ros.schema import by_name, check
 
     known = by_name(OPTIONS)
     for name in given:
         if name not in known:
-            advice = f"{nearest(name, known)}known are {', '.join(known)}"
+            advice = alternatives(name, known)
             raise ValueError(f"{name} is no option of an environment; {advice}")
     values = base._asdict()
     values |= {name: check(known[name], value, "the environment") for name, value in given.items()}

@@ -100,8 +100,8 @@ class Trend:
     are full.
     """
 
-    def __init__(self, width: float = 1.0):
-        self.width, self.slots = width, []
+    def __init__(self):
+        self.width, self.slots = 1.0, []
 
     def add(self, t: float, value: float) -> None:
         """Add a value at the time t [s] >= 0, not before the newest slot."""

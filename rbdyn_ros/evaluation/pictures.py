@@ -43,14 +43,14 @@ def svg(row: Row, cases: list[Criterion]) -> bytes:
             case for case in drawn if len(case.curves.get(key, ())) > 1
         ]  # one start is no histogram
         if chosen and not row.picture:
-            return _render(draw(row, chosen))
+            return _render(draw(chosen))
     measured = {
         case.name: case for case in cases if row.picture and row.picture["y"] in case.values
     }
     return _render(_draw_sweep(row, measured)) if measured else b""
 
 
-def _draw_runs(row: Row, cases: list):
+def _draw_runs(cases: list):
     """Draw tilt, cart and force over time."""
     figure = canvas(10.0, 5.2)
     rows = figure.subplots(3, 1, sharex=True)
@@ -72,7 +72,7 @@ def _draw_runs(row: Row, cases: list):
     return figure
 
 
-def _draw_paths(row: Row, cases: list):
+def _draw_paths(cases: list):
     """Draw the path of the cart and its reference path."""
     figure = canvas(4.6 * len(cases), 4.4)
     for axes, c in _side_by_side(figure, cases):
@@ -90,7 +90,7 @@ def _draw_paths(row: Row, cases: list):
     return figure
 
 
-def _draw_settling_times(row: Row, cases: list):
+def _draw_settling_times(cases: list):
     """Draw when runs settled: a map over tilt and rate, or a histogram."""
     if isinstance(cases[0].curves["settled"][0], list):
         return _draw_maps(cases)
@@ -111,7 +111,7 @@ def _draw_settling_times(row: Row, cases: list):
     return figure
 
 
-def _draw_variations(row: Row, cases: list):
+def _draw_variations(cases: list):
     """Draw at which variations the rod stands, a line of marks for each case."""
     figure = canvas(10.0, 0.7 + 0.4 * len(cases))
     axes = figure.subplots()

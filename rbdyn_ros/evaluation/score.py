@@ -23,7 +23,7 @@ from rbdyn_ros.evaluation.suite import ANY, KINDS, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout, block
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT as PLANT_PARAMETERS
-from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import read_loop, refuse_contacts
 from rbdyn_ros.schema import by_name, check, defaults
 
@@ -325,10 +325,7 @@ def _kinds(given: str) -> tuple[str, ...]:
     kinds = split_words(given)
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(
-                f"--kind: {kind} is not a kind of law; {nearest(kind, KINDS)}known are "
-                f"{', '.join(KINDS)}"
-            )
+            raise ValueError(f"--kind: {kind} is not a kind of law; {alternatives(kind, KINDS)}")
     return kinds
 
 

@@ -29,7 +29,8 @@ import yaml
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.measures import MEASURES, Measure
 from rbdyn_ros.evaluation.metrics import SCENARIO, Scenario, make_scenario
-from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.parameters import yaml_file
+from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import flatten_names
 from rbdyn_ros.schema import by_name, check, flat
 
@@ -121,10 +122,7 @@ def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite
     names = tuple(map(str, rows))
     for name in chosen:
         if name not in names:
-            raise ValueError(
-                f"--rows: {path} has no row {name}; {nearest(name, names)}known are "
-                f"{', '.join(names)}"
-            )
+            raise ValueError(f"--rows: {path} has no row {name}; {alternatives(name, names)}")
     read_rows = [_row(str(name), row, f"{path}: rows.{name}", quick) for name, row in rows.items()]
     kept = [row for row in read_rows if row.cases and (not chosen or row.name in chosen)]
     if not kept:
@@ -192,13 +190,11 @@ def _case(
 def _measure(case: dict, where: str) -> Measure:
     if "measure" not in case:
         raise ValueError(f"{where}: measure is missing; known are {', '.join(measures.names())}")
-    if case["measure"] not in measures.names():
-        alike = nearest(str(case["measure"]), measures.names())
-        raise ValueError(
-            f"{where}: measure is '{case['measure']}'; {alike}known are "
-            f"{', '.join(measures.names())}"
-        )
-    return MEASURES[case["measure"]]
+    name = case["measure"]
+    if name not in measures.names():
+        known = alternatives(str(name), measures.names())
+        raise ValueError(f"{where}: measure is '{name}'; {known}")
+    return MEASURES[name]
 
 
 def _check_settings(settings: dict, measure: Measure, name: str, where: str) -> tuple:
@@ -270,10 +266,7 @@ def _check_keys(given: object, known: tuple[str, ...], where: str) -> dict[str, 
         raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(known)}")
     for key in given:
         if key not in known:
-            raise ValueError(
-                f"{where}: {key} is not known here; {nearest(str(key), known)}known are "
-                f"{', '.join(known)}"
-            )
+            raise ValueError(f"{where}: {key} is not known here; {alternatives(str(key), known)}")
     return given
 
 
@@ -313,12 +306,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     """Return the content of a YAML file. Raise ValueError, with file and line, if it cannot be
     read, is broken, or is no mapping.
     """
+    text = yaml_file.text(path, "suite")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: is not a text file in UTF-8") from None
+        content = yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else path

@@ -167,7 +167,7 @@ def test_a_row_that_misses_is_exit_code_1(tmp_path, capsys):
     "arguments, sentence",
     [
         (["--rows", "S99"], "--rows: "),
-        (["--suite", "nowhere.yaml"], "nowhere.yaml: cannot be read: No such file"),
+        (["--suite", "nowhere.yaml"], "nowhere.yaml: cannot read the suite: No such file"),
         (["--params-file", "nowhere.yaml"], "--params-file nowhere.yaml: there is no such file"),
         (["--kind", "balanse"], "--kind: balanse is not a kind of law; did you mean balance?"),
         (["--jobs", "-1"], "--jobs is -1; it must be a whole number >= 0"),

@@ -198,7 +198,7 @@ def test_files_that_are_no_suite(read, text, sentence):
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(ValueError, match="nowhere.yaml: cannot be read: No such file"):
+    with pytest.raises(ValueError, match="nowhere.yaml: cannot read the suite: No such file"):
         suite.read(Path("nowhere.yaml"))
 
 

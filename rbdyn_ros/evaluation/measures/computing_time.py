@@ -18,16 +18,11 @@ from rbdyn_ros.evaluation.metrics import Metric
 
 def measure(bench, scenario, settings) -> Metric:
     """Run the law once, whether the rod falls or not."""
+    watch = Stopwatch(bench.law(scenario))
     start = metrics.start_state(settings)
-    watches: list[Stopwatch] = []
-
-    def wrap(law) -> Stopwatch:
-        watches.append(Stopwatch(law))
-        return watches[-1]
-
-    bench.run(scenario, start, settings["duration"], wrap=wrap)
-    times = 1e3 * np.array(watches[-1].times)
-    preempted = 100.0 * watches[-1].preempted / len(times)
+    bench.run(scenario, start, settings["duration"], wrap=lambda law: watch)
+    times = 1e3 * np.array(watch.times)
+    preempted = 100.0 * watch.preempted / len(times)
     median, p99 = np.percentile(times, (50.0, 99.0)).tolist()
     period, load, processors = 1e3 * scenario.period, os.getloadavg()[0], os.cpu_count() or 1
     values = {
