@@ -95,11 +95,10 @@ class Pendulums:
             plants = variation.plants(values, m)
 
         def begin(some: slice) -> None:
-            periods.begin(
-                *(self.numbers, (self.plants, self.rest, self.keys, self.late)),
-                *(which[some], keys[some], starts[some]),
-                *(plants[some] if len(plants) > 1 else plants, settings[some], self.out),
-            )
+            blocks = self.plants, self.rest, self.keys, self.late
+            own = plants[some] if len(plants) > 1 else plants
+            chosen = which[some], keys[some], starts[some], own, settings[some]
+            periods.begin(self.numbers, blocks, *chosen, self.out)
 
         if self._pool is None:
             begin(slice(None))

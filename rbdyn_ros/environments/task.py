@@ -136,9 +136,8 @@ def numbers(task: Task) -> Array:
     fallen = math.cos(math.radians(task.fallen))
     out[COS_FALLEN] = -2.0 if task.fallen == 180.0 else fallen
     out[MAX_SPEED], out[MAX_RATE] = task.max_speed, task.max_rate
-    out[UPRIGHT : FAILURE + 1] = (
-        *(task.upright, task.position, task.speed, task.rate, task.effort, task.failure),
-    )
+    weights = task.upright, task.position, task.speed, task.rate, task.effort, task.failure
+    out[UPRIGHT : FAILURE + 1] = weights
     out[PUSH_CHANCE] = -math.expm1(-task.push_rate * task.period) if task.push_impulse else 0.0
     out[PUSH_IMPULSE], out[TRACKING] = task.push_impulse, float(task.amplitude > 0.0)
     return out

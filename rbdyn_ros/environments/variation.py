@@ -72,9 +72,9 @@ def uniform_of(keys: Array, name: str) -> Array:
 
 SOURCE = "vary"
 PHYSICS = (
-    *("gravity", "cart.mass", "cart.damping", "rod.mass", "rod.length", "rod.radius"),
+    "gravity", "cart.mass", "cart.damping", "rod.mass", "rod.length", "rod.radius",
     "joint.damping",
-)
+)  # fmt: skip
 LIMITS = ("cart.force_limit", "cart.travel")  # of all episodes
 LISTS = ("rod.center_of_mass", "rod.inertia")  # of all episodes, too
 DELAY, DROP, LOSS = "faults.command.delay", "faults.command.drop", "faults.actuator.loss"
@@ -151,9 +151,8 @@ def read(given: Mapping[str, Any]) -> Variation:
 
 
 def _is_known(name: str) -> bool:
-    return name.startswith(("start.", MISMATCH)) or name in (
-        *(*PHYSICS, *LIMITS, *LISTS, DELAY, DROP, LOSS, *NOISE),
-    )
+    names = *PHYSICS, *LIMITS, *LISTS, DELAY, DROP, LOSS, *NOISE
+    return name.startswith(("start.", MISMATCH)) or name in names
 
 
 def plants(values: dict[str, Any], m: int) -> Array:
@@ -167,9 +166,9 @@ def plants(values: dict[str, Any], m: int) -> Array:
     inertia: Any = actual.rod_inertia
     center: Any = actual.rod_center_of_mass
     numbers = (
-        *(actual.cart_mass, actual.cart_damping, actual.rod_mass, center),
-        *(inertia[0], inertia[2], actual.joint_damping, actual.gravity),
-    )
+        actual.cart_mass, actual.cart_damping, actual.rod_mass, center, inertia[0], inertia[2],
+        actual.joint_damping, actual.gravity,
+    )  # fmt: skip
     return np.stack([np.broadcast_to(number, m) for number in numbers], axis=1)
 
 

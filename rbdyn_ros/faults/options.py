@@ -202,17 +202,13 @@ def scale(params: Params, factors: Mismatch) -> Params:
     """Return the plant with each number times its factor; factors may be arrays, one plant for
     each.
     """
-    f = factors
-    mass, length = f.rod_mass * params.rod_mass, f.rod_length * params.rod_length
-    center, moments = params.rod_center_of_mass, params.rod_inertia
-    moments = moments or cylinder_inertia(mass, length, params.rod_radius)
-    return params._replace(
-        gravity=f.gravity * params.gravity,
-        cart_mass=f.cart_mass * params.cart_mass,
-        cart_damping=f.cart_damping * params.cart_damping,
-        rod_mass=mass,
-        rod_length=length,
-        rod_center_of_mass=f.center_of_mass * (0.5 * length if center is None else center),
-        rod_inertia=tuple(f.inertia * moment for moment in moments),
-        joint_damping=f.joint_damping * params.joint_damping,
+    own = [
+        name for name in factors._fields if name in params._fields
+    ]  # all but center and inertia
+    scaled = params._replace(**{n: getattr(factors, n) * getattr(params, n) for n in own})
+    length, center, moments = scaled.rod_length, params.rod_center_of_mass, params.rod_inertia
+    moments = moments or cylinder_inertia(scaled.rod_mass, length, params.rod_radius)
+    return scaled._replace(
+        rod_center_of_mass=factors.center_of_mass * (0.5 * length if center is None else center),
+        rod_inertia=tuple(factors.inertia * moment for moment in moments),
     )

@@ -40,6 +40,7 @@ class FaultPipeline:
         self.sensors, self.actuator = Sensors(options, seed), Actuator(options, tick)
         self.commands = DelayChannel(_of_commands(options), seed, tick, "command", COMMAND)
         self.states = DelayChannel(_of_states(options), seed, tick, "state", MEASUREMENT)
+        self._parts = self.commands, self.states, self.sensors, self.actuator  # of `_PARTS`
         self.restart()
 
     def reconfigure(self, options: Faults, seed: int) -> None:
@@ -97,13 +98,13 @@ class FaultPipeline:
         """Return how often each fault has occurred, by the names of `COUNTED`; the last is an
         impulse [N s].
         """
-        parts = (self.commands, self.states, self.sensors, self.actuator)
-        counts = [part.counts[word] for part, (_, words) in zip(parts, _PARTS) for word in words]
+        named = zip(self._parts, _PARTS)
+        counts = [part.counts[word] for part, (_, words) in named for word in words]
         return dict(zip(COUNTED, (*counts, self.actuator.missing)))
 
     def reset_counts(self) -> None:
         """Reset the counts to zero."""
-        for part in (self.commands, self.states, self.sensors, self.actuator):
+        for part in self._parts:
             part.reset_counts()
 
 
