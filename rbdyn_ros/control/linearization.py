@@ -12,10 +12,10 @@ whose determinant is D = (M + m) J - (m l)^2 > 0. A rod with I1 != I2 enters wit
 import numpy as np
 from scipy.linalg import expm
 
-from rbdyn_ros.types import System
+from rbdyn_ros.types import Array, System
 
 
-def upright(system: System) -> tuple[np.ndarray, np.ndarray]:
+def upright(system: System) -> tuple[Array, Array]:
     """Return A (4, 4), B (4, 1) of e' = A e + B u; all zero in the rows of a cart that is fixed.
 
     Source: doc/mathematics.md, (1.7) and (1.8) at k = e3.
@@ -34,7 +34,7 @@ def upright(system: System) -> tuple[np.ndarray, np.ndarray]:
     return A, B
 
 
-def discretize(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+def discretize(A: Array, B: Array, h: float) -> tuple[Array, Array]:
     """Return (A_d, B_d) of e_{k+1} = A_d e_k + B_d u_k: exact for an input that is held for h [s].
 
         exp(h [A B; 0 0]) = [A_d B_d; 0 1]

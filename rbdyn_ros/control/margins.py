@@ -51,7 +51,7 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
         for place in _roots(w, size)
     ]
     gains = [
-        1.0 / abs(at(place))
+        1.0 / float(abs(at(place)))
         for place in _roots(w, lambda place: np.sin(turn(place)))
         if at(place).real < 0.0
     ]

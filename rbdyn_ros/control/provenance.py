@@ -40,17 +40,11 @@ def identity(name: str, law: ModuleType | None, values: Mapping[str, Any]) -> di
     files, versions = sources(law)
     table = by_name(options.table(name, law)) if law else {}
     given = options.from_values(name, law, values)._asdict() if law else {}
-    own = {
-        f"{name}.{option}": value for option, value in given.items() if f"{name}.{option}" in table
-    }
-    said = {
-        key: {
-            "value": _plain(value),
-            "default": _plain(table[key].default),
-            "unit": table[key].unit,
-        }
-        for key, value in own.items()
-    }
+    said = {}
+    for option, value in given.items():
+        if own := table.get(f"{name}.{option}"):
+            defaults = {"default": _plain(own.default), "unit": own.unit}
+            said[own.name] = {"value": _plain(value), **defaults}
     return {"files": files, "options": said, "versions": versions}
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 from scipy.linalg import solve_discrete_are
 
+from rbdyn_ros.types import Array
+
 _CIRCLE = 1e-9  # a mode this near to the unit circle neither decays nor grows
 _NONE = "the Riccati equation has no stabilizing solution"
 
 
-def gain(
-    A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def gain(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
     """Return (K, S): u = -K e minimizes sum e.Q e + u.R u = e0.S e0 subject to e' = A e + B u.
 
         S = Q + A^T S (A - B K),    K = (R + B^T S B)^-1 B^T S A
@@ -30,9 +30,7 @@ def gain(
     return K, S
 
 
-def unchecked_gain(
-    A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def unchecked_gain(A: Array, B: Array, Q: Array, R: Array) -> tuple[Array, Array]:
     """Return (K, S) of `gain` for a plant of which a neighbor has a solution, in a seventh of the
     time.
 
@@ -42,7 +40,7 @@ def unchecked_gain(
     return np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), S
 
 
-def _require_solution(A: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
+def _require_solution(A: Array, B: Array, Q: Array) -> None:
     """Raise ValueError if there is no solution, by Popov, Belevitch and Hautus: what does not
     decay must be reached by the input, what stays be seen by the cost.
     """
@@ -56,5 +54,5 @@ def _require_solution(A: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
             raise ValueError(f"{_NONE}: no weight sees the mode with eigenvalue {mode:.6g}")
 
 
-def _is_rank_deficient(matrix: np.ndarray) -> bool:
+def _is_rank_deficient(matrix: Array) -> bool:
     return np.linalg.matrix_rank(matrix) < min(matrix.shape)
