@@ -224,6 +224,11 @@ def describe_allowed(parameter: Parameter) -> str:
     return f"a list of {lengths}{one if parameter.length == (1,) else many}{_range(parameter)}"
 
 
+def with_unit(name: str, unit: str) -> str:
+    """Return a name, and its unit in brackets where it has one."""
+    return f"{name} [{unit}]" if unit else name
+
+
 def format_value(value: object, unit: str = "") -> str:
     """Return a value as people write it, with its unit, cut where it gets long."""
     if _is_list(value):

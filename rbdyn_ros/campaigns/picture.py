@@ -8,7 +8,8 @@ import numpy as np
 
 from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.campaigns.plan import Axis, CampaignPlan, numbers
-from rbdyn_ros.campaigns.store import ABSENT, ENDS, MEANING, CampaignResults, interval, titles
+from rbdyn_ros.campaigns.store import ENDS, MEANING, CampaignResults, interval, titles
+from rbdyn_ros.schema import with_unit
 from rbdyn_ros.types import Array
 
 SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": "#d7301f"}
@@ -36,8 +37,7 @@ def write(results: CampaignResults, path: Path) -> None:
 
 def label(plan: CampaignPlan, name: str) -> str:
     """Return a name with its unit."""
-    unit = quantities.table(plan.laws)[name].unit
-    return f"{name} [{unit}]" if unit else name
+    return with_unit(name, quantities.table(plan.laws)[name].unit)
 
 
 def _facets(plan: CampaignPlan) -> dict:
@@ -72,12 +72,12 @@ def _maps(figure, results: CampaignResults, facets: dict, numeric: list) -> None
         shown = (
             cells.mean(results.settled, where & results.success)
             if single
-            else cells.mean(results.success, where & _is_computed(results))
+            else cells.mean(results.success, where & results.computed)
         )
         image = cells.draw(axes, shown, cmap="viridis", vmin=0.0, vmax=most)
         if single:
             _shade(axes, results, where, cells)
-        part = results.success[where].sum() / max(1, _is_computed(results)[where].sum())
+        part = results.success[where].sum() / max(1, results.computed[where].sum())
         axes.set(
             xlabel=label(results.plan, x.name),
             ylabel=label(results.plan, y.name),
@@ -135,10 +135,6 @@ def _shade(axes, results: CampaignResults, where: Array, cells: _Cells) -> None:
         axes.legend(handles=patches, loc="upper right", fontsize="small", framealpha=0.9)
 
 
-def _is_computed(results: CampaignResults) -> Array:
-    return results.ended != ABSENT
-
-
 def _curves(figure, results: CampaignResults, facets: dict, name: str, values: Array) -> None:
     """Draw the part that settles, with its interval, and the settling times over one axis."""
     figure.set_size_inches(7.0, 6.0)
@@ -155,9 +151,7 @@ def _curves(figure, results: CampaignResults, facets: dict, name: str, values: A
 
 
 def _curve(above, below, results: CampaignResults, groups: list, at: Array, title: str) -> None:
-    color = _draw_part(
-        above, results, [group & _is_computed(results) for group in groups], at, title
-    )
+    color = _draw_part(above, results, [group & results.computed for group in groups], at, title)
     settled = [results.settled[group & results.success] for group in groups]
     times = np.array([np.percentile(t, (50, 95)) if len(t) else (np.nan, np.nan) for t in settled])
     below.plot(at, times[:, 0], marker="o", markersize=3, color=color, label=title)
@@ -192,14 +186,14 @@ def _draw(figure, results: CampaignResults, facets: dict) -> None:
         for title, where in facets.items():
             edges = np.quantile(columns[name][where], np.linspace(0.0, 1.0, BINS + 1))
             bins = np.searchsorted(edges, columns[name], side="right").clip(1, BINS)
-            groups = [where & (bins == i + 1) & _is_computed(results) for i in range(BINS)]
+            groups = [where & (bins == i + 1) & results.computed for i in range(BINS)]
             _draw_part(axes, results, groups, 0.5 * (edges[:-1] + edges[1:]), title)
         axes.set(xlabel=label(results.plan, name), ylabel="part that settles", ylim=(-0.02, 1.02))
     if names:
         figure.axes[0].legend()
     else:
         axes = figure.subplots()
-        groups = [where & _is_computed(results) for where in facets.values()]
+        groups = [where & results.computed for where in facets.values()]
         axes.bar(
             list(facets), [results.success[group].sum() / max(1, group.sum()) for group in groups]
         )

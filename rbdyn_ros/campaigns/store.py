@@ -267,6 +267,11 @@ class CampaignResults(NamedTuple):
         """Whether each sample settled, (n,) bool."""
         return self.ended == 0
 
+    @property
+    def computed(self) -> Array:
+        """Whether each sample was computed, (n,) bool."""
+        return self.ended != ABSENT
+
 
 def read(store: Store) -> CampaignResults:
     """Return the results in a campaign's folder."""

@@ -20,7 +20,7 @@ from rbdyn_ros.evaluation.suite import Row, Suite, read
 from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.shipped import config
-from rbdyn_ros.schema import by_name, check
+from rbdyn_ros.schema import by_name, check, with_unit
 
 INDEX = "index.html"
 _RUN = (  # columns of one undisturbed run: head, unit, value
@@ -151,7 +151,7 @@ def heads(discipline: str, lines: list[RankedEntry]) -> list[str]:
     units.
     """
     parts = [part for part in lines[0].scores if part != "total"]
-    columns = [f"{head} [{unit}]" if unit else head for head, unit, *_ in COLUMNS[discipline]]
+    columns = [with_unit(head, unit) for head, unit, *_ in COLUMNS[discipline]]
     return ["#", "entry", "score", *parts, *columns]
 
 

@@ -258,7 +258,7 @@ def hash_of(data: bytes) -> str:
 def readme(entry: Mapping[str, Any], suite: Suite, drawn: list[str]) -> str:
     """Return the text for readers."""
     name, law = entry["name"], entry["path"] or entry["law"]
-    machine = entry["sittings"][-1]["machine"] if entry["sittings"] else {}
+    last = entry["sittings"][-1] if entry["sittings"] else {"machine": {}}
     lines = [f"# {name}", "", entry["about"], "", f"Law: `{law}`.", ""]
     for discipline, found in entry["scores"].items():
         parts = ", ".join(
@@ -275,7 +275,7 @@ def readme(entry: Mapping[str, Any], suite: Suite, drawn: list[str]) -> str:
     titles = {f"{row.name}.svg": row.title for row in suite.rows}
     lines += [""] + [f"![{titles[file]}]({file})\n" for file in drawn]
     lines += [
-        f"Measured {entry['sittings'][-1]['date']} on {machine.get('processor', 'a processor')}."
+        f"Measured {last['date']} on {last['machine'].get('processor', 'a processor')}."
         if entry["sittings"]
         else "",
         "",

@@ -144,7 +144,7 @@ def margins(system: System, controller: LinearController, h: float) -> Margins:
     w = np.geomspace(1e-2, math.pi / h, GRID)
     L = controller.loop(A, B, np.exp(1j * h * w))
     found = axis_margins.margins(w / (2.0 * math.pi), L)
-    last = 1.0 / abs(L[-1])  # at half the sampling rate L is real
+    last = 1.0 / abs(L.item(-1))  # at half the sampling rate L is real
     low, high = (last, math.inf) if last < 1.0 else (0.0, last)
     return Margins(found.delay, max(low, found.gain_down), min(high, found.gain_up))
 

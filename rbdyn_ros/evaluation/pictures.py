@@ -3,12 +3,14 @@
 import base64
 import io
 import math
+from typing import Any
 
 import numpy as np
 
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
+from rbdyn_ros.schema import with_unit
 
 PALETTE = (
     "#1f6fb4",
@@ -68,7 +70,7 @@ def _draw_runs(cases: list):
     rows[-1].set_xlabel("time [s]; dashed: settled is below", fontsize=9)
     if len(cases) > 1:
         labels = rows[0].get_legend_handles_labels()
-        figure.legend(*labels, loc="outside right upper", frameon=False, fontsize=8)
+        draw_legend(figure, *labels, loc="outside right upper")
     return figure
 
 
@@ -80,13 +82,7 @@ def _draw_paths(cases: list):
         axes.plot(c["x"], c["y"], color=PALETTE[0], linewidth=1.1, label="the cart")
         axes.set_aspect("equal", adjustable="datalim")
         label_axes(axes, "x [m]", "y [m]")
-    figure.legend(
-        *axes.get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-        fontsize=8,
-    )
+    draw_legend(figure, *axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 
@@ -107,7 +103,7 @@ def _draw_settling_times(cases: list):
         )
     label_axes(axes, "settled after [s]", "starts [%]")
     if len(cases) > 1:
-        axes.legend(frameon=False, fontsize=8)
+        draw_legend(axes)
     return figure
 
 
@@ -185,14 +181,12 @@ def _draw_sweep(row: Row, measured: dict):
     )
     axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
     axes.set_ylim(0.0, 1.05 * axes.get_ylim()[1])
-    axes.legend(frameon=False, fontsize=8)
+    draw_legend(axes)
     return figure
 
 
 def _label(name: str, unit: str) -> str:
-    return name.removeprefix("faults.").replace("_", " ").replace(".", " ") + (
-        f" [{unit}]" if unit else ""
-    )
+    return with_unit(name.removeprefix("faults.").replace("_", " ").replace(".", " "), unit)
 
 
 def canvas(width: float, height: float):
@@ -210,6 +204,11 @@ def label_axes(axes, x: str, y: str) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
+
+
+def draw_legend(place, *lines, **style: Any) -> None:
+    """Draw a legend without a frame into axes or a figure, of their labels or of these `lines`."""
+    place.legend(*lines, **{"frameon": False, "fontsize": 8, **style})
 
 
 def address(figure) -> str:

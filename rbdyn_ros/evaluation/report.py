@@ -264,12 +264,6 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.3e}"
 
 
-def format_with_unit(measure: str, name: str, value: float) -> str:
-    """Return a value with its unit, such as "3.27 s"; one that is not finite has no unit."""
-    unit = measures.MEASURES[measure].values[name].unit if math.isfinite(value) else ""
-    return f"{number(value)} {unit}".strip()
-
-
 def _line(row: Row, case: Criterion) -> str:
     label = f"{case.label}: " if case.label else ""
     if case.verdict == BROKEN:
@@ -278,7 +272,9 @@ def _line(row: Row, case: Criterion) -> str:
     shown = []
     for text, holds in case.requirements:
         name, bound = text.split(maxsplit=1)
-        value = format_with_unit(measure, name, case.values.get(name, math.nan))
-        shown.append(f"{name} {value}" + ("" if holds else f" (must be {bound})"))
+        value = case.values.get(name, math.nan)
+        unit = measures.MEASURES[measure].values[name].unit if math.isfinite(value) else ""
+        said = f"{name} {number(value)} {unit}".strip()
+        shown.append(said + ("" if holds else f" (must be {bound})"))
     note = f"  ({case.note})" if case.note and case.verdict == MISSES else ""
     return f"{label}{', '.join(shown)}{note}"

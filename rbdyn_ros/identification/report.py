@@ -19,7 +19,7 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant, is_stable
 from rbdyn_ros.control.margins import AxisMargins, margins
 from rbdyn_ros.evaluation import pictures
-from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, label_axes
+from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, draw_legend, label_axes
 from rbdyn_ros.evaluation.report import template
 from rbdyn_ros.identification import plant_fit, plant_numbers
 from rbdyn_ros.identification.frequency import frequency_response
@@ -301,9 +301,7 @@ def residuals(curves: Curves):
         label_axes(axes, "time [s]; shaded: not fitted, only compared" if row else "", "")
         axes.set_ylabel(f"{'rod' if row else 'cart'} [{unit}]", fontsize=9)
         if row == 0:
-            axes.legend(
-                frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 0.97)
-            )
+            draw_legend(axes, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 0.97))
     lags, spread = figure.add_subplot(grid[2, 0]), figure.add_subplot(grid[2, 1])
     count = min(LAGS, len(last) // 2)
     for r, name, color in zip(last.T, CHANNELS, PALETTE):
@@ -313,7 +311,7 @@ def residuals(curves: Curves):
     for sign in (-1.0, 1.0):
         lags.axhline(sign * 1.96 / np.sqrt(len(last)), color=RED, linewidth=0.8, linestyle="--")
     lags.set_ylim(-0.6, 1.05)
-    lags.legend(frameon=False, fontsize=7, ncols=2)
+    draw_legend(lags, fontsize=7, ncols=2)
     label_axes(lags, "lag [samples]; dashed: 95 % of white residuals", "correlation")
     label_axes(spread, "residual [deviations]", "samples")
     return figure
@@ -336,7 +334,7 @@ def loops(redesign: Redesign):
     phase.set_ylim(max(-720.0, phase.get_ylim()[0]), 0.0)
     label_axes(size, "frequency [Hz]", "|L|")
     label_axes(phase, "frequency [Hz]", "arg L [°]")
-    size.legend(frameon=False, fontsize=8)
+    draw_legend(size)
     return figure
 
 

@@ -3,6 +3,8 @@ their stamps, some of which may be missing, of a bag or a table (.csv, .npz).
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -183,16 +185,11 @@ def _from_bag(path: Path, given: Excitation) -> Iterator[tuple[Excitation, Array
     commands, states = _messages(path, given)
     if not commands:
         raise ValueError(f"{path}: it has no messages on cart/command")
-    first = 0
-    for last in range(1, len(commands) + 1):
-        if last < len(commands) and commands[last][1] == commands[first][1]:
-            continue
-        span, excited = commands[first:last], commands[first][1]
-        first = last
+    for excited, span in groupby(commands, key=itemgetter(1)):
         if excited.amplitude:
-            outputs = [states.get(stamp, _UNKNOWN) for stamp, *_ in span]
-            t = 1e-9 * np.array([stamp for stamp, *_ in span], float)
-            yield excited, t, np.array([force for *_, force in span]), np.array(outputs)
+            stamps, _, forces = zip(*span)
+            outputs = [states.get(stamp, _UNKNOWN) for stamp in stamps]
+            yield excited, 1e-9 * np.array(stamps, float), np.array(forces), np.array(outputs)
 
 
 def _messages(

@@ -19,6 +19,7 @@ from rbdyn_ros.identification.frequency.frequency_response import (
     disk_margin,
 )
 from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
+from rbdyn_ros.schema import with_unit
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.types import Array
 
@@ -99,9 +100,8 @@ def _block(title: str, figures: Summary, kinds: tuple[str, ...]) -> list[str]:
     heads = ["theory" if "theory" in name else name.replace("_", " ") for name in columns]
     lines = [f"{title:24}" + "".join(f"{head:>11}" for head in heads)]
     for key, name, unit in QUANTITIES:
-        label = f"{name} [{unit}]" if unit else name
         values = "".join(f"{_number(figures[column][key]):>11}" for column in columns)
-        lines.append(f"{label:24}{values}")
+        lines.append(f"{with_unit(name, unit):24}{values}")
     both = {kind + "x": figures.get(kind + "both") for kind in kinds}
     if any(both.values()):
         values = (_number(found["disk"]) if (found := both.get(c)) else "" for c in columns)
@@ -305,6 +305,6 @@ def _frame_nyquist(axes, alpha: float) -> None:
 
 
 def _label(axes, title: str, unit: str) -> None:
-    axes.set_title(title + (f" [{unit}]" if unit else ""), fontsize=10)
+    axes.set_title(with_unit(title, unit), fontsize=10)
     axes.set_xlabel("frequency [Hz]", fontsize=9)
     axes.grid(which="major", alpha=0.3)
