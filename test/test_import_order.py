@@ -17,6 +17,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
         "interrupts",
         "optional",
         "tracebacks",
+        "figures",
         "files",
         "console",
         "progress",

@@ -17,6 +17,7 @@ from rbdyn_ros.evaluation.entry import LAW, check_files, files_of
 from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.evaluation.suite import Row, Suite, read
+from rbdyn_ros.figures import PALETTE
 from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.shipped import config
@@ -277,7 +278,7 @@ def _runs_of_the_best(rows: list[Row], lines: list[RankedEntry]) -> str:
             if case.measure == "performance":
                 found = [
                     entries.criteria(line.entry)[case.name]._replace(label=line.entry["name"])
-                    for line in lines[: len(pictures.PALETTE)]
+                    for line in lines[: len(PALETTE)]
                 ]
                 return pictures.picture(row, found)
     return ""

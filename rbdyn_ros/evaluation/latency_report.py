@@ -19,6 +19,7 @@ from rbdyn_ros.evaluation.latency import (
     loss,
     unanswered_share,
 )
+from rbdyn_ros.figures import BLUE, GREY, ORANGE, RED, draw_legend
 from rbdyn_ros.files import json_text
 
 _TEMPLATE = """\
@@ -94,7 +95,6 @@ def _milliseconds(seconds: float | None) -> str:
     return "–" if seconds is None else f"{1e3 * seconds:.3f}"
 
 
-BLUE, ORANGE, RED, GREY = "#1f6fb4", "#d9732b", "#c1272d", "#8a8a8a"
 LEVELS = {"warn": ORANGE, "error": RED}
 TITLES = {
     "period": "period of the states",
@@ -162,7 +162,7 @@ def _draw_trend(axes, figure: Figure) -> None:
     axes.set_ylim(0.0, 1.25 * axes.get_ylim()[1])  # room for the legend
     axes.set_ylabel("ms")
     axes.set_xlabel("s after the warm-up")
-    axes.legend(loc="upper right", fontsize=7, frameon=False)
+    draw_legend(axes, loc="upper right", fontsize=7)
 
 
 def _draw_limits(axes, limits: dict) -> None:

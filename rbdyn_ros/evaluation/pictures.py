@@ -3,28 +3,14 @@
 import base64
 import io
 import math
-from typing import Any
 
 import numpy as np
 
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
+from rbdyn_ros.figures import GREY, PALETTE, RED, canvas, draw_legend, label_axes
 from rbdyn_ros.schema import with_unit
-
-PALETTE = (
-    "#1f6fb4",
-    "#d9732b",
-    "#2a9d6f",
-    "#7a5195",
-    "#c2649f",
-    "#8a6d3b",
-    "#58b4d6",
-    "#edae49",
-    "#0b2f5b",
-    "#d1495b",
-)
-GREY, RED = "#8a8a8a", "#c1272d"
 
 
 def picture(row: Row, cases: list[Criterion]) -> str:
@@ -187,28 +173,6 @@ def _draw_sweep(row: Row, measured: dict):
 
 def _label(name: str, unit: str) -> str:
     return with_unit(name.removeprefix("faults.").replace("_", " ").replace(".", " "), unit)
-
-
-def canvas(width: float, height: float):
-    """Return an empty figure of this size [inch]."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def label_axes(axes, x: str, y: str) -> None:
-    """Label the axes, and draw a light grid and no frame."""
-    axes.set_xlabel(x, fontsize=9)
-    axes.set_ylabel(y, fontsize=9)
-    axes.grid(True, color="#e2e2e2", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8)
-
-
-def draw_legend(place, *lines, **style: Any) -> None:
-    """Draw a legend without a frame into axes or a figure, of their labels or of these `lines`."""
-    place.legend(*lines, **{"frameon": False, "fontsize": 8, **style})
 
 
 def address(figure) -> str:

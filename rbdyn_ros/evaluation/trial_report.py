@@ -11,6 +11,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.trial import Trial, axis, longest_gap, tilt
+from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, RED, canvas, draw_legend
 from rbdyn_ros.simulation.statistics import TRIPS
 from rbdyn_ros.types import Array
 
@@ -158,16 +159,13 @@ def _number(value: float | None, form: str) -> str:
 
 RODS = 24  # drawn along the path
 THINNEST = 0.6  # side of the box, relative to its longest
-BLUE, ORANGE, GREY, RED, GREEN = "#1f6fb4", "#d9732b", "#8a8a8a", "#c1272d", "#2a9d6f"
 
 
 def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: Path) -> None:
     """Draw the trial into the PNG `path`; `rod_length` [m]. Raise OSError if it cannot be
     written.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13.0, 7.5), layout="constrained")
+    figure = canvas(13.0, 7.5)
     grid = figure.add_gridspec(4, 2, width_ratios=(1.5, 1.0))
     rows = [figure.add_subplot(grid[i, 0]) for i in range(4)]
     _plot_tilt(rows[0], trial)
@@ -246,7 +244,7 @@ def _name_events(axes, trial: Trial) -> None:
 
 
 def _legend(axes) -> None:
-    axes.legend(loc="upper right", ncols=2, fontsize=9, frameon=False, borderaxespad=0.0)
+    draw_legend(axes, loc="upper right", ncols=2, fontsize=9, borderaxespad=0.0)
 
 
 def _plot_space(axes, trial: Trial, rod_length: float) -> None:
@@ -274,7 +272,7 @@ def _plot_space(axes, trial: Trial, rod_length: float) -> None:
     axes.plot(*tip.T, color=ORANGE, linewidth=1.4, label="path of the tip")
     axes.plot(*cart.T, color=BLUE, linewidth=1.4, label="path of the cart")
     axes.scatter(*cart[-1], color=BLUE, s=70, marker="s", depthshade=False)
-    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.1), fontsize=9, frameon=False)
+    draw_legend(axes, loc="upper left", bbox_to_anchor=(0.0, 1.1), fontsize=9)
     _fit_box(axes, np.vstack((cart, tip)))
 
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from rbdyn_ros import figures
+from rbdyn_ros.figures import GREY
 from rbdyn_ros.types import Array
 
 T = TypeVar("T")
@@ -148,7 +150,6 @@ METHOD_LABELS = {
     "se3 newton": "SE(3) logarithm, Newton",
     "se3 riqn": "SE(3) logarithm, RIQN",
 }
-GREY = "#8a8a8a"
 # of matplotlib, in all figures; the annotation of `rc_context` lists its names
 STYLE: dict[Any, Any] = {"legend.frameon": False, "legend.fontsize": 9.0}
 
@@ -160,12 +161,7 @@ def line_style(key: str) -> dict[str, str]:
 
 def label_axes(axes, title: str, x: str, y: str) -> None:
     """Set title and axis labels, a light grid, no box."""
-    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=9)
+    figures.label_axes(axes, x, y, title, size=10.0)
     axes.xaxis.set_minor_formatter("")  # logarithmic axes would crowd theirs
     axes.yaxis.set_minor_formatter("")
 

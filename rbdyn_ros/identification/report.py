@@ -19,8 +19,8 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant, is_stable
 from rbdyn_ros.control.margins import AxisMargins, margins
 from rbdyn_ros.evaluation import pictures
-from rbdyn_ros.evaluation.pictures import GREY, PALETTE, RED, canvas, draw_legend, label_axes
 from rbdyn_ros.evaluation.report import template
+from rbdyn_ros.figures import GREY, PALETTE, RED, canvas, draw_legend, label_axes
 from rbdyn_ros.identification import plant_fit, plant_numbers
 from rbdyn_ros.identification.frequency import frequency_response
 from rbdyn_ros.identification.intervals import correlations

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.figures import canvas, draw_legend, label_axes
 from rbdyn_ros.files import write_or_rescue
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.interrupts import Interruption
@@ -259,11 +260,7 @@ def _summary(planned: ModelJob, out: Path, record: runs.Record, seconds: float) 
 
 def figure(file: model_file.ModelFile, model: models.Model, record: runs.Record):
     """Return a Matplotlib figure of a run, 10 by 4.5 inches, with a constrained layout."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(10.0, 4.5), dpi=110, layout="constrained")
-    FigureCanvasAgg(drawn)
+    drawn = canvas(10.0, 4.5, dpi=110)
     motion, energy = drawn.subplots(1, 2, width_ratios=(1.5, 1.0))
     _draw_motion(motion, file, model, record)
     _draw_energy(energy, record)
@@ -300,7 +297,8 @@ def _draw_motion(
     for geom in file.scene.geoms.values():
         if geom.kind == "plane" and geom.body == scene.GROUND:
             _draw_plane(axes, geom, at, box)
-    _set_titles(axes, file.title, f"{file.view[0]} [m]", f"{file.view[1]} [m]")
+    x, y = (f"{name} [m]" for name in file.view)
+    label_axes(axes, x, y, file.title, size=10.0)
 
 
 def _draw_arms(axes, model: models.Model, q: Array, at: tuple, strength: float) -> None:
@@ -374,16 +372,6 @@ def _draw_energy(axes, record: runs.Record) -> None:
         (record.energy - potential[0], "#222222", "their sum"),
     ):
         axes.plot(record.t, values, color=color, label=label, linewidth=1.3)
-    _set_titles(axes, "Energy", "time [s]", "[J]")
+    label_axes(axes, "time [s]", "[J]", "Energy", size=10.0)
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
-    axes.legend(fontsize=9, frameon=False, **below)
-
-
-def _set_titles(axes, title: str, x: str, y: str) -> None:
-    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.grid(True, color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=9)
+    draw_legend(axes, fontsize=9, **below)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.margins import margins
+from rbdyn_ros.figures import BLUE, ORANGE, canvas
 from rbdyn_ros.identification.frequency.frequency_response import (
     OUTPUTS,
     OutputResponse,
@@ -168,7 +169,7 @@ def write_response(draft: Path, measured: Measured) -> None:
     write_table(columns, draft)
 
 
-COLORS = {"x": "#1f6fb4", "y": "#d9732b"}
+COLORS = {"x": BLUE, "y": ORANGE}
 OUTPUT_COLORS = dict(zip(OUTPUTS, (*COLORS.values(), "#2a8f5b", "#8e5bb0")))
 GREY = "#555555"
 _DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
@@ -178,9 +179,7 @@ def draw(measured: Measured):
     """Return a Matplotlib figure, 12 by 7 inches: dots are measured, the dashed line is (F.7) or
     (F.13).
     """
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(12.0, 7.0), dpi=110, layout="constrained")
+    drawn = canvas(12.0, 7.0, dpi=110)
     panels = drawn.subplots(2, 3)
     if measured.found.outputs is None:
         drawn.suptitle(f"{measured.name}: the loop at the cart")

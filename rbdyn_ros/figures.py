@@ -1,0 +1,42 @@
+"""The look of all figures: colors, an empty figure, axes with a light grid, legends."""
+
+from typing import Any
+
+PALETTE = (
+    "#1f6fb4",
+    "#d9732b",
+    "#2a9d6f",
+    "#7a5195",
+    "#c2649f",
+    "#8a6d3b",
+    "#58b4d6",
+    "#edae49",
+    "#0b2f5b",
+    "#d1495b",
+)
+BLUE, ORANGE, GREEN, *_ = PALETTE
+GREY, RED = "#8a8a8a", "#c1272d"
+
+
+def canvas(width: float, height: float, dpi: float | None = None):
+    """Return an empty figure of this size [inch]."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+
+
+def label_axes(axes, x: str, y: str, title: str = "", size: float = 9.0) -> None:
+    """Label the axes in letters of this size [points], and draw a light grid and no box."""
+    if title:
+        axes.set_title(title, loc="left", fontsize=size + 0.5, fontweight="bold")
+    axes.set_xlabel(x, fontsize=size)
+    axes.set_ylabel(y, fontsize=size)
+    axes.grid(True, color="#e2e2e2", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=size - 1.0)
+
+
+def draw_legend(place, *lines, **style: Any) -> None:
+    """Draw a legend without a frame into axes or a figure, of their labels or of these `lines`."""
+    place.legend(*lines, **{"frameon": False, "fontsize": 8, **style})
