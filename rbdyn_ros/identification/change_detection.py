@@ -101,7 +101,6 @@ class ChangeDetector:
         self.model, self.settings = model, settings
         self.changes: list[Change] = []
         self.unexplained = 0.0  # [s] that no single number explains
-        self.learned = 0.0  # [s] of the motion used, first for the noise, then for the rest
         self._forget_all()
 
     def _forget_all(self) -> None:
@@ -114,7 +113,7 @@ class ChangeDetector:
         self._L = self._root = np.empty(0)  # of (I.7), and S^-1/2; empty: not known yet
         self._factor = 1.0  # by which S is larger than the covariance
         self._delta, self._P = np.zeros(len(NAMES)), np.diag(PRIOR**2)
-        self.learned = 0.0
+        self.learned = 0.0  # [s] of the motion used, first for the noise, then for the rest
 
     @property
     def is_learning(self) -> bool:

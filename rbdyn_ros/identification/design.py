@@ -32,6 +32,7 @@ from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.records import MotionRecord
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
+from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.parameters.yaml_file import flatten_names
 from rbdyn_ros.types import Array, System
 
@@ -79,7 +80,12 @@ def design(
             "there is no room for an excitation"
         )
     period = max(min(duration, LONGEST), 1.0 / band[0]) if band[0] > 0.0 else 0.0
-    seed = min(range(SEEDS), key=lambda seed: _crest(*band, loop.period, seed, period))
+
+    def crest(seed: int) -> float:
+        wave = excitation.build(*band, loop.period, 1.0, seed, period).sample(loop.period)
+        return float(np.abs(wave).max())
+
+    seed = min(range(SEEDS), key=crest)
     amplitude, why = BEGIN * min(loop.conditions.force_limit, 1e3), ""
     for trial in range(TRIALS):
         sine = excitation.build(*band, loop.period, amplitude, seed, period)
@@ -106,10 +112,6 @@ def design(
     repeated = NORMAL * size * _deviations(J)
     white = repeated * math.sqrt(min(1.0, sine.period / duration))
     return Design(sine, seed, *peaks, tuple(names), white, repeated)
-
-
-def _crest(low: float, high: float, h: float, seed: int, period: float) -> float:
-    return float(np.abs(excitation.build(low, high, h, 1.0, seed, period).sample(h)).max())
 
 
 def _run(
@@ -214,16 +216,9 @@ def _summary(plan: DesignProblem, designed: Design) -> str:
 
 def yaml(plan: DesignProblem, designed: Design) -> str:
     """Return the text of the file for the controller node, with the prediction in comments."""
-    excitation = {
-        "amplitude": float(f"{designed.sine.amplitude:.4g}"),
-        "low": plan.band[0],
-        "high": plan.band[1],
-        "axis": plan.axis,
-        "seed": designed.seed,
-        "period": designed.sine.period,
-    }
-    text = pyyaml.safe_dump(
-        {NODE: {"ros__parameters": {"excitation": excitation}}}, sort_keys=False
-    )
+    amplitude = float(f"{designed.sine.amplitude:.4g}")
+    chosen = Excitation(amplitude, *plan.band, plan.axis, designed.seed, designed.sine.period)
+    parameters = {"excitation": chosen._asdict()}
+    text = pyyaml.safe_dump({NODE: {"ros__parameters": parameters}}, sort_keys=False)
     head = "".join(f"# {line}".rstrip() + "\n" for line in table(plan, designed).splitlines())
     return head + text

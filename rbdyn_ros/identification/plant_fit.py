@@ -131,6 +131,10 @@ class _Problem:
         self.options = select.select(METHOD).options(self.system)
         self.last: tuple[bytes, Any] = (b"", None)
 
+    def on(self, segments: list[Segment], scale: Array) -> "_Problem":
+        """Return the problem over other segments."""
+        return _Problem(self.records, self.system, self.names, segments, scale)
+
     def residuals(self, p: Array) -> Array:
         return self._at(p)[0]
 
@@ -202,11 +206,11 @@ def fit(
         if problem.segments is first:
             _copy_starts(segments, first)
         scale = np.repeat(np.maximum(left, 1e-12), 2)
-        problem = _Problem(records, system, tuple(names), fitted, scale)
-    others = _Problem(records, system, tuple(names), rest, problem.scale) if rest else None
+        problem = problem.on(fitted, scale)
+    others = problem.on(rest, problem.scale) if rest else None
     fresh = _cut(records, segment, lead)
     _copy_starts(fresh, segments)
-    found = _report(problem, p, others, _curves(problem, p, others, fresh))
+    found = _report(problem, p, others, _curves(problem, p, segments, fresh))
     _check_range(found, low, high)
     return found
 
@@ -340,20 +344,18 @@ def _report(problem: _Problem, p: Array, others: _Problem | None, curves: Curves
     )
 
 
-def _curves(problem: _Problem, p: Array, others: _Problem | None, fresh: list[Segment]) -> Curves:
-    """Return the residuals over time; `fresh` segments are those of the numbers known before."""
+def _curves(problem: _Problem, p: Array, segments: list[Segment], fresh: list[Segment]) -> Curves:
+    """Return the residuals over time, of all `segments`; `fresh` are the same for the numbers
+    known before.
+    """
     known = np.array([numbers(problem.system)[name] for name in problem.names])
-    first = _Problem(problem.records, problem.system, problem.names, fresh, problem.scale)
-    before = first.residuals(known).reshape(-1, SEEN) * problem.scale
-    after, fitted = np.empty_like(before), np.zeros(len(before), bool)
+    before, after = (
+        problem.on(part, problem.scale).residuals(at).reshape(-1, SEEN) * problem.scale
+        for part, at in ((fresh, known), (segments, p))
+    )
     begin = np.cumsum([0, *(len(record.force) * record.h for record in problem.records)])
-    t = np.concatenate([begin[s.of] + (s.first + s.at) * s.h for s in fresh])
-    rows = np.split(np.arange(len(t)), np.cumsum([len(s.at) for s in fresh])[:-1])
-    of = {(s.of, s.first): row for s, row in zip(fresh, rows)}
-    for part in (problem, others) if others else (problem,):
-        at = np.concatenate([of[s.of, s.first] for s in part.segments])
-        after[at] = part.residuals(p).reshape(-1, SEEN) * part.scale
-        fitted[at] = part is problem
+    t = np.concatenate([begin[s.of] + (s.first + s.at) * s.h for s in segments])
+    fitted = np.concatenate([np.full(len(s.at), s in problem.segments) for s in segments])
     return Curves(t, before, after, fitted)
 
 

@@ -165,7 +165,6 @@ class Segment:
             if not np.isfinite(residual).all():
                 self.S[0] = start
                 residual = self.shoot(trial) / scale
-                Q, _ = self._basis(scale)
                 break
             Q, R = self._basis(scale)
         seen = np.zeros((len(self.at), SEEN, 4))  # of the fall and of the bias
