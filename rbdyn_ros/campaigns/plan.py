@@ -232,7 +232,7 @@ def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Campai
 def _axis(line: _Line, parameter: Parameter) -> tuple:
     if line.way == VALUES:
         return _check_distinct(_list_values(line, parameter), line)
-    low, high, count = _read_list(line, 3, "from, to and how many points")
+    low, high, count = _read_list(line, "3: from, to and how many points", 3)
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
         raise ValueError(
             f"{line.source}: the grid of {line.name} has {format_value(count)} points; it must be "
@@ -254,9 +254,8 @@ def _check_distinct(values: tuple, line: _Line) -> tuple:
 def _numbers(line: _Line, parameter: Parameter) -> tuple:
     if line.way == CHOICE:
         return _list_values(line, parameter)
-    first, second = _read_list(
-        line, 2, "from and to" if line.way == UNIFORM else "mean and standard deviation"
-    )
+    what = "from and to" if line.way == UNIFORM else "mean and standard deviation"
+    first, second = _read_list(line, f"2: {what}", 2)
     parameter = _check_numeric(line, parameter)
     if line.way == UNIFORM:
         ends = tuple(check(parameter, end, line.source) for end in (first, second))
@@ -270,24 +269,24 @@ def _numbers(line: _Line, parameter: Parameter) -> tuple:
     return check(parameter, first, line.source), check(spread, second, line.source)
 
 
-def _read_list(line: _Line, count: int, what: str) -> list:
-    if not isinstance(line.value, list) or len(line.value) != count:
+def _read_list(line: _Line, what: str, count: int = 0) -> list:
+    """Return the list of a line, of `count` values or, for 0, of one or more; `what` it has to
+    hold.
+    """
+    values = line.value
+    if not isinstance(values, list) or not values or count not in (0, len(values)):
         raise ValueError(
-            f"{line.source}: {line.way} of {line.name} is {format_value(line.value)}; it must be "
-            f"a list of {count}: {what}"
+            f"{line.source}: {line.way} of {line.name} is {format_value(values)}; it must be a "
+            f"list of {what}"
         )
-    return line.value
+    return values
 
 
 def _list_values(line: _Line, parameter: Parameter) -> tuple:
-    if not isinstance(line.value, list) or not line.value:
-        raise ValueError(
-            f"{line.source}: {line.way} of {line.name} is {format_value(line.value)}; it must be "
-            "a list of one value or more"
-        )
+    values = _read_list(line, "one value or more")
     if parameter.kind.endswith("_array"):
         raise ValueError(f"{line.source}: {line.name} is a list itself and cannot vary; fix it")
-    return tuple(check(parameter, value, line.source) for value in line.value)
+    return tuple(check(parameter, value, line.source) for value in values)
 
 
 def _check_numeric(line: _Line, parameter: Parameter) -> Parameter:

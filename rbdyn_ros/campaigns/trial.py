@@ -94,13 +94,12 @@ def start_rows(values: dict[str, Any], n: int) -> Array:
     tilt, azimuth = np.radians(values["start.tilt"]), np.radians(values["start.azimuth"])
     c, s = np.cos(azimuth), np.sin(azimuth)
     half, rate, precession = tilt / 2.0, values["start.rate"], values["start.precession"]
+    x, y, vx, vy, spin = (values[f"start.{name}"] for name in ("x", "y", "vx", "vy", "spin"))
+    q = x, y, np.cos(half), -np.sin(half) * s, np.sin(half) * c, 0.0
+    v = vx, vy, -rate * s - precession * c, rate * c - precession * s, spin
     starts = np.zeros((n, 11))
-    starts[:, 0], starts[:, 1], starts[:, 6], starts[:, 7] = (
-        values[f"start.{name}"] for name in ("x", "y", "vx", "vy")
-    )
-    starts[:, 2], starts[:, 3], starts[:, 4] = np.cos(half), -np.sin(half) * s, np.sin(half) * c
-    starts[:, 8], starts[:, 9] = -rate * s - precession * c, rate * c - precession * s
-    starts[:, 10] = values["start.spin"]
+    for column, numbers_of_column in enumerate((*q, *v)):
+        starts[:, column] = numbers_of_column
     return starts
 
 

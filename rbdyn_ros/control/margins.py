@@ -42,31 +42,23 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
     w, log = np.log(frequency), np.log(np.abs(loop))
     size, turn = CubicSpline(w, log), CubicSpline(w, np.unwrap(np.angle(loop)))
 
-    def at(place: float) -> complex:
-        return np.exp(size(place) + 1j * turn(place))
+    def at(places: Any) -> Array:
+        return np.exp(size(places) + 1j * turn(places))
 
-    # how far L may turn clockwise to -1 [rad], from 0 to 2 pi, and the frequency
-    phases = [
-        ((math.pi + float(np.angle(at(place)))) % (2.0 * math.pi), math.exp(place))
-        for place in _roots(w, size)
-    ]
-    gains = [
-        1.0 / float(abs(at(place)))
-        for place in _roots(w, lambda place: np.sin(turn(place)))
-        if at(place).real < 0.0
-    ]
-    fine = np.linspace(w[0], w[-1], 20 * len(w))
-    L = np.exp(size(fine) + 1j * turn(fine))
+    places = np.array(_roots(w, size))
+    f = np.exp(places)
+    # how far L may turn clockwise to -1 [rad], from 0 to 2 pi
+    phases = (math.pi + np.angle(at(places))) % (2.0 * math.pi)
+    real = at(np.array(_roots(w, lambda place: np.sin(turn(place)))))
+    gains = 1.0 / np.abs(real[real.real < 0.0])
+    L = at(np.linspace(w[0], w[-1], 20 * len(w)))
     S = 1.0 / (1.0 + L)
     return AxisMargins(
-        gain_up=min((g for g in gains if g > 1.0), default=math.inf),
-        gain_down=max((g for g in gains if g < 1.0), default=0.0),
-        phase=min(
-            (math.degrees(min(phase, 2.0 * math.pi - phase)) for phase, _ in phases),
-            default=math.inf,
-        ),
-        crossover=max((f for _, f in phases), default=math.inf),
-        delay=min((phase / (2.0 * math.pi * f) for phase, f in phases), default=math.inf),
+        gain_up=gains[gains > 1.0].min(initial=math.inf),
+        gain_down=gains[gains < 1.0].max(initial=0.0),
+        phase=np.degrees(np.minimum(phases, 2.0 * math.pi - phases)).min(initial=math.inf),
+        crossover=max(f, default=math.inf),
+        delay=(phases / (2.0 * math.pi * f)).min(initial=math.inf),
         disk=1.0 / np.abs(S - 0.5).max(),
         sensitivity=np.abs(S).max(),
         complementary=np.abs(L * S).max(),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RENDER_MODES = ["rgb_array"]
 ALONE = ["human", *RENDER_MODES]  # modes of one environment
 CART, ROD, SET_POINT, EDGE = "#3a506b", "#d1495b", "#2a9d6f", "#8a8a8a"
-_WIDTH = 0.15  # [m] half of the cart
+_HALF = np.array((0.15, 0.15, 0.075))  # [m] of the cart, from its center to its sides
 
 
 class PendulumEnv(gymnasium.Env):
@@ -343,16 +343,15 @@ def draw(cart: Array, direction: Array, length: float, set_point: Array, travel:
     figure = Figure(figsize=(6.0, 3.0), dpi=100, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     side, above = figure.subplots(1, 2)
-    tip = np.array([*cart, 0.0]) + length * direction
+    goal, center = np.array([*set_point, 0.0]), np.array([*cart, 0.0])
+    tip, corner = center + length * direction, center - _HALF
     reach = travel + length
     for axes, second, label in ((side, 2, "z [m]"), (above, 1, "y [m]")):
-        heights = (0.0, 0.0) if second == 2 else (set_point[1], cart[1])
-        axes.plot(set_point[0], heights[0], "x", color=SET_POINT, markersize=8)
-        bottom = (cart[0] - _WIDTH, heights[1] - (_WIDTH if second == 1 else 0.5 * _WIDTH))
-        height = 2.0 * _WIDTH if second == 1 else _WIDTH
-        axes.add_patch(Rectangle(bottom, 2.0 * _WIDTH, height, facecolor=CART))
-        axes.plot([cart[0], tip[0]], [heights[1], tip[second]], color=ROD, linewidth=3)
-        axes.plot(tip[0], tip[second], "o", color=ROD, markersize=5)
+        seen = [0, second]
+        axes.plot(*goal[seen], "x", color=SET_POINT, markersize=8)
+        axes.add_patch(Rectangle(corner[seen], *2.0 * _HALF[seen], facecolor=CART))
+        axes.plot(*np.stack((center, tip))[:, seen].T, color=ROD, linewidth=3)
+        axes.plot(*tip[seen], "o", color=ROD, markersize=5)
         axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="x [m]", ylabel=label)
         axes.set_aspect("equal")
     side.set_title("from the side", fontsize=9)

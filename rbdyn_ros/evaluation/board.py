@@ -186,7 +186,6 @@ def terminal(board: Board) -> str:
 
 
 RELATIVE, ABSOLUTE = 1e-6, 1e-9  # tolerances of two numbers: processors round differently
-TIMES = ("compute_median", "compute_max")  # which differ from run to run
 
 
 def controller(entry: Mapping[str, Any], folder: Path, suite: Suite) -> ControllerUnderTest:
@@ -218,7 +217,7 @@ def differences(before: Criterion, now: Criterion) -> list[str]:
         f"{key.replace('_', ' ')} was {before.values.get(key, math.nan):.10g}, is "
         f"{now.values.get(key, math.nan):.10g}"
         for key in {**before.values, **now.values}
-        if key not in TIMES and not _equal(before.values.get(key), now.values.get(key))
+        if not _equal(before.values.get(key), now.values.get(key))
     ]
 
 
