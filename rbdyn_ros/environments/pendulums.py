@@ -139,7 +139,9 @@ class Pendulums:
         environment i.
         """
         block, lane = i // LANES, i % LANES
-        plant, rest = (self._rows(blocks)[block, :, lane] for blocks in (self.plants, self.rest))
+        plant, rest = (
+            blocks[block].reshape(-1, LANES)[:, lane] for blocks in (self.plants, self.rest)
+        )
         row = lanes.X // LANES, lanes.KX // LANES, periods.RX // LANES
         return {
             "cart": plant[row[0] : row[0] + 2].copy(),
@@ -147,10 +149,6 @@ class Pendulums:
             "length": rest[periods.TIP // LANES],
             "set_point": rest[row[2] : row[2] + 2].copy(),
         }
-
-    def _rows(self, blocks: Array) -> Array:
-        """Return a view (blocks, rows, LANES)."""
-        return blocks.reshape(len(blocks), -1, LANES)
 
     def _fill_idle_lanes(self) -> None:
         """Put an upright rod at rest where there is no environment, so that no number there is

@@ -142,26 +142,17 @@ def _draw_tail(axes, figure: Figure) -> None:
             va="bottom",
         )
     axes.set_xscale("symlog", linthresh=1e-2)
-    axes.set_yscale("log")
     axes.set_xlim(left=0.0)
-    axes.set_ylim(_TAIL, 1.0)
-    axes.set_xlabel("ms")
+    axes.set(yscale="log", ylim=(_TAIL, 1.0), xlabel="ms")
 
 
 def _draw_trend(axes, figure: Figure) -> None:
-    slots = figure.trend.slots
-    times = [slot.begin for slot in slots]
-    axes.plot(
-        times,
-        [1e3 * slot.most for slot in slots],
-        color=ORANGE,
-        linewidth=1.0,
-        label=f"maximum of {figure.trend.width:g} s",
-    )
-    axes.plot(times, [1e3 * slot.mean for slot in slots], color=BLUE, linewidth=1.2, label="mean")
-    axes.set_ylim(0.0, 1.25 * axes.get_ylim()[1])  # room for the legend
-    axes.set_ylabel("ms")
-    axes.set_xlabel("s after the warm-up")
+    begin, _, mean, most = np.reshape(figure.trend.slots, (-1, 4)).T
+    largest = f"maximum of {figure.trend.width:g} s"
+    axes.plot(begin, 1e3 * most, color=ORANGE, linewidth=1.0, label=largest)
+    axes.plot(begin, 1e3 * mean, color=BLUE, linewidth=1.2, label="mean")
+    room = 1.25 * axes.get_ylim()[1]  # for the legend
+    axes.set(ylim=(0.0, room), ylabel="ms", xlabel="s after the warm-up")
     draw_legend(axes, loc="upper right", fontsize=7)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.trial import Trial, axis, longest_gap, tilt
-from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, RED, canvas, draw_legend
+from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, RED, canvas, draw_legend, label_axes
 from rbdyn_ros.simulation.statistics import TRIPS
 from rbdyn_ros.types import Array
 
@@ -169,11 +169,11 @@ def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: P
     grid = figure.add_gridspec(4, 2, width_ratios=(1.5, 1.0))
     rows = [figure.add_subplot(grid[i, 0]) for i in range(4)]
     _plot_tilt(rows[0], trial)
-    _plot_components(rows[1], trial.t, trial.q[:, :2], 1.4, "cart [m]")
-    _plot_components(rows[2], trial.force_t, trial.force, 1.0, "force [N]")
+    _plot_components(rows[1], trial.t, trial.q[:, :2], 1.4)
+    _plot_components(rows[2], trial.force_t, trial.force, 1.0)
     _plot_energy(rows[3], trial)
-    for axes in rows:
-        _set_style(axes, trial, last=axes is rows[-1])
+    for axes, label in zip(rows, ("tilt [°]", "cart [m]", "force [N]", "energy [J]")):
+        _set_style(axes, trial, label, is_last=axes is rows[-1])
     _name_events(rows[0], trial)
     _plot_space(figure.add_subplot(grid[:, 1], projection="3d"), trial, rod_length)
     figure.suptitle(
@@ -191,39 +191,31 @@ def _plot_tilt(axes, trial: Trial) -> None:
     )
     axes.plot(trial.t, np.degrees(tilt(trial.q)), color=ORANGE, linewidth=1.4)
     axes.set_ylim(bottom=0.0)
-    _legend(axes)
-    axes.set_ylabel("tilt [°]")
 
 
-def _plot_components(axes, t: Array, vectors: Array, width: float, label: str) -> None:
+def _plot_components(axes, t: Array, vectors: Array, width: float) -> None:
     """Plot both components of vectors (n, 2) over the times t (n,)."""
     for values, name, color in zip(vectors.T, "xy", (BLUE, GREEN)):
         axes.plot(t, values, color=color, linewidth=width, label=name)
-    _legend(axes)
-    axes.set_ylabel(label)
 
 
 def _plot_energy(axes, trial: Trial) -> None:
     axes.plot(trial.energy_t, trial.energy, color=BLUE, linewidth=1.4, label="energy")
-    if len(trial.energy):
-        axes.plot(
-            trial.energy_t,
-            trial.energy - trial.balance,
-            color=ORANGE,
-            linewidth=1.2,
-            linestyle=":",
-            label="at the start + work since",
-        )
-        _legend(axes)
-    axes.set_ylabel("energy [J]")
-    axes.set_xlabel("simulated time since the release [s]")
+    axes.plot(
+        trial.energy_t,
+        trial.energy - trial.balance,
+        color=ORANGE,
+        linewidth=1.2,
+        linestyle=":",
+        label="at the start + work since",
+    )
 
 
-def _set_style(axes, trial: Trial, last: bool) -> None:
-    axes.grid(True, color="#dddddd", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
+def _set_style(axes, trial: Trial, label: str, is_last: bool) -> None:
+    label_axes(axes, "simulated time since the release [s]" if is_last else "", label, size=10.0)
+    draw_legend(axes, loc="upper right", ncols=2, fontsize=9, borderaxespad=0.0)
     axes.set_xlim(0.0, max(1e-3, trial.t[-1] if len(trial.t) else 0.0))
-    axes.tick_params(labelbottom=last, labelsize=9)
+    axes.tick_params(labelbottom=is_last)
     for push in _observed_pushes(trial):
         axes.axvline(push.felt, color=RED, linewidth=0.9, alpha=0.6)
 
@@ -241,10 +233,6 @@ def _name_events(axes, trial: Trial) -> None:
             annotation_clip=True,
         )  # fmt: skip
         note.set_in_layout(False)  # a push just before the end must not squeeze the axes
-
-
-def _legend(axes) -> None:
-    draw_legend(axes, loc="upper right", ncols=2, fontsize=9, borderaxespad=0.0)
 
 
 def _plot_space(axes, trial: Trial, rod_length: float) -> None:

@@ -288,18 +288,17 @@ def residuals(curves: Curves):
     figure = canvas(10.0, 6.0)
     grid = figure.add_gridspec(3, 2, height_ratios=(1.0, 1.0, 0.9))
     last = curves.after[curves.fitted]
-    for row, (columns, unit) in enumerate(((slice(0, 2), "mm"), (slice(2, 4), "mrad"))):
+    for row, name in enumerate(("cart [mm]", "rod [mrad]")):
         axes = figure.add_subplot(grid[row, :])
         _shade(axes, curves)
         for values, color, label in (
             (curves.before, GREY, "before"),
             (curves.after, PALETTE[0], "after"),
         ):
-            size = 1e3 * np.hypot(*values[:, columns].T)
+            size = 1e3 * np.hypot(*values[:, 2 * row : 2 * row + 2].T)
             axes.plot(curves.t, np.maximum(size, 1e-9), color=color, linewidth=0.7, label=label)
         axes.set_yscale("log")
-        label_axes(axes, "time [s]; shaded: not fitted, only compared" if row else "", "")
-        axes.set_ylabel(f"{'rod' if row else 'cart'} [{unit}]", fontsize=9)
+        label_axes(axes, "time [s]; shaded: not fitted, only compared" if row else "", name)
         if row == 0:
             draw_legend(axes, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 0.97))
     lags, spread = figure.add_subplot(grid[2, 0]), figure.add_subplot(grid[2, 1])
