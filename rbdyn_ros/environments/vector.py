@@ -64,7 +64,7 @@ class PendulumEnv(gymnasium.Env):
         azimuth.
         """
         super().reset(seed=seed)
-        _prepare(self, self.pendulums, np.zeros(1, int), seed, options or {})
+        _prepare(self, np.zeros(1, int), seed, options or {})
         self.pendulums.begin(np.zeros(1, int))
         if self.render_mode == "human":
             self.live = self.live or self._open_view()
@@ -163,7 +163,7 @@ class PendulumVectorEnv(VectorEnv):
         options, which = options or {}, np.arange(self.num_envs)
         if "reset_mask" in options:
             which = np.flatnonzero(_check_mask(options["reset_mask"], self.num_envs))
-        _prepare(self, self.pendulums, which, seed, options)
+        _prepare(self, which, seed, options)
         self.pendulums.begin(which)
         self._has_ended[which] = False
         return self._output(self.pendulums.out[0]), {}
@@ -276,7 +276,6 @@ def _check_shape(actions: Array, shape: tuple[int, ...]) -> Array:
 
 def _prepare(
     env: PendulumEnv | PendulumVectorEnv,
-    pendulums: Pendulums,
     which: Array,
     seed: int | Sequence[int | None] | None,
     options: dict[str, Any],
@@ -287,6 +286,7 @@ def _prepare(
         raise ValueError(
             f"{min(unknown)} is no option of a reset; there are difficulty and reset_mask"
         )
+    pendulums = env.pendulums
     seeds = _seeds(seed, pendulums.n)
     own = [i for i in which.tolist() if seeds[i] is not None or not pendulums.is_seeded[i]]
     if any(seeds[i] is None for i in own):  # the generator of `env` is that of its last seed

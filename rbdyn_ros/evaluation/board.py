@@ -104,23 +104,23 @@ def collect(folders: Iterable[Path], suite: Suite) -> Board:
     """Return the ranking of the entries in these folders; the reasons why others have no rank are
     in `refused`.
     """
-    known: dict[str, dict[str, Any]] = {}
+    known: list[dict[str, Any]] = []
     refused: list[str] = []
     places: dict[str, Path] = {}
     for folder in folders:
         try:
             found = entries.read(folder)
-            why = entries.refusal(found, suite)
+            name, why = found["name"], entries.refusal(found, suite)
+            if not why and name in places:
+                why = f"{name} is there twice, also in {places[name]}"
         except ValueError as error:
-            refused.append(str(error))
-            continue
-        if not why and found["name"] in known:
-            why = f"{found['name']} is there twice, also in {places[found['name']]}"
+            why = str(error)
         if why:
             refused.append(why)
         else:
-            known[found["name"]], places[found["name"]] = found, folder
-    lines = {name: _rank(name, known.values(), suite) for name in entries.DISCIPLINES}
+            known.append(found)
+            places[name] = folder
+    lines = {name: _rank(name, known, suite) for name in entries.DISCIPLINES}
     return Board({name: found for name, found in lines.items() if found}, refused, places)
 
 

@@ -334,11 +334,11 @@ def try_to_load(name: str) -> None:
     compiled code, ends that process only. Raise ValueError, with one sentence, if it fails.
     """
     with Workers(1, (name, bench.LONGEST), _loader, "loaded it") as workers:
-        for task, answer in workers.answers(deque(["load"])):
-            if isinstance(answer, Ended):
-                raise ValueError(f"controller '{name}' does not load: {answer.sentence}")
-            if task and answer:
-                raise ValueError(answer)
+        answer = next(answer for task, answer in workers.answers(deque(["load"])) if task)
+    if isinstance(answer, Ended):
+        raise ValueError(f"controller '{name}' does not load: {answer.sentence}")
+    if answer:
+        raise ValueError(answer)
 
 
 def _loader(asked: tuple[str, float]) -> Callable[[str], str]:

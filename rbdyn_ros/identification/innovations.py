@@ -78,10 +78,8 @@ class ObserverModel(NamedTuple):
     def vary(self, name: str, relative: float) -> "ObserverModel":
         """Return the model with one number changed by `relative` of its `unit`."""
         value = self.value(name) + relative * self.unit(name)
-        if name == DELAY:
-            return self._replace(delay=value)
-        if name == "gain":
-            return self._replace(gain=value)
+        if name in ("gain", DELAY):
+            return self._replace(**{name: value})
         system = plant(self.system, {name: value})
         if name == "rod.mass" and self.spread:
             factor = value / self.value(name)
