@@ -49,12 +49,16 @@ class LinearController(NamedTuple):
 
     def loop(self, A: Array, B: Array, z: Array) -> Array:
         """Return L (m,) at the points z (m,), around e_{k+1} = A e + B u."""
-        P = np.linalg.solve(z[:, None, None] * np.eye(len(A)) - A, B[None])[..., 0]
-        return (self.response(z) * P).sum(axis=1)
+        return (self.response(z) * plant_response(A, B, z)).sum(axis=1)
 
     def close(self, A: Array, B: Array) -> Array:
         """Return the matrix of one period of the loop, of (e, xi), around e_{k+1} = A e + B u."""
         return np.block([[A - B * self.D, -B * self.C], [self.B, self.A]])
+
+
+def plant_response(A: Array, B: Array, z: Array) -> Array:
+    """Return (z - A)^-1 B (m, n) of one force at the points z (m,) of the plane."""
+    return np.linalg.solve(z[:, None, None] * np.eye(len(A)) - A, B[None])[..., 0]
 
 
 def constant(K: Array) -> LinearController:

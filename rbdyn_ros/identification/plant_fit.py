@@ -55,7 +55,7 @@ from rbdyn_ros.identification.plant_numbers import (
     size_of,
     start_of,
 )
-from rbdyn_ros.identification.records import MotionRecord, actuate, duration
+from rbdyn_ros.identification.records import MotionRecord, actuate, duration, rms
 from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, SegmentPlant
 from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.types import Array, Contacts, System
@@ -314,7 +314,7 @@ def _deviations(residual: Array, scale: Array) -> tuple[float, float]:
     `scale`.
     """
     r = residual.reshape(-1, SEEN) * scale
-    return float(np.sqrt(np.mean(r[:, :2] ** 2))), float(np.sqrt(np.mean(r[:, 2:] ** 2)))
+    return rms(r[:, :2]), rms(r[:, 2:])
 
 
 def _report(problem: _Problem, p: Array, others: _Problem | None, curves: Curves) -> Fit:

@@ -218,10 +218,10 @@ def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
     """
     wide = max(1, round(WIDE / h))
     bend = (place[2 * wide :] - 2.0 * place[wide:-wide] + place[: -2 * wide]) / (wide * h) ** 2
-    speed = _rms(change[:, :2])
-    if speed > FASTEST or _rms(bend) > STRONGEST:
+    speed = rms(change[:, :2])
+    if speed > FASTEST or rms(bend) > STRONGEST:
         raise ValueError(
-            f"its cart moves with {speed:.3g} m/s and {_rms(bend):.3g} m/s^2, as no cart "
+            f"its cart moves with {speed:.3g} m/s and {rms(bend):.3g} m/s^2, as no cart "
             "does; x and y must be in m, not mm, and t in s"
         )
     for columns, names, of in (
@@ -231,8 +231,8 @@ def check_units(h: float, place: Array, velocity: Array, change: Array) -> None:
         reported, seen = velocity[:, columns], change[:, columns]
         if not np.isfinite(reported).all() or not reported.any() or not seen.any():
             continue
-        ratio = _rms(reported) / _rms(seen)
-        alike = float(np.mean(reported * seen)) / (_rms(reported) * _rms(seen))
+        ratio = rms(reported) / rms(seen)
+        alike = float(np.mean(reported * seen)) / (rms(reported) * rms(seen))
         if alike > ALIKE and not 1.0 / TIMES < ratio < TIMES:
             raise ValueError(f"its {names} are {ratio:.3g} times the change of {of}")
 
@@ -272,5 +272,6 @@ def limit_notes(force: Array) -> list[str]:
     ]
 
 
-def _rms(values: Array) -> float:
+def rms(values: Array) -> float:
+    """Return the root of the mean square, 0 without values."""
     return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -52,7 +52,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control.linear_controller import LinearController
+from rbdyn_ros.control.linear_controller import LinearController, plant_response
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.types import Array
 
@@ -212,7 +212,7 @@ def predict_outputs(
     P_j is the row of P of that output, E_j has 1 there and D in the row of its rate.
     """
     z = np.exp(2j * math.pi * frequency * h)
-    P = np.linalg.solve(z[:, None, None] * np.eye(4) - A, B[None])[..., 0] / z[:, None] ** late
+    P = plant_response(A, B, z) / z[:, None] ** late
     K, D = controller.response(z), derivative(frequency, h)
     answer = K[:, ::2] + D[:, None] * K[:, 1::2]  # K E_j (n, 2)
     S = 1.0 - P[:, ::2] * answer / (1.0 + (K * P).sum(axis=1))[:, None]

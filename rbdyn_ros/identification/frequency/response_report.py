@@ -7,7 +7,7 @@ the measurements where these were excited.
 
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -197,7 +197,7 @@ def _draw_force(panels, response: Response, theory: Array | None) -> None:
     for i, axis in enumerate(response.axes):
         color = COLORS[axis]
         L, P = response.loop[:, i, i], response.plant[:, "xy".index(axis), i]
-        _draw_loop(panels[0], f, L, axis, color, i > 0)
+        _draw_loop(panels[0], f, L, axis, **_dots(color, i > 0))
         both.loglog(f, abs(S[:, i, i]), color=color, label=f"|S|, {axis}")
         both.loglog(f, abs(T[:, i, i]), color=color, linestyle=":", label=f"|T|, {axis}")
         load.loglog(f, abs(P * S[:, i, i]), color=color, label=axis)
@@ -221,7 +221,7 @@ def _draw_outputs(panels, outputs: OutputResponse, theory: Array | None) -> None
         color, label = OUTPUT_COLORS[name], name.replace("_", " ")
         style = {"color": color, "linewidth": 1.0 if i % 2 else 2.0, "label": label}
         S = outputs.sensitivity[:, i, i]
-        _draw_loop(panels[0], f, loops[:, i], label, color, i % 2 > 0)
+        _draw_loop(panels[0], f, loops[:, i], label, **_dots(color, i % 2 > 0))
         sensitivity.loglog(f, abs(S), **style)
         noise.loglog(f, abs(outputs.force[:, i % 2, i]), **style)
     for l in () if theory is None else theory.T:
@@ -249,22 +249,18 @@ def _dots(color: str, is_small: bool) -> dict:
     return {"color": color, "marker": ".", "markersize": 4 if is_small else 6, "linestyle": ""}
 
 
-def _draw_loop(panels, f: Array, L: Array, label: str, color: str, is_small: bool) -> None:
-    """Draw dots in the diagrams of size, phase and Nyquist."""
+def _draw_loop(panels, f: Array, L: Array, label: str, **style: Any) -> None:
+    """Draw the diagrams of size, phase and Nyquist."""
     size, phase, nyquist = panels
-    dots = _dots(color, is_small)
-    size.loglog(f, abs(L), label=label, **dots)
-    phase.semilogx(f, np.degrees(_turn(L)), **dots)
-    nyquist.plot(np.real(L), np.imag(L), **dots)
+    size.loglog(f, abs(L), label=label, **style)
+    phase.semilogx(f, np.degrees(_turn(L)), **style)
+    nyquist.plot(np.real(L), np.imag(L), **style)
 
 
 def _draw_theory(panels, f: Array, L: Array) -> None:
     """Draw a line in the same diagrams, labeled once."""
-    size, phase, nyquist = panels
-    named = any(line.get_label() == "theory" for line in size.get_lines())
-    size.loglog(f, abs(L), label="_theory" if named else "theory", **_DASHES)
-    phase.semilogx(f, np.degrees(_turn(L)), **_DASHES)
-    nyquist.plot(np.real(L), np.imag(L), **_DASHES)
+    is_named = any(line.get_label() == "theory" for line in panels[0].get_lines())
+    _draw_loop(panels, f, L, "_theory" if is_named else "theory", **_DASHES)
 
 
 def _turn(L: Array) -> Array:
