@@ -50,7 +50,7 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
     # how far L may turn clockwise to -1 [rad], from 0 to 2 pi
     phases = (math.pi + np.angle(at(places))) % (2.0 * math.pi)
     real = at(np.array(_roots(w, lambda place: np.sin(turn(place)))))
-    gains = 1.0 / np.abs(real[real.real < 0.0])
+    gains = 1.0 / np.abs(real[np.real(real) < 0.0])
     L = at(np.linspace(w[0], w[-1], 20 * len(w)))
     S = 1.0 / (1.0 + L)
     return AxisMargins(

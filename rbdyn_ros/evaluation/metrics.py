@@ -200,18 +200,17 @@ class SettlingDetector:
 
     def __init__(
         self,
-        within: Tolerance | None,
+        within: Tolerance,
         reference=(0.0, 0.0),
         fallen: float = math.inf,
         after: float = 0.0,
     ):
-        """End the run within the tolerance; without one nothing but a fall, a tilt beyond `fallen`
-        [rad], ends it.
+        """End the run within the tolerance, or by a fall: a tilt beyond `fallen` [rad].
 
         Nothing counts until `after` [s].
         """
         self._within, (self._x, self._y), self._after = within, reference, after
-        self._upright = -1.0 if within is None else math.cos(within.tilt)
+        self._upright = math.cos(within.tilt)
         self._fallen = math.cos(fallen) if fallen < math.pi else -math.inf
         self.since = after
 
@@ -223,8 +222,6 @@ class SettlingDetector:
         height = 1.0 - 2.0 * (i * i + j * j)  # cosine of the tilt
         if height < self._fallen:
             return FALLEN
-        if self._within is None:
-            return ""
         vx, vy, wx, wy, _ = v.tolist()
         near = math.hypot(x - self._x, y - self._y) <= self._within.distance
         slow = math.hypot(vx, vy) <= self._within.speed and math.hypot(wx, wy) <= self._within.rate
@@ -245,7 +242,8 @@ def until_rest(reference=(0.0, 0.0), after: float = 0.0) -> SettlingDetector:
 
 def until_fall() -> SettlingDetector:
     """Return a `stop` that ends a run when the rod has fallen."""
-    return SettlingDetector(None, fallen=0.5 * math.pi)
+    never = Tolerance(0.0, 0.0, hold=math.inf)
+    return SettlingDetector(never, fallen=0.5 * math.pi)
 
 
 def curves(run: Rollout, most: int = 300) -> dict[str, list[float]]:

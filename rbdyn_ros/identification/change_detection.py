@@ -371,7 +371,7 @@ class ChangeDetector:
 
 def _total(sums: list[_Sums]) -> _Sums:
     """Return the sums of several blocks together."""
-    return _Sums(*map(sum, zip(*sums)))
+    return _Sums(*(np.sum(parts, axis=0) for parts in zip(*sums)))
 
 
 def _weigh(P: Array, information: Array) -> tuple[Array, Array]:

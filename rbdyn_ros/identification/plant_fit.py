@@ -31,7 +31,6 @@ Pereyra, Separable nonlinear least squares, Inverse Problems 19 (2003) R1.
 """
 
 import math
-import sys
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -73,6 +72,7 @@ TRIALS = 30  # evaluations, with each tolerance
 EXPLAINED = 0.5  # of the residuals of straight lines, above which nothing is explained
 NEAR = 1e-3  # relative distance from an end of the range
 SAMPLE = 0.01  # [s] between two samples that are fitted
+HELD_BACK = 5  # segments of which one is not fitted but compared
 
 
 class NotFitted(ValueError):
@@ -169,31 +169,29 @@ def fit(
     system: System,
     names: tuple[str, ...] = DEFAULT,
     segment: float | None = None,
-    held_back: float = 0.2,
     robust: bool = False,
 ) -> Fit:
     """Fit `names` of `NAMES`, from the numbers of `system` on, to segments of `segment` [s]; None
     is the usual length.
 
-    One sample every 10 ms is fitted; one segment in every 1 / `held_back` is not fitted but
+    One sample every 10 ms is fitted; one segment in every `HELD_BACK` is not fitted but
     compared. `robust`: residuals of more than three deviations count less. Raise ValueError for a
     name that is unknown and for records that are too short.
     """
     check(names)
     segment = segment or usual_segment(duration(records))
     lead = LARGEST_DELAY + (MEMORY if LAG in names else 0.0)
-    period = max(2, round(1.0 / held_back)) if held_back > 0.0 else sys.maxsize
     first = _cut(records, min(segment, SURE), lead)
     problem = _Problem(records, system, tuple(names), first, np.full(SEEN, 1e-3))
     segments = first if segment <= SURE else _cut(records, segment, lead)
-    fitted = [s for i, s in enumerate(segments) if (i + 1) % period]
+    fitted = [s for i, s in enumerate(segments) if (i + 1) % HELD_BACK]
     if len(fitted) <= len(names):
         raise ValueError(
             f"the records have {duration(records):.3g} s, {len(fitted)} segments of {segment:g} s "
             f"to fit; it must be more than {len(names)}, the numbers that are sought: record "
             "longer, or take a shorter --segment"
         )
-    rest = [s for i, s in enumerate(segments) if not (i + 1) % period]
+    rest = [s for i, s in enumerate(segments) if not (i + 1) % HELD_BACK]
     start = np.array([start_of(problem.system, name) for name in names])
     low, high = np.array([bounds(name, v) for name, v in zip(names, start)]).T
     if not np.isfinite(problem.residuals(start)).all():

@@ -81,7 +81,7 @@ def test_a_record_under_it_has_the_intervals_that_were_predicted(designed):
         attitude = quaternion.product(run.q[:, 2:], quaternion.exp(turn))
         record = records.MotionRecord(loop.period, place, attitude, run.v, np.array(law.sums))
         plant = spherical_pendulum.build(loop.params)
-        intervals.append(plant_fit.fit([record], plant, NAMES, held_back=0.0).intervals)
+        intervals.append(plant_fit.fit([record], plant, NAMES).intervals)
     assert np.median(intervals, axis=0) == pytest.approx(designed.white, rel=0.5)
 
 

@@ -28,6 +28,7 @@ class Series(NamedTuple):
     place: Array  # (k,) the instants as multiples of the period
     given: Array  # (k,) d of (F.2) along that axis [N]
     applied: Array  # (k, 2) u = u_c + d [N]
+    driven: Array  # (k, 2) force of the drive [N], to which its limit applies
     outputs: Array  # (k, 4) x, y [m], th_x, th_y [rad]; nan where not measured
 
 
@@ -42,7 +43,8 @@ def of_commands(
     wave = sine.sample(h)
     place = np.rint(np.asarray(t) / h).astype(int)
     given = wave[place % len(wave)]
-    return Series(axis, place, given, np.asarray(force, float), np.asarray(outputs, float))
+    force = np.asarray(force, float)
+    return Series(axis, place, given, force, force, np.asarray(outputs, float))
 
 
 def measure(
@@ -83,13 +85,13 @@ def measure(
             f"{missing} of {total} commands are missing, every {h:g} s one: the machine is too "
             "busy, or the period is another; run in lockstep, or record anew"
         )
-    command, applied, outputs = (
+    command, applied, driven, outputs = (
         np.stack(each).reshape(len(chosen), count, length, -1) for each in zip(*signals)
     )
     axes = "".join(one.axis for one in chosen)
     response = frequency_response.estimate(sine, command, applied, outputs, axes)
     lean = np.hypot(outputs[..., 2], outputs[..., 3])
-    limited = np.hypot(applied[..., 0], applied[..., 1]) > limit * (1.0 - 1e-9)
+    limited = np.hypot(driven[..., 0], driven[..., 1]) > limit * (1.0 - 1e-9)
     largest = float(np.nanmax(lean, initial=0.0))
     return LoopMeasurement(response, largest, float(np.mean(limited)), missing)
 
@@ -99,8 +101,10 @@ def _span(one: Series) -> int:
     return int(np.ptp(one.place)) + 1 if len(one.place) else 0
 
 
-def _fill(one: Series, instants: Array) -> tuple[Array, Array, Array, int]:
-    """Return (u_c, u, outputs) at all `instants`, and how many were missing."""
+def _fill(one: Series, instants: Array) -> tuple[Array, Array, Array, Array, int]:
+    """Return (u_c, u, force of the drive, outputs) at all `instants`, and how many were
+    missing.
+    """
     places, first = np.unique(one.place, return_index=True)
     newest = np.searchsorted(places, instants, side="right") - 1
     missing = np.count_nonzero(places[newest] != instants)
@@ -112,7 +116,7 @@ def _fill(one: Series, instants: Array) -> tuple[Array, Array, Array, int]:
     if seen.any():
         for i, values in enumerate(one.outputs[first][seen].T):
             outputs[:, i] = np.interp(instants, places[seen], values)
-    return command, applied, outputs, int(missing)
+    return command, applied, one.driven[first][newest], outputs, int(missing)
 
 
 CONTROLLER, PREFIX = "pendulum_controller", "excitation."

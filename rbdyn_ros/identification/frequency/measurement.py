@@ -46,12 +46,11 @@ def measure(
     loop: Loop,
     sine: Multisine,
     periods: int = 2,
-    settling: int = 0,
     progress: Callable[[float], Any] = lambda part: None,
     at: str = COMMAND,
 ) -> LoopMeasurement:
-    """Return the response of `loop` from upright at its set point: `settling` periods of the
-    excitation that are left out (0: as many as last `SETTLING`), then `periods` that count.
+    """Return the response of `loop` from upright at its set point: as many periods of the
+    excitation as last `SETTLING` are left out, then `periods` count.
 
     It is added `at` the command, along x and along y, or at the measurement, to each of the
     `OUTPUTS` and, in a last run, to none.
@@ -59,7 +58,7 @@ def measure(
     Raise ValueError, with one sentence, where the rod falls or the law fails.
     """
     wave, rate = frequency_response.errors(sine, loop.period)
-    settling = settling or settling_periods(sine)
+    settling = settling_periods(sine)
     duration = (settling + periods) * sine.period
     places, law = EXCITED[at], loop.law
     laws: list[Any]
