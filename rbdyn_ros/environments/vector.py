@@ -349,7 +349,8 @@ def draw(cart: Array, direction: Array, length: float, set_point: Array, travel:
     for axes, second, label in ((side, 2, "z [m]"), (above, 1, "y [m]")):
         seen = [0, second]
         axes.plot(*goal[seen], "x", color=SET_POINT, markersize=8)
-        axes.add_patch(Rectangle(corner[seen], *2.0 * _HALF[seen], facecolor=CART))
+        at = corner[0], corner[second]
+        axes.add_patch(Rectangle(at, *2.0 * _HALF[seen], facecolor=CART))
         axes.plot(*np.stack((center, tip))[:, seen].T, color=ROD, linewidth=3)
         axes.plot(*tip[seen], "o", color=ROD, markersize=5)
         axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="x [m]", ylabel=label)
