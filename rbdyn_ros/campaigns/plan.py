@@ -22,7 +22,7 @@ Each name has a stream of its own, Philox with a counter: U_i in (0, 1) is the i
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -78,7 +78,7 @@ class CampaignPlan(NamedTuple):
         return self.points * self.draws
 
     @property
-    def varied(self) -> dict[str, tuple]:
+    def varied(self) -> dict[str, tuple[Any, ...]]:
         """The values of each axis and the numbers of each draw, by their names."""
         of_axes = {axis.name: axis.values for axis in self.axes}
         return of_axes | {draw.name: draw.numbers for draw in self.drawn}
@@ -125,8 +125,10 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> CampaignPlan:
     found = read_loop(files)
     if "controller" in found:
         lines.setdefault("controller", _Line("controller", "", *found["controller"]))
-    rest = [_absolute(line, path.parent) for line in lines.values() if line.name not in whole]
-    laws = next((_laws(line) for line in rest if line.name == "controller"), _laws(None))
+    laws = (quantities.RUN[0].default,)
+    if "controller" in lines:
+        lines["controller"], laws = _laws(lines["controller"], path.parent)
+    rest = [line for line in lines.values() if line.name not in whole]
     known = quantities.table(laws)
     base = {name: found.get(name, (p.default, ""))[0] for name, p in known.items()}
     for name in laws:
@@ -187,22 +189,14 @@ def _line_of(name: str, value: object, source: str) -> _Line:
     return _Line(name, *next(iter(value.items())), source)
 
 
-def _absolute(line: _Line, folder: Path) -> _Line:
-    """Return the line, laws that are files by their absolute paths, from the working folder or
-    from that of the campaign: workers have another one.
+def _laws(line: _Line, folder: Path) -> tuple[_Line, tuple]:
+    """Return (the line of the laws, their checked names): those that are files by their absolute
+    paths, from the working folder or from that of the campaign, for workers have another one.
     """
-    if line.name != "controller":
-        return line
     names = line.value if isinstance(line.value, list) else [line.value]
     found = [select.absolute(name, folder) if isinstance(name, str) else name for name in names]
-    return line._replace(value=found if isinstance(line.value, list) else found[0])
-
-
-def _laws(line: _Line | None) -> tuple:
-    if line is None:
-        return (quantities.RUN[0].default,)
-    names = line.value if isinstance(line.value, list) else [line.value]
-    return tuple(check(quantities.RUN[0], name, line.source) for name in names)
+    laws = tuple(check(quantities.RUN[0], name, line.source) for name in found)
+    return line._replace(value=found if isinstance(line.value, list) else found[0]), laws
 
 
 def _parameter_files(names: tuple, folder: Path) -> list[Path]:

@@ -130,7 +130,7 @@ def outcomes(plan: CampaignPlan, begin: int, end: int) -> dict[str, Array]:
     seeds = integers(plan.seed, "faults", begin, end)
     for group in _groups(plan, varied, np.flatnonzero(columns["reason"] == "")):
         try:
-            (_run_lanes if _is_for_lanes(plan) else _run_one_by_one)(group, seeds, columns)
+            _run(group, seeds, columns, _is_for_lanes(plan))
         except ValueError as error:  # no such plant, or no such law for it
             columns["reason"][group.places] = str(error)
     return columns
@@ -201,19 +201,28 @@ def _episode(values: dict) -> Episode:
     )
 
 
-def _run_lanes(group: Group, seeds: Array, columns: dict) -> None:
-    """Run a group in lanes, or one by one if its law has no compiled form. Raise ValueError for an
-    invalid plant or law.
+def _run(group: Group, seeds: Array, columns: dict, in_lanes: bool) -> None:
+    """Run a group, `in_lanes` if its law has a compiled form, else one by one in
+    `simulation.closed_loop`, where each sample draws its faults from its own seed. Raise
+    ValueError for an invalid plant or law.
     """
-    values, n = group.values, len(group.places)
-    law, episode = _law(values), _episode(values)
-    if batch.compiled_form(law) is None:
-        return _run_one_by_one(group, seeds, columns)
-    found = batch.run(law, _plants(values, n), start_rows(values, n), episode, threads=1)
-    columns["ended"][group.places] = [WORDS[code] for code in found.ended.tolist()]
-    for name in MEASURED:
-        columns[name][group.places] = getattr(found, name)
-    return None
+    values, places = group.values, group.places
+    law, episode, starts = _law(values), _episode(values), start_rows(values, len(places))
+    if in_lanes and batch.compiled_form(law) is not None:
+        all_plants = _plants(values, len(places))
+        together = batch.run(law, all_plants, starts, episode, threads=1)
+        columns["ended"][places] = [WORDS[code] for code in together.ended.tolist()]
+        for name in MEASURED:
+            columns[name][places] = getattr(together, name)
+        return
+    for i, place in enumerate(places.tolist()):
+        own = _values_of(values, i)
+        plant, limit, seed = plant_params(own), own["cart.force_limit"], seeds[place].item()
+        found = run_one(law, plant, faults(own), starts[i], episode, limit, seed)
+        columns["ended"][place] = FAILED if found.reason else WORDS[found.ended]
+        columns["reason"][place] = found.reason
+        for name in MEASURED:
+            columns[name][place] = getattr(found, name)
 
 
 def _plants(values: dict, n: int):
@@ -230,21 +239,3 @@ def _values_of(values: dict[str, Any], i: int) -> dict[str, Any]:
         name: value[i].item() if isinstance(value, np.ndarray) else value
         for name, value in values.items()
     }
-
-
-def _run_one_by_one(group: Group, seeds: Array, columns: dict) -> None:
-    """Run a group in `simulation.closed_loop`; each sample draws its faults from its own seed.
-    Raise ValueError for an invalid plant or law.
-
-    ValueError.
-    """
-    law, episode = _law(group.values), _episode(group.values)
-    starts = start_rows(group.values, len(group.places))
-    for i, place in enumerate(group.places.tolist()):
-        own = _values_of(group.values, i)
-        plant, limit, seed = plant_params(own), own["cart.force_limit"], seeds[place].item()
-        found = run_one(law, plant, faults(own), starts[i], episode, limit, seed)
-        columns["ended"][place] = FAILED if found.reason else WORDS[found.ended]
-        columns["reason"][place] = found.reason
-        for name in MEASURED:
-            columns[name][place] = getattr(found, name)

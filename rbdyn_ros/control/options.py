@@ -81,7 +81,12 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
         raise ValueError(f"controller {name}: a table PARAMETERS is not read; {advice}")
     own = [option for option in options._fields if option not in SHARED]
     for option in own:
-        _require_default(name, option, options)
+        default = options._field_defaults.get(option)
+        if type(default) not in _KINDS:
+            raise ValueError(
+                f"controller {name}: its option {option} has the default {default!r}; "
+                "it must be a bool, an int, a float, a str or a tuple of floats"
+            )
     try:
         declared = schema.by_name(schema.table(options, f"{name}."))
     except (NameError, TypeError) as error:  # an annotation that is a string; another type
@@ -147,15 +152,6 @@ def _by_option(options: type, parameters: Iterable[Parameter]) -> dict[str, Para
         option: tables.lookup(SHARED[option], "") if option in SHARED else named[option]
         for option in options._fields
     }
-
-
-def _require_default(name: str, option: str, options: type) -> None:
-    default = options._field_defaults.get(option)
-    if type(default) not in _KINDS:
-        raise ValueError(
-            f"controller {name}: its option {option} has the default {default!r}; "
-            "it must be a bool, an int, a float, a str or a tuple of floats"
-        )
 
 
 def _derive(name: str, option: str, options: type) -> Parameter:

@@ -137,7 +137,7 @@ class Bench:
         """
         key = (scenario.force_limit, scenario.travel, scenario.period, scenario.law)
         if key not in self._designed:
-            self._designed[key] = self._warm(self._design(scenario), scenario)
+            self._designed[key] = self._design(scenario)
         law = self._designed[key]
         self._reset(law)
         return law
@@ -194,15 +194,14 @@ class Bench:
         return run
 
     def _design(self, scenario: Scenario):
+        """Return the law, designed and warmed up."""
         who = f"the law {self.under_test.name}: "
         try:
             with limit_time(f"{who}designing it"):
                 made = self.under_test.name, self.module, spherical_pendulum, self.params
-                return select.make_law(*made, self.options(scenario))
+                law = select.make_law(*made, self.options(scenario))
         except (ValueError, TimeoutError) as error:
             raise LawFailed(who + str(error).removeprefix(who)) from error
-
-    def _warm(self, law, scenario: Scenario):
         c = scenario
         asked = closed_loop.Conditions(
             step=c.step, force_limit=c.force_limit, name=f"the law {self.under_test.name}"
