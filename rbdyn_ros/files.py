@@ -82,7 +82,7 @@ def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> 
     Elsewhere is a new folder below the system's folder for temporary files. Raise OSError, that of
     `path`, if that fails too.
     """
-    path = Path(path)
+    path = expand(path)
     make = (
         partial(Path.write_text, data=write, encoding="utf-8") if isinstance(write, str) else write
     )
@@ -123,10 +123,13 @@ def read_arrays(path: Path) -> dict[str, Any]:
 def try_file(path: str | Path, option: str) -> Path:
     """Return the path of an output file, after a file was made there and taken away again.
 
-    Raise ValueError, starting with the option, for a folder, a missing folder, a full disk, or a
-    place where nobody may write.
+    Raise ValueError, starting with the option, for a folder, a missing folder, a full disk, an
+    unknown user, or a place where nobody may write.
     """
-    path = Path(path).expanduser()
+    try:
+        path = expand(path)
+    except OSError as error:
+        raise ValueError(f"{option} is {path}: {error.strerror}") from None
     place = path.resolve()
     if path.is_dir():
         raise ValueError(f"{option} is {path}, which is a folder; name a file in it")

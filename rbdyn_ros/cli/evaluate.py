@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rbdyn_ros.files import expand
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters.command_line import (
@@ -172,11 +173,11 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
 
         if why := name_conflict(entry, law.name, law.path):
             raise ValueError(f"--entry: {why}")
-    out = Path(
+    out = expand(
         arguments.entry
         or arguments.out
         or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}"
-    ).expanduser()
+    )
     ros = (
         (waiting if arguments.external else None, arguments.real_time)
         if arguments.over_ros
@@ -202,7 +203,7 @@ def _entry(arguments: argparse.Namespace) -> str:
             )
     from rbdyn_ros.evaluation.entry import NAMES, is_name
 
-    name = Path(arguments.entry).expanduser().resolve().name
+    name = expand(arguments.entry).resolve().name
     if not is_name(name):
         raise ValueError(
             f"--entry is {arguments.entry}; the folder's name is that of the entry: {NAMES}"

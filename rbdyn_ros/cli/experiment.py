@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from rbdyn_ros import console
-from rbdyn_ros.files import make_folder, write_or_rescue
+from rbdyn_ros.files import expand, make_folder, write_or_rescue
 from rbdyn_ros.parameters.command_line import add_options, cannot_write, message_printer
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.progress import bar
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         advice = f"{nearest(arguments.name, names())}known are {', '.join(names())}"
         return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
     try:
-        return _answer(name, Path(arguments.out).expanduser(), arguments.short, arguments.animate)
+        return _answer(name, expand(arguments.out), arguments.short, arguments.animate)
     except ValueError as error:
         if console.is_interrupted():  # Matplotlib makes a ValueError of it
             raise KeyboardInterrupt from error

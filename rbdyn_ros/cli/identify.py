@@ -234,9 +234,7 @@ def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
     reach = arguments.namespace, float(arguments.waiting)
     with bar(plan.duration, "s") as show:
         columns = running_loop.record(given, plan.loop.period, plan.duration, reach, show)
-    path, elsewhere = write_or_rescue(
-        Path(arguments.live).expanduser(), lambda draft: write_table(columns, draft)
-    )
+    path, elsewhere = write_or_rescue(arguments.live, lambda draft: write_table(columns, draft))
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
     else:

@@ -2,8 +2,8 @@
 
 import argparse
 from functools import partial
-from pathlib import Path
 
+from rbdyn_ros.files import expand
 from rbdyn_ros.parameters.command_line import message_printer
 from rbdyn_ros.progress import count
 
@@ -20,12 +20,12 @@ DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument(
-        "bag", metavar="BAG", type=Path, help="Read this folder, which the recorder wrote."
+        "bag", metavar="BAG", type=expand, help="Read this folder, which the recorder wrote."
     )
     parser.add_argument(
         "--out",
         metavar="DIR",
-        type=Path,
+        type=expand,
         help="Write the new bag to this folder (default: BAG_repaired).",
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import console
-from rbdyn_ros.files import write_or_rescue
+from rbdyn_ros.files import expand, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
@@ -148,7 +148,7 @@ def job(arguments: argparse.Namespace) -> SweepJob:
     compiled = trial.is_compiled(planned)
     sitting = provenance.sitting(*map(select.load, planned.laws))
     kept = store.Store(
-        Path(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting
+        expand(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting
     )
     return SweepJob(planned, kept, jobs, compiled, arguments.scheduler)
 

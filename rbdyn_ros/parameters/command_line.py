@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.files import expand, try_file, write_or_rescue
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.yaml_file import Override, assignment, value_of
 from rbdyn_ros.schema import Parameter, check, setting
@@ -115,7 +115,7 @@ def fresh_folder(out: str | None, name: str) -> Path:
     """Return the folder of --out, by default `name` and the time; it is not made. Raise ValueError
     if it is not empty.
     """
-    folder = Path(out or f"{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
+    folder = expand(out or f"{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}")
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(
             f"--out is {folder}, which is not empty; choose another, so that nothing is lost"
@@ -166,7 +166,7 @@ def write_files(
     code = 0
     for path, write in writers.items():
         try:
-            _, elsewhere = write_or_rescue(Path(path).expanduser(), write)
+            _, elsewhere = write_or_rescue(path, write)
         except OSError as error:
             return say(f"cannot write {path}: {error.strerror}", failed)
         if elsewhere:

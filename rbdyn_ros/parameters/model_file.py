@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.files import expand
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
@@ -94,7 +95,7 @@ def find(word: str) -> Path:
     """Return the file of --model: a path, or the name of a shipped model. Raise ValueError if it
     is neither.
     """
-    path = Path(word).expanduser()
+    path = expand(word)
     if word and (path.suffix in SUFFIXES or path.exists()):
         return path
     known = names()

@@ -48,6 +48,13 @@ def parts(folder) -> dict:
     return {path.name: path.read_bytes() for path in sorted((folder / "parts").iterdir())}
 
 
+def test_a_campaign_is_kept_in_the_home_folder(sweep, tmp_path, monkeypatch):
+    """The parts were written there, and looked for in a folder that is called ~."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert sweep("mine.yaml", "--out=~/kept", "--set", "draws=1") == 0
+    assert (tmp_path / "home" / "kept" / "summary.json").exists()
+
+
 def test_a_campaign_ends_in_a_summary_and_a_picture(sweep, tmp_path, capsys):
     assert sweep("mine.yaml") == 0
     told = capsys.readouterr().out

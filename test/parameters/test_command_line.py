@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from rbdyn_ros.files import json_text
+from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
     add_options,
@@ -71,6 +71,17 @@ def test_a_fresh_folder_holds_nothing(tmp_path):
         ValueError, match="which is not empty; choose another, so that nothing is lost$"
     ):
         fresh_folder(str(tmp_path), "demo")
+
+
+def test_a_tilde_that_the_shell_has_left_is_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert try_file("~/gains.h", "--out") == tmp_path / "gains.h"
+    assert write_or_rescue("~/gains.h", "1") == (tmp_path / "gains.h", "")
+    assert fresh_folder("~/demo", "demo") == tmp_path / "demo"
+    with pytest.raises(ValueError, match="^--out is ~nobody.here/gains.h: there is no such user"):
+        try_file("~nobody.here/gains.h", "--out")
+    with pytest.raises(OSError, match="there is no such user"):
+        fresh_folder("~nobody.here/demo", "demo")
 
 
 def test_a_voice_names_its_command_and_hands_the_code_on(capsys):
