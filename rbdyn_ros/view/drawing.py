@@ -9,7 +9,7 @@ import numpy as np
 import viser
 
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import CART, ZERO, PointForce, SceneState, Shape, Solid
+from rbdyn_ros.view.scene import CART, PLANE, ZERO, PointForce, SceneState, Shape, Solid
 
 ORANGE, GREY, STEEL, PALE = (224, 122, 46), (120, 130, 140), (88, 98, 110), (214, 220, 226)
 BLUE, SKY, RED, VIOLET = (31, 98, 210), (130, 180, 240), (214, 40, 40), (130, 80, 180)
@@ -22,7 +22,6 @@ ARROWS = {  # of a force: color, and what it is
     "contact": (AMBER, "contacts on the pendulum"),
 }
 TRAIL_RATE, TRAIL_POINTS = 20.0, 200  # [Hz]; most points
-PLANE = 8.0  # [m] edge of a drawn plane
 _CORNERS = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)], float)
 _THINNEST = 0.03  # [m] the least radius of a rod, so that a finger can grab it
 _UNSEEN = 1e-4  # [m], and of a quaternion: a change that is a small part of a pixel
@@ -155,7 +154,7 @@ class Drawing:
         )
         if moved:
             for node, solid in zip(self._solids, shape.solids):
-                self._write(node, "position", _middle(solid))
+                self._write(node, "position", solid.middle)
         else:
             for node in self._solids:
                 self._remove(node)
@@ -186,16 +185,15 @@ class Drawing:
         )
 
     def _solid(self, solid: Solid) -> Any:
-        name, place, size = f"/solids/{solid.name}", _middle(solid), solid.size
+        name, size = f"/solids/{solid.name}", solid.size
         color = PALE if solid.name == "floor" else GREEN
-        pose = {"position": place, "wxyz": solid.attitude}
+        pose = {"position": solid.middle, "wxyz": solid.attitude}
         if solid.shape == "sphere":
             return self._scene.add_icosphere(name, size[0], color, **pose)
         if solid.shape == "cylinder":
             return self._scene.add_cylinder(name, size[0], size[1], color, **pose)
         if solid.shape == "plane":
-            thin = (PLANE, PLANE, 0.01)
-            return self._scene.add_box(name, color, thin, opacity=0.5, **pose)
+            return self._scene.add_box(name, color, PLANE, opacity=0.5, **pose)
         return self._scene.add_box(name, STEEL if "stops" in name else color, size, **pose)
 
     def _draw_target(self, state: SceneState) -> None:
@@ -285,16 +283,6 @@ def _is_different(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return a.shape != b.shape or not np.abs(a - b).max() <= _UNSEEN
     return a != b
-
-
-def _middle(solid: Solid) -> Vector:
-    """Return the center of the drawn solid; the upper face of a plane goes through its point."""
-    if solid.shape != "plane":
-        return solid.position
-    w, x, y, z = solid.attitude
-    normal = 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
-    a, b, c = (p - 0.005 * n for p, n in zip(solid.position, normal))
-    return a, b, c
 
 
 def _arrows(loads: list[PointForce], scale: float) -> tuple[tuple[Vector, Vector], ...]:

@@ -26,6 +26,7 @@ UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 ZERO: Vector = (0.0, 0.0, 0.0)
 
 CART: Vector = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the joint
+PLANE: Vector = (8.0, 8.0, 0.01)  # [m] the box that is drawn for a plane
 
 # kinds of an `Event`
 IMPACT, WATCHDOG, PUSH, STATUS, PARAMETER = "impact", "watchdog", "push", "status", "parameter"
@@ -41,6 +42,20 @@ class Solid(NamedTuple):
     position: Vector  # [m, world] its center; of a plane a point of it
     attitude: Quaternion = UPRIGHT  # wxyz, body to world; axis 3 is a plane's normal
     size: Vector = ZERO  # [m] edges of a box; (radius, length, 0) of a cylinder; (radius, 0, 0)
+
+    @property
+    def middle(self) -> Vector:
+        """The center of what is drawn; the upper face of a plane goes through its point."""
+        if self.shape != "plane":
+            return self.position
+        (x, y, z), (nx, ny, nz), half = self.position, third_axis(self.attitude), 0.5 * PLANE[2]
+        return x - half * nx, y - half * ny, z - half * nz
+
+
+def third_axis(attitude: Quaternion) -> Vector:
+    """Return axis 3 of a body, a unit vector [world]."""
+    w, x, y, z = attitude
+    return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
 
 
 class Shape(NamedTuple):
@@ -97,8 +112,7 @@ class SceneState:
     @property
     def axis(self) -> Vector:
         """The unit vector from the joint to the tip [world], axis 3 of the rod."""
-        w, x, y, z = self.attitude
-        return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
+        return third_axis(self.attitude)
 
     @property
     def tilt(self) -> float:

@@ -40,7 +40,8 @@ def solids(contacts: Contacts, elapsed: float) -> tuple[Solid, ...]:
         found.append(Solid("obstacle", "plane", point, rotation_to(contacts.obstacle_normal)))
     rows: dict[str, Solid] = {}  # an obstacle may have two rows, of which the first is shown
     for row in contacts.obstacles:
-        rows.setdefault(str(row["name"]), _obstacle(row, elapsed))
+        if (name := str(row["name"])) not in rows:
+            rows[name] = _obstacle(row, elapsed)
     return (*found, *rows.values())
 
 

@@ -12,13 +12,11 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from rbdyn_ros.geometry import conversion
-from rbdyn_ros.mechanics.pendulum import obstacles, world
+from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.ros.messages.messages import Frames, set_quaternion, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.sample import Sample
-from rbdyn_ros.types import Contacts
-from rbdyn_ros.view.scene import CART
-from rbdyn_ros.view.shapes import rotation_to
+from rbdyn_ros.view.scene import CART, PLANE, Solid
+from rbdyn_ros.view.shapes import solids
 
 METERS_PER_NEWTON = 0.05
 ORANGE, GREY, WHITE = (0.85, 0.45, 0.15), (0.55, 0.6, 0.65), (1.0, 1.0, 1.0)
@@ -56,13 +54,20 @@ def show(shape: Marker, shown: bool) -> None:
     shape.action = Marker.ADD if shown else Marker.DELETE
 
 
-SIDE, THICK, WALL = 8.0, 0.01, 0.3  # [m] of a drawn plane; height of a rail end
 NORMAL = 0.4  # [m] length of a drawn normal
-_SOLIDS = {
-    obstacles.SPHERE: Marker.SPHERE,
-    obstacles.BOX: Marker.CUBE,
-    obstacles.CYLINDER: Marker.CYLINDER,
-    obstacles.WALL_TIP: Marker.CUBE,
+NUMBERS = {  # of those solids whose names are parameters
+    "floor": 10,
+    "stops.x_min": 11,
+    "stops.x_max": 12,
+    "stops.y_min": 13,
+    "stops.y_max": 14,
+    "obstacle": 15,
+}
+_SHAPES = {
+    "plane": Marker.CUBE,
+    "box": Marker.CUBE,
+    "cylinder": Marker.CYLINDER,
+    "sphere": Marker.SPHERE,
 }
 
 
@@ -70,62 +75,45 @@ class ContactMarkers:
     """The markers of contacts; those of contacts that are not possible are not shown."""
 
     def __init__(self, frames: Frames):
-        self.floor = marker(frames, 10, "floor", Marker.CUBE, GREY)
         self.ground = marker(frames, 19, "ground", Marker.CUBE, GREY)
         self.ground.color.a = 0.15
-        self.stops = [marker(frames, 11 + k, "stops", Marker.CUBE, GREY) for k in range(4)]
-        self.sphere = marker(frames, 15, "obstacle", Marker.SPHERE, GREEN)
-        self.plane = marker(frames, 16, "obstacle", Marker.CUBE, GREEN)
         self.points = marker(frames, 17, "contact_points", Marker.SPHERE_LIST, RED)
         self.normals = marker(frames, 18, "contact_normals", Marker.LINE_LIST, BLUE)
         self.forces = [arrow(frames, 20 + i, "contact_forces", RED) for i in range(world.FIXED)]
         self._frames = frames
-        self.solids = []  # the rows of `Contacts.obstacles`, each with its arrow
+        self.solids: dict[str, Marker] = {}  # by the names of `view.shapes.solids`
         set_xyz(self.points.scale, (0.06, 0.06, 0.06))
         self.normals.scale.x = 0.01
-        things = [self.floor, self.ground, *self.stops, self.sphere, self.plane]
-        self._fixed = [*things, self.points, self.normals]
 
     @property
     def markers(self) -> list[Marker]:
         """All markers of contacts."""
-        return [*self._fixed, *self.forces, *self.solids]
+        return [self.ground, self.points, self.normals, *self.forces, *self.solids.values()]
 
     def fill(self, sample: Sample) -> None:
         """Refill the markers from a sample."""
         C = sample.setup.system.contacts
-        _plane(self.floor, C.floor == 1.0, (*sample.x, C.floor_height), (0.0, 0.0, 1.0))
-        _plane(self.ground, C.floor == 0.0, (*sample.x, -CART[2]), (0.0, 0.0, 1.0))
-        self._rail_ends(C)
-        show(self.sphere, C.obstacle == world.SPHERE)
-        set_xyz(self.sphere.pose.position, C.obstacle_point)
-        set_xyz(self.sphere.scale, (2.0 * C.obstacle_radius,) * 3)
-        _plane(self.plane, C.obstacle == world.HALF_SPACE, C.obstacle_point, C.obstacle_normal)
-        self._obstacles(C, sample.elapsed)
+        show(self.ground, C.floor == 0.0)
+        _draw(self.ground, Solid("ground", "plane", (*sample.x, -CART[2])))
+        shown = {solid.name: solid for solid in solids(C, sample.elapsed)}
+        if "floor" in shown:  # it follows the cart
+            shown["floor"] = Solid("floor", "plane", (*sample.x, C.floor_height))
+        for name in shown:
+            if name not in self.solids:
+                self._add(name)
+        while len(self.forces) < world.FIXED + len(C.obstacles):
+            number = 101 + 2 * (len(self.forces) - world.FIXED)
+            self.forces.append(arrow(self._frames, number, "contact_forces", RED))
+        for name, shape in self.solids.items():
+            show(shape, name in shown)
+            if name in shown:
+                _draw(shape, shown[name])
         self._presses(sample.touches)
 
-    def _obstacles(self, C: Contacts, elapsed: float) -> None:
-        """Show one shape for each row; one obstacle may have two rows, of which the first is
-        shown.
-        """
-        while len(self.solids) < len(C.obstacles):
-            k = len(self.solids)
-            self.solids.append(marker(self._frames, 100 + 2 * k, "obstacle", Marker.CUBE, GREEN))
-            self.forces.append(arrow(self._frames, 101 + 2 * k, "contact_forces", RED))
-        for k, solid in enumerate(self.solids):
-            row = C.obstacles[k] if k < len(C.obstacles) else None
-            shown = row is not None and row["kind"].item() in _SOLIDS
-            show(solid, shown)
-            if shown:
-                _solid(solid, row, obstacles.center(row, elapsed))
-
-    def _rail_ends(self, C: Contacts) -> None:
-        ends = [(j, end) for j in range(2) for end in (C.stop_low[j], C.stop_high[j])]
-        for wall, (j, end) in zip(self.stops, ends):
-            show(wall, math.isfinite(end))
-            if math.isfinite(end):
-                set_xyz(wall.pose.position, (end, 0.0, 0.0) if j == 0 else (0.0, end, 0.0))
-                set_xyz(wall.scale, (THICK, SIDE, WALL) if j == 0 else (SIDE, THICK, WALL))
+    def _add(self, name: str) -> None:
+        space, number = name.partition(".")[0], NUMBERS.get(name, 100 + 2 * len(self.solids))
+        color = GREEN if space == "obstacle" else GREY
+        self.solids[name] = marker(self._frames, number, space, Marker.CUBE, color)
 
     def _presses(self, touches: tuple) -> None:
         for force in self.forces:
@@ -143,30 +131,18 @@ class ContactMarkers:
         show(self.normals, bool(touches))
 
 
-def _solid(shape: Marker, row, place: tuple) -> None:
-    """Give a marker the shape of a row of `Contacts.obstacles` that is at `place` [m]."""
-    kind = row["kind"].item()
-    shape.type = _SOLIDS[kind]
-    if kind == obstacles.WALL_TIP:
-        _plane(shape, True, tuple(map(float, place)), tuple(row["axes"][0].tolist()))
-        return
-    set_xyz(shape.pose.position, tuple(map(float, place)))
-    set_quaternion(
-        shape.pose.orientation, conversion.convert(row["axes"].T, "matrix", "quaternion")
-    )
-    set_xyz(shape.scale, [2.0 * half for half in row["size"].tolist()])
+def _draw(shape: Marker, solid: Solid) -> None:
+    """Give a marker the shape and the place of a solid."""
+    a, b, _ = solid.size
+    sizes = {"plane": PLANE, "sphere": (2.0 * a,) * 3, "cylinder": (2.0 * a, 2.0 * a, b)}
+    shape.type = _SHAPES[solid.shape]
+    set_xyz(shape.scale, sizes.get(solid.shape, solid.size))
+    set_xyz(shape.pose.position, solid.middle)
+    set_quaternion(shape.pose.orientation, solid.attitude)
 
 
 def _at(point) -> Point:
     return Point(x=point[0], y=point[1], z=point[2])
-
-
-def _plane(shape: Marker, shown: bool, point: tuple, normal: tuple) -> None:
-    """Make a marker a thin square whose upper face goes through `point`."""
-    show(shape, shown)
-    set_quaternion(shape.pose.orientation, rotation_to(normal))
-    set_xyz(shape.pose.position, [p - 0.5 * THICK * n for p, n in zip(point, normal)])
-    set_xyz(shape.scale, (SIDE, SIDE, THICK))
 
 
 TRAIL = 150  # points: five seconds at the default rate

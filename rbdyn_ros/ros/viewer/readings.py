@@ -10,11 +10,12 @@ from geometry_msgs.msg import TransformStamped
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
 
-from rbdyn_ros.geometry import conversion, quaternion, unit_quaternion, vec
+from rbdyn_ros.geometry import conversion, unit_quaternion, vec
 from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.cdr import RodMotion
 from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
+from rbdyn_ros.ros.simulator.markers import NUMBERS
 from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import UPRIGHT, ZERO, Planar, Quaternion, Shape, Solid
@@ -108,15 +109,8 @@ def place_on_axis(
 ROD, COM, TIP = "pendulum_link", "pendulum_com", "pendulum_tip"
 DRIVEN = "cart_x_joint"
 _SHAPES = {Marker.CUBE: "box", Marker.CYLINDER: "cylinder", Marker.SPHERE: "sphere"}
-_FIXED = {  # (namespace, number) of the simulator's markers -> name of the parameters
-    ("floor", 10): "floor",
-    ("stops", 11): "stops.x_min",
-    ("stops", 12): "stops.x_max",
-    ("stops", 13): "stops.y_min",
-    ("stops", 14): "stops.y_max",
-    ("obstacle", 15): "obstacle",
-    ("obstacle", 16): "obstacle",
-}
+# (namespace, number) of the simulator's markers -> name of the parameters
+_FIXED = {(name.partition(".")[0], number): name for name, number in NUMBERS.items()}
 _OTHERS = ("rod", "cart", "ground", "trail", "force", "disturbance", "contact_points")
 _THIN = 0.01  # thickness, relative to the edges, below which a box is drawn as a plane
 _ENDLESS = 1e5  # [m] travel beyond which the rails have no end
@@ -165,9 +159,8 @@ def _solid(name: str, marker: Marker) -> Solid:
     x, y, z = xyz(marker.scale)
     place, attitude = xyz(marker.pose.position), wxyz(marker.pose.orientation)
     if marker.type == Marker.CUBE and z < _THIN * min(x, y):  # the upper face of a drawn plane
-        normal = quaternion.rotate(attitude, (0.0, 0.0, 0.5 * z))
-        px, py, pz = (quaternion.rotate(UPRIGHT, place) + normal).tolist()
-        return Solid(name, "plane", (px, py, pz), attitude)
+        normal = unit_quaternion.rotate(attitude, (0.0, 0.0, 0.5 * z))
+        return Solid(name, "plane", vec.add(place, normal), attitude)
     sizes: dict[int, Vector] = {
         Marker.CYLINDER: (0.5 * x, z, 0.0),
         Marker.SPHERE: (0.5 * x, 0.0, 0.0),
