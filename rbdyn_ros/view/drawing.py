@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,13 +28,6 @@ _UNSEEN = 1e-4  # [m], and of a quaternion: a change that is a small part of a p
 _AT_THE_CART = ("applied", "commanded", "joint")  # arrows that are drawn in the cart's frame
 
 
-class Look(NamedTuple):
-    """The options of drawn forces and of the trail."""
-
-    arrow_scale: float  # [m/N]
-    trail_duration: float  # [s]
-
-
 class DragSpring(NamedTuple):
     """The spring between a grabbed point and the pointer, as it is drawn."""
 
@@ -50,8 +43,11 @@ class Drawing:
     the rod's attitude, where the forces stay as they are.
     """
 
-    def __init__(self, scene: viser.SceneApi):
-        self._scene = scene
+    def __init__(self, scene: viser.SceneApi, options: Mapping[str, Any]):
+        """Make the nodes; `options` are the newest of the page, of which `arrow.scale` [m/N] and
+        `trail.duration` [s] count.
+        """
+        self._scene, self._options = scene, options
         self._written: dict[tuple[int, str], Any] = {}  # by the node's id and its attribute
         scene.set_up_direction("+z")
         self._ground()
@@ -74,17 +70,7 @@ class Drawing:
             )
             for name, (color, _) in ARROWS.items()
         }
-        self._trail = scene.add_line_segments(
-            "/trail", np.zeros((1, 2, 3)), ORANGE, thickness=2.0, thickness_units="screen"
-        )
-        self._spring = scene.add_line_segments(
-            "/spring",
-            np.zeros((1, 2, 3)),
-            RED,
-            thickness=3.0,
-            thickness_units="screen",
-            visible=False,
-        )
+        self._trail, self._spring = self._line("/trail", ORANGE, 2.0), self._line("/spring", RED)
         self._force = scene.add_label("/spring_force", "", visible=False, anchor="bottom-left")
         self._shape: Shape | None = None
         self._acting: tuple[Any, ...] = ()  # the forces that were drawn last, and how
@@ -94,17 +80,15 @@ class Drawing:
         # called with each new part of a rod
         self.on_rod: Callable[[Any], None] = lambda part: None
 
-    def draw(
-        self, state: SceneState, ghost: SceneState | None, look: Look, spring: DragSpring | None
-    ) -> None:
+    def draw(self, state: SceneState, ghost: SceneState | None, spring: DragSpring | None) -> None:
         """Write what has changed since the last call."""
         if state.shape is not self._shape and state.shape != self._shape:
             self._build(state.shape)
         self._write(self._cart, "position", (*state.cart, 0.0))
         self._write(self._pendulum, "wxyz", state.attitude)
         self._draw_target(state)
-        self._draw_forces(state, look)
-        self._draw_trail(state, look)
+        self._draw_forces(state)
+        self._draw_trail(state)
         self._draw_spring(spring)
         self._draw_ghost(ghost)
 
@@ -175,13 +159,19 @@ class Drawing:
         """Draw the square that the cart may not leave."""
         half = travel if math.isfinite(travel) and travel < 100.0 else 0.0
         corners = np.column_stack((half * _CORNERS, np.full(5, -CART[2] + 0.002)))
-        self._scene.add_line_segments(
-            "/rails",
-            np.stack((corners[:-1], corners[1:]), axis=1),
-            STEEL,
-            thickness=3.0,
+        rails = self._line("/rails", STEEL)
+        rails.points = np.stack((corners[:-1], corners[1:]), axis=1)
+        rails.visible = half > 0.0
+
+    def _line(self, name: str, color: tuple[int, int, int], thickness: float = 3.0) -> Any:
+        """Add and return a line of straight pieces, `thickness` pixels wide, not shown yet."""
+        return self._scene.add_line_segments(
+            name,
+            np.zeros((1, 2, 3)),
+            color,
+            thickness=thickness,
             thickness_units="screen",
-            visible=half > 0.0,
+            visible=False,
         )
 
     def _solid(self, solid: Solid) -> Any:
@@ -202,11 +192,12 @@ class Drawing:
         if at is not None:
             self._write(self._target, "position", (*at, -CART[2] + 0.004))
 
-    def _draw_forces(self, state: SceneState, look: Look) -> None:
+    def _draw_forces(self, state: SceneState) -> None:
         acting = state.applied, state.commanded, state.disturbance, state.joint, state.contacts
-        if (*acting, look) == self._acting:
+        scale = self._options["arrow.scale"]
+        if (*acting, scale) == self._acting:
             return
-        self._acting = *acting, look
+        self._acting = *acting, scale
         # near the joint, where cart and rod hide neither
         loads: dict[str, list[PointForce]] = {
             "applied": [PointForce(ZERO, (*state.applied, 0.0))],
@@ -216,20 +207,20 @@ class Drawing:
             "contact": list(state.contacts),
         }
         for name, node in self._arrows.items():
-            arrows = _arrows(loads[name], look.arrow_scale)
+            arrows = _arrows(loads[name], scale)
             self._write(node, "visible", len(arrows) > 0)
             if arrows:
                 self._write(node, "points", arrows)
 
-    def _draw_trail(self, state: SceneState, look: Look) -> None:
-        tips, t = self._tips, state.time
+    def _draw_trail(self, state: SceneState) -> None:
+        tips, t, duration = self._tips, state.time, self._options["trail.duration"]
         if tips and t < tips[-1][0]:
             tips.clear()
-        pause = max(1.0 / TRAIL_RATE, look.trail_duration / TRAIL_POINTS)
+        pause = max(1.0 / TRAIL_RATE, duration / TRAIL_POINTS)
         if tips and t - tips[-1][0] < pause:
             return
         tips.append((t, state.point(state.shape.rod_length)))
-        while tips and t - tips[0][0] > look.trail_duration:
+        while tips and t - tips[0][0] > duration:
             tips.popleft()
         self._write(self._trail, "visible", len(tips) > 1)
         if len(tips) > 1:
@@ -245,17 +236,15 @@ class Drawing:
             self._write(self._force, "text", f"{math.hypot(*spring.force):.1f} N")
 
     def _draw_ghost(self, ghost: SceneState | None) -> None:
+        for node in self._ghost:
+            self._write(node, "visible", ghost is not None)
         if ghost is None:
-            for node in self._ghost:
-                self._write(node, "visible", False)
             return
         if not self._ghost:
             frame = self._scene.add_frame("/ghost", show_axes=False)
             cart = self._scene.add_box("/ghost_cart", GREY, CART, opacity=0.3)
             self._ghost = [frame, cart, self._rod("/ghost/rod", ghost.shape, 0.35)]
         frame, cart, _ = self._ghost
-        for node in self._ghost:
-            self._write(node, "visible", True)
         self._write(frame, "position", (*ghost.cart, 0.0))
         self._write(frame, "wxyz", ghost.attitude)
         self._write(cart, "position", (*ghost.cart, -0.5 * CART[2]))

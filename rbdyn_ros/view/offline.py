@@ -228,8 +228,7 @@ class OfflineLoop(scene.Source):
     def _remember(self, name: str, value: Any) -> None:
         """Keep a value that is changed in the running loop, for the next one."""
         self._built.values[name] = value
-        changed = dict(self._chosen.changed) | {name: value}
-        self._chosen = self._chosen._replace(changed=tuple(changed.items()))
+        self._chosen = self._chosen.change(name, value)
 
     def _rebuild(self, chosen: Selection, keeps_state: bool) -> None:
         """Replace the loop. Raise ValueError, with the old one still running, for what does not
@@ -265,8 +264,7 @@ class OfflineLoop(scene.Source):
         if parameter is None:
             raise ValueError(f"{name} is no parameter of this view")
         value = check(parameter, value, "view")
-        changed = dict(self._chosen.changed) | {name: value}
-        chosen = self._chosen._replace(changed=tuple(changed.items()))
+        chosen = self._chosen.change(name, value)
         if selection.is_structural(name, chosen.law):
             self._rebuild(chosen, keeps_state=True)
             return
@@ -314,7 +312,7 @@ class OfflineLoop(scene.Source):
         """Return the plant as it is shown."""
         plant, values = runner.plant, self._built.values
         self._report(runner)
-        params = plant.setup.params
+        params, factor = plant.setup.params, self._factor(plant.time, runner.status)
         diagnostics, q, v = plant.diagnostics, plant.q.tolist(), plant.v.tolist()
         newest = runner.signals.active_command
         return SceneState(
@@ -333,14 +331,14 @@ class OfflineLoop(scene.Source):
             energy=diagnostics.energy,
             balance=diagnostics.balance,
             command_age=time.monotonic() - newest.received if newest else math.nan,
-            real_time_factor=self._factor(plant.time, runner.status),
+            real_time_factor=factor,
             status=runner.status,
             faults=tuple(
                 f"{p.name.removeprefix('faults.')} {format_value(values[p.name], p.unit)}"
                 for p in FAULTS
                 if values[p.name] != p.default
             ),
-            problems=self._problems(runner),
+            problems=self._problems(runner, factor),
         )
 
     def _factor(self, simulated: float, status: str) -> float:
@@ -354,7 +352,7 @@ class OfflineLoop(scene.Source):
         (begun, first), (now, last) = self._instants[0], self._instants[-1]
         return (last - first) / (now - begun) if now - begun > 0.1 else math.nan
 
-    def _problems(self, runner: Runner) -> tuple[Alert, ...]:
+    def _problems(self, runner: Runner, factor: float) -> tuple[Alert, ...]:
         """Return what is wrong, in words."""
         found, status = [], runner.status
         if status.startswith(FAULT):
@@ -363,9 +361,9 @@ class OfflineLoop(scene.Source):
             far = f"The cart is beyond its travel of {runner.plant.setup.travel:g} m."
             found.append(Alert(far, "Press Reset, or click a set point nearer by.", False))
         if self._instants and self._instants[-1][0] - self._instants[0][0] > 0.3:
-            asked, measured = runner.pace.real_time_factor, self._factor(runner.plant.time, status)
-            if measured < SLOW * asked:
-                what = f"The simulation runs at {measured:.2f} of real time, not at {asked:g}."
+            asked = runner.pace.real_time_factor
+            if factor < SLOW * asked:
+                what = f"The simulation runs at {factor:.2f} of real time, not at {asked:g}."
                 advice = "Choose a lower rate, a larger integrator.step or period, or another law."
                 found.append(Alert(what, advice, False))
         return tuple(found)

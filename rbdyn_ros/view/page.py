@@ -24,9 +24,9 @@ from typing import Any, NamedTuple, cast
 import viser
 
 from rbdyn_ros.parameters.nodes import TABLES
-from rbdyn_ros.schema import check, defaults
+from rbdyn_ros.schema import by_name, check, defaults
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.drawing import DragSpring, Drawing, Look
+from rbdyn_ros.view.drawing import DragSpring, Drawing
 from rbdyn_ros.view.panel import Panel
 from rbdyn_ros.view.plots import Plots
 from rbdyn_ros.view.scene import REFUSED, ZERO, Control, SceneState, Source
@@ -42,7 +42,7 @@ CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
 PORTRAIT, PHONE = 1.2, ((5.9, -7.6, 1.9), (0.0, 0.0, -1.05))
 VIEWER = TABLES["viewer"]
 UNWATCHED = 0.1  # [s] between two checks for browsers
-OWN = tuple(p for p in VIEWER if not p.read_only)  # parameters of the page itself
+OWN = by_name(p for p in VIEWER if not p.read_only)  # parameters of the page itself
 
 
 class Grab(NamedTuple):
@@ -148,7 +148,7 @@ class Page:
         camera = server.initial_camera
         (camera.position, camera.look_at), camera.fov = CAMERA, 0.85
         server.scene.configure_default_lights(cast_shadow=self.options["shadows"])
-        self._drawing = Drawing(server.scene)
+        self._drawing = Drawing(server.scene, self.options)
         self._drawing.on_rod = self._make_draggable
         self._make_draggable(self._drawing.cart)
         self._toolbar = Toolbar(gui, self.source, self._say_refusal, self._write)
@@ -255,14 +255,10 @@ class Page:
         return True
 
     def _draw(self, state: SceneState) -> None:
-        grab, spring = self._grab, None
-        if grab is not None:
-            spring = self._pull(state, grab)
-        self._drawing.draw(state, self.source.ghost(), self._look(), spring)
+        grab = self._grab
+        spring = self._pull(state, grab) if grab else None
+        self._drawing.draw(state, self.source.ghost(), spring)
         self.frames, self._drawn = self.frames + 1, state
-
-    def _look(self) -> Look:
-        return Look(self.options["arrow.scale"], self.options["trail.duration"])
 
     def _pull(self, state: SceneState, grab: Grab) -> DragSpring:
         """Pull the grabbed point towards the pointer, the cart in its plane; return the spring
@@ -302,16 +298,15 @@ class _PageSource:
 
     def controls(self) -> tuple[Control, ...]:
         """Return the controls of the source, then those of the page."""
-        own = tuple(Control(p, self._options[p.name], "View") for p in OWN)
+        own = (Control(p, self._options[name], "View") for name, p in OWN.items())
         return (*self._source.controls(), *own)
 
     def set_control(self, name: str, value: Any) -> str:
         """Change a value of the page, or pass it on."""
-        parameter = next((p for p in OWN if p.name == name), None)
-        if parameter is None:
+        if name not in OWN:
             return self._source.set_control(name, value)
         try:
-            self._options[name] = check(parameter, value, "view")
+            self._options[name] = check(OWN[name], value, "view")
         except ValueError as error:
             return str(error)
         return ""

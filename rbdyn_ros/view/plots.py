@@ -87,15 +87,11 @@ class Plots:
         """Keep a state, if the last is old enough; clear all where time has gone back."""
         last = self._samples[-1][0] if self._samples else -math.inf
         if state.time < last:
-            self.clear()
+            self._samples.clear()
+            self._events.clear()
         elif state.time - last < 1.0 / RATE:
             return
-        self._samples.append((state.time, *(_number(curve, state) for curve in self._curves)))
-
-    def clear(self) -> None:
-        """Clear samples and events."""
-        self._samples.clear()
-        self._events.clear()
+        self._samples.append((state.time, *(float(c.value(state)) for c in self._curves)))
 
     def mark(self, events: Iterable[Event]) -> None:
         """Keep impacts, trips of the watchdog, pushes and faults, which are marked."""
@@ -114,8 +110,7 @@ class Plots:
             curves = table[column : column + len(plot.curves)]
             column += len(plot.curves)
             known = curves[np.isfinite(curves)]
-            if handle.visible != bool(len(known)):
-                handle.visible = bool(len(known))
+            handle.visible = bool(len(known))
             if len(known):
                 drawable = (_fill_beginning(curve, float(known[0])) for curve in curves)
                 handle.data = (table[0], *drawable, marks)
@@ -149,10 +144,6 @@ def _soft_range(low: float, high: float) -> Any:
     """Return a range that follows the curves, and is no narrower than [low, high]."""
     end = {"pad": 0.1, "mode": 1}
     return {"min": {**end, "soft": low}, "max": {**end, "soft": high}}
-
-
-def _number(curve: Curve, state: SceneState) -> float:
-    return float(curve.value(state))
 
 
 def _fill_beginning(curve: Array, known: float) -> Array:

@@ -37,8 +37,8 @@ TILT = setting("tilt", 10.0, "deg", "Tilts the rod at the start, towards x.", lo
 NONE = "none"  # instead of a scenario
 HISTORY = 600.0  # [s] the longest recording
 SIMULATOR = TABLES["simulator"]
-LOOP = tuple(p for p in SIMULATOR if p.name == "real_time_factor")
-_PERIOD = tuple(p for p in CONTROLLER if p.name in ("period", "reference"))
+LOOP = (by_name(SIMULATOR)["real_time_factor"],)
+_PERIOD = by_name(CONTROLLER)["period"]
 _ANEW = ("period", "integrator.name", "integrator.composition", "integrator.step")
 
 
@@ -51,6 +51,11 @@ class Selection(NamedTuple):
     scenario: str = NONE  # a file of config/scenarios, without .yaml
     tilt: float = 0.0  # [rad] of the rod at the start, where neither files nor overrides say it
     changed: tuple[tuple[str, Any], ...] = ()  # (name, value) since, by hand
+
+    def change(self, name: str, value: Any) -> "Selection":
+        """Return the selection with another value by hand."""
+        changed = dict(self.changed) | {name: value}
+        return self._replace(changed=tuple(changed.items()))
 
 
 class Built(NamedTuple):
@@ -146,7 +151,7 @@ def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     )
     own = f"{built.loop.name}."
     groups = {
-        "Simulation": (*INTEGRATOR, *(p for p in _PERIOD if p.name == "period")),
+        "Simulation": (*INTEGRATOR, _PERIOD),
         "Plant": PLANT,
         "Contacts": CONTACT,
         "Obstacles": tuple(p for p in built.table.values() if p.name.startswith("obstacle.")),
@@ -170,13 +175,15 @@ def parameter_file(selection: Selection, built: Built, state: State) -> str:
         if built.values[name] != parameter.default and not name.startswith("initial.")
     }
     of_law = f"{built.loop.name}."
-    own = {name: value for name, value in changed.items() if name.startswith(of_law)}
-    own |= {name: changed.pop(name) for name in ("period", "reference") if name in changed}
-    ours = {name: value for name, value in changed.items() if name not in own}
+    own = {
+        name: changed.pop(name)
+        for name in tuple(changed)
+        if name in ("period", "reference") or name.startswith(of_law)
+    }
     controller = {"controller": selection.law, **own}
     return write(
         {
-            "/**": ours | start_values(state.q.tolist(), state.v.tolist()),
+            "/**": changed | start_values(state.q.tolist(), state.v.tolist()),
             "/**/pendulum_controller": controller,
         }
     )

@@ -29,7 +29,6 @@ class Toolbar:
     def __init__(self, gui: viser.GuiApi, source: Source, refuse: Refuse, write: Writer):
         self._source, self._refuse, self._do = source, refuse, write
         self._events: deque[Event] = deque(maxlen=SHOWN)
-        self._written: dict[str, str] = {}
         self._words = gui.add_html("")
         self._is_recording = False
         self._events_html: Any = None
@@ -39,12 +38,11 @@ class Toolbar:
         self._add_keeping(gui)
 
     def draw(self, state: SceneState | None) -> None:
-        """Write what has changed."""
-        self._write("words", self._words, "content", status_html(self._source, state))
+        """Write the state; viser sends what has changed."""
+        self._words.content = status_html(self._source, state)
         if state is None:
             return
-        is_playing = state.status.startswith("playing")
-        self._write("run", self._run_button, "label", "Pause" if is_playing else "Play")
+        self._run_button.label = "Pause" if state.status.startswith("playing") else "Play"
         if self._slider is not None and abs(self._slider.value - state.time) > self._slider.step:
             self._slider.value = min(max(state.time, self._slider.min), self._slider.max)
 
@@ -66,8 +64,7 @@ class Toolbar:
             for e in reversed(self._events)
         )
         if self._events_html is not None:
-            content = _box(f"<table>{''.join(lines)}</table>")
-            self._write("events", self._events_html, "content", content)
+            self._events_html.content = _box(f"<table>{''.join(lines)}</table>")
 
     # buttons
 
@@ -79,8 +76,7 @@ class Toolbar:
         @button.on_click
         def _(event: viser.GuiEvent) -> None:
             act = source.pause if event.target.label == "Pause" else source.resume  # as its label
-            refusal = act()
-            self._refuse(event.client, "Time", refusal)
+            self._refuse(event.client, "Time", act())
 
         return button
 
@@ -175,11 +171,6 @@ class Toolbar:
         file = io.BytesIO()
         Image.fromarray(pixels).save(file, "png")
         self._do(client.send_file_download, "view.png", file.getvalue())
-
-    def _write(self, key: str, handle: Any, name: str, value: str) -> None:
-        if self._written.get(key) != value:
-            self._written[key] = value
-            setattr(handle, name, value)
 
 
 def status_html(source: Source, state: SceneState | None) -> str:

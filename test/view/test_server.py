@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
 from rbdyn_ros.view import server as view_server  # noqa: E402
-from rbdyn_ros.view.drawing import Drawing, Look  # noqa: E402
+from rbdyn_ros.view.drawing import Drawing  # noqa: E402
 from rbdyn_ros.view.scene import SceneState, Shape, Solid  # noqa: E402
 
 
@@ -101,11 +101,11 @@ def test_what_writes_runs_in_the_thread_of_the_event_loop(server):
 
 
 def test_an_obstacle_that_is_made_anew_is_drawn_where_it_is(server):
-    drawing, look = Drawing(server.scene), Look(0.1, 1.0)
+    drawing = Drawing(server.scene, {"arrow.scale": 0.1, "trail.duration": 1.0})
 
     def place(*positions) -> list:
         solids = tuple(Solid(f"box{i}", "box", p) for i, p in enumerate(positions))
-        drawing.draw(SceneState(0.0, shape=Shape(solids=solids)), None, look, None)
+        drawing.draw(SceneState(0.0, shape=Shape(solids=solids)), None, None)
         return [tuple(node.position) for node in drawing._solids]
 
     low, high = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
