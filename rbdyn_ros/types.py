@@ -91,7 +91,7 @@ class Contacts(NamedTuple):
         ),
     ] = 0.0
     obstacle_point: Annotated[
-        tuple[float, float, float],
+        Vector,
         spec(
             "Sets the center of the sphere, or a point of the half space's plane.",
             "m",
@@ -99,7 +99,7 @@ class Contacts(NamedTuple):
         ),
     ] = (1.0, 0.0, 1.0)
     obstacle_normal: Annotated[
-        tuple[float, float, float],
+        Vector,
         spec(
             "Sets the direction out of the half space.",
             "",

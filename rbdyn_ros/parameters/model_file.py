@@ -12,8 +12,9 @@ Every value is checked, and named with its line where it is wrong.
 A body with a shape that can touch is its own geom, under the same name. doc/bodies.md explains it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,14 +69,14 @@ class ModelFile(NamedTuple):
 
     scene: scene.Scene
     title: str
-    step: float | None  # [s]
-    duration: float | None  # [s]
-    every: float | None  # [s] from row to row
-    view: str  # the plane of its picture: "xz", "yz", "xy"
-    impact_law: str  # one of `restitution.LAWS`
-    whole_steps: bool  # impacts do not split a step
-    notes: tuple  # sentences about what was read and has no effect
-    groups: dict[str, dict]  # group -> name -> key -> YamlValue
+    step: float | None = None  # [s]
+    duration: float | None = None  # [s]
+    every: float | None = None  # [s] from row to row
+    view: str = "xz"  # the plane of its picture: "xz", "yz", "xy"
+    impact_law: str = restitution.LAWS[0]
+    whole_steps: bool = False  # impacts do not split a step
+    notes: tuple = ()  # sentences about what was read and has no effect
+    groups: Mapping[str, dict] = MappingProxyType({})  # group -> name -> key -> YamlValue
 
 
 class YamlValue(NamedTuple):
@@ -115,9 +116,8 @@ def read(path: Path) -> ModelFile:
     """
     if path.suffix == ".urdf":
         found = urdf.read(path)
-        given = scene.Scene(found.bodies, found.joints, found.geoms, springs=found.springs)
-        law = restitution.LAWS[0]
-        return ModelFile(given, found.name, None, None, None, "xz", law, False, found.notes, {})
+        made = scene.Scene(found.bodies, found.joints, found.geoms, springs=found.springs)
+        return ModelFile(made, found.name, notes=found.notes)
     top, groups, starts = _group(path)
     bodies, joints, geoms, contacts, springs, notes = {}, {}, {}, {}, {}, ()
     if "urdf" in top:
@@ -142,18 +142,10 @@ def read(path: Path) -> ModelFile:
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
     if top["colliders"]:
         whole["colliders"] = scene.Colliders(**top["colliders"])
-    return ModelFile(
-        scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole),
-        top.get("title", path.stem),
-        top.get("step"),
-        top.get("duration"),
-        top.get("every"),
-        top.get("view", "xz"),
-        top.get("impact_law", restitution.LAWS[0]),
-        top.get("whole_steps", False),
-        notes,
-        groups,
-    )
+    made = scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole)
+    given: dict[str, Any] = {"title": path.stem}
+    given |= {word: value for word, value in top.items() if word in ModelFile._fields}
+    return ModelFile(made, **given, notes=notes, groups=groups)
 
 
 def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:

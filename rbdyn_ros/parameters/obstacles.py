@@ -115,7 +115,7 @@ def find(name: str) -> Parameter | None:
     parts = name.split(".")
     if len(parts) != 3 or f"{parts[0]}." != _ONE or not _NAME.fullmatch(parts[1]):
         return None
-    return next((p for p in schema.table(Obstacle, f"{_ONE}{parts[1]}.") if p.name == name), None)
+    return schema.by_name(schema.table(Obstacle, f"{_ONE}{parts[1]}.")).get(name)
 
 
 def parameters_like(name: str) -> list[str]:

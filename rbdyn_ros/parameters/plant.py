@@ -13,7 +13,7 @@ from rbdyn_ros.mechanics.integrators.choice import Choice
 from rbdyn_ros.mechanics.pendulum.params import Params
 from rbdyn_ros.parameters.obstacles import contacts
 from rbdyn_ros.schema import format_value, record, setting, spec, table, unit_quaternion
-from rbdyn_ros.types import Contacts, Input, State
+from rbdyn_ros.types import Contacts, Input, State, Vector
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
     from rbdyn_ros.mechanics.integrators.select import Integrator
@@ -50,7 +50,7 @@ class Start(NamedTuple):
         ),
     ] = (1.0, 0.0, 0.0, 0.0)
     angular_velocity: Annotated[
-        tuple[float, float, float],
+        Vector,
         spec("Sets the rod's initial angular velocity, in body axes.", "rad/s"),
     ] = (0.0, 0.0, 0.0)
     cart_position: Annotated[

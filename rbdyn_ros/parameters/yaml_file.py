@@ -223,14 +223,16 @@ class Override(NamedTuple):
     source: str  # "--step"
 
 
-def assignment(text: str, option: str = "--set") -> Override:
-    """Return the override that "name=value" means. Raise ValueError without an equals sign."""
+def assignment(text: str) -> Override:
+    """Return the override that --set "name=value" means. Raise ValueError without an equals
+    sign.
+    """
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(
-            f"{option} {text}: a value is missing; write NAME=VALUE, such as {option} rod.mass=1.5"
+            f"--set {text}: a value is missing; write NAME=VALUE, such as --set rod.mass=1.5"
         )
-    return Override(name.strip(), value, f"{option} {text}")
+    return Override(name.strip(), value, f"--set {text}")
 
 
 def offline_values(
