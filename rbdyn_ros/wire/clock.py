@@ -31,6 +31,18 @@ class RoundTrip(NamedTuple):
     delay: int  # [ns]
 
 
+class OffsetLine(NamedTuple):
+    """The offset as a line over our time."""
+
+    at: int = 0  # [ns]
+    offset: float = 0.0  # there [ns]
+    drift: float = 0.0  # [-]
+    uncertainty: float = 0.0  # [ns]
+
+
+_UNKNOWN = OffsetLine()
+
+
 class ClockOffset:
     """The other end's clock minus ours, as a line over our time."""
 
@@ -40,9 +52,8 @@ class ClockOffset:
     def restart(self) -> None:
         """Forget all round trips, as another clock may answer now."""
         self._best: deque[RoundTrip] = deque(maxlen=KEPT)
-        # (at [ns], offset there [ns], drift [-], uncertainty [ns]): one assignment, as other
-        # threads read it
-        self._line: tuple[int, float, float, float] | None = None
+        # one assignment, as other threads read it
+        self._line = _UNKNOWN
         self._last: RoundTrip | None = None  # the newest sample
 
     def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
@@ -83,35 +94,30 @@ class ClockOffset:
     @property
     def is_known(self) -> bool:
         """Whether there was a round trip."""
-        return self._line is not None
+        return self._line is not _UNKNOWN
 
     @property
     def drift(self) -> float:
         """The relative excess of the other clock's rate over ours [-]; 0 before it is known."""
-        line = self._line
-        return line[2] if line else 0.0
+        return self._line.drift
 
     @property
     def uncertainty(self) -> float:
         """The offset's largest possible error [ns]; 0 before the first round trip."""
-        line = self._line
-        return line[3] if line else 0.0
+        return self._line.uncertainty
 
     def offset(self, now: int) -> float:
         """Return the other end's clock minus ours [ns] at our time `now`; 0 before the first round
         trip.
         """
         line = self._line
-        if line is None:
-            return 0.0
-        at, offset, drift, _ = line
-        return offset + drift * (now - at)
+        return line.offset + line.drift * (now - line.at)
 
     def ours(self, theirs: int, now: int) -> int:
         """Convert an instant of the other end's clock to our clock [ns]."""
         return round(theirs - self.offset(now))
 
-    def _fit(self) -> tuple[int, float, float, float]:
+    def _fit(self) -> OffsetLine:
         """Fit a line by least squares to the samples that were not queued; a constant until they
         span a second.
         """
@@ -120,9 +126,10 @@ class ClockOffset:
         at = good[-1].at
         t = [sample.at - at for sample in good]
         if t[-1] - t[0] < 4 * INTERVAL:
-            return at, min(good, key=lambda sample: sample.delay).offset, 0.0, least / 2
+            best = min(good, key=lambda sample: sample.delay)
+            return OffsetLine(at, best.offset, 0.0, least / 2)
         drift, offset = linear_regression(t, [sample.offset for sample in good])
-        return at, offset, drift, least / 2
+        return OffsetLine(at, offset, drift, least / 2)
 
 
 def _tolerance(newest: RoundTrip, now: int) -> float:
