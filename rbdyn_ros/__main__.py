@@ -10,6 +10,7 @@ import argparse  # noqa: E402
 import pkgutil  # noqa: E402
 import sys  # noqa: E402
 from importlib import import_module  # noqa: E402
+from textwrap import indent  # noqa: E402
 
 from rbdyn_ros import cli  # noqa: E402
 from rbdyn_ros.parameters.tables import nearest  # noqa: E402
@@ -37,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{PROGRAM}: {sentence}; see `{PROGRAM} --help`", file=sys.stderr)
         return 2
     try:
-        return _run(command, argv[1:])
+        return _module(command).run(parser(command).parse_args(argv[1:]))
     except KeyboardInterrupt:
         print(f"{PROGRAM} {command}: interrupted before there was a result", file=sys.stderr)
         return console.SIGNAL + console.received_signal()
@@ -73,16 +74,12 @@ def parser(name: str) -> argparse.ArgumentParser:
     made = _Parser(
         prog=f"{PROGRAM} {name}",
         description=module.HELP,
-        epilog=f"examples:\n{_indent(module.EXAMPLES)}",
+        epilog=f"examples:\n{indent(module.EXAMPLES, '  ')}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     module.add_arguments(made)
     return made
-
-
-def _run(name: str, argv: list) -> int:
-    return _module(name).run(parser(name).parse_args(argv))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -94,10 +91,6 @@ class _Parser(argparse.ArgumentParser):
 
 def _module(name: str):
     return import_module(f"{cli.__name__}.{name}")
-
-
-def _indent(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.strip().splitlines())
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a command
 AGAIN = 0.01  # [s]
 _NOWHERE = open(os.devnull, "w")  # noqa: SIM115 for the tracebacks of processes that are ended
 LONGEST_IMPORT = 5.0  # [s] for which a signal waits for the end of an import
@@ -41,9 +42,8 @@ def ending_signals() -> tuple[int, ...]:
     """Return the signals that end a node; SIGHUP, of a terminal that is closed, unless `nohup`
     ignores it.
     """
-    always = (signal.SIGINT, signal.SIGTERM)
     is_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-    return always if is_ignored else (*always, signal.SIGHUP)
+    return SIGNALS if is_ignored else (*SIGNALS, signal.SIGHUP)
 
 
 def raise_on(
@@ -130,13 +130,11 @@ class Interruption:
     (0: none) until the block ends.
     """
 
-    _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
     def __init__(self) -> None:
         self.signal = 0
 
     def __enter__(self) -> "Interruption":
-        self._before = {number: signal.signal(number, self._note) for number in self._SIGNALS}
+        self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
         return self
 
     def __exit__(self, *_) -> None:
@@ -166,11 +164,8 @@ class CallTimeout:
     last_resort = 0.0  # [s]; 0: never. For processes that may end.
 
     def __init__(self, seconds: float):
-        self.edges, self._seen, self._seconds = (
-            0,
-            0,
-            seconds,
-        )  # an odd number of edges: within a call
+        self.edges = self._seen = 0  # an odd number of edges: within a call
+        self._seconds = seconds
         self._armed = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> "CallTimeout":

@@ -339,13 +339,12 @@ _WORDS = {
 
 
 def _range(parameter: Parameter) -> str:
-    low = (
-        [f"{'>' if parameter.low_open else '>='} {parameter.low:g}"]
-        if parameter.low is not None
-        else []
-    )
-    high = [f"<= {parameter.high:g}"] if parameter.high is not None else []
-    return "".join(f" {bounds}" for bounds in [" and ".join(low + high)] if bounds)
+    bounds = []
+    if parameter.low is not None:
+        bounds.append(f"{'>' if parameter.low_open else '>='} {parameter.low:g}")
+    if parameter.high is not None:
+        bounds.append(f"<= {parameter.high:g}")
+    return f" {' and '.join(bounds)}" if bounds else ""
 
 
 def _either(options: tuple) -> str:
