@@ -23,10 +23,10 @@ from rbdyn_ros.parameters.command_line import (
     overrides,
     write_files,
 )
-from rbdyn_ros.parameters.controller import Excitation
+from rbdyn_ros.parameters.controller import CONTROLLER, Excitation
 from rbdyn_ros.parameters.yaml_file import read_values
 from rbdyn_ros.progress import bar, notice
-from rbdyn_ros.schema import setting
+from rbdyn_ros.schema import defaults, record, setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only after the input is checked
     from rbdyn_ros.evaluation.closed_loop_table import Loop
@@ -214,8 +214,7 @@ def _excitation(arguments: argparse.Namespace) -> Excitation:
     input.
     """
     found = read_values(arguments.params_file, ("pendulum_controller",))
-    names = {f"excitation.{name}": name for name in Excitation._fields}
-    given = Excitation(**{names[name]: found[name] for name in found if name in names})
+    given = record(Excitation, defaults(CONTROLLER) | found, "excitation.")
     if arguments.band:
         low, high = band(arguments.band, BAND)
         given = given._replace(low=low, high=high)

@@ -8,9 +8,11 @@ Optionally it has a <ros2_control> tag: the plugin that passes joint_states to t
 their efforts to joint_commands.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from rclpy.node import Node
+from std_msgs.msg import String
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.ros.messages.commands import DRIVEN, TOPIC
@@ -135,9 +137,12 @@ class HardwareTopics(NamedTuple):
     states: str
 
 
-def hardware_of(node: Node) -> HardwareTopics:
-    """Return the topics of the node that is the plant."""
-    return HardwareTopics(*map(node.resolve_topic_name, (TOPIC, "joint_states")))
+def message(node: Node, setup: PlantDescription, values: Mapping[str, Any]) -> String:
+    """Return the description with these values of the parameters of a node that is the plant."""
+    topics = HardwareTopics(*map(node.resolve_topic_name, (TOPIC, "joint_states")))
+    hardware = topics if values["ros2_control"] else None
+    text = urdf(setup, values["cart.force_limit"], values["imu.position"], hardware)
+    return String(data=text)
 
 
 def urdf(

@@ -151,7 +151,7 @@ class RosPlant:
         self._synchronizer, self._refused = StateSynchronizer(), ""
         self._newest: tuple[int, State] | None = None  # the newest state, if it is not used yet
         self._stamp = 0  # [ns] of the last used state
-        subscribe(node, self._synchronizer, self._refuse, self._use_state)
+        subscribe(node, self._synchronizer.topics, self._refuse, self._use_state)
         self._commands = node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND)
         if plant:
             node.create_subscription(String, f"{plant}/status", self._take_status, qos.LATCHED)

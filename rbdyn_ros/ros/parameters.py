@@ -1,5 +1,6 @@
 """ROS parameters from the tables of `parameters`: they are declared once and checked by the same
-check, and a set of changes is applied completely or not at all.
+check, and a set of changes is applied completely or not at all. Requests for which rclpy's
+services would raise are refused.
 
 Private interface: `Node._parameter_overrides` of rclpy, the values that the user wrote, before
 they are declared. Declaring is the only public way to read them; it refuses an integer for a
@@ -11,7 +12,7 @@ the node's constructor are then ignored.
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,16 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.service import Service
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.kernel_sources import KernelMissing
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
 from rbdyn_ros.ros.delayed_changes import DelayedChanges
-from rbdyn_ros.ros.parameter_services import check_requests
 from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed, format_value
 
 _TYPES = {
@@ -41,6 +44,7 @@ _TYPES = {
 }
 
 MOST_NAMED = 4  # parameters in a message
+LONGEST = 80  # characters of a name in a message
 
 
 class Parameters:
@@ -142,6 +146,49 @@ class Parameters:
             if change.name in self._table
         }
         return {name: value for name, value in ours.items() if value != self.values[name]}
+
+
+def check_requests(node: Node, service: Service) -> None:
+    """Let a service of rclpy that sets parameters refuse values of types that do not exist, which
+    would raise in it and so end the node, and parameters that do not exist.
+    """
+    answer: Callable[[Any, Any], Any] = service.callback
+    highest = len(RosParameter.Type) - 1
+
+    def refuse(parameters: Sequence[ParameterMessage]) -> SetParametersResult | None:
+        for parameter in parameters:
+            if (kind := parameter.value.type) > highest:
+                reason = f"{parameter.name} has a value of type {kind}; it must be 0 to {highest}"
+                return SetParametersResult(successful=False, reason=reason)
+            if not node.has_parameter(parameter.name):
+                shown, declared = (
+                    parameter.name[:LONGEST],
+                    node.list_parameters([], 0).names,
+                )
+                alike = tables.nearest(shown, declared)
+                reason = f"'{shown}' is undeclared: {node.get_name()} has no such parameter; "
+                reason = f"{reason}{alike}list all with `ros2 param list`"
+                return SetParametersResult(successful=False, reason=reason)
+        return None
+
+    def set_each(request, response):
+        for parameter in request.parameters:
+            one, done = SetParameters.Request(parameters=[parameter]), SetParameters.Response()
+            refused = refuse([parameter])
+            response.results += [refused] if refused else answer(one, done).results
+        return response
+
+    def set_all(request, response):
+        refused = refuse(request.parameters)
+        if not refused:
+            return answer(request, response)
+        response.result = refused
+        return response
+
+    if service.srv_type is SetParameters:
+        service.callback = set_each
+    elif service.srv_type is SetParametersAtomically:
+        service.callback = set_all
 
 
 def first(node: Node, parameter: Parameter):

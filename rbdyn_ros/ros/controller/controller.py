@@ -121,7 +121,7 @@ class ControllerNode(ManagedNode):
             qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
             **qos.PUBLISHING,
         )
-        subscribe(self, self.synchronizer, self._refuse, self._use_state)
+        subscribe(self, self.synchronizer.topics, self._refuse, self._use_state)
         self.create_subscription(
             PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, **qos.SUBSCRIBING
         )

@@ -15,6 +15,7 @@ from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import Excitation
+from rbdyn_ros.schema import record
 from rbdyn_ros.types import State
 
 ZERO = (0.0, 0.0)
@@ -55,10 +56,8 @@ class ControllerSupervisor:
         self._period = values["period"]
         self._excitation = _excitation(values, self._period)
         self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
-        self._abort_time, self._budget = (
-            values["abort.compute_time"],
-            values["budget"] or values["period"],
-        )
+        self._abort_time = values["abort.compute_time"]
+        self._budget = values["budget"] or values["period"]
 
     def redesign(self, values: dict[str, Any]) -> "ControllerSupervisor":
         """Return the law for other values; it keeps its state if its design is the same.
@@ -192,7 +191,7 @@ def _excitation(values: dict[str, Any], period: float) -> list | None:
     Raise ValueError if the band is empty or beyond half the rate of the loop, or the period is too
     short.
     """
-    given = Excitation(*(values[f"excitation.{name}"] for name in Excitation._fields))
+    given = record(Excitation, values, "excitation.")
     if given.amplitude == 0.0:
         return None
     try:

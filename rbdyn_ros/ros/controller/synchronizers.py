@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from nav_msgs.msg import Odometry
@@ -36,19 +36,13 @@ CART = JOINTS[:2]
 Topics = tuple[tuple[type, str, Callable[[Any], None], bool], ...]
 
 
-class Synchronizer(Protocol):
-    """Makes states of messages."""
-
-    topics: Topics
-
-
 def subscribe(
     node: Node,
-    synchronizer: Synchronizer,
+    topics: Topics,
     reject: Callable[[str, ValueError], None],
     use_state: Callable[[], None],
 ) -> None:
-    """Subscribe to the topics of a synchronizer.
+    """Subscribe to the `topics` of a synchronizer.
 
     `use_state()` is called after each message; `reject(topic, error)` for one that the
     synchronizer refuses.
@@ -62,7 +56,7 @@ def subscribe(
         else:
             use_state()
 
-    for kind, topic, take, raw in synchronizer.topics:
+    for kind, topic, take, raw in topics:
         callback = partial(receive, topic, take)
         node.create_subscription(kind, topic, callback, qos.NEWEST, raw=raw, **qos.SUBSCRIBING)
 

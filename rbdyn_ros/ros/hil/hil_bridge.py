@@ -64,7 +64,7 @@ class ControllerBoard:
             qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
             **qos.PUBLISHING,
         )
-        subscribe(node, self._synchronizer, self._refuse, self._use_state)
+        subscribe(node, self._synchronizer.topics, self._refuse, self._use_state)
 
     def take(self, frame: Frame, now: int) -> None:
         """Process a frame of the board; a force must answer a state that was sent to it."""

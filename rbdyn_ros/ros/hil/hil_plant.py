@@ -43,7 +43,7 @@ class HilStates:
     def __init__(self, node: ManagedNode, values: dict[str, Any]):
         self._setup, self._gimbal = board_plant(values), GimbalJoints()
         self._newest_tf = 0  # [ns] stamp of the newest /tf
-        frames, imu = node.frames, values["imu.position"]
+        frames = node.frames
         self._joints, self._pose = state_topics.Joints(frames), state_topics.RodOdometry(frames)
         self._moving = state_topics.Moving(frames)
         managed = (
@@ -59,10 +59,8 @@ class HilStates:
             node.create_lifecycle_publisher(*topic, **qos.PUBLISHING) for topic in managed
         ]
         robot, static = (node.create_publisher(*topic, **qos.PUBLISHING) for topic in latched)
-        hardware = description.hardware_of(node) if values["ros2_control"] else None
-        urdf = description.urdf(self._setup, values["cart.force_limit"], imu, hardware)
-        robot.publish(String(data=urdf))
-        static.publish(state_topics.static(frames, self._setup, imu))
+        robot.publish(description.message(node, self._setup, values))
+        static.publish(state_topics.static(frames, self._setup, values["imu.position"]))
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
 
     def publish(self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]) -> None:

@@ -93,6 +93,11 @@ def set_quaternion(message: Quaternion, wxyz) -> None:
     message.w, message.x, message.y, message.z = map(float, wxyz)
 
 
+def set_xyzw(message: Quaternion, xyzw) -> None:
+    """Set a message to the quaternion (4,) in the order of messages, scalar last."""
+    message.x, message.y, message.z, message.w = xyzw
+
+
 def wxyz(message: Quaternion) -> tuple[float, float, float, float]:
     """Return the quaternion (4,) of a message, scalar first."""
     return (message.w, message.x, message.y, message.z)

@@ -30,6 +30,7 @@ from rbdyn_ros.ros.messages.messages import (
     set_quaternion,
     set_stamp,
     set_xyz,
+    set_xyzw,
     xyzw,
 )
 from rbdyn_ros.ros.messages.sample import PlantDescription, Sample, Vector
@@ -54,13 +55,13 @@ class _Templated:
         """Refill the message from a sample and return it."""
         if self._is_stamped:
             set_stamp(self.message.header.stamp, sample.stamp)
-        numbers = self._numbers(sample)
+        numbers = self._numbers(sample)  # may replace the message
         self._put(self.message, *numbers)
         return self.message
 
     def pack(self, sample: Sample) -> bytes:
         """Return the message's bytes."""
-        numbers = self._numbers(sample)  # may replace the template
+        numbers = self._numbers(sample)
         return self._template.pack(sample.stamp, *numbers)
 
     @property
@@ -255,9 +256,8 @@ class RodOdometry(_Templated):
 
     @staticmethod
     def _put(message: Odometry, position, orientation, twist, of_pose, of_twist) -> None:
-        turned = message.pose.pose.orientation
         set_xyz(message.pose.pose.position, position)
-        turned.x, turned.y, turned.z, turned.w = orientation
+        set_xyzw(message.pose.pose.orientation, orientation)
         set_xyz(message.twist.twist.linear, twist[:3])
         set_xyz(message.twist.twist.angular, twist[3:])
         message.pose.covariance, message.twist.covariance = np.array(of_pose), np.array(of_twist)
@@ -281,8 +281,7 @@ class BallJoint(_Templated):
 
     @staticmethod
     def _put(message: Any, rotation, angular, wrench) -> None:
-        turn = message.transforms[0].rotation
-        turn.x, turn.y, turn.z, turn.w = rotation
+        set_xyzw(message.transforms[0].rotation, rotation)
         set_xyz(message.twist[0].angular, angular)
         set_xyz(message.wrench[0].force, wrench[:3])
         set_xyz(message.wrench[0].torque, wrench[3:])
@@ -309,8 +308,7 @@ class Inertial(_Templated):
 
     @staticmethod
     def _put(message: Imu, orientation, of_orientation, rate, of_rate, felt, of_felt) -> None:
-        turn = message.orientation
-        turn.x, turn.y, turn.z, turn.w = orientation
+        set_xyzw(message.orientation, orientation)
         set_xyz(message.angular_velocity, rate)
         set_xyz(message.linear_acceleration, felt)
         message.orientation_covariance = np.array(of_orientation)

@@ -278,9 +278,7 @@ class Telemetry:
 
     def describe(self, setup: Setup, values: dict[str, Any]) -> None:
         """Publish the latched topics again: the URDF and the static frames."""
-        hardware = description.hardware_of(self._node) if values["ros2_control"] else None
-        limit, imu = values["cart.force_limit"], values["imu.position"]
-        self._description.publish(String(data=description.urdf(setup, limit, imu, hardware)))
+        self._description.publish(description.message(self._node, setup, values))
         if values["rates.tf"]:
             self._static.publish(state_topics.static(self._frames, setup, values["imu.position"]))
             self._static_sent = True

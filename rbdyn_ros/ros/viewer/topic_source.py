@@ -11,6 +11,7 @@ import time
 from concurrent.futures import Future, TimeoutError
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.client import Client
@@ -158,12 +159,9 @@ class TopicSource(Source):
             return f"{self._plant or 'the plant'} takes no pushes: it has no ~/disturbance"
         with self._lock:
             scene = self._scene
-            x, y, z = scene.axis if scene else (0.0, 0.0, 1.0)
-            wrench = self._wrench.wrench
-            set_xyz(wrench.force, force)
-            arm, (fx, fy, fz) = (height * x, height * y, height * z), force
-            torque = (arm[1] * fz - arm[2] * fy, arm[2] * fx - arm[0] * fz)
-            set_xyz(wrench.torque, (*torque, arm[0] * fy - arm[1] * fx))
+            arm = height * np.array(scene.axis if scene else (0.0, 0.0, 1.0))
+            set_xyz(self._wrench.wrench.force, force)
+            set_xyz(self._wrench.wrench.torque, np.cross(arm, force))
             set_stamp(self._wrench.header.stamp, self._observation.stamp)
             self._disturbance.publish(self._wrench)
         return ""
