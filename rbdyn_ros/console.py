@@ -118,11 +118,9 @@ def is_interrupted() -> bool:
 def run(program: str, main: Callable[[], int]) -> int:
     """Return the exit code of `main`, or of what kept it from returning one."""
     # not before `begin`: its own imports take longer than those of this file
-    from rbdyn_ros import (
-        interrupts,
-    )
+    from rbdyn_ros import interrupts
 
-    outputs = _guard_streams()
+    output = _guard_streams()
     interrupts.raise_on(KeyboardInterrupt, SIGNALS, _note)
     try:
         code = main()
@@ -135,7 +133,7 @@ def run(program: str, main: Callable[[], int]) -> int:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     gc.freeze()
-    return _flush(program, code, *outputs)
+    return _flush(program, code, output)
 
 
 def _note(number: int) -> bool:
@@ -172,15 +170,14 @@ def _place(trace: TracebackType | None) -> str:
     return f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
 
 
-def _guard_streams() -> tuple[Output, Output]:
-    """Replace standard output and standard error by streams that do not fail; return these."""
-    outputs = Output(1), Output(2)
-    # python -u
-    sys.stdout = _stream(
-        outputs[0], sys.stdout, direct=getattr(sys.stdout, "write_through", False)
-    )
-    sys.stderr = _stream(outputs[1], sys.stderr, direct=True)
-    return outputs
+def _guard_streams() -> Output:
+    """Replace standard output and standard error by streams that do not fail; return the
+    first.
+    """
+    output, is_direct = Output(1), getattr(sys.stdout, "write_through", False)  # python -u
+    sys.stdout = _stream(output, sys.stdout, is_direct)
+    sys.stderr = _stream(Output(2), sys.stderr, direct=True)
+    return output
 
 
 def _stream(output: Output, before: TextIO | None, direct: bool) -> io.TextIOWrapper:
@@ -191,7 +188,7 @@ def _stream(output: Output, before: TextIO | None, direct: bool) -> io.TextIOWra
     )
 
 
-def _flush(program: str, code: int, output: Output, complaints: Output) -> int:
+def _flush(program: str, code: int, output: Output) -> int:
     """Write what is left in the buffers; return the exit code.
 
     A reader that has seen enough, such as `head`, is no error; a command that a signal has ended

@@ -86,7 +86,7 @@ def read(
             owner[link] = link if joint else scene.GROUND
             if joint is not None and joint.type == "fixed":
                 owner[link] = owner[joint.parent]
-        return _robot(robot, above, frames, owner)
+        return _robot(robot, frames, owner)
     except ValueError as error:
         sentence = str(error)
         known = any(
@@ -154,7 +154,7 @@ def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
     return frames
 
 
-def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
+def _robot(robot, frames: dict, owner: dict) -> Robot:
     links = {link.name: link for link in robot.links}
     bodies, joints, geoms, springs, notes = {}, {}, {}, {}, []
     for name in dict.fromkeys(owner.values()):

@@ -55,7 +55,7 @@ class Drawing:
         self._pendulum = scene.add_frame("/cart/pendulum", show_axes=False)
         middle = (0.0, 0.0, -0.5 * CART[2])
         self.cart = scene.add_box("/cart/body", STEEL, CART, position=middle)
-        self._joint = scene.add_icosphere("/cart/pendulum/joint", 0.05, GREY)
+        scene.add_icosphere("/cart/pendulum/joint", 0.05, GREY)
         self.rod: Any = None
         self._target = scene.add_cylinder("/set_point", 0.09, 0.004, GREEN, visible=False)
         self._arrows = {

@@ -32,7 +32,6 @@ from rbdyn_ros.types import State, Vector
 from rbdyn_ros.view import scene, selection
 from rbdyn_ros.view.scene import (
     Alert,
-    Capabilities,
     Control,
     Event,
     EventLog,
@@ -48,11 +47,12 @@ WINDOW = 30  # states over which the real-time factor is measured
 SOON = 0.5  # [s] of a change after which the page reports it
 COMPILING = "What is new is compiled, once on this machine: up to a minute."
 SLOW = 0.8  # part of the requested rate below which the page reports it
-_CAN = Capabilities(True, True, True, True, True, True, record=True, export=True)
 
 
 class OfflineLoop(scene.Source):
     """A source of a plant and the law around it."""
+
+    can_push = can_set_point = True
 
     def __init__(self, chosen: Selection):
         """Build, compile and start. Raise ValueError, in one sentence, for what does not fit."""
@@ -72,11 +72,6 @@ class OfflineLoop(scene.Source):
     def title(self) -> str:
         """The law and the integrator."""
         return f"{self._chosen.law}, {self._built.values['integrator.name']}"
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Every capability but the choice of a time."""
-        return _CAN
 
     def latest(self) -> SceneState | None:
         """Return the newest state, and request the next."""
@@ -189,7 +184,7 @@ class OfflineLoop(scene.Source):
         kept = stamps >= first
         if not kept.any():
             return "", b""
-        columns = selection.table(self._built, self._runner.plant, stamps[kept], rows[kept])
+        columns = selection.table(self._runner.plant, stamps[kept], rows[kept])
         file = io.BytesIO()
         write_csv(columns, file)
         return "run.csv", file.getvalue()

@@ -176,7 +176,7 @@ class Page:
         @part.on_drag
         async def _(event: viser.SceneNodeDragEvent) -> None:
             state = self._drawn  # which the person sees; and nothing waits for the source here
-            if state is None or not self.source.capabilities.push:
+            if state is None or not self.source.can_push:
                 return
             if event.phase == "start" and self._grab is None:
                 self._grab = self._grab_at(part, state, event)
@@ -201,7 +201,7 @@ class Page:
     def _send_cart_to_click(self, event: viser.SceneClickEvent) -> None:
         """Send the cart to where the ray of a click meets its plane."""
         origin, way = event.ray_origin, event.ray_direction
-        if not self.source.capabilities.set_point or way[2] >= -1e-6:
+        if not self.source.can_set_point or way[2] >= -1e-6:
             return
         far = -origin[2] / way[2]
         x, y = origin[0] + far * way[0], origin[1] + far * way[1]

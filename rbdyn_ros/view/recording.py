@@ -19,7 +19,7 @@ import numpy as np
 from rbdyn_ros.files import read_arrays
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import scene
-from rbdyn_ros.view.scene import Capabilities, SceneState, Shape
+from rbdyn_ros.view.scene import SceneState, Shape
 
 NEEDED = tuple("t,x,y,qw,qx,qy,qz".split(","))
 _NUMBERS = (*NEEDED, *"vx,vy,wx,wy,wz,E,Fx,Fy".split(","))  # what is read where it is there
@@ -141,6 +141,8 @@ def _seconds(message: Any) -> float:
 class Recording(scene.Source):
     """One run that is played, and perhaps a second one beside it as a ghost."""
 
+    can_seek = True
+
     def __init__(self, paths: list[Path], shape: Shape):
         """Read `paths`, one run or two. Raise ValueError, in one sentence, for one that cannot be
         read.
@@ -157,11 +159,6 @@ class Recording(scene.Source):
         """The first and the last time of the first run [s]."""
         t = self._tables[0]["t"]
         return float(t[0]), float(t[-1])
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Play, pause, single steps, and the way back or to any time."""
-        return Capabilities(run=True, step=True, reset=True, rate=True, seek=True)
 
     def latest(self) -> SceneState:
         """Return the row of the present time; it stops at the last one."""

@@ -164,20 +164,6 @@ class Control(NamedTuple):
     group: str  # heading under which it is shown: "Plant", "Faults", "Law lqr"
 
 
-class Capabilities(NamedTuple):
-    """The actions that a source supports; the page offers nothing else."""
-
-    push: bool = False  # set_disturbance
-    set_point: bool = False
-    run: bool = False  # pause, resume
-    step: bool = False
-    reset: bool = False
-    rate: bool = False  # set_rate
-    seek: bool = False  # a recording: span and seek
-    record: bool = False  # start_recording, stop_recording
-    export: bool = False  # yaml
-
-
 def refuse_rate(factor: float) -> str:
     """Return why a rate cannot be simulated or played; "" where it can."""
     if RATES[0] <= factor <= RATES[1]:
@@ -196,11 +182,8 @@ class Source:
 
     title = ""  # what is shown, such as "lqr, rk4" or "/pendulum_simulator"
     span = (0.0, 0.0)  # [s] first and last time of a recording
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """The actions that it supports now."""
-        return Capabilities()
+    # whether the page offers pushes, set points and times now; the source refuses all else itself
+    can_push = can_set_point = can_seek = False
 
     def latest(self) -> SceneState | None:
         """Return the newest state; None before the first."""

@@ -189,7 +189,7 @@ def parameter_file(selection: Selection, built: Built, state: State) -> str:
     )
 
 
-def table(built: Built, plant: Plant, stamps: Array, rows: Array) -> dict[str, Array]:
+def table(plant: Plant, stamps: Array, rows: Array) -> dict[str, Array]:
     """Return the columns of recorded ticks (`History.read`), as `simulate --controller` has
     them.
     """

@@ -34,7 +34,7 @@ class Toolbar:
         self._events_html: Any = None
         self._run_button = self._add_run(gui)
         self._add_steps(gui)
-        self._slider = self._add_slider(gui) if source.capabilities.seek else None
+        self._slider = self._add_slider(gui) if source.can_seek else None
         self._add_keeping(gui)
 
     def draw(self, state: SceneState | None) -> None:
@@ -191,9 +191,8 @@ def status_html(source: Source, state: SceneState | None) -> str:
     if state.faults:
         lines.append(f"Faults: {html.escape(', '.join(state.faults))}")
     if not state.problems and not state.faults:
-        can = source.capabilities
-        hints = ["Drag the rod or the cart to pull it."] if can.push else []
-        hints += ["Click the plane to send the cart there."] if can.set_point else []
+        hints = ["Drag the rod or the cart to pull it."] if source.can_push else []
+        hints += ["Click the plane to send the cart there."] if source.can_set_point else []
         lines.append(f"<span style='color:{_IDLE}'>{' '.join(hints)}</span>")
     return _box("<br>".join(lines), LINES)
 

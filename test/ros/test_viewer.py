@@ -90,7 +90,7 @@ def test_the_scene_is_the_simulators(graph, viewer):
 def test_a_push_is_the_force_at_the_grabbed_point(graph, viewer):
     simulator, _ = both(graph, viewer, disturbance__duration=1.0)
     heard = graph.listen(WrenchStamped, "wrench/disturbance")
-    graph.until(lambda: viewer.capabilities.push)
+    graph.until(lambda: viewer.can_push)
     force, height = (0.3, -0.2, 0.1), 1.7
 
     def pushed() -> bool:
@@ -116,7 +116,7 @@ def test_a_push_is_the_force_at_the_grabbed_point(graph, viewer):
 
 def test_a_push_on_the_cart_is_a_force_at_the_joint(graph, viewer):
     simulator, _ = both(graph, viewer, disturbance__duration=1.0)
-    graph.until(lambda: viewer.capabilities.push)
+    graph.until(lambda: viewer.can_push)
 
     def pushed() -> bool:
         assert viewer.set_disturbance(0.0, (0.3, -0.2, 0.0)) == ""
@@ -164,7 +164,7 @@ def test_a_parameter_is_set_at_its_node_and_a_refusal_is_its_sentence(graph, vie
 
 def test_time_and_set_point(graph, viewer):
     simulator, controller = both(graph, viewer)
-    graph.until(lambda: viewer.capabilities.set_point)
+    graph.until(lambda: viewer.can_set_point)
     assert viewer.set_point(0.3, -0.1) == ""
     graph.until(lambda: tuple(controller.reference) == (0.3, -0.1))
     graph.until(lambda: viewer.latest().set_point == (0.3, -0.1))

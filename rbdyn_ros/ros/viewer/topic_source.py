@@ -36,7 +36,6 @@ from rbdyn_ros.view.scene import (
     PARAMETER,
     REFUSED,
     Alert,
-    Capabilities,
     Control,
     Event,
     EventLog,
@@ -50,7 +49,6 @@ GRAPH_PERIOD = 1.0  # [s] between two checks of the graph; each takes millisecon
 LEASE = 25.0  # [s] after which the middleware forgets a participant that was killed
 NEW = 3.0  # [s] for which a new node may be without status
 DIAGNOSED = 3.0  # [s] for which a line of /diagnostics is valid
-EVERYTHING = Capabilities(run=True, step=True, reset=True, rate=True, export=True)
 RATES = ("real_time_factor", "replay.rate")
 
 
@@ -63,7 +61,7 @@ class TopicSource(Source):
         """Subscribe; `plant` and `controller` are names of nodes, "" for any that publishes the
         topics.
         """
-        self._node, self._frames = node, frames
+        self._node = node
         self._named = tuple(_full(node, name) for name in (plant, controller))
         self._lock = threading.RLock()
         self._observation, self._log = Observation(node, frames), EventLog()
@@ -76,7 +74,6 @@ class TopicSource(Source):
         self._controls: tuple[Control, ...] = ()
         self._faults: tuple[str, ...] = ()
         self._services: dict[str, Client] = {}
-        self._capabilities = EVERYTHING
         self._doubled: dict[tuple[str, ...], float] = {}  # topics -> since when [s, steady]
         self._next_look = 0.0  # [s, steady] at the graph
         self._publishers_of = (0, 0)  # the state, commands: how many nodes publish them
@@ -98,13 +95,6 @@ class TopicSource(Source):
     def title(self) -> str:
         """The names of the nodes that are shown."""
         return ", ".join(name for name in (self._plant, self._controller) if name) or "no plant"
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """The possible requests: all buttons are shown, also while a node is missing, and a node
-        that does not support a request reports that.
-        """
-        return self._capabilities
 
     def latest(self) -> SceneState | None:
         """Return the newest state; the last one, with the problems, if no more arrive."""
@@ -155,7 +145,7 @@ class TopicSource(Source):
         """Publish the force on the plant's `~/disturbance`, as a wrench at the joint."""
         if not all(map(math.isfinite, (height, *force))):
             return f"the push is {list(force)} N at {height:g} m; it must be finite"
-        if self._disturbance is None or not self._capabilities.push:
+        if self._disturbance is None or not self.can_push:
             return f"{self._plant or 'the plant'} takes no pushes: it has no ~/disturbance"
         with self._lock:
             scene = self._scene
@@ -170,7 +160,7 @@ class TopicSource(Source):
         """Publish the position on `goal_pose`."""
         if not (math.isfinite(x) and math.isfinite(y)):
             return f"the set point is ({x:g}, {y:g}) m; it must be finite"
-        if not self._capabilities.set_point:
+        if not self.can_set_point:
             return "nobody listens to goal_pose: there is no controller that takes a set point"
         travel = self._observation.shape.travel
         if max(abs(x), abs(y)) > travel:
@@ -226,7 +216,7 @@ class TopicSource(Source):
     # the watch, in the executor's thread
 
     def watch(self) -> None:
-        """Check the graph, the problems and the capabilities."""
+        """Check the graph, the problems, and who takes pushes and set points."""
         with self._lock:
             self._observation.poll_seldom()
             self._changes.empty()
@@ -319,10 +309,9 @@ class TopicSource(Source):
 
     def _find_out(self) -> None:
         """Check whether pushes and set points have subscribers now."""
-        self._capabilities = EVERYTHING._replace(
-            push=bool(self._disturbance and self._disturbance.get_subscription_count()),
-            set_point=self._goals.get_subscription_count() > 1,  # one of them is this node's
-        )
+        pushed = self._disturbance
+        self.can_push = bool(pushed and pushed.get_subscription_count())
+        self.can_set_point = self._goals.get_subscription_count() > 1  # one is this node's
 
     def _facts(self) -> Facts:
         observation = self._observation
