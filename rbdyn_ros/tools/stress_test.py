@@ -185,11 +185,12 @@ class Kill(NamedTuple):
 
     victim: str
     early: bool  # while it started
-    until_zero: float  # [s] from the kill of a controller to the simulator's zero force
-    pushed: float  # [s] simulated, from the state that its last command answers to the last force
-    until_resumed: float  # [s] from the new start to a force
-    saved: float  # messages in the repaired bag of a killed recorder
-    lost: float  # [s] between the last message in it and the kill
+    until_zero: float = NAN  # [s] from a controller's kill to the simulator's zero force
+    # [s] simulated, from the state that its last command answers to the last force
+    pushed: float = NAN
+    until_resumed: float = NAN  # [s] from the new start to a force
+    saved: float = NAN  # messages in the repaired bag of a killed recorder
+    lost: float = NAN  # [s] between the last message in it and the kill
 
 
 class Kills:
@@ -224,10 +225,10 @@ class Kills:
         if victim == "recorder":
             saved, lost = self._repair(at)
             self._record()
-            return Kill(victim, early, NAN, NAN, NAN, saved, lost)
+            return Kill(victim, early, saved=saved, lost=lost)
         zero = self._zero(at) if victim == "controller" and not early else (NAN, NAN)
         self._processes.start(victim)
-        return Kill(victim, early, *zero, self._wait_for_loop(after=time.time_ns()), NAN, NAN)
+        return Kill(victim, early, *zero, self._wait_for_loop(after=time.time_ns()))
 
     def _zero(self, at: int) -> tuple[float, float]:
         """Return (real, simulated) time [s] until the last force that was not zero: since the

@@ -202,7 +202,4 @@ class PlantBoard:
 
     def _refuse(self, rejected: Rejected) -> None:
         self.counts[f"rejected, {rejected.reason}"] += 1
-        if rejected.reason == commands.UNSET:
-            self._node.get_logger().info(f"waiting: {rejected}", once=True)
-            return
-        self._node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)
+        commands.log_rejection(self._node, rejected)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -17,7 +18,7 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.cdr import WrenchBytes
 from rbdyn_ros.ros.messages.messages import message_class, nanoseconds
 from rbdyn_ros.ros.messages.state_topics import JOINTS
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.simulation.command import force_of
 from rbdyn_ros.simulation.status import Rejected
 
@@ -56,6 +57,14 @@ def subscribe(
         callback = node.guard(partial(receive, topic), reject)
         raw = topic == CART
         node.create_subscription(kind, topic, callback, qos.COMMAND, raw=raw, **qos.SUBSCRIBING)
+
+
+def log_rejection(node: Node, rejected: Rejected) -> None:
+    """Warn of a command that is rejected; note once that the plugin waits for a controller."""
+    if rejected.reason == UNSET:
+        node.get_logger().info(f"waiting: {rejected}", once=True)
+    else:
+        node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)
 
 
 def read(topic: str, message: Any) -> tuple[Planar, int]:

@@ -277,13 +277,12 @@ class Monitor(Watcher):
                 continue
             take(instant, getattr(taken, self.parameters.values["monitor.instants"]))
             if take == latency.add_state:
-                self._newest = time.monotonic()
+                what, self._newest = "states", time.monotonic()
                 self.plant.odometry(taken.message)
             else:
+                what = "commands"
                 self.plant.command(taken.message)
-            self._received[self.topics["states" if take == latency.add_state else "commands"]] = (
-                RECEIVED
-            )
+            self._received[self.topics[what]] = RECEIVED
         self._reception.publish(self._received)
 
     def _diagnose(self) -> None:

@@ -13,7 +13,7 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.commands import check_finite, check_frame
 from rbdyn_ros.ros.messages.messages import Frames, xyz
-from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
+from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.simulation.command import (
     UNSTAMPED,
     Command,
@@ -44,12 +44,8 @@ class CommandSubscribers:
         self._runner.command_queue.reject(rejected)
         if rejected.reason == UNSTAMPED:
             self._report_unstamped(str(rejected))
-        elif rejected.reason == commands.UNSET:  # the plugin sends that before a controller runs
-            self._node.get_logger().info(f"waiting: {rejected}", once=True)
         else:
-            self._node.get_logger().warning(
-                f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD
-            )
+            commands.log_rejection(self._node, rejected)
 
     def _report_unstamped(self, sentence: str) -> None:
         """Log an error and publish it in ~/status, once for each topic."""
