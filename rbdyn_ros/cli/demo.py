@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
-from rbdyn_ros.parameters import shipped, yaml_file
+from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
+    SCENARIO,
     SEED,
     TILT,
     add_options,
     cannot_write,
     fresh_folder,
+    given_files,
     message_printer,
+    named_law,
     number,
-    parameter_files,
-    scenario,
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.progress import LiveLine
@@ -97,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Use this control law, by name or path/to/law.py (default: lqr, or "
             "that of the scenario); rest applies no force.",
         ),
-        ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
+        SCENARIO,
         ("--no-view", None, "Serve no live view in the browser."),
         (
             "--params-file",
@@ -153,8 +154,7 @@ def plan(arguments: argparse.Namespace) -> DemoRequest:
 def _files(arguments: argparse.Namespace) -> tuple:
     config = shipped.config()
     files = [config / "pendulum.yaml", config / "simulation.yaml"]
-    over = [scenario(arguments.scenario)] if arguments.scenario else []
-    over += parameter_files(arguments.params_file)
+    over = given_files(arguments)
     law = config / f"{_law(arguments, over)}.yaml"
     files += [law] if law.is_file() else []
     return tuple(files + over)
@@ -164,15 +164,9 @@ def _law(arguments: argparse.Namespace, files: Iterable) -> str:
     """Return the name of the control law: that of --controller, else of the last file that names
     one, else lqr.
     """
-    named = [
-        entry.value
-        for file in files
-        for entry in yaml_file.read(file)
-        if entry.name == "controller"
-    ]
     from rbdyn_ros.control.select import absolute
 
-    return absolute(str(arguments.controller or (named or ["lqr"])[-1]))
+    return absolute(arguments.controller or named_law(files))
 
 
 def _words(arguments: argparse.Namespace, files: tuple) -> tuple:

@@ -15,12 +15,12 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
+    SCENARIO,
     add_options,
     cannot_write,
+    given_files,
     message_printer,
     number,
-    parameter_files,
-    scenario,
 )
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.tables import NODES
@@ -117,7 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--baud", "N", "Set the baud rate of the serial port (default: 921600).", "921600"),
         (DURATION, "T", "Simulate T seconds from the board's first command on"),
         ("--key", "FILE", "Take only frames of a board that shares the key in this file."),
-        ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
+        SCENARIO,
         ("--params-file", "F ...", "Override parameters by this ROS YAML file; may be repeated."),
         ("--json", "FILE", "Write the numbers to this JSON file."),
     )
@@ -154,13 +154,7 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
     fit.
     """
     config = shipped.config()
-    start = [scenario(arguments.scenario)] if arguments.scenario else []
-    files = [
-        config / "pendulum.yaml",
-        config / "simulation.yaml",
-        *start,
-        *parameter_files(arguments.params_file),
-    ]
+    files = [config / "pendulum.yaml", config / "simulation.yaml", *given_files(arguments)]
     read_files(files)
     return files
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import library
 from rbdyn_ros.parameters.command_line import (
+    SCENARIO,
+    SET,
     TILT,
     add_options,
     message_printer,
@@ -53,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         ("--controller", "NAME", "Use this control law, by name or path/to/law.py."),
-        ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
+        SCENARIO,
         (
             "--tilt",
             "DEGREES",
@@ -61,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "parameters).",
         ),
         ("--params-file", "F ...", "Read parameters from this ROS YAML file; may be repeated."),
-        ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated."),
+        SET,
         *((f"--{word}", "VALUE", f"Set {name}.") for word, name in _SHORT.items()),
         ("--port", "N", "Serve the page at this port (default: 8080, or the next free one)."),
         (

@@ -12,7 +12,7 @@ from typing import Any
 
 from rbdyn_ros.files import expand, try_file, write_or_rescue
 from rbdyn_ros.parameters import shipped
-from rbdyn_ros.parameters.yaml_file import Override, assignment, value_of
+from rbdyn_ros.parameters.yaml_file import Override, assignment, read, value_of
 from rbdyn_ros.schema import Parameter, check, setting
 
 _SOURCE = "command line"
@@ -24,6 +24,11 @@ WAITING = setting("--waiting", 20.0, "s", above=0.0)
 TABLES, IMPACTS, PICTURES = (".csv", ".npz"), (".csv",), (".png", ".svg", ".pdf")
 # rows of `add_options`
 SET = ("--set", "NAME=VALUE ...", "Set one parameter, over the files; may be repeated.")
+SCENARIO = (
+    "--scenario",
+    "NAME",
+    "Start as in this file of config/scenarios, named without .yaml.",
+)
 FILES = (
     "--params-file",
     "F ...",
@@ -109,6 +114,18 @@ def scenario(name: str) -> Path:
     if name not in known:
         raise ValueError(f"--scenario is {name}; known are {', '.join(known)}")
     return shipped.config("scenarios", f"{name}.yaml")
+
+
+def given_files(arguments: Namespace) -> list[Path]:
+    """Return the files of --scenario and --params-file. Raise ValueError for an unknown one."""
+    start = [scenario(arguments.scenario)] if arguments.scenario else []
+    return start + parameter_files(arguments.params_file)
+
+
+def named_law(paths: Iterable[str | Path]) -> str:
+    """Return the control law that the last of the files names; lqr if none does."""
+    named = [entry.value for path in paths for entry in read(path) if entry.name == "controller"]
+    return str(["lqr", *named][-1])
 
 
 def fresh_folder(out: str | None, name: str) -> Path:

@@ -112,18 +112,16 @@ def table(names: Iterable[str]) -> tuple[Parameter, ...]:
 
 def find(name: str) -> Parameter | None:
     """Return the parameter obstacle.NAME.FIELD, whatever the NAME; None if it is none."""
-    parts = name.split(".")
-    if len(parts) != 3 or f"{parts[0]}." != _ONE or not _NAME.fullmatch(parts[1]):
-        return None
-    return schema.by_name(schema.table(Obstacle, f"{_ONE}{parts[1]}.")).get(name)
+    found = parameters_like(name).get(name)
+    return found if found and _NAME.fullmatch(name.split(".")[1]) else None
 
 
-def parameters_like(name: str) -> list[str]:
-    """Return the names of the parameters of the obstacle to which `name` seems to belong."""
-    parts = name.split(".")
-    if len(parts) < 2 or f"{parts[0]}." != _ONE:
-        return []
-    return [parameter.name for parameter in schema.table(Obstacle, f"{_ONE}{parts[1]}.")]
+def parameters_like(name: str) -> dict[str, Parameter]:
+    """Return the parameters, by name, of the obstacle to which `name` seems to belong."""
+    group, *rest = name.split(".")
+    if not rest or f"{group}." != _ONE:
+        return {}
+    return schema.by_name(schema.table(Obstacle, f"{_ONE}{rest[0]}."))
 
 
 def require_listed(name: str, names: tuple[str, ...], source: str) -> None:

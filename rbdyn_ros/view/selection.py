@@ -13,7 +13,7 @@ from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.faults.options import FAULTS, SEED
 from rbdyn_ros.parameters import obstacles, shipped
-from rbdyn_ros.parameters.command_line import scenario
+from rbdyn_ros.parameters.command_line import named_law, scenario
 from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.obstacles import CONTACT, OBSTACLES
@@ -88,8 +88,7 @@ def paths(selection: Selection) -> list[Path]:
 
 def law(selection: Selection) -> str:
     """Return the law that is chosen: by name, else by the last file that names one, else lqr."""
-    named = [e.value for path in paths(selection) for e in read(path) if e.name == "controller"]
-    return selection.law or str(["lqr", *named][-1])
+    return selection.law or named_law(paths(selection))
 
 
 def has_start(selection: Selection) -> bool:
