@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
-from rbdyn_ros.schema import Parameter, record, setting, spec, table
+from rbdyn_ros.schema import Parameter, format_value, record, setting, spec, table
 from rbdyn_ros.types import PART, Vector
 
 
@@ -180,6 +180,15 @@ SEED = setting(
     high=2**63 - 1,
 )
 FAULTS = table(Faults)
+
+
+def describe(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the faults that are on, such as "command.delay 0.02 s", of those with a value."""
+    return tuple(
+        f"{p.name.removeprefix('faults.')} {format_value(values[p.name], p.unit)}"
+        for p in FAULTS
+        if values.get(p.name, p.default) != p.default
+    )
 
 
 def faults(values: Mapping[str, Any]) -> Faults:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.faults.options import FAULTS
+from rbdyn_ros.faults import options as faults
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
 from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.schema import check, format_value
@@ -305,7 +305,7 @@ class OfflineLoop(scene.Source):
 
     def _snapshot(self, runner: Runner) -> SceneState:
         """Return the plant as it is shown."""
-        plant, values = runner.plant, self._built.values
+        plant = runner.plant
         self._report(runner)
         params, factor = plant.setup.params, self._factor(plant.time, runner.status)
         diagnostics, q, v = plant.diagnostics, plant.q.tolist(), plant.v.tolist()
@@ -328,11 +328,7 @@ class OfflineLoop(scene.Source):
             command_age=time.monotonic() - newest.received if newest else math.nan,
             real_time_factor=factor,
             status=runner.status,
-            faults=tuple(
-                f"{p.name.removeprefix('faults.')} {format_value(values[p.name], p.unit)}"
-                for p in FAULTS
-                if values[p.name] != p.default
-            ),
+            faults=faults.describe(self._built.values),
             problems=self._problems(runner, factor),
         )
 

@@ -221,11 +221,8 @@ class Observation:
         R = unit_quaternion.matrix(pose.attitude)
         forces = self._forces = self._forces or self._make_forces(pose, R)
         return SceneState(
-            time=self._seconds(pose.stamp),
-            cart=pose.cart,
-            attitude=pose.attitude,
-            cart_velocity=pose.cart_velocity,
-            angular_velocity=pose.angular_velocity,
+            self._seconds(pose.stamp),
+            *pose[1:],
             shape=self.shape,
             set_point=self.set_point,
             disturbance=self._disturbance(pose, R),

@@ -16,10 +16,9 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.parameter import parameter_value_to_python
 from rclpy.task import Future
 
-from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters import tables, yaml_file
 from rbdyn_ros.parameters.plant import start_values
-from rbdyn_ros.schema import Parameter, defaults, format_value
+from rbdyn_ros.schema import Parameter, format_value
 from rbdyn_ros.view.scene import Control, SceneState
 
 _KINDS = {
@@ -194,7 +193,6 @@ TITLES = {
     "State observer": "Observer",
 }
 ORDER = ("Simulation", "Plant", "Contacts", "Faults", "Start")
-_DEFAULTS = defaults(FAULTS)
 
 
 def controls(remotes: Iterable[RemoteParameters]) -> tuple[Control, ...]:
@@ -214,17 +212,6 @@ def controls(remotes: Iterable[RemoteParameters]) -> tuple[Control, ...]:
                 found[name] = Control(parameter, remote.values[name], group)
     place = {group: k for k, group in enumerate(ORDER)}
     return tuple(sorted(found.values(), key=lambda c: (place.get(c.group, len(place)), c.group)))
-
-
-def faults_on(remotes: Iterable[RemoteParameters]) -> tuple[str, ...]:
-    """Return the faults that are on, such as "command.delay 0.02 s"."""
-    values = {name: value for remote in remotes for name, value in remote.values.items()}
-    units = {name: p.unit for remote in remotes for name, p in remote.table.items()}
-    return tuple(
-        f"{name.removeprefix('faults.')} {format_value(values[name], units[name])}"
-        for name, default in _DEFAULTS.items()
-        if name in values and values[name] != default
-    )
 
 
 def parameter_file(remotes: Iterable[RemoteParameters], scene: SceneState | None) -> str:

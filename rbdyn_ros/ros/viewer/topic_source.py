@@ -8,6 +8,7 @@ to `goal_pose`, a slider to the node that owns the parameter.
 import math
 import threading
 import time
+from collections import ChainMap
 from concurrent.futures import Future, TimeoutError
 from typing import Any
 
@@ -19,18 +20,14 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_parameter_events
 from std_srvs.srv import SetBool, Trigger
 
+from rbdyn_ros.faults import options as faults
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.messages import Frames, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.viewer.observation import POSES, Observation
 from rbdyn_ros.ros.viewer.problems import ChangeNotes, Complaint, Facts, problems
-from rbdyn_ros.ros.viewer.remote_parameters import (
-    RemoteParameters,
-    controls,
-    faults_on,
-    parameter_file,
-)
+from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters, controls, parameter_file
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import (
     PARAMETER,
@@ -350,7 +347,8 @@ class TopicSource(Source):
         """Update the controls after parameters or values have become known."""
         with self._lock:
             self._controls = controls(self._parameters)
-            self._faults = faults_on(self._parameters)
+            values = ChainMap(*(remote.values for remote in self._parameters))
+            self._faults = faults.describe(values)
             self._observation.look_at_solids(self._plant)
 
     def _take_changes(self, taken: Taken) -> None:
