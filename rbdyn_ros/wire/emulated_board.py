@@ -1,7 +1,7 @@
 """A board that QEMU emulates, with the firmware of examples/firmware and its UART on a
 pseudo-terminal.
 
-QEMU's machine protocol (QMP) stops, resets, switches off and on the board, and reads its memory.
+QEMU's machine protocol (QMP) starts the board, and can stop and reset it and read its memory.
 Nothing of it is installed with the package: QEMU, Arm's compiler and a checkout of the repository
 are searched for when they are needed.
 """
@@ -12,7 +12,6 @@ import secrets
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 import tty
 from pathlib import Path
@@ -112,7 +111,7 @@ class EmulatedBoard:
         uart = next(each for each in self.ask("query-chardev") if each["label"] == "serial0")
         self._keep(uart["filename"].removeprefix("pty:"))
         time.sleep(CONNECT_PERIOD)
-        self.resume()
+        self.ask("cont")
 
     def switch_off(self) -> None:
         """Cut the board's power: its output ends at once, in the middle of a byte."""
@@ -125,25 +124,6 @@ class EmulatedBoard:
             os.close(self._kept)
         self.port.unlink(missing_ok=True)
         self._process, self._qmp, self._kept = None, None, -1
-
-    def stop(self) -> None:
-        """Stop the processor and the board's clock, as a debugger does."""
-        self.ask("stop")
-
-    def resume(self) -> None:
-        """Resume the processor and the board's clock."""
-        self.ask("cont")
-
-    def reset(self) -> None:
-        """Press the board's reset button."""
-        self.ask("system_reset")
-
-    def memory(self, address: int, size: int) -> bytes:
-        """Return `size` bytes of the board's memory from an address on."""
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "memory"
-            self.ask("pmemsave", val=address, size=size, filename=str(file))
-            return file.read_bytes()
 
     def ask(self, command: str, **arguments: object) -> Any:
         """Return QEMU's result of a QMP command. Raise CannotEmulate for an error or no answer."""

@@ -168,31 +168,24 @@ END = b"\0"
 
 
 class Framing:
-    """Encodes frames to bytes and decodes them. Raises MissingLibrary where `cobs` is not
-    installed.
+    """Makes a stream of the bytes of frames, and finds these in a stream. Raises MissingLibrary
+    where `cobs` is not installed.
     """
 
     def __init__(self, keyed: bool = False):
         """Start between two frames; `keyed` if the ends share a key."""
-        self._cobs, self._keyed = library("cobs.cobs", "hil", "the wire to a board"), keyed
+        self._cobs = library("cobs.cobs", "hil", "the wire to a board")
         self._longest = LONGEST + TAG * keyed + 1  # COBS adds a byte
         self._begun, self._skipping = bytearray(), False
-
-    def encode(self, sent: Frame) -> bytes:
-        """Return the bytes that carry a frame of an end without a key."""
-        return self.stuff(encode(sent))
 
     def stuff(self, data: bytes) -> bytes:
         """Return the bytes that carry those of a frame: COBS and the final zero."""
         return self._cobs.encode(data) + END
 
-    def decode(self, data: bytes) -> Iterator[Frame | Malformed]:
-        """Yield every frame that ends in `data`; the begin of the next one is kept."""
-        for piece in self.pieces(data):
-            yield piece if isinstance(piece, Malformed) else decode(piece, self._keyed)
-
     def pieces(self, data: bytes) -> Iterator[bytes | Malformed]:
-        """Yield the bytes of every frame that ends in `data`, as `frame.decode` takes them."""
+        """Yield the bytes of every frame that ends in `data`, as `decode` takes them; the begin of
+        the next one is kept.
+        """
         *ended, begun = data.split(END)
         for piece in ended:
             yield from self._end(piece)

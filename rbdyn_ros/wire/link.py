@@ -26,6 +26,7 @@ from rbdyn_ros.wire.frame import (
     Malformed,
     Sequence,
     decode,
+    encode,
     extend,
 )
 from rbdyn_ros.wire.session import HELLO, NO_SESSION, SESSION, Session
@@ -184,9 +185,7 @@ class Link:
             del self._times[next(iter(self._times))]
         if kind != HEARTBEAT:
             self._window.append(now)
-        if self.session is None:
-            return self.framing.encode(frame)
-        return self.framing.stuff(self.session.seal(frame))
+        return self.framing.stuff(self.session.seal(frame) if self.session else encode(frame))
 
     def _may_be_compact(self, now: int, numbers: tuple[float, ...]) -> bool:
         """Return whether the other end requests compact states, and knows a frame recent enough to

@@ -6,12 +6,33 @@ import struct
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from rbdyn_ros.wire.frame import COMPACT, FORCE, HEARTBEAT, STATE, Frame
+from rbdyn_ros.wire.frame import (
+    COMPACT,
+    FORCE,
+    HEARTBEAT,
+    STATE,
+    Frame,
+    Framing,
+    Malformed,
+    decode,
+    encode,
+)
 
 UPRIGHT = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # the numbers of a state
 
 _singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
 _u32, _u64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
+
+
+def stuffed(frame: Frame) -> bytes:
+    """The bytes that carry a frame of an end without a key."""
+    return Framing().stuff(encode(frame))
+
+
+def unstuffed(data: bytes, framing: Framing | None = None) -> list[Frame | Malformed]:
+    """The frames that end in data, of an end without a key."""
+    pieces = (framing or Framing()).pieces(data)
+    return [piece if isinstance(piece, Malformed) else decode(piece) for piece in pieces]
 
 
 def single(x: float) -> float:

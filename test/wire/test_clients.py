@@ -29,7 +29,6 @@ from rbdyn_ros.wire.frame import (  # noqa: E402
     SAFE,
     STATE,
     Frame,
-    Framing,
     Malformed,
 )
 from rbdyn_ros.wire.link import Link  # noqa: E402
@@ -45,7 +44,7 @@ from .clients import (  # noqa: E402
     python_client,
     regulator,
 )
-from .frames import UPRIGHT, frames  # noqa: E402
+from .frames import UPRIGHT, frames, stuffed, unstuffed  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -83,19 +82,19 @@ def test_all_send_the_same_bytes(c, python, frame):
     out = ctypes.create_string_buffer(86)
     size = c.wire_encode(ctypes.byref(to_c(frame)), out)
     payload = (frame.stamp, *frame.numbers) if frame.numbers else ()
-    assert out.raw[:size] == Framing().encode(frame) == python.encode(*frame[:6], *payload)
+    assert out.raw[:size] == stuffed(frame) == python.encode(*frame[:6], *payload)
 
 
 @given(frame=frames())
 def test_all_hear_the_same_frame(c, python, frame):
-    data = Framing().encode(frame)
+    data = stuffed(frame)
     payload = (frame.stamp, *frame.numbers) if frame.numbers else ()
     assert heard_by_c(c, data) == [frame]
     assert python.decode(data[:-1]) == (*frame[:6], *payload)
 
 
 @given(
-    data=st.lists(st.one_of(frames().map(Framing().encode), st.binary(max_size=120)), max_size=8),
+    data=st.lists(st.one_of(frames().map(stuffed), st.binary(max_size=120)), max_size=8),
     flips=st.lists(st.integers(0, 10_000), max_size=4),
 )
 def test_all_refuse_the_same_for_the_same_reason(c, python, data, flips):
@@ -103,7 +102,7 @@ def test_all_refuse_the_same_for_the_same_reason(c, python, data, flips):
     stream = bytearray(b"".join(data))
     for flip in flips if stream else ():
         stream[flip // 8 % len(stream)] ^= 1 << flip % 8
-    ours = list(Framing().decode(bytes(stream)))
+    ours = unstuffed(bytes(stream))
     assert heard_by_c(c, bytes(stream)) == ours
     theirs = [python.decode(piece) for piece in bytes(stream).split(b"\0")[:-1] if piece]
     assert [frame is None for frame in theirs] == [
@@ -354,14 +353,14 @@ def test_a_frame_that_is_sent_with_a_clock_read_before_an_arrival_says_held_zero
     feed(ours.outgoing(7), 500 * MS)
     for now, held in ((500 * MS - 5, 0), (500 * MS + 5, 5)):
         size = c.link_send(ctypes.byref(link), now, ctypes.byref(WireFrame(kind=HEARTBEAT)), out)
-        (frame,) = ours.framing.decode(out.raw[:size])
+        (frame,) = unstuffed(out.raw[:size], ours.framing)
         assert (frame.echo, frame.held) == (7, held)
 
 
 def test_a_force_flagged_safe_is_zero_on_the_board(end):
-    (_, feed), framing = end, Framing()
+    _, feed = end
     sent = [Frame(FORCE, flags, i, i, 0, 0, 9, (3.0, 4.0)) for i, flags in enumerate((0, SAFE))]
-    heard = feed(b"".join(map(framing.encode, sent)), MS)
+    heard = feed(b"".join(map(stuffed, sent)), MS)
     assert [(kind, stamp, numbers[:2]) for kind, stamp, numbers in heard] == [
         (FORCE, 9, (3.0, 4.0)),
         (FORCE, 9, (0.0, 0.0)),

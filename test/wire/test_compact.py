@@ -17,7 +17,6 @@ from rbdyn_ros.wire.frame import (  # noqa: E402
     FORCE,
     STATE,
     Frame,
-    Framing,
     Malformed,
     decode,
     encode,
@@ -26,7 +25,7 @@ from rbdyn_ros.wire.frame import (  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 
 from .clients import LinkEnd, WireFrame, library, regulator  # noqa: E402
-from .frames import compact_frames, frames  # noqa: E402
+from .frames import compact_frames, frames, stuffed, unstuffed  # noqa: E402
 from .test_clients import heard_by_c  # noqa: E402
 
 MS, TIMEOUT = 1_000_000, 100_000_000  # [ns]
@@ -49,15 +48,13 @@ def test_it_comes_back_as_it_was(frame):
 
 @given(frame=compact_frames())
 def test_the_c_client_reads_the_same(c, frame):
-    (heard,) = heard_by_c(c, Framing().encode(frame))
+    (heard,) = heard_by_c(c, stuffed(frame))
     assert heard[:7] == frame[:7]
     assert heard.numbers == pytest.approx(frame.numbers, rel=1e-6, abs=1e-7)
 
 
 @given(
-    data=st.lists(
-        st.one_of(compact_frames(), frames()).map(Framing().encode), min_size=1, max_size=6
-    ),
+    data=st.lists(st.one_of(compact_frames(), frames()).map(stuffed), min_size=1, max_size=6),
     flips=st.lists(st.integers(0, 10_000), max_size=4),
     body=st.binary(min_size=35, max_size=35),
 )
@@ -69,7 +66,7 @@ def test_both_refuse_the_same_for_the_same_reason(c, data, flips, body):
     cobs = pytest.importorskip("cobs.cobs")
     forged = bytes((1, COMPACT)) + body
     stream += b"\0" + cobs.encode(forged + crc32(forged).to_bytes(4, "little")) + b"\0"
-    ours, theirs = list(Framing().decode(bytes(stream))), heard_by_c(c, bytes(stream))
+    ours, theirs = unstuffed(bytes(stream)), heard_by_c(c, bytes(stream))
     assert [each[:7] for each in ours] == [each[:7] for each in theirs]
     for mine, other in zip(ours, theirs):
         if isinstance(mine, Frame):
@@ -134,7 +131,7 @@ def test_the_c_client_completes_sequence_and_time(c, base, ahead, sent):
     end, frame = new(c)
     beat = Frame(1, 0, base, sent, 0, 0)
     state = Frame(COMPACT, 0, base + ahead, sent + 2 * MS * ahead % 10**9, 0, 0, 5, LEANING)
-    stream = Framing().encode(beat) + Framing().encode(state)
+    stream = stuffed(beat) + stuffed(state)
     taken = [c.link_receive(ctypes.byref(end), byte, 0, ctypes.byref(frame)) for byte in stream]
     assert sum(taken) == 2 and frame.kind == STATE
     assert (frame.sequence, frame.time) == ((base + ahead) % 2**32, state.time)
@@ -145,7 +142,7 @@ def test_the_c_client_asks_where_it_is_told_to(c):
         end, frame = new(c)
         end.compact, frame.kind, out = wants, FORCE, ctypes.create_string_buffer(86)
         size = c.link_send(ctypes.byref(end), MS, ctypes.byref(frame), out)
-        (force,) = Framing().decode(out.raw[:size])
+        (force,) = unstuffed(out.raw[:size])
         assert force.flags == 2 * wants
 
 

@@ -9,9 +9,11 @@ import ctypes
 import math
 import os
 import subprocess
+import tempfile
 import threading
 import time
 from collections import deque
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,17 +99,25 @@ def symbol(image, name: str) -> int:
     )
 
 
+def memory(board: EmulatedBoard, address: int, size: int) -> bytes:
+    """So many bytes of the board's memory from an address on."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "memory"
+        board.ask("pmemsave", val=address, size=size, filename=str(file))
+        return file.read_bytes()
+
+
 def stack_used(board: EmulatedBoard, image) -> int:
     """Bytes of the stack that are no longer painted."""
     bottom, top = symbol(image, "bss_end"), symbol(image, "stack_top")
-    words = np.frombuffer(board.memory(bottom, top - bottom), "<u4")
+    words = np.frombuffer(memory(board, bottom, top - bottom), "<u4")
     return 4 * (len(words) - int(np.argmax(words != PAINT)))
 
 
 def counted(board: EmulatedBoard, image) -> LinkEnd:
     """What the board's own link has counted."""
     size = LinkEnd.receiver.offset
-    data = board.memory(symbol(image, "wire"), size)
+    data = memory(board, symbol(image, "wire"), size)
     return LinkEnd.from_buffer_copy(data.ljust(ctypes.sizeof(LinkEnd), b"\0"))
 
 
@@ -226,7 +236,7 @@ def test_with_a_key_it_answers_the_bridge_and_no_replay_after_a_reset(c, tmp_pat
         peer = KeyedPeer(board)
         peer.until(lambda came: sum(frame.kind == FORCE for frame in came) > 5, state=1)
         used, before = stack_used(board, image), counted(board, image)
-        board.reset()
+        board.ask("system_reset")
         end = time.monotonic() + DEADLINE
         for data in peer.sent:
             peer.port.write(data)
@@ -344,14 +354,14 @@ class Trouble(threading.Thread):
         self._happen()
 
     def let_stop(self) -> None:
-        self._board.stop()
+        self._board.ask("stop")  # as a debugger does
         time.sleep(0.3)
         self.over = time.monotonic()
-        self._board.resume()
+        self._board.ask("cont")
 
     def let_reset(self) -> None:
         self.over = time.monotonic()
-        self._board.reset()
+        self._board.ask("system_reset")
 
     def let_power(self) -> None:
         self._board.switch_off()

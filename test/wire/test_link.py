@@ -14,7 +14,7 @@ pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings
 from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE, Frame  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 
-from .frames import UPRIGHT  # noqa: E402
+from .frames import UPRIGHT, stuffed  # noqa: E402
 
 MS = 1_000_000  # [ns]
 THERE = 10**14  # [ns] the other end's clock when ours is 0
@@ -148,7 +148,7 @@ def test_an_echo_that_cannot_be_gives_no_figures(link):
         ((1, 0), (8 * MS + 1, 0), (4 * MS, 0), (2**63, 0), (8 * MS, 50 * MS))
     ):
         frame = Frame(HEARTBEAT, 0, 2 + i, THERE + 20 * MS + i, echo, held)
-        assert list(link.incoming(link.framing.encode(frame), 21 * MS + i)) == [frame]
+        assert list(link.incoming(stuffed(frame), 21 * MS + i)) == [frame]
     after = link.figures()
     assert after["false_echoes"] == 5 and after["accepted"] == 7
     assert [after[f"delay_{which}_ms"] for which in ("p50", "p99", "max")] == [
