@@ -80,12 +80,11 @@ def clock_image() -> tuple[bytes, list[int]] | None:
 class TelemetryPublisher:
     """The `state_messages.NativePublisher` of a `Telemetry`."""
 
-    def __init__(self, telemetry, joints, pose, ball_joint, inertial):
-        """Prepare the messages of the sources of the state topics of `telemetry`."""
+    def __init__(self, telemetry, sources: tuple[Any, ...]):
+        """Prepare the messages of `telemetry`'s sources of joints, pose, ball joint and IMU."""
         self._telemetry = telemetry
         self._publish = rcl_address("rcl_publish_serialized_message")
         self._ask = rcl_address("rcl_publisher_wait_for_all_acked")
-        sources = (joints, pose, ball_joint, inertial)
         images = [clock_image(), *(source.image for source in sources)]
         known = [image for image in images if image]
         # of the true state, of the measurement

@@ -168,8 +168,9 @@ class Telemetry:
                 state_topics.Inertial,
             )
         )
-        self._groups = self._make_groups(values)
-        self.native_publisher = TelemetryPublisher(self, *self._states)
+        self._topics = self._make_topics()
+        self._groups: list[Group] = []  # of the topics, from `describe` on
+        self.native_publisher = TelemetryPublisher(self, self._states)
 
     def __call__(self, runner: Runner) -> Callable:
         """Return a function that publishes a tick to the topics that have subscribers.
@@ -277,7 +278,7 @@ class Telemetry:
                 fill(truth)
 
     def describe(self, setup: Setup, values: dict[str, Any]) -> None:
-        """Publish the latched topics again: the URDF and the static frames."""
+        """Publish the latched topics anew, the URDF and the static frames, and take the rates."""
         self._description.publish(description.message(self._node, setup, values))
         if values["rates.tf"]:
             self._static.publish(state_topics.static(self._frames, setup, values["imu.position"]))
@@ -285,17 +286,15 @@ class Telemetry:
         elif self._static_sent:
             self._static.publish(TFMessage())  # latched frames could contradict those of others
             self._static_sent = False
-        self._groups = [
-            (values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)
-        ]
+        self._groups = [(values[f"rates.{name}"], topics) for name, topics in self._topics.items()]
         self._next_check = 0.0
 
     def _publisher(self, kind: type, topic: str, profile: QoSProfile = qos.OFFERED) -> Publisher:
         kept = qos.keeping(qos.KEPT, profile) if self.flow else profile
         return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.PUBLISHING)
 
-    def _make_groups(self, values: dict[str, Any]) -> list[Group]:
-        """Create the publishers of all groups, in the order of `_GROUPS`.
+    def _make_topics(self) -> dict[str, list[Source]]:
+        """Create the publishers of all topics, by the names of their rates.
 
         A source with both kinds of publishers returns bytes: a refilled message would be sent
         twice with the second content.
@@ -328,8 +327,13 @@ class Telemetry:
             (state_topics.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))
         ]
         markers: list[Source] = [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))]
-        topics = (state, wrench, integrator, tf, markers)
-        return [(values[f"rates.{name}"], group) for name, group in zip(_GROUPS, topics)]
+        return {
+            "state": state,
+            "wrench": wrench,
+            "integrator": integrator,
+            "tf": tf,
+            "markers": markers,
+        }
 
 
 def _with_subscribers(topics: list[Source]) -> list[Source]:
@@ -344,9 +348,6 @@ def _subscribed(publishers: tuple[Publisher, ...]) -> tuple[Publisher, ...]:
     return tuple(
         [publisher for publisher in publishers if publisher.get_subscription_count()]
     )  # a tuple made of a generator would keep more memory than it needs
-
-
-_GROUPS = ("state", "wrench", "integrator", "tf", "markers")
 
 
 def due(tick: int, per_tick: float) -> bool:
