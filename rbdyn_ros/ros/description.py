@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from rclpy.node import Node
 from std_msgs.msg import String
 
+from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.ros.messages.commands import DRIVEN, TOPIC
 from rbdyn_ros.ros.messages.sample import PlantDescription
@@ -157,11 +158,13 @@ def urdf(
     """
     params, system = setup.declared, spherical_pendulum.build(setup.declared)
     middle, mass = (0.0, 0.0, -CART[2] / 2), system.cart_mass
-    of_cart = _inertial(mass, middle, box_inertia(mass, CART))
+    # the cart never turns, so no motion depends on its inertia; but readers reject a link without
+    # one, and one with a mass of zero
+    of_cart = _inertial(mass, middle, shapes.box(CART, mass).inertia) if mass > 0.0 else ""
     return _ROBOT.format(
         cart_middle=_text(*middle),
         cart_edges=_text(*CART),
-        cart_inertial=of_cart if mass > 0.0 else "",  # readers reject a mass of zero
+        cart_inertial=of_cart,
         rod_middle=_text(0.0, 0.0, params.rod_length / 2),
         radius=_text(params.rod_radius),
         length=_text(params.rod_length),
@@ -187,15 +190,6 @@ def _hardware(topics: HardwareTopics) -> str:
 
 def _inertial(mass: float, center: tuple[float, ...], inertia: tuple[float, ...]) -> str:
     return _INERTIAL.format(*map(_text, inertia), mass=_text(mass), center=_text(*center))
-
-
-def box_inertia(mass: float, size: tuple[float, float, float]) -> tuple[float, float, float]:
-    """Return the principal inertia of a solid box about its center [kg m^2].
-
-    The cart never turns, so no motion depends on it; but readers reject a link that has none.
-    """
-    a, b, c = (mass / 12.0 * edge**2 for edge in size)
-    return (b + c, a + c, a + b)
 
 
 def _text(*numbers: float) -> str:
