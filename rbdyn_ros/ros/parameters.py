@@ -34,7 +34,7 @@ from rbdyn_ros.parameters import obstacles, tables, yaml_file
 from rbdyn_ros.ros.delayed_changes import DelayedChanges
 from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed, format_value
 
-_TYPES = {
+TYPES = {
     "bool": RosParameter.Type.BOOL,
     "int": RosParameter.Type.INTEGER,
     "float": RosParameter.Type.DOUBLE,
@@ -298,7 +298,7 @@ def _declare(node: Node, parameter: Parameter, value) -> None:
 
 
 def _ros(parameter: Parameter, value) -> RosParameter:
-    return RosParameter(parameter.name, _TYPES[parameter.kind], _plain(value))
+    return RosParameter(parameter.name, TYPES[parameter.kind], _plain(value))
 
 
 def _plain(value: Any) -> Any:

@@ -18,18 +18,11 @@ from rclpy.task import Future
 
 from rbdyn_ros.parameters import tables, yaml_file
 from rbdyn_ros.parameters.plant import start_values
+from rbdyn_ros.ros.parameters import TYPES
 from rbdyn_ros.schema import Parameter, format_value
 from rbdyn_ros.view.scene import Control, SceneState
 
-_KINDS = {
-    ParameterType.PARAMETER_BOOL: "bool",
-    ParameterType.PARAMETER_INTEGER: "int",
-    ParameterType.PARAMETER_DOUBLE: "float",
-    ParameterType.PARAMETER_STRING: "string",
-    ParameterType.PARAMETER_DOUBLE_ARRAY: "float_array",
-    ParameterType.PARAMETER_STRING_ARRAY: "string_array",
-}
-_LISTS = (ParameterType.PARAMETER_DOUBLE_ARRAY, ParameterType.PARAMETER_STRING_ARRAY)
+_KINDS = {type.value: kind for kind, type in TYPES.items()}
 _UNIT = re.compile(r" Unit: (?P<unit>[^.]+(?:\.\d[^.]*)*)\.$")
 _CHOICES = re.compile(r"^(?:one of )?(?P<words>[\w./-]+(?:, [\w./-]+)* or [\w./-]+)$")
 _LARGEST = 1e300  # a bound beyond it does not count
@@ -159,7 +152,7 @@ def describe(descriptor: ParameterDescriptor, value: ParameterValue) -> Paramete
 def _python(value: ParameterValue) -> Any:
     """Return the value, with a tuple for a list as the tables have it."""
     plain: Any = parameter_value_to_python(value)
-    return tuple(plain) if value.type in _LISTS else plain
+    return tuple(plain) if _KINDS.get(value.type, "").endswith("_array") else plain
 
 
 def _bounds(descriptor: ParameterDescriptor) -> tuple[float | None, float | None]:
