@@ -25,6 +25,7 @@ TRAIL_RATE, TRAIL_POINTS = 20.0, 200  # [Hz]; most points
 _CORNERS = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)], float)
 _THINNEST = 0.03  # [m] the least radius of a rod, so that a finger can grab it
 _UNSEEN = 1e-4  # [m], and of a quaternion: a change that is a small part of a pixel
+_NO_SHAPE = Shape(math.nan, math.nan, math.nan, math.nan)  # all of a shape differs from it
 _AT_THE_CART = ("applied", "commanded", "joint")  # arrows that are drawn in the cart's frame
 
 
@@ -72,7 +73,7 @@ class Drawing:
         }
         self._trail, self._spring = self._line("/trail", ORANGE, 2.0), self._line("/spring", RED)
         self._force = scene.add_label("/spring_force", "", visible=False, anchor="bottom-left")
-        self._shape: Shape | None = None
+        self._shape = _NO_SHAPE
         self._acting: tuple[Any, ...] = ()  # the forces that were drawn last, and how
         self._solids: list[Any] = []
         self._ghost: list[Any] = []
@@ -112,7 +113,7 @@ class Drawing:
     def _build(self, shape: Shape) -> None:
         """Make those of rod, rails and solids anew that have changed."""
         scene, before, self._shape = self._scene, self._shape, shape
-        if before is None or before[:2] != shape[:2]:
+        if before[:2] != shape[:2]:
             if self.rod is not None:
                 self._remove(self.rod)
             self.rod = self._rod("/cart/pendulum/rod", shape, None)
@@ -124,17 +125,13 @@ class Drawing:
             )
             for part in (self.rod, tip):
                 self.on_rod(part)
-        if before is None or before.rod_center != shape.rod_center:
+        if before.rod_center != shape.rod_center:
             center = (0.0, 0.0, shape.rod_center)
             scene.add_icosphere("/cart/pendulum/center_of_mass", 0.045, GREY, position=center)
-        if before is None or before.travel != shape.travel:
+        if before.travel != shape.travel:
             self._rails(shape.travel)
-        moved = (
-            before is not None
-            and len(before.solids) == len(shape.solids)
-            and all(
-                a._replace(position=b.position) == b for a, b in zip(before.solids, shape.solids)
-            )
+        moved = len(before.solids) == len(shape.solids) and all(
+            a._replace(position=b.position) == b for a, b in zip(before.solids, shape.solids)
         )
         if moved:
             for node, solid in zip(self._solids, shape.solids):

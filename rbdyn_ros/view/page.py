@@ -90,7 +90,6 @@ class Page:
         self._next_event = 0
         self._ended = threading.Event()
         self._task: Future[None] | None = None
-        self.frames = 0  # drawn so far
         self._lay_out()
         self._parts = (
             Part(PLOT_PERIOD, lambda state: self._draw_plots()),
@@ -258,7 +257,7 @@ class Page:
         grab = self._grab
         spring = self._pull(state, grab) if grab else None
         self._drawing.draw(state, self.source.ghost(), spring)
-        self.frames, self._drawn = self.frames + 1, state
+        self._drawn = state
 
     def _pull(self, state: SceneState, grab: Grab) -> DragSpring:
         """Pull the grabbed point towards the pointer, the cart in its plane; return the spring
