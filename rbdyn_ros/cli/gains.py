@@ -121,7 +121,6 @@ def _json(name: str, options, gains: list) -> str:
 
 
 def _header(name: str, options, gains: list) -> str:
-    numbers = ", ".join(f"{gain:.9g}f" for gain in gains)
     return f"""\
 /* Made by `{COMMAND} --controller {name} --format c`; make it anew for another plant. */
 #ifndef GAINS_H
@@ -129,7 +128,7 @@ def _header(name: str, options, gains: list) -> str:
 
 /* u = -K e per axis [N],
    e = (cart - reference [m], its velocity [m/s], tilt [rad], its rate [rad/s]) */
-#define GAINS {{{numbers}}}
+#define GAINS {{{", ".join(map(_single, gains))}}}
 #define FORCE_LIMIT {_single(options.force_limit)} /* [N], of the norm */
 #define PERIOD {_single(options.period)} /* [s] that the gains are made for */
 

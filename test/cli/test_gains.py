@@ -49,6 +49,9 @@ def test_text_and_header_go_where_they_are_asked_for(tmp_path, capsys):
         out.read_text().startswith("/* Made by ")
         and "#define FORCE_LIMIT 20.0f" in out.read_text()
     )
+    assert main(["gains", "--controller", "pd", "--format", "c"]) == 0
+    header = capsys.readouterr().out  # -10f is no number of C
+    assert "#define GAINS {-10.0f, -17.0f, -160.0f, -60.0f}" in header
     assert main(["gains"]) == 0
     assert "N s/rad  tilt's rate" in capsys.readouterr().out
 
