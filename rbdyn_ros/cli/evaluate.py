@@ -183,10 +183,8 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
         if arguments.over_ros
         else None
     )
-    return EvaluationPlan(
-        *(suite, law, jobs, out),
-        *(arguments.resume, arguments.quick, rows, ros, entry),
-    )
+    how = arguments.resume, arguments.quick
+    return EvaluationPlan(suite, law, jobs, out, *how, rows, ros, entry)
 
 
 def _entry(arguments: argparse.Namespace) -> str:

@@ -227,10 +227,8 @@ def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
 
     system = spherical_pendulum.build(plan.loop.params)
     designed = _design(plan, _names(arguments), None, system)
-    given = Excitation(
-        *(float(designed.sine.amplitude), *plan.band, plan.axis, designed.seed),
-        period=designed.sine.period,
-    )
+    sine = designed.sine
+    given = Excitation(float(sine.amplitude), *plan.band, plan.axis, designed.seed, sine.period)
     reach = arguments.namespace, float(arguments.waiting)
     with bar(plan.duration, "s") as show:
         columns = running_loop.record(given, plan.loop.period, plan.duration, reach, show)

@@ -299,7 +299,12 @@ def _simulate(job: SimulationJob, interruption: Interruption) -> "tuple[Rollout,
             run = closed_loop_table.run(job.loop, duration, stop)
         else:
             simulation = Simulation(
-                *(job.integrator, job.system, job.state, job.input, job.step, job.rows)
+                job.integrator,
+                job.system,
+                job.state,
+                job.input,
+                job.step,
+                job.rows,
             )
             simulation.run(stop=stop)
             run = simulation.record()

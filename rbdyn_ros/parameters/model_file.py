@@ -133,8 +133,10 @@ def read(path: Path) -> ModelFile:
         if geom is not None:
             geoms[name] = geom._replace(body=name)
     for what, known, make in (
-        *(("joint", joints, _joint), ("geom", geoms, _geom)),
-        *(("contact", contacts, _contact), ("spring", springs, _spring)),
+        ("joint", joints, _joint),
+        ("geom", geoms, _geom),
+        ("contact", contacts, _contact),
+        ("spring", springs, _spring),
     ):
         for name, values in groups[f"{what}s"].items():
             _require_new(name, known, values, what)

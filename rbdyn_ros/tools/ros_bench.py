@@ -184,7 +184,7 @@ class RosBench:
             if self.simulator.parameters.values[name] != value
         }
         if changed:
-            result = self.simulator.set_parameters_atomically(_ros(changed))
+            result = self.simulator.parameters.set(changed)
             if not result.successful:
                 raise ValueError(result.reason)
         if self._ours:

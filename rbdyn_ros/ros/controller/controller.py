@@ -47,9 +47,11 @@ from rbdyn_ros.simulation.status import (
 from rbdyn_ros.types import State
 
 NAME = "pendulum_controller"
-LABELS = (
-    *("error_x", "error_y", "tilt_x", "tilt_y", "force_x", "force_y"),
-    *("saturated", "age", "compute_time_us", "observer_time_us", "nis", "leaps"),
+LABELS = tuple(
+    """
+    error_x error_y tilt_x tilt_y force_x force_y saturated age compute_time_us observer_time_us
+    nis leaps
+    """.split()
 )
 WATCH_PERIOD = 0.02  # [s] between two checks of the state's age
 CHECK_PERIOD = 0.05  # [s] between two checks for subscribers of the reports

@@ -176,8 +176,12 @@ class SimulationInterfacesServices:
         )
         return [
             Entity(
-                *(CART, EntityCategory.CATEGORY_ROBOT, "the cart, which slides in a plane"),
-                *(("cart", "actuated"), (x - a / 2, y - b / 2, -c), (x + a / 2, y + b / 2, 0.0)),
+                CART,
+                EntityCategory.CATEGORY_ROBOT,
+                "the cart, which slides in a plane",
+                ("cart", "actuated"),
+                (x - a / 2, y - b / 2, -c),
+                (x + a / 2, y + b / 2, 0.0),
             ),
             Entity(
                 ROD,
