@@ -160,7 +160,7 @@ def _declare(hint: Any, declared: Parameter, default: Any) -> Parameter:
         length = declared.length or (() if arguments[-1] is Ellipsis else (len(arguments),))
         return declared._replace(kind=_kind(hint), default=default, length=length)
     if hint is float and declared.choices:
-        return declared._replace(kind="string", default=_choices(declared)[int(default)])
+        return declared._replace(kind="string", default=choices_of(declared)[int(default)])
     if hint is float and declared.kind == "bool":
         return declared._replace(default=bool(default))
     return declared._replace(kind=_kind(hint), default=default)
@@ -182,7 +182,7 @@ def _convert(hint: Any, parameter: Parameter, value: Any) -> object:
         one = float in typing.get_args(hint)
         return None if value == () else value[0] if one else value
     if hint is float and parameter.kind == "string":
-        return float(_choices(parameter).index(value))
+        return float(choices_of(parameter).index(value))
     return float(value) if hint is float else value
 
 
@@ -209,7 +209,7 @@ def check(parameter: Parameter, value: object, source: str) -> Any:
 
 def describe_allowed(parameter: Parameter) -> str:
     """Return the allowed values in words: "a number > 0", "a list of 3 numbers", "rk4 or tqdl"."""
-    choices = _choices(parameter)
+    choices = choices_of(parameter)
     if choices:
         return ("one of " if len(choices) > 2 else "") + _either(choices)
     one, many = _WORDS[parameter.kind]
@@ -238,7 +238,8 @@ def format_value(value: object, unit: str = "") -> str:
     return f"{text} {unit}" if unit and (_is_list(value) or _is_number(value)) else text
 
 
-def _choices(parameter: Parameter) -> tuple:
+def choices_of(parameter: Parameter) -> tuple[str, ...]:
+    """Return the strings that a parameter may have; () if any."""
     return parameter.choices() if callable(parameter.choices) else parameter.choices
 
 
@@ -251,7 +252,7 @@ def _is_allowed(parameter: Parameter, value: object) -> bool:
 
 def _in_range(parameter: Parameter, value: Any) -> bool:
     if isinstance(value, str):
-        choices = _choices(parameter)
+        choices = choices_of(parameter)
         return not choices or value in choices
     low = -math.inf if parameter.low is None else parameter.low
     high = math.inf if parameter.high is None else parameter.high

@@ -10,7 +10,7 @@ from typing import Any
 import viser
 
 from rbdyn_ros.parameters.yaml_file import value_of
-from rbdyn_ros.schema import Parameter, describe_allowed, format_value
+from rbdyn_ros.schema import Parameter, choices_of, describe_allowed, format_value
 from rbdyn_ros.view.scene import Control, Source
 from rbdyn_ros.view.server import Writer
 
@@ -168,9 +168,8 @@ def _input(gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
     parameter, value = control.parameter, control.value
     unit = f" [{parameter.unit}]" if parameter.unit else ""
     label, hint = f"{parameter.name}{unit}", _hint(parameter)
-    choices = parameter.choices() if callable(parameter.choices) else parameter.choices
     made: Any
-    if choices:
+    if choices := choices_of(parameter):
         made = gui.add_dropdown(label, choices, initial_value=value, hint=hint)
     elif parameter.kind == "bool":
         made = gui.add_checkbox(label, bool(value), hint=hint)
