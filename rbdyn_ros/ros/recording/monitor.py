@@ -196,8 +196,9 @@ class Monitor(Watcher):
 
     def __init__(self, **options):
         super().__init__(NAME, **options)
-        self.latency: Latency | None = None
+        self.latency = Latency(self.parameters.values["monitor.warm_up"])
         self.malformed = 0  # messages without a stamp
+        self._is_listening = False
 
     def validate(self, values: dict[str, Any]) -> None:
         """Raise ValueError for a plant that cannot be watched."""
@@ -207,7 +208,6 @@ class Monitor(Watcher):
         """Begin to listen."""
         latency_report.prepare()
         values = self.parameters.values
-        latency = Latency(values["monitor.warm_up"])
         self.plant = PlantWatch(values)
         if values["monitor.state"] != "odometry" and not self.plant.trouble:
             self.plant.trouble = "it takes monitor.state: odometry"
@@ -218,23 +218,21 @@ class Monitor(Watcher):
             "commands": self.resolve_topic_name("cart/command"),
         }
         self._polled = Polled(self)
-        for kind, topic, take in (
-            (KINDS[values["monitor.state"]], self.topics["states"], latency.add_state),
-            (WrenchStamped, self.topics["commands"], latency.add_command),
-        ):
-            self._polled.collect(kind, topic, take, qos.LOSSLESS)
+        kinds = {"states": KINDS[values["monitor.state"]], "commands": WrenchStamped}
+        for what, topic in self.topics.items():
+            self._polled.collect(kinds[what], topic, what, qos.LOSSLESS)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.PUBLISHING
         )
         self._reception = ReceptionReport(self)
         self._received = dict.fromkeys(self.topics.values(), WAITING)
-        self.latency = latency  # last, as `close` needs all of these
+        self._is_listening = True  # last, as `close` needs all of these
         self.every(EMPTIED_EVERY, self._take_arrived)
         self.every(1.0, self._diagnose)
 
     def close(self) -> None:
         """Write the report, also after a signal; nothing if the node never began to listen."""
-        if self.latency is None:
+        if not self._is_listening:
             return
         self._take_arrived()
         self.plant.close()
@@ -264,10 +262,7 @@ class Monitor(Watcher):
 
     def _take_arrived(self) -> None:
         """Process the messages that have arrived, in the order of their arrival."""
-        latency = self.latency
-        if latency is None:
-            return
-        for taken, take in self._polled.pop_collected():
+        for taken, what in self._polled.pop_collected():
             try:
                 instant = stamp(taken.message)
             except ValueError as error:
@@ -275,12 +270,13 @@ class Monitor(Watcher):
                 warn = self.get_logger().warning
                 warn(f"rejected: {error}", throttle_duration_sec=WARN_PERIOD)
                 continue
-            take(instant, getattr(taken, self.parameters.values["monitor.instants"]))
-            if take == latency.add_state:
-                what, self._newest = "states", time.monotonic()
+            seen = getattr(taken, self.parameters.values["monitor.instants"])
+            if what == "states":
+                self._newest = time.monotonic()
+                self.latency.add_state(instant, seen)
                 self.plant.odometry(taken.message)
             else:
-                what = "commands"
+                self.latency.add_command(instant, seen)
                 self.plant.command(taken.message)
             self._received[self.topics[what]] = RECEIVED
         self._reception.publish(self._received)
@@ -288,8 +284,6 @@ class Monitor(Watcher):
     def _diagnose(self) -> None:
         """Publish the figures of the last second as one line of /diagnostics."""
         values, latency = self.parameters.values, self.latency
-        if latency is None:
-            return
         found = self._double_publishers() + self._silence()
         figures = {
             f"{name}_{key}_ms": 1e3 * figure.window.percentile(percent)
