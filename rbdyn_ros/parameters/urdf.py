@@ -67,15 +67,13 @@ def read(
     file or the source, for what is no URDF or cannot be simulated.
     """
     robot = _parse(path)
+    moving = [joint.name for joint in robot.joints if joint.type in (*HINGES, "prismatic")]
+    for name, (_, source) in (*positions.items(), *rates.items()):
+        if name not in moving:
+            known = f"{nearest(name, moving)}known are {', '.join(moving) or 'none'}"
+            raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {known}")
     try:
         above, order = _tree(robot)
-        moving = {
-            joint.name: joint for joint in robot.joints if joint.type in (*HINGES, "prismatic")
-        }
-        for name, (_, source) in (*positions.items(), *rates.items()):
-            if name not in moving:
-                known = f"{nearest(name, moving)}known are {', '.join(moving) or 'none'}"
-                raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {known}")
         values = [
             {name: value for name, (value, _) in given.items()} for given in (positions, rates)
         ]
@@ -88,11 +86,7 @@ def read(
                 owner[link] = owner[joint.parent]
         return _robot(robot, frames, owner)
     except ValueError as error:
-        sentence = str(error)
-        known = any(
-            sentence.startswith(source) for _, source in (*positions.values(), *rates.values())
-        )
-        raise ValueError(sentence if known else f"{path}: {sentence}") from None
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _parse(path: Path):
