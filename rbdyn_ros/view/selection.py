@@ -141,11 +141,12 @@ def is_structural(name: str, law: str) -> bool:
 def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     """Return what can be changed by hand, with its group."""
     laws = tuple(dict.fromkeys((*select.names(), selection.law)))
-    chosen = Parameter("law", "lqr", "", "Chooses the control law.", "string", choices=laws)
-    start = chosen._replace(
-        name="scenario",
-        default=NONE,
-        description="Chooses the initial state, and the faults of sensors, commands or plant.",
+    chosen = setting("law", "lqr", "", "Chooses the control law.", choices=laws)
+    start = setting(
+        "scenario",
+        NONE,
+        "",
+        "Chooses the initial state, and the faults of sensors, commands or plant.",
         choices=(NONE, *shipped.names("scenarios")),
     )
     own = f"{built.loop.name}."

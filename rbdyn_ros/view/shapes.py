@@ -7,6 +7,7 @@ import numpy as np
 from rbdyn_ros.geometry import conversion
 from rbdyn_ros.mechanics.pendulum import obstacles, world
 from rbdyn_ros.mechanics.pendulum.params import Params
+from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.types import Array, Contacts, Vector
 from rbdyn_ros.view.scene import UPRIGHT, Quaternion, Shape, Solid
 
@@ -48,8 +49,7 @@ def solids(contacts: Contacts, elapsed: float) -> tuple[Solid, ...]:
 def rotation_to(normal) -> Quaternion:
     """Return the shortest rotation (wxyz) that turns the vertical to a unit vector (3,)."""
     x, y, z = _vector(normal)
-    c = math.sqrt(0.5 * max(0.0, 1.0 + z))
-    return (c, -0.5 * y / c, 0.5 * x / c, 0.0) if c > 1e-6 else (0.0, 1.0, 0.0, 0.0)
+    return attitude(math.atan2(math.hypot(x, y), z), math.atan2(y, x))
 
 
 def _rail_ends(contacts: Contacts) -> list[Solid]:
@@ -84,10 +84,9 @@ def _obstacle(row: Array, elapsed: float) -> Solid:
         return Solid(name, "sphere", place, UPRIGHT, (size[0], 0.0, 0.0))
     turn = conversion.convert(np.ascontiguousarray(row["axes"].T), "matrix", "quaternion")
     w, x, y, z = map(float, turn)
-    attitude = (w, x, y, z)
     if kind in (obstacles.CYLINDER, obstacles.CYLINDER_TIP):
-        return Solid(name, "cylinder", place, attitude, (size[0], 2.0 * size[2], 0.0))
-    return Solid(name, "box", place, attitude, tuple(2.0 * half for half in size))
+        return Solid(name, "cylinder", place, (w, x, y, z), (size[0], 2.0 * size[2], 0.0))
+    return Solid(name, "box", place, (w, x, y, z), tuple(2.0 * half for half in size))
 
 
 def _vector(components) -> Vector:
