@@ -19,16 +19,13 @@ def with_prefix(view: dict[str, Any], prefix: str) -> dict[str, Any]:
 
     A display that has a TF Prefix already keeps it. Raise ValueError if the file has no displays.
     """
-    manager = view.get("Visualization Manager") if isinstance(view, dict) else None
-    displays = manager.get("Displays") if isinstance(manager, dict) else None
-    if (
-        not isinstance(manager, dict)
-        or not isinstance(displays, list)
-        or not all(isinstance(d, dict) for d in displays)
-    ):
-        raise ValueError("it has no Visualization Manager with Displays, so it is no view of RViz")
-    for display in displays:
-        kind = display.get("Class")
+    try:
+        manager = view["Visualization Manager"]
+        kinds = [display.get("Class") for display in manager["Displays"]]
+    except (AttributeError, KeyError, TypeError):
+        what = "it has no Visualization Manager with Displays, so it is no view of RViz"
+        raise ValueError(what) from None
+    for display, kind in zip(manager["Displays"], kinds):
         if kind == MODEL and not display.get("TF Prefix"):
             display["TF Prefix"] = prefix.rstrip("/") if prefix.endswith("/") else ""
             if not prefix.endswith("/"):
