@@ -42,7 +42,9 @@ PARTS = (
     ("matrix", 9, True),  # the joints' matrix, 3x3 blocks
     ("block_integers", c.INTEGERS, False),  # kind, a, b, rows of each joint block
     ("pair_integers", c.INTEGERS, False),  # kind, a, b, closed of each pair
-    ("gather", 5, False),  # matrix block, joint block and its side, other joint block and its side
+    # matrix block, joint block and its side, other joint block and its side, their body, whether
+    # both are POINTS, whether it is the last of its matrix block
+    ("gather", 8, False),
     # in the order of elimination: joint block, its diagonal, bounds of its reach
     ("pivots", 4, False),
     # joint block, matrix blocks below and right of the pivot, first and last update

@@ -140,42 +140,38 @@ def fill(m, h, on_w):
         arena.matrix(m),
     )
     gather, pivots = arena.gather(m), arena.pivots(m)
-    last = -1
+    total, filled = turn.ZERO, 0
     for g in range(len(gather)):
-        k, j, on_j = number(gather, g, 0), number(gather, g, 1), number(gather, g, 2)
+        j, on_j = number(gather, g, 1), number(gather, g, 2)
         l, on_l = number(gather, g, 3), number(gather, g, 4)
-        is_first, last = k != last, k
-        i = number(integers, j, c.A + on_j)
-        kind_j, kind_l = number(integers, j, c.KIND), number(integers, l, c.KIND)
-        if kind_j == c.POINTS and kind_l == c.POINTS:
+        i = number(gather, g, 5)
+        if number(gather, g, 6) != 0:
             s = 1.0 if on_j == on_l else -1.0
             u, v, w = vec.scale(s * h, get(bodies, i, c.IM))
+            a, b, d = total
+            a, b, d = (a[0] + u, a[1], a[2]), (b[0], b[1] + v, b[2]), (d[0], d[1], d[2] + w)
             if number(bodies, i, c.TURNS) != 0.0:
                 K = get9(bodies, i, c.K)
                 x, y, z = vec.scale(s, get(blocks, j, on_w + 9 * on_j))
                 E = turn.product_with_cross(K, get(blocks, l, c.NODE_WA + 9 * on_l))
-                a = vec.axpy(z, E[1], vec.scale(-y, E[2]))
-                b = vec.axpy(x, E[2], vec.scale(-z, E[0]))
-                d = vec.axpy(y, E[0], vec.scale(-x, E[1]))
-                A = ((a[0] + u, a[1], a[2]), (b[0], b[1] + v, b[2]), (d[0], d[1], d[2] + w))
-            else:
-                A = ((u, 0.0, 0.0), (0.0, v, 0.0), (0.0, 0.0, w))
+                a = vec.add(a, vec.axpy(z, E[1], vec.scale(-y, E[2])))
+                b = vec.add(b, vec.axpy(x, E[2], vec.scale(-z, E[0])))
+                d = vec.add(d, vec.axpy(y, E[0], vec.scale(-x, E[1])))
+            total = a, b, d
         else:
             x = turn.product(rotation(blocks, integers, j, on_j, on_w), get9(bodies, i, c.K))
             A = turn.product_transposed(x, rotation(blocks, integers, l, on_l, c.NODE_WA))
-            if kind_j != c.DIRECTIONS and kind_l != c.DIRECTIONS:
+            total = turn.add(total, A)
+            if integers[j, c.KIND] != c.DIRECTIONS and integers[l, c.KIND] != c.DIRECTIONS:
                 x = displacement(blocks, integers, j, on_j, on_w - 18)
                 y = displacement(blocks, integers, l, on_l, c.NODE_XA)
                 mobility = vec.scale(h, get(bodies, i, c.IM))
                 x = turn.product_transposed(turn.scale_columns(x, mobility), y)
-                A = vec.add(A[0], x[0]), vec.add(A[1], x[1]), vec.add(A[2], x[2])
-        if is_first:
-            put9(S, k, 0, A)
-        else:
-            arena.add(S, k, 0, A[0])
-            arena.add(S, k, 3, A[1])
-            arena.add(S, k, 6, A[2])
-    S[last + 1 :] = 0.0
+                total = turn.add(total, x)
+        if number(gather, g, 7) != 0:
+            put9(S, number(gather, g, 0), 0, total)
+            total, filled = turn.ZERO, number(gather, g, 0) + 1
+    S[filled:] = 0.0
     for e in range(len(pivots)):
         for r in range(number(integers, number(pivots, e, 0), c.ROWS), 3):
             S[pivots[e, 1], 4 * r] = 1.0
@@ -268,14 +264,22 @@ def add_up(m):
 @part
 def add_wrench(m, j, impulse):
     """Add the wrenches of an impulse at the node to SUM of block j: force [world] and torque
-    [body] on a, then on b.
+    [body] on a, then on b. Of a POINTS block add the force [world] and, in place of the torques of
+    bodies that turn, that force in their axes: its levers there are constant
+    (`model.joint_impulses`).
     """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
+    is_point = integers[j, c.KIND] == c.POINTS
+    if is_point:
+        arena.add(blocks, j, c.SUM, impulse)
     for side in range(2):
         i = integers[j, c.A + side]
-        if i != c.WORLD:
+        if i == c.WORLD or is_point and bodies[i, c.TURNS] == 0.0:
+            continue
+        turning = impulse
+        if not is_point:
             if integers[j, c.KIND] != c.DIRECTIONS:
                 arena.add(blocks, j, c.SUM + 6 * side, force(blocks, integers, j, side, impulse))
             turning = torque(blocks, integers, j, side, impulse)
-            turning = vec.transposed_matvec(get9(bodies, i, c.R), turning)
-            arena.add(blocks, j, c.SUM + 6 * side + 3, turning)
+        turning = vec.transposed_matvec(get9(bodies, i, c.R), turning)
+        arena.add(blocks, j, c.SUM + 6 * side + 3, turning)

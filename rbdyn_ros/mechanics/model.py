@@ -283,12 +283,8 @@ def reactions(model: Model, since: Array | None = None) -> Array:
     """
     observe(model)
     add_node_reactions(model, 1.0)
-    sums = part(model, "blocks")[:, c.SUM : c.SUM + 12]
-    found = np.zeros((max(model.constraints.joint, default=-1) + 1, 12))
-    np.add.at(found, list(model.owners), sums)
-    sums[:] = 0.0
+    found = joint_impulses(model)
     add_node_reactions(model, -1.0)
-    found = found.reshape(-1, 2, 6)
     if len(model.kept) == len(model.constraints.names):
         return found
     ends = [places(model)] if since is None else [places(model), since]
@@ -296,6 +292,29 @@ def reactions(model: Model, since: Array | None = None) -> Array:
         redundancy.share(model.constraints, model.kept, model.bodies.held, q, found) for q in ends
     ]
     return np.mean(shares, axis=0)
+
+
+def joint_impulses(model: Model) -> Array:
+    """Return `reactions` as the steps have summed them up, without the reactions of the node;
+    reset the sums.
+    """
+    rows, bodies, sides = (part(model, name) for name in ("blocks", "bodies", "block_integers"))
+    sums, at = rows[:, c.SUM : c.SUM + 12], np.flatnonzero(sides[:, c.KIND] == c.POINTS)
+    found = sums.reshape(-1, 2, 6).copy()
+    force = found[at, 0, :3]
+    for side, lever, sign in ((0, c.PA, 1.0), (1, c.NB, -1.0)):
+        body = sides[at, c.A + side]
+        axes = bodies[body, c.R : c.R + 9].reshape(-1, 3, 3)
+        turns = bodies[body, c.TURNS : c.TURNS + 1] != 0.0
+        in_body = np.where(turns, found[at, side, 3:], np.einsum("kij,ki->kj", axes, force))
+        torque = np.cross(rows[at, lever : lever + 3], in_body)
+        found[at, side] = np.where(body != c.WORLD, sign, 0.0)[:, None] * np.hstack(
+            (force, torque)
+        )
+    total = np.zeros((max(model.constraints.joint, default=-1) + 1, 2, 6))
+    np.add.at(total, list(model.owners), found)
+    sums[:] = 0.0
+    return total
 
 
 def contact_impulses(model: Model) -> Array:

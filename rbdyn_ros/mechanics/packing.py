@@ -231,7 +231,7 @@ def _parts(
         "matrix": np.zeros((size, 9)),
         "block_integers": integers,
         "pair_integers": flags,
-        "gather": gather,
+        "gather": _complete_gather(gather, integers),
         "pivots": pivots,
         "reach": reach,
         "updates": updates,
@@ -318,6 +318,14 @@ def _add_colliders(parts: dict, colliders: ColliderSet) -> None:
     parts["kept_touched"] = np.zeros((parts["touched"].size, 1))
 
 
+def _complete_gather(gather: Array, integers: Array) -> Array:
+    """Return `gather` of `sparse.plan` with the columns that follow from the joint blocks."""
+    k, j, on_j, l, _ = gather.T
+    points = integers[:, c.KIND] == c.POINTS
+    is_last = np.diff(k, append=-1) != 0
+    return np.column_stack((gather, integers[j, c.A + on_j], points[j] & points[l], is_last))
+
+
 def _pack(parts: dict) -> Arena:
     """Return the arena of the parts."""
     header, floats, whole = np.zeros(HEADER, np.int64), [], []
@@ -327,4 +335,4 @@ def _pack(parts: dict) -> Arena:
         header[2 * k], header[2 * k + 1] = sizes[in_f], len(parts[name])
         sizes[in_f] += parts[name].size
         (floats if in_f else whole).append(parts[name].ravel())
-    return Arena(np.concatenate(floats), np.concatenate([header, *whole]))
+    return Arena(np.concatenate(floats), np.concatenate([header, *whole], dtype=np.int64))

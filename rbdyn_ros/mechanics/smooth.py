@@ -147,7 +147,7 @@ def linearize_bodies(m, h):
         put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
         if bodies[i, c.TURNS] != 0.0:
             v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]
-            w = turn.cosine(v)
+            w = turn.close_cosine(v, bodies[i, c.W])
             finish(bodies, i, v, w)
             R, R_1 = get9(bodies, i, c.R), get9(bodies, i, c.R_1)
             forward, sideways = turn.momentum(f, J, gamma, v, w)

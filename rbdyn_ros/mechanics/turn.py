@@ -14,6 +14,16 @@ import numpy as np
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined
 
+# of a cosine: a smaller change is found to round-off by one step of Newton's method
+SMALL = 1e-8
+ZERO = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+@inlined
+def add(A, B):
+    """Return A + B."""
+    return vec.add(A[0], B[0]), vec.add(A[1], B[1]), vec.add(A[2], B[2])
+
 
 @inlined
 def product(A, B):
@@ -71,6 +81,15 @@ def next_cosine(v, w):
     """
     change = (((1.0 - w * w) - v[0] * v[0]) - v[1] * v[1]) - v[2] * v[2]
     return w + (0.5 / w) * change
+
+
+@inlined
+def close_cosine(v, w):
+    """Return `cosine` of any v, without the root where w is so close to it that one step of
+    Newton's method finds it; also where w is 0 or nan.
+    """
+    near = next_cosine(v, w)
+    return near if abs(near - w) < SMALL else cosine(v)
 
 
 @inlined

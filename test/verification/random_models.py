@@ -143,9 +143,9 @@ def checked_step(model):
     [m/s]), None after an impact. ArithmeticError where the step is not taken.
     """
     bodies, rows = model.bodies, models.part(model, "bodies")
-    sums, flags = models.part(model, "blocks"), models.part(model, "pair_integers")
+    flags = models.part(model, "pair_integers")
     q, P, L = models.state(model)[0], rows[:, c.P : c.P + 3].copy(), rows[:, c.L : c.L + 3].copy()
-    sums[:, c.SUM : c.SUM + 12] = 0.0
+    models.joint_impulses(model)
     models.contact_impulses(model)
     met, closed = len(models.impacts(model)), flags[:, c.CLOSED].copy()
     if models.advance(model, H, 1) != 1:
@@ -154,8 +154,7 @@ def checked_step(model):
         models.part(model, "counters")[c.TRIALS] = 0
         return None
     q_1 = models.state(model)[0]
-    reactions = np.zeros((max(model.constraints.joint, default=-1) + 1, 12))
-    np.add.at(reactions, list(model.owners), sums[:, c.SUM : c.SUM + 12])
+    reactions = models.joint_impulses(model).reshape(-1, 12)
     impulses = models.contact_impulses(model)[:, 1:]
     contacts, law = [], 0.0
     for k in np.flatnonzero(closed):
