@@ -46,6 +46,14 @@ def has_rebound(m, slow):
     return False
 
 
+def has_approach(m, slow):
+    """Return whether any of the contacts approaches faster than `slow`."""
+    for at in range(contacts.count(m)):
+        if contacts.velocity_before(m, contacts.member(m, at))[0] <= -slow:
+            return True
+    return False
+
+
 def impulses(m, share, slow):
     """Find the impulses by Newton's law with a share of the restitution; return whether they were
     found.
@@ -152,6 +160,13 @@ def exchange(m, energy, spent, slow):
     """
     law = contacts.law(m)
     if not has_rebound(m, slow):
+        # Stronge's law with e = 0 is another one than Newton's where the sliding changes its
+        # direction; several contacts that meet have Newton's
+        if law == restitution.ENERGETIC and not contacts.FALLS_BACK and has_approach(m, slow):
+            solver.couple_impact(m)
+            if collide_each(m, slow):
+                return True
+            contacts.forget_failure(m)
         return impulses(m, 0.0, slow)
     has_phases = law == restitution.POISSON or law == restitution.ENERGETIC
     if has_phases:
@@ -186,6 +201,7 @@ def of(contacts, solver):
     """Return the kernel `exchange(m, energy, spent, slow)` of the contacts that a module reads,
     with the solver of their impulses.
     """
-    scope = bind((rebound, has_rebound, impulses, least_impulse, restore), contacts, solver=solver)
+    first = (rebound, has_rebound, has_approach, impulses, least_impulse, restore)
+    scope = bind(first, contacts, solver=solver)
     scope["sweep"] = sweeps.of(contacts, solver, scope["restore"], "_restore")
     return bind((expand, work, collide_each, exchange), contacts, "", **scope)["exchange"]

@@ -124,6 +124,9 @@ def test_poissons_law_has_its_ratio_of_impulses(e):
     assert parted > 6
 
 
+NORMAL_FIRST = [2, 0, 1]
+
+
 def ball(law, e, mu=0.3):
     start = dict(position=(0.0, 0.0, 0.3), velocity=(0.0, 0.0, -1.0))
     bodies, q, v = shapes.assemble([shapes.sphere(0.1, mass=1.0, **start)])
@@ -168,24 +171,42 @@ def tip_velocity(q, v):
     return v[0, :3] + quaternion.rotate(q[0, 3:], np.cross(v[0, 3:], down))
 
 
+def delassus_of_the_tip(turned):
+    """W of the rod's tip, in (normal, tangent, tangent); the floor's normal is z."""
+    inertia = np.array(shapes.rod(1.0, mass=0.5).inertia)
+    R = np.array([quaternion.rotate(turned, axis) for axis in np.eye(3)]).T
+    cross = np.cross(np.eye(3), quaternion.rotate(turned, np.array([0.0, 0.0, -0.5])))
+    W = np.eye(3) / 0.5 - cross @ R @ np.diag(1.0 / inertia) @ R.T @ cross  # rows: -lever x
+    return W[np.ix_(NORMAL_FIRST, NORMAL_FIRST)]
+
+
 @pytest.mark.parametrize("mu", [0.1, 0.9])
 def test_rod_falls_on_a_rough_floor(mu):
-    """Against Stronge's and Poisson's laws with the dense matrix of the rod's tip; the floor's
-    normal is z. Before and after: the ends of a step of 10 us.
+    """Against Stronge's and Poisson's laws with the dense matrix of the rod's tip. Before and
+    after: the ends of a step of 10 us.
     """
     references = {"energetic": collision_by_its_equation, "poisson": poisson_by_phases}
     for law, reference in references.items():
         model, turned = rod(law, 0.6, mu)
         before, after = impact_of(model)
-        inertia = np.array(shapes.rod(1.0, mass=0.5).inertia)
-        R = np.array([quaternion.rotate(turned, axis) for axis in np.eye(3)]).T
-        lever = quaternion.rotate(turned, np.array([0.0, 0.0, -0.5]))
-        cross = np.cross(np.eye(3), lever)  # rows: -lever x
-        W = np.eye(3) / 0.5 - cross @ R @ np.diag(1.0 / inertia) @ R.T @ cross
-        order = [2, 0, 1]
-        expected = reference(W[np.ix_(order, order)], before[order], mu, 0.6)
-        assert after[order] == pytest.approx(expected, abs=2e-3), law
+        expected = reference(delassus_of_the_tip(turned), before[NORMAL_FIRST], mu, 0.6)
+        assert after[NORMAL_FIRST] == pytest.approx(expected, abs=2e-3), law
         assert after[2] > 0.0
+
+
+def test_energetic_law_without_restitution_follows_the_turn_of_the_sliding():
+    """Friction follows the direction of sliding while the normal velocity is stopped; Newton's
+    law has that of the end.
+    """
+    for e in (0.0, 1e-3):
+        model, turned = rod("energetic", e, 0.5, spin=(1.0, 0.5, 0.0))
+        before, after = impact_of(model)
+        expected = collision_by_its_equation(
+            delassus_of_the_tip(turned), before[NORMAL_FIRST], 0.5, e
+        )
+        assert after[NORMAL_FIRST] == pytest.approx(expected, abs=2e-3)
+    newton, _ = rod("bounded_newton", 0.0, 0.5, spin=(1.0, 0.5, 0.0))
+    assert np.abs(impact_of(newton)[1] - after).max() > 0.1
 
 
 @pytest.mark.parametrize("law", ["bounded_newton", "poisson"])
