@@ -74,6 +74,7 @@ def read(
             raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {known}")
     try:
         above, order = _tree(robot)
+        _require_finite(robot)
         values = [
             {name: value for name, (value, _) in given.items()} for given in (positions, rates)
         ]
@@ -108,6 +109,10 @@ def _tree(robot) -> tuple:
     links, above = {link.name for link in robot.links}, {}
     if not links or len(links) < len(robot.links):
         raise ValueError("a URDF needs links, each with a name of its own")
+    names = [joint.name for joint in robot.joints]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"there are {names.count(name)} joints called {name}; rename one")
     for joint in robot.joints:
         for link in (joint.parent, joint.child):
             if link not in links:
@@ -128,6 +133,33 @@ def _tree(robot) -> tuple:
             f"the joints of {', '.join(missing)} go round in a circle; a URDF is a tree"
         )
     return above, order
+
+
+def _require_finite(robot) -> None:
+    """Raise ValueError, with the name of its link or joint, for a number that is not finite."""
+    for joint in robot.joints:
+        _require_numbers(f"the origin of joint {joint.name}", joint.origin)
+    for link in robot.links:
+        for collision in link.collisions:
+            _require_numbers(f"the origin of a collision of link {link.name}", collision.origin)
+        if link.inertial is None:
+            continue
+        _require_numbers(f"the origin of the inertial of link {link.name}", link.inertial.origin)
+        numbers = [float(link.inertial.mass or 0.0)]
+        if link.inertial.inertia is not None:
+            numbers += np.ravel(link.inertial.inertia.to_matrix()).tolist()
+        if not np.isfinite(numbers).all():
+            raise ValueError(
+                f"the inertial of link {link.name} has the mass {numbers[0]} kg and the inertia "
+                f"{numbers[1:]} kg m^2; every number must be finite"
+            )
+
+
+def _require_numbers(called: str, origin) -> None:
+    if origin is not None:
+        xyz, rpy = origin.xyz or [], origin.rpy or []
+        if not np.isfinite([*xyz, *rpy]).all():
+            raise ValueError(f"{called} is {xyz} m, {rpy} rad; every number must be finite")
 
 
 def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
@@ -179,6 +211,10 @@ def _robot(robot, frames: dict, owner: dict) -> Robot:
                     "cylinder do"
                 )
                 continue
+            if name in geoms:
+                raise ValueError(
+                    f"link {link.name}: two collision shapes are called {name}; rename the link"
+                )
             at, body = _frame(frames[link.name], collision.origin), owner[link.name]
             x, q = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
             if body != scene.GROUND:

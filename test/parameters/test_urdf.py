@@ -33,6 +33,7 @@ JOINTS = (
     '0"/><axis xyz="0 0 1"/></joint>'
 )
 ROBOT = f'<robot name="three"><link name="base"/>{LINKS}{JOINTS}</robot>'
+BALL = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
 POSITIONS = {"j1": 0.4, "j2": -0.1, "j3": 1.1}
 RATES = {"j1": 1.2, "j2": 0.3, "j3": -2.0}
 
@@ -181,6 +182,24 @@ def test_links_that_are_fixed_to_each_other_are_one_body(read):
             "the axis of joint j3 is .* must be finite and not zero",
         ),
         (ROBOT.replace(INERTIAL.format(m=0.4), ""), "link c moves and has no mass"),
+        (
+            ROBOT.replace('name="j2"', 'name="j1"'),
+            "r.urdf: there are 2 joints called j1; rename one",
+        ),
+        (
+            ROBOT.replace('xyz="0.3 0 0"', 'xyz="nan 0 0"'),
+            "the origin of joint j2 is .* m, .* rad; every number must be finite",
+        ),
+        (
+            ROBOT.replace('value="0.7"', 'value="inf"'),
+            "the inertial of link b has the mass inf kg .* every number must be finite",
+        ),
+        (
+            ROBOT.replace('<link name="a">', f'<link name="a">{2 * BALL}')
+            .replace('"b"', '"a_1"')
+            .replace('<link name="a_1">', f'<link name="a_1">{BALL}'),
+            "link a_1: two collision shapes are called a_1; rename the link",
+        ),
         (
             ROBOT.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="j1"/>'),
             "joint j3 mimics j1, which is not there for a model",
