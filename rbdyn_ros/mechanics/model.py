@@ -239,6 +239,23 @@ def spring_energy(model: Model) -> float:
     return of_springs.energy(model.springs, part(model, "springs")[:, c.EXTENSION])
 
 
+def require_finite_start(model: Model) -> Model:
+    """Return the model itself. Raise ValueError where its velocities or its energy are not known
+    or no numbers.
+    """
+    rule = "masses, sizes, springs or velocities are too large, or too far apart, for numbers"
+    with np.errstate(all="ignore"):
+        try:
+            v, start = state(model)[1], energy(model)
+        except ArithmeticError as error:
+            raise ValueError(str(error)) from None
+    for i in np.flatnonzero(~np.isfinite(v).all(axis=1)):
+        raise ValueError(f"body {model.names.bodies[i]}: its start is not finite: {rule}")
+    if not np.isfinite(start):
+        raise ValueError(f"the energy at the start is {start} J: {rule}")
+    return model
+
+
 def damping_loss(model: Model) -> float:
     """Return the energy that the dampers have taken so far [J], less the work of bodies with a
     prescribed velocity through springs and dampers.

@@ -79,7 +79,8 @@ def capsule(
     )
     tube, ball = np.pi * r * r * l, 4.0 / 3.0 * np.pi * r * r * r
     m = _mass("a capsule", tube + ball, mass, density)
-    m_tube, m_ball = m * tube / (tube + ball), m * ball / (tube + ball)
+    parts = l + 4.0 / 3.0 * r  # volumes over pi r^2, which may be too small for a number
+    m_tube, m_ball = m * l / parts, m * (4.0 / 3.0 * r) / parts
     # half spheres: 2/5 m r^2 about the center of the ball, 3/8 r from it to their centers of mass
     across = m_tube / 12.0 * (3.0 * r * r + l * l)
     across += m_ball * (0.4 * r * r + 0.25 * l * l + 0.375 * r * l)

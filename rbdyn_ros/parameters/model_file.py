@@ -24,7 +24,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import scene
-from rbdyn_ros.mechanics.model import Model, Options
+from rbdyn_ros.mechanics.model import Model, Options, require_finite_start
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
 from rbdyn_ros.parameters.nodes import read_tables
 from rbdyn_ros.parameters.tables import nearest
@@ -155,7 +155,7 @@ def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:
     part that it names, for what cannot be.
     """
     try:
-        return scene.build(file.scene, options)
+        return require_finite_start(scene.build(file.scene, options))
     except ValueError as error:
         what, name, word, *_ = str(error).split()
         own = {"body": ["bodies"], "geom": ["geoms", "bodies"]}.get(what, [f"{what}s"])
@@ -172,8 +172,10 @@ def _group(path: Path) -> tuple:
     """
     top, groups, starts = {}, {group: {} for group in GROUPS}, {word: {} for word in STARTS}
     top["colliders"] = {}
-    for entry in yaml_file.read(path, "model file"):
+    for entry in yaml_file.read(path, "model file", empty=True):
         source, (first, *rest) = f"{path}:{entry.line}", entry.name.split(".", 2)
+        if entry.value == {} and entry.name in (*GROUPS, *STARTS):
+            continue  # a group without parts
         if entry.section:
             raise ValueError(
                 f"{source}: a model file has no sections and no ros__parameters; leave them out"
@@ -250,8 +252,8 @@ def _body(called: str, values: dict) -> tuple:
     one_of = _values_of(values, ("mass", "density"))
     if len(one_of) != 1:
         raise ValueError(
-            f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and "
-            "density; give one"
+            f"{_source(values)}: {called} has "
+            f"{'both mass and' if one_of else 'neither mass nor'} density; give one"
         )
     edges = size.pop("size", None)
     try:

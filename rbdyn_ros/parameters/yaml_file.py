@@ -34,6 +34,8 @@ class Entry(NamedTuple):
 class _Loader(yaml.SafeLoader):
     """A safe loader without what ROS does not read: aliases and dates."""
 
+    keeps_empty = False  # whether an empty mapping is a value
+
     def compose_node(self, parent, index):
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
@@ -52,8 +54,8 @@ _Loader.yaml_implicit_resolvers = {
 _Loader.add_constructor("tag:yaml.org,2002:python/tuple", yaml.SafeLoader.construct_yaml_seq)
 
 
-def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
-    """Return the entries of a file in their order.
+def read(path: str | Path, what: str = "parameter file", empty: bool = False) -> list[Entry]:
+    """Return the entries of a file in their order, those of empty mappings only if asked for.
 
     Sections are `/**:`, `/name:`, `name:` or `/namespace/name:` (also nested) with
     `ros__parameters:` below; names are nested, dotted or both. A file without any
@@ -63,6 +65,7 @@ def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
     content = text(path, what)
     try:
         loader = _Loader(content)
+        loader.keeps_empty = empty
         entries = list(_entries(loader, loader.get_single_node(), path))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -345,7 +348,7 @@ def _values(
 ) -> Iterator[Entry]:
     for key, value in _pairs(node, path):
         name = prefix + key.value
-        if isinstance(value, yaml.MappingNode):
+        if isinstance(value, yaml.MappingNode) and (value.value or not loader.keeps_empty):
             yield from _values(loader, value, path, section, name + ".")
         else:
             yield Entry(section, name, _construct(loader, value, path, name), _line(key))

@@ -78,6 +78,9 @@ def job(arguments: argparse.Namespace) -> ModelJob:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"--impact-law is {law}; it must be one of {known}")
     planned = plan_rows(duration, every, step)
+    if planned.count < 1:
+        rule = f"it must be at least --every, which is {every:g} s"
+        raise ValueError(f"--duration is {duration:g} s; {rule}")
     composition = "none" if arguments.composition is None else arguments.composition
     if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
         fit = (

@@ -210,6 +210,10 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
             "--duration is -1 s; it must be a finite number > 0",
         ),
         (
+            ["--model", "door", "--duration", "0.5", "--every", "1"],
+            "--duration is 0.5 s; it must be at least --every, which is 1 s",
+        ),
+        (
             ["--model", "door", "--every", "0.0015"],
             "--every is 0.0015 s; it must be a multiple of the step",
         ),

@@ -210,6 +210,7 @@ def test_shapes_have_the_inertia_of_their_density():
     cylinder = shapes.cylinder(0.1, 0.4, mass=2.0)
     assert cylinder.inertia == pytest.approx((2.0 / 12.0 * 0.19, 2.0 / 12.0 * 0.19, 0.01))
     assert shapes.rod(1.0, mass=1.0).inertia[0] == pytest.approx(1.0 / 12.0, rel=1e-3)
+    assert shapes.capsule(1e-300, 1.0, mass=1.0).inertia[0] == pytest.approx(1.0 / 12.0)
 
 
 @pytest.mark.parametrize(

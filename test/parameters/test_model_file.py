@@ -104,7 +104,7 @@ def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
         (BOX + "geoms: {f: {shape: plane, normal: [0, 1]}}", r"normal is \[0, 1\]; it must be a"),
         (
             "bodies: {a: {shape: sphere, radius: 1}}",
-            "bodies.a has neither mass and density; give one",
+            "bodies.a has neither mass nor density; give one",
         ),
         (
             "bodies: {a: {shape: sphere, radius: 1, mass: 1, density: 1}}",
@@ -150,6 +150,10 @@ def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
         ),
         ("bodies: 3", "m.yaml:1: bodies has no parts; write bodies: {NAME: {...}}"),
         ("bodies: {a: 3}", "m.yaml:1: bodies.a has no parts"),
+        (BOX + "contacts: {c: {}}", "m.yaml:2: contacts.c has no parts"),
+        (BOX + "colliders: {}", "m.yaml:2: colliders is not known; write colliders: {friction"),
+        (BOX + "duration: {}", "m.yaml:2: duration is {}; it must be a finite number > 0"),
+        (BOX.replace("2.0", "{}"), "m.yaml:1: bodies.crate.mass is {}; it must be a finite"),
         (
             BOX + "joints: {j: {between: [crate, world]}}",
             "m.yaml:2: joints.j has no type; write one of anchor",
@@ -250,6 +254,23 @@ def test_a_wrong_geom_of_a_contact_is_named_with_its_line(read):
 def test_what_the_scene_refuses_of_a_part_is_named_with_its_line(read, text, sentence):
     with pytest.raises(ValueError, match=sentence):
         model_file.build(read(BOX + text), model_file.Path("m.yaml"))
+
+
+def test_groups_may_be_empty(read):
+    assert read(BOX + "joints: {}\ncontacts: {}\n").scene.contacts == {}
+
+
+@pytest.mark.parametrize(
+    "stiffness, length, sentence",
+    [
+        ("1e300", "1e99", "m.yaml:1: body crate: its start is not finite: masses, sizes, springs"),
+        ("1", "1e160", "m.yaml: the energy at the start is inf J: masses, sizes, springs"),
+    ],
+)
+def test_a_start_that_is_not_finite_is_refused(read, stiffness, length, sentence):
+    spring = f"between: [crate, world], end: [0, 0, 1], stiffness: {stiffness}, length: {length}"
+    with pytest.raises(ValueError, match=sentence):
+        model_file.build(read(BOX + f"springs: {{s: {{{spring}}}}}"), model_file.Path("m.yaml"))
 
 
 def test_a_friction_of_a_body_without_colliders_is_named_with_its_line(read):
