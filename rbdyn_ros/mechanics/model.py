@@ -27,6 +27,7 @@ from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.packing import bind_once
+from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-6  # [m] by which bodies may overlap at the start
@@ -96,6 +97,8 @@ def build(
     colliders = geoms.colliders(()) if colliders is None else colliders
     names = _complete_names(options.names, n, pairs, len(colliders.geoms))
     q, v = start(bodies, constraints, q, v, names.bodies)
+    if np.shape(options.gamma) not in ((), (n,)):
+        raise ValueError(f"gamma has shape {np.shape(options.gamma)}; give one number, or {n}")
     gamma = np.broadcast_to(np.array(options.gamma, dtype=float), (n,))
     for i, value in enumerate(gamma):
         if not (np.isfinite(value) and value >= 0.0):
@@ -125,8 +128,9 @@ def _require_possible(
     options: Options, pairs: Pairs, colliders: ColliderSet, names: Names
 ) -> None:
     """Raise ValueError for options out of range, or that do not fit what can touch."""
-    if not 1 <= options.max_impacts <= 1000:
-        raise ValueError(f"max_impacts is {options.max_impacts}; it must be from 1 to 1000")
+    count(options.max_impacts, "max_impacts", 1, 1000)
+    count(options.impacts, "impacts", 0)
+    number(options.overlap, "overlap", 0.0, unit=" m")
     if options.impact_law not in restitution.LAWS:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
@@ -172,8 +176,11 @@ def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
 
     `composition` raises the order from 2 to 4, 6 or 8 (`mechanics.integrators.composition`).
     Raise ValueError if it is not known, or if the model has contacts: some stages of a
-    composition go back in time.
+    composition go back in time; or for a step or a count that are none.
     """
+    if not (0.0 < h < np.inf and n >= 0 and n == int(n)):
+        positive(h, "the step", " s")
+        count(n, "the number of steps", 0)
     return stepper(model, composition)(model.arena, float(h), int(n))
 
 

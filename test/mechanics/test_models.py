@@ -229,6 +229,10 @@ def test_shapes_have_the_inertia_of_their_density():
             lambda: shapes.rod(1.0, density=float("nan")),
             "the mass of a cylinder is nan kg; it must be finite and > 0",
         ),
+        (
+            lambda: shapes.assemble([shapes.Body(1.0, np.eye(3))]),
+            r"inertia has shape \(1, 3, 3\); it must be \(n, 3\): the principal moments",
+        ),
     ],
 )
 def test_shapes_that_are_none(make, words):

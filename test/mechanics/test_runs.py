@@ -154,14 +154,37 @@ def test_stabilization_that_is_none(alpha):
 @pytest.mark.parametrize(
     "bad, words",
     [
-        ({"max_impacts": 0}, "max_impacts is 0; it must be from 1 to 1000"),
+        ({"max_impacts": 0}, "max_impacts is 0; it must be a whole number from 1 to 1000"),
         ({"max_impacts": 1001}, "max_impacts is 1001"),
+        ({"max_impacts": 1.5}, "max_impacts is 1.5"),
+        ({"impacts": -1}, "impacts is -1; it must be a whole number >= 0"),
+        ({"overlap": float("nan")}, "overlap is nan m; it must be finite and >= 0"),
+        ({"gamma": [1.0, 2.0]}, r"gamma has shape \(2,\); give one number, or 1"),
     ],
 )
 def test_options_that_are_none(bad, words):
     bodies, q, v = falling_ball()
     with pytest.raises(ValueError, match=words):
         runs.run(models.build(bodies, q, v, options=Options(**bad)), 1e-3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "h, n, words",
+    [
+        (0.0, 1, "the step is 0.0 s; it must be finite and > 0"),
+        (-1e-3, 1, "the step is -0.001 s"),
+        (float("nan"), 1, "the step is nan s"),
+        (float("inf"), 1, "the step is inf s"),
+        (1e-3, -1, "the number of steps is -1; it must be a whole number >= 0"),
+        (1e-3, 2.5, "the number of steps is 2.5"),
+    ],
+)
+def test_steps_that_are_none(h, n, words):
+    """Halving a step of 0 or of no number with contacts would not end."""
+    bodies, q, v = falling_ball()
+    model = models.build(bodies, q, v, None, pairs.build(1, pairs.ball(0, 0.1)))
+    with pytest.raises(ValueError, match=words):
+        models.advance(model, h, n)
 
 
 @pytest.mark.parametrize(

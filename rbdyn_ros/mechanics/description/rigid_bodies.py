@@ -32,6 +32,11 @@ def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
     """
     mass = np.atleast_1d(arguments.array(mass, "mass")).copy()
     inertia = np.atleast_2d(arguments.array(inertia, "inertia", 3)).copy()
+    if inertia.ndim != 2:
+        raise ValueError(
+            f"inertia has shape {inertia.shape}; it must be (n, 3): the principal moments of "
+            "each body, about the axes that its orientation turns to the world"
+        )
     if len(mass) != len(inertia):
         raise ValueError(
             f"mass is given for {len(mass)} bodies and inertia for {len(inertia)}; give both "
