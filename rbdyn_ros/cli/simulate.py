@@ -223,7 +223,7 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
         duration=duration,
         rows=_rows(duration, every, shortest, step),
         out=out,
-        events=optional_file("--events", arguments.events, IMPACTS),
+        events=optional_file("--events", arguments.events, IMPACTS, out),
         loop=make_loop(),
     )
     planned.integrator.check(planned.system, planned.state, planned.input)

@@ -152,9 +152,16 @@ def output_file(option: str, name: str | Path, suffixes: tuple[str, ...]) -> Pat
     return try_file(path, option)
 
 
-def optional_file(option: str, name: str | None, suffixes: tuple[str, ...]) -> Path | None:
-    """Return the path of an output file as `output_file` does; None where none is asked for."""
-    return None if name is None else output_file(option, name, suffixes)
+def optional_file(
+    option: str, name: str | None, suffixes: tuple[str, ...], out: Path | None = None
+) -> Path | None:
+    """Return the path of an output file as `output_file` does; None where none is asked for. Raise
+    ValueError where it is that of --out, too.
+    """
+    path = None if name is None else output_file(option, name, suffixes)
+    if path and out and path.resolve() == out.resolve():
+        raise ValueError(f"{option} is {path}, which is the file of --out, too; choose another")
+    return path
 
 
 def explain(error: OSError | ValueError) -> str:

@@ -61,7 +61,7 @@ def job(arguments: argparse.Namespace) -> ModelJob:
     arguments that do not fit together.
     """
     out = output_file("--out", arguments.out, command_line.TABLES)
-    events = optional_file("--events", arguments.events, command_line.IMPACTS)
+    events = optional_file("--events", arguments.events, command_line.IMPACTS, out)
     for word in PENDULUM_ONLY:
         if getattr(arguments, word) not in (None, [], ()):
             option = f"--{word.replace('_', '-')}"

@@ -222,6 +222,11 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
             "door.yaml has no contacts; write some below contacts:",
         ),
         (
+            ["--model", "belt", "--events", "./run.csv"],
+            "--events is run.csv, which is the file of --out, too; choose another",
+        ),
+        (["--events", "run.csv"], "--events is run.csv, which is the file of --out, too"),
+        (
             ["--model", "door", "--picture", "e.txt"],
             "--picture is e.txt; it must end in .png, .svg or .pdf",
         ),
