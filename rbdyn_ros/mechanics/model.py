@@ -134,6 +134,9 @@ def _require_possible(
     if options.impact_law not in restitution.LAWS:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
+    if options.whole_steps and options.impact_law != restitution.LAWS[0]:
+        rule = f"impacts of whole steps obey {restitution.LAWS[0]}: leave one of them out"
+        raise ValueError(f"whole_steps is True, but impact_law is '{options.impact_law}'; {rule}")
     for i in range(len(pairs.e)) if options.whole_steps else ():
         called = f"whole_steps is True, but {names.contacts[names.contact_of[i]]}"
         if pairs.kind[i] > contacts.BALLS:
