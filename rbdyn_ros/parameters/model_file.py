@@ -155,7 +155,8 @@ def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:
     part that it names, for what cannot be.
     """
     try:
-        return require_finite_start(scene.build(file.scene, options))
+        with np.errstate(over="ignore", invalid="ignore"):  # a sentence follows
+            return require_finite_start(scene.build(file.scene, options))
     except ValueError as error:
         what, name, word, *_ = str(error).split()
         own = {"body": ["bodies"], "geom": ["geoms", "bodies"]}.get(what, [f"{what}s"])
