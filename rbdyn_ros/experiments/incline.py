@@ -68,7 +68,7 @@ def _claims(tables: dict, steps: tuple) -> tuple:
         return abs(only(cases, "way_error", slope_deg=degrees, mu=mu, v0=v0, step=h))
 
     def turning(h):
-        return 2.0 * h * CASES[3][1] * 9.81 * np.cos(np.radians(CASES[3][0])) * DURATION
+        return 2.0 * h * CASES[3][1] * scenes.GRAVITY * np.cos(np.radians(CASES[3][0])) * DURATION
 
     return (
         below(

@@ -23,12 +23,12 @@ import numpy as np
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.description import joints, pairs
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.numerics.arguments import number, positive
+from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
 GRAVITY = 9.81  # [m/s^2]
@@ -51,23 +51,19 @@ class ModelParts(NamedTuple):
     pairs: Pairs | None = None
 
 
-def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> ModelParts:
+def chain(rods: int = 5) -> ModelParts:
     """Return rods of 1 kg with ball joints, hung at the origin and released from horizontal; the
     first one turns about its axis.
     """
-    inertia = (
-        (3.0 * radius**2 + length**2) / 12.0,
-        (3.0 * radius**2 + length**2) / 12.0,
-        radius**2 / 2.0,
-    )
-    bodies = rigid_bodies.build(np.ones(rods), [inertia] * rods)
-    along_x = quaternion.exp((0.0, np.pi / 2.0, 0.0))
-    q = rigid_bodies.configuration(
-        bodies, [(length * (i + 0.5), 0.0, 0.0) for i in range(rods)], along_x
+    length, along_x = 0.4, quaternion.exp((0.0, np.pi / 2.0, 0.0))
+    bodies, q, v = shapes.assemble(
+        [
+            shapes.rod(length, 1.0, position=(length * (i + 0.5), 0.0, 0.0), orientation=along_x)
+            for i in range(rods)
+        ]
     )
     near, far = (0.0, 0.0, -length / 2.0), (0.0, 0.0, length / 2.0)
     links = [joints.ball_joint(i, near, i - 1, far) for i in range(1, rods)]
-    v = rigid_bodies.motion(bodies)
     v[0, 5] = 5.0
     v[:, 1] = 0.2 * q[:, 0]  # a push sideways: the whole chain turns about z at 0.2 rad/s
     v[:, 3] = -0.2  # z of the world is -x of a rod along x
@@ -81,32 +77,30 @@ def door(lean: float = 0.3) -> ModelParts:
     it swings back and forth.
     """
     inertia = 20.0 / 12.0 * np.array([HEIGHT**2, EDGE**2 + HEIGHT**2, EDGE**2])
-    bodies = rigid_bodies.build(20.0, inertia)
     tilted = quaternion.exp((0.0, lean, 0.0))
     axis = quaternion.rotate(tilted, np.array([0.0, 0.0, 1.0]))
     opened = quaternion.product(tilted, quaternion.exp((0.0, 0.0, np.pi / 2.0)))
-    q = rigid_bodies.configuration(
-        bodies, quaternion.rotate(opened, np.array([EDGE / 2.0, 0.0, 0.0])), opened
-    )
-    at = (0.6, -0.6)
+    center = quaternion.rotate(opened, np.array([EDGE / 2.0, 0.0, 0.0]))
     hinges = [
-        joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis) for z in at
+        joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis)
+        for z in (0.6, -0.6)
     ]
-    return ModelParts(bodies, q, rigid_bodies.motion(bodies), joints.assemble(1, *hinges))
+    return ModelParts(*one_body(20.0, inertia, center, opened), joints.assemble(1, *hinges))
 
 
-def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> ModelParts:
-    """Return a top of 0.5 kg whose tip slides without friction in z = 0, tilted [rad] and spinning
-    [rad/s].
+def top_on_plane() -> ModelParts:
+    """Return a top of 0.5 kg whose tip slides without friction in z = 0, tilted by 0.35 rad and
+    spinning with 60 rad/s.
     """
-    bodies = rigid_bodies.build(0.5, (8e-4, 8e-4, 5e-4))
-    tip = np.array([0.0, 0.0, -0.05])
-    turned = quaternion.exp((0.0, tilt, 0.0))
-    q = rigid_bodies.configuration(bodies, -quaternion.rotate(turned, tip), turned)
-    v = rigid_bodies.motion(bodies, (0.1, 0.0, 0.0), (0.0, 0.0, spin))
-    return ModelParts(
-        bodies, q, v, joints.assemble(1, joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0)))
-    )
+    tip, turned = np.array([0.0, 0.0, -0.05]), quaternion.exp((0.0, 0.35, 0.0))
+    start = -quaternion.rotate(turned, tip), turned, (0.1, 0.0, 0.0), (0.0, 0.0, 60.0)
+    plane = joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0))
+    return ModelParts(*one_body(0.5, (8e-4, 8e-4, 5e-4), *start), joints.assemble(1, plane))
+
+
+def one_body(mass: float, inertia, *start) -> tuple[Bodies, Array, Array]:
+    """Return (bodies, q, v) of one body; `start` are its position, orientation and velocities."""
+    return shapes.assemble([shapes.Body(mass, tuple(inertia), *start)], (0.0, 0.0, -GRAVITY))
 
 
 def tower(top: float = 1.0) -> ModelParts:
@@ -120,7 +114,7 @@ def tower(top: float = 1.0) -> ModelParts:
         for x, y in BOTTOM
     ]
     heights = HALF[2] + (2.0 * HALF[2] + drop) * np.arange(len(mass)) + drop
-    return _stack(mass, [_box_inertia(m) for m in mass], [(0.0, 0.0, z) for z in heights], touches)
+    return _stack([_box(m, (0.0, 0.0, z)) for m, z in zip(mass, heights)], touches)
 
 
 def overhang(share: float = 0.98) -> ModelParts:
@@ -146,7 +140,7 @@ def overhang(share: float = 0.98) -> ModelParts:
             ]
     heights = HALF[2] * (2.0 * np.arange(boxes) + 1.0)
     positions = np.column_stack([x, np.zeros(boxes), heights])
-    return _stack(np.ones(boxes), [_box_inertia(1.0)] * boxes, positions, touches)
+    return _stack([_box(1.0, position) for position in positions], touches)
 
 
 def pyramid(mu: float = 0.4) -> ModelParts:
@@ -158,7 +152,7 @@ def pyramid(mu: float = 0.4) -> ModelParts:
     touches = [pairs.ball(i, RADIUS, mu=mu) for i in range(3)]
     touches += [pairs.balls(3, RADIUS, i, RADIUS, mu=mu) for i in range(3)]
     touches += [pairs.balls((i + 1) % 3, RADIUS, i, RADIUS, mu=mu) for i in range(3)]
-    return _stack(np.ones(4), [(0.4 * RADIUS**2,) * 3] * 4, positions, touches)
+    return _stack([shapes.sphere(RADIUS, 1.0, position=p) for p in positions], touches)
 
 
 def steepness() -> float:
@@ -173,27 +167,22 @@ def _top_of(i: int) -> dict:
     return {} if i == 0 else {"b": i - 1, "s": (0.0, 0.0, HALF[2])}
 
 
-def _box_inertia(mass: float) -> Array:
-    return mass / 3.0 * (np.sum(HALF**2) - HALF**2)
+def _box(mass: float, position) -> shapes.Body:
+    return shapes.box(2.0 * HALF, mass, position=position)
 
 
-def _stack(mass, inertia, positions, touches) -> ModelParts:
-    bodies = rigid_bodies.build(mass, inertia, (0.0, 0.0, -GRAVITY))
-    q = rigid_bodies.configuration(bodies, positions)
-    return ModelParts(
-        bodies, q, rigid_bodies.motion(bodies), None, pairs.build(len(mass), *touches)
-    )
+def _stack(parts: list[shapes.Body], touches: list) -> ModelParts:
+    """Return bodies without joints, and the pairs that may touch."""
+    bodies, q, v = shapes.assemble(parts, (0.0, 0.0, -GRAVITY))
+    return ModelParts(bodies, q, v, None, pairs.build(len(parts), *touches))
 
 
 class Block(NamedTuple):
-    """A homogeneous block and the plane under it."""
+    """A homogeneous block of 1 kg without rebound, and the plane under it."""
 
     friction: float = 0.3  # mu
     slope: float = 0.0  # a [rad]
-    restitution: float = 0.0  # e
-    mass: float = 1.0  # [kg]
     edges: tuple = (0.4, 0.3, 0.2)  # along x, y, z of the block [m]
-    gravity: float = GRAVITY  # [m/s^2]
 
 
 def slope_axes(params: Block) -> tuple[Array, Array]:
@@ -206,22 +195,14 @@ def block(params: Block, speed: float = 0.0) -> ModelParts:
     """Return the block flat on the plane through the origin, at `speed` [m/s] downhill. Raise
     ValueError for a slope beyond 89 degrees.
     """
-    positive(params.gravity, "the block's gravity")
     half = 0.5 * number(params.slope, "the slope", 0.0, math.radians(89.0))
     normal, downhill = slope_axes(params)
-    part = shapes.box(
-        params.edges,
-        params.mass,
-        position=normal * params.edges[2] / 2.0,
-        orientation=(math.cos(half), 0.0, math.sin(half), 0.0),
-        velocity=speed * downhill,
-    )
+    turned = {"orientation": (math.cos(half), 0.0, math.sin(half), 0.0)}
+    start = {"position": normal * params.edges[2] / 2.0, "velocity": speed * downhill}
+    part = shapes.box(params.edges, 1.0, **turned, **start)
     a, b, c = 0.5 * np.array(params.edges)
-    law = {"n": normal, "mu": params.friction, "e": params.restitution}
-    corners = [pairs.corner(0, (x * a, y * b, -c), **law) for x, y in BOTTOM[::-1]]
-    return ModelParts(
-        *shapes.assemble([part], (0.0, 0.0, -params.gravity)), None, pairs.build(1, *corners)
-    )
+    law = {"n": normal, "mu": params.friction}
+    return _stack([part], [pairs.corner(0, (x * a, y * b, -c), **law) for x, y in BOTTOM[::-1]])
 
 
 def travel(params: Block, q: Array, v: Array) -> tuple[Array, Array]:
@@ -234,10 +215,8 @@ def travel(params: Block, q: Array, v: Array) -> tuple[Array, Array]:
 
 def slide(params: Block, speed: float, t: float) -> tuple[float, float]:
     """Return (s [m], ds/dt [m/s]) of the block after t [s] (N.29)."""
-    pull, brake = (
-        params.gravity * x
-        for x in (math.sin(params.slope), params.friction * math.cos(params.slope))
-    )
+    pull = GRAVITY * math.sin(params.slope)
+    brake = GRAVITY * (params.friction * math.cos(params.slope))
     s = 0.0
     if speed != 0.0:
         rate = pull - math.copysign(brake, speed)

@@ -25,8 +25,8 @@ def run(short: bool, progress) -> Outcome:
     for i, (v0, mu) in track_progress(enumerate(CASES), progress, end=0.8):
         params = scenes.Block(mu)
         for h in steps:
-            track, tilt = simulate(params, v0, h, 1.1 * v0 / (mu * params.gravity))
-            error = track["s"][-1] - v0**2 / (2.0 * mu * params.gravity)
+            track, tilt = simulate(params, v0, h, 1.1 * v0 / (mu * scenes.GRAVITY))
+            error = track["s"][-1] - v0**2 / (2.0 * mu * scenes.GRAVITY)
             rows.append((v0, mu, h, error, abs(track["v"][-1]), tilt))
         tracks[f"track_{i + 1}"] = track
     rest, _ = simulate(scenes.Block(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
@@ -52,7 +52,7 @@ def simulate(
 def _claims(tables: dict) -> tuple:
     d, rest = tables["distance"], tables["rest"]
     error = lambda h: np.abs(d["distance_error"][np.isclose(d["step"], h)])  # noqa: E731
-    shares = np.abs(d["distance_error"]) / (d["step"] ** 2 * d["mu"] * scenes.Block().gravity)
+    shares = np.abs(d["distance_error"]) / (d["step"] ** 2 * d["mu"] * scenes.GRAVITY)
     still = rest["t"] > 0.2
     return (
         below("stop distance at 10 ms, the worst of four cases", error(1e-2).max(), 1e-5, "m"),
@@ -75,7 +75,7 @@ def draw(outcome: Outcome, figure) -> None:
     for i, ((v0, mu), color) in enumerate(zip(CASES, COLORS)):
         track = outcome.tables[f"track_{i + 1}"]
         name = f"v₀ = {v0:g} m/s, μ = {mu:g}"
-        stop = v0 / (mu * 9.81)
+        stop = v0 / (mu * scenes.GRAVITY)
         speeds.plot(
             [0.0, stop, track["t"][-1]],
             [v0, 0.0, 0.0],
@@ -91,7 +91,7 @@ def draw(outcome: Outcome, figure) -> None:
         )
         errors.loglog(
             h,
-            h**2 / 8.0 * 9.81 * mu,
+            h**2 / 8.0 * scenes.GRAVITY * mu,
             color=color,
             linewidth=0.8,
             label="what stopping inside a step costs: h² μ g / 8" if i == 0 else "",

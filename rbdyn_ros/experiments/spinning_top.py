@@ -10,8 +10,6 @@ N follows from the last row, linear in it (index 1). doc/nonsmooth.md, M.5 to M.
 that meets them.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.integrate import solve_ivp
 
@@ -26,56 +24,37 @@ from rbdyn_ros.experiments.outcome import (
     slope_guide,
     track_progress,
 )
-from rbdyn_ros.experiments.scenes import ModelParts
+from rbdyn_ros.experiments.scenes import GRAVITY, ModelParts, one_body
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
-from rbdyn_ros.mechanics.description import pairs, rigid_bodies
+from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.types import Array
 
-
-class TopParams(NamedTuple):
-    """The top, the floor, the start. Its tip touches at the start, with no normal velocity."""
-
-    mass: float = 0.58387070  # [kg]
-    inertia: tuple = (2.2129e-4, 2.2129e-4, 3.0207e-4)  # [kg m^2]
-    tip: tuple = (0.0, 0.0, -0.03795882)  # [m] from the center of mass
-    gravity: float = 9.81  # [m/s^2]
-    friction: float = 0.01
-    height: float = 0.037  # [m] of the center of mass
-    tilt: float = np.radians(10.0)  # [rad] about x
-    speed: float = 1.0  # [m/s] along x
-    spin: float = 50.0  # [rad/s]
+MASS, FRICTION = 0.58387070, 0.01  # [kg]
+INERTIA = np.array([2.2129e-4, 2.2129e-4, 3.0207e-4])  # [kg m^2]
+TIP = np.array([0.0, 0.0, -0.03795882])  # [m] from the center of mass
 
 
-def build(params: TopParams) -> ModelParts:
-    """Return the top with its tip on a floor that passes through it."""
-    bodies = rigid_bodies.build(params.mass, params.inertia, (0.0, 0.0, -params.gravity))
-    q = rigid_bodies.configuration(
-        bodies, (0.0, 0.0, params.height), quaternion.exp((params.tilt, 0.0, 0.0))
+def build() -> ModelParts:
+    """Return the top, tilted by ten degrees, with its tip on a floor that passes through it."""
+    turned = quaternion.exp((np.radians(10.0), 0.0, 0.0))
+    start = (0.0, 0.0, 0.037), turned, (1.0, 0.0, 0.0), (0.0, 0.0, 50.0)
+    bodies, q, v = one_body(MASS, INERTIA, *start)
+    floor = q[0, :3] + quaternion.rotate(q[0, 3:], TIP)
+    return ModelParts(
+        bodies, q, v, None, pairs.build(1, pairs.corner(0, TIP, s=floor, mu=FRICTION))
     )
-    floor = q[0, :3] + quaternion.rotate(q[0, 3:], np.array(params.tip))
-    touch = pairs.corner(0, params.tip, s=floor, mu=params.friction)
-    v = rigid_bodies.motion(bodies, (params.speed, 0.0, 0.0), (0.0, 0.0, params.spin))
-    return ModelParts(bodies, q, v, None, pairs.build(1, touch))
 
 
-def exact(params: TopParams, times) -> tuple[Array, Array]:
+def exact(times) -> tuple[Array, Array]:
     """Return (q (k, 7), v (k, 6)) at `times` [s] by the reduced equations, DOP853 at rtol 1e-13.
     Raise RuntimeError if it stops.
     """
-    start = build(params)
-    times = np.asarray(times, float)
+    start = build()
     state = np.concatenate([start.q[0], start.v[0]])
     found = solve_ivp(
-        _derivative,
-        (0.0, times[-1]),
-        state,
-        "DOP853",
-        times,
-        args=(params,),
-        rtol=1e-13,
-        atol=1e-13,
+        _derivative, (0.0, times[-1]), state, "DOP853", times, rtol=1e-13, atol=1e-13
     )
     if not found.success:
         raise RuntimeError(
@@ -84,19 +63,16 @@ def exact(params: TopParams, times) -> tuple[Array, Array]:
     return found.y[:7].T, found.y[7:].T
 
 
-def _derivative(t: float, y: Array, params: TopParams) -> Array:
+def _derivative(t: float, y: Array) -> Array:
     """Return (r', q', r'', w') of a top that slides; the quaternion's rate is q (0, w)/2."""
     q, v, w = y[3:7], y[7:10], y[10:]
-    J, p = np.array(params.inertia), np.array(params.tip)
     R = quaternion.to_matrix(quaternion.normalize(q))
-    u = v + R @ np.cross(w, p)
-    F = np.array([0.0, 0.0, 1.0]) - params.friction * np.array([u[0], u[1], 0.0]) / np.hypot(
-        u[0], u[1]
-    )
-    free, turning = np.array([0.0, 0.0, -params.gravity]), np.cross(J * w, w) / J
-    by_N, by_N_turning = F / params.mass, np.cross(p, R.T @ F) / J
-    lift = free + R @ (np.cross(turning, p) + np.cross(w, np.cross(w, p)))
-    N = -lift[2] / (by_N + R @ np.cross(by_N_turning, p))[2]
+    u = v + R @ np.cross(w, TIP)
+    F = np.array([0.0, 0.0, 1.0]) - FRICTION * np.array([u[0], u[1], 0.0]) / np.hypot(u[0], u[1])
+    free, turning = np.array([0.0, 0.0, -GRAVITY]), np.cross(INERTIA * w, w) / INERTIA
+    by_N, by_N_turning = F / MASS, np.cross(TIP, R.T @ F) / INERTIA
+    lift = free + R @ (np.cross(turning, TIP) + np.cross(w, np.cross(w, TIP)))
+    N = -lift[2] / (by_N + R @ np.cross(by_N_turning, TIP))[2]
     return np.concatenate(
         [
             v,
@@ -113,14 +89,13 @@ QUESTION = (
     "  the order 2 of the free motion, and what does the free parameter gamma of the quaternion's "
     "kinetic energy change?"
 )
-TOP = TopParams()
-AXIS = TOP.inertia[2]  # [kg m^2] of the fast axis
+AXIS = INERTIA[2]  # [kg m^2] of the fast axis
 FAST = 1e-3  # [s] the step of the claims
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # [s]
 DURATION, ROW = 2.0, 8e-3  # [s]
 GAMMAS = {
     "4/3 J3": (4.0 / 3.0 * AXIS, "#1f6fb4"),
-    "J1": (TOP.inertia[0], "#2a9d6f"),
+    "J1": (INERTIA[0], "#2a9d6f"),
     "3.3 J3": (1e-3, "#edae49"),
     "33 J3": (1e-2, "#d1495b"),
 }
@@ -132,7 +107,7 @@ def run(short: bool, progress) -> Outcome:
     """
     steps = STEPS[1:4] if short else STEPS
     times = ROW * np.arange(round(DURATION / ROW) + 1)
-    truth, _ = exact(TOP, times)
+    truth, _ = exact(times)
     progress(0.2)
     errors, tracks = {"step": np.array(steps)}, {"t": times, **_path("exact", truth)}
     for name, (gamma, _) in track_progress(GAMMAS.items(), progress, start=0.2):
@@ -152,7 +127,7 @@ def run(short: bool, progress) -> Outcome:
 def simulate(gamma: float, h: float) -> runs.Record:
     """Simulate the top for two seconds at steps of h [s]. Raise RuntimeError if a step fails."""
     rows, every = round(DURATION / ROW), round(ROW / h)
-    model = models.build(*build(TOP), models.Options(gamma=gamma))
+    model = models.build(*build(), models.Options(gamma=gamma))
     record = runs.run(model, h, rows, every)
     if not record.ok:
         raise RuntimeError(f"the top with gamma = {gamma:g} kg m^2, h = {h:g} s: {record.message}")
@@ -177,7 +152,7 @@ def _path(name: str, q) -> dict:
 
 def _gap(q):
     """Return the height of the tip over its start [m]."""
-    height = q[:, 2] + TOP.tip[2] * _axis(q)[:, 2]
+    height = q[:, 2] + TIP[2] * _axis(q)[:, 2]
     return height - height[0]
 
 
