@@ -9,6 +9,6 @@ For use from Python, arrays with any leading dimensions (doc/geometry.md):
     increments      boxplus, boxminus, slerp, integration, velocities of points, derivatives
     floating_base   coordinates of a chain on a floating base
 
-For the steppers, tuples in compiled kernels: vec, unit_quaternion, dual_attitude, twist. Shared by
-both: coefficients.
+For the steppers, tuples in compiled kernels: vec, vec2, unit_quaternion, dual_attitude, twist.
+Shared by both: coefficients.
 """

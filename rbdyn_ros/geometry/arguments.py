@@ -47,7 +47,7 @@ def rotation_matrix(value, name: str) -> np.ndarray:
     """Return the rotation matrices (..., 3, 3), orthogonal and right-handed."""
     R = array(value, name, 3, 3)
     with np.errstate(over="ignore", invalid="ignore"):
-        defect = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-1, -2), keepdims=True)
+        defect = np.abs(transpose(R) @ R - np.eye(3)).max(axis=(-1, -2), keepdims=True)
     rule = f"|R^T R - 1| must not exceed {TOLERANCE:g}: project it, or use a quaternion"
     _require(defect <= TOLERANCE, R, name, 2, "not orthogonal", rule)
     right_handed = np.linalg.det(R)[..., None, None] > 0.0
@@ -92,7 +92,7 @@ def skew(value, name: str) -> np.ndarray:
     """Return the skew-symmetric matrices (..., 3, 3)."""
     S = array(value, name, 3, 3)
     scale = 1.0 + np.abs(S).max(axis=(-1, -2), keepdims=True)
-    good = np.abs(S + np.swapaxes(S, -1, -2)) <= TOLERANCE * scale
+    good = np.abs(S + transpose(S)) <= TOLERANCE * scale
     _require(good, S, name, 2, "not skew-symmetric", "S + S^T must be zero")
     return S
 
@@ -102,6 +102,11 @@ def choice(value, name: str, known: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} is {value!r}; known: {', '.join(known)}")
     return value
+
+
+def transpose(A: np.ndarray) -> np.ndarray:
+    """Return A^T of matrices (..., m, n)."""
+    return np.swapaxes(A, -1, -2)
 
 
 def length(x: np.ndarray) -> np.ndarray:

@@ -29,8 +29,8 @@ def with_values(a, values):
 
 @inlined
 def turn_frame(a, theta):
-    """Return the components of a, floats in a frame, in the frame turned by theta."""
-    return with_values(vec.cross(a, theta), a)
+    """Return the components of a, given in a frame, in the frame turned by theta."""
+    return with_values(vec.add(a, vec.cross(real(a), theta)), real(a))
 
 
 @inlined
@@ -53,7 +53,7 @@ def quaternion(attitude):
 def from_quaternion(Q):
     """Return the attitude of a quaternion of dual numbers, |q| = 1."""
     q = value(Q[0]), value(Q[1]), value(Q[2]), value(Q[3])
-    _, a, b, c = unit_quaternion.product((q[0], -q[1], -q[2], -q[3]), Q)
+    _, a, b, c = unit_quaternion.product(unit_quaternion.conjugate(q), Q)
     return q, with_values((2.0 * a, 2.0 * b, 2.0 * c), (0.0, 0.0, 0.0))
 
 

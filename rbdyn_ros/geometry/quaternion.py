@@ -31,14 +31,14 @@ def H(q) -> np.ndarray:
     """Return H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt (G.1).
     (..., 4) -> (..., 3, 4).
     """
-    return np.swapaxes(right_matrix(q)[..., 1:], -1, -2)
+    return arguments.transpose(right_matrix(q)[..., 1:])
 
 
 def H_bar(q) -> np.ndarray:
     """Return H_bar(q) = [-v, w 1 - v^]: angular velocity in the BODY frame is 2 H_bar(q) dq/dt.
     (..., 4) -> (..., 3, 4).
     """
-    return np.swapaxes(left_matrix(q)[..., 1:], -1, -2)
+    return arguments.transpose(left_matrix(q)[..., 1:])
 
 
 def product(a, b) -> np.ndarray:
@@ -98,7 +98,7 @@ def log(q) -> np.ndarray:
 def to_matrix(q) -> np.ndarray:
     """Return the rotation matrix R = H(q) H_bar(q)^T, body to world. (..., 4) -> (..., 3, 3)."""
     q = arguments.unit_quaternion(q, "q")
-    return H(q) @ np.swapaxes(H_bar(q), -1, -2)
+    return H(q) @ arguments.transpose(H_bar(q))
 
 
 def from_matrix(R) -> np.ndarray:

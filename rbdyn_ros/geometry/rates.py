@@ -25,7 +25,7 @@ def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
     arguments.choice(frame, "frame", FRAMES)
     if arguments.choice(name, "parameterization", conversion.NAMES) == "matrix":
         R, dR = arguments.rotation_matrix(value, "matrix"), arguments.array(rate, "rate", 3, 3)
-        R_t = np.swapaxes(R, -1, -2)
+        R_t = arguments.transpose(R)
         return so3.vee(R_t @ dR if frame == "body" else dR @ R_t)
     E = mapping(name, value, frame)
     return (E @ arguments.array(rate, "rate", E.shape[-1])[..., None])[..., 0]
@@ -50,7 +50,7 @@ def mapping(name: str, value, frame: str = "body") -> np.ndarray:
     """Return E(value) (..., 3, n) of any parameterization but the matrix."""
     in_world = arguments.choice(frame, "frame", FRAMES) == "world"
     E = _MAPPINGS[arguments.choice(name, "parameterization", tuple(_MAPPINGS))](value)
-    return E if in_world else np.swapaxes(conversion.convert(value, name, "matrix"), -1, -2) @ E
+    return E if in_world else arguments.transpose(conversion.convert(value, name, "matrix")) @ E
 
 
 def inverse_mapping(name: str, value, frame: str = "body") -> np.ndarray:
@@ -68,7 +68,7 @@ def _quaternion(value) -> np.ndarray:
 
 
 def _quaternion_inverse(value) -> np.ndarray:
-    return 0.25 * np.swapaxes(_quaternion(value), -1, -2)
+    return 0.25 * arguments.transpose(_quaternion(value))
 
 
 def _angle_axis(value) -> np.ndarray:
@@ -84,7 +84,7 @@ def _angle_axis_inverse(value) -> np.ndarray:
     half = 0.5 * theta
     _require_regular(np.sin(half), "angle_axis", "angles 2 pi k")
     S = so3.hat(n[..., 0])
-    return np.concatenate([np.swapaxes(n, -1, -2), -0.5 * (S @ S / np.tan(half) + S)], axis=-2)
+    return np.concatenate([arguments.transpose(n), -0.5 * (S @ S / np.tan(half) + S)], axis=-2)
 
 
 def _euler(name: str, value) -> np.ndarray:

@@ -48,7 +48,7 @@ def position(T) -> np.ndarray:
 
 def inverse(T) -> np.ndarray:
     """Return T_BI = [[R^T, -R^T r], [0, 1]]."""
-    R_t = np.swapaxes(rotation(T), -1, -2)
+    R_t = arguments.transpose(rotation(T))
     return transform(R_t, -(R_t @ position(T)[..., None])[..., 0])
 
 
@@ -77,14 +77,14 @@ def coAd(T) -> np.ndarray:
     """Return Ad_T^T (..., 6, 6): a world wrench in the body frame, (R^T mu - (R^T p) x (R^T f),
     R^T f).
     """
-    return np.swapaxes(Ad(T), -1, -2)
+    return arguments.transpose(Ad(T))
 
 
 def coad(V) -> np.ndarray:
     """Return ad_V^T (..., 6, 6): (mu x w + f x v, f x w), the gyroscopic term of d(mu, f)/dt =
     ad_V^T (mu, f).
     """
-    return np.swapaxes(ad(V), -1, -2)
+    return arguments.transpose(ad(V))
 
 
 def hat(V) -> np.ndarray:
@@ -107,8 +107,7 @@ def vee(S) -> np.ndarray:
 
 def exp(V) -> np.ndarray:
     """Return the transform [[exp(w), Gamma(w) v], [0, 1]]."""
-    V = arguments.twist(V, "V")
-    w, v = V[..., :3], V[..., 3:]
+    w, v = _parts(V)
     return transform(so3.exp(w), (so3.dexp_right(w) @ v[..., None])[..., 0])
 
 
@@ -125,8 +124,7 @@ def dexp_right(V) -> np.ndarray:
     """Return the LEFT Jacobian [[Gamma, 0], [Gamma', Gamma]] (..., 6, 6), Gamma = 1 + B w^ + C w^
     w^.
     """
-    V = arguments.twist(V, "V")
-    w, v = V[..., :3], V[..., 3:]
+    w, v = _parts(V)
     B, C = coefficients.of(coefficients.B, w), coefficients.of(coefficients.C, w)
     dB, dC = coefficients.of(coefficients.dB, w), coefficients.of(coefficients.dC, w)
     return _dual(so3.dexp_right(w), _along(w, v, B, C, dB, dC))
@@ -142,8 +140,7 @@ def dlog_right(V) -> np.ndarray:
 
     log(exp(e) exp(V)) = V + dlog_right(V) e + O(e^2). Raise ValueError at |w| = 2 pi k, k > 0.
     """
-    V = arguments.twist(V, "V")
-    w, v = V[..., :3], V[..., 3:]
+    w, v = _parts(V)
     D, dD = coefficients.of(coefficients.D, w), coefficients.of(coefficients.dD, w)
     return _dual(so3.dlog_right(w), _along(w, v, -0.5, D, 0.0, dD))
 
@@ -153,6 +150,12 @@ def dlog_left(V) -> np.ndarray:
     O(e^2).
     """
     return dlog_right(-arguments.twist(V, "V"))
+
+
+def _parts(V) -> tuple[np.ndarray, np.ndarray]:
+    """Return (w, v) of twists, checked."""
+    V = arguments.twist(V, "V")
+    return V[..., :3], V[..., 3:]
 
 
 def _along(w, v, a, b, da, db) -> np.ndarray:

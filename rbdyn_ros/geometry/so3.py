@@ -66,7 +66,7 @@ def dexp_left(v) -> np.ndarray:
     """Return Gamma(-v) = Gamma(v)^T, the RIGHT Jacobian: body angular velocity = Gamma(-v)
     dv/dt.
     """
-    return np.swapaxes(dexp_right(v), -1, -2)
+    return arguments.transpose(dexp_right(v))
 
 
 def dlog_right(v) -> np.ndarray:
@@ -83,7 +83,7 @@ def dlog_left(v) -> np.ndarray:
     """Return Gamma(-v)^-1 = Gamma(v)^-T, the inverse of the RIGHT Jacobian. Raise ValueError at
     |v| = 2 pi k, k > 0.
     """
-    return np.swapaxes(dlog_right(v), -1, -2)
+    return arguments.transpose(dlog_right(v))
 
 
 left_jacobian = dexp_right

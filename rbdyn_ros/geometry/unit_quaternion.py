@@ -20,6 +20,24 @@ def product(a, b):
 
 
 @inlined
+def conjugate(q):
+    """Return q* = (w, -x, -y, -z)."""
+    return (q[0], -q[1], -q[2], -q[3])
+
+
+@inlined
+def scale(s, q):
+    """Return s q."""
+    return (s * q[0], s * q[1], s * q[2], s * q[3])
+
+
+@inlined
+def dot(p, q):
+    """Return p . q."""
+    return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+
+
+@inlined
 def axpy(s, p, q):
     """Return s p + q."""
     return (s * p[0] + q[0], s * p[1] + q[1], s * p[2] + q[2], s * p[3] + q[3])
@@ -28,8 +46,7 @@ def axpy(s, p, q):
 @inlined
 def normalize(q):
     """Return q / |q|."""
-    s = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    return (s * q[0], s * q[1], s * q[2], s * q[3])
+    return scale(1.0 / sqrt(dot(q, q)), q)
 
 
 @inlined
@@ -37,14 +54,13 @@ def renormalize(q):
     """Return q / |q| for a q whose norm is 1 up to round-off: one Newton step for 1/|q|, no
     root.
     """
-    s = repair(q)
-    return (s * q[0], s * q[1], s * q[2], s * q[3])
+    return scale(repair(q), q)
 
 
 @inlined
 def repair(q):
     """Return 1/|q| of a q whose norm is 1 up to round-off."""
-    return 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return 1.5 - 0.5 * dot(q, q)
 
 
 @inlined

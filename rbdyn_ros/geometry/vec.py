@@ -9,6 +9,12 @@ from rbdyn_ros.kernel import inlined
 
 
 @inlined
+def three(a, k):
+    """Return three numbers of an array, from place k on, as a vector."""
+    return (a[k], a[k + 1], a[k + 2])
+
+
+@inlined
 def add(a, b):
     """Return a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
@@ -36,6 +42,12 @@ def axpy(s, a, b):
 def times(a, b):
     """Return diag(a) b, component by component."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
+
+
+@inlined
+def divide(a, b):
+    """Return diag(b)^-1 a, component by component."""
+    return (a[0] / b[0], a[1] / b[1], a[2] / b[2])
 
 
 @inlined

@@ -32,6 +32,15 @@ def eliminate(A, b, k):
         b[i] -= f * b[k]
 
 
+@inlined
+def substitute_back(A, b, n):
+    """Set the first n of b to the solution of the first n rows, zero below the diagonal."""
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            b[i] -= A[i, k] * b[k]
+        b[i] /= A[i, i]
+
+
 @kernel
 def solve_in_place(A, b):
     """Set b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf
@@ -42,10 +51,7 @@ def solve_in_place(A, b):
         pivot = swap_pivot(A, k)
         b[k], b[pivot] = b[pivot], b[k]
         eliminate(A, b, k)
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            b[i] -= A[i, k] * b[k]
-        b[i] /= A[i, i]
+    substitute_back(A, b, n)
 
 
 @hot
@@ -77,10 +83,7 @@ def solve_consistent(A, b):
         if k + 1 < n:
             # nothing is read below a pivot: its place stores which unknown was moved here
             A[k + 1, k] = s
-    for i in range(rank - 1, -1, -1):
-        for j in range(i + 1, rank):
-            b[i] -= A[i, j] * b[j]
-        b[i] /= A[i, i]
+    substitute_back(A, b, rank)
     b[rank:] = 0.0
     for k in range(min(rank, n - 1) - 1, -1, -1):
         s = int(A[k + 1, k])
