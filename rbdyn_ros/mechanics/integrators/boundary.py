@@ -11,7 +11,7 @@ from math import isfinite
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments
+from rbdyn_ros.geometry import arguments, vec
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.types import Array, Input, State
@@ -56,7 +56,7 @@ def read(q, v):
     """Return (x, Q, w, u) of the arrays q (6,), v (5,): cart position, attitude, angular velocity,
     cart velocity.
     """
-    return (q[0], q[1]), (q[2], q[3], q[4], q[5]), (v[2], v[3], v[4]), (v[0], v[1])
+    return (q[0], q[1]), (q[2], q[3], q[4], q[5]), vec.three(v, 2), (v[0], v[1])
 
 
 @inlined

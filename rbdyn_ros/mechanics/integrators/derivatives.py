@@ -30,12 +30,13 @@ from rbdyn_ros.geometry import quaternion, unit_quaternion
 from rbdyn_ros.geometry.dual_attitude import real
 from rbdyn_ros.kernel import inlined, specialize
 from rbdyn_ros.mechanics.integrators import boundary, dual_stages
+from rbdyn_ros.mechanics.integrators.dual_stages import real_pair
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_derivatives
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
 from rbdyn_ros.numerics.arguments import require_shape
-from rbdyn_ros.numerics.dual import store, value, variable
+from rbdyn_ros.numerics.dual import store, variable
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import Array, Contacts, Input, State, System
 
@@ -211,8 +212,8 @@ def _steps(system, options, load, loop, S, held, J):
             write(J, ANEW * i, system, h, state)
         x, (Q, _), w, u = state
         q, v = S[i + 1, :6], S[i + 1, 6:]
-        speed, attitude = (value(u[0]), value(u[1])), unit_quaternion.renormalize(Q)
-        boundary.write(q, v, (value(x[0]), value(x[1])), attitude, real(w), speed)
+        attitude = unit_quaternion.renormalize(Q)
+        boundary.write(q, v, real_pair(x), attitude, real(w), real_pair(u))
     return n
 
 

@@ -30,12 +30,17 @@ def momentum(I, m, xi, V, D, D1):
     2 D' (f.g) f x (f x b),  the linear one  b + f x b/2 + D f x (f x b).
     """
     (f, g), (a, b) = xi, metric(I, m, V)
-    fa, fb, gb = vec.cross(f, a), vec.cross(f, b), vec.cross(g, b)
-    ffb = vec.cross(f, fb)
-    twice = vec.add(vec.cross(f, vec.add(fa, gb)), vec.cross(g, fb))
-    angular = vec.axpy(0.5, vec.add(fa, gb), vec.axpy(D, twice, a))
+    once, fb, twice, ffb = brackets(f, g, a, b)
+    angular = vec.axpy(0.5, once, vec.axpy(D, twice, a))
     angular = vec.axpy(2.0 * D1 * vec.dot(f, g), ffb, angular)
     return angular, vec.axpy(0.5, fb, vec.axpy(D, ffb, b))
+
+
+@inlined
+def brackets(f, g, a, b):
+    """Return both parts of the bracket of (f, g) with (a, b), then of (f, g) with that."""
+    fb, once = vec.cross(f, b), vec.add(vec.cross(f, a), vec.cross(g, b))
+    return once, fb, vec.add(vec.cross(f, once), vec.cross(g, fb)), vec.cross(f, fb)
 
 
 @inlined
@@ -49,9 +54,7 @@ def blocks(I, m, h, V, D, D1):
     (f, g), (a, b) = twist.scale(h, V), metric(I, m, V)
     s, fg = vec.dot(f, f), vec.dot(f, g)
     D2 = coefficients.ddD(s)
-    fa, fb, gb = vec.cross(f, a), vec.cross(f, b), vec.cross(g, b)
-    ffb = vec.cross(f, fb)
-    twice = vec.add(vec.cross(f, vec.add(fa, gb)), vec.cross(g, fb))
+    _, _, twice, ffb = brackets(f, g, a, b)
     # dlog^T, whose two diagonal blocks are equal
     N = outer(with_spin(1.0 - D * s, vec.scale(0.5, f)), vec.scale(D, f), f)
     O = with_spin(-2.0 * fg * (D + D1 * s), vec.scale(0.5, g))

@@ -9,7 +9,7 @@ sines at the start, the middle and the end, and `held` is what a method carries 
 
 from math import cos
 
-from rbdyn_ros.geometry import dual_attitude, twist, unit_quaternion, vec
+from rbdyn_ros.geometry import dual_attitude, twist, unit_quaternion, vec, vec2
 from rbdyn_ros.geometry.dual_attitude import real, with_values
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.integrators import (
@@ -22,9 +22,22 @@ from rbdyn_ros.mechanics.integrators import (
     tqdl,
 )
 from rbdyn_ros.mechanics.integrators.maximal_rod import column
+from rbdyn_ros.mechanics.integrators.se3_variational import apply_loads
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.dual import value, with_value
 from rbdyn_ros.types import System
+
+
+@inlined
+def real_pair(a):
+    """Return the values of a vector in the plane."""
+    return value(a[0]), value(a[1])
+
+
+@inlined
+def real_rows(R):
+    """Return the values of a matrix."""
+    return real(R[0]), real(R[1]), real(R[2])
 
 
 @inlined
@@ -67,35 +80,31 @@ def discrete_rod_stage(system, options, gamma, load, forces, h, state, push):
     """
     x, attitude, w, u = state
     E, half, R = discrete_rod.equations(system, gamma, h), 0.5 * h, dual_attitude.matrix(attitude)
-    k, U, known = R[2], rod_on_cart.horizontal(load, forces[0]), real_equations(E)
-    R0, k0 = (real(R[0]), real(R[1]), real(k)), real(k)
+    k, known = R[2], real_equations(E)
+    R0 = real_rows(R)
     p, P = rod_on_cart.momenta(system, R, w, u)
-    b = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
-    b, Ph = add_push(R, b, (P[0] + half * U[0], P[1] + half * U[1]), push)
+    b, Ph = add_push(R, *apply_loads(system, load, forces[0], half, R, p, P), push)
     P_b = discrete_rod.cart_momentum(E, R, Ph)
     guess = 1.0 - 0.125 * known.h * known.h * vec.dot(real(w), real(w))
-    Ph0, most = (value(Ph[0]), value(Ph[1])), options.max_iterations
-    turn = discrete_rod.solve(known, R0, Ph0, real(b), guess, options.tolerance, most)
+    criteria = options.tolerance, options.max_iterations
+    turn = discrete_rod.solve(known, R0, real_pair(Ph), real(b), guess, *criteria)
     v0, s0, Av = turn.v, turn.w, vec.times(E.A, turn.v)
     r = discrete_rod.residual(E, k, v0, s0, Av, turn.e, (b[0] - P_b[0], b[1] - P_b[1], b[2]))
-    dv = vec.solve(discrete_rod.jacobian(known, k0, v0, s0, real(Av)), r)
+    dv = vec.solve(discrete_rod.jacobian(known, R0[2], v0, s0, real(Av)), r)
     v = with_values(vec.scale(-1.0, dv), v0)
     s = with_value((1.0 / s0) * vec.dot(v0, dv), s0)
-    own, q = dual_attitude.own_turn(s, v), (s0, v0[0], v0[1], v0[2])
-    attitude = dual_attitude.compose(attitude, q, own)
+    own = dual_attitude.own_turn(s, v)
+    attitude = dual_attitude.compose(attitude, (s0, *v0), own)
     R1 = dual_attitude.matrix(attitude)
     e = vec.sub(column(R1, 2), column(R, 2))  # R e, whose values would cancel
     e = with_values(e, vec.matvec(R0, turn.e))
-    ml = E.mu * E.l
-    D = (E.X * Ph[0] - ml * e[0], E.X * Ph[1] - ml * e[1])
+    D = vec2.sub(vec2.scale(E.X, Ph), vec2.scale(E.mu * E.l, e))
     solved = discrete_rod.Turn(v, s, turn.e, turn.r, 1, 0.0)
     p = discrete_rod.transport_momentum(E, solved, e[2], R1, Ph)
-    p = vec.axpy(half, rod_on_cart.torque(system, load, R1), p)
-    U, b = rod_on_cart.horizontal(load, forces[2]), E.cart_damping
-    P = (Ph[0] - b * D[0] + half * U[0], Ph[1] - b * D[1] + half * U[1])
-    p, P = add_push(R1, p, P, push)
+    P = vec2.sub(Ph, vec2.scale(E.cart_damping, D))
+    p, P = add_push(R1, *apply_loads(system, load, forces[2], half, R1, p, P), push)
     w, u = velocities(system, R1, p, P)
-    return ((x[0] + D[0], x[1] + D[1]), attitude, w, u), turn.error
+    return (vec2.add(x, D), attitude, w, u), turn.error
 
 
 @inlined
@@ -105,8 +114,7 @@ def add_push(R, p, P, push):
         return p, P
     f, g, f_cart = push
     b = vec.transposed_matvec(R, g)
-    P = (P[0] + f[0] + f_cart[0], P[1] + f[1] + f_cart[1])
-    return (p[0] - b[1], p[1] + b[0], p[2]), P
+    return (p[0] - b[1], p[1] + b[0], p[2]), vec2.add(vec2.add(P, f), f_cart)
 
 
 @inlined
@@ -114,11 +122,10 @@ def velocities(system, R, p, P):
     """Return (w, x') of momenta as `rod_on_cart.velocities`, whose derivative takes the mass
     matrix of the values: (V.1) for M(R) v = p.
     """
-    known, R0 = real_system(system), (real(R[0]), real(R[1]), real(R[2]))
-    w, u = rod_on_cart.velocities(known, R0, real(p), (value(P[0]), value(P[1])))
+    known, R0 = real_system(system), real_rows(R)
+    w, u = rod_on_cart.velocities(known, R0, real(p), real_pair(P))
     p0, P0 = rod_on_cart.momenta(system, R, w, u)
-    rest = (P[0] - P0[0], P[1] - P0[1])
-    dw, du = rod_on_cart.velocities(known, R0, vec.sub(p, p0), rest)
+    dw, du = rod_on_cart.velocities(known, R0, vec.sub(p, p0), vec2.sub(P, P0))
     return with_values(dw, w), (with_value(du[0], u[0]), with_value(du[1], u[1]))
 
 
@@ -172,7 +179,7 @@ def rattle_s2_stage(system, options, load, forces, h, state, held):
     dn, u = rattle_s2.velocities(system, n1, p, P)
     held = after, real(dn)
     dn = vec.transposed_matvec(R, dn)
-    dn = with_values(vec.add(dn, vec.cross(real(dn), theta)), real(dn))
+    dn = dual_attitude.turn_frame(dn, theta)
     return (x, (Q, theta), (-dn[1], dn[0], 0.0), u), held, value(0.0 * n1[0])
 
 
@@ -183,7 +190,7 @@ def tqdl_stage(system, options, load, forces, h, state, held):
     Q, w, c0 = tqdl.stage(system, options, load.T, dual_attitude.quaternion(Q), w, held, h)
     c1 = unit_quaternion.rotate(Q, c)
     dc = unit_quaternion.rotate(Q, vec.cross(w, c))
-    x = (x[0] + c0[0] - c1[0], x[1] + c0[1] - c1[1])
+    x = vec2.sub(vec2.add(x, c0), c1)
     return (x, dual_attitude.from_quaternion(Q), w, (-dc[0], -dc[1])), c0, 0.0
 
 
@@ -197,17 +204,15 @@ def euler_lagrange_stage(system, options, load, forces, h, state, held):
     p = (J * dd, J * c * c * de)
     place = value(d), value(e), (value(dd), value(de))
     _, _, D, _, _, error = euler_lagrange.stage(
-        value(J), value(V), h, place, (value(p[0]), value(p[1])), options
+        value(J), value(V), h, place, real_pair(p), options
     )
     m = euler_lagrange.momenta(J, V, h, d + half * D[0], e + half * D[1], D, -1.0)
     middle = value(d) + half * D[0], value(e) + half * D[1]
-    r = (m[0] - p[0], m[1] - p[1])
+    r = vec2.sub(m, p)
     s = euler_lagrange.newton_step(value(J), value(V), h, middle[0], middle[1], D, r)
-    D = (D[0] - s[0], D[1] - s[1])
+    D = vec2.sub(D, s)
     p = euler_lagrange.momenta(J, V, h, d + half * D[0], e + half * D[1], D, 1.0)
-    d, e = d + h * D[0], e + h * D[1]
-    c = cos(d)
-    Q, w = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
+    Q, w = euler_lagrange.state_of(J, d + h * D[0], e + h * D[1], p)
     return (x, dual_attitude.from_quaternion(Q), w, u), held, error
 
 
@@ -216,12 +221,11 @@ def se3_variational_stage(system, options, load, forces, h, state, held):
     """Take a step of `se3_variational`."""
     x, attitude, w, u = state
     half, known, R = 0.5 * h, real_system(system), dual_attitude.matrix(attitude)
-    R0, U = (real(R[0]), real(R[1]), real(R[2])), rod_on_cart.horizontal(load, forces[0])
+    R0, guess = real_rows(R), (real(w), real_pair(u))
     p, P = rod_on_cart.momenta(system, R, w, u)
-    p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
-    P = (P[0] + half * U[0], P[1] + half * U[1])
-    guess, P0 = (real(w), (value(u[0]), value(u[1]))), (value(P[0]), value(P[1]))
-    w0, c0, _, _, _, error = se3_variational.solve(known, options, h, R0, real(p), P0, guess)
+    p, P = apply_loads(system, load, forces[0], half, R, p, P)
+    momenta = real(p), real_pair(P)
+    w0, c0, _, _, _, error = se3_variational.solve(known, options, h, R0, *momenta, guess)
     q1, q2, (n, V, D, D1), (_, f) = se3_variational.residual(system, h, R, w0, c0, p, P)
     place = real(n), (w0, real(V[1])), D, D1
     J = se3_variational.jacobian(known, h, R0, place)
@@ -237,13 +241,9 @@ def se3_variational_stage(system, options, load, forces, h, state, held):
     attitude = dual_attitude.compose(attitude, turn, own)
     R = dual_attitude.matrix(attitude)
     p = unit_quaternion.inverse_rotate(turn, vec.axpy(-h, vec.cross(n, f), p))
-    p = with_values(vec.add(p, vec.cross(real(p), own)), real(p))
+    p = dual_attitude.turn_frame(p, own)
     p = vec.axpy(-h * system.joint_damping, w, p)
-    p, U = (
-        vec.axpy(half, rod_on_cart.torque(system, load, R), p),
-        rod_on_cart.horizontal(load, forces[2]),
-    )
-    b = h * system.cart_damping
-    P = (P[0] - b * c[0] + half * U[0], P[1] - b * c[1] + half * U[1])
+    P = vec2.sub(P, vec2.scale(h * system.cart_damping, c))
+    p, P = apply_loads(system, load, forces[2], half, R, p, P)
     w, u = velocities(system, R, p, P)
-    return ((x[0] + h * c[0], x[1] + h * c[1]), attitude, w, u), held, error
+    return (vec2.axpy(h, c, x), attitude, w, u), held, error

@@ -16,6 +16,7 @@ from math import cos, degrees, isfinite, sin
 
 import numpy as np
 
+from rbdyn_ros.geometry import vec2
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary, composition, pitch_cone
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -83,16 +84,23 @@ def stage(J, V, h, place, p, options):
     half, iterations = 0.5 * h, 0
     while True:
         m = momenta(J, V, h, d + half * D[0], e + half * D[1], D, -1.0)
-        r = (m[0] - p[0], m[1] - p[1])
+        r = vec2.sub(m, p)
         error = (abs(r[0]) + abs(r[1])) / scale
         last = iterations == options.max_iterations
         if error <= options.tolerance or last or not isfinite(error):
             break
         s = newton_step(J, V, h, d + half * D[0], e + half * D[1], D, r)
-        D = (D[0] - s[0], D[1] - s[1])
+        D = vec2.sub(D, s)
         iterations += 1
     p = momenta(J, V, h, d + half * D[0], e + half * D[1], D, 1.0)
     return d + h * D[0], e + h * D[1], D, p, iterations, error
+
+
+@inlined
+def state_of(J, d, e, p):
+    """Return the attitude and the angular velocity at a pitch and cone with their momenta."""
+    c = cos(d)
+    return pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
 
 
 @inlined
@@ -132,13 +140,10 @@ def advance(system, options, input, h, n, state, reaction):
         done += 1
     if done < n:
         d, e, p = before
-    c = cos(d)
-    Q1, w = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
+    Q1, w = state_of(J, d, e, p)
     boundary.write(q, v, x, Q1, w, u)
     if done == n and n > 0:
-        d, e, p = before
-        c = cos(d)
-        Q0, w0 = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
+        Q0, w0 = state_of(J, *before)
         load = rod_on_cart.load(input)
         boundary.write_reaction(
             reaction, rod_on_cart.joint_force(system, load, (Q0, w0, u), (Q1, w, u), h)

@@ -23,7 +23,7 @@ at k+1.
 
 from typing import NamedTuple
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec, vec2
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.integrators import discrete_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -76,7 +76,7 @@ def add_push(l, R, p_r, p_w, pi, push):
         return p_r, p_w, pi
     f, g, f_cart = push
     p_w = about_joint(1.0, R, p_w, vec.axpy(-l, f, g))
-    return vec.add(p_r, f), p_w, (pi[0] + f_cart[0], pi[1] + f_cart[1])
+    return vec.add(p_r, f), p_w, vec2.add(pi, f_cart)
 
 
 @inlined
@@ -95,18 +95,18 @@ def stage(system, E, inputs, state, guess, push):
     f_r, tau_c = forces(system, load, R)
     p_r = vec.axpy(half, f_r, vec.scale(m, V))
     p_w = vec.axpy(half, tau_c, vec.times(I, w))
-    pi = (M * u[0] + half * u0[0], M * u[1] + half * u0[1])
+    pi = vec2.axpy(M, u, vec2.scale(half, u0))
     p_r, p_w, pi = add_push(l, R, p_r, p_w, pi, push)
 
     b = about_joint(l, R, p_w, p_r)
-    Ph = (pi[0] + p_r[0], pi[1] + p_r[1])
+    Ph = vec2.add(pi, p_r)
     turn = discrete_rod.solve(E, R, Ph, b, guess, inputs.tolerance, inputs.max_iterations)
     e = vec.matvec(R, vec.scale(l, turn.e))
-    D = (E.X * Ph[0] - E.mu * e[0], E.X * Ph[1] - E.mu * e[1])
-    Dr = (D[0] + e[0], D[1] + e[1], e[2])
+    D = vec2.sub(vec2.scale(E.X, Ph), vec2.scale(E.mu, e))
+    Dr = (*vec2.add(D, e), e[2])
     ell = vec.sub(vec.scale(m * i_h, Dr), p_r)
 
-    Q = unit_quaternion.product(Q, (turn.w, turn.v[0], turn.v[1], turn.v[2]))
+    Q = unit_quaternion.product(Q, (turn.w, *turn.v))
     R = unit_quaternion.matrix(Q)
     Q = unit_quaternion.renormalize(Q)
     f_r, tau_c = forces(system, load, R)
@@ -116,12 +116,10 @@ def stage(system, E, inputs, state, guess, push):
     p_w = vec.sub(p_w, turn.r)
     p_w = about_joint(l, R, vec.axpy(half, tau_c, p_w), vec.scale(-1.0, ell))
     f = M * i_h - 0.5 * E.cart_damping
-    pi = (f * D[0] + half * u1[0] - ell[0], f * D[1] + half * u1[1] - ell[1])
+    pi = vec2.sub(vec2.axpy(f, D, vec2.scale(half, u1)), ell)
     p_r, p_w, pi = add_push(l, R, p_r, p_w, pi, push)
-    w, u = rod_on_cart.velocities(
-        system, R, about_joint(l, R, p_w, p_r), (pi[0] + p_r[0], pi[1] + p_r[1])
-    )
+    w, u = rod_on_cart.velocities(system, R, about_joint(l, R, p_w, p_r), vec2.add(pi, p_r))
     V = rod_on_cart.center_velocity(system, R, w, u)
     nu = vec.axpy(m, V, vec.scale(-1.0, p_r))
     impulse = vec.axpy(2.0, ell, nu)
-    return ((x[0] + D[0], x[1] + D[1]), Q, R, w, u, V), turn, impulse
+    return (vec2.add(x, D), Q, R, w, u, V), turn, impulse

@@ -6,7 +6,7 @@ and doc/mathematics.md, section 2. Moser, Veselov, Comm. Math. Phys. 139 (1991);
 McClamroch (2005).
 """
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec, vec2
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary, composition, discrete_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -26,19 +26,19 @@ def stage(E, system, load, tolerance, max_iterations, f, state, guess):
     x, Q, R, p, P, tau, U = state
     half = 0.5 * E.h
     b = vec.axpy(half, tau, p)
-    Ph = (P[0] + half * U[0], P[1] + half * U[1])
+    Ph = vec2.axpy(half, U, P)
     turn = discrete_rod.solve(E, R, Ph, b, guess, tolerance, max_iterations)
     e, ml = turn.e, E.mu * E.l
     D = (E.X * Ph[0] - ml * vec.dot(R[0], e), E.X * Ph[1] - ml * vec.dot(R[1], e))
     ke = vec.dot(R[2], e)
-    Q = unit_quaternion.product(Q, (turn.w, turn.v[0], turn.v[1], turn.v[2]))
+    Q = unit_quaternion.product(Q, (turn.w, *turn.v))
     R = unit_quaternion.matrix(Q)
     Q = unit_quaternion.renormalize(Q)
     tau = rod_on_cart.torque(system, load, R)
     U = rod_on_cart.horizontal(load, f)
     p = vec.axpy(half, tau, discrete_rod.transport_momentum(E, turn, ke, R, Ph))
-    P = (Ph[0] - E.cart_damping * D[0] + half * U[0], Ph[1] - E.cart_damping * D[1] + half * U[1])
-    return ((x[0] + D[0], x[1] + D[1]), Q, R, p, P, tau, U), turn
+    P = vec2.axpy(half, U, vec2.sub(Ph, vec2.scale(E.cart_damping, D)))
+    return (vec2.add(x, D), Q, R, p, P, tau, U), turn
 
 
 @kernel
@@ -58,7 +58,7 @@ def steps(system, options, input, sines, h, n, state, reaction):
     load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
-    u = (system.cart_free * u[0], system.cart_free * u[1])
+    u = vec2.scale(system.cart_free, u)
     p, P = rod_on_cart.momenta(system, R, w, u)
     f = rod_on_cart.sines_at(sines, t)
     here = (x, Q, R, p, P, rod_on_cart.torque(system, load, R), rod_on_cart.horizontal(load, f))

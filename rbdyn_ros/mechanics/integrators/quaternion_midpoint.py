@@ -8,7 +8,7 @@ pendulum meets the world).
 
 from typing import NamedTuple
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec, vec2
 from rbdyn_ros.kernel import hot, part
 from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -45,7 +45,7 @@ def steps(system, options, input, sines, h, n, state, reaction):
     load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
-    u = (system.cart_free * u[0], system.cart_free * u[1])
+    u = vec2.scale(system.cart_free, u)
     here = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
     u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
     bend = bend_old = 0.125 * vec.dot(w, w)

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec, vec2
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -97,7 +97,7 @@ def velocities(system, n, p_n, P):
     free = vec.times(i_K, (p_n[0] - ml * i_M * P[0], p_n[1] - ml * i_M * P[1], p_n[2]))
     i_Kn = vec.times(i_K, n)
     dn = vec.axpy(-vec.dot(n, free) / vec.dot(n, i_Kn), i_Kn, free)
-    return dn, (i_M * (P[0] - ml * dn[0]), i_M * (P[1] - ml * dn[1]))
+    return dn, vec2.scale(i_M, vec2.sub(P, vec2.scale(ml, dn)))
 
 
 @inlined
@@ -105,11 +105,8 @@ def momenta(system, dn, u):
     """Return (p_n, P) of the velocities."""
     ml = system.rod_mass * system.center
     J = system.inertia[0] + ml * system.center
-    M = system.cart_mass + system.rod_mass
-    return vec.axpy(J, dn, (ml * u[0], ml * u[1], 0.0)), (
-        M * u[0] + ml * dn[0],
-        M * u[1] + ml * dn[1],
-    )
+    P = vec2.axpy(system.cart_mass + system.rod_mass, u, vec2.scale(ml, dn))
+    return vec.axpy(J, dn, (ml * u[0], ml * u[1], 0.0)), P
 
 
 @inlined
@@ -118,7 +115,7 @@ def stage(E, f_n, U0, U1, x, n, p_n, P):
     equation has no root.
     """
     half, g = 0.5 * E.h, E.ml * E.i_Mt
-    Ph = (P[0] + half * U0[0], P[1] + half * U0[1])
+    Ph = vec2.axpy(half, U0, P)
     p_h = vec.axpy(half, f_n, p_n)
     # with a = n + h K^-1 c, e = h K^-1 n:  |a + lam e| = 1,  e.e lam^2 + 2 a.e lam + a.a - 1 = 0
     Kc = vec.times(E.i_K, (p_h[0] - g * Ph[0], p_h[1] - g * Ph[1], p_h[2]))
@@ -127,13 +124,10 @@ def stage(E, f_n, U0, U1, x, n, p_n, P):
     root = sqrt(B * B - A * C)
     lam = -C / (B + (root if B > 0.0 else -root))
     Dn = vec.axpy(lam, e, Kc)
-    D = (E.h * E.i_Mt * Ph[0] - g * Dn[0], E.h * E.i_Mt * Ph[1] - g * Dn[1])
+    D = vec2.sub(vec2.scale(E.h * E.i_Mt, Ph), vec2.scale(g, Dn))
     p_n = vec.axpy(-E.damping, Dn, vec.axpy(lam, n, vec.axpy(half, f_n, p_h)))
-    P = (
-        Ph[0] - E.cart_damping * D[0] + half * U1[0],
-        Ph[1] - E.cart_damping * D[1] + half * U1[1],
-    )
-    return (x[0] + D[0], x[1] + D[1]), vec.axpy(lam, e, a), p_n, P
+    P = vec2.axpy(half, U1, vec2.sub(Ph, vec2.scale(E.cart_damping, D)))
+    return vec2.add(x, D), vec.axpy(lam, e, a), p_n, P
 
 
 @inlined
@@ -146,20 +140,14 @@ def turn(n0, n1):
 
 
 @inlined
-def body_rate(Q, d, dd):
-    """Return w = R^T (n x n'), without spin."""
-    w = unit_quaternion.inverse_rotate(Q, vec.cross(d, dd))
-    return (w[0], w[1], 0.0)
-
-
-@inlined
 def write(system, q, v, x, Q, n, p_n, P):
     """Write positions and the velocities of the momenta; return the center of mass's velocity
     [m/s, world].
     """
     dn, u = velocities(system, n, p_n, P)
     Q, l = unit_quaternion.normalize(Q), system.center
-    boundary.write(q, v, x, Q, body_rate(Q, n, dn), u)
+    w = unit_quaternion.inverse_rotate(Q, vec.cross(n, dn))  # w = R^T (n x n'), without spin
+    boundary.write(q, v, x, Q, (w[0], w[1], 0.0), u)
     return (u[0] + l * dn[0], u[1] + l * dn[1], l * dn[2])
 
 
@@ -173,7 +161,7 @@ def steps(system, options, input, sines, h, n, state, reaction):
     x, Q, w, u = boundary.read(q, v)
     R = unit_quaternion.matrix(Q)
     d = (R[0][2], R[1][2], R[2][2])
-    u = (system.cart_free * u[0], system.cart_free * u[1])
+    u = vec2.scale(system.cart_free, u)
     p_n, P = momenta(system, vec.matvec(R, (w[1], -w[0], 0.0)), u)
     f_n = vec.axpy(
         load.r[2], load.F, (0.0, 0.0, -system.rod_mass * system.gravity * system.center)

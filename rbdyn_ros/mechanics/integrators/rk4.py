@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec, vec2
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -60,10 +60,10 @@ def move(state, h, rate):
     x, q, w, u = state
     dx, dq, dw, du = rate
     return (
-        (x[0] + h * dx[0], x[1] + h * dx[1]),
+        vec2.axpy(h, dx, x),
         unit_quaternion.axpy(h, dq, q),
         vec.axpy(h, dw, w),
-        (u[0] + h * du[0], u[1] + h * du[1]),
+        vec2.axpy(h, du, u),
     )
 
 
@@ -92,7 +92,7 @@ def steps(system, input, sines, h, n, state, reaction):
     """
     load, (t, q, v) = rod_on_cart.load(input), state
     x, Q, w, u = boundary.read(q, v)
-    u = (system.cart_free * u[0], system.cart_free * u[1])
+    u = vec2.scale(system.cart_free, u)
     for i in range(n):
         here, s = (x, Q, w, u), t + i * h
         f0 = rod_on_cart.sines_at(sines, s)

@@ -30,10 +30,10 @@ def wrench(system, disturbance, Q):
     body from the center of mass).
     """
     d = disturbance
-    F = unit_quaternion.inverse_rotate(Q, (d[0], d[1], d[2]))
-    T = unit_quaternion.inverse_rotate(Q, (d[3], d[4], d[5]))
+    F = unit_quaternion.inverse_rotate(Q, vec.three(d, 0))
+    T = unit_quaternion.inverse_rotate(Q, vec.three(d, 3))
     f = unit_quaternion.inverse_rotate(Q, (d[0], d[1], d[2] - system.rod_mass * system.gravity))
-    return vec.add(T, vec.cross((d[6], d[7], d[8]), F)), f
+    return vec.add(T, vec.cross(vec.three(d, 6), F)), f
 
 
 @kernel
@@ -53,9 +53,9 @@ def solve(system, h, V, left, options, K, z):
             z[0], z[1], z[2] = r[0]
             z[3], z[4], z[5] = r[1]
             linear.solve_in_place(K, z)
-            step = ((z[0], z[1], z[2]), (z[3], z[4], z[5]))
+            step = vec.three(z, 0), vec.three(z, 3)
         else:
-            step = ((r[0][0] / I[0], r[0][1] / I[1], r[0][2] / I[2]), vec.scale(1.0 / m, r[1]))
+            step = vec.divide(r[0], I), vec.scale(1.0 / m, r[1])
         V = twist.sub(V, step)
         iterations += 1
 
@@ -70,8 +70,8 @@ def advance_free(system, options, disturbance, h, n, q, v):
     """
     I, m = system.inertia, system.rod_mass
     K, z = np.empty((6, 6)), np.empty(6)
-    r, Q = (q[0], q[1], q[2]), (q[3], q[4], q[5], q[6])
-    V = ((v[3], v[4], v[5]), unit_quaternion.inverse_rotate(Q, (v[0], v[1], v[2])))
+    r, Q = vec.three(q, 0), (q[3], q[4], q[5], q[6])
+    V = vec.three(v, 3), unit_quaternion.inverse_rotate(Q, vec.three(v, 0))
     V_old, mu = V, discrete_twist.metric(I, m, V)
     done, iterations, worst = 0, 0, 0.0
     for _ in range(n):
@@ -93,5 +93,5 @@ def advance_free(system, options, disturbance, h, n, q, v):
     q[0], q[1], q[2] = r
     q[3], q[4], q[5], q[6] = Q
     v[0], v[1], v[2] = unit_quaternion.rotate(Q, vec.scale(1.0 / m, mu[1]))
-    v[3], v[4], v[5] = (mu[0][0] / I[0], mu[0][1] / I[1], mu[0][2] / I[2])
+    v[3], v[4], v[5] = vec.divide(mu[0], I)
     return done, iterations, worst

@@ -22,7 +22,7 @@ axial inertia h^2/12 (I_t + m l^2 - I_a) |w_perp|^2, and the spin lags (use mose
 import math
 from typing import NamedTuple
 
-from rbdyn_ros.geometry import coefficients, twist, unit_quaternion, vec
+from rbdyn_ros.geometry import coefficients, twist, unit_quaternion, vec, vec2
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary, composition, discrete_twist
 from rbdyn_ros.mechanics.integrators.discrete_twist import outer, with_spin
@@ -49,7 +49,7 @@ def residual(system, h, R, w, c, p, P):
     q1 = vec.sub(vec.axpy(d, w, about_joint(l, mu, f)), p)
     q2 = (Mb * c[0] + vec.dot(R[0], f) - P[0], Mb * c[1] + vec.dot(R[1], f) - P[1])
     free, fixed = system.cart_free, 1.0 - system.cart_free
-    q2 = (free * q2[0] + fixed * c[0], free * q2[1] + fixed * c[1])
+    q2 = vec2.axpy(free, q2, vec2.scale(fixed, c))
     return q1, q2, (n, V, D, D1), (mu, f)
 
 
@@ -145,8 +145,17 @@ def solve(system, options, h, R, p, P, guess):
         if not error > options.tolerance or iterations == options.max_iterations:
             return w, c, place[0], f, iterations, error
         dw, dc = newton_step(system, h, R, jacobian(system, h, R, place), q1, q2)
-        w, c = vec.sub(w, dw), (c[0] - dc[0], c[1] - dc[1])
+        w, c = vec.sub(w, dw), vec2.sub(c, dc)
         iterations += 1
+
+
+@inlined
+def apply_loads(system, load, f, half, R, p, P):
+    """Return the momenta about the joint and of rod and cart together after the impulse of half a
+    step: weight, wrench, damping left out, and the force on the cart with that of the sines, f.
+    """
+    p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
+    return p, vec2.axpy(half, rod_on_cart.horizontal(load, f), P)
 
 
 @inlined
@@ -158,19 +167,18 @@ def stage(system, options, load, h, forces, state, guess):
     tolerance.
     """
     (x, Q, w, u), half = state, 0.5 * h
-    R, U = unit_quaternion.matrix(Q), rod_on_cart.horizontal(load, forces[0])
+    R = unit_quaternion.matrix(Q)
     p, P = rod_on_cart.momenta(system, R, w, u)
-    p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
-    P = (P[0] + half * U[0], P[1] + half * U[1])
+    p, P = apply_loads(system, load, forces[0], half, R, p, P)
     w, c, n, f, iterations, error = solve(system, options, h, R, p, P, guess)
     turn = twist.rotation(vec.scale(h, w))
-    x = (x[0] + h * c[0], x[1] + h * c[1])
+    x = vec2.axpy(h, c, x)
     Q = unit_quaternion.renormalize(unit_quaternion.product(Q, turn))
-    R, U = unit_quaternion.matrix(Q), rod_on_cart.horizontal(load, forces[1])
+    R = unit_quaternion.matrix(Q)
     p = unit_quaternion.inverse_rotate(turn, vec.axpy(-h, vec.cross(n, f), p))
     p = vec.axpy(-h * system.joint_damping, w, p)
-    p, b = vec.axpy(half, rod_on_cart.torque(system, load, R), p), h * system.cart_damping
-    P = (P[0] - b * c[0] + half * U[0], P[1] - b * c[1] + half * U[1])
+    P = vec2.sub(P, vec2.scale(h * system.cart_damping, c))
+    p, P = apply_loads(system, load, forces[1], half, R, p, P)
     guess = w, c
     w, u = rod_on_cart.velocities(system, R, p, P)
     return (x, Q, w, u), guess, iterations, error
@@ -185,7 +193,7 @@ def advance(system, options, input, h, n, state, reaction):
     t, q, v = state
     x, Q, w, u = boundary.read(q, v)
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
-    u = (system.cart_free * u[0], system.cart_free * u[1])
+    u = vec2.scale(system.cart_free, u)
     f1, guess = rod_on_cart.sines_at(sines, t), (w, u)
     here, iterations, worst = (x, Q, w, u), 0, 0.0
     for i in range(n):

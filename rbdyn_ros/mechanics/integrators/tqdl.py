@@ -19,7 +19,7 @@ it is right.
 from math import nan
 from typing import NamedTuple
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec, vec2
 from rbdyn_ros.geometry.unit_quaternion import axpy
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary
@@ -46,7 +46,7 @@ class Options(NamedTuple):
 def acceleration(I, w, tau_b):
     """Return w' = I^-1 (tau_b - w x I w)."""
     r = vec.sub(tau_b, vec.cross(w, vec.times(I, w)))
-    return (r[0] / I[0], r[1] / I[1], r[2] / I[2])
+    return vec.divide(r, I)
 
 
 @inlined
@@ -122,8 +122,8 @@ def advance(system, options, input, h, n, state, reaction):
     x, Q, w, u = boundary.read(q, v)
     load, c = rod_on_cart.load(input), (0.0, 0.0, system.center)
     c_s = unit_quaternion.rotate(Q, c)
-    foot = (x[0] + c_s[0], x[1] + c_s[1])
-    lever = (options.lever[0], options.lever[1], options.lever[2])
+    foot = vec2.add(x, c_s)
+    lever = vec.three(options.lever, 0)
     done = n
     for i in range(n):
         Q0, w0 = Q, w
@@ -137,6 +137,6 @@ def advance(system, options, input, h, n, state, reaction):
     options.lever[0], options.lever[1], options.lever[2] = lever
     c_s = unit_quaternion.rotate(Q, c)
     dc = unit_quaternion.rotate(Q, vec.cross(w, c))
-    boundary.write(q, v, (foot[0] - c_s[0], foot[1] - c_s[1]), Q, w, (-dc[0], -dc[1]))
+    boundary.write(q, v, vec2.sub(foot, c_s), Q, w, (-dc[0], -dc[1]))
     boundary.write_reaction(reaction, (0.0, 0.0, system.rod_mass * system.gravity))
     return done, 0, (0.0 if done == n else nan)
