@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from rbdyn_ros.mechanics.network import laws
 from rbdyn_ros.mechanics.network.laws import Law
@@ -178,7 +179,6 @@ def assemble(systems, relations) -> FirstOrder:
     rows = _ranges([one.rows for one in relations])
     states = [np.concatenate([own[i] for i in one.systems]) for one in relations]
     n, m = sum(map(len, own)), sum(map(len, rows))
-    on_states, on_rows = list(zip(own, own)), list(zip(rows, rows))
 
     def gather(name: str, shape: tuple[int, ...], places: list[Any]) -> Callable[..., Array]:
         def function(t, x, s):
@@ -190,12 +190,12 @@ def assemble(systems, relations) -> FirstOrder:
         return function
 
     return FirstOrder(
-        _blocks([s.M for s in systems], on_states, n),
+        np.asarray(block_diag(*(s.M for s in systems))),
         lambda t, x: np.concatenate([s.f(t, x[at]) for s, at in zip(systems, own)]),
-        lambda t, x: _blocks([s.A(t, x[at]) for s, at in zip(systems, own)], on_states, n),
+        lambda t, x: block_diag(*(s.A(t, x[at]) for s, at in zip(systems, own))),
         gather("h", (m,), rows),
         gather("C", (m, n), [np.ix_(r, at) for r, at in zip(rows, states)]),
-        gather("D", (m, m), [np.ix_(*r) for r in on_rows]),
+        gather("D", (m, m), [np.ix_(r, r) for r in rows]),
         gather("g", (n,), states),
         gather("K", (n, n), [np.ix_(at, at) for at in states]),
         gather("B", (n, m), [np.ix_(at, r) for r, at in zip(rows, states)]),
@@ -214,13 +214,6 @@ def _require_law(law: tuple) -> None:
 def _ranges(sizes: list) -> list:
     ends = np.cumsum(sizes)
     return [np.arange(end - size, end) for size, end in zip(sizes, ends)]
-
-
-def _blocks(parts: list, places: list, n: int) -> Array:
-    out = np.zeros((n, n))
-    for part, (rows, columns) in zip(parts, places):
-        out[np.ix_(rows, columns)] = part
-    return out
 
 
 def relative_degrees(A, B, C, D) -> list[int | None]:

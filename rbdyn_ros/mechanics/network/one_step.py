@@ -29,9 +29,7 @@ def solve(G: Array, u_free: Array, closed: list[tuple[int, Law]]) -> Solution:
     """
     if not (np.isfinite(G).all() and np.isfinite(u_free).all()):
         return Solution(np.zeros(len(u_free)), NOT_FINITE, float("nan"), 0, False)
-    equal = np.concatenate(
-        [np.full(n, isinstance(law, Equality)) for n, law in closed] or [np.empty(0, bool)]
-    )
+    equal = _are_equalities(closed)
     E, U = np.flatnonzero(equal), np.flatnonzero(~equal)
     P, scale = np.zeros(len(u_free)), max(np.abs(u_free).max(initial=0.0), np.finfo(float).tiny)
     pinv = np.linalg.pinv(G[np.ix_(E, E)], rcond=1e-12)
@@ -89,6 +87,10 @@ def violation(y: Array, multiplier: Array, laws: list[tuple[int, Law]]) -> float
     """Return how far (y, lambda) is from Equality and Complementarity: max |y|, |min(y, lambda)|,
     relative to those above 1.
     """
-    equal = np.concatenate([np.full(n, isinstance(law, Equality)) for n, law in laws])
-    wrong = np.where(equal, y, np.minimum(y, multiplier))
+    wrong = np.where(_are_equalities(laws), y, np.minimum(y, multiplier))
     return float(np.abs(wrong).max() / max(1.0, np.abs(y).max(), np.abs(multiplier).max()))
+
+
+def _are_equalities(laws: list[tuple[int, Law]]) -> Array:
+    """Return whether each row is one of an equality (m,)."""
+    return np.array([isinstance(law, Equality) for n, law in laws for _ in range(n)], bool)

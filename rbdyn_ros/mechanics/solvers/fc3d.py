@@ -47,7 +47,7 @@ def problem(W, q, mu) -> Problem:
 @inlined
 def part(a, i):
     """Return a_i, the three entries of contact i."""
-    return (a[3 * i], a[3 * i + 1], a[3 * i + 2])
+    return vec.three(a, 3 * i)
 
 
 @inlined
@@ -68,13 +68,19 @@ def block(W, i):
 
 
 @inlined
+def tangential(x):
+    """Return |x_T|."""
+    return (x[1] * x[1] + x[2] * x[2]) ** 0.5
+
+
+@inlined
 def project(x, mu):
     """Return the point of K_mu nearest to x.
 
     It is x inside K_mu, 0 inside the polar cone mu |x_T| <= -x_N, else (t, mu t x_T/|x_T|), t =
     (x_N + mu |x_T|)/(1 + mu^2).
     """
-    T = (x[1] * x[1] + x[2] * x[2]) ** 0.5
+    T = tangential(x)
     if T <= mu * x[0]:
         return x
     if mu * T <= -x[0]:
@@ -87,7 +93,7 @@ def project(x, mu):
 @inlined
 def projection_gradient(x, mu):
     """Return the symmetric gradient of the projection of x on K_mu."""
-    T = (x[1] * x[1] + x[2] * x[2]) ** 0.5
+    T = tangential(x)
     if T <= mu * x[0]:
         return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     if mu * T <= -x[0]:
@@ -115,7 +121,7 @@ def natural(r, u, mu, w):
     """Return w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes
     it a velocity.
     """
-    lifted = (u[0] + mu * (u[1] * u[1] + u[2] * u[2]) ** 0.5, u[1], u[2])
+    lifted = (u[0] + mu * tangential(u), u[1], u[2])
     return vec.scale(w, vec.sub(r, project(vec.axpy(-1.0 / w, lifted, r), mu)))
 
 

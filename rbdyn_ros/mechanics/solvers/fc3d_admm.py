@@ -43,7 +43,7 @@ def start(u, mu, rho):
     """Return y = -(u + mu |u_T| e_N) / rho."""
     y = -u / rho
     for i in range(len(mu)):
-        y[3 * i] -= mu[i] * (u[3 * i + 1] ** 2 + u[3 * i + 2] ** 2) ** 0.5 / rho
+        y[3 * i] -= mu[i] * fc3d.tangential(fc3d.part(u, i)) / rho
     return y
 
 
@@ -53,7 +53,7 @@ def iterate_once(problem, inverse, rho, r, z, y, b):
     for i in range(len(problem.mu)):
         for k in range(3 * i, 3 * i + 3):
             b[k] = rho * (z[k] - y[k]) - problem.q[k]
-        b[3 * i] -= problem.mu[i] * rho * (y[3 * i + 1] ** 2 + y[3 * i + 2] ** 2) ** 0.5
+        b[3 * i] -= problem.mu[i] * rho * fc3d.tangential(fc3d.part(y, i))
     linear.multiply(inverse, b, r)
     for i in range(len(problem.mu)):
         lifted = vec.add(fc3d.part(r, i), fc3d.part(y, i))

@@ -89,8 +89,8 @@ def direction(problem, r, u, rho, shift, dr):
     linear.multiply(W, dr, du)
     for row in range(m):
         i = closed[row]
-        F, _ = law(fc3d.part(r, i), fc3d.part(u, i), mu[i], rho[i])
-        A, B = pieces(fc3d.part(r, i), fc3d.part(u, i), mu[i], rho[i])
+        contact = fc3d.part(r, i), fc3d.part(u, i), mu[i], rho[i]
+        (F, _), (A, B) = law(*contact), pieces(*contact)
         for k in range(3):
             fill_row(J[3 * row + k], B[k], W, i, closed[:m])
             for j in range(3):
@@ -110,7 +110,7 @@ def iterate(problem, r, u, tolerance, max_iterations):
     w, size = fc3d.scales(problem)
     rho = np.empty(len(mu))
     for i in range(len(mu)):
-        trace = W[3 * i, 3 * i] + W[3 * i + 1, 3 * i + 1] + W[3 * i + 2, 3 * i + 2]
+        trace = vec.trace(fc3d.block(W, i))
         rho[i] = 3.0 / trace if trace > 0.0 else 1.0 / w
     fc3d.velocities(problem, r, u)
     best, least = r.copy(), fc3d.error_at(r, u, mu, w, size)

@@ -87,7 +87,7 @@ def into_cone(r, n, mu):
     """
     if is_inside(r, mu):
         return r, True
-    T = (n[1] * n[1] + n[2] * n[2]) ** 0.5
+    T = fc3d.tangential(n)
     if T <= mu * abs(n[0]) * _WITHIN:  # the line ends inside the cone
         s = (vec.size(r) + 1e-300) * (1.0 if n[0] > 0.0 else -1.0) * 1e-3
         for _ in range(60):
@@ -107,7 +107,7 @@ def nearest_to_normal(W, q):
     shifted by eps and the shift iterated away (proximal point), r := r - (W + eps)^-1 (W r + q).
     """
     a, b, c = W
-    eps = _SHIFT * (a[0] + b[1] + c[2])
+    eps = _SHIFT * vec.trace(W)
     shifted = ((a[0] + eps, a[1], a[2]), (b[0], b[1] + eps, b[2]), (c[0], c[1], c[2] + eps))
     r = (-q[0] / a[0], 0.0, 0.0)
     for _ in range(30):
@@ -128,8 +128,7 @@ def wedging_impulse(W, q, mu):
     of rank 1 is left with the frictionless r.
     """
     a, b, c = W
-    x, y, z = (a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2])
-    trace = a[0] + b[1] + c[2]
+    (x, y, z), trace = vec.transpose(W), vec.trace(W)
     if max(vec.size(vec.cross(x, y)), vec.size(vec.cross(x, z))) <= _SHIFT * trace * trace:
         r = (-x[0] * vec.dot(x, q) / (vec.dot(x, x) * a[0]), 0.0, 0.0)
         return r, is_inside(r, mu)
