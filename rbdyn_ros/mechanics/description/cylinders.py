@@ -17,7 +17,7 @@ from math import sqrt
 
 import numpy as np
 
-from rbdyn_ros.geometry import vec
+from rbdyn_ros.geometry import vec, vec2
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.description import features
 from rbdyn_ros.mechanics.description.features import (
@@ -125,7 +125,7 @@ def reach(geoms, i, is_round, axes, N):
     """Return how far the core of shape i reaches from its center along N and along -N."""
     n = vec.matvec(axes, N)
     if is_round:
-        return geoms[i, HALF] * sqrt(n[0] * n[0] + n[1] * n[1]) + geoms[i, HALF + 2] * abs(n[2])
+        return geoms[i, HALF] * vec2.norm(n) + geoms[i, HALF + 2] * abs(n[2])
     return vec.size(vec.times(features.three(geoms, i, HALF), n))
 
 
@@ -187,15 +187,15 @@ def rim_on_face(geoms, i, j, feature, at_i, at_j, out):
     the face).
     """
     (x, axes), (y, others) = at_i, at_j
-    face, top = feature // 4 % 3, 1.0 if feature // 12 == 1 else -1.0
+    face = feature // 4 % 3
     N = toward(features.axis(others, face), out)
     height, u = features.lowest(axes, geoms[i, HALF], N)
-    end = vec.axpy(top * geoms[i, HALF + 2], axes[2], x)
+    end = features.center_of_end(geoms, i, x, axes, feature // 12 == 1)
     p_a = vec.add(end, u)
     depth = vec.dot(N, vec.sub(end, y)) - height - geoms[j, HALF + face]
     p = vec.matvec(others, vec.sub(p_a, y))
     if feature & ROUND:
-        over = sqrt(p[0] * p[0] + p[1] * p[1]) - geoms[j, HALF]
+        over = vec2.norm(p) - geoms[j, HALF]
     else:
         over = max(
             abs(p[0]) - geoms[j, HALF] if face != 0 else -1.0,
@@ -219,7 +219,7 @@ def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
     is_round, b = feature & ROUND != 0, features.axis(others, along)
     m, half, rho = line_of(geoms, j, is_round, y, others, along, number % 4)
     unit = geoms[j, UNIT]
-    c = vec.axpy((1.0 if end == 1 else -1.0) * geoms[i, HALF + 2], z, x)
+    c = features.center_of_end(geoms, i, x, axes, end == 1)
     # start: where the line crosses the rim as seen along z, or the point nearest to it
     w, up = vec.sub(m, c), vec.dot(b, z)
     flat, across = vec.axpy(-up, z, b), vec.axpy(-vec.dot(w, z), z, w)
@@ -264,8 +264,8 @@ def rims(geoms, i, j, feature, at_i, at_j, out):
     """
     (x, axes), (y, others) = at_i, at_j
     number, z, r, f = feature // 4, axes[2], geoms[i, HALF], geoms[j, HALF]
-    c = vec.axpy((1.0 if number & 4 else -1.0) * geoms[i, HALF + 2], z, x)
-    d = vec.axpy((1.0 if number & 2 else -1.0) * geoms[j, HALF + 2], others[2], y)
+    c = features.center_of_end(geoms, i, x, axes, number & 4)
+    d = features.center_of_end(geoms, j, y, others, number & 2)
     w = vec.sub(d, c)
     across = vec.axpy(-vec.dot(w, z), z, w)
     a = vec.norm(across)
@@ -367,7 +367,7 @@ def apart(geoms, kind, i, j, feature, A, B, size):
             least = min(least, vec.norm(w) - r - rho)
         return least - size
     end = number // 3 if kind == RIM_FACE else number // 24 if kind == RIM_LINE else number // 4
-    c = vec.axpy((1.0 if end == 1 else -1.0) * geoms[a, HALF + 2], axes[2], x)
+    c = features.center_of_end(geoms, a, x, axes, end == 1)
     if kind == RIM_LINE:
         m, half, rho = line_of(geoms, b, is_round, y, others, number // 4 % 3, number % 4)
         w, line = vec.sub(c, m), features.axis(others, number // 4 % 3)

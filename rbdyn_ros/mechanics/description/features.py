@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import vec
+from rbdyn_ros.geometry import vec, vec2
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.types import Vector
 
@@ -136,8 +136,7 @@ def box_distance(p, half):
 
     s = |max(d, 0)| + min(max(d_1, d_2, d_3), 0),   d_i = |p_i| - h_i
     """
-    d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
-    side = sign(p[0]), sign(p[1]), sign(p[2])
+    d, side = beyond_faces(p, half)
     out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
     length = vec.norm(out)
     if length > 0.0:
@@ -147,6 +146,13 @@ def box_distance(p, half):
     if d[1] >= d[2]:
         return d[1], (0.0, side[1], 0.0)
     return d[2], (0.0, 0.0, side[2])
+
+
+@inlined
+def beyond_faces(p, half):
+    """Return (d, the signs of p) of a point p from the faces of a box, d_i = |p_i| - h_i."""
+    d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
+    return d, (sign(p[0]), sign(p[1]), sign(p[2]))
 
 
 @inlined
@@ -172,8 +178,7 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
     `margin` further, and where two of them are as near, the one counts whose normal is in the
     corner's cone.
     """
-    d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
-    side = sign(p[0]), sign(p[1]), sign(p[2])
+    d, side = beyond_faces(p, half)
     most = max(d[0], d[1], d[2])
     face, best, near = 0, -1e300, 2.0 * MARGIN * geoms[j, UNIT]
     for f in range(3):
@@ -217,7 +222,7 @@ def _in_cone(geoms, j, feature, N, R):
 @inlined
 def cylinder_distance(p, half):
     """Return (s, its gradient) of a point from a cylinder, in its frame; s is negative inside."""
-    r = sqrt(p[0] * p[0] + p[1] * p[1])
+    r = vec2.norm(p)
     across = (p[0] / r, p[1] / r, 0.0) if r > 0.0 else (1.0, 0.0, 0.0)
     d, e, up = r - half[0], abs(p[2]) - half[2], sign(p[2])
     if d > 0.0 and e > 0.0:
@@ -233,7 +238,7 @@ def side_distance(p, half, n):
     """Return (s, N) as `cylinder_distance` does, from the plane of the end that n points out of
     most, or from the side.
     """
-    r = sqrt(p[0] * p[0] + p[1] * p[1])
+    r = vec2.norm(p)
     if 2.0 * n[2] * n[2] > vec.dot(n, n) or r == 0.0:
         return sign(n[2]) * p[2] - half[2], (0.0, 0.0, sign(n[2]))
     return r - half[0], (p[0] / r, p[1] / r, 0.0)
@@ -244,9 +249,15 @@ def rim(geoms, i, feature, A, B, n, size):
     """Return (g, N, point) of the lowest point of an end of a cylinder over a plane."""
     N = vec.matvec(B[1], n)
     x, axes = place_shape(geoms, i, A)
-    end = vec.axpy((1.0 if feature == 1 else -1.0) * geoms[i, HALF + 2], axes[2], x)
+    end = center_of_end(geoms, i, x, axes, feature == 1)
     depth, u = lowest(axes, geoms[i, HALF], N)
     return vec.dot(N, vec.sub(end, B[0])) - depth - size, N, vec.add(end, u)
+
+
+@inlined
+def center_of_end(geoms, i, x, axes, is_upper):
+    """Return the center of the upper or the lower end of cylinder i at x with its axes."""
+    return vec.axpy((1.0 if is_upper else -1.0) * geoms[i, HALF + 2], axes[2], x)
 
 
 @inlined

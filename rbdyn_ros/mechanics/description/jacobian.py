@@ -36,21 +36,11 @@ def rates(q, v):
 
 
 @kernel
-def add(J, i, side, r, w):
-    """Set J_i,side := (r, w), unless the side is the world."""
+def put(J, i, side, numbers):
+    """Set J_i,side := the numbers, 6 or 7 of them, unless the side is the world."""
     if side != row.WORLD:
-        k = 6 * side
-        J[i, k], J[i, k + 1], J[i, k + 2] = r
-        J[i, k + 3], J[i, k + 4], J[i, k + 5] = w
-
-
-@kernel
-def put(G, i, side, r, Q):
-    """Set G_i,side := (r, Q), 7 columns, unless the side is the world."""
-    if side != row.WORLD:
-        k = 7 * side
-        G[i, k], G[i, k + 1], G[i, k + 2] = r
-        G[i, k + 3], G[i, k + 4], G[i, k + 5], G[i, k + 6] = Q
+        for k in range(len(numbers)):
+            J[i, len(numbers) * side + k] = numbers[k]
 
 
 @kernel
@@ -59,8 +49,8 @@ def gradients(rows, q):
     G = np.zeros((len(rows.kind), 7 * len(q)))
     for i in range(len(G)):
         on_a, on_b = row.gradient(rows, i, q)
-        put(G, i, rows.a[i], on_a[0], on_a[1])
-        put(G, i, rows.b[i], on_b[0], on_b[1])
+        put(G, i, rows.a[i], on_a[0] + on_a[1])
+        put(G, i, rows.b[i], on_b[0] + on_b[1])
     return G
 
 
@@ -71,8 +61,8 @@ def jacobian(rows, q):
     for i in range(len(J)):
         on_a, on_b = row.gradient(rows, i, q)
         A, B = row.place(q, rows.a[i]), row.place(q, rows.b[i])
-        add(J, i, rows.a[i], on_a[0], vec.scale(0.5, body.L(A[1], on_a[1])))
-        add(J, i, rows.b[i], on_b[0], vec.scale(0.5, body.L(B[1], on_b[1])))
+        put(J, i, rows.a[i], on_a[0] + vec.scale(0.5, body.L(A[1], on_a[1])))
+        put(J, i, rows.b[i], on_b[0] + vec.scale(0.5, body.L(B[1], on_b[1])))
     return J
 
 
@@ -87,6 +77,6 @@ def jacobian_rate(rows, q, v):
         rate_a, rate_b = row.gradient_rate(rows, i, q, dA, dB)
         twice_a = vec.add(body.L(dA[1], on_a[1]), body.L(A[1], rate_a[1]))
         twice_b = vec.add(body.L(dB[1], on_b[1]), body.L(B[1], rate_b[1]))
-        add(J, i, a, rate_a[0], vec.scale(0.5, twice_a))
-        add(J, i, b, rate_b[0], vec.scale(0.5, twice_b))
+        put(J, i, a, rate_a[0] + vec.scale(0.5, twice_a))
+        put(J, i, b, rate_b[0] + vec.scale(0.5, twice_b))
     return J

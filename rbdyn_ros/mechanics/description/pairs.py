@@ -24,9 +24,8 @@ from rbdyn_ros.mechanics.description.rows import (
     VECTOR,
     WORLD,
     as_columns,
-    place,
+    parts,
     require_bodies,
-    vector,
 )
 from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array, Vector
@@ -62,7 +61,7 @@ class Touch(NamedTuple):
 @kernel
 def touch(pairs, i, q):
     """Return the Touch of candidate i at q (n, 7)."""
-    A, B, p, n = place(q, pairs.a[i]), place(q, pairs.b[i]), vector(pairs.p, i), vector(pairs.n, i)
+    A, B, p, n = parts(pairs, i, q)
     center, kind, shapes = vec.add(A[0], body.rotate(A[1], p)), pairs.kind[i], pairs.shapes[i]
     if kind > BALLS:
         pair = features.Candidate(kind, shapes[0], shapes[1], shapes[2], p, n, pairs.size[i])

@@ -13,14 +13,8 @@ q and its rate v are wxyz.
 """
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.geometry.unit_quaternion import product
+from rbdyn_ros.geometry.unit_quaternion import conjugate, dot, product, scale
 from rbdyn_ros.kernel import kernel
-
-
-@kernel
-def conjugate(q):
-    """Return q* = (w, -x, -y, -z)."""
-    return q[0], -q[1], -q[2], -q[3]
 
 
 @kernel
@@ -36,21 +30,9 @@ def pure(c):
 
 
 @kernel
-def scale(s, q):
-    """Return s q for a 4-vector."""
-    return s * q[0], s * q[1], s * q[2], s * q[3]
-
-
-@kernel
 def add(p, q):
     """Return p + q for 4-vectors."""
     return p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3]
-
-
-@kernel
-def dot(p, q):
-    """Return p . q for 4-vectors."""
-    return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
 
 
 @kernel

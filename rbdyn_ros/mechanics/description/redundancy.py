@@ -28,6 +28,11 @@ class Redundancy(NamedTuple):
     dropped: tuple  # names of the rows that repeat them
 
 
+def least_squares(A: Array, b: Array) -> Array:
+    """Return the shortest x with the least |A x - b|; singular values up to TOLERANCE are 0."""
+    return np.linalg.lstsq(A, b, rcond=TOLERANCE)[0]
+
+
 def close(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Array:
     """Return the configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton. Raise
     ValueError naming the rows that cannot be met.
@@ -39,7 +44,7 @@ def close(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Arra
         C = jacobian.values(constraints.rows, q)
         if np.abs(C).max(initial=0.0) <= 1e-14:
             return q
-        e = np.linalg.lstsq(jacobian.jacobian(constraints.rows, q) * free, -C, rcond=TOLERANCE)[0]
+        e = least_squares(jacobian.jacobian(constraints.rows, q) * free, -C)
         q = floating_base.boxplus(q, e.reshape(len(q), 6))
     require_met(
         constraints,
@@ -60,7 +65,7 @@ def closed_velocity(constraints: Constraints, bodies: Bodies, q: Array, v: Array
     """
     J = jacobian.jacobian(constraints.rows, q)
     K = J * multipliers.inverse_mass(bodies)
-    P = np.linalg.lstsq(K @ J.T, -J @ v.reshape(-1), rcond=TOLERANCE)[0]
+    P = least_squares(K @ J.T, -J @ v.reshape(-1))
     return v + (K.T @ P).reshape(v.shape)
 
 
@@ -111,9 +116,9 @@ def share(
                 load[body] += wrenches[joint, side]
     alone = np.zeros(len(J))
     carrying = (J[independent] * free).T
-    alone[independent] = np.linalg.lstsq(carrying, free * load.reshape(-1), rcond=TOLERANCE)[0]
+    alone[independent] = least_squares(carrying, free * load.reshape(-1))
     load = (J * free).T @ alone
-    least = np.linalg.lstsq((J * free).T, load, rcond=TOLERANCE)[0]
+    least = least_squares((J * free).T, load)
     moved = np.zeros_like(wrenches)
     np.add.at(moved, owner, multipliers.reactions(rows, q, least - alone))
     return wrenches + moved
@@ -126,7 +131,7 @@ def _basis(J: Array, kept: list) -> list:
         if i not in kept:
             rest = J[i]
             if kept:
-                rest = rest - J[kept].T @ np.linalg.lstsq(J[kept].T, rest, rcond=TOLERANCE)[0]
+                rest = rest - J[kept].T @ least_squares(J[kept].T, rest)
             if np.linalg.norm(rest) > TOLERANCE * np.linalg.norm(J[i]):
                 kept.append(i)
     return kept
@@ -140,5 +145,5 @@ def _around(constraints: Constraints, q: Array, free: Array):
     J, random = jacobian.jacobian(constraints.rows, q) * free, np.random.default_rng(0)
     for _ in range(2):
         e = free * random.uniform(-NEARBY, NEARBY, J.shape[1])
-        e -= np.linalg.lstsq(J, J @ e, rcond=TOLERANCE)[0]
+        e -= least_squares(J, J @ e)
         yield close(constraints, floating_base.boxplus(q, e.reshape(len(q), 6)), free)

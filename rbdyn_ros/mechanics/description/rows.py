@@ -76,17 +76,26 @@ def vector(a, i):
 @kernel
 def place(q, i):
     """Return (x, Q) of body i in q (n, 7), or of the world."""
-    if i == WORLD:
-        return _ORIGIN
-    return (q[i, 0], q[i, 1], q[i, 2]), (q[i, 3], q[i, 4], q[i, 5], q[i, 6])
+    return _of_body(q, i, _ORIGIN)
 
 
 @kernel
 def change(d, i):
     """Return (dx, dQ) of body i in d (n, 7), zero for the world."""
+    return _of_body(d, i, _REST)
+
+
+@kernel
+def _of_body(table, i, world):
     if i == WORLD:
-        return _REST
-    return (d[i, 0], d[i, 1], d[i, 2]), (d[i, 3], d[i, 4], d[i, 5], d[i, 6])
+        return world
+    return vector(table, i), (table[i, 3], table[i, 4], table[i, 5], table[i, 6])
+
+
+@kernel
+def parts(rows, i, q):
+    """Return (x, Q) of both bodies of row i at q (n, 7), and its vectors in them."""
+    return place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
 
 
 @kernel
@@ -98,7 +107,7 @@ def arm(k, p, A, B):
 @kernel
 def value(rows, i, q):
     """Return C of row i at q (n, 7) (C.1)."""
-    A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
+    A, B, p, n = parts(rows, i, q)
     if rows.kind[i] == TURN:
         return body.dot(A[1], body.LT(B[1], n)) - rows.c[i]
     k = 1.0 if rows.kind[i] == POINT else 0.0
@@ -108,7 +117,7 @@ def value(rows, i, q):
 @kernel
 def gradient(rows, i, q):
     """Return dC/dx of row i (C.2) as ((r_a, q_a), (r_b, q_b))."""
-    A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
+    A, B, p, n = parts(rows, i, q)
     if rows.kind[i] == TURN:
         return (_REST[0], body.LT(B[1], n)), (_REST[0], body.scale(-1.0, body.LT(A[1], n)))
     k = 1.0 if rows.kind[i] == POINT else 0.0
@@ -121,7 +130,7 @@ def gradient_rate(rows, i, q, dA, dB):
     """Return the change of dC/dx by dA of body a and dB of body b (C.3), the Hessian of C times a
     direction, as in `gradient`.
     """
-    A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
+    A, B, p, n = parts(rows, i, q)
     if rows.kind[i] == TURN:
         return (_REST[0], body.LT(dB[1], n)), (_REST[0], body.scale(-1.0, body.LT(dA[1], n)))
     k = 1.0 if rows.kind[i] == POINT else 0.0

@@ -349,8 +349,6 @@ def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> l
     """Return the candidate pairs of a contact."""
     called = f"contact {name}"
     first, second = (geoms[word] for word in names_of.two(called, contact.between, geoms, "geom"))
-    if first.kind == "plane" or first.body == GROUND and second.kind != "plane":
-        first, second = second, first
     a, b = numbers[first.body], numbers[second.body]
     if a == b:
         raise ValueError(f"{called}: both geoms belong to {first.body}; take two bodies")

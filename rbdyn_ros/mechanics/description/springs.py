@@ -123,14 +123,12 @@ def add_forces(springs, near, q, v, wrench):
             if i != WORLD:
                 f_i, torque = vec.scale(sign, f), vec.scale(sign, f)
                 if springs.kind[k] == LINEAR:
-                    wrench[i, 0] += f_i[0]
-                    wrench[i, 1] += f_i[1]
-                    wrench[i, 2] += f_i[2]
+                    for r in range(3):
+                        wrench[i, r] += f_i[r]
                     torque = vec.cross(lever, f_i)
                 torque = vec.transposed_matvec(R, torque)
-                wrench[i, 3] += torque[0]
-                wrench[i, 4] += torque[1]
-                wrench[i, 5] += torque[2]
+                for r in range(3):
+                    wrench[i, 3 + r] += torque[r]
     return power
 
 
@@ -153,8 +151,8 @@ def motion(v, i, R):
 def angle(springs, k, q, near):
     """Return the angle of torsional spring k that is nearest to `near` [rad]."""
     (_, a), (_, b), t = rows.place(q, springs.a[k]), rows.place(q, springs.b[k]), springs.turn[k]
-    e = unit_quaternion.product((b[0], -b[1], -b[2], -b[3]), a)
-    e = unit_quaternion.product(e, (t[0], -t[1], -t[2], -t[3]))
+    e = unit_quaternion.product(unit_quaternion.conjugate(b), a)
+    e = unit_quaternion.product(e, unit_quaternion.conjugate(t))
     found = 2.0 * np.arctan2(vec.dot(e[1:], vector(springs.on_b, k)), e[0])
     return found + 2.0 * np.pi * np.floor((near - found) / (2.0 * np.pi) + 0.5)
 
