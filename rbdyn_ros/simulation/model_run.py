@@ -157,8 +157,8 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
         add(f"{name}.", "fx fy fz tx ty tz", record.reactions[:, i, 0])
     for i, name in enumerate(contact_names(model)):
         add(f"{name}.", "Pn Px Py Pz", record.contacts[:, i])
-    for k, name in enumerate(collider_names(model, record)):
-        add(f"{name}.", "Pn Px Py Pz", record.collider_impulses[:, k])
+    for k, (i, j) in enumerate(record.colliders):
+        add(f"{_between(model, i, j)}.", "Pn Px Py Pz", record.collider_impulses[:, k])
     table |= {"E": record.energy, "work": record.work}
     add("P", "x y z", rigid_bodies.momentum(model.bodies, record.v))
     add("L", "x y z", rigid_bodies.angular_momentum(model.bodies, record.q, record.v))
@@ -195,11 +195,6 @@ def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]
 def joint_names(record: runs.Record) -> tuple[str, ...]:
     """Return the joints' own names."""
     return tuple(name.split(" ")[1] for name in record.names)
-
-
-def collider_names(model: models.Model, record: runs.Record) -> tuple[str, ...]:
-    """Return the names of the colliders that have touched: FIRST/SECOND."""
-    return tuple(_between(model, i, j) for i, j in record.colliders)
 
 
 def _between(model: models.Model, i: int, j: int) -> str:
@@ -330,11 +325,7 @@ def outline(geom: scene.Geom, pose: Array) -> Array:
             half = 0.5 * geom.size[1] if geom.kind == "capsule" else 0.0
             height = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 17)
             ball = np.vstack([np.cos(a) * ring + (0.0, 0.0, np.sin(a)) for a in height])
-            points = geom.size[0] * ball + np.where(ball[:, 2:] < 0.0, -half, half) * [
-                0.0,
-                0.0,
-                1.0,
-            ]
+            points = geom.size[0] * ball + np.where(ball[:, 2:] < 0.0, -half, half) * np.eye(3)[2]
         case _:
             points = np.zeros((1, 3))
     points = np.asarray(geom.position) + quaternion.rotate(
@@ -357,7 +348,7 @@ def _fill(axes, points: Array, body: int | None, strength: float) -> None:
 
 def _draw_plane(axes, geom: scene.Geom, at: tuple, box: tuple) -> None:
     """Draw the line in which a plane of the world meets the picture."""
-    n = quaternion.rotate(np.asarray(geom.orientation, float), np.array([0.0, 0.0, 1.0]))[list(at)]
+    n = quaternion.rotate(np.asarray(geom.orientation, float), np.eye(3)[2])[list(at)]
     if np.linalg.norm(n) < 1e-9:
         return
     point, along = np.asarray(geom.position, float)[list(at)], np.array([-n[1], n[0]])

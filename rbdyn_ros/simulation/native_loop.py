@@ -149,7 +149,7 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
         if len(truth.ball_joint):
             write_ball_joint(truth, system.joint_damping, q, v, state.reaction)
         if len(truth.imu):
-            write_imu(truth, q, (v[2], v[3], v[4]), felt)
+            write_imu(truth, q, v[2:], felt)
         if config.measures and is_new:
             damping, of_states = system.joint_damping, signals.states
             measured = write_measurement(buffers.measurement, of_states, damping, config.variances)

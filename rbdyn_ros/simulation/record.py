@@ -6,7 +6,7 @@ A file is written completely or not at all.
 import csv
 import io
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -55,11 +55,7 @@ def write_csv(columns: dict[str, Array], file: BinaryIO) -> None:
     text.detach()
 
 
-def _write_npz(columns: dict[str, Any], file: BinaryIO) -> None:
-    np.savez(file, **columns)
-
-
-_WRITERS = {".csv": write_csv, ".npz": _write_npz}
+_WRITERS = {".csv": write_csv, ".npz": lambda columns, file: np.savez(file, **columns)}
 
 
 def impact_columns(rows: Array) -> dict[str, Array]:

@@ -12,6 +12,7 @@ from rbdyn_ros.faults.channel import ARRIVED, LEAVES, USED, ChannelState, receiv
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.faults.sensors import SensorState, measure_inertial, measure_state
+from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import bind, inlined, kernel
 from rbdyn_ros.simulation.command import (
     Command,
@@ -136,7 +137,7 @@ def measure(s, plant, forces, time, stamp, tick):
     force, felt = forces
     c, k = s.states, s.numbers
     measure_state(s.sensors, q, v, c.items, LEAVES, 0)
-    measure_inertial(s.sensors, (v[2], v[3], v[4]), felt, c.items, LEAVES, 11)
+    measure_inertial(s.sensors, vec.three(v, 2), felt, c.items, LEAVES, 11)
     for i in range(2):
         c.items[LEAVES, 17 + i] = force[i]
     for i in range(3):

@@ -11,6 +11,7 @@ from rbdyn_ros.faults.channel import ARRIVED
 from rbdyn_ros.faults.sensors import rotation_covariances
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined
+from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion
 from rbdyn_ros.types import Array
 
@@ -78,8 +79,8 @@ def write_state_messages(buffers, stamp, q, v, force):
     for place in buffers.stamps:
         halves[place], halves[place + 1] = stamp // 1_000_000_000, stamp % 1_000_000_000
     last = buffers.angles
-    Q, u, w = (q[2], q[3], q[4], q[5]), (v[0], v[1]), (v[2], v[3], v[4])
-    R, angles, rates, V = motion(Q, u, w, (last[0], last[1], last[2]))
+    _, Q, w, u = boundary.read(q, v)
+    R, angles, rates, V = motion(Q, u, w, vec.three(last, 0))
     words[at[0]], words[at[1]] = q[0], q[1]
     words[at[5]], words[at[6]] = u
     words[at[10]], words[at[11]] = force[0], force[1]
@@ -99,8 +100,8 @@ def write_ball_joint(buffers, joint_damping, q, v, reaction):
     """Write the rotation, the angular velocity, the force and the friction torque of the joint on
     the rod, in body axes.
     """
-    words, at, Q = buffers.words, buffers.ball_joint, (q[2], q[3], q[4], q[5])
-    f = vec.transposed_matvec(unit_quaternion.matrix(Q), (reaction[0], reaction[1], reaction[2]))
+    words, at, Q = buffers.words, buffers.ball_joint, boundary.read(q, v)[1]
+    f = vec.transposed_matvec(unit_quaternion.matrix(Q), vec.three(reaction, 0))
     _write_xyzw(words, at, 0, Q)
     for i in range(3):
         words[at[4 + i]], words[at[7 + i]] = v[2 + i], f[i]
@@ -123,7 +124,7 @@ def write_covariances(buffers, variances, R, V):
     """Write the covariances of the pose and of the IMU (`faults.sensors`)."""
     words, pose, of_imu, a = buffers.words, buffers.pose, buffers.imu, buffers.angles
     cart, angle, speed, rate, gyroscope, accelerometer = variances
-    orientation, velocity = rotation_covariances((angle, speed), (a[0], a[1], a[2]), R, V)
+    orientation, velocity = rotation_covariances((angle, speed), vec.three(a, 0), R, V)
     words[pose[13]] = words[pose[20]] = cart
     for i in range(3):
         for j in range(3):
@@ -139,17 +140,13 @@ def write_covariances(buffers, variances, R, V):
 @inlined
 def write_measurement(buffers, states, joint_damping, variances):
     """Write the measurement that has arrived. Return its stamp."""
-    m, stamp = states.items, states.ring[ARRIVED, 2]
-    q = (m[ARRIVED, 0], m[ARRIVED, 1], m[ARRIVED, 2], m[ARRIVED, 3], m[ARRIVED, 4], m[ARRIVED, 5])
-    v = (m[ARRIVED, 6], m[ARRIVED, 7], m[ARRIVED, 8], m[ARRIVED, 9], m[ARRIVED, 10])
-    rate = (m[ARRIVED, 11], m[ARRIVED, 12], m[ARRIVED, 13])
-    felt = (m[ARRIVED, 14], m[ARRIVED, 15], m[ARRIVED, 16])
-    reaction = (m[ARRIVED, 19], m[ARRIVED, 20], m[ARRIVED, 21])
-    R, V = write_state_messages(buffers, stamp, q, v, (m[ARRIVED, 17], m[ARRIVED, 18]))
+    row, stamp = states.items[ARRIVED], states.ring[ARRIVED, 2]
+    q, v = row[:6], row[6:11]
+    R, V = write_state_messages(buffers, stamp, q, v, row[17:19])
     if len(buffers.ball_joint):
-        write_ball_joint(buffers, joint_damping, q, v, reaction)
+        write_ball_joint(buffers, joint_damping, q, v, row[19:22])
     if len(buffers.imu):
-        write_imu(buffers, q, rate, felt)
+        write_imu(buffers, q, row[11:14], row[14:17])
     write_covariances(buffers, variances, R, V)
     return stamp
 

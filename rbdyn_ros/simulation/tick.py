@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.faults.actuator import DriveState, drive_force, ideal_drive
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec, vec2
 from rbdyn_ros.kernel import bind, inlined, kernel, specialize
+from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.saturation import limit_force
@@ -91,8 +92,8 @@ def power(system, input, t, q, v):
     """
     load = rod_on_cart.load(input)
     u = rod_on_cart.sines_at(input.sines, t)
-    R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
-    w, x = (v[2], v[3], v[4]), (system.cart_free * v[0], system.cart_free * v[1])
+    _, Q, w, x = boundary.read(q, v)
+    R, x = unit_quaternion.matrix(Q), vec2.scale(system.cart_free, x)
     V = vec.add((x[0], x[1], 0.0), vec.matvec(R, vec.cross(w, load.r)))
     given = (
         (load.force[0] + u[0]) * x[0]
@@ -113,7 +114,8 @@ def write_balance(system, state):
     quantities = rod_on_cart.quantities(system, q, state.v)
     for i in range(5):
         balance[1 + i] = quantities[i]
-    balance[6] = math.sqrt(q[2] * q[2] + q[3] * q[3] + q[4] * q[4] + q[5] * q[5]) - 1.0
+    _, Q, _, _ = boundary.read(q, state.v)
+    balance[6] = math.sqrt(unit_quaternion.dot(Q, Q)) - 1.0
 
 
 @inlined
