@@ -111,7 +111,6 @@ def simulate(
     h: float,
     duration: float,
     every: float,
-    input: Input | None = None,
 ) -> rollout.Rollout:
     """Simulate the pendulum for `duration` [s] in steps of h, with a row every `every` [s]; it may
     end early (`ok`).
@@ -120,7 +119,7 @@ def simulate(
         integrator,
         system,
         state,
-        input or no_input(),
+        no_input(),
         h,
         round(duration / every),
         round(every / h),
@@ -180,6 +179,11 @@ TAIL = 200  # rows of the tip's trace
 SQUARE = 0.25 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
 
 
+def empty_line(axes, *marker: str, **look):
+    """Return a line in space that has no points yet."""
+    return axes.plot([], [], [], *marker, **look)[0]
+
+
 class PendulumScene:
     """Axes with a floor, a cart, a rod and the trace of its tip."""
 
@@ -192,9 +196,9 @@ class PendulumScene:
         axes.set_title(METHOD_LABELS[name], color=color)
         x, y = np.meshgrid((-2.0, 2.0), (-2.0, 2.0))
         axes.plot_surface(x, y, 0.0 * x, color="#e8e4d8", alpha=0.35)
-        self.cart = axes.plot([], [], [], color="#555555", linewidth=2)[0]
-        self.rod = axes.plot([], [], [], color=color, linewidth=4, solid_capstyle="round")[0]
-        self.trace = axes.plot([], [], [], color=color, linewidth=1, alpha=0.5)[0]
+        self.cart = empty_line(axes, color="#555555", linewidth=2)
+        self.rod = empty_line(axes, color=color, linewidth=4, solid_capstyle="round")
+        self.trace = empty_line(axes, color=color, linewidth=1, alpha=0.5)
         self.clock = axes.text2D(0.05, 0.03, "", transform=axes.transAxes, fontsize=9)
 
     def show(self, t: float, q: np.ndarray) -> None:

@@ -189,11 +189,11 @@ def draw(outcome: Outcome, figure) -> None:
     (track, close), (order, instants) = figure.subplots(2, 2)
     t, fine = motion["t"], np.linspace(0.0, DURATION, 20001)
     for axes in (track, close):
-        line = {"color": COARSE, "linewidth": 1.2, "label": "steps of 10 ms"}
-        axes.plot(t, motion["stepped_10ms"], **line)
+        stepped = motion["stepped_10ms"]
+        axes.plot(t, stepped, color=COARSE, linewidth=1.2, label="steps of 10 ms")
         axes.plot(fine, exact(BALL, fine)[0], color=EXACT, linewidth=0.9, label="exact")
-        line = {"color": EVENTS, "markersize": 3, "label": "event-driven"}
-        axes.plot(t, motion["event_driven"], ".", **line)
+        events = motion["event_driven"]
+        axes.plot(t, events, ".", color=EVENTS, markersize=3, label="event-driven")
         axes.axhline(0.0, color=GREY, linewidth=0.6)
     track.legend()
     close.set(xlim=(3.3, 4.3), ylim=(-0.012, 0.05))

@@ -187,10 +187,10 @@ def _distance(u, orbit):
 
 def _claims(tables: dict, exact: dict, general: float) -> tuple:
     slow, chaotic, fast = (exact[rpm] for rpm in SPEEDS)
-    settled = {
-        rpm: np.count_nonzero(o.impacts[:, 0] > SKIPPED * 60.0 / rpm) for rpm, o in exact.items()
+    per_turn = {
+        rpm: np.sum(o.impacts[:, 0] > SKIPPED * 60.0 / rpm) / (len(o.strobes) - 1 - SKIPPED)
+        for rpm, o in exact.items()
     }
-    per_turn = {rpm: settled[rpm] / (len(o.strobes) - 1 - SKIPPED) for rpm, o in exact.items()}
     a358, a660, a700 = (tables[f"{rpm:g}_agreement"] for rpm in SPEEDS)
     notes, fine, spread, all_starts = 1, 2, a700["highest"] - a700["lowest"], tables["starts"]
     reached = lambda rpm: all_starts["period"][all_starts["rpm"] == rpm]  # noqa: E731

@@ -223,28 +223,15 @@ def pull(cam, t, u, v):
 
 
 @kernel
-def turning_point(cam, t, x, w, a, b):
-    """Return the s in [a, b] where dy/dt changes sign, by bisection."""
-    rising = gap(cam, t, x, w, a)[1] > 0.0
-    for _ in range(60):
-        m = 0.5 * (a + b)
-        if (gap(cam, t, x, w, m)[1] > 0.0) == rising:
-            a = m
-        else:
-            b = m
-    return 0.5 * (a + b)
-
-
-@kernel
-def root(cam, t, x, w, a, b):
-    """Return the s in [a, b] where the gap, positive at a and negative at b, vanishes, by
-    bisection to the last bit.
+def change_of_sign(cam, t, x, w, a, b, part, is_positive):
+    """Return the s in [a, b] where part 0 of `gap`, the gap, or 1, its rate, changes its sign,
+    which is positive at a or not, by bisection to the last bit.
     """
     for _ in range(80):
         m = 0.5 * (a + b)
         if not a < m < b:
             break
-        if gap(cam, t, x, w, m)[0] > 0.0:
+        if (gap(cam, t, x, w, m)[part] > 0.0) == is_positive:
             a = m
         else:
             b = m
@@ -262,11 +249,12 @@ def time_to_impact(cam, t, x, w, longest):
         b = min(a + step, longest)
         y, next_slope = gap(cam, t, x, w, b)
         if y < 0.0:
-            return root(cam, t, x, w, turning_point(cam, t, x, w, a, b) if slope > 0.0 else a, b)
+            top = change_of_sign(cam, t, x, w, a, b, 1, True) if slope > 0.0 else a
+            return change_of_sign(cam, t, x, w, top, b, 0, True)
         if slope < 0.0 and next_slope > 0.0:
-            lowest = turning_point(cam, t, x, w, a, b)
+            lowest = change_of_sign(cam, t, x, w, a, b, 1, False)
             if gap(cam, t, x, w, lowest)[0] < 0.0:
-                return root(cam, t, x, w, a, lowest)
+                return change_of_sign(cam, t, x, w, a, lowest, 0, True)
         a, slope = b, next_slope
     return np.inf
 

@@ -157,8 +157,8 @@ def _cart_and_rod(system: System, state: State, candidates: list) -> models.Mode
 
 
 def _candidates(system: System) -> tuple:
-    """Return (numbers of `mechanics.pendulum.world`, pairs) of the possible contacts of the rod,
-    its tip and the cart.
+    """Return (numbers of `mechanics.pendulum.world`, pairs) of the possible contacts: of the tip
+    with the floor, of the cart with the ends of its rails, of the rod with a sphere.
     """
     C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
     tip = (0.0, 0.0, C.length - system.center)
@@ -177,9 +177,6 @@ def _candidates(system: System) -> tuple:
         line = geoms.capsule(C.obstacle_radius, C.length, ROD, middle)._replace(radius=0.0)
         ball = geoms.sphere(C.obstacle_radius, position=C.obstacle_point)
         found += [(world.OBSTACLE, pair) for pair in geoms.pairs_between(line, ball, **law)]
-    if C.obstacle == world.HALF_SPACE:
-        plane: dict[str, Any] = {"n": C.obstacle_normal, "s": C.obstacle_point}
-        found.append((world.OBSTACLE, pairs.corner(ROD, tip, **plane, **law)))
     return [i for i, _ in found], [pair for _, pair in found]
 
 

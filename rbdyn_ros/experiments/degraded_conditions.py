@@ -12,7 +12,7 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.evaluation.metrics import tilt
 from rbdyn_ros.experiments.outcome import (
-    GREY,
+    BEHIND,
     Outcome,
     above,
     below,
@@ -43,9 +43,10 @@ def run(short: bool, progress) -> Outcome:
     late = [assignment(f"faults.command.delay={TOO_LATE}")]
     cases = {"perfect": ((), ()), **{name: (files[name], ()) for name in files}}
     cases["too late"] = (), late
-    tables = {}
-    for name, (given, overrides) in track_progress(cases.items(), progress):
-        tables[word(name)] = simulate(duration, given, overrides)
+    tables = {
+        word(name): simulate(duration, *case)
+        for name, case in track_progress(cases.items(), progress)
+    }
     return Outcome(tables, _claims(tables, simulate(duration, files["lossy"])))
 
 
@@ -93,16 +94,15 @@ def draw(outcome: Outcome, figure) -> None:
     tilts, forces = figure.subplots(2, len(SCENARIOS), sharex=True, sharey="row")
     for upper, lower, name in zip(tilts, forces, SCENARIOS):
         table = outcome.tables[name]
-        wide = {"color": GREY, "linewidth": 3.5, "alpha": 0.35}
-        upper.plot(perfect["t"], np.degrees(perfect["tilt"]), label="without faults", **wide)
+        upper.plot(perfect["t"], np.degrees(perfect["tilt"]), label="without faults", **BEHIND)
         for column, color, width, label in (
             ("tilt_measured", MEASURED, 0.8, "measured"),
             ("tilt", TRUE, 1.4, "true"),
         ):
-            line = {"color": color, "linewidth": width, "label": label}
-            upper.plot(table["t"], np.degrees(table[column]), **line)
+            shown = np.degrees(table[column])
+            upper.plot(table["t"], shown, color=color, linewidth=width, label=label)
         lower.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
-        lower.plot(perfect["t"], perfect["force"], **wide)
+        lower.plot(perfect["t"], perfect["force"], **BEHIND)
         label_axes(upper, name, "", "tilt [°]")
         label_axes(lower, "", "time [s]", "force that acts [N]")
         upper.set_xlim(0.0, 3.5)

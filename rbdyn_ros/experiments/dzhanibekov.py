@@ -5,7 +5,7 @@ body.
 import numpy as np
 
 from rbdyn_ros.experiments import closed_form, free_body
-from rbdyn_ros.experiments.apparatus import dzhanibekov, integrator
+from rbdyn_ros.experiments.apparatus import dzhanibekov, empty_line, integrator
 from rbdyn_ros.experiments.free_body import DZHANIBEKOV
 from rbdyn_ros.experiments.outcome import (
     METHOD_COLORS,
@@ -284,15 +284,15 @@ class _Scene:
         axes.set_axis_off()
         axes.set_title(METHOD_LABELS[method], color=METHOD_COLORS[method])
         self.bars = [
-            axes.plot([], [], [], color="#555555", linewidth=3, solid_capstyle="round")[0]
+            empty_line(axes, color="#555555", linewidth=3, solid_capstyle="round")
             for _ in range(2)
         ]
         self.balls = [
-            axes.plot([], [], [], "o", color=c, markersize=s)[0]
+            empty_line(axes, "o", color=c, markersize=s)
             for c, s in zip(self.BALLS, (11, 11, 15, 15))
         ]
-        self.arrow = axes.plot([], [], [], color="#c2187a", linewidth=2.5)[0]
-        self.trace = axes.plot([], [], [], color="#c2187a", linewidth=1, alpha=0.6)[0]
+        self.arrow = empty_line(axes, color="#c2187a", linewidth=2.5)
+        self.trace = empty_line(axes, color="#c2187a", linewidth=1, alpha=0.6)
         self.clock = axes.text2D(0.02, 0.02, "", transform=axes.transAxes, fontsize=9)
 
     def show(self, t: float, Q, L) -> None:

@@ -50,7 +50,7 @@ def run(short: bool, progress) -> Outcome:
         turning = free_body.simulate(
             apparatus.integrator(method), system, start, STEP, round(duration / STEP), 1, push
         )
-        axis = quaternion.rotate(turning.Q, np.array([0.0, 0.0, 1.0]))
+        axis = quaternion.rotate(turning.Q, np.eye(3)[2])
         angle[method] = np.unwrap(np.arctan2(axis[:, 0], axis[:, 2]))
         off[method] = np.abs(axis[:, 1])
     t = turning.t

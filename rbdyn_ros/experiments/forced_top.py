@@ -3,6 +3,7 @@ nutation.
 """
 
 import numpy as np
+from scipy.integrate import cumulative_simpson
 
 from rbdyn_ros.experiments import apparatus, free_body
 from rbdyn_ros.experiments.outcome import (
@@ -37,19 +38,13 @@ def run(short: bool, progress) -> Outcome:
     duration = 10.0 if short else 16.0
     system = apparatus.cylinder()
     start = free_body.turning_state(apparatus.IDENTITY, (0.0, 0.0, SPIN))
-    runs = {}
-    for method in track_progress(METHODS, progress):
-        runs[method] = free_body.simulate(
-            apparatus.integrator(method),
-            system,
-            start,
-            STEP,
-            round(duration / 0.005),
-            5,
-            apparatus.torque(*TORQUE),
-        )
+    rows, push = round(duration / 0.005), apparatus.torque(*TORQUE)
+    runs = {
+        m: free_body.simulate(apparatus.integrator(m), system, start, STEP, rows, 5, push)
+        for m in track_progress(METHODS, progress)
+    }
     top = runs["moser_veselov"]
-    t, axis = top.t, quaternion.rotate(top.Q, np.array([0.0, 0.0, 1.0]))
+    t, axis = top.t, quaternion.rotate(top.Q, np.eye(3)[2])
     exact = top.momentum[0] + t[:, None] * TORQUE
     ahead = exact / np.linalg.norm(exact, axis=1)[:, None]
     wobble = np.degrees(np.arccos(np.clip(np.sum(axis * ahead, axis=1), -1.0, 1.0)))
@@ -73,20 +68,20 @@ def _work(run: free_body.RotationRun) -> np.ndarray:
     """Return the torque's work [J]: the integral of torque . w, w in space, by Simpson's rule over
     the samples.
     """
-    from scipy.integrate import cumulative_simpson
-
     power = quaternion.rotate(run.Q, run.w) @ TORQUE
     return cumulative_simpson(power, x=run.t, initial=0.0)
 
 
 def _claims(tables: dict, inertia: tuple) -> tuple:
+    from scipy.signal import find_peaks  # takes a second
+
     t, wobble, energy = (tables["energy"][k] for k in ("t", "wobble_deg", "moser_veselov"))
     early, late = wobble[t < 2.0], wobble[energy > 37.0]
     # the axis circles the momentum at the rate L/I_t and is back at its first minimum
-    turns = np.flatnonzero((wobble[1:-1] < wobble[:-2]) & (wobble[1:-1] <= wobble[2:])) + 1
-    rate = 2.0 * np.pi / (t[turns[0]] - t[0])
+    loop = t[find_peaks(-wobble)[0][0]]
+    rate = 2.0 * np.pi / (loop - t[0])
     L0 = inertia[2] * SPIN
-    middle = np.hypot(L0, np.linalg.norm(TORQUE) * 0.5 * t[turns[0]])
+    middle = np.hypot(L0, np.linalg.norm(TORQUE) * 0.5 * loop)
     reached = {m: tables["momentum_error"][m][-1] for m in METHODS}
     return (
         between("nutation: one loop takes 2 pi I_t/L", rate / (middle / inertia[0]), 0.97, 1.03),

@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import scenes
 from rbdyn_ros.experiments.outcome import (
-    GREY,
+    BEHIND,
     Outcome,
     below,
     columns,
@@ -101,9 +101,7 @@ def draw(outcome: Outcome, figure) -> None:
         ways.plot(
             track["t"],
             [scenes.slide(params, v0, t)[0] for t in track["t"]],
-            color=GREY,
-            linewidth=3.5,
-            alpha=0.35,
+            **BEHIND,
         )
         ways.plot(
             track["t"],

@@ -150,6 +150,7 @@ METHOD_LABELS = {
     "se3 newton": "SE(3) logarithm, Newton",
     "se3 riqn": "SE(3) logarithm, RIQN",
 }
+BEHIND = {"color": GREY, "linewidth": 3.5, "alpha": 0.35}  # of a line that others are drawn over
 # of matplotlib, in all figures; the annotation of `rc_context` lists its names
 STYLE: dict[Any, Any] = {"legend.frameon": False, "legend.fontsize": 9.0}
 

@@ -70,11 +70,10 @@ def swing_planes(record) -> np.ndarray:
     """Return the azimuth [deg, 0 to 180] of the horizontal velocity at each pass through the
     bottom.
     """
+    from scipy.signal import find_peaks  # takes a second
+
     n = axis(record.q)
-    lowest = (
-        np.flatnonzero((n[1:-1, 2] < n[:-2, 2]) & (n[1:-1, 2] <= n[2:, 2]) & (n[1:-1, 2] < -0.5))
-        + 1
-    )
+    lowest = find_peaks(-n[:, 2], height=0.5)[0]
     speed = n[lowest + 1] - n[lowest - 1]
     return np.degrees(np.arctan2(speed[:, 1], speed[:, 0])) % 180.0
 

@@ -78,7 +78,7 @@ def door(lean: float = 0.3) -> ModelParts:
     """
     inertia = 20.0 / 12.0 * np.array([HEIGHT**2, EDGE**2 + HEIGHT**2, EDGE**2])
     tilted = quaternion.exp((0.0, lean, 0.0))
-    axis = quaternion.rotate(tilted, np.array([0.0, 0.0, 1.0]))
+    axis = quaternion.rotate(tilted, np.eye(3)[2])
     opened = quaternion.product(tilted, quaternion.exp((0.0, 0.0, np.pi / 2.0)))
     center = quaternion.rotate(opened, np.array([EDGE / 2.0, 0.0, 0.0]))
     hinges = [

@@ -4,7 +4,14 @@ import numpy as np
 
 from rbdyn_ros.experiments import scenes
 from rbdyn_ros.experiments.contact_runs import march_model
-from rbdyn_ros.experiments.outcome import GREY, Outcome, below, columns, label_axes, track_progress
+from rbdyn_ros.experiments.outcome import (
+    BEHIND,
+    Outcome,
+    below,
+    columns,
+    label_axes,
+    track_progress,
+)
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.types import Array
 
@@ -76,13 +83,7 @@ def draw(outcome: Outcome, figure) -> None:
         track = outcome.tables[f"track_{i + 1}"]
         name = f"v₀ = {v0:g} m/s, μ = {mu:g}"
         stop = v0 / (mu * scenes.GRAVITY)
-        speeds.plot(
-            [0.0, stop, track["t"][-1]],
-            [v0, 0.0, 0.0],
-            color=GREY,
-            linewidth=3.5,
-            alpha=0.35,
-        )
+        speeds.plot([0.0, stop, track["t"][-1]], [v0, 0.0, 0.0], **BEHIND)
         speeds.plot(track["t"], track["v"], color=color, linewidth=1.2, label=name)
         mine = (d["v0"] == v0) & (d["mu"] == mu)
         h = d["step"][mine]

@@ -68,7 +68,7 @@ def _derivative(t: float, y: Array) -> Array:
     q, v, w = y[3:7], y[7:10], y[10:]
     R = quaternion.to_matrix(quaternion.normalize(q))
     u = v + R @ np.cross(w, TIP)
-    F = np.array([0.0, 0.0, 1.0]) - FRICTION * np.array([u[0], u[1], 0.0]) / np.hypot(u[0], u[1])
+    F = np.eye(3)[2] - FRICTION * np.array([u[0], u[1], 0.0]) / np.hypot(u[0], u[1])
     free, turning = np.array([0.0, 0.0, -GRAVITY]), np.cross(INERTIA * w, w) / INERTIA
     by_N, by_N_turning = F / MASS, np.cross(TIP, R.T @ F) / INERTIA
     lift = free + R @ (np.cross(turning, TIP) + np.cross(w, np.cross(w, TIP)))
@@ -139,7 +139,7 @@ def _distance(q, truth) -> float:
 
 
 def _axis(q):
-    return quaternion.rotate(q[:, 3:], np.array([0.0, 0.0, 1.0]))
+    return quaternion.rotate(q[:, 3:], np.eye(3)[2])
 
 
 def _axis_error(q, truth):
@@ -213,8 +213,8 @@ def draw(outcome: Outcome, figure) -> None:
     )
     h = errors["step"]
     for name, (_, color) in GAMMAS.items():
-        line = {"color": color, "linewidth": 1.1, "label": f"γ = {name}"}
-        plot_error(in_time, tracks["t"], tracks[f"{name}_axis_error"], **line)
+        error = tracks[f"{name}_axis_error"]
+        plot_error(in_time, tracks["t"], error, color=color, linewidth=1.1, label=f"γ = {name}")
         position.loglog(h, errors[f"{name}_position"], "o-", color=color)
         axis.loglog(h, errors[f"{name}_axis"], "o-", color=color)
     in_time.legend(loc="lower right", ncols=2)

@@ -23,6 +23,7 @@ from rbdyn_ros.experiments.scenes import ModelParts
 from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.runs import run as simulate
 from rbdyn_ros.mechanics.solvers import fc3d, select
 from rbdyn_ros.types import Array
 
@@ -46,32 +47,24 @@ def settle(
     """Simulate a stack, with `on_a_level` contacts in each of its joints; the friction problem of
     every `keep`-th step is kept (0: none). Raise RuntimeError if a step fails.
     """
-    model, rows, problems = models.build(*stack), [], []
-    assert stack.pairs is not None
-    level = np.arange(len(stack.pairs.kind)) // on_a_level
-    for k in range(round(duration / h)):
-        if not models.advance(model, h, 1):
-            raise RuntimeError(
-                f"the stack stops at t = {k * h:.6g} s at a step of {h:g} s: "
-                f"{models.failure(model)}"
-            )
-        q, v = models.state(model)
-        force = np.bincount(level, models.contact_impulses(model)[:, 0] / h)
-        rows.append(
-            ((k + 1) * h, q, np.abs(v[:, :3]).max(), pairs.gaps(stack.pairs, q).min(), force)
-        )
-        if keep and k % keep == 0 and force[0] > 0.0:
-            problems.append(_problem(model, h))
-    return StackRun._make([*map(np.array, zip(*rows)), problems])
+    model = models.build(*stack)
+    record = simulate(model, h, round(duration / h), 1)
+    if not record.ok:
+        raise RuntimeError(f"the stack at steps of {h:g} s: {record.message}")
+    t, q, v, impulses = (x[1:] for x in (record.t, record.q, record.v, record.contacts[..., 0]))
+    force = np.add.reduceat(impulses, range(0, impulses.shape[1], on_a_level), axis=1) / h
+    gap = np.array([pairs.gaps(model.pairs, row).min() for row in q])
+    kept = [k for k in range(0, len(t), keep) if force[k, 0] > 0.0] if keep else []
+    problems = [_problem(model, q[k], v[k], h) for k in kept]
+    return StackRun(t, q, np.abs(v[..., :3]).max(axis=(1, 2)), gap, force, problems)
 
 
-def _problem(model: models.Model, h: float) -> fc3d.Problem:
-    """Return the friction problem that stops the bodies after a free fall for h from their present
-    state: W, the velocities of the contacts that touch, mu.
+def _problem(model: models.Model, q: Array, v: Array, h: float) -> fc3d.Problem:
+    """Return the friction problem that stops the bodies after a free fall for h from a state: W,
+    the velocities of the contacts that touch, mu.
     """
-    q, v = models.state(model)
     touching = np.flatnonzero(pairs.gaps(model.pairs, q) <= TOUCHING)
-    v[:, :3] += h * model.bodies.gravity
+    v = v + h * np.append(model.bodies.gravity, np.zeros(3))
     memory, still = projection.memory_of(model), np.zeros_like(v)
     found = accelerations.evaluate(memory, q, v, still, touching)
     return fc3d.problem(found.G, found.u, model.pairs.mu[touching])
