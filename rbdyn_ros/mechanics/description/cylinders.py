@@ -360,10 +360,8 @@ def apart(geoms, kind, i, j, feature, A, B, size):
         least = 1e300
         for signs in range(1 if is_round else 4):
             m, half, rho = line_of(geoms, b, is_round, y, others, number // 2, signs)
-            w, line = vec.sub(x, m), features.axis(others, number // 2)
-            on_z, on_b, c = vec.dot(axes[2], w), vec.dot(line, w), vec.dot(axes[2], line)
-            s, t = features.nearest(c, on_z, on_b, geoms[a, HALF + 2], half)
-            w = vec.add(w, vec.sub(vec.scale(s, axes[2]), vec.scale(t, line)))
+            line, length = features.axis(others, number // 2), geoms[a, HALF + 2]
+            _, w = features.vector_between(vec.sub(x, m), axes[2], line, length, half)
             least = min(least, vec.norm(w) - r - rho)
         return least - size
     end = number // 3 if kind == RIM_FACE else number // 24 if kind == RIM_LINE else number // 4

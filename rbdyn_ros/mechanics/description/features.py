@@ -311,8 +311,7 @@ def edges(geoms, i, j, feature, A, B, size, before):
         if over == 0.0:
             point = vec.axpy(t, b, m_b)
             return depth - size + (0.0 if closed else deeper), N, vec.axpy(geoms[j, RHO], N, point)
-    s, t = nearest(c, ra, rb, half_a, half_b)
-    away = vec.add(r, vec.sub(vec.scale(s, a), vec.scale(t, b)))
+    t, away = vector_between(r, a, b, half_a, half_b)
     length = vec.norm(away)
     if outside == most and length > 0.0:
         N = vec.scale(1.0 / length, away)
@@ -341,14 +340,12 @@ def apart(geoms, i, j, feature, A, B, size):
     a, b = axis(a_axes, along_a), axis(b_axes, along_b)
     of_a = edge(geoms, i, a_axes, along_a, feature & 2, b)[0]
     of_b = edge(geoms, j, b_axes, along_b, feature & 1, a)[0]
-    d, c, least = vec.sub(x_a, x_b), vec.dot(a, b), 1e300
+    d, least = vec.sub(x_a, x_b), 1e300
     for k in range(4):
         r = vec.axpy(1.0 if k & 1 else -1.0, of_a, d)
         r = vec.axpy(1.0 if k & 2 else -1.0, of_b, r)
         half_a, half_b = geoms[i, HALF + along_a], geoms[j, HALF + along_b]
-        s, t = nearest(c, vec.dot(a, r), vec.dot(b, r), half_a, half_b)
-        away = vec.add(r, vec.sub(vec.scale(s, a), vec.scale(t, b)))
-        least = min(least, vec.norm(away) - size)
+        least = min(least, vec.norm(vector_between(r, a, b, half_a, half_b)[1]) - size)
     return least
 
 
@@ -407,3 +404,10 @@ def nearest(c, ra, rb, half_a, half_b):
     t = min(max(rb + c * s, -half_b), half_b)
     s = min(max(c * t - ra, -half_a), half_a)
     return s, t
+
+
+@inlined
+def vector_between(r, a, b, half_a, half_b):
+    """Return (t, the vector between them) of the nearest points of the segments of `nearest`."""
+    s, t = nearest(vec.dot(a, b), vec.dot(a, r), vec.dot(b, r), half_a, half_b)
+    return t, vec.add(r, vec.sub(vec.scale(s, a), vec.scale(t, b)))

@@ -94,7 +94,7 @@ def _of_body(table, i, world):
 
 @kernel
 def parts(rows, i, q):
-    """Return (x, Q) of both bodies of row i at q (n, 7), and its vectors in them."""
+    """Return (x, Q) of both bodies of row i at q (n, 7), its vector p in a and n in b."""
     return place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
 
 
