@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.faults.actuator import DriveState, drive_force, ideal_drive
-from rbdyn_ros.geometry import unit_quaternion, vec, vec2
+from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import bind, inlined, kernel, specialize
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
@@ -92,8 +92,8 @@ def power(system, input, t, q, v):
     """
     load = rod_on_cart.load(input)
     u = rod_on_cart.sines_at(input.sines, t)
-    _, Q, w, x = boundary.read(q, v)
-    R, x = unit_quaternion.matrix(Q), vec2.scale(system.cart_free, x)
+    _, Q, w, x = boundary.read_plant(system, q, v)
+    R = unit_quaternion.matrix(Q)
     V = vec.add((x[0], x[1], 0.0), vec.matvec(R, vec.cross(w, load.r)))
     given = (
         (load.force[0] + u[0]) * x[0]

@@ -11,7 +11,7 @@ from math import isfinite
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, vec
+from rbdyn_ros.geometry import arguments, vec, vec2
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.types import Array, Input, State
@@ -57,6 +57,13 @@ def read(q, v):
     cart velocity.
     """
     return (q[0], q[1]), (q[2], q[3], q[4], q[5]), vec.three(v, 2), (v[0], v[1])
+
+
+@inlined
+def read_plant(system, q, v):
+    """Return what `read` does, the velocity of a fixed cart as 0."""
+    x, Q, w, u = read(q, v)
+    return x, Q, w, vec2.scale(system.cart_free, u)
 
 
 @inlined

@@ -24,7 +24,7 @@ most often ends there.
 from math import sqrt
 from typing import NamedTuple
 
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import unit_quaternion, vec, vec2
 from rbdyn_ros.kernel import inlined
 
 
@@ -171,7 +171,7 @@ def solve(E, R, Ph, b, w, tolerance, max_iterations):
     the tolerance, or nan (a turn of more than half a circle in one step).
     """
     k, P_b = R[2], cart_momentum(E, R, Ph)
-    B = (b[0] - P_b[0], b[1] - P_b[1], b[2])
+    B = (*vec2.sub(b, P_b), b[2])
     v, w, e = explicit(E, k, B, w)
     Av = vec.times(E.A, v)
     r = residual(E, k, v, w, Av, e, B)

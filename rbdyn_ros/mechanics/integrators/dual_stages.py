@@ -89,7 +89,7 @@ def discrete_rod_stage(system, options, gamma, load, forces, h, state, push):
     criteria = options.tolerance, options.max_iterations
     turn = discrete_rod.solve(known, R0, real_pair(Ph), real(b), guess, *criteria)
     v0, s0, Av = turn.v, turn.w, vec.times(E.A, turn.v)
-    r = discrete_rod.residual(E, k, v0, s0, Av, turn.e, (b[0] - P_b[0], b[1] - P_b[1], b[2]))
+    r = discrete_rod.residual(E, k, v0, s0, Av, turn.e, (*vec2.sub(b, P_b), b[2]))
     dv = vec.solve(discrete_rod.jacobian(known, R0[2], v0, s0, real(Av)), r)
     v = with_values(vec.scale(-1.0, dv), v0)
     s = with_value((1.0 / s0) * vec.dot(v0, dv), s0)
@@ -200,18 +200,17 @@ def euler_lagrange_stage(system, options, load, forces, h, state, held):
     x, Q, w, u = state
     J, V = pitch_cone.constants(system)
     d, e, dd, de = pitch_cone.from_state(dual_attitude.quaternion(Q), w)
-    c, half = cos(d), 0.5 * h
+    c = cos(d)
     p = (J * dd, J * c * c * de)
     place = value(d), value(e), (value(dd), value(de))
     _, _, D, _, _, error = euler_lagrange.stage(
         value(J), value(V), h, place, real_pair(p), options
     )
-    m = euler_lagrange.momenta(J, V, h, d + half * D[0], e + half * D[1], D, -1.0)
-    middle = value(d) + half * D[0], value(e) + half * D[1]
+    m = euler_lagrange.momenta(J, V, h, d, e, D, -1.0)
     r = vec2.sub(m, p)
-    s = euler_lagrange.newton_step(value(J), value(V), h, middle[0], middle[1], D, r)
+    s = euler_lagrange.newton_step(value(J), value(V), h, value(d), value(e), D, r)
     D = vec2.sub(D, s)
-    p = euler_lagrange.momenta(J, V, h, d + half * D[0], e + half * D[1], D, 1.0)
+    p = euler_lagrange.momenta(J, V, h, d, e, D, 1.0)
     Q, w = euler_lagrange.state_of(J, d + h * D[0], e + h * D[1], p)
     return (x, dual_attitude.from_quaternion(Q), w, u), held, error
 

@@ -52,9 +52,10 @@ def explain(q: Array, v: Array) -> str:
 
 @inlined
 def momenta(J, V, h, d, e, D, sign):
-    """Return dL/dq' + sign (h/2) dL/dq at the midpoint (d, e) with velocity D: both sides of
-    (6.3).
+    """Return dL/dq' + sign (h/2) dL/dq at the midpoint of a step from (d, e) with velocity D: both
+    sides of (6.3).
     """
+    d, e = vec2.axpy(0.5 * h, D, (d, e))
     c, s = cos(d), sin(d)
     half = 0.5 * sign * h
     return (
@@ -65,8 +66,12 @@ def momenta(J, V, h, d, e, D, sign):
 
 @inlined
 def newton_step(J, V, h, d, e, D, r):
-    """Return (dr/dD)^-1 r for the residual r of p_k in (6.3); the midpoint moves by h/2 with D."""
-    c, s, half = cos(d), sin(d), 0.5 * h
+    """Return (dr/dD)^-1 r for the residual r of p_k in (6.3) of a step from (d, e); the midpoint
+    moves by h/2 with D.
+    """
+    half = 0.5 * h
+    d, e = vec2.axpy(half, D, (d, e))
+    c, s = cos(d), sin(d)
     ce, se = cos(e), sin(e)
     a = J - half * half * (V * c * ce - J * (c * c - s * s) * D[1] * D[1])
     b = half * (2.0 * J * s * c * D[1] + half * V * s * se)
@@ -81,18 +86,18 @@ def stage(J, V, h, place, p, options):
     """Take one step of (6.3) from (d, e, D); return (d, e, D, p, iterations, residual)."""
     d, e, D = place
     scale = abs(p[0]) + abs(p[1]) + abs(J * D[0]) + abs(J * D[1]) + abs(h) * V * 1e-3
-    half, iterations = 0.5 * h, 0
+    iterations = 0
     while True:
-        m = momenta(J, V, h, d + half * D[0], e + half * D[1], D, -1.0)
+        m = momenta(J, V, h, d, e, D, -1.0)
         r = vec2.sub(m, p)
         error = (abs(r[0]) + abs(r[1])) / scale
         last = iterations == options.max_iterations
         if error <= options.tolerance or last or not isfinite(error):
             break
-        s = newton_step(J, V, h, d + half * D[0], e + half * D[1], D, r)
+        s = newton_step(J, V, h, d, e, D, r)
         D = vec2.sub(D, s)
         iterations += 1
-    p = momenta(J, V, h, d + half * D[0], e + half * D[1], D, 1.0)
+    p = momenta(J, V, h, d, e, D, 1.0)
     return d + h * D[0], e + h * D[1], D, p, iterations, error
 
 

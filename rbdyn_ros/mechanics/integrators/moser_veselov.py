@@ -56,9 +56,8 @@ def steps(system, options, input, sines, h, n, state, reaction):
     """
     weights, tolerance, max_iterations = options
     load, (t, q, v) = rod_on_cart.load(input), state
-    x, Q, w, u = boundary.read(q, v)
+    x, Q, w, u = boundary.read_plant(system, q, v)
     R = unit_quaternion.matrix(Q)
-    u = vec2.scale(system.cart_free, u)
     p, P = rod_on_cart.momenta(system, R, w, u)
     f = rod_on_cart.sines_at(sines, t)
     here = (x, Q, R, p, P, rod_on_cart.torque(system, load, R), rod_on_cart.horizontal(load, f))

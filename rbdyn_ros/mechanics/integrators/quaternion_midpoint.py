@@ -8,7 +8,7 @@ pendulum meets the world).
 
 from typing import NamedTuple
 
-from rbdyn_ros.geometry import unit_quaternion, vec, vec2
+from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import hot, part
 from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -43,9 +43,8 @@ def steps(system, options, input, sines, h, n, state, reaction):
     weights, gamma = options.weights, options.gamma
     tolerance, max_iterations = options.tolerance, options.max_iterations
     load, (t, q, v) = rod_on_cart.load(input), state
-    x, Q, w, u = boundary.read(q, v)
+    x, Q, w, u = boundary.read_plant(system, q, v)
     R = unit_quaternion.matrix(Q)
-    u = vec2.scale(system.cart_free, u)
     here = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
     u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
     bend = bend_old = 0.125 * vec.dot(w, w)

@@ -158,10 +158,9 @@ def steps(system, options, input, sines, h, n, state, reaction):
     """
     weights, attitude = options
     load, (t, q, v) = rod_on_cart.load(input), state
-    x, Q, w, u = boundary.read(q, v)
+    x, Q, w, u = boundary.read_plant(system, q, v)
     R = unit_quaternion.matrix(Q)
-    d = (R[0][2], R[1][2], R[2][2])
-    u = vec2.scale(system.cart_free, u)
+    d = vec.transpose(R)[2]
     p_n, P = momenta(system, vec.matvec(R, (w[1], -w[0], 0.0)), u)
     f_n = vec.axpy(
         load.r[2], load.F, (0.0, 0.0, -system.rod_mass * system.gravity * system.center)

@@ -91,8 +91,7 @@ def steps(system, input, sines, h, n, state, reaction):
     to a plain loop.
     """
     load, (t, q, v) = rod_on_cart.load(input), state
-    x, Q, w, u = boundary.read(q, v)
-    u = vec2.scale(system.cart_free, u)
+    x, Q, w, u = boundary.read_plant(system, q, v)
     for i in range(n):
         here, s = (x, Q, w, u), t + i * h
         f0 = rod_on_cart.sines_at(sines, s)

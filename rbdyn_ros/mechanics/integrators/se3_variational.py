@@ -151,8 +151,8 @@ def solve(system, options, h, R, p, P, guess):
 
 @inlined
 def apply_loads(system, load, f, half, R, p, P):
-    """Return the momenta about the joint and of rod and cart together after the impulse of half a
-    step: weight, wrench, damping left out, and the force on the cart with that of the sines, f.
+    """Return the momenta about the joint and of rod and cart together after half a step's impulse
+    of the weight, the wrench and the force on the cart, with the sines' force f; half = h/2.
     """
     p = vec.axpy(half, rod_on_cart.torque(system, load, R), p)
     return p, vec2.axpy(half, rod_on_cart.horizontal(load, f), P)
@@ -191,9 +191,8 @@ def advance(system, options, input, h, n, state, reaction):
     A step that turns the rod by pi rad or more stops it: residual inf, and the state before it.
     """
     t, q, v = state
-    x, Q, w, u = boundary.read(q, v)
+    x, Q, w, u = boundary.read_plant(system, q, v)
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
-    u = vec2.scale(system.cart_free, u)
     f1, guess = rod_on_cart.sines_at(sines, t), (w, u)
     here, iterations, worst = (x, Q, w, u), 0, 0.0
     for i in range(n):
