@@ -52,9 +52,7 @@ class OfNetwork:
         """Return (G (m, m), carried (m, n)) of the interactions `some`: the changes of u and of v
         by impulses.
         """
-        parts = self._q(q)
-        M = tuple(s.mass(x) for s, x in zip(self.net.systems, parts))
-        rows = [second_order.rows(self.net, self.net.interactions[k], t, parts) for k in some]
+        _, M, rows = self._at(t, q, some)
         if not rows:
             return np.empty((0, 0)), np.empty((0, sum(len(m) for m in M)))
         G, carried = second_order.delassus(rows, M)
@@ -67,8 +65,7 @@ class OfNetwork:
         (N.24).
         """
         G, carried = self.delassus(t, q, some)
-        x, w = self._q(q), self._v(v)
-        M = [s.mass(y) for s, y in zip(self.net.systems, x)]
+        (x, M, rows), w = self._at(t, q, some), self._v(v)
         F = second_order.forces(self.net, t, x, w)
         if not all(np.isfinite(y).all() for y in (*M, *F)):
             raise IntegrationStopped(f"a force or a mass is not finite near t = {t:g} s")
@@ -78,7 +75,6 @@ class OfNetwork:
         )
         rate = np.zeros(len(G))
         if some:
-            rows = [second_order.rows(self.net, self.net.interactions[k], t, x) for k in some]
             driven = [sum(block @ free[i] for i, block in H.items()) for H in rows]
             rate = np.concatenate([self._bias(t, x, w, k) for k in some]) + np.concatenate(driven)
         return G, rate, np.concatenate(free), carried
@@ -86,6 +82,12 @@ class OfNetwork:
     def close(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return (q, v) as they are: the drift of equalities is not corrected."""
         return q, v
+
+    def _at(self, t: float, q: Array, some: list[int]) -> tuple[tuple, tuple, list]:
+        """Return q and M of each system, and H of the interactions `some`."""
+        x = self._q(q)
+        M = tuple(s.mass(y) for s, y in zip(self.net.systems, x))
+        return x, M, [second_order.rows(self.net, self.net.interactions[k], t, x) for k in some]
 
     def _q(self, q: Array) -> tuple:
         return tuple(np.split(q, self.cuts[0]))
