@@ -11,6 +11,7 @@ from rbdyn_ros.experiments.outcome import (
     label_axes,
     slope_guide,
     track_progress,
+    where,
     word,
 )
 from rbdyn_ros.experiments.pendulum_floor import height, pendulum_over_floor
@@ -138,7 +139,7 @@ def draw(outcome: Outcome, figure) -> None:
             }
             speed.plot(motion["t"], motion[f"vx_{name}"], **line)
             way.plot(motion["t"], motion[f"x_{name}"], **line)
-            chosen = (table["method"] == method) & (table["friction"] == mu)
+            chosen = where(table, method=method, friction=mu)
             for axes, column in ((instant, "landing_error"), (impulse, "impulse_error")):
                 axes.loglog(table["step"][chosen], table[column][chosen], "o", **line)
     for axes, column in ((instant, "landing_error"), (impulse, "impulse_error")):

@@ -11,6 +11,7 @@ from rbdyn_ros.experiments.outcome import (
     columns,
     label_axes,
     track_progress,
+    where,
 )
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.types import Array
@@ -85,7 +86,7 @@ def draw(outcome: Outcome, figure) -> None:
         stop = v0 / (mu * scenes.GRAVITY)
         speeds.plot([0.0, stop, track["t"][-1]], [v0, 0.0, 0.0], **BEHIND)
         speeds.plot(track["t"], track["v"], color=color, linewidth=1.2, label=name)
-        mine = (d["v0"] == v0) & (d["mu"] == mu)
+        mine = where(d, v0=v0, mu=mu)
         h = d["step"][mine]
         errors.loglog(
             h, np.maximum(np.abs(d["distance_error"][mine]), 1e-12), "o", color=color, label=name

@@ -17,6 +17,7 @@ from rbdyn_ros.experiments.outcome import (
     columns,
     label_axes,
     track_progress,
+    where,
     word,
 )
 from rbdyn_ros.experiments.scenes import ModelParts
@@ -235,9 +236,9 @@ def _draw_overhang(axes, tables: dict) -> None:
         table = tables[word(name)]
         for i in range(4):
             x, z, pitch = (table[f"{key}_{i}"][-1] for key in ("x", "z", "pitch"))
-            where = Affine2D().rotate(-pitch).translate(x, z) + axes.transData
+            pose = Affine2D().rotate(-pitch).translate(x, z) + axes.transData
             edge = "white" if face != "none" else COLORS[name]
-            look = {"facecolor": face, "edgecolor": edge, "linewidth": 1.4, "transform": where}
+            look = {"facecolor": face, "edgecolor": edge, "linewidth": 1.4, "transform": pose}
             width, _, height = 2.0 * scenes.HALF
             axes.add_patch(Rectangle((-width / 2.0, -height / 2.0), width, height, **look))
     axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=METHOD_COLORS["truth"], linewidth=2.0)
@@ -289,7 +290,7 @@ def _draw_forces(axes, tables: dict) -> None:
 def _draw_solvers(axes, table: dict) -> None:
     for k, (stack, marker) in enumerate((("tower", "o"), ("top-heavy", "s"))):
         for i, method in enumerate(SOLVERS):
-            mine = (table["stack"] == stack) & (table["solver"] == method)
+            mine = where(table, stack=stack, solver=method)
             times, at = 1e3 * table["seconds"][mine], i + 0.24 * k - 0.12
             look = {"markersize": 5, "alpha": 0.6, "label": stack if i == 0 else ""}
             axes.semilogy(np.full(len(times), at), times, marker, color=COLORS[stack], **look)
