@@ -45,8 +45,7 @@ OUTSIDE = 1e-6
 DEEPER = 1e-11
 FLAT = 1e-5  # [rad]
 PARALLEL = 1e-12  # of sin^2 between edges
-# of an overlap of edges that are not the place where the boxes overlap least
-SHALLOW = 1e-7
+SHALLOW = 1e-7  # of an overlap of edges that are not the place where the boxes overlap least
 SKEW = 0.05  # of sin^2 between edges
 CONE = 1e-6  # [rad] by which a normal may leave its cone
 
@@ -136,7 +135,8 @@ def box_distance(p, half):
 
     s = |max(d, 0)| + min(max(d_1, d_2, d_3), 0),   d_i = |p_i| - h_i
     """
-    d, side = beyond_faces(p, half)
+    d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
+    side = sign(p[0]), sign(p[1]), sign(p[2])
     out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
     length = vec.norm(out)
     if length > 0.0:
@@ -146,13 +146,6 @@ def box_distance(p, half):
     if d[1] >= d[2]:
         return d[1], (0.0, side[1], 0.0)
     return d[2], (0.0, 0.0, side[2])
-
-
-@inlined
-def beyond_faces(p, half):
-    """Return (d, the signs of p) of a point p from the faces of a box, d_i = |p_i| - h_i."""
-    d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
-    return d, (sign(p[0]), sign(p[1]), sign(p[2]))
 
 
 @inlined
@@ -178,27 +171,21 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
     `margin` further, and where two of them are as near, the one counts whose normal is in the
     corner's cone.
     """
-    d, side = beyond_faces(p, half)
+    d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
+    side = sign(p[0]), sign(p[1]), sign(p[2])
     most = max(d[0], d[1], d[2])
     face, best, near = 0, -1e300, 2.0 * MARGIN * geoms[j, UNIT]
     for f in range(3):
-        if most > near:
-            rank = d[f]
-        elif d[f] >= most - near:
-            rank = d[f]
-            if feature != TIP:
-                rank = _in_cone(geoms, j, feature, vec.scale(side[f], axes[f]), R)
-        else:
+        rank = d[f]
+        if not most > near and not d[f] >= most - near:
             rank = -1e200
+        elif not most > near and feature != TIP:
+            rank = _in_cone(geoms, j, feature, vec.scale(side[f], axes[f]), R)
         if rank > best:
             face, best = f, rank
-    d = (
-        d[0] - (0.0 if face == 0 else margin),
-        d[1] - (0.0 if face == 1 else margin),
-        d[2] - (0.0 if face == 2 else margin),
-    )
-    out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
     at = (1.0 if face == 0 else 0.0, 1.0 if face == 1 else 0.0, 1.0 if face == 2 else 0.0)
+    d = vec.axpy(-margin, vec.sub((1.0, 1.0, 1.0), at), d)
+    out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
     length = vec.norm(out)
     if length == 0.0:
         return d[face], vec.times(side, at)
