@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.errors import TypingError
+from numba import njit
+from numba.core.compiler import Compiler as NumbaCompiler
+from numba.core.errors import NumbaError, TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from numba.extending import overload
 from plants import FORCED, PENDULUM, PLANTS, spinning
@@ -229,6 +231,45 @@ def test_a_kernel_that_is_too_long_to_be_inlined_is_linked_as_it_is(tmp_path, mo
     assert caller(2.0) == 7.0
     (code,) = caller.inspect_llvm().values()
     assert ("define linkonce_odr" in code) == (limit == 0)
+
+
+def sum_of_squares(x):
+    square = lambda y: y * y  # noqa: E731, a closure
+    return square(x[0]) + square(x[1])
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_passes_that_parts_of_the_package_do_not_need_are_left_out_there_alone(
+    tmp_path, monkeypatch, is_own
+):
+    """A part of another module, such as a user's law, may have a closure."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernel_parts, "is_own", lambda module: is_own)
+    assert part(lambda x: 2.0 * x[0])((3.0, 4.0)) == 6.0
+    if is_own:
+        with pytest.raises(NumbaError):
+            part(sum_of_squares)((3.0, 4.0))
+    else:
+        assert part(sum_of_squares)((3.0, 4.0)) == 25.0
+
+
+def test_the_passes_that_are_left_out_are_passes_of_numba():
+    known = {entry[0] for entry in passes_of(lambda x: x)}
+    assert kernel_parts.UNUSED <= known and len(known - kernel_parts.UNUSED) > 10
+    assert not kernel_parts.is_own(__name__) and kernel_parts.is_own(kernel_parts.__name__)
+
+
+def passes_of(function) -> list:
+    """The passes of Numba's own compiler for a function."""
+    found = []
+
+    class Compiler(NumbaCompiler):
+        def define_pipelines(self):
+            found.extend(super().define_pipelines()[0].passes)
+            return super().define_pipelines()
+
+    njit(pipeline_class=Compiler)(function)(1.0)
+    return found
 
 
 @kernel
