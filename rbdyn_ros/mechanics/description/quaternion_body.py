@@ -14,46 +14,46 @@ q and its rate v are wxyz.
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.geometry.unit_quaternion import conjugate, dot, product, scale
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined
 
 
-@kernel
+@inlined
 def imaginary(q):
     """Return Im q, the vector part."""
     return q[1], q[2], q[3]
 
 
-@kernel
+@inlined
 def pure(c):
     """Return the pure quaternion (0, c)."""
     return 0.0, c[0], c[1], c[2]
 
 
-@kernel
+@inlined
 def add(p, q):
     """Return p + q for 4-vectors."""
     return p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3]
 
 
-@kernel
+@inlined
 def L(q, p):
     """Return L(q) p = Im(q* p) (Q.1); twice that of p = dq/dt is the angular velocity [body]."""
     return imaginary(product(conjugate(q), p))
 
 
-@kernel
+@inlined
 def LT(q, e):
     """Return L^T(q) e = q (0, e) (Q.1). Its gradient E(e) d is LT(d, e)."""
     return product(q, pure(e))
 
 
-@kernel
+@inlined
 def modified_inertia(J, gamma):
     """Return J_gamma = J - gamma 1 as a diagonal [kg m^2]."""
     return J[0] - gamma, J[1] - gamma, J[2] - gamma
 
 
-@kernel
+@inlined
 def momentum(J, gamma, q, v):
     """Return p = M v = 4 L^T(q) J_gamma L(q) v + 4 gamma v (Q.5), the rotational part, for v =
     dq/dt.
@@ -63,14 +63,14 @@ def momentum(J, gamma, q, v):
     )
 
 
-@kernel
+@inlined
 def velocity(J, gamma, q, p):
     """Return M^-1 p = (L^T(q) J^-1 L(q) p + q (q . p) / gamma) / 4 for |q| = 1 (Q.6)."""
     turned = LT(q, vec.times((1.0 / J[0], 1.0 / J[1], 1.0 / J[2]), L(q, p)))
     return scale(0.25, add(turned, scale(dot(q, p) / gamma, q)))
 
 
-@kernel
+@inlined
 def momentum_gradient(J, gamma, q, v, d):
     """Return d(M v)/dq d = 4 L^T(d) J_gamma L(q) v + 4 L^T(q) J_gamma L(d) v (Q.7); for d = v it
     is dM/dt v.
@@ -79,7 +79,7 @@ def momentum_gradient(J, gamma, q, v, d):
     return scale(4.0, add(LT(d, vec.times(Jg, L(q, v))), LT(q, vec.times(Jg, L(d, v)))))
 
 
-@kernel
+@inlined
 def velocity_gradient(J, gamma, q, p, d):
     """Return d(M^-1 p)/dq d = -M^-1 d(M v)/dq d at v = M^-1 p, for |q| = 1 (Q.26): the derivative
     of the inverse.
@@ -89,7 +89,7 @@ def velocity_gradient(J, gamma, q, p, d):
     )
 
 
-@kernel
+@inlined
 def kinetic_energy(m, J, gamma, r_rate, q, v):
     """Return T = m |r'|^2 / 2 + v . M v / 2 [J] (Q.4), on which gamma has no effect where q . v =
     0 and |q| = 1.
@@ -97,13 +97,13 @@ def kinetic_energy(m, J, gamma, r_rate, q, v):
     return 0.5 * m * vec.dot(r_rate, r_rate) + 0.5 * dot(v, momentum(J, gamma, q, v))
 
 
-@kernel
+@inlined
 def energy_gradient(J, gamma, q, v):
     """Return dT/dq = 4 L^T(v) J_gamma L(v) q (Q.8)."""
     return scale(4.0, LT(v, vec.times(modified_inertia(J, gamma), L(v, q))))
 
 
-@kernel
+@inlined
 def energy_gradient_rate(J, gamma, q, v, d, dv):
     """Return the change of dT/dq by d of q and dv of v: 4 L^T(v) J_g L(v) d + 4 L^T(dv) J_g L(v) q
     + 4 L^T(v) J_g L(dv) q.
@@ -113,7 +113,7 @@ def energy_gradient_rate(J, gamma, q, v, d, dv):
     return scale(4.0, add(by_q, LT(dv, vec.times(Jg, L(v, q)))))
 
 
-@kernel
+@inlined
 def quadratic_term(J, gamma, q, v):
     """Return dM/dt v - dT/dq = 8 L^T(v) J_gamma L(q) v (Q.9), the Coriolis and centrifugal
     terms.
@@ -121,7 +121,7 @@ def quadratic_term(J, gamma, q, v):
     return scale(8.0, LT(v, vec.times(modified_inertia(J, gamma), L(q, v))))
 
 
-@kernel
+@inlined
 def acceleration(J, gamma, q, v, torque):
     """Return (q'', lambda) of the differential-algebraic form for |q| = 1, q . v = 0 and a torque
     [N m, body] (Q.27):
@@ -135,13 +135,13 @@ def acceleration(J, gamma, q, v, torque):
     return add(free, scale(-excess, q)), 4.0 * gamma * excess
 
 
-@kernel
+@inlined
 def rotate(q, c):
     """Return R(q) c = Im(q c q*) (Q.3): a quadratic form in q, a rotation for |q| = 1."""
     return imaginary(product(product(q, pure(c)), conjugate(q)))
 
 
-@kernel
+@inlined
 def rotate_gradient(q, c, d):
     """Return d(R c)/dq d = 2 Im(d c q*), exact for every q (Q.10); -2 R c^ L d + 2 R c (q . d)
     where |q| = 1.
@@ -149,19 +149,19 @@ def rotate_gradient(q, c, d):
     return vec.scale(2.0, imaginary(product(product(d, pure(c)), conjugate(q))))
 
 
-@kernel
+@inlined
 def inverse_rotate(q, f):
     """Return R^T(q) f = Im(q* f q) (Q.3)."""
     return imaginary(product(product(conjugate(q), pure(f)), q))
 
 
-@kernel
+@inlined
 def inverse_rotate_gradient(q, f, d):
     """Return d(R^T f)/dq d = 2 Im(q* f d)."""
     return vec.scale(2.0, imaginary(product(product(conjugate(q), pure(f)), d)))
 
 
-@kernel
+@inlined
 def lever(q, c, f):
     """Return (d(R c)/dq)^T f = -2 f q c (Q.11), the generalized force on q of a force f at c; it
     is exact and bilinear, its gradient is lever(d, c, f).
@@ -169,7 +169,7 @@ def lever(q, c, f):
     return scale(-2.0, product(product(pure(f), q), pure(c)))
 
 
-@kernel
+@inlined
 def point_velocity(q, c, r_rate, v):
     """Return C(x; c) x' = r' - 2 R c^ L(q) v, the velocity of the body's point c [m/s, world]
     (Q.12).
@@ -177,14 +177,14 @@ def point_velocity(q, c, r_rate, v):
     return vec.add(r_rate, rotate(q, vec.cross(vec.scale(2.0, L(q, v)), c)))
 
 
-@kernel
+@inlined
 def point_velocity_gradient(q, c, v, d):
     """Return d(C x')/dq d = dR/dq [2 L(q) v x c] d + 2 R (L(d) v x c)."""
     by_rotation = rotate_gradient(q, vec.cross(vec.scale(2.0, L(q, v)), c), d)
     return vec.add(by_rotation, rotate(q, vec.cross(vec.scale(2.0, L(d, v)), c)))
 
 
-@kernel
+@inlined
 def point_force(q, c, f):
     """Return the rotational part of C^T f = (f, 2 L^T(q) (c x R^T f)) for a force f [world] at the
     body's point c (Q.12).
@@ -192,7 +192,7 @@ def point_force(q, c, f):
     return LT(q, vec.scale(2.0, vec.cross(c, inverse_rotate(q, f))))
 
 
-@kernel
+@inlined
 def point_force_gradient(q, c, f, d):
     """Return K(q; c, f) d, the rotational part of d(C^T f)/dq d (Q.13): 2 L^T(d)(c x R^T f) + 2
     L^T(q)(c x dR^T f).

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.description import quaternion_body as body
 from rbdyn_ros.types import Array
 
@@ -67,44 +67,44 @@ def require_bodies(called: str, a: int, b: int, bodies: int) -> None:
         )
 
 
-@kernel
+@inlined
 def vector(a, i):
     """Return row i of an (m, 3) array as a tuple."""
     return a[i, 0], a[i, 1], a[i, 2]
 
 
-@kernel
+@inlined
 def place(q, i):
     """Return (x, Q) of body i in q (n, 7), or of the world."""
     return _of_body(q, i, _ORIGIN)
 
 
-@kernel
+@inlined
 def change(d, i):
     """Return (dx, dQ) of body i in d (n, 7), zero for the world."""
     return _of_body(d, i, _REST)
 
 
-@kernel
+@inlined
 def _of_body(table, i, world):
     if i == WORLD:
         return world
     return vector(table, i), (table[i, 3], table[i, 4], table[i, 5], table[i, 6])
 
 
-@kernel
+@inlined
 def parts(rows, i, q):
     """Return (x, Q) of both bodies of row i at q (n, 7), its vector p in a and n in b."""
     return place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
 
 
-@kernel
+@inlined
 def arm(k, p, A, B):
     """Return w = k (x_a - x_b) + R_a p."""
     return vec.axpy(k, vec.sub(A[0], B[0]), body.rotate(A[1], p))
 
 
-@kernel
+@inlined
 def value(rows, i, q):
     """Return C of row i at q (n, 7) (C.1)."""
     A, B, p, n = parts(rows, i, q)
@@ -114,7 +114,7 @@ def value(rows, i, q):
     return vec.dot(body.rotate(B[1], n), arm(k, p, A, B)) - rows.c[i]
 
 
-@kernel
+@inlined
 def gradient(rows, i, q):
     """Return dC/dx of row i (C.2) as ((r_a, q_a), (r_b, q_b))."""
     A, B, p, n = parts(rows, i, q)
@@ -125,7 +125,7 @@ def gradient(rows, i, q):
     return (vec.scale(k, u), body.lever(A[1], p, u)), (vec.scale(-k, u), body.lever(B[1], n, w))
 
 
-@kernel
+@inlined
 def gradient_rate(rows, i, q, dA, dB):
     """Return the change of dC/dx by dA of body a and dB of body b (C.3), the Hessian of C times a
     direction, as in `gradient`.
