@@ -28,6 +28,16 @@ def expand(path: str | Path) -> Path:
         raise FileNotFoundError(errno.ENOENT, why, str(path)) from None
 
 
+def expand_input(path: str | Path) -> Path:
+    """Return the path of what is read as `expand` does; for an unknown user as it is, where
+    nothing will be found.
+    """
+    try:
+        return expand(path)
+    except OSError:
+        return Path(path)
+
+
 @contextmanager
 def replace_file(path: str | Path) -> Iterator[Path]:
     """Yield a draft beside `path`, with its suffix, that takes its place when the block ends

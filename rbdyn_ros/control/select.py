@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import NamedTuple
 from zlib import crc32
 
-from rbdyn_ros import tracebacks
+from rbdyn_ros import files, tracebacks
 from rbdyn_ros.control import laws
 from rbdyn_ros.parameters.tables import all_parameters
 
@@ -36,7 +36,7 @@ def load(name: str) -> ModuleType:
     `design`.
     """
     if is_path(name):
-        return _of_file(Path(name).expanduser())
+        return _of_file(files.expand_input(name))
     foreign = [point for point in entry_points(group=GROUP) if point.name == name]
     own = [name] if is_own(name) else []
     if not own and not foreign:
@@ -79,7 +79,7 @@ def absolute(name: str, *folders: Path) -> str:
     """
     if not is_path(name):
         return name
-    places = [folder / Path(name).expanduser() for folder in (Path.cwd(), *folders)]
+    places = [folder / files.expand_input(name) for folder in (Path.cwd(), *folders)]
     return str(next((place for place in places if place.is_file()), places[0]).resolve())
 
 
@@ -125,8 +125,8 @@ def make_law(
 
 
 def _own() -> tuple:
-    files = Path(laws.__file__).parent.glob("*.py")
-    return tuple(f.stem for f in files if "\ndef design(" in f.read_text())
+    own = Path(laws.__file__).parent.glob("*.py")
+    return tuple(f.stem for f in own if "\ndef design(" in f.read_text())
 
 
 def _foreign(point: EntryPoint) -> ModuleType:

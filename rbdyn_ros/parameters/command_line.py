@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rbdyn_ros.files import expand, try_file, write_or_rescue
+from rbdyn_ros.files import expand, expand_input, try_file, write_or_rescue
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.yaml_file import Override, assignment, read, value_of
 from rbdyn_ros.schema import Parameter, check, setting
@@ -101,7 +101,7 @@ def overrides(arguments: Namespace, short: Mapping[str, str] = {}) -> list[Overr
 
 def parameter_files(names: Iterable[str]) -> list[Path]:
     """Return the files of --params-file. Raise ValueError for one that does not exist."""
-    paths = [*map(Path, names)]
+    paths = [*map(expand_input, names)]
     for path in paths:
         if not path.is_file():
             raise ValueError(f"--params-file {path}: there is no such file")

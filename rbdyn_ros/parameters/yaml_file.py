@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 from yaml.composer import ComposerError
 
+from rbdyn_ros.files import expand
 from rbdyn_ros.parameters import obstacles, tables
 from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.schema import Parameter, by_name, check, defaults, format_value
@@ -117,7 +118,8 @@ def text(path: str | Path, what: str) -> str:
     try:
         if str(path) in _PIPED:
             return _PIPED[str(path)]
-        content = Path(path).read_text(encoding="utf-8")
+        file = expand(path)
+        content = file.read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(
             f"{path}: cannot read the {what}: {error.strerror}; check its path"
@@ -126,7 +128,7 @@ def text(path: str | Path, what: str) -> str:
         raise ValueError(
             f"{path}: cannot read the {what}: it is not UTF-8 text; check its path"
         ) from None
-    if not Path(path).is_file():
+    if not file.is_file():
         _PIPED[str(path)] = content
     return content
 

@@ -181,6 +181,10 @@ def test_a_file_that_is_no_law_says_why(written, source, name, sentence):
     "name, sentence",
     [
         ("nowhere.py", "cannot be read: No such file or directory; check its path"),
+        (
+            "~nobody-of-this-name/law.py",
+            "cannot be read: No such file or directory; check its path",
+        ),
         ("./", "is a folder"),
     ],
 )

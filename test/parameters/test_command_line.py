@@ -46,8 +46,13 @@ def test_numbers_that_json_does_not_have_are_null():
     assert found == {"a": [1.5, None], "b": {"c": [None, 2, "x"]}}
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):
+    """Also in a home folder, where the shell leaves the ~ of `--params-file=~/a.yaml`."""
     (tmp_path / "a.yaml").touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert parameter_files(["~/a.yaml"]) == [tmp_path / "a.yaml"]
+    with pytest.raises(ValueError, match=r"^--params-file ~nobody-\S+: there is no such file$"):
+        parameter_files(["~nobody-of-this-name/a.yaml"])
     assert parameter_files([str(tmp_path / "a.yaml")]) == [tmp_path / "a.yaml"]
     with pytest.raises(ValueError, match=r"^--params-file .*b\.yaml: there is no such file$"):
         parameter_files([tmp_path / "a.yaml", tmp_path / "b.yaml"])

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rbdyn_ros.parameters import read_files
+from rbdyn_ros.parameters import read_files, yaml_file
 
 
 @pytest.fixture
@@ -222,3 +222,14 @@ def test_files_that_cannot_be_read(tmp_path):
     ]:
         with pytest.raises(ValueError, match=f"cannot read the parameter file: {why}"):
             read_files([tmp_path / name])
+
+
+def test_a_home_folder_that_the_shell_has_left_is_found(tmp_path, monkeypatch):
+    """The ~ of `--params-file=~/a.yaml`."""
+    (tmp_path / "a.yaml").write_text("rod: {mass: 2.0}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert [entry.value for entry in yaml_file.read("~/a.yaml")] == [2.0]
+    with pytest.raises(
+        ValueError, match="^~no-such-user/a.yaml: cannot read .*: there is no such"
+    ):
+        yaml_file.read("~no-such-user/a.yaml")
