@@ -13,7 +13,7 @@ from importlib import import_module  # noqa: E402
 from textwrap import indent  # noqa: E402
 
 from rbdyn_ros import cli  # noqa: E402
-from rbdyn_ros.parameters.tables import nearest  # noqa: E402
+from rbdyn_ros.parameters.tables import alternatives  # noqa: E402
 
 INTRODUCTION = "A testbed for the spherical pendulum: mechanics, control laws and ROS 2 nodes."
 EXAMPLES = """\
@@ -32,9 +32,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     command, names = argv[0], command_names()
     if command not in names:
-        sentence = (
-            f"{command} is not a command; {nearest(command, names)}known are {', '.join(names)}"
-        )
+        sentence = f"{command} is not a command; {alternatives(command, names)}"
         print(f"{PROGRAM}: {sentence}; see `{PROGRAM} --help`", file=sys.stderr)
         return 2
     try:

@@ -12,7 +12,7 @@ from textwrap import shorten
 from rbdyn_ros import console
 from rbdyn_ros.files import expand, make_folder, write_or_rescue
 from rbdyn_ros.parameters.command_line import add_options, cannot_write, message_printer
-from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.parameters.tables import alternatives
 from rbdyn_ros.progress import bar
 
 COMMAND = "python -m rbdyn_ros experiment"
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _list()
     name = RENAMED.get(arguments.name, arguments.name)
     if name not in _modules() or not _is_experiment(name):  # loads no other
-        advice = f"{nearest(arguments.name, names())}known are {', '.join(names())}"
+        advice = alternatives(arguments.name, names())
         return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
     try:
         return _answer(name, expand(arguments.out), arguments.short, arguments.animate)

@@ -23,7 +23,7 @@ from rbdyn_ros.parameters.command_line import (
     message_printer,
     overrides,
 )
-from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.parameters.tables import alternatives
 from rbdyn_ros.progress import bar, notice
 
 if TYPE_CHECKING:
@@ -160,17 +160,15 @@ def _file(arguments: argparse.Namespace) -> Path:
         return Path(arguments.file)
     known = shipped.names("campaigns")
     if arguments.preset not in known:
-        raise ValueError(
-            f"--preset {arguments.preset} is not known; {nearest(arguments.preset, known)}known "
-            f"are {', '.join(known)}"
-        )
+        advice = alternatives(arguments.preset, known)
+        raise ValueError(f"--preset {arguments.preset} is not known; {advice}")
     return shipped.config("campaigns", f"{arguments.preset}.yaml")
 
 
 def _list() -> int:
     from rbdyn_ros.campaigns import quantities
     from rbdyn_ros.control import select
-    from rbdyn_ros.schema import describe_allowed
+    from rbdyn_ros.schema import describe_allowed, with_unit
 
     print("presets: " + ", ".join(shipped.names("campaigns")))
     print(
@@ -179,8 +177,8 @@ def _list() -> int:
         + "; an option of a law is NAME.OPTION, such as lqr.tilt_weight\n"
     )
     for p in (*quantities.OF_THE_WHOLE, *quantities.COMMON):
-        unit = f" [{p.unit}]" if p.unit else ""
-        print(f"{p.name}{unit}\n    {p.description} Allowed: {describe_allowed(p)}.")
+        allowed = describe_allowed(p)
+        print(f"{with_unit(p.name, p.unit)}\n    {p.description} Allowed: {allowed}.")
     return DONE
 
 

@@ -27,7 +27,7 @@ from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.mechanics.model import Model, Options, require_finite_start
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
 from rbdyn_ros.parameters.nodes import read_tables
-from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.schema import Parameter, by_name, check
 
 SUFFIXES = (".yaml", ".yml", ".urdf")
@@ -210,11 +210,8 @@ def _group(path: Path) -> tuple:
                 f"{source}: {entry.name} has no parts; write {first}: {{NAME: {{...}}}}"
             )
         else:
-            known = (*TOP, *GROUPS, "colliders", *STARTS)
-            raise ValueError(
-                f"{source}: {entry.name} is not known; {nearest(first, known)}known are "
-                f"{', '.join(known)}"
-            )
+            advice = alternatives(first, (*TOP, *GROUPS, "colliders", *STARTS))
+            raise ValueError(f"{source}: {entry.name} is not known; {advice}")
     return top, groups, starts
 
 

@@ -21,7 +21,7 @@ from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.optional import library
 from rbdyn_ros.parameters import yaml_file
-from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.parameters.tables import alternatives
 from rbdyn_ros.types import Array
 
 HINGES = ("revolute", "continuous")
@@ -70,8 +70,8 @@ def read(
     moving = [joint.name for joint in robot.joints if joint.type in (*HINGES, "prismatic")]
     for name, (_, source) in (*positions.items(), *rates.items()):
         if name not in moving:
-            known = f"{nearest(name, moving)}known are {', '.join(moving) or 'none'}"
-            raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {known}")
+            advice = alternatives(name, moving)
+            raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {advice}")
     try:
         above, order = _tree(robot)
         _require_finite(robot)

@@ -10,7 +10,7 @@ from typing import Any
 import viser
 
 from rbdyn_ros.parameters.yaml_file import value_of
-from rbdyn_ros.schema import Parameter, choices_of, describe_allowed, format_value
+from rbdyn_ros.schema import Parameter, choices_of, describe_allowed, format_value, with_unit
 from rbdyn_ros.view.scene import Control, Source
 from rbdyn_ros.view.server import Writer
 
@@ -166,8 +166,7 @@ def _input(gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
     person.
     """
     parameter, value = control.parameter, control.value
-    unit = f" [{parameter.unit}]" if parameter.unit else ""
-    label, hint = f"{parameter.name}{unit}", _hint(parameter)
+    label, hint = with_unit(parameter.name, parameter.unit), _hint(parameter)
     made: Any
     if choices := choices_of(parameter):
         made = gui.add_dropdown(label, choices, initial_value=value, hint=hint)
