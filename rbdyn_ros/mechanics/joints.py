@@ -266,7 +266,7 @@ def add_wrench(m, j, impulse):
     """Add the wrenches of an impulse at the node to SUM of block j: force [world] and torque
     [body] on a, then on b. Of a POINTS block add the force [world] and, in place of the torques of
     bodies that turn, that force in their axes: its levers there are constant
-    (`model.joint_impulses`).
+    (`complete_sums`).
     """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     is_point = integers[j, c.KIND] == c.POINTS
@@ -283,3 +283,26 @@ def add_wrench(m, j, impulse):
             turning = torque(blocks, integers, j, side, impulse)
         turning = vec.transposed_matvec(get9(bodies, i, c.R), turning)
         arena.add(blocks, j, c.SUM + 6 * side + 3, turning)
+
+
+@part
+def complete_sums(m):
+    """Make wrenches of the sums of all POINTS blocks, of which `add_wrench` has left the torques
+    and the force on b out.
+    """
+    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
+    for j in range(len(blocks)):
+        if integers[j, c.KIND] != c.POINTS:
+            continue
+        total = get(blocks, j, c.SUM)
+        for side in range(2):
+            i, at, sign = integers[j, c.A + side], c.SUM + 6 * side, 1.0 - 2.0 * side
+            on, turning = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+            if i != c.WORLD:
+                in_body = get(blocks, j, at + 3)
+                if bodies[i, c.TURNS] == 0.0:
+                    in_body = vec.transposed_matvec(get9(bodies, i, c.R), total)
+                lever = get(blocks, j, c.PA if side == 0 else c.NB)
+                on, turning = vec.scale(sign, total), vec.scale(sign, vec.cross(lever, in_body))
+            put(blocks, j, at, on)
+            put(blocks, j, at + 3, turning)

@@ -14,6 +14,7 @@ import numpy as np
 from rbdyn_ros.geometry import arguments
 from rbdyn_ros.mechanics import colliding, packing, step, velocity
 from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import joints as of_joints
 from rbdyn_ros.mechanics.arena import Arena
 from rbdyn_ros.mechanics.contact import restitution, slots
 from rbdyn_ros.mechanics.contact.failures import contact_name, failure
@@ -325,23 +326,12 @@ def joint_impulses(model: Model) -> Array:
     """Return `reactions` as the steps have summed them up, without the reactions of the node;
     reset the sums.
     """
-    rows, bodies, sides = (part(model, name) for name in ("blocks", "bodies", "block_integers"))
-    sums, at = rows[:, c.SUM : c.SUM + 12], np.flatnonzero(sides[:, c.KIND] == c.POINTS)
-    found = sums.reshape(-1, 2, 6).copy()
-    force = found[at, 0, :3]
-    for side, lever, sign in ((0, c.PA, 1.0), (1, c.NB, -1.0)):
-        body = sides[at, c.A + side]
-        axes = bodies[body, c.R : c.R + 9].reshape(-1, 3, 3)
-        turns = bodies[body, c.TURNS : c.TURNS + 1] != 0.0
-        in_body = np.where(turns, found[at, side, 3:], np.einsum("kij,ki->kj", axes, force))
-        torque = np.cross(rows[at, lever : lever + 3], in_body)
-        found[at, side] = np.where(body != c.WORLD, sign, 0.0)[:, None] * np.hstack(
-            (force, torque)
-        )
-    total = np.zeros((max(model.constraints.joint, default=-1) + 1, 2, 6))
-    np.add.at(total, list(model.owners), found)
+    bind_once(of_joints.complete_sums, model.arena)(model.arena)
+    sums = part(model, "blocks")[:, c.SUM : c.SUM + 12]
+    found = np.zeros((max(model.constraints.joint, default=-1) + 1, 12))
+    np.add.at(found, list(model.owners), sums)
     sums[:] = 0.0
-    return total
+    return found.reshape(-1, 2, 6)
 
 
 def contact_impulses(model: Model) -> Array:
