@@ -68,6 +68,7 @@ def couple(m):
             smooth.clear(m, c.D_X, c.D_W)
             push(m, active[at], _UNIT[j], c.D_X, c.D_W)
             velocity.respond(m, 0.0, True)
+            velocity.respond(m, 0.0, True)  # to what round-off has left of the joints' velocities
             for other in range(n):
                 u = pair_velocity(m, active[other])
                 o = 1 + n + 9 * (n * at + other) + 3 * j

@@ -333,6 +333,7 @@ def couple(m, k, h):
         smooth.clear(m, c.D_X, c.D_W)
         push(m, k, _UNIT[j], c.D_X, c.D_W)
         respond(m, h, h == 0.0)
+        respond(m, h, h == 0.0)  # to what round-off has left of the joints' velocities
         u = velocity(m, k)
         for r in range(3):
             pairs[k, c.W_OWN + 3 * r + j] = u[r] if abs(u[r]) > noise else 0.0
