@@ -107,7 +107,8 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
     PAIR,
 ) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4, 1, 1, 9, 1))
 KEPT, DESCRIBED = np.int64(_m - LA), _m
-CLOSED = ROWS  # in a pair's integers: 1 if the contact persists
+# In a pair's integers: 1 if the contact persists, HELD if the rest of a step tries to close it.
+CLOSED, HELD = ROWS, np.int64(2)
 FACE, BALLS = np.int64(0), np.int64(1)
 WORLD = np.int64(-1)
 

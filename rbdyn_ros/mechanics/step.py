@@ -15,7 +15,7 @@ from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
 from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
-from rbdyn_ros.mechanics.contact.pairs import any_gap, push, set_mean_velocities, smallest
+from rbdyn_ros.mechanics.contact.pairs import push, set_mean_velocities, smallest
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [LENGTH] the gap at which a part of a step ends
@@ -24,7 +24,7 @@ ROUND_OFF = 4e-15  # of the places, per step: least tolerance of a contact's vel
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
 # [LENGTH] of a change of one contact whose W has the joints in it: as far as that is exact, O(h w)
 SHORT = 5e-12
-FEW_ROUNDS = 1  # in each pass of a whole step
+FEW_ROUNDS, HELD = 1, 4  # in each pass of a whole step; tries to hold what else would overlap
 COARSE = 1e-9  # [SPEED] for each contact: what impulses are found to in whole steps
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
@@ -138,13 +138,13 @@ def attempt(m, h, whole, scale):
 
 @part
 def find_impact(m, left, whole):
-    """Find and solve the part of a step at whose end the first gap is just closed; return its
-    length, 0 if it is too short to be taken, -1 if it failed.
-
-    It ends on the side where nothing overlaps.
+    """Find and solve the part of a step at whose end the first gap is just closed, and nothing
+    overlaps; return its length, 0 if it is too short to be taken, -1 if it failed.
     """
-    start, at = max(smallest(m, c.X, c.R), 0.0), left
-    b = bracket.Bracket(0.0, left, start, smallest(m, c.X_1, c.R_1), 0.0)
+    allowed, at = CLOSED * arena.clock(m)[c.LENGTH], left
+    aim = 0.5 * allowed  # the gap that is looked for
+    start, end = max(smallest(m, c.X, c.R), 0.0), smallest(m, c.X_1, c.R_1)
+    b = bracket.between(0.0, left, start, end - aim)
     for k in range(bracket.TRIALS):
         if b.closed <= SHORTEST * whole:
             return 0.0
@@ -155,9 +155,9 @@ def find_impact(m, left, whole):
             return -1.0
         at = tau
         g = smallest(m, c.X_1, c.R_1)
-        if narrow or 0.0 <= g <= CLOSED * arena.clock(m)[c.LENGTH]:
+        if narrow or 0.0 <= g <= allowed:
             return finish_part(m, tau, left, whole)
-        b = bracket.narrow(b, tau, g)
+        b = bracket.narrow(b, tau, g - aim)
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = IMPACT_FAILED, 0
     return -1.0
 
@@ -197,22 +197,20 @@ def take(m, h, whole):
 
 
 @part
-def note_slack(m):
-    """Record in SLACK what open pairs overlap by while they part: round-off, or what a contact
-    that persisted has left.
+def hold_rest(m, left, whole):
+    """Solve what is left of a step as one part, at whose end nothing overlaps that was open: it
+    obeys the law of contacts that stay, unless no impulses hold it. Return whether it was solved.
     """
-    pairs, integers = arena.pairs(m), arena.pair_integers(m)
-    for k in range(len(pairs)):
-        if integers[k, c.CLOSED] == 0:
-            pairs[k, c.SLACK] = min(any_gap(m, k, c.X, c.R), 0.0)
-
-
-@part
-def note_gaps(m):
-    """Record the gaps of all pairs at the node, except those of colliders."""
-    pairs = arena.pairs(m)
-    for k in range(len(pairs) - len(arena.slots(m))):
-        pairs[k, c.GAP] = any_gap(m, k, c.X, c.R)
+    for _ in range(HELD):
+        found = impact.hold(m)
+        if found == 0:
+            impact.end_hold(m, 1)
+            return True
+        if found < 0 or not attempt(m, left, whole, 1.0):
+            break
+    impact.end_hold(m, 0)
+    undo(m, NOT_SAVED)
+    return attempt(m, left, whole, 1.0)
 
 
 @part
@@ -223,6 +221,8 @@ def step(m, h):
     left, scale, last, saved = h, 1.0, int(arena.clock(m)[c.MAX_IMPACTS]), NOT_SAVED
     for parts in range(2 * last + 1):
         if not attempt(m, left, h, scale):
+            return undo(m, saved)
+        if parts == 2 * last and not hold_rest(m, left, h):
             return undo(m, saved)
         if parts == 2 * last or smallest(m, c.X_1, c.R_1) >= 0.0:
             take(m, left, h)
@@ -238,7 +238,7 @@ def step(m, h):
         stays = parts >= last - 1 or tau == 0.0 and parts > 0
         if not impact.strike(m, h, 0.0 if stays else 1.0):
             return undo(m, saved)
-        note_slack(m)
+        impact.note_slack(m)
         left -= tau
         if left <= 0.0:
             return True
@@ -337,14 +337,14 @@ def advance(m, h, n):
         springs.update(m, 0.0)
     if n == OBSERVE:
         if arena.clock(m)[c.STARTED] == 0.0:
-            note_gaps(m)
+            impact.note_gaps(m)
             if len(arena.colliders(m)) > 0:
                 broad_phase.find_contacts(m, 0.0, False)
         return 1 if impact.observe(m) else 0
     if arena.clock(m)[c.STARTED] == 0.0:
         if not impact.strike(m, h, 1.0):
             return 0
-        note_slack(m)
+        impact.note_slack(m)
         arena.clock(m)[c.STARTED] = 1.0
     if len(arena.pairs(m)) == 0:
         for k in range(n):

@@ -1,49 +1,71 @@
 """Numbers that are found between two others: the instant at which a gap closes, between one where
 it is open and one where it overlaps, and the edge of a condition.
 
-False position with halving (Illinois): where an end stays, its gap counts half, so that the other
-end comes in as well. Every fourth trial halves the bracket, for gaps that jump or stay small, and
-every one does after `FALSE_POSITIONS` of them, or where the gap is not open at the start.
+The parabola through both ends and the one that the last trial replaced (Muller's method), for gaps
+of bodies that fall or have just rebounded are nearly parabolas; a line for the first trial. Every
+fourth trial halves the bracket, for gaps that jump or stay small, and every one does after
+`INTERPOLATIONS` of them, or where the gap is not open at the start.
 
 The edge of a condition is found by bisection, which assumes that the condition holds below it and
 not above it.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 from rbdyn_ros.kernel import inlined
 
-TRIALS, FALSE_POSITIONS = 100, 30
+TRIALS, INTERPOLATIONS = 100, 30
 _INSIDE = 1e-3  # of the bracket: no trial is nearer to its ends
 
 
 class Bracket(NamedTuple):
-    """The instants between which the gap closes, and the numbers that count as its values
-    there.
-    """
+    """The instants between which the gap closes, and the gaps there."""
 
     open: float
     closed: float
     gap: float  # >= 0, at `open`
     overlap: float  # < 0, at `closed`
-    side: float  # which end the last trial has moved: 1 the open one, -1 the other, 0 none yet
+    former: float  # the end that the last trial has replaced; nan before the first
+    former_gap: float
+
+
+@inlined
+def between(at_open, at_closed, gap, overlap):
+    """Return the Bracket of two instants and their gaps, before the first trial."""
+    return Bracket(at_open, at_closed, gap, overlap, math.nan, math.nan)
 
 
 @inlined
 def trial(b, k):
     """Return the instant of the k-th trial."""
-    is_secant = b.gap > 0.0 and k % 4 < 3 and k < FALSE_POSITIONS
-    share = b.gap / (b.gap - b.overlap) if is_secant else 0.5
+    share = 0.5
+    if b.gap > 0.0 and k % 4 < 3 and k < INTERPOLATIONS:
+        is_first = b.former != b.former
+        share = b.gap / (b.gap - b.overlap) if is_first else _root(b)
     return b.open + (b.closed - b.open) * min(max(share, _INSIDE), 1.0 - _INSIDE)
+
+
+@inlined
+def _root(b):
+    """Return where the parabola through the three gaps is zero in the bracket, as a share of it:
+    q s^2 + p s + gap = 0.
+    """
+    fall, width = b.overlap - b.gap, b.closed - b.open
+    bend = (b.former_gap - b.gap) / (b.former - b.open) - fall / width
+    q = bend / (b.former - b.closed) * width * width
+    p = fall - q
+    root = math.sqrt(max(p * p - 4.0 * q * b.gap, 0.0))
+    return 2.0 * b.gap / (root - p) if p < 0.0 else (p + root) / (-2.0 * q)
 
 
 @inlined
 def narrow(b, at, gap):
     """Return the bracket after a trial has found a gap."""
     if gap >= 0.0:
-        return Bracket(at, b.closed, gap, 0.5 * b.overlap if b.side == 1.0 else b.overlap, 1.0)
-    return Bracket(b.open, at, 0.5 * b.gap if b.side == -1.0 else b.gap, gap, -1.0)
+        return Bracket(at, b.closed, gap, b.overlap, b.open, b.gap)
+    return Bracket(b.open, at, b.gap, gap, b.closed, b.overlap)
 
 
 class Edge(NamedTuple):

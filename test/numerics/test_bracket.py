@@ -8,7 +8,7 @@ from rbdyn_ros.numerics import bracket
 
 def instant(gap, low, high):
     """(where the gap closes, trials) by trials until the bracket is as narrow as round-off."""
-    b = bracket.Bracket(low, high, max(gap(low), 0.0), gap(high), 0.0)
+    b = bracket.between(low, high, max(gap(low), 0.0), gap(high))
     for k in range(bracket.TRIALS):
         at = bracket.trial(b, k)
         assert b.open < at < b.closed
@@ -22,6 +22,18 @@ def instant(gap, low, high):
 def test_a_smooth_gap_takes_few_trials(root):
     at, trials = instant(lambda s: (root - s) * (1.0 + 0.5 * s), 0.0, 1.0)
     assert at == pytest.approx(root, abs=1e-12) and trials < 25
+
+
+@pytest.mark.parametrize("rise", [0.7, 1e-2, 1e-5])
+def test_a_rebound_is_a_parabola_that_a_few_trials_find(rise):
+    b = bracket.between(0.0, 1.0, 1e-16, rise - 1.0)
+    for k in range(9):
+        at = bracket.trial(b, k)
+        gap = at * (rise - at)
+        if 0.0 <= gap < 1e-15 and at > 0.1 * rise:
+            break
+        b = bracket.narrow(b, at, gap)
+    assert at == pytest.approx(rise, rel=1e-9)
 
 
 @pytest.mark.parametrize(

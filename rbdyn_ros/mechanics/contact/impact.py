@@ -94,6 +94,51 @@ def strike(m, h, share):
 
 
 @part
+def note_slack(m):
+    """Record in SLACK what open pairs overlap by while they part: round-off, or what a contact
+    that persisted has left.
+    """
+    pairs, integers = arena.pairs(m), arena.pair_integers(m)
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] == 0:
+            pairs[k, c.SLACK] = min(any_gap(m, k, c.X, c.R), 0.0)
+
+
+@part
+def note_gaps(m):
+    """Record the gaps of all pairs at the node, except those of colliders."""
+    pairs = arena.pairs(m)
+    for k in range(len(pairs) - len(arena.slots(m))):
+        pairs[k, c.GAP] = any_gap(m, k, c.X, c.R)
+
+
+@part
+def hold(m):
+    """Hold the open pairs that overlap at the end of a part; return how many, -1 if one that is
+    held overlaps.
+    """
+    pairs, integers, found = arena.pairs(m), arena.pair_integers(m), 0
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] != 1:
+            g = any_gap(m, k, c.X_1, c.R_1) - pairs[k, c.SLACK]
+            if integers[k, c.CLOSED] == 0 and g < 0.0:
+                integers[k, c.CLOSED] = c.HELD
+                found += 1
+            elif integers[k, c.CLOSED] == c.HELD and g < -TOUCHING * arena.clock(m)[c.LENGTH]:
+                return -1
+    return found
+
+
+@part
+def end_hold(m, closed):
+    """Close the pairs that are held, or open them again."""
+    integers = arena.pair_integers(m)
+    for k in range(len(integers)):
+        if integers[k, c.CLOSED] == c.HELD:
+            integers[k, c.CLOSED] = closed
+
+
+@part
 def push_all(m):
     """Add the impulses of the active pairs to the momenta and to the sums."""
     active = arena.active(m)

@@ -1,7 +1,7 @@
 """Steps that end at an impact and go on from there: restitution and rest exact to round-off.
 
 A step whose end would penetrate an open contact is taken only up to the instant s of g(s) = 0 (a
-bracketed secant on the step itself, not on an interpolation of it). There all that touch jump
+bracketed parabola on the step itself, not on an interpolation of it). There all that touch jump
 (`impact`), and the rest of the step follows. A rebound that would last less than a thousandth of
 the step is a landing: the contact stays closed, held by (P.1), until its force ends.
 """
@@ -80,7 +80,7 @@ def instant(m, whole, t, h, state, guess, i, g1):
         ga = gap(C, i, new, t + a)
     if not ga > 0.0:
         return 0.0
-    s, b = h, bracket.Bracket(a, h, ga, g1, 0.0)
+    s, b = h, bracket.between(a, h, ga, g1)
     for k in range(bracket.TRIALS):
         s = bracket.trial(b, k)
         new = advance_part(m, whole, t, s, state, guess)[0]

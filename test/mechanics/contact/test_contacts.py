@@ -279,3 +279,16 @@ def test_what_is_kept_from_step_to_step_changes_nothing(make):
     assert kept.q == pytest.approx(anew.q, abs=1e-12)
     assert kept.v == pytest.approx(anew.v, abs=1e-9)
     assert (models.part(kept.model, "pairs")[:, [c.AIMED, c.COUPLED]] == 1.0).any()
+
+
+def test_what_falls_after_too_many_impacts_of_a_step_does_not_overlap_at_its_end():
+    # four balls arrive at four instants of a step that has room for two impacts
+    bodies = rigid_bodies.build([1.0] * 4, [[0.004] * 3] * 4)
+    places = [(i, 0.0, 0.11 + 0.004 * i) for i in range(4)]
+    q = rigid_bodies.configuration(bodies, places)
+    v = rigid_bodies.motion(bodies, np.zeros((4, 3)), np.zeros((4, 3)))
+    run = Run(bodies, q, v, [pairs.ball(i, 0.1, mu=0.3, e=0.5) for i in range(4)], max_impacts=1)
+    run.take(0.08, 1)
+    assert len(run.impacts) == 2
+    assert run.gaps() == pytest.approx(0.0, abs=1e-12)
+    assert run.take(0.08, 3).v == pytest.approx(0.0, abs=1e-12)
