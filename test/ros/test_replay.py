@@ -22,7 +22,12 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
-from rbdyn_ros.ros.recording.replay import CannotReplay, RecordedBag, is_of_the_plant  # noqa: E402
+from rbdyn_ros.ros.recording.replay import (  # noqa: E402
+    CannotReplay,
+    RecordedBag,
+    Replay,
+    is_of_the_plant,
+)
 
 MS = 1_000_000  # [ns]
 
@@ -30,8 +35,6 @@ MS = 1_000_000  # [ns]
 @pytest.fixture
 def replay(graph):
     """Start a replay, active."""
-    from rbdyn_ros.ros.recording.replay import Replay
-
     return lambda **parameters: graph._start(
         Replay, {f"replay__{name}": value for name, value in parameters.items()}
     )
@@ -131,6 +134,20 @@ def test_it_pauses_and_goes_round(graph, bag, replay):
     graph.call(SetBool, "/pendulum_replay/pause", data=False)
     graph.until(lambda: node.over)
     assert node.counts["/lab/odometry"] % 100 == 0
+
+
+def test_a_replay_that_is_not_active_refuses_to_play(graph, bag):
+    """A call before the first activation ended the node with an AttributeError."""
+    given = {"replay__path": bag(), "replay__start_paused": True, "autostart": False}
+    node, pause = graph._start(Replay, given), "/pendulum_replay/pause"
+    node.trigger_configure()
+    for wanted in (False, True):
+        answer = graph.call(SetBool, pause, data=wanted)
+        assert (answer.success, answer.message) == (False, "the node is not active")
+    ((_, [(_, says)], _),) = node.findings()
+    assert says == "stopped"
+    node.trigger_activate()
+    assert graph.call(SetBool, pause, data=True).message == "paused"
 
 
 @pytest.mark.parametrize(

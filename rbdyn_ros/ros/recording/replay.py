@@ -22,7 +22,7 @@ from rbdyn_ros.files import expand
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.messages import message_class, set_stamp
-from rbdyn_ros.ros.node import ManagedNode, require
+from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording.timeline import Timeline
@@ -350,23 +350,27 @@ class Replay(ManagedNode):
     # services and diagnostics
 
     def _pause(self, request, response):
+        if not self.active:
+            response.success, response.message = False, NOT_ACTIVE
+            return response
         self._paused = request.data
         if not request.data:
             self._may_begin.set()
-        response.success, response.message = (
-            not self.over,
-            OVER if self.over else PAUSED if self._paused else PLAYING,
-        )
+        response.success, response.message = not self.over, self._present()
         self.announce(response.message)
         return response
+
+    def _present(self) -> str:
+        """Return what the configured node does."""
+        if not self.active:
+            return STOPPED
+        return OVER if self.over else PAUSED if self._paused else PLAYING
 
     def findings(self) -> list[Line]:
         """Return (part, [(level, sentence)], values) of the line of diagnostics."""
         if not self.recording:
             return [("replay", [(OK, "not configured")], {})]
-        findings = [
-            (OK, OVER if self.over else PAUSED if self.active and self._paused else PLAYING)
-        ]
+        findings = [(OK, self._present())]
         if self.count_publishers("/clock") > 1:
             findings.append((WARN, "another node publishes /clock; end it, or this replay"))
         values = {
