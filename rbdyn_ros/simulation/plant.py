@@ -88,6 +88,7 @@ class Plant:
             False,
         )  # [s] a step; the command was above the limit: in the last tick
         self._limit, self._drive = float(limit), drive
+        self.resets = -1  # since the start, which is none
         self._bind(setup)
         self.reset()
 
@@ -208,6 +209,7 @@ class Plant:
         state = self.setup.initial if state is None else state
         unloaded = Input(np.zeros(2), self.setup.sines, np.zeros(9))
         self.setup.integrator.check(self.setup.system, state, unloaded)
+        self.resets += 1
         self.steps += ticks * self.setup.tick_steps
         self.q[:], self.v[:] = state.q, state.v
         self.reaction[:] = 0.0

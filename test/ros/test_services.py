@@ -18,6 +18,7 @@ from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
@@ -44,6 +45,24 @@ def test_pause_step_reset(graph):
     graph.until(
         lambda: status[-1].data == "playing" and simulator.runner.plant.stamp > stamp + 10**7
     )
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_the_angles_of_the_gimbal_begin_again_after_a_reset(graph, noise):
+    """They kept the turns before it: a rod that stands had angles of several turns."""
+    turning = [0.0, 0.0, 40.0]
+    parameters = {"initial__angular_velocity": turning, "faults__noise__angle": noise}
+    graph.simulator(start="immediately", **parameters)
+    true, measured = (
+        graph.listen(JointState, name) for name in ("/ground_truth/joint_states", "/joint_states")
+    )
+    graph.until(
+        lambda: true and measured and min(true[-1].position[4], measured[-1].position[4]) > 9
+    )
+    assert graph.call(SetBool, f"{NODE}/pause", data=True).success
+    assert graph.call(Trigger, f"{NODE}/reset").success
+    for heard in (true, measured):
+        graph.until(lambda: max(map(abs, heard[-1].position)) < 0.1)
 
 
 def test_reset_statistics(graph):

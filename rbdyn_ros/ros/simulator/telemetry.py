@@ -148,6 +148,7 @@ class Telemetry:
         self._node, self._frames = node, frames
         self.flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
         self.gimbal, self.measured_gimbal = GimbalJoints(), GimbalJoints()
+        self._resets = 0  # of the plant, whose angles these follow
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
         self._time = Clock()
         self._has_clock_subscriber, self._next_check = False, 0.0  # [s, steady]
@@ -206,7 +207,12 @@ class Telemetry:
         return [group for group in self.subscribed if due(tick, group[0] * seconds)]
 
     def _fill(self, runner: Runner, groups: list[Group], still: bool) -> list[Any]:
-        """Return the messages of groups, each with its publishers."""
+        """Return the messages of groups, each with its publishers. After a reset the angles of the
+        gimbal begin again, without the turns before.
+        """
+        if self._resets != runner.plant.resets:
+            self._resets = runner.plant.resets
+            self.gimbal.angles = self.measured_gimbal.angles = (0.0, 0.0, 0.0)
         truth = sample.take(runner, self.gimbal)
         reading = (
             sample.of_measurement(truth, runner.signals.measurement, self.measured_gimbal)
