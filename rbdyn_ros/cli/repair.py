@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from rbdyn_ros.ros.recording.bag_repair import repair
 
-    out = arguments.out or arguments.bag.with_name(f"{arguments.bag.name}_repaired")
+    bag = arguments.bag if arguments.bag.name not in ("", "..") else arguments.bag.resolve()
+    out = arguments.out or bag.parent / f"{bag.name}_repaired"
     try:
         saved = repair(arguments.bag, out, partial(count, unit="messages"))
     except ValueError as error:

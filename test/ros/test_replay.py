@@ -168,6 +168,14 @@ def test_what_cannot_be_replayed_is_one_sentence(bag, path, topics, sentence):
         RecordedBag(bag() if path is None else path, "all", topics)
 
 
+def test_of_a_killed_recorder_below_the_home_folder_the_reason_says_repair(bag, monkeypatch):
+    path = Path(bag())
+    (path / "metadata.yaml").unlink()
+    monkeypatch.setenv("HOME", str(path.parent))
+    with pytest.raises(CannotReplay, match=f"rbdyn_ros repair ~/{path.name} makes a bag of it"):
+        RecordedBag(f"~/{path.name}", "all", ())
+
+
 @pytest.mark.parametrize("size", [0, 8, 100, 5000])
 def test_a_bag_that_is_cut_off_is_named(bag, size):
     path = Path(bag())

@@ -104,3 +104,11 @@ def test_the_command_repairs_beside_the_old_bag_and_never_over_another(tmp_path,
     assert len(read(tmp_path / "bag_repaired")) == CHUNKS * EACH
     assert program.main(["repair", str(bag)]) == 2
     assert "choose another" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [".", "../bag/."])
+def test_the_bag_may_be_the_working_folder(tmp_path, capsys, monkeypatch, name):
+    """`repair .` raised: the name of that path is empty."""
+    monkeypatch.chdir(killed(tmp_path / "bag"))
+    assert program.main(["repair", name]) == 0
+    assert len(read(tmp_path / "bag_repaired")) == CHUNKS * EACH

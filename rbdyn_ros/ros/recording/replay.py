@@ -18,7 +18,7 @@ from rosbags.rosbag2 import Reader
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
-from rbdyn_ros.files import expand
+from rbdyn_ros.files import expand_input
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.messages import message_class, set_stamp
@@ -185,11 +185,12 @@ def is_of_the_plant(topic: str) -> bool:
 
 
 def _open(path: Path) -> Reader:
+    found = expand_input(path)
     try:
-        reader = Reader(expand(path))
+        reader = Reader(found)
         reader.open()
     except FileNotFoundError:
-        killed = path.is_dir() and any(path.glob("*.mcap"))
+        killed = found.is_dir() and any(found.glob("*.mcap"))
         why = (
             f"its recorder was killed; python -m rbdyn_ros repair {path} makes a bag of it"
             if killed
