@@ -43,10 +43,10 @@ def replay(graph):
 @pytest.fixture
 def bag(tmp_path):
     """Two seconds of odometry and commands, one of each per 20 ms, stamped from one second on; and
-    a clock if asked for.
+    a clock if asked for; `recorded` so much later [ns].
     """
 
-    def write(with_clock: bool = True):
+    def write(with_clock: bool = True, recorded: int = 0):
         path, store = tmp_path / f"bag_{with_clock}", get_typestore(Stores.LATEST)
         kinds = {"/lab/odometry": Odometry, "/lab/cart/command": WrenchStamped} | (
             {"/clock": Clock} if with_clock else {}
@@ -66,7 +66,7 @@ def bag(tmp_path):
                     message = kind()
                     time = message.clock if topic == "/clock" else message.header.stamp
                     time.sec, time.nanosec = divmod(stamp, 1000 * MS)
-                    writer.write(channels[topic], stamp, serialize_message(message))
+                    writer.write(channels[topic], recorded + stamp, serialize_message(message))
         return str(path)
 
     return write
@@ -93,7 +93,15 @@ def test_all_of_it_comes_out_when_it_is_asked_for(graph, bag, replay):
     commands = graph.listen(WrenchStamped, "/lab/cart/command")
     node = replay(path=bag(), rate=20.0, what="all", topics=["/lab/cart/command"])
     graph.until(lambda: node.over and commands)
-    assert list(node.counts) == ["/lab/cart/command"]
+    assert {*node.counts} == {"/clock", "/lab/cart/command"}
+
+
+def test_chosen_topics_have_the_time_of_the_bag(graph, bag, replay):
+    """/clock was the system time of the recording, not that of the stamps."""
+    clock, poses = graph.listen(Clock, "/clock"), graph.listen(Odometry, "/lab/odometry")
+    node = replay(path=bag(recorded=10**18), rate=20.0, topics=["/lab/odometry"])
+    graph.until(lambda: node.over and poses and clock)
+    assert {nanoseconds(time.clock) // (1000 * MS) for time in clock} <= {1, 2}
 
 
 def test_a_bag_without_a_clock_makes_one(graph, bag, replay):

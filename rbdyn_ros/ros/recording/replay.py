@@ -27,6 +27,7 @@ from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording.timeline import Timeline
 
+CLOCK = "/clock"
 MANY = 10  # messages in a bag from which on a topic is a state, not an event
 # ends of the names of topics that are not the plant's
 OF_NO_PLANT = (
@@ -65,8 +66,8 @@ class RecordedBag:
     """An open bag."""
 
     def __init__(self, path: str, what: str, topics: tuple[str, ...]):
-        """Open a bag; `what` is "plant" or "all"; `topics` are the only ones, or empty for all of
-        those.
+        """Open a bag; `what` is "plant" or "all"; `topics` are the only ones besides /clock, or
+        empty for all of those.
 
         Raise CannotReplay if it is no bag, or has none of the topics.
         """
@@ -86,13 +87,14 @@ class RecordedBag:
         chosen = [
             c
             for c in self._reader.connections
-            if (not topics or c.topic in topics) and (what == "all" or is_of_the_plant(c.topic))
+            if (not topics or c.topic in (*topics, CLOCK))  # the time of their stamps
+            and (what == "all" or is_of_the_plant(c.topic))
         ]
         # of ROS 2, so `ext` has profiles
         self._connections: list[Any] = [
             connection for connection in chosen if self._is_known(connection)
         ]
-        if not self._connections:
+        if not any(not topics or c.topic in topics for c in self._connections):
             has = ", ".join(sorted(there)) or "no topics"
             raise CannotReplay(
                 f"{self.path} has nothing to replay: it has {has}; see replay.what and "
@@ -241,8 +243,8 @@ class Replay(ManagedNode):
         }
         self._own_clock = (
             None
-            if "/clock" in self._outputs
-            else self.create_lifecycle_publisher(Clock, "/clock", qos.CLOCK, **qos.PUBLISHING)
+            if CLOCK in self._outputs
+            else self.create_lifecycle_publisher(Clock, CLOCK, qos.CLOCK, **qos.PUBLISHING)
         )
         self.create_service(SetBool, "~/pause", self._pause)
         self.counts: Counter[str] = Counter()
@@ -372,7 +374,7 @@ class Replay(ManagedNode):
         if not self.recording:
             return [("replay", [(OK, "not configured")], {})]
         findings = [(OK, self._present())]
-        if self.count_publishers("/clock") > 1:
+        if self.count_publishers(CLOCK) > 1:
             findings.append((WARN, "another node publishes /clock; end it, or this replay"))
         values = {
             "messages": self.counts.total(),
