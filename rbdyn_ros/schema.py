@@ -198,7 +198,9 @@ def check(parameter: Parameter, value: object, source: str) -> Any:
     is_wrong = f"{source}: {parameter.name} is {format_value(value, parameter.unit)};"
     coerced = _COERCE[parameter.kind](value)
     if coerced is None or not _is_allowed(parameter, coerced):
-        raise ValueError(f"{is_wrong} it must be {describe_allowed(parameter)}")
+        is_text = parameter.kind == "string" and not choices_of(parameter) and _is_number(value)
+        quotes = f": write it in quotes, '{value}'" if is_text else ""
+        raise ValueError(f"{is_wrong} it must be {describe_allowed(parameter)}{quotes}")
     try:
         return parameter.refine(coerced) if parameter.refine else coerced
     except ValueError as error:

@@ -46,6 +46,12 @@ def test_what_is_no_list_is_refused_by_the_parameter(text):
         check(lookup("process.processors", ""), text, "here")
 
 
+def test_one_processor_without_quotes_says_to_write_them():
+    """YAML reads 1 as a number, and what was wrong with it was not said."""
+    with pytest.raises(ValueError, match="is 1; it must be a string: write it in quotes, '1'"):
+        check(lookup("process.processors", ""), 1, "here")
+
+
 def test_every_thread_is_pinned_and_later_ones_too():
     code = f"""
 begin = threading.Event()
