@@ -31,3 +31,21 @@ def test_a_topic_that_ros_hides_is_recorded_only_where_it_is_named(graph, chosen
     recorder.close()
     topics = {"/seen", HIDDEN}
     assert topics & recorder.counts.keys() == recorded
+
+
+def test_a_chosen_topic_that_nobody_published_is_named_at_the_end(graph, capfd):
+    """A name without its slash recorded nothing, and nothing was said."""
+    from rbdyn_ros.ros.recording.recorder import Recorder
+
+    chosen = {"bag__path": str(graph.directory / "bag"), "bag__topics": ["seen", "/seen"]}
+    publisher = graph.probe.create_publisher(String, "/seen", 1)
+    recorder = graph._start(Recorder, chosen)
+
+    def has_received() -> bool:
+        publisher.publish(String(data="here"))
+        return recorder.counts["/seen"] > 0
+
+    graph.until(has_received)
+    recorder.close()
+    said = capfd.readouterr().err
+    assert "bag.topics has seen, which nobody has published" in said

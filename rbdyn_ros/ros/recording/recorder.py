@@ -124,9 +124,19 @@ class Recorder(Watcher):
                 if self._writer:
                     self._writer.close()
                     self.get_logger().info(f"wrote {self.path}: {self.tally()}")
+                    self._warn_of_missing()
         except CannotRecord as error:
             self.get_logger().error(str(error))
         self._writer = None
+
+    def _warn_of_missing(self) -> None:
+        """Name the topics of bag.topics that nobody published."""
+        missing = [t for t in self.parameters.values["bag.topics"] if t not in self.counts]
+        if missing:
+            self.get_logger().warning(
+                f"bag.topics has {', '.join(missing)}, which nobody has published under this "
+                "name; a topic is named with its namespace, such as /joint_states"
+            )
 
     @property
     def is_incomplete(self) -> bool:
