@@ -168,6 +168,18 @@ def test_beyond_its_limits_it_deactivates(graph, state, limit):
     )
 
 
+def test_a_reference_beyond_the_travel_is_refused_as_a_goal_is(graph):
+    controller, said = graph.controller(), "(0, -3) m; it must be within cart.travel, 2 m"
+    beyond = Parameter("reference", value=[0.0, -3.0])
+    (result,) = controller.set_parameters([beyond])
+    assert not result.successful and result.reason == f"reference is {said}"
+    assert controller.reference == (0.0, 0.0)
+    assert controller.set_parameters_atomically(
+        [beyond, Parameter("cart.travel", value=4.0)]
+    ).successful
+    assert controller.reference == (0.0, -3.0)
+
+
 def test_bad_states_and_goals_are_refused(graph):
     controller = graph.controller(cart__travel=2.0)
     send, goals = states(graph), graph.publisher(PoseStamped, "/goal_pose")

@@ -83,8 +83,11 @@ class ControllerNode(ManagedNode):
 
     def validate(self, values: dict[str, Any]) -> None:
         """Raise ValueError if no law can be designed from the values, or none that can take over
-        at once.
+        at once, or the cart cannot go to the reference.
         """
+        (x, y), travel = values["reference"], values["cart.travel"]
+        if max(abs(x), abs(y)) > travel:
+            raise ValueError(_beyond("reference", x, y, travel))
         self._designed = self.law.redesign(values) if self.law else ControllerSupervisor(values)
 
     def apply(self, values: dict[str, Any]) -> None:
@@ -278,11 +281,7 @@ class ControllerNode(ManagedNode):
         elif not all(map(math.isfinite, point)):
             self._refuse(what, f"{what} is {list(point)}; it must be finite")
         elif max(abs(point[0]), abs(point[1])) > travel:
-            self._refuse(
-                what,
-                f"{what} is ({point[0]:g}, {point[1]:g}) m; it must be within cart.travel, "
-                f"{travel:g} m",
-            )
+            self._refuse(what, _beyond(what, *point[:2], travel))
         else:
             self.reference = point[:2]
 
@@ -377,6 +376,10 @@ class ControllerNode(ManagedNode):
             if self.active:
                 self._abort(abort)
             return counts
+
+
+def _beyond(what: str, x: float, y: float, travel: float) -> str:
+    return f"{what} is ({x:g}, {y:g}) m; it must be within cart.travel, {travel:g} m"
 
 
 def main(args=None) -> int:
