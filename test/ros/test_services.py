@@ -102,6 +102,20 @@ def test_a_dump_is_a_bag_of_the_last_seconds(graph):
     assert len(stamps) == 50 and set(np.diff(stamps)) == {2_000_000} and stamps[0] > 1_100_000_000
 
 
+def test_another_publisher_of_the_clock_is_reported(graph):
+    """As beside a second simulator: then /clock steps to and fro."""
+    simulator = graph.simulator(start="paused")
+
+    def timing() -> tuple[bytes, str]:
+        (finding,) = [line[1] for line in simulator.findings() if line[0] == "timing"]
+        return finding[0] if finding else (DiagnosticStatus.OK, "")
+
+    assert timing()[0] == DiagnosticStatus.OK
+    graph.probe.create_publisher(Clock, "/clock", 1)
+    graph.until(lambda: timing()[0] == DiagnosticStatus.WARN)
+    assert timing()[1].startswith("another node publishes /clock")
+
+
 def test_diagnostics_of_all_nodes_are_stamped_with_system_time(graph):
     """Also of those that follow /clock, which may stand still."""
     graph.simulator(start="paused")

@@ -294,7 +294,7 @@ class Simulator(ManagedNode):
         return [
             _plant(self.runner),
             _command(self.runner),
-            _timing(self.runner),
+            _timing(self.runner, self.count_publishers(self.telemetry.clock_topic)),
             _faults(self.runner, self.parameters.values),
         ]
 
@@ -341,7 +341,11 @@ def _command(runner: Runner) -> Line:
     return "command", findings, values
 
 
-def _timing(runner: Runner) -> Line:
+def _timing(runner: Runner, clocks: int) -> Line:
+    """Return the line of diagnostics of time, of which so many nodes publish a clock."""
+    findings: list[Finding] = []
+    if clocks > 1:
+        findings.append((WARN, "another node publishes /clock; end it, or remap /clock of each"))
     counts = runner.statistics
     values = {
         "ticks": counts.ticks,
@@ -351,7 +355,7 @@ def _timing(runner: Runner) -> Line:
         "slipped_ms": 1e3 * runner.pacer.slipped,
         "step_time_max_us": 1e6 * counts.step_time,
     }
-    return "timing", [], values
+    return "timing", findings, values
 
 
 def _faults(runner: Runner, values: dict[str, Any]) -> Line:

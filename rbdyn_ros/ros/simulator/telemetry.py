@@ -244,6 +244,11 @@ class Telemetry:
         return (self._clock,) if self._has_clock_subscriber else ()
 
     @property
+    def clock_topic(self) -> str:
+        """The resolved name of /clock."""
+        return self._clock.topic_name
+
+    @property
     def topics(self) -> set[str]:
         """The resolved names of the topics that are published while time is paused."""
         groups = [topics for rate, topics in self._groups if rate > 0.0]
