@@ -10,6 +10,7 @@ Fallback: the files and options of the command line are read here; values that a
 the node's constructor are then ignored.
 """
 
+import array
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -219,9 +220,10 @@ def _read_overrides(node: Node) -> dict[str, tuple[Any, str]]:
     parameters. The source is "file:line" of the last params file that has it, the option, or
     "parameter override".
 
-    If a parameter is given several times with different types, such as 1.0 in a file and `fast`
-    after it, rcl keeps a value of each type and rclpy takes the first type that it looks for: then
-    the command line is read again, and the last value counts.
+    Of several values the last one counts, as without nodes. rcl takes another one in two cases: a
+    section that is repeated, as `-p` repeats `/**:`, has the rank of the first; and of values of
+    different types, such as 1.0 and then `fast`, one of each is kept, of which rclpy takes the
+    first type that it looks for. Values that a program passes to the node's constructor stay.
     """
     definitions = _definitions(node.get_fully_qualified_name())
     overrides = getattr(node, "_parameter_overrides", None)
@@ -233,9 +235,9 @@ def _read_overrides(node: Node) -> dict[str, tuple[Any, str]]:
     for name, value in written.items():
         entries = definitions.get(name, [(value, "parameter override")])
         last, source = entries[-1]
-        is_mixed = len({_type(each) for each, _ in entries}) > 1
+        is_read = any(_comparable(each) == _comparable(value) for each, _ in entries)
         if not tables.is_of_ros(name):
-            found[name] = last if is_mixed else value, source
+            found[name] = last if is_read else value, source
     return found
 
 
@@ -256,17 +258,17 @@ def _definitions(node: str) -> dict:
                     )
         elif flag in ("-p", "--param") and ":=" in word:
             name, _, text = word.partition(":=")
-            found.setdefault(name.rpartition(":")[2], []).append(
-                (yaml_file.value_of(text, word), f"{flag} {word}")
-            )
+            of_node, _, name = name.rpartition(":")
+            if _reaches(of_node or "/**", node):
+                found.setdefault(name, []).append(
+                    (yaml_file.value_of(text, word), f"{flag} {word}")
+                )
     return found
 
 
-def _type(value) -> tuple:
-    """Return the type of a value, and of the elements of a list."""
-    return type(value), *sorted(
-        {type(element).__name__ for element in value} if isinstance(value, list) else ()
-    )
+def _comparable(value: Any) -> Any:
+    """Return a value so that one that rclpy has read equals that of the file."""
+    return tuple(value) if isinstance(value, (list, array.array)) else value
 
 
 def _reaches(section: str, node: str) -> bool:

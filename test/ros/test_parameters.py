@@ -2,12 +2,15 @@
 nothing.
 """
 
+import sys
+
 import pytest
 
 pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+import rclpy  # noqa: E402
 from rcl_interfaces.msg import Parameter as ParameterMessage  # noqa: E402
 from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import (  # noqa: E402
@@ -16,6 +19,8 @@ from rcl_interfaces.srv import (  # noqa: E402
     SetParametersAtomically,
 )
 from rclpy.parameter import Parameter  # noqa: E402
+
+from rbdyn_ros.ros.parameters import _read_overrides  # noqa: E402
 
 NODE = "/pendulum_simulator"
 
@@ -69,6 +74,40 @@ def test_a_bad_value_at_the_start_is_one_sentence(ros, name, value, sentence):
 def test_parameters_of_the_other_node_may_stand_in_a_file_for_all(graph):
     simulator = graph.simulator(start="paused", period=0.002, lqr__position_weight=1.0)
     assert "period" not in simulator.parameters.values and not simulator.has_parameter("period")
+
+
+def section(name: str, tilt: float) -> str:
+    return f"{name}:\n  ros__parameters: {{abort.tilt: {tilt}, excitation.axis: x}}\n"
+
+
+@pytest.mark.parametrize(
+    "last, kept, expected",
+    [
+        (("--params-file", "user.yaml"), [], 0.3),
+        (("-p", "abort.tilt:=0.4"), [], 0.4),
+        (("-p", "abort.tilt:=1"), [], 1.0),
+        (("-p", "pendulum_controller:abort.tilt:=0.5"), [], 0.5),
+        (("-p", "pendulum_simulator:abort.tilt:=0.5"), [], 1.2),
+        (("-p", "abort.tilt:=0.4"), [Parameter("abort.tilt", value=0.6)], 0.6),
+    ],
+)
+def test_what_is_written_last_counts(ros, tmp_path, monkeypatch, last, kept, expected):
+    """rcl ranks `/**:` of the last file, and `-p`, by the first `/**:`, so they had no effect."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "plant": section("/**", 1.0),
+        "law": section("/**/pendulum_controller", 1.2),
+        "user": section("/**", 0.3),
+    }.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    words = ["--ros-args", "--params-file", "plant.yaml", "--params-file", "law.yaml", *last]
+    monkeypatch.setattr(sys, "argv", ["controller", *words])
+    node = rclpy.create_node("pendulum_controller", cli_args=words, parameter_overrides=kept)
+    try:
+        assert _read_overrides(node)["abort.tilt"][0] == expected
+        assert _read_overrides(node)["excitation.axis"][0] == "x"
+    finally:
+        node.destroy_node()
 
 
 def messages(values: dict) -> list:
