@@ -43,7 +43,7 @@ def replay(graph):
 @pytest.fixture
 def bag(tmp_path):
     """Two seconds of odometry and commands, one of each per 20 ms, stamped from one second on; and
-    a clock if asked for; `recorded` so much later [ns].
+    a clock if asked for; `recorded` so much later [ns], and then begun five seconds before.
     """
 
     def write(with_clock: bool = True, recorded: int = 0):
@@ -60,6 +60,9 @@ def bag(tmp_path):
                 topic: writer.add_connection(topic, name, typestore=store)
                 for topic, name in names.items()
             }
+            if recorded:  # what another node has said long before
+                early = writer.add_connection("/arm", "std_msgs/msg/String", typestore=store)
+                writer.write(early, recorded - 5000 * MS, serialize_message(String()))
             for i in range(100):
                 stamp = 1000 * MS + 20 * MS * i
                 for topic, kind in kinds.items():
@@ -102,6 +105,14 @@ def test_chosen_topics_have_the_time_of_the_bag(graph, bag, replay):
     node = replay(path=bag(recorded=10**18), rate=20.0, topics=["/lab/odometry"])
     graph.until(lambda: node.over and poses and clock)
     assert {nanoseconds(time.clock) // (1000 * MS) for time in clock} <= {1, 2}
+
+
+def test_the_first_states_are_found_in_a_bag_that_begins_long_before(bag):
+    """Of a recorder that was there a second before the plant no state was found, and a replay
+    waited for nobody.
+    """
+    begin, first = RecordedBag(bag(recorded=10**18), "plant", ()).beginning(1.0)
+    assert begin == 10**18 - 5000 * MS and {*first} == {"/clock", "/lab/odometry"}
 
 
 def test_a_bag_without_a_clock_makes_one(graph, bag, replay):

@@ -5,6 +5,7 @@ offered then. /clock is that of the bag; for a bag without it, such as a ~/dump,
 the messages' own times.
 """
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording.timeline import Timeline
 
-CLOCK = "/clock"
+CLOCK, DIAGNOSTICS = "/clock", "/diagnostics"
 MANY = 10  # messages in a bag from which on a topic is a state, not an event
 # ends of the names of topics that are not the plant's
 OF_NO_PLANT = (
@@ -91,9 +92,7 @@ class RecordedBag:
             and (what == "all" or is_of_the_plant(c.topic))
         ]
         # of ROS 2, so `ext` has profiles
-        self._connections: list[Any] = [
-            connection for connection in chosen if self._is_known(connection)
-        ]
+        self._connections: list[Any] = [c for c in chosen if self._is_known(c)]
         if not any(not topics or c.topic in topics for c in self._connections):
             has = ", ".join(sorted(there)) or "no topics"
             raise CannotReplay(
@@ -123,37 +122,37 @@ class RecordedBag:
     def beginning(self, duration: float) -> tuple[int, dict[str, bytes]]:
         """Return when the recording begins [ns], and topic -> the bytes of its first message.
 
-        It has the plant's topics with a message in the first `duration` [s] and many in all: these
-        are its states, and to publish one again while time is paused changes nothing.
+        It has the plant's topics with many messages that begin within the first `duration` [s] of
+        its states: to publish one again while time is paused changes nothing. A recorder may have
+        been there long before the plant.
         """
         counts: Counter[str] = Counter()
         for connection in self._connections:
             counts[connection.topic] += connection.msgcount
-        latched = {
+        states = {
             track.topic
             for track in self.tracks
-            if track.profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+            if track.profile.durability != DurabilityPolicy.TRANSIENT_LOCAL
+            and counts[track.topic] >= MANY
+            and is_of_the_plant(track.topic)
         }
         first: dict[str, bytes] = {}
-        begin: int | None = None
+        begin, end = 0, math.inf
         for topic, stamp, data in self.messages():
-            begin = stamp if begin is None else begin
-            if stamp > begin + round(1e9 * duration):
+            begin = begin or stamp
+            if stamp > end or not states:
                 break
-            if counts[topic] >= MANY and topic not in latched and is_of_the_plant(topic):
+            if topic in states:
                 first.setdefault(topic, data)
-        return begin or 0, first
+                if topic != DIAGNOSTICS:  # which other nodes publish, too
+                    end = min(end, stamp + 1e9 * duration)
+        return begin, first
 
     def summary(self) -> str:
         """Return a sentence about what is replayed."""
-        count, topics = (
-            sum(c.msgcount for c in self._connections),
-            len({c.topic for c in self._connections}),
-        )
-        return (
-            f"{self.path}: {count} messages of {topics} topics, "
-            f"{1e-9 * self._reader.duration:.1f} s"
-        )
+        count = sum(c.msgcount for c in self._connections)
+        topics, duration = len({c.topic for c in self._connections}), 1e-9 * self._reader.duration
+        return f"{self.path}: {count} messages of {topics} topics, {duration:.1f} s"
 
     def close(self) -> None:
         """Close the bag."""
