@@ -242,6 +242,9 @@ def test_the_process_ends_with_the_bag(graph, bag):
         ("/lab/cart/command", False),
         ("/pendulum_controller/controller_state", False),
         ("/rosout", False),
+        ("/lab/wrench/disturbance", True),
+        ("/lab/pendulum_simulator/disturbance", False),
+        ("/clicked_point", False),
     ],
 )
 def test_what_a_plant_says(topic, expected):

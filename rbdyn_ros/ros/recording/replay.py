@@ -31,14 +31,11 @@ from rbdyn_ros.ros.recording.timeline import Timeline
 CLOCK, DIAGNOSTICS = "/clock", "/diagnostics"
 MANY = 10  # messages in a bag from which on a topic is a state, not an event
 # ends of the names of topics that are not the plant's
-OF_NO_PLANT = (
-    "cart/command",
-    "effort_controller/commands",
-    "joint_commands",
-    "joint_commands/stamped",
-    "goal_pose",
-    "rosout",
-    "parameter_events",
+OF_NO_PLANT = tuple(
+    """
+    cart/command effort_controller/commands joint_commands joint_commands/stamped goal_pose
+    clicked_point pendulum_simulator/disturbance rosout parameter_events
+    """.split()
 )
 # nodes whose private topics are not the plant's
 OF_OTHERS = (
@@ -48,6 +45,7 @@ OF_OTHERS = (
     "pendulum_hil",
     "pendulum_replay",
     "pendulum_referee",
+    "pendulum_viewer",
 )
 
 
