@@ -15,6 +15,7 @@ the nonces; 0 stands for the receiver's while it is not known.
 import hmac
 import re
 import secrets
+import shlex
 import stat
 import struct
 from collections.abc import Callable
@@ -35,19 +36,19 @@ def read_key(path: str) -> bytes:
     """Return the key in a file: 64 hexadecimal digits. Raise ValueError if it is none, or readable
     for others.
     """
-    what = f"the key file {path}"
+    what, word = f"the key file {path}", shlex.quote(str(path))
     try:
         mode, text = Path(path).stat().st_mode, Path(path).read_bytes().strip()
     except OSError as error:
         raise ValueError(f"{what} cannot be read: {error.strerror}") from None
     if stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ValueError(
-            f"{what} has mode {stat.S_IMODE(mode):03o}, so others may use it; `chmod 600 {path}`"
+            f"{what} has mode {stat.S_IMODE(mode):03o}, so others may use it; `chmod 600 {word}`"
         )
     if not re.fullmatch(rb"[0-9a-fA-F]*", text) or len(text) != 2 * KEY:
         raise ValueError(
             f"{what} has {len(text)} characters; it must have {2 * KEY} hexadecimal digits, "
-            f"such as `(umask 077; openssl rand -hex {KEY} > {path})` writes"
+            f"such as `(umask 077; openssl rand -hex {KEY} > {word})` writes"
         )
     return bytes.fromhex(text.decode())
 

@@ -190,9 +190,10 @@ def test_what_cannot_be_replayed_is_one_sentence(bag, path, topics, sentence):
 def test_of_a_killed_recorder_below_the_home_folder_the_reason_says_repair(bag, monkeypatch):
     path = Path(bag())
     (path / "metadata.yaml").unlink()
+    path = path.rename(path.parent / "a bag")
     monkeypatch.setenv("HOME", str(path.parent))
-    with pytest.raises(CannotReplay, match=f"rbdyn_ros repair ~/{path.name} makes a bag of it"):
-        RecordedBag(f"~/{path.name}", "all", ())
+    with pytest.raises(CannotReplay, match="rbdyn_ros repair '~/a bag' makes a bag of it"):
+        RecordedBag("~/a bag", "all", ())
 
 
 @pytest.mark.parametrize("size", [0, 8, 100, 5000])

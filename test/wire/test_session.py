@@ -351,6 +351,12 @@ def test_a_bad_key_file_is_one_sentence(tmp_path, text, mode, sentence):
     assert (KEY.hex()[:8] not in str(refused.value)) and "board.key" in str(refused.value)
 
 
+def test_the_advised_command_can_be_copied(tmp_path):
+    (folder := tmp_path / "my board").mkdir()
+    with pytest.raises(ValueError, match="`chmod 600 '.*/my board/board.key'`"):
+        read_key(key_file(folder, KEY.hex(), 0o644))
+
+
 def test_a_key_file_that_is_missing_is_one_sentence():
     with pytest.raises(ValueError, match="the key file /nowhere cannot be read: No such file"):
         read_key("/nowhere")

@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from rclpy.publisher import Publisher
@@ -191,7 +192,8 @@ def _open(path: Path) -> Reader:
     except FileNotFoundError:
         killed = found.is_dir() and any(found.glob("*.mcap"))
         why = (
-            f"its recorder was killed; python -m rbdyn_ros repair {path} makes a bag of it"
+            "its recorder was killed; python -m rbdyn_ros repair "
+            f"{quote(str(path))} makes a bag of it"
             if killed
             else "there is no such bag"
         )
