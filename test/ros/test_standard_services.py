@@ -123,6 +123,17 @@ def test_entities(graph):
     state.pose.orientation.w = 0.0
     bad = graph.call(SetEntityState, f"{NODE}/set_entity_state", **request).result
     assert bad.result == SetEntityState.Response.INVALID_POSE and "norm" in bad.error_message
+    state.pose.orientation.w = 0.6
+    for vector, z in (
+        (state.pose.position, 1.0),
+        (state.twist.linear, -0.5),
+        (state.pose.position, np.nan),
+    ):
+        vector.z = z  # which was ignored
+        bad = graph.call(SetEntityState, f"{NODE}/set_entity_state", **request).result
+        assert bad.result == SetEntityState.Response.INVALID_POSE, z
+        assert f"has z = {z:g}; it must be 0" in bad.error_message
+        vector.z = 0.0
     missing = graph.call(GetEntityState, f"{NODE}/get_entity_state", entity="ball").result
     assert (
         missing.result == Result.RESULT_NOT_FOUND and "cart and pendulum" in missing.error_message

@@ -49,6 +49,7 @@ from rbdyn_ros.view.scene import CART as CART_EDGES
 
 CART, ROD = "cart", "pendulum"
 MOST_STEPS = 10_000  # largest number of steps in one call of step_simulation
+IN_PLANE = 1e-6  # largest |z| of the joint's position [m] and velocity [m/s] that counts as zero
 _FEATURES = """
     NAMED_POSES ENTITY_TAGS ENTITY_BOUNDS ENTITY_BOUNDS_BOX ENTITY_CATEGORIES
     ENTITY_STATE_GETTING ENTITY_STATE_SETTING ENTITY_INFO_GETTING SIMULATION_RESET
@@ -300,8 +301,10 @@ class SimulationInterfacesServices:
             )
         q, v = plant.q.copy(), plant.v.copy()
         if getattr(request, "set_pose", True):
+            _check_in_plane("position", pose.position.z)
             q[:2], q[2:] = xyz(pose.position)[:2], wxyz(pose.orientation)
         if getattr(request, "set_twist", True):
+            _check_in_plane("velocity", twist.linear.z)
             v[:2] = xyz(twist.linear)[:2]
             v[2:] = unit_quaternion.inverse_rotate(tuple(q[2:].tolist()), xyz(twist.angular))
         given = {
@@ -309,6 +312,12 @@ class SimulationInterfacesServices:
             for name, part in start_values(q.tolist(), v.tolist()).items()
         }
         return initial_state({**self._node.parameters.values, **given})
+
+
+def _check_in_plane(what: str, z: float) -> None:
+    """Raise ValueError if the vertical component of the joint is not zero."""
+    if not abs(z) <= IN_PLANE:
+        raise ValueError(f"the {what} has z = {z:g}; it must be 0: the joint stays in its plane")
 
 
 def _answer(act: Service) -> Callable[[Any, Any], Any]:
