@@ -24,7 +24,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (  # noqa: E402
     Abort,
     ControllerSupervisor,
 )
-from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer  # noqa: E402
+from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, TimeScale  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
 
 NODE = "/pendulum_controller"
@@ -141,6 +141,38 @@ def test_disarmed_and_emergency_stop_send_zero(graph):
     send(3 * 10**9, tilt=0.1)
     graph.until(lambda: len(commands) > seen)
     assert commands[-1].wrench.force.x == 0.0
+
+
+def test_a_slow_time_makes_no_state_late(graph):
+    """At a hundredth of real time a state comes every 0.2 s: each was followed by zero force."""
+    simulator = graph.simulator(real_time_factor=0.01, initial__orientation=[0.96, 0.0, 0.28, 0.0])
+    status = graph.listen(String, "/pendulum_controller/status", latched=True)
+    graph.controller()
+
+    def wait(ticks: int) -> None:
+        end = simulator.runner.plant.stamp + ticks * 2_000_000
+        graph.until(lambda: simulator.runner.plant.stamp > end)
+
+    graph.until(lambda: simulator.runner.status == "playing")
+    wait(TimeScale.INTERVALS + 2)
+    before = len(status)
+    wait(5)
+    assert len(status) == before and status[-1].data == "running"
+    assert np.hypot(*simulator.runner.plant.force) > 1.0
+
+
+def test_a_delay_of_one_state_is_no_slow_time():
+    scale = TimeScale()
+    for k, arrival in enumerate((0.0, 0.002, 0.092, 0.0921, 0.0922, 0.1)):  # 2 ms of stamps each
+        scale.update(10**9 + 2_000_000 * k, arrival)
+        assert scale.factor == 1.0
+    for k in range(6, 10):
+        scale.update(10**9 + 2_000_000 * k, 0.1 + 0.2 * (k - 5))
+    assert scale.factor == pytest.approx(100.0)
+    scale.update(10**9 + 20_000_000, 0.902)  # real time again
+    assert scale.factor == pytest.approx(1.0)
+    scale.update(10**9, 10.0)  # another simulator
+    assert scale.factor == 1.0
 
 
 def test_a_late_state_is_followed_by_zero(graph):

@@ -26,7 +26,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
     ControllerSupervisor,
     ControlOutput,
 )
-from rbdyn_ros.ros.controller.synchronizers import make_synchronizer, subscribe
+from rbdyn_ros.ros.controller.synchronizers import TimeScale, make_synchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.messages.cdr import ForceCommand
 from rbdyn_ros.ros.messages.messages import label_array, xyz
@@ -143,7 +143,7 @@ class ControllerNode(ManagedNode):
         """Reset the law and wait for the first state."""
         require(self.law).reset()
         self.synchronizer.reset()
-        self.newest, self.answered = None, None
+        self.newest, self.answered, self.time_scale = None, None, TimeScale()
         self.arrival, self.next_check, self.refusals = math.inf, 0.0, 0.0
         self._report_reception(False)
         self._set_status(WAITING)
@@ -175,6 +175,7 @@ class ControllerNode(ManagedNode):
         if self.newest is None:
             self._report_reception(True)
         self.newest, self.arrival = newest, time.monotonic()
+        self.time_scale.update(newest[0], self.arrival)
         if self.parameters.values["trigger"] == "state":
             self._compute()
 
@@ -244,10 +245,8 @@ class ControllerNode(ManagedNode):
             self._set_status(f"{REFUSES}{error}")
 
     def _watch(self) -> None:
-        late = (
-            self.active
-            and time.monotonic() - self.arrival > self.parameters.values["state_timeout"]
-        )
+        timeout = self.parameters.values["state_timeout"]
+        late = self.active and time.monotonic() - self.arrival > timeout * self.time_scale.factor
         if late and (self.status in (RUNNING, DISARMED, SLOW) or self.status.startswith(REFUSES)):
             self.get_logger().warning(
                 "the state is late: zero force", throttle_duration_sec=WARN_PERIOD

@@ -7,6 +7,7 @@ limit; with an IMU also imu/data. The rod's part of an Odometry message is read 
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -30,6 +31,34 @@ from rbdyn_ros.schema import record
 from rbdyn_ros.types import State, System
 
 CART = JOINTS[:2]
+
+
+class TimeScale:
+    """Measures how many seconds pass while the stamps of the states advance by one: more than 1
+    where a simulator slows time down.
+
+    It is the least of the newest INTERVALS, so that a state which is late once does not count.
+    """
+
+    INTERVALS = 3
+
+    def __init__(self):
+        self._stamp, self._arrival = 0, math.inf  # of the newest state
+        self._ratios = deque[float](maxlen=self.INTERVALS)
+
+    def update(self, stamp: int, arrival: float) -> None:
+        """Take the stamp [ns] of a state and when it arrived [s]."""
+        advance = 1e-9 * (stamp - self._stamp)
+        if advance < 0.0:  # another simulator
+            self._ratios.clear()
+        elif advance > 0.0 and self._stamp:
+            self._ratios.append((arrival - self._arrival) / advance)
+        self._stamp, self._arrival = stamp, arrival
+
+    @property
+    def factor(self) -> float:
+        """The seconds for one of the stamps, at least 1."""
+        return max(1.0, min(self._ratios)) if len(self._ratios) == self.INTERVALS else 1.0
 
 
 # (message class, name, callback, whether it takes bytes) of each topic
