@@ -30,7 +30,9 @@ ACTING, COMMANDED = "acting", "commanded"
 
 
 class Push(NamedTuple):
-    """A wrench that acts on the rod for some time."""
+    """A wrench that acts on the rod for some time: in a run for whole control periods, at least
+    one, with the same impulse.
+    """
 
     time: float  # [s]
     duration: float  # [s]
@@ -193,6 +195,7 @@ class _ClosedLoop:
             c.force_limit,
             self.pipeline and self.pipeline.actuator.state,
         )
+        self.pushes = _of_whole_periods(c.pushes, period)
         self.observer = c.observer() if c.observer else None
         self.reference = _reference_function(c.reference)
         self.seen, self.compute = np.zeros((n, 11)), np.zeros(n)
@@ -212,8 +215,8 @@ class _ClosedLoop:
         calls.edges += 1
         self.compute[i] = time.thread_time() - began
         self.commanded = tuple(command.tolist())
-        if c.pushes:
-            self.simulation.input.disturbance[:] = _wrench(c.pushes, t)
+        if self.pushes:
+            self.simulation.input.disturbance[:] = _wrench(self.pushes, t)
         force = tuple((c.gain * command).tolist())
         return self.pipeline.command(i, force) if self.pipeline else force
 
@@ -261,7 +264,27 @@ def steps(period: float, step: float) -> int:
     return n
 
 
+def _of_whole_periods(pushes: tuple, period: float) -> tuple:
+    """Return the pushes, each of whole periods and of the impulse that it has. Raise ValueError if
+    they act at different points of the rod, which have no wrench in common.
+    """
+    if len({push.wrench[6:] for push in pushes}) > 1:
+        raise ValueError("the pushes act at different points of the rod; they must act at one")
+    found = []
+    for push in pushes:
+        lasting = period * max(1, round(push.duration / period))
+        if abs(lasting - push.duration) > 1e-9 * lasting:
+            part = push.duration / lasting
+            wrench = *(part * number for number in push.wrench[:6]), *push.wrench[6:]
+            push = Push(push.time, lasting, wrench)
+        found.append(push)
+    return tuple(found)
+
+
 def _wrench(pushes: tuple, t: float) -> Array:
-    """Return the sum of the wrenches that act from t on."""
+    """Return the sum of the wrenches that act from t on, all at one point."""
     acting = [push.wrench for push in pushes if push.time <= t + 1e-9 < push.time + push.duration]
-    return np.sum(acting, axis=0) if acting else np.zeros(9)
+    total = np.sum(acting, axis=0) if acting else np.zeros(9)
+    if len(acting) > 1:
+        total[6:] = acting[0][6:]
+    return total

@@ -110,26 +110,49 @@ def test_a_law_cannot_move_the_plant_by_writing_into_its_state():
     )
 
 
-def test_a_push_gives_its_impulse():
-    """F dt on an undamped plant with a free cart, at rest: the horizontal momentum afterwards is
-    that of the push.
+def horizontal_momentum(pushes, period=PERIOD):
+    """Return the momentum along x (n + 1,) of an undamped plant with a free cart, upright at rest
+    at first.
     """
-    free, impulse = PLANT._replace(cart_damping=0.0, joint_damping=0.0), 0.3
-    wrench = (impulse / 0.01, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.4)
-    seen = looped(
-        Law(lambda t, state: (0.0, 0.0)),
-        0.06,
-        spherical_pendulum.upright(),
-        free,
-        pushes=(Push(0.02, 0.01, wrench),),
-    )
+    free = PLANT._replace(cart_damping=0.0, joint_damping=0.0)
+    law, start = Law(lambda t, state: (0.0, 0.0)), spherical_pendulum.upright()
+    duration = 30 * period
+    found = run(free, select("rk4"), law, start, duration, period, Conditions(pushes=pushes))
     system = spherical_pendulum.build(free)
-    momentum = [
+    return [
         spherical_pendulum.quantities(system, q.copy(), v.copy())[2]
-        for q, v in zip(seen.q, seen.v)
+        for q, v in zip(found.q, found.v)
     ]
+
+
+def push_along_x(time, lasting, impulse, point=2.4):
+    return Push(time, lasting, (impulse / lasting, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, point))
+
+
+def test_a_push_gives_its_impulse():
+    momentum = horizontal_momentum((push_along_x(0.02, 0.01, 0.3),))
     np.testing.assert_allclose(momentum[:11], 0.0, atol=1e-12)
-    np.testing.assert_allclose(momentum[15:], impulse, rtol=1e-9)
+    np.testing.assert_allclose(momentum[15:], 0.3, rtol=1e-9)
+
+
+@pytest.mark.parametrize("period", (0.004, 0.008, 0.02))
+@pytest.mark.parametrize("time", (0.0, 0.013, 0.02))
+@pytest.mark.parametrize("lasting", (0.001, 0.01, 0.05))
+def test_a_push_gives_its_impulse_in_any_period(period, time, lasting):
+    momentum = horizontal_momentum((push_along_x(time, lasting, 0.3),), period)
+    np.testing.assert_allclose(momentum[0], 0.0, atol=1e-12)
+    np.testing.assert_allclose(momentum[-1], 0.3, rtol=1e-9)
+
+
+def test_two_pushes_at_once_are_one_of_twice_the_force():
+    both = (push_along_x(0.02, 0.01, 0.2), push_along_x(0.02, 0.01, 0.1))
+    ends = [
+        looped(Law(lambda t, state: (0.0, 0.0)), 0.06, pushes=pushes)
+        for pushes in (both, (push_along_x(0.02, 0.01, 0.3),))
+    ]
+    np.testing.assert_allclose(ends[0].v, ends[1].v, atol=1e-12)
+    with pytest.raises(ValueError, match="different points of the rod; they must act at one"):
+        looped(Law(lambda t, state: (0.0, 0.0)), pushes=(*both, push_along_x(0.0, 0.01, 0.2, 1.2)))
 
 
 def test_a_set_point_that_moves():
