@@ -5,7 +5,7 @@
     q' = q o (0, w) / 2
 
 Fourth order in every component, the attitude too. Explicit: it drifts in energy and momenta,
-slowly.
+slowly. A spin that the joint's friction stops within less than a step would grow: it is refused.
 """
 
 from typing import NamedTuple
@@ -19,10 +19,21 @@ from rbdyn_ros.mechanics.pendulum import rod_on_cart
 
 ORDER = 4
 SYMMETRIC = False
+STABLE = 2.785  # h d / I_3 beyond which w_3' = -(d / I_3) w_3 grows
 
 
 class Options(NamedTuple):
     """No options: no equation is solved."""
+
+
+def explain(q: np.ndarray, v: np.ndarray) -> str:
+    """Return why a step has failed."""
+    if v[4] == 0.0:
+        return "numbers overflowed"
+    return (
+        f"with a spin below {STABLE:g} rod.inertia[2] / joint.damping, a limit that other "
+        "integrators do not have"
+    )
 
 
 @inlined
@@ -113,8 +124,10 @@ def steps(system, input, sines, h, n, state, reaction):
 def advance(system, options, input, h, n, state, reaction):
     """Take n steps of size h in place; return (steps done, 0 iterations, residual 0).
 
-    Only an overflow stops it.
+    Only an overflow stops it, and a spin that would grow.
     """
+    if state.v[4] != 0.0 and h * system.joint_damping > STABLE * system.inertia[2]:
+        return 0, 0, np.inf
     if len(input.sines) == 0:
         return steps(system, input, None, h, n, state, reaction)
     return steps(system, input, input.sines, h, n, state, reaction)
