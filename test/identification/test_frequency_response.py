@@ -170,6 +170,12 @@ def test_faults_that_the_theory_does_not_know_leave_it_out():
     assert measurement.predict(loop, F) is None
 
 
+def test_axes_that_differ_have_no_theory():
+    """The mean of I_1 and I_2 is the inertia of neither axis."""
+    loop = loop_of("lqr", "rod.inertia=[0.4,0.9,1.2]")
+    assert measurement.predict(loop, F) is None and measurement.predict_outputs(loop, F) is None
+
+
 def test_the_disk_margin_of_both_axes_is_the_smaller_where_they_do_not_meet():
     one, two = 3.0 / S, 0.5 / (S * (S + 1.0) ** 2)
     loop = np.zeros((len(F), 2, 2), complex)

@@ -204,7 +204,7 @@ def predict_outputs(loop: Loop, frequency: Array) -> Array | None:
 
 def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | None:
     """Return A, B of the plant, the law, and the periods of delay between the two; None where the
-    loop is not linear.
+    loop is not linear, or the two axes differ by I_1 != I_2.
     """
     controller, faults = _linear(loop.law), loop.conditions.faults
     known = Faults(
@@ -216,6 +216,8 @@ def _linear_loop(loop: Loop) -> tuple[Array, Array, LinearController, int] | Non
     if controller is None or faults != known or loop.conditions.observer:
         return None
     system = spherical_pendulum.build(actual(loop.params, faults))
+    if system.inertia[0] != system.inertia[1]:
+        return None
     A, B = step_linearization.upright(system, loop.period, loop.conditions.step)
     late = sum(round(d / loop.period) for d in (faults.command_delay, faults.state_delay))
     return A, B, controller, late
