@@ -30,6 +30,7 @@ from rbdyn_ros.control.linear_controller import POSITIONS, LinearController
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import observer_options
+from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bracket import edge
 from rbdyn_ros.parameters.controller import FilterNoise
@@ -57,16 +58,30 @@ UNKNOWN = Margins(math.nan, math.nan, math.nan)
 
 
 def of_scenario(bench, scenario) -> Margins:
-    """Return the margins of the bench's law in the scenario, on the state or behind encoders.
+    """Return the margins of the bench's law in the scenario, on the state or behind encoders, for
+    the motion along x that `is_stable` looks at.
 
-    They are nan behind an IMU, and for a law with a memory behind encoders, which the theory does
-    not cover.
+    They are nan behind an IMU, for a law with a memory behind encoders, and with faults that the
+    theory does not cover: all but mismatch, delays, noise and encoders; behind encoders the plant
+    must be the declared one, and only the delay of the search may come in.
     """
-    law, h = bench.law(scenario), scenario.period
-    system = spherical_pendulum.build(bench.params)
+    law, h, faults = bench.law(scenario), scenario.period, scenario.faults
+    known = Faults(
+        command_delay=faults.command_delay,
+        state_delay=faults.state_delay,
+        noise=faults.noise,
+        encoder=faults.encoder,
+        mismatch=faults.mismatch,
+    )
+    if faults != known:
+        return UNKNOWN
+    system = spherical_pendulum.build(actual(bench.params, faults))
+    I = system.inertia
+    system = system._replace(inertia=(I[1], I[1], I[2]))  # a rod that falls along x turns about y
+    late = sum(round(each / h) for each in (faults.command_delay, faults.state_delay))
     if scenario.observer == "none":
-        return of_law(law, bench.params, h)
-    if scenario.observer == "imu" or hasattr(law, "linear"):
+        return margins(system, linear_controller.delay(linear(law), late), h)
+    if scenario.observer == "imu" or hasattr(law, "linear") or late or any(faults.mismatch):
         return UNKNOWN
     assumed = observer_options(scenario)
     commanded = scenario.observer_force == COMMANDED

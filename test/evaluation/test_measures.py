@@ -93,6 +93,37 @@ def test_the_gain_margins_are_those_of_the_theory(measured):
     assert values["gain_high"] == pytest.approx(values["theory_high"], rel=0.15)
 
 
+COARSE = dict(period=0.01, step=0.002, duration=20.0)
+
+
+@pytest.mark.parametrize(
+    "wrong", ({"faults__mismatch__rod_length": 0.3}, {"faults__state__delay": 0.03})
+)
+def test_the_theory_of_a_margin_is_that_of_the_plant_that_is_measured(measured, wrong):
+    values = measured("lqr", "delay_margin", **COARSE, **wrong).values
+    assert values["off_theory"] == 0.0 < values["delay_margin"]
+    values = measured(
+        "lqr", "gain_margin", **COARSE, **wrong, faults__command__delay=0.02, tolerance=10.0
+    ).values
+    assert values["gain_low"] == pytest.approx(values["theory_low"], rel=0.15)
+    assert values["gain_high"] == pytest.approx(values["theory_high"], rel=0.15)
+
+
+def test_the_theory_of_a_margin_is_that_of_the_axis_that_is_measured(under_test):
+    """A rod that falls along x turns about y."""
+    law = under_test("lqr")
+    law.values["rod.inertia"] = (0.4, 0.9, 1.2)
+    bench, asked = Bench(law), make_scenario({p.name: p.default for p in SCENARIO}, {})
+    system = spherical_pendulum.build(bench.params)._replace(inertia=(0.9, 0.9, 1.2))
+    found = margins.of_scenario(bench, asked)
+    assert found == margins.margins(system, margins.linear(bench.law(asked)), asked.period)
+
+
+def test_faults_that_the_theory_of_a_margin_does_not_cover_leave_it_out(measured):
+    values = measured("lqr", "delay_margin", **COARSE, faults__actuator__lag=0.02).values
+    assert math.isnan(values["theory"]) and values["delay_margin"] > 0.0
+
+
 @pytest.mark.parametrize("way", ("sleeps", "computes"))
 def test_a_law_that_takes_longer_than_its_period_is_named(measured, monkeypatch, way):
     """8 ms in a period of 2 ms, whether the processor works or not, and whoever else uses it."""

@@ -21,7 +21,8 @@ def measure(bench, scenario, settings) -> Metric:
 
     found = edge(is_stable, h * 2 ** math.ceil(math.log2(settings["largest"] / h)), 1.01 * h)
     measured = 1e3 * h * round(found.holds / h)
-    theory = 1e3 * margins.of_scenario(bench, scenario).delay
+    prompt = scenario._replace(faults=scenario.faults._replace(command_delay=0.0))
+    theory = 1e3 * margins.of_scenario(bench, prompt).delay
     off = max(0.0, abs(measured + 500.0 * h - theory) - 500.0 * h) / theory * 100.0
     return Metric(
         {"delay_margin": measured, "theory": theory, "off_theory": off},
