@@ -91,6 +91,7 @@ class Fit(NamedTuple):
     validation: tuple[float, float]  # the same in the segments that were not fitted
     whiteness: float  # probability of so much correlation in white residuals
     curves: "Curves"
+    ends: tuple[str, ...] = ()  # undetermined ones that are at an end of their range
 
     @property
     def given(self) -> dict[str, float]:
@@ -176,9 +177,16 @@ def fit(
 
     One sample every 10 ms is fitted; one segment in every `HELD_BACK` is not fitted but
     compared. `robust`: residuals of more than three deviations count less. Raise ValueError for a
-    name that is unknown and for records that are too short.
+    name that is unknown, for moments of inertia that differ where their one value is to be fitted,
+    and for records that are too short.
     """
     check(names)
+    I1, I2, _ = system.inertia
+    if "rod.inertia" in names and I1 != I2:
+        raise ValueError(
+            f"the first moments of rod.inertia are {I1:g} and {I2:g} kg m^2; they must be equal "
+            "where it is fitted: leave it out of --fit, or set equal ones"
+        )
     segment = segment or usual_segment(duration(records))
     lead = LARGEST_DELAY + (MEMORY if LAG in names else 0.0)
     first = _cut(records, min(segment, SURE), lead)
@@ -209,8 +217,7 @@ def fit(
     fresh = _cut(records, segment, lead)
     _copy_starts(fresh, segments)
     found = _report(problem, p, others, _curves(problem, p, segments, fresh))
-    _check_range(found, low, high)
-    return found
+    return found._replace(ends=_check_range(found, low, high))
 
 
 def usual_segment(time: float) -> float:
@@ -265,17 +272,21 @@ def _check_explained(left: tuple[float, float], segments: list[Segment]) -> None
         )
 
 
-def _check_range(found: Fit, low: Array, high: Array) -> None:
-    """Raise NotFitted where a number ends at `low` or `high`, unless it is not determined at
-    all.
+def _check_range(found: Fit, low: Array, high: Array) -> tuple[str, ...]:
+    """Return the numbers that end at `low` or `high` and are hardly determined. Raise NotFitted
+    where one that is determined does.
     """
+    at_end = []
     for (name, value, width), least, most in zip(found.rows, low, high):
         ends = value > most * (1.0 - NEAR) or (least != 0.0 and value < least + NEAR * abs(least))
+        if ends:
+            at_end.append(name)
         if ends and width < size_of(name, value):
             raise NotFitted(
                 f"{name} runs to {value:.4g}, an end of the range from {least:g} to {most:g} in "
                 f"which it is sought; {OTHERWISE}"
             )
+    return tuple(at_end)
 
 
 def sensitivity(

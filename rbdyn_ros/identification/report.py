@@ -116,10 +116,15 @@ def _wide(found: Fit) -> dict[str, float]:
 
 
 def doubts(found: Fit) -> list[str]:
-    """Return sentences on the meaning of a delay, and on residuals that the plant does not
-    explain.
+    """Return sentences on numbers at an end of their range, on the meaning of a delay, and on
+    residuals that the plant does not explain.
     """
     sentences = []
+    if found.ends:
+        sentences.append(
+            f"{' and '.join(found.ends)} ran to an end of the range that is searched; "
+            "--params-file and --set may say another plant, such as another rod.length"
+        )
     if any(name == DELAY and value > max(LATE, width) for name, value, width in found.rows):
         sentences.append(
             "delay is from a command to the motion by the stamps of the record: by how much the "

@@ -7,7 +7,7 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.faults.options import Drive, Faults
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.identification import plant_fit, plant_numbers, records, segment
+from rbdyn_ros.identification import plant_fit, plant_numbers, records, report, segment
 from rbdyn_ros.mechanics.integrators import select
 from rbdyn_ros.mechanics.pendulum import gimbal_joints, spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
@@ -210,6 +210,29 @@ def test_what_cannot_be_fitted_is_said(names, duration, sentence):
     record = simulated(Params(), duration)
     with pytest.raises(ValueError, match=sentence):
         plant_fit.fit([record], spherical_pendulum.build(Params()), names)
+
+
+def test_moments_that_differ_are_known_and_not_fitted():
+    """The fit would put one value in the place of both."""
+    params = Params(rod_inertia=(0.4, 0.6, 0.9))
+    record, system = simulated(params), spherical_pendulum.build(params)
+    with pytest.raises(ValueError, match="rod.inertia are 0.4 and 0.6 kg m.2; they must be equal"):
+        plant_fit.fit([record], system, FOUR)
+    found = plant_fit.fit([record], system, FOUR[:3])
+    assert found.values == pytest.approx([params.cart_mass, 0.0, 1.2], rel=1e-5, abs=1e-4)
+
+
+def test_a_number_at_an_end_of_its_range_is_named_where_it_is_hardly_determined():
+    low, high = np.array([0.1, 0.2]), np.array([2.0, 4.0])
+    found = plant_fit.fit([simulated(Params())], spherical_pendulum.build(Params()), FOUR[2:])
+    wide = found._replace(values=np.array([1.2, 0.2]), intervals=np.array([0.1, 0.3]))
+    assert plant_fit._check_range(wide, low, high) == ("rod.inertia",)
+    assert (
+        "rod.inertia ran to an end of the range"
+        in report.doubts(wide._replace(ends=(FOUR[3],)))[0]
+    )
+    with pytest.raises(plant_fit.NotFitted, match="rod.inertia runs to 0.2, an end of the range"):
+        plant_fit._check_range(wide._replace(intervals=np.array([0.1, 0.1])), low, high)
 
 
 def test_a_robust_fit_bears_outliers():
