@@ -62,23 +62,44 @@ def read(path: Path) -> Table:
 
 def _from_csv(path: Path) -> Table:
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with open(path, newline="", encoding="utf-8-sig") as file:
             head, *rows = [*csv.reader(file)] or [[]]
-        cells = [[float(cell) for cell in row] for row in rows]
-        columns = zip(*cells, strict=True) if rows else ([] for _ in head)
-        return dict(zip(head, map(np.array, columns), strict=True))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, csv.Error) as error:
         raise ValueError(f"{path}: it is no table of numbers with a head line: {error}") from None
+    names = [name.strip() for name in head]
+    if twice := [name for name in NEEDED if names.count(name) > 1]:
+        raise ValueError(f"{path}: it has the column {twice[0]} twice; leave one out")
+    lines = [(i + 2, row) for i, row in enumerate(rows) if row]
+    cells = np.zeros((len(lines), len(names)))
+    for i, (line, row) in enumerate(lines):
+        if len(row) != len(names):
+            raise ValueError(
+                f"{path}:{line}: it has {len(row)} numbers with commas between, and the head line "
+                f"{len(names)} names; they must be as many"
+            )
+        try:
+            cells[i] = row
+        except ValueError as error:
+            raise ValueError(f"{path}:{line}: it is no table of numbers: {error}") from None
+    return dict(zip(names, cells.T.copy(), strict=True))
 
 
 def _from_npz(path: Path) -> Table:
-    arrays = read_arrays(path)
-    try:
-        return {name: np.asarray(array, float) for name, array in arrays.items()}
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: it is no .npz file of numbers: {error}") from None
+    arrays = {name: array for name, array in read_arrays(path).items() if name in _NUMBERS}
+    n = len(arrays["t"]) if np.ndim(arrays.get("t", 0.0)) else 0
+    for name, array in arrays.items():
+        if array.shape != (n,):
+            raise ValueError(
+                f"{path}: {name} has the shape {array.shape}; every column must have one number "
+                f"for each row, t has {n}"
+            )
+        if array.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{path}: it is no .npz file of numbers: {name} is an array of {array.dtype}"
+            )
+    return {name: np.asarray(array, float) for name, array in arrays.items()}
 
 
 @contextmanager

@@ -298,7 +298,9 @@ def test_the_status_says_when_the_cart_is_lost(loop):
         ("run.csv", "t,x\n0,0\n", "no column y, qw"),
         ("run.csv", "t,x,y,qw,qx,qy,qz\n", "no rows"),
         ("run.csv", "", "no column t, x"),
-        ("run.csv", UPRIGHT + "a,0,0,1,0,0,0\n", "no table of numbers"),
+        ("run.csv", UPRIGHT + "a,0,0,1,0,0,0\n", "csv:3: it is no table of numbers"),
+        ("run.csv", UPRIGHT + "1,0,0,1,0,0\n", "csv:3: it has 6 numbers .* head line 7 names"),
+        ("run.csv", "t,x,y,qw,qx,qy,qz,x\n", "the column x twice"),
         ("run.csv", UPRIGHT + "nan,0,0,1,0,0,0\n", "not finite"),
         ("run.csv", UPRIGHT + "-1,0,0,1,0,0,0\n", "runs backwards"),
         ("run.npz", "PK", "no .npz file"),
@@ -308,6 +310,30 @@ def test_what_is_no_run_is_one_sentence(tmp_path, name, content, sentence):
     (tmp_path / name).write_text(content)
     with pytest.raises(ValueError, match=sentence):
         read(tmp_path / name)
+
+
+def test_a_table_of_a_spreadsheet_is_read(tmp_path):
+    """With a byte order mark, spaces in the head line, and an empty line at the end."""
+    (tmp_path / "run.csv").write_text("\ufeff" + UPRIGHT.replace(",qw", ", qw") + "\n", "utf-8")
+    assert read(tmp_path / "run.csv")["qw"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    "changed, sentence",
+    [
+        ({"t": 1.0}, "t has the shape (); every column must have one number for each row"),
+        ({"Fx": np.zeros(2)}, "Fx has the shape (2,); .* each row, t has 3"),
+        ({"x": np.zeros((3, 2))}, "x has the shape (3, 2); "),
+        ({"x": np.zeros(3, complex)}, "x is an array of complex128"),
+    ],
+)
+def test_arrays_that_are_no_columns_are_named(tmp_path, changed, sentence):
+    columns = dict(zip("t,x,y,qw,qx,qy,qz".split(","), np.zeros((7, 3)))) | {"qw": np.ones(3)}
+    np.savez(tmp_path / "run.npz", **columns, note="of Monday")
+    assert len(read(tmp_path / "run.npz")["t"]) == 3
+    np.savez(tmp_path / "run.npz", **(columns | changed))
+    with pytest.raises(ValueError, match=sentence.replace("(", "[(]").replace(")", "[)]")):
+        read(tmp_path / "run.npz")
 
 
 def test_two_recordings_are_at_the_same_time(tmp_path):
