@@ -15,8 +15,9 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import recording
 
-# parts of the period by which a sample may be early or late: without a note, and at most
-EVEN, JITTER = 0.02, 0.25
+# parts of the period by which a sample may be early or late: without a note, and at most (with
+# more, steps between two samples are like those over a missing or a repeated row)
+EVEN, JITTER = 0.01, 0.25
 UNIT = 1e-3  # by which the length of a quaternion may differ from 1
 SHORTEST = 10  # samples of a piece
 
@@ -82,8 +83,8 @@ def _cut(
         raise ValueError("its force never changes, so it says nothing of the plant")
     check_period(h)
     steps, notes = np.diff(t), []
-    even = np.abs(steps - h) <= JITTER * h
-    jitter = float(np.abs(steps[even] / h - 1.0).max(initial=0.0))
+    even = np.abs(steps - h) <= 2.0 * JITTER * h
+    jitter = 0.5 * float(np.abs(steps[even] / h - 1.0).max(initial=0.0))
     if jitter > EVEN:
         h = float(np.mean(steps[even]))
         notes.append(
