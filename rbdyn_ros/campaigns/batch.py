@@ -208,12 +208,19 @@ def check_episode(episode: Episode) -> Episode:
     return episode
 
 
+def is_round(moments: Sequence[float] | None) -> bool:
+    """Return whether lanes describe a rod of these moments of inertia: the first two are equal, or
+    none are given.
+    """
+    return not moments or moments[0] == moments[1]
+
+
 def plant(system: System) -> tuple[float, ...]:
     """Return (M, b, m, l, I1, I3, d, g).
 
     Raise ValueError for a plant that the equations on the sphere do not describe.
     """
-    if system.inertia[0] != system.inertia[1]:
+    if not is_round(system.inertia):
         raise ValueError(
             f"rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal in a "
             "compiled campaign"

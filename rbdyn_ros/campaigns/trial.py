@@ -144,7 +144,9 @@ def is_compiled(plan: CampaignPlan) -> bool:
 
 
 def _is_for_lanes(plan: CampaignPlan) -> bool:
-    """Return whether there are only faults that the compiled form covers."""
+    """Return whether the compiled form covers the rod and the faults."""
+    if not batch.is_round(dict(plan.fixed)["rod.inertia"]):
+        return False
     wrong = [name for name, value in plan.fixed if name.startswith("faults.") and np.any(value)]
     wrong += [name for name in plan.varied_names if name.startswith("faults.")]
     return all(name.startswith(_FOR_LANES) for name in wrong)

@@ -119,3 +119,10 @@ def test_each_law_and_each_limit_is_designed_for_itself(outcomes):
         "duration: 6"
     )
     assert columns["ended"].tolist() == ["left", "left", "settled", "settled"]
+
+
+def test_a_rod_whose_moments_differ_runs_one_by_one(outcomes, tmp_path):
+    columns = outcomes(TILTS + "rod.inertia: [0.4, 0.9, 1.2]\n")
+    assert columns["ended"].tolist() == ["settled", "settled", "late", "left"]
+    assert not trial.is_compiled(plan.read(tmp_path / "mine.yaml"))
+    assert trial.is_compiled(plan.read(tmp_path / "mine.yaml", [assignment("rod.inertia=[]")]))

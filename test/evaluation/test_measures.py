@@ -13,8 +13,8 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
 from rbdyn_ros.evaluation import margins, metrics
 from rbdyn_ros.evaluation.bench import Bench, KalmanObserver
-from rbdyn_ros.evaluation.measures import swing_up
-from rbdyn_ros.evaluation.metrics import SCENARIO, make_scenario
+from rbdyn_ros.evaluation.measures import model_agreement, swing_up
+from rbdyn_ros.evaluation.metrics import SCENARIO, NotForThisLaw, make_scenario
 from rbdyn_ros.faults.options import Faults, Mismatch, actual
 from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 from rbdyn_ros.parameters.controller import ObserverOptions
@@ -257,6 +257,14 @@ def test_the_plant_is_that_of_the_equations(measured):
         "difference"
     ]
     assert coarse == pytest.approx(good * 1e4, rel=0.9)  # fourth order
+
+
+@pytest.mark.parametrize("own", ({"rod.inertia": (0.4, 0.9, 1.2)}, {"cart.fixed": True}))
+def test_a_plant_that_the_equations_do_not_describe_is_not_held_against_them(under_test, own):
+    law = under_test("rest")
+    law.values.update(own)
+    with pytest.raises(NotForThisLaw, match="those of I_1 = I_2 and a free cart"):
+        model_agreement.measure(Bench(law), None, {})
 
 
 def test_the_energy_of_a_coarse_step_drifts(measured):

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.evaluation.metrics import Metric
+from rbdyn_ros.campaigns import batch
+from rbdyn_ros.evaluation.metrics import Metric, NotForThisLaw
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
 from rbdyn_ros.types import State
@@ -16,8 +17,13 @@ from rbdyn_ros.types import State
 def measure(bench, scenario, settings) -> Metric:
     """Simulate random starts without spin under a force; the reference is DOP853 with a tolerance
     of 1e-13.
+
+    Raise NotForThisLaw for a plant that the equations on the sphere do not describe.
     """
-    system, rng = spherical_pendulum.build(bench.params), np.random.default_rng(scenario.seed)
+    params = bench.params
+    if params.cart_fixed or not batch.is_round(params.rod_inertia):
+        raise NotForThisLaw("the equations on the sphere are those of I_1 = I_2 and a free cart")
+    system, rng = spherical_pendulum.build(params), np.random.default_rng(scenario.seed)
     method = select(scenario.integrator, settings["composition"])
     worst = np.array(
         [_one(system, method, scenario.step, settings, rng) for _ in range(settings["runs"])]
