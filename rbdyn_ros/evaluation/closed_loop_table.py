@@ -45,6 +45,7 @@ class Loop(NamedTuple):
     integrator: Integrator
     state: State
     conditions: closed_loop.Conditions
+    travel: float = math.inf  # [m] along x and along y, which ends no run
 
 
 def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
@@ -108,6 +109,7 @@ def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
         integrator,
         state,
         conditions,
+        values["cart.travel"],
     )
 
 
@@ -167,13 +169,17 @@ def columns(run: Rollout, every: int) -> dict[str, Array]:
 
 
 def summary(loop: Loop, run: Rollout) -> str:
-    """Return a sentence with the tilt and the cart's distance at the end, and the largest
-    force.
+    """Return a sentence with the tilt and the cart's distance at the end, the largest force, and
+    when the cart left its travel.
     """
     lean, (x, y) = math.degrees(tilt(run.q[-1:])[0]), run.q[-1, :2]
     distance = math.hypot(x - loop.reference[0], y - loop.reference[1])
     largest = np.hypot(*run.force.T).max(initial=0.0)
+    beyond = np.flatnonzero(np.abs(run.q[:, :2]).max(axis=1) > loop.travel)
+    left = ""
+    if len(beyond):
+        left = f"; it left its travel of {loop.travel:g} m at t = {run.t[beyond[0]]:.3f} s"
     return (
         f"at the end the tilt is {lean:.3g} degrees and the cart {distance:.3g} m from its "
-        f"reference; largest force {largest:.4g} N"
+        f"reference{left}; largest force {largest:.4g} N"
     )

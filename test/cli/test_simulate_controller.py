@@ -94,6 +94,14 @@ def law(body="return self.gain * (reference - state.q[:2])", reset=RESET, name="
     return name
 
 
+def test_a_cart_beyond_its_travel_is_said(simulate):
+    how = ("--controller", "lqr", "--set", "reference=[0,-0.8]", "--duration", "4")
+    code, rows, out, _ = simulate(*how, "--set", "cart.travel=0.5")
+    first = rows["t"][np.abs(rows["y"]) > 0.5][0]
+    assert code == 0 and f"left its travel of 0.5 m at t = {first:.3f} s; largest force" in out
+    assert "left its travel" not in simulate(*how)[2]
+
+
 def test_the_rows_are_those_of_the_closed_loop(simulate):
     """Against the closed loop that the evaluation measures, called by hand."""
     code, rows, out, err = simulate(
