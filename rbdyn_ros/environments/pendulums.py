@@ -36,6 +36,11 @@ class Pendulums:
             raise ValueError(f"task is {name!r}; it must be one of {', '.join(NAMES)}")
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype is {dtype}; it must be float32 or float64")
+        if not isinstance(vary, Mapping):
+            raise ValueError(
+                f"vary is {vary!r}; it must be a dict of names, such as "
+                "{'rod.mass': {'uniform': [0.8, 1.2]}}"
+            )
         self.task, self.n = task.read(options, NAMES[name]), n
         self.variation = variation.read({**task.START[name], **vary})
         self.numbers = _numbers(self.task, self.variation)

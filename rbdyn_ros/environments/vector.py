@@ -287,7 +287,7 @@ def _prepare(
             f"{min(unknown)} is no option of a reset; there are difficulty and reset_mask"
         )
     pendulums = env.pendulums
-    seeds = _seeds(seed, pendulums.n)
+    seeds, difficulty = _seeds(seed, pendulums.n), _difficulty(options, pendulums.difficulty)
     own = [i for i in which.tolist() if seeds[i] is not None or not pendulums.is_seeded[i]]
     if any(seeds[i] is None for i in own):  # the generator of `env` is that of its last seed
         drawn = int(env.np_random.integers(2**62))
@@ -295,16 +295,24 @@ def _prepare(
         chosen = seeds[i]
         pendulums.seeds[i], pendulums.episodes[i] = drawn + i if chosen is None else chosen, 0
     pendulums.is_seeded[own] = True
-    if "difficulty" in options:
-        difficulty = np.asarray(options["difficulty"], float)
-        if difficulty.shape not in ((), (pendulums.n,)) or not np.all(
-            (difficulty >= 0.0) & (difficulty <= 1.0)
-        ):
-            raise ValueError(
-                f"difficulty is {options['difficulty']}; it must be in [0, 1], one number or one "
-                f"for each of the {pendulums.n} environments"
-            )
-        pendulums.difficulty[:] = difficulty
+    pendulums.difficulty[:] = difficulty
+
+
+def _difficulty(options: dict[str, Any], before: Array) -> Array:
+    """Return the difficulty of each environment, the one `before` (n,) where none is given. Raise
+    ValueError for a wrong one.
+    """
+    given = options.get("difficulty", before)
+    try:
+        found = np.asarray(given, float)
+    except (TypeError, ValueError):
+        found = np.full(1, np.nan)  # of another type
+    if found.shape not in ((), before.shape) or not np.all((found >= 0.0) & (found <= 1.0)):
+        raise ValueError(
+            f"difficulty is {given!r}; it must be in [0, 1], one number or one for each of the "
+            f"{len(before)} environments"
+        )
+    return found
 
 
 def _seeds(seed: Any, n: int) -> Sequence[int | None]:

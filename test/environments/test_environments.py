@@ -343,6 +343,7 @@ def test_the_live_view_shows_every_step_in_real_time(monkeypatch):
         ({"steps": 1.5}, "steps is 1.5"),
         ({"dtype": np.int32}, "it must be float32 or float64"),
         ({"render_mode": "ansi"}, "render_mode is 'ansi'; it must be None, human or rgb_array"),
+        ({"vary": "rod.mass"}, "vary is 'rod.mass'; it must be a dict of names"),
         ({"vary": {"rod.mas": 1.0}}, "did you mean rod.mass"),
         ({"vary": {"rod.mass": -1.0}}, "rod.mass is -1"),
         ({"vary": {"rod.mass": {"grid": [1, 2, 3]}}}, "an environment draws"),
@@ -367,18 +368,18 @@ def test_wrong_actions_seeds_and_masks_are_named_and_nothing_is_lost():
     with pytest.raises(ValueError, match=r"shape \(2, 2\); it must be \(3, 2\)"):
         env.step(np.zeros((2, 2)))
     for options, sentence in (
-        ({"difficulty": 2.0}, r"difficulty is 2.0; it must be in \[0, 1\]"),
+        ({"difficulty": "2"}, r"difficulty is '2'; it must be in \[0, 1\]"),
         ({"reset_mask": [1, 0, 0]}, "reset_mask has shape"),
         ({"hardness": 1.0}, "hardness is no option of a reset"),
     ):
         with pytest.raises(ValueError, match=sentence):
-            env.reset(options=options)
+            env.reset(seed=5, options=options)
     for seed in ([1, 2], [1, 2.5, 3], [-1, 2, 3], 2**64 - 1, 1.5):
         with pytest.raises(ValueError, match="seed is"):
             env.reset(seed=seed)
     with pytest.raises(ValueError, match="num_envs is 0"):
         PendulumVectorEnv("Balance", 0)
-    assert (env.pendulums.out[0] == seen).all()
+    assert (env.pendulums.out[0] == seen).all() and env.pendulums.seeds.tolist() == [0, 1, 2]
 
 
 def test_every_option_has_a_sentence_and_track_moves_its_set_point():
