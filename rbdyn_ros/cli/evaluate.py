@@ -155,9 +155,12 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     call_timeout = number(COMMAND_TIMEOUT, arguments.patience)
     waiting = number(WAITING, arguments.waiting)
     parameter_files(arguments.params_file)
+    from rbdyn_ros.control import options
+    from rbdyn_ros.evaluation.bench import load
     from rbdyn_ros.evaluation.score import controller_under_test
-    from rbdyn_ros.evaluation.suite import read
+    from rbdyn_ros.evaluation.suite import check_options, read
     from rbdyn_ros.parameters.shipped import config
+    from rbdyn_ros.schema import by_name
 
     entry = _entry(arguments)
     shipped = config("suites", "leaderboard.yaml" if entry else "standard.yaml")
@@ -168,6 +171,10 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
         raise ValueError("--external is for a node of somebody else; add --over-ros")
     asked = arguments.controller, arguments.params_file, arguments.kind, suite.plant
     law = controller_under_test(*asked, call_timeout, arguments.external)
+    if not arguments.external:
+        check_options(
+            suite, law.name, by_name(options.table(law.name, load(law.controller))), path
+        )
     if entry:
         from rbdyn_ros.evaluation.entry import name_conflict
 

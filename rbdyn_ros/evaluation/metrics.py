@@ -27,6 +27,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation.trial import axis, tilt
 from rbdyn_ros.faults.options import SEED, Faults
+from rbdyn_ros.mechanics.integrators.choice import names
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import record, spec, table
 from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED, Push
@@ -71,7 +72,7 @@ class Scenario(NamedTuple):
         float, spec("Sets the control period that the law is designed for.", "s", above=0.0)
     ] = 0.002
     step: Annotated[float, spec("Sets the step of the integrator.", "s", above=0.0)] = 0.001
-    integrator: Annotated[str, spec("Names the integrator of the plant.")] = "rk4"
+    integrator: Annotated[str, spec("Names the integrator of the plant.", choices=names)] = "rk4"
     observer: Annotated[
         str,
         spec(

@@ -32,7 +32,8 @@ from rbdyn_ros.evaluation.metrics import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import flatten_names
-from rbdyn_ros.schema import by_name, check, flat
+from rbdyn_ros.schema import Parameter, by_name, check, flat
+from rbdyn_ros.simulation import closed_loop
 
 T = TypeVar("T")
 ANY = "any"  # kind of law
@@ -175,11 +176,13 @@ def _case(
     name = whole["measure"]
     required = _parse_requirements(whole.get("require"), tuple(measure.values), where)
     values, mine = _check_settings(settings, measure, name, where)
+    kinds = _kinds(whole, where)
+    _check_times(values, mine, PLANT not in kinds, where)
     case = Case(
         row_name,
         label,
         name,
-        _kinds(whole, where),
+        kinds,
         make_scenario(values, law),
         mine,
         required,
@@ -211,6 +214,38 @@ def _check_settings(settings: dict, measure: Measure, name: str, where: str) -> 
         for table in (common, own)
     )
     return tuple(values)
+
+
+def _check_times(common: dict, own: dict, has_law: bool, where: str) -> None:
+    """Raise ValueError for a period that is no multiple of the step, and for a run that is shorter
+    than one of them or than the wait in it.
+    """
+    least, what = common["step"], "step"
+    if has_law:
+        try:
+            closed_loop.steps(common["period"], common["step"])
+        except ValueError as error:
+            raise ValueError(f"{where}.settings: {error}") from None
+        least, what = common["period"], "period"
+    if "waiting" in own:
+        least, what = max((least, what), (own["waiting"] + least, f"waiting and the {what}"))
+    if own.get("duration", math.inf) < least * (1.0 - 1e-9):
+        given = f"{where}.settings: duration is {own['duration']:g} s"
+        raise ValueError(f"{given}; it must be >= {least:g} s, the {what}")
+
+
+def check_options(suite: Suite, name: str, known: Mapping[str, Parameter], path: Path) -> None:
+    """Raise ValueError for an option of the law `name` that a case of the suite at `path` sets if
+    it is not one of the `known`, or out of range.
+    """
+    for case in suite.cases:
+        source = f"{path}: rows.{case.row}{f'.cases.{case.label}' if case.label else ''}.law"
+        for option, value in case.scenario.law:
+            if option in known:
+                check(known[option], value, source)
+            elif option.startswith(f"{name}."):
+                advice = alternatives(option, known)
+                raise ValueError(f"{source}: {option} is not an option of {name}; {advice}")
 
 
 def _parse_requirements(texts: object, known: tuple, where: str) -> tuple:

@@ -15,6 +15,7 @@ from rbdyn_ros.evaluation.score import select_cases
 from rbdyn_ros.evaluation.suite import Requirement
 from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.schema import by_name
 
 STANDARD = config("suites", "standard.yaml")
 GOOD = """\
@@ -146,6 +147,26 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
             ),
         ),
         (
+            "tilt: 10",
+            "integrator: rk5",
+            "rows.A.cases.weak: integrator is 'rk5'; it must be one of euler_lagrange, ",
+        ),
+        (
+            "tilt: 10",
+            "step: 0.003",
+            "rows.A.cases.weak.settings: the control period is 0.002 s; it must be a multiple of",
+        ),
+        (
+            "tilt: 10",
+            "duration: 0.001",
+            "rows.A.cases.weak.settings: duration is 0.001 s; it must be >= 0.002 s, the period",
+        ),
+        (
+            "measure: step_response, require: overshoot",
+            "measure: standing, settings: {waiting: 20, duration: 9}, require: tilt_rms",
+            "rows.B.settings: duration is 9 s; it must be >= 20.002 s, the waiting and the period",
+        ),
+        (
             "delay: 0.004",
             "delay: -1",
             "faults.command.delay is -1 s; it must be a finite number >= 0",
@@ -195,6 +216,29 @@ def test_what_is_wrong_is_said_with_file_and_key(read, old, new, sentence):
 def test_files_that_are_no_suite(read, text, sentence):
     with pytest.raises(ValueError, match=sentence):
         read(text)
+
+
+@pytest.mark.parametrize(
+    "law, sentence",
+    [
+        (
+            "{lqr: {force_weigh: 0.2}}",
+            "lqr.force_weigh is not an option of lqr; did you mean lqr.f",
+        ),
+        (
+            "{lqr: {force_weight: -1}}",
+            "lqr.force_weight is -1 1/N",
+        ),
+        ("{other: {force_weigh: 0.2}}", ""),
+    ],
+)
+def test_options_of_the_law_are_checked_before_it_is_measured(read, law, sentence):
+    found = read(GOOD.replace("{lqr: {force_weight: 0.2}}", law))
+    known = by_name(options.table("lqr", select.load("lqr")))
+    if not sentence:
+        return suite.check_options(found, "lqr", known, Path("mine.yaml"))
+    with pytest.raises(ValueError, match="mine.yaml: rows.A.cases.weak.law: " + sentence):
+        suite.check_options(found, "lqr", known, Path("mine.yaml"))
 
 
 def test_a_file_that_is_not_there():

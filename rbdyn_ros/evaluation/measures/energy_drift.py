@@ -14,12 +14,12 @@ from rbdyn_ros.simulation import rollout
 
 
 def measure(bench, scenario, settings) -> Metric:
-    """Simulate the frictionless plant, falling from a tilt, with ten samples per second."""
+    """Simulate the frictionless plant, falling from a tilt, with up to ten samples a second."""
     params = bench.params._replace(cart_damping=0.0, joint_damping=0.0)
     system = spherical_pendulum.build(params)
     method = select(scenario.integrator, settings["composition"])
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))
-    h, steps = scenario.step, round(0.1 / scenario.step)
+    h, steps = scenario.step, max(1, round(0.1 / scenario.step))
     rows, still = round(settings["duration"] / (steps * h)), spherical_pendulum.no_input()
     run = rollout.run(method, system, start, still, h, rows, steps)
     energy, scale = run.quantities[:, 0], system.rod_mass * system.gravity * system.center
