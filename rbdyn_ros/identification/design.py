@@ -18,6 +18,7 @@ Source: L. Ljung, System Identification, 2nd ed. (1999), chapter 13.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,32 +87,53 @@ def design(
         return float(np.abs(wave).max())
 
     seed = min(range(SEEDS), key=crest)
-    amplitude, why = BEGIN * min(loop.conditions.force_limit, 1e3), ""
+
+    def sine_of(amplitude: float) -> Multisine:
+        return excitation.build(*band, loop.period, amplitude, seed, period)
+
+    sine, record, peaks = _strongest(loop, sine_of, room, AXES.index(axis))
+    system = spherical_pendulum.build(loop.params)
+    plant_numbers.check(names, system)
+    known = plant_numbers.numbers(system)
+    size = np.array([plant_numbers.size_of(n, known[n]) for n in names])
+    length = plant_fit.usual_segment(duration)
+    part = _first(record, duration)
+    J = plant_fit.sensitivity(part, system, names, np.repeat(ERRORS, 2), length) * size
+    repeated = NORMAL * size * _deviations(J)
+    white = repeated * math.sqrt(min(1.0, sine.period / duration))
+    return Design(sine, seed, *peaks, tuple(names), white, repeated)
+
+
+def _strongest(
+    loop: Loop, sine_of: Callable[[float], Multisine], room: float, axis: int
+) -> tuple[Multisine, MotionRecord, tuple[float, float, float]]:
+    """Return the strongest excitation that was found within the limits, a period under it, and its
+    peaks. Raise ValueError if there is none.
+    """
+    limits = SHARE * loop.conditions.force_limit, SHARE * room, LEAN
+    amplitude, fell = BEGIN * min(loop.conditions.force_limit, 1e3), math.inf
+    found, why = None, ""
     for trial in range(TRIALS):
-        sine = excitation.build(*band, loop.period, amplitude, seed, period)
-        record, peaks = _run(loop, sine, AXES.index(axis))
+        sine = sine_of(amplitude)
+        record, peaks = _run(loop, sine, axis)
         if isinstance(record, str):
-            amplitude, why = 0.25 * amplitude, f" ({record})"
+            below = found[0].amplitude if found else amplitude / 16.0
+            fell, why = amplitude, f" ({record})"
+            amplitude = math.sqrt(below * fell)
             continue
-        limits = SHARE * loop.conditions.force_limit, SHARE * room, LEAN
         factor = min(limit / max(peak, 1e-9) for limit, peak in zip(limits, peaks))
-        if trial and 0.9 <= factor:  # the first trial is far from the limits
-            break
-        amplitude *= min(factor, 50.0)
-    else:
+        if factor >= 0.9:
+            found = sine, record, peaks
+            near = factor < 1.5 or amplitude > 0.7 * fell
+            if trial and near:  # the first trial is far from the limits
+                break
+        amplitude = min(amplitude * min(factor, 50.0), math.sqrt(amplitude * fell))
+    if found is None:
         raise ValueError(
             f"no excitation was found under which {loop.name} stays within its limits and the rod "
             f"upright{why}: its loop is not stable, or far from linear"
         )
-    system = spherical_pendulum.build(loop.params)
-    plant_numbers.check(names)
-    known = plant_numbers.numbers(system)
-    size = np.array([plant_numbers.size_of(n, known[n]) for n in names])
-    length = plant_fit.usual_segment(duration)
-    J = plant_fit.sensitivity(record, system, names, np.repeat(ERRORS, 2), length) * size
-    repeated = NORMAL * size * _deviations(J)
-    white = repeated * math.sqrt(min(1.0, sine.period / duration))
-    return Design(sine, seed, *peaks, tuple(names), white, repeated)
+    return found
 
 
 def _run(
@@ -139,6 +161,13 @@ def _run(
         loop.period, run.q[rows, :2], run.q[rows, 2:], run.v[rows], run.force[rows]
     )
     return record, peaks
+
+
+def _first(record: MotionRecord, duration: float) -> MotionRecord:
+    """Return the first `duration` [s] of a period, which may be longer."""
+    n = round((duration + plant_numbers.LARGEST_DELAY) / record.h) + 1
+    h, place, attitude, velocity, force = record
+    return MotionRecord(h, place[: n + 1], attitude[: n + 1], velocity[: n + 1], force[:n])
 
 
 def _deviations(J: Array) -> Array:

@@ -180,13 +180,7 @@ def fit(
     name that is unknown, for moments of inertia that differ where their one value is to be fitted,
     and for records that are too short.
     """
-    check(names)
-    I1, I2, _ = system.inertia
-    if "rod.inertia" in names and I1 != I2:
-        raise ValueError(
-            f"the first moments of rod.inertia are {I1:g} and {I2:g} kg m^2; they must be equal "
-            "where it is fitted: leave it out of --fit, or set equal ones"
-        )
+    check(names, system)
     segment = segment or usual_segment(duration(records))
     lead = LARGEST_DELAY + (MEMORY if LAG in names else 0.0)
     first = _cut(records, min(segment, SURE), lead)
@@ -299,7 +293,7 @@ def sensitivity(
     """Return J (n, p) of (I.3) by `names` along a record of `system` itself, residuals over
     `scale` (SEEN,) [m, rad]. Raise ValueError for a name that is unknown.
     """
-    check(names)
+    check(names, system)
     segments = _cut([record], segment, LARGEST_DELAY)
     problem = _Problem([record], system, names, segments, scale)
     return problem.jacobian(np.array([numbers(system)[name] for name in names]))

@@ -102,9 +102,9 @@ def parameters(system: System) -> dict[str, Any]:
     }
 
 
-def check(names: tuple[str, ...]) -> None:
+def check(names: tuple[str, ...], system: System) -> None:
     """Raise ValueError, with one sentence, for a name that is not one of `NAMES`, or is there
-    twice, or if there is none.
+    twice, if there is none, and if the one value of moments that differ is to be fitted.
     """
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
@@ -113,6 +113,12 @@ def check(names: tuple[str, ...]) -> None:
         )
     if twice := [name for i, name in enumerate(names) if name in names[:i]]:
         raise ValueError(f"{twice[0]} is to be fitted twice; name it once")
+    I1, I2, _ = system.inertia
+    if "rod.inertia" in names and I1 != I2:
+        raise ValueError(
+            f"the first moments of rod.inertia are {I1:g} and {I2:g} kg m^2; they must be equal "
+            "where it is fitted: leave it out of --fit, or set equal ones"
+        )
 
 
 def start_of(system: System, name: str) -> float:

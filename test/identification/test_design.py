@@ -106,3 +106,27 @@ def test_a_set_point_beyond_the_rail_leaves_no_room():
     loop, _ = loop_of(reference=(1.5, 0.0))
     with pytest.raises(ValueError, match="there is no room for an excitation"):
         design.design(loop, 1.0, NAMES, BAND)
+
+
+def test_a_record_below_the_period_has_the_information_of_its_own_length():
+    """A band from 0.02 Hz repeats after 50 s, the record has 10 s."""
+    short, long = (
+        design.design(*loop_of(), NAMES, (0.02, 5.0), duration) for duration in (10.0, 50.0)
+    )
+    assert short.sine.period == long.sine.period == 50.0
+    ratio = short.white / long.white  # the square root of 5, and shorter segments
+    assert (ratio > 2.0).all() and (ratio < 7.0).all()
+
+
+def test_it_goes_on_after_an_amplitude_under_which_the_rod_falls(monkeypatch):
+    """As with a period of 1000 s, whose crest makes the law itself reach its limit."""
+    run, tried = design._run, []
+
+    def falls(loop, sine, axis):
+        tried.append(sine.amplitude)
+        far = "the rod fell", (0.0, 0.0, 0.0)
+        return far if sine.amplitude > 4.0 else run(loop, sine, axis)
+
+    monkeypatch.setattr(design, "_run", falls)
+    found = design.design(*loop_of(), NAMES, BAND, DURATION)
+    assert 2.8 < found.sine.amplitude <= 4.0 < max(tried) and len(tried) <= design.TRIALS
