@@ -318,7 +318,8 @@ def _simulate_and_write(job: SimulationJob, interruption: Interruption) -> int:
 
     run, seconds = _simulate(job, interruption)
     if job.loop:
-        table = closed_loop_table.columns(run, job.rows.steps)
+        sines = job.loop.conditions.sines
+        table = closed_loop_table.columns(run, job.rows.steps, sines)
     else:
         table = record.columns(run)
     try:

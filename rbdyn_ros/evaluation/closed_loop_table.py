@@ -156,14 +156,20 @@ def warm_up(loop: Loop) -> str:
     )
 
 
-def columns(run: Rollout, every: int) -> dict[str, Array]:
+def columns(run: Rollout, every: int, sines: Array | None = None) -> dict[str, Array]:
     """Return the columns of each `every`-th row by name, each (n,): those of `record.columns`,
     then the force that acts from that row on.
 
-    Fx, Fy [N, world]; nan in a last row after which none acted.
+    Fx, Fy [N, world]: that of the law, after faults and limit, and the mean of the `sines` (n, 4)
+    over the period; nan in a last row after which none acted.
     """
     force = np.full((len(run.t), 2), math.nan)
     force[: len(run.force)] = run.force
+    if sines is not None and len(run.t) > 1:
+        h = run.t[1] - run.t[0]
+        for axis, size, w, phase in sines:
+            mean = size * np.sinc(0.5 * w * h / math.pi) * np.sin(w * (run.t + 0.5 * h) + phase)
+            force[:, int(axis)] += mean
     floats = (run.t, *run.q.T, *run.v.T, *run.quantities.T, *force.T)
     return dict(zip((*STATE, "Fx", "Fy"), (column[::every] for column in floats)))
 

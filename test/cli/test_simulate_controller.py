@@ -94,6 +94,16 @@ def law(body="return self.gain * (reference - state.q[:2])", reset=RESET, name="
     return name
 
 
+def test_the_force_of_a_row_is_all_that_acts_on_the_cart(simulate):
+    """Without friction the horizontal momentum grows by F h; sines act beside the law's force."""
+    sines = ("--set", "input.force_x=[4,3,0.5,2,200,1]", "--set", "input.force_y=[3,5,0]")
+    how = ("--controller", "lqr", *sines, "--integrator", "rk4", "--duration", "1")
+    code, rows, _, err = simulate(*how)
+    assert code == 0, err
+    for force, momentum in (("Fx", "Px"), ("Fy", "Py")):
+        np.testing.assert_allclose(0.002 * rows[force][:-1], np.diff(rows[momentum]), atol=1e-8)
+
+
 def test_a_cart_beyond_its_travel_is_said(simulate):
     how = ("--controller", "lqr", "--set", "reference=[0,-0.8]", "--duration", "4")
     code, rows, out, _ = simulate(*how, "--set", "cart.travel=0.5")
