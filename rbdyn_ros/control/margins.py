@@ -53,7 +53,7 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
     gains = 1.0 / np.abs(real[np.real(real) < 0.0])
     L = at(np.linspace(w[0], w[-1], 20 * len(w)))
     S = 1.0 / (1.0 + L)
-    return AxisMargins(
+    found = AxisMargins(
         gain_up=gains[gains > 1.0].min(initial=math.inf),
         gain_down=gains[gains < 1.0].max(initial=0.0),
         phase=np.degrees(np.minimum(phases, 2.0 * math.pi - phases)).min(initial=math.inf),
@@ -63,6 +63,7 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
         sensitivity=np.abs(S).max(),
         complementary=np.abs(L * S).max(),
     )
+    return AxisMargins(*map(float, found))
 
 
 def _roots(grid: Array, function: Callable[[Any], Any]) -> list[float]:

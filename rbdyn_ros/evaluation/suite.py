@@ -376,7 +376,7 @@ class Requirement(NamedTuple):
         """Return whether the value keeps the bound; one that is missing or not a number does
         not.
         """
-        measured = values.get(self.value, math.nan)
+        measured = float(values.get(self.value, math.nan))  # a number of NumPy has its own bool
         return measured <= self.bound if self.upper else measured >= self.bound
 
     def __str__(self) -> str:

@@ -1,8 +1,10 @@
 """Suites as files: what is read from them, and what is said of those that are wrong."""
 
+import json
 import pkgutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.size import is_sentence
@@ -10,7 +12,7 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import measures, suite
 from rbdyn_ros.evaluation.metrics import SCENARIO, Metric
 from rbdyn_ros.evaluation.report import summary
-from rbdyn_ros.evaluation.results import NOT_APPLICABLE, assess, mark
+from rbdyn_ros.evaluation.results import NOT_APPLICABLE, assess, mark, to_json
 from rbdyn_ros.evaluation.score import select_cases
 from rbdyn_ros.evaluation.suite import Requirement
 from rbdyn_ros.faults.options import Mismatch
@@ -254,6 +256,13 @@ def test_a_row_that_is_not_there(read):
 def test_no_row_is_left(read):
     with pytest.raises(ValueError, match="no row is left; none of those chosen has a quick form"):
         read(GOOD, ("B",), True)
+
+
+def test_a_verdict_of_numpy_numbers_can_be_written():
+    """S8 has them: its bool was none of JSON, and the evaluation ended as a defect."""
+    case = suite.read(STANDARD, ("S8",)).cases[0]
+    found = assess(case, Metric({"delay_margin": np.float64(100.0), "off_theory": np.float64(9)}))
+    assert json.loads(json.dumps(to_json(found)))["requirements"][1][1] is False
 
 
 def test_the_standard_suite_has_every_row_and_a_shipped_law_for_each():

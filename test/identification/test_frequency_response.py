@@ -59,6 +59,10 @@ def test_an_excitation_that_cannot_be_is_refused(low, high, amplitude, word):
         excitation.build(low, high, 0.002, amplitude)
 
 
+def test_margins_are_plain_numbers():
+    assert {type(value) for value in margins(F, 1.0 / S)} == {float}
+
+
 def test_margins_of_an_integrator():
     """L = w / s: |L| = 1 at w, 90 degrees from -1 there; S - 1/2 = (s - w) / 2 (s + w)."""
     found = margins(F, 3.0 / S)
