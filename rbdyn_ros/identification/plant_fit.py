@@ -255,7 +255,9 @@ def _check_explained(left: tuple[float, float], segments: list[Segment]) -> None
     """Raise NotFitted where straight lines over each segment are about as near to the measurements
     as the fit, whose residuals are `left` [m, rad].
     """
-    lines = _deviations(np.array([segment.lines() for segment in segments]), np.ones(SEEN))
+    lines = _deviations(
+        np.concatenate([segment.lines().ravel() for segment in segments]), np.ones(SEEN)
+    )
     ratio = math.hypot(*(new / max(old, 1e-12) for new, old in zip(left, lines)))
     if ratio > EXPLAINED * math.sqrt(2.0):
         place, angle, x, a = (1e3 * value for value in (*left, *lines))

@@ -235,6 +235,18 @@ def test_a_number_at_an_end_of_its_range_is_named_where_it_is_hardly_determined(
         plant_fit._check_range(wide._replace(intervals=np.array([0.1, 0.1])), low, high)
 
 
+def test_records_of_different_periods_are_fitted_together():
+    one = simulated(Params(cart_mass=2.3))
+    n = len(one.force) // 2 * 2
+    pairs = one.force[:n].reshape(-1, 2, 2).mean(axis=1)  # held for two periods
+    rows = slice(0, n + 1, 2)
+    other = records.MotionRecord(
+        2.0 * H, one.place[rows], one.attitude[rows], one.velocity[rows], pairs
+    )
+    found = plant_fit.fit([one, other], spherical_pendulum.build(Params()), FOUR)
+    assert found.values == pytest.approx([2.3, 0.0, 1.2, 0.48], rel=2e-3, abs=5e-3)
+
+
 def test_a_robust_fit_bears_outliers():
     record = simulated(Params(cart_mass=2.3), duration=15.0, noise=1.0)
     place = record.place.copy()
