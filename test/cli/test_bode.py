@@ -138,6 +138,15 @@ def test_a_table_that_was_recorded_under_excitation_has_its_response(recorded, t
     assert np.abs(L / theory - 1.0).max() < 0.01
 
 
+def test_another_excitation_than_that_of_the_record_is_remarked_on(recorded, capsys):
+    run, parameters = recorded
+    for seed, is_said in ((7, False), (8, True)):
+        words = [str(run), f"--params-file={parameters}", f"--seed={seed}"]
+        assert main(["bode", *words]) == 0
+        said = capsys.readouterr().err
+        assert ("along y the response jumps from one frequency to the next" in said) is is_said
+
+
 def test_a_table_is_not_read_as_what_it_is_not(recorded, capsys):
     run, parameters = recorded
     for words, sentence in (

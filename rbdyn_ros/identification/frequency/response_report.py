@@ -26,6 +26,7 @@ from rbdyn_ros.types import Array
 
 COHERENT = 0.9  # a frequency with a smaller coherence gets a remark
 LINEAR = 0.05  # a larger misfit gets a remark
+SMOOTH = 0.5  # [rad] a median of larger turns of S from line to line gets a remark
 BOTH = "disk margin, both axes"
 KINDS = "cart_", "tilt_"  # of measured outputs
 NAMES = "x", "y", "thx", "thy"  # of outputs in columns
@@ -136,6 +137,11 @@ def remarks(measured: Measured) -> list[str]:
             "a motion of the law's own, is strong there beside the excitation; take more "
             "--periods or a larger --amplitude"
         )
+    elif (axis := _scattered_axis(found.response)) is not None:
+        said.append(
+            f"along {axis} the response jumps from one frequency to the next, as no loop's does: "
+            "the record was excited otherwise (--seed, --band, axis, period), or not at all"
+        )
     if found.outputs is not None and (misfit := found.outputs.misfit).max() > LINEAR:
         said.append(
             f"at {found.response.frequency[misfit.argmax()]:.3g} Hz the runs fit one linear plant "
@@ -143,6 +149,20 @@ def remarks(measured: Measured) -> list[str]:
             "law not linear; take a larger or a smaller --amplitude"
         )
     return said
+
+
+def _scattered_axis(response: Response) -> str | None:
+    """Return the axis along which S turns by more than `SMOOTH` between most frequencies that are
+    next to each other, None without one.
+
+    U / D = S has the phases of D, which are random, where D is not the excitation that acted.
+    """
+    S = np.einsum("nii->ni", response.sensitivity)
+    turns = np.abs(np.angle(S[1:] * S[:-1].conj()))
+    for axis, each in zip(response.axes, turns.T):
+        if len(each) and np.median(each) > SMOOTH:
+            return axis
+    return None
 
 
 def write_response(draft: Path, measured: Measured) -> None:
