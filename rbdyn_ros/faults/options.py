@@ -83,7 +83,12 @@ class Drive(NamedTuple):
     """Limits, lag and loss of the cart's drive."""
 
     dead_band: Annotated[
-        float, spec("Sets the force below which the drive gives none.", "N", low=0.0)
+        float,
+        spec(
+            "Sets the force that the drive takes off every command; below it there is none.",
+            "N",
+            low=0.0,
+        ),
     ] = 0.0
     saturation: Annotated[
         float,
