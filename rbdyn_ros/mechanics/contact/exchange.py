@@ -47,7 +47,8 @@ def has_rebound(m, slow):
 
 
 def has_approach(m, slow):
-    """Return whether any of the contacts approaches faster than `slow`."""
+    """Return whether any of the contacts approaches faster than `slow`, in an impact."""
+    slow = max(slow, APPROACHING * contacts.speed(m))
     for at in range(contacts.count(m)):
         if contacts.velocity_before(m, contacts.member(m, at))[0] <= -slow:
             return True
@@ -162,7 +163,7 @@ def exchange(m, energy, spent, slow):
     if not has_rebound(m, slow):
         # Stronge's law with e = 0 is another one than Newton's where the sliding changes its
         # direction; several contacts that meet have Newton's
-        if law == restitution.ENERGETIC and not contacts.FALLS_BACK and has_approach(m, slow):
+        if law == restitution.ENERGETIC and has_approach(m, slow):
             solver.couple_impact(m)
             if collide_each(m, slow):
                 return True

@@ -102,11 +102,8 @@ def step(
         raise ValueError(f"the step at t = {t:g} s failed; take a smaller h than {h:g} s")
     rows = c.journal[: c.noted[0]]
     _require(c.noted[0] <= len(c.journal), t, f"has {c.noted[1]} parts and impacts")
-    _require(
-        not (rows[:, KIND] == contact_state.MENDED).any(),
-        t,
-        "meets something at its end; it needs integrator.split_at_impact",
-    )
+    is_mended = (rows[:, KIND] == contact_state.MENDED).any()
+    _require(not is_mended, t, "meets something at its end; it needs integrator.split_at_impact")
     f = rod_on_cart.sines_at(input.sines, t), rod_on_cart.sines_at(input.sines, t + h)
     whole = _Step(system, options, rod_on_cart.load(input), (f[0], f[0], f[1]), h)
     pieces = [rows[rows[:, PIECE] == k] for k in range(int(c.noted[1]))]
@@ -214,8 +211,9 @@ class _Pieces:
         rebounds, P = rows[:, REBOUND] < 0.0, rows[:, IMPULSE : IMPULSE + 3]
         kept, law = rows[:, KEPT : KEPT + 3], self.whole.system.contacts.impact_law
         has_phases = law == restitution.POISSON or law == restitution.ENERGETIC
-        if rebounds.any() and law == restitution.ENERGETIC and not kept.any():
-            by_law = self.collide(rows)
+        is_own = law == restitution.ENERGETIC and not kept.any()
+        by_law = self.collide(rows, float(rebounds.any())) if is_own else None
+        if by_law is not None:
             self.exchange(rows, P, np.zeros_like(P), rebounds, 0, by_law)
         elif rebounds.any() and has_phases:
             before = self.state, self.J
@@ -226,19 +224,22 @@ class _Pieces:
         else:
             self.exchange(rows, P, np.zeros_like(P), rebounds, 0)
 
-    def collide(self, rows: Array) -> Array:
-        """Return the derivatives (3 k, 24) of the impulses by Stronge's law."""
+    def collide(self, rows: Array, share: float) -> Array | None:
+        """Return the derivatives (3 k, 24) of the impulses by Stronge's law with a share (0 or 1)
+        of the restitution; None if they are not by it, without restitution.
+        """
         system, found = self.whole.system, np.zeros((3 * len(rows), COLUMNS))
         for k, row in enumerate(rows):
             if row[IMPULSE] > 0.0:
 
                 def run(X, E, out, i=int(row[CONTACT])) -> None:
-                    is_found = dual_contacts.collision(system, i, X, E, self.state, out)
+                    is_found = dual_contacts.collision(system, i, share, X, E, self.state, out)
                     _require(is_found, self.t, "has a collision that is not followed to its end")
 
                 P, D = self.evaluate(run, *self.inputs(), 3)
-                far = np.abs(P - row[IMPULSE : IMPULSE + 3]).max()
-                _require(far <= 1e-6 * np.abs(P).max(), self.t, _CHANGES)
+                if not np.abs(P - row[IMPULSE : IMPULSE + 3]).max() <= 1e-6 * np.abs(P).max():
+                    _require(share == 0.0, self.t, _CHANGES)
+                    return None
                 found[3 * k : 3 * k + 3] = D[:, :COLUMNS]
         return found
 

@@ -344,9 +344,9 @@ collide = specialize(
 
 
 @hot
-def collision(system, i, X, E, s, out):
-    """Write the impulse of contact i by Stronge's law in an impact at s (11,), Y[:3], and its
-    derivatives. Return whether there is one.
+def collision(system, i, share, X, E, s, out):
+    """Write the impulse of contact i by Stronge's law in an impact at s (11,), Y[:3], with a share
+    of the restitution, and its derivatives. Return whether there is one.
     """
     varied, _, (x, Q, w, u) = read_inputs(system, X, E, s)
     C, R, m = system.contacts, dual_attitude.matrix(Q), PARAMETERS
@@ -364,6 +364,6 @@ def collision(system, i, X, E, s, out):
     before = vec.matvec(T, vec.sub(rod_on_cart.point_velocity(R, w, u, rho), world.velocity(C, i)))
     mu, e = world.law(C, i)
     mu = mu + read(X, E, m + 10) if mu > 0.0 else zero
-    P, found = collide(W, before, mu, e + read(X, E, m + 11))
+    P, found = collide(W, before, mu, share * (e + read(X, E, m + 11)))
     write(out, 0, vec.add(P, (zero, zero, zero)))
     return found

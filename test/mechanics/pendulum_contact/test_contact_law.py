@@ -153,7 +153,7 @@ def test_poissons_law_gives_back_e_times_the_impulse_of_the_compression(mu, spli
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.3, 1.5])
-@pytest.mark.parametrize("e", [0.3, 0.8])
+@pytest.mark.parametrize("e", [0.0, 0.3, 0.8])
 def test_stronges_law_gives_back_the_share_e_squared_of_the_normal_work(e, mu):
     """Against a collision that is followed along its impulse in small steps, in the plane."""
     system, c, rng = build(Params()), create(), np.random.default_rng(3)
