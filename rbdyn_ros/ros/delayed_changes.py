@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from rcl_interfaces.msg import SetParametersResult
@@ -132,15 +133,20 @@ class DelayedChanges:
             self._thread.start()
 
     def _work(self, values: dict[str, Any]) -> None:
-        self._process = subprocess.Popen(
+        self._process = process = subprocess.Popen(
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C of the terminal is for the node, which ends it
         )
-        _, said = self._process.communicate(pickle.dumps((self._prepare, values)))
-        failed = said.decode().strip() if self._process.returncode else ""
+        assert process.stdin and process.stderr
+        said = ""
+        with suppress(BrokenPipeError), process.stdin:  # where it was killed
+            process.stdin.write(pickle.dumps((self._prepare, values)))
+            process.stdin.flush()
+            said = process.stderr.read().decode().strip()  # until it ends
+        failed = said if process.wait() else ""
         self._load(values, lambda: self._finish(failed))
 
     def _finish(self, failed: str) -> None:
@@ -160,10 +166,17 @@ class DelayedChanges:
             log.error(f"{names}: not set: {failed or result.reason}")
 
 
+def _end_with_parent() -> None:
+    """End this process where the standard input ends: its parent, which keeps it open, is gone."""
+    os.read(sys.stdin.fileno(), 1)  # past the buffer, whose lock the end of Python needs
+    os._exit(1)
+
+
 def main() -> int:
     """Prepare what is pickled on the standard input; return 1, with the reason, if it fails."""
     os.nice(NICE)
     prepare, values = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         prepare(values)
     except Exception as error:

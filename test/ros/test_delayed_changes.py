@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -141,12 +142,24 @@ def test_what_was_compiled_is_set_or_the_log_says_why_not(graph, running, capfd,
     assert said in capfd.readouterr().err
 
 
-def test_the_process_that_compiles_gives_the_reason_of_an_error():
-    values = {"prepare": "wrong"}
-    done = subprocess.run(
-        [sys.executable, "-m", delayed_changes.__name__],
-        input=pickle.dumps((warm_plant, values)),
-        capture_output=True,
-        timeout=100,
-    )
-    assert done.returncode == 1 and done.stderr.decode().strip() == "KeyError: 'gravity'"
+@pytest.fixture
+def compiler():
+    """The process that compiles."""
+    words = [sys.executable, "-m", delayed_changes.__name__]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def test_the_process_that_compiles_gives_the_reason_of_an_error(compiler):
+    compiler.stdin.write(pickle.dumps((warm_plant, {"prepare": "wrong"})))
+    compiler.stdin.flush()
+    assert compiler.stderr.read().decode().strip() == "KeyError: 'gravity'"
+    assert compiler.wait(10) == 1
+
+
+def test_the_process_that_compiles_ends_with_its_node(compiler):
+    """A node that is killed leaves its end of the pipe to nobody."""
+    compiler.stdin.write(pickle.dumps((time.sleep, 300)))
+    compiler.stdin.close()
+    assert compiler.wait(100) == 1
