@@ -19,6 +19,8 @@ from statistics import median
 
 from command_line import read
 
+from rbdyn_ros.optional import stay_local
+
 WARM_UP, QUICK, LONG = 3.0, 5.0, 15.0  # [s]
 OURS, PEER = "loop_probe.py", "loop_peer.py"
 SHOWN = {
@@ -72,12 +74,8 @@ def measure(who: str, processes: int, seconds: float) -> dict:
         str(WARM_UP),
         str(seconds),
     ]
-    environment = {
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
-        **os.environ,
-    }
-    done = subprocess.run(probe, env=environment, stdout=subprocess.PIPE, text=True)
+    stay_local(own_domain=True)
+    done = subprocess.run(probe, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"benchmarks/loop.py: {who} ended with exit code {done.returncode}; see above")
     row = {"who": who, "processes": processes, "load": load, **json.loads(done.stdout)}

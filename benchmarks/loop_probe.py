@@ -149,7 +149,7 @@ def main(processes: int, warm_up: float, seconds: float, *settings: str) -> int:
     ]
     probe, found = Probe(warm_up, seconds), []
 
-    def until() -> bool:
+    def until(node) -> bool:
         if probe.over() and not found:
             found.append(probe.figures())
         return bool(found)

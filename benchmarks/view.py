@@ -37,6 +37,8 @@ import numpy as np
 import psutil
 from command_line import read
 
+from rbdyn_ros.optional import stay_local
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "verification"))
 PORT = 8179
 STARTED = 120.0  # [s] within which the nodes come up
@@ -94,8 +96,7 @@ def main() -> int:
     """Measure and print."""
     arguments = read(__doc__, _JSON, "five drags, some seconds of the others", parts=PARTS)
     effort, parts = QUICK if arguments.quick else FULL, arguments.only
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    stay_local(own_domain=True)
     found = show({"load": os.getloadavg()[0]})
     if set(parts) - {"beside_the_loop"}:
         found |= with_browser(effort, parts)
