@@ -144,7 +144,10 @@ def _require_possible(
             rule = "take corners and spheres on planes and on each other"
             raise ValueError(f"{called} is between shapes with faces that end; {rule}")
     if colliders.geoms and not options.whole_steps:
-        raise ValueError("there are colliders, but whole_steps is False; it must be True")
+        raise ValueError(
+            "there are colliders, but whole_steps is False; it must be True "
+            "(in a file: whole_steps: true, beside colliders)"
+        )
 
 
 def start(
@@ -169,7 +172,8 @@ def start(
     for i in np.flatnonzero(~(np.abs(speed) <= STILL * (1.0 + np.abs(v).max()))):
         raise ValueError(
             f"{constraints.names[i]}: dC/dt is {speed[i]:.3g} at the start; "
-            "v must keep the joint closed"
+            "v must keep the joint closed: a body that turns about a joint also needs the "
+            "velocity of its center of mass; close: true changes both, as by impulses"
         )
     return q, v
 

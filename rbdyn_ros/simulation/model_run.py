@@ -246,9 +246,11 @@ def _summary(planned: ModelJob, out: Path, record: runs.Record, seconds: float) 
     steps = round(record.t[-1] / planned.step)
     pace = f"{record.t[-1] / max(seconds, 1e-9):.3g} times real time"
     work = f"{steps} steps of {planned.step:g} s in {seconds:.2g} s, {pace}"
-    drift = np.abs(record.energy - record.energy[0]).max()
+    balance = record.energy - record.work
+    less = " less the work of drives and dampers" if record.work.any() else ""
     parts = [f"{out}: {len(record.t)} rows", work]
-    parts.append(f"energy {record.energy[-1]:.9g} J, at most {drift:.2g} J from its start")
+    drift = f"at most {np.abs(balance - balance[0]).max():.2g} J from its start"
+    parts.append(f"energy {record.energy[-1]:.9g} J,{less} {drift}")
     if record.names:
         parts.append(f"joints open by at most {record.opening.max():.2g}")
     if planned.file.scene.contacts:

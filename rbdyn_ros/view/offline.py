@@ -350,7 +350,7 @@ class OfflineLoop(scene.Source):
             found.append(Alert(status, "Press Reset, and change what led here."))
         if runner.plant.off_travel:
             far = f"The cart is beyond its travel of {runner.plant.setup.travel:g} m."
-            found.append(Alert(far, "Press Reset, or click a set point nearer by.", False))
+            found.append(Alert(far, "Press Reset, or click a nearer set point.", False))
         if self._instants and self._instants[-1][0] - self._instants[0][0] > 0.3:
             asked = runner.pace.real_time_factor
             if factor < SLOW * asked:

@@ -210,7 +210,7 @@ class Page:
             self._say_refusal(
                 event.client,
                 "Set point",
-                f"({x:.2f}, {y:.2f}) m is beyond the travel of {travel:g} m; click nearer by",
+                f"({x:.2f}, {y:.2f}) m is beyond the travel of {travel:g} m; click nearer",
             )
             return
         if refusal := self.source.set_point(x, y):

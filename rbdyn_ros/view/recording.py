@@ -47,9 +47,9 @@ def read(path: Path) -> Table:
         )
     missing = [name for name in NEEDED if name not in table]
     if missing:
-        raise ValueError(
-            f"{path}: it is no run of the pendulum: it has no column {', '.join(missing)}"
-        )
+        lacks = f"it has no column {', '.join(missing)}"
+        of_model = "; `simulate --model` draws its motion with --picture" if "E" in table else ""
+        raise ValueError(f"{path}: it is no run of the pendulum: {lacks}{of_model}")
     if not len(table["t"]):
         raise ValueError(f"{path}: it has no rows; record a longer run")
     if not all(np.isfinite(table[name]).all() for name in NEEDED):

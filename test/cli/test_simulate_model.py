@@ -364,7 +364,7 @@ def test_colliders_of_a_file_fall_on_each_other(simulate):
     assert rows["ball.z"][-1] == pytest.approx(0.3, abs=1e-6)
     Path("pile.yaml").write_text(Path("pile.yaml").read_text().replace("whole_steps: true\n", ""))
     code, _, err = simulate("--model", "pile.yaml", "--duration", "0.5")
-    assert code == 2 and "there are colliders, but whole_steps is False" in err
+    assert code == 2 and "whole_steps: true, beside colliders" in err
 
 
 def test_round_colliders_of_a_file_lie_and_stand(simulate):

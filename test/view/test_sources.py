@@ -298,6 +298,7 @@ def test_the_status_says_when_the_cart_is_lost(loop):
         ("run.csv", "t,x\n0,0\n", "no column y, qw"),
         ("run.csv", "t,x,y,qw,qx,qy,qz\n", "no rows"),
         ("run.csv", "", "no column t, x"),
+        ("run.csv", "t,cart.x,E\n0,0,0\n", "no column x, y.*draws its motion with --picture"),
         ("run.csv", UPRIGHT + "a,0,0,1,0,0,0\n", "csv:3: it is no table of numbers"),
         ("run.csv", UPRIGHT + "1,0,0,1,0,0\n", "csv:3: it has 6 numbers .* head line 7 names"),
         ("run.csv", "t,x,y,qw,qx,qy,qz,x\n", "the column x twice"),
