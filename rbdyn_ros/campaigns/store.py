@@ -177,7 +177,7 @@ class Store:
     def _compare(self, heading: Path) -> dict:
         """Return the heading in the folder. Raise ValueError if it is another campaign."""
         try:
-            before = json.loads(heading.read_text())
+            before = json.loads(heading.read_text("utf-8"))
             differing = [
                 name
                 for name in {**before, **self.heading}
@@ -337,7 +337,7 @@ def write(results: CampaignResults, path: Path, provenance: dict[str, Any] | Non
         "reasons": dict(results.reasons.most_common(20)),
         "provenance": provenance or {},
     }
-    path.write_text(json_text(written))
+    path.write_text(json_text(written), "utf-8")
 
 
 def _laws(plan: CampaignPlan) -> dict:

@@ -157,7 +157,7 @@ def _files(name: str, experiment, outcome) -> Iterator[tuple]:
 
 
 def _write_table(columns: dict, path: Path) -> None:
-    with open(path, "w", newline="") as file:
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values()))

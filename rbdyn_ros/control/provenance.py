@@ -102,7 +102,7 @@ def commit(folder: Path) -> str:
 
     def git(*words: str) -> str:
         done = subprocess.run(
-            ("git", "-C", str(folder), *words), capture_output=True, text=True, timeout=10.0
+            ("git", "-C", str(folder), *words), capture_output=True, encoding="utf-8", timeout=10.0
         )
         return done.stdout.strip() if done.returncode == 0 else ""
 

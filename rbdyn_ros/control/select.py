@@ -126,7 +126,7 @@ def make_law(
 
 def _own() -> tuple:
     own = Path(laws.__file__).parent.glob("*.py")
-    return tuple(f.stem for f in own if "\ndef design(" in f.read_text())
+    return tuple(f.stem for f in own if "\ndef design(" in f.read_text("utf-8"))
 
 
 def _foreign(point: EntryPoint) -> ModuleType:

@@ -45,9 +45,9 @@ def view_for(template: str, prefix: str, copy: str) -> str:
     if not prefix:
         return template
     try:
-        view = with_prefix(yaml.safe_load(Path(template).read_text()), prefix)
+        view = with_prefix(yaml.safe_load(Path(template).read_text("utf-8")), prefix)
     except (ValueError, yaml.YAMLError) as error:
         what = f"the view {template} cannot be given the frame_prefix '{prefix}'"
         raise ValueError(f"{what}: {error}") from None
-    Path(copy).write_text(yaml.safe_dump(view, sort_keys=False, width=10_000))
+    Path(copy).write_text(yaml.safe_dump(view, sort_keys=False, width=10_000), "utf-8")
     return copy

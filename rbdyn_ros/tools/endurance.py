@@ -115,7 +115,8 @@ def soak(
     if "viewer" in names:
         watch.until(
             lambda: (
-                "the live view is at" in nodes.log("viewer").read_text() or nodes.ended_names()
+                "the live view is at" in nodes.log("viewer").read_text("utf-8")
+                or nodes.ended_names()
             ),
             COMING_UP,
             "the viewer did not start",

@@ -161,5 +161,9 @@ def dropped_datagrams(port: int) -> int:
     it does not report them.
     """
     table = Path("/proc/net/udp")
-    rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
+    rows = (
+        [line.split() for line in table.read_text("utf-8").splitlines()[1:]]
+        if table.exists()
+        else []
+    )
     return sum(int(row[-1]) for row in rows if int(row[1].rpartition(":")[2], 16) == port)

@@ -35,13 +35,13 @@ class NodeProcesses:
         self._parameters, self._log = tuple(parameters), log
         self.processes: dict[str, subprocess.Popen] = {}  # by the names of its nodes
         if not log.is_dir():
-            log.write_text("")
+            log.write_text("", "utf-8")
 
     def start(self, *nodes: str, arguments: Sequence[str] = ()) -> None:
         """Start a process with these nodes; its `arguments` follow those for all processes."""
         name = " and the ".join(node.replace("_", " ") for node in nodes)
         command = [sys.executable, "-m", "rbdyn_ros.ros.start", str(os.getpid()), *nodes]
-        with open(self.log(name), "a") as output:
+        with open(self.log(name), "a", encoding="utf-8") as output:
             self.processes[name] = subprocess.Popen(
                 [*command, "--ros-args", *self._parameters, *arguments],
                 stdout=output,
@@ -85,7 +85,7 @@ class NodeProcesses:
 
     def _reason(self, name: str, code: int, were: str) -> str:
         """Return how a process ended, from its exit code and its log."""
-        log = self.log(name).read_text(errors="replace").strip()
+        log = self.log(name).read_text("utf-8", "replace").strip()
         if code < 0:
             return f"{were} ended by {signal.Signals(-code).name}{tracebacks.place_of_crash(log)}"
         lines = log.splitlines()

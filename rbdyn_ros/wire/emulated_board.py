@@ -54,7 +54,9 @@ def build(folder: Path, core: str = "m4f", role: str = "controller", **variables
         raise CannotEmulate(sentence)
     words = [f"{name}={value}" for name, value in variables.items()]
     command = ["make", "-s", "-C", str(FIRMWARE), f"CPU={core}", f"ROLE={role}", f"BUILD={folder}"]
-    done = subprocess.run([*command, *words], capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, *words], capture_output=True, encoding="utf-8", errors="replace"
+    )
     if done.returncode:
         reason = (done.stderr.strip() or done.stdout.strip()).splitlines()
         raise CannotEmulate(f"the firmware cannot be built: {reason[0] if reason else 'make'}")
@@ -149,7 +151,7 @@ class EmulatedBoard:
         return json.loads(line)
 
     def _failure(self, sentence: str) -> CannotEmulate:
-        said = self._log.read_text(errors="replace").strip().splitlines()
+        said = self._log.read_text("utf-8", "replace").strip().splitlines()
         return CannotEmulate(f"{sentence}{': ' + said[-1] if said else ''}")
 
     def _keep(self, terminal: str) -> None:

@@ -14,7 +14,7 @@ def names() -> tuple[str, ...]:
     `advance`.
     """
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return tuple(f.stem for f in files if "\ndef advance(" in f.read_text())
+    return tuple(f.stem for f in files if "\ndef advance(" in f.read_text("utf-8"))
 
 
 class Choice(NamedTuple):

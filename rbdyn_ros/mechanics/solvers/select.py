@@ -29,7 +29,7 @@ def names(problem: str = "") -> tuple[str, ...]:
     "fc2d", "fc3d") or of all.
     """
     files = sorted(Path(__file__).parent.glob(f"{problem}*_*.py"))
-    return tuple(f.stem for f in files if "\ndef solve(" in f.read_text())
+    return tuple(f.stem for f in files if "\ndef solve(" in f.read_text("utf-8"))
 
 
 def select(name: str, tolerance: float | None = None, max_iterations: int | None = None) -> Solver:
