@@ -15,6 +15,10 @@ from rbdyn_ros.view.scene import IMPACT, PUSH, WATCHDOG, Event, SceneState
 SPAN, RATE = 10.0, 20.0  # [s] shown; [Hz] at which samples are kept
 POINTS = int(SPAN * RATE)
 HEIGHT = 118  # [px]
+NOTE = (
+    "<div style='font-size:0.8em;padding:0 0.9em'>"
+    f"The last {SPAN:g} s over simulated time [s]; red lines are events.</div>"
+)
 _BLUE, _ORANGE, _GREEN, _RED = "#1f62d2", "#e07a2e", "#288c50", "#d62828"
 _GREY, _PALE = "#7a828a", "#b4bac0"
 MARKED, FAULT = (IMPACT, WATCHDOG, PUSH), "fault: "
@@ -81,6 +85,7 @@ class Plots:
         self._curves = [curve for plot in PLOTS for curve in plot.curves]
         self._samples: deque[tuple[float, ...]] = deque(maxlen=POINTS)
         self._events: deque[Event] = deque(maxlen=100)
+        gui.add_html(NOTE)
         self._handles = [self._add(gui, plot) for plot in PLOTS]
 
     def sample(self, state: SceneState) -> None:

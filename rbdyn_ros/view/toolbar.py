@@ -19,6 +19,7 @@ from rbdyn_ros.view.server import Writer
 RATES = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
 SHOWN = 14  # newest events in words
 LINES = 5  # of the words above the buttons: two on the state, three for what is wrong
+RENDERING = 30.0  # [s] for a picture; without a graphics card it takes more than ten
 Refuse = Callable[[Any, str, str], None]
 _BAD, _WARN, _GOOD, _IDLE = "#c62828", "#b26a00", "#2e7d32", "#546e7a"
 
@@ -166,8 +167,11 @@ class Toolbar:
         """Let the browser render its view, and save it."""
         from PIL import Image
 
-        # waits for the browser, and so is called from this thread
-        pixels = client.get_render(1080, 1920, transport_format="png", timeout=10.0)
+        try:  # waits for the browser, and so is called from this thread
+            pixels = client.get_render(1080, 1920, transport_format="png", timeout=RENDERING)
+        except TimeoutError:
+            late = f"the browser has rendered none for {RENDERING:g} s; press Picture again"
+            return self._refuse(client, "Picture", late)
         file = io.BytesIO()
         Image.fromarray(pixels).save(file, "png")
         self._do(client.send_file_download, "view.png", file.getvalue())

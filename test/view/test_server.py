@@ -17,6 +17,7 @@ from websockets.sync.client import connect  # noqa: E402
 from rbdyn_ros.view import server as view_server  # noqa: E402
 from rbdyn_ros.view.drawing import Drawing  # noqa: E402
 from rbdyn_ros.view.scene import SceneState, Shape, Solid  # noqa: E402
+from rbdyn_ros.view.toolbar import Toolbar  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,16 @@ def connected(server, origin, name="127.0.0.1"):
     url = f"ws://{name}:{server.get_port()}"
     protocol = f"viser-v{viser.__version__}"
     return connect(url, origin=origin, subprotocols=[protocol], compression=None)
+
+
+def test_a_picture_that_the_browser_does_not_render_is_said():
+    said, client = [], MagicMock()
+    client.get_render.side_effect = TimeoutError
+    source = MagicMock(can_seek=False)
+    toolbar = Toolbar(MagicMock(), source, lambda *words: said.append(words), MagicMock())
+    toolbar._save_picture(client)
+    assert [words[:2] for words in said] == [(client, "Picture")] and "again" in said[0][2]
+    assert not client.send_file_download.called
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])

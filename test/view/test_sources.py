@@ -171,6 +171,11 @@ def test_what_is_refused_changes_nothing(loop):
     assert now(loop).status == "playing"
 
 
+def test_a_number_that_is_typed_is_a_number_in_the_events(loop):
+    assert loop.set_control("integrator.tolerance", "1e-13") == ""
+    assert loop.events(0)[-1].sentence == "integrator.tolerance is 1e-13"
+
+
 def test_the_rate_is_kept(loop):
     loop.set_rate(0.5)
     first, begun = now(loop).time, time.monotonic()
