@@ -68,8 +68,8 @@ def notice(sentence: str) -> Iterator[None]:
 
 
 class LiveLine:
-    """A status line: `show(text)` may be called at any rate; `close()` leaves the last one
-    standing.
+    """A status line: `show(text)` may be called at any rate, and a line that has not changed is
+    not written again; `close()` leaves the last one standing.
     """
 
     def __init__(self, stream: TextIO, clock: Callable = time.monotonic):
@@ -77,6 +77,7 @@ class LiveLine:
         self._in_place = stream.isatty()
         self._period = IN_PLACE if self._in_place else LINES
         self._next, self._open = 0.0, False
+        self._last = ""
 
     def show(self, text: Callable[[], str]) -> None:
         """Show what `text()` returns, if an update is due."""
@@ -87,8 +88,9 @@ class LiveLine:
             columns = shutil.get_terminal_size().columns
             self._stream.write(_ERASE + text()[: columns - 1])
             self._open = True
-        else:
-            self._stream.write(text() + "\n")
+        elif (line := text()) != self._last:  # a log does not need the same line each second
+            self._stream.write(line + "\n")
+            self._last = line
         self._stream.flush()
 
     def close(self) -> None:

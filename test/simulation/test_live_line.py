@@ -37,6 +37,16 @@ def test_a_pipe_gets_a_line_per_second():
     assert shown(io.StringIO(), (0.0, 0.5, 0.99, 1.0, 1.5, 2.0)) == "at 0.0\nat 1.0\nat 2.0\n"
 
 
+def test_a_pipe_gets_what_has_not_changed_once():
+    """Such as the sentence on a board that is not there, while the command waits for it."""
+    clock, stream = Clock(), io.StringIO()
+    line = LiveLine(stream, clock)
+    for text in ("starting", "no port", "no port", "no port", "playing"):
+        line.show(lambda: text)
+        clock.time += 1.0
+    assert stream.getvalue() == "starting\nno port\nplaying\n"
+
+
 def test_a_terminal_gets_one_line_rewritten_ten_times_a_second():
     text = shown(Terminal(), (0.0, 0.05, 0.2))
     assert text == "\r\x1b[2Kat 0.0\r\x1b[2Kat 0.2\n"
