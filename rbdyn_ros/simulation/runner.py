@@ -155,7 +155,7 @@ class Runner:
     def _change(self, status: str) -> str:
         with self._interrupt():
             if self.status.startswith(FAULT):
-                return f"in {self.status}; call ~/reset first"
+                return f"the simulation is in {self.status}; reset it first"
             self._held.clear()
             self._set_status(status)
             return ""
@@ -164,7 +164,7 @@ class Runner:
         """Take one tick while paused. Return why that is not possible, or ""."""
         with self._interrupt():
             if self.status != PAUSED:
-                return f"is {self.status}; only a paused simulation steps"
+                return f"the simulation is {self.status}; only a paused one steps"
             self._tick(self.signals.command(time.monotonic(), self.pace, self.statistics))
             self._publish()
             return ""
