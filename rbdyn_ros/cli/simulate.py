@@ -358,7 +358,9 @@ def _summary(job: SimulationJob, run: "Rollout", seconds: float) -> str:
         return f"{work}, in {seconds:.2g} s, {pace}; {summary(loop, run)}"
     steps, energy = (len(run.t) - 1) * job.rows.steps, run.quantities[:, 0]
     drift = abs(energy - energy[0]).max()
+    is_damped = job.system.cart_damping > 0.0 or job.system.joint_damping > 0.0
+    damped = "; the dampings of cart and joint take energy" if is_damped else ""
     return (
         f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}; energy {energy[-1]:.9g} J, "
-        f"at most {drift:.2g} J from its start"
+        f"at most {drift:.2g} J from its start{damped}"
     )

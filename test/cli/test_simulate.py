@@ -154,7 +154,9 @@ def test_the_summary_tells_steps_pace_and_energy(simulate):
     assert (
         out.startswith("run.csv: 1001 rows; 1000 steps of 0.001 s in ")
         and "times real time; energy 11.5" in out
+        and "damping" not in out
     )
+    assert "the dampings of cart" in simulate(*setting(TILTED, "cart.damping=1"))[1]
 
 
 def test_a_fixed_cart_stays(simulate):
