@@ -163,6 +163,8 @@ class Runner:
     def step(self) -> str:
         """Take one tick while paused. Return why that is not possible, or ""."""
         with self._interrupt():
+            if self.status.startswith(FAULT):
+                return f"the simulation is in {self.status}; reset it first"
             if self.status != PAUSED:
                 return f"the simulation is {self.status}; only a paused one steps"
             self._tick(self.signals.command(time.monotonic(), self.pace, self.statistics))

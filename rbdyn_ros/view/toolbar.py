@@ -185,7 +185,9 @@ def status_html(source: Source, state: SceneState | None) -> str:
     if state is None:
         waiting = "Waiting for the first state."
         return _box(f"{head}<br><span style='color:{_IDLE}'>{waiting}</span>", LINES)
-    lines = [f"{head} &nbsp; {_status(state.status)} &nbsp; t&nbsp;=&nbsp;{state.time:.2f}&nbsp;s"]
+    is_said = any(state.status in problem.what for problem in state.problems)
+    status = _status(state.status.partition(":")[0] if is_said else state.status)
+    lines = [f"{head} &nbsp; {status} &nbsp; t&nbsp;=&nbsp;{state.time:.2f}&nbsp;s"]
     x, y = (round(part, 2) + 0.0 for part in state.cart)  # no -0.00
     lines.append(f"tilt {math.degrees(state.tilt):.1f}&deg;, cart ({x:.2f}, {y:.2f}) m")
     for problem in state.problems:

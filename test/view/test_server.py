@@ -16,8 +16,8 @@ from websockets.sync.client import connect  # noqa: E402
 
 from rbdyn_ros.view import server as view_server  # noqa: E402
 from rbdyn_ros.view.drawing import Drawing  # noqa: E402
-from rbdyn_ros.view.scene import SceneState, Shape, Solid  # noqa: E402
-from rbdyn_ros.view.toolbar import Toolbar  # noqa: E402
+from rbdyn_ros.view.scene import Alert, SceneState, Shape, Solid  # noqa: E402
+from rbdyn_ros.view.toolbar import Toolbar, status_html  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,14 @@ def connected(server, origin, name="127.0.0.1"):
     url = f"ws://{name}:{server.get_port()}"
     protocol = f"viser-v{viser.__version__}"
     return connect(url, origin=origin, subprotocols=[protocol], compression=None)
+
+
+def test_a_fault_is_said_once_and_its_remedy_is_seen():
+    """The words have five lines: a reason that is said twice hides what to do."""
+    why = "fault: the law mine raised ValueError at t = 2.002 s"
+    state = SceneState(2.0, status=why, problems=(Alert(why, "Press Reset."),))
+    words = status_html(MagicMock(title="mine"), state)
+    assert words.count("ValueError") == 1 and ">fault</span>" in words and "Press Reset." in words
 
 
 def test_a_picture_that_the_browser_does_not_render_is_said():
