@@ -29,7 +29,7 @@ from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a command
 AGAIN = 0.01  # [s]
-_NOWHERE = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 for the tracebacks of processes that are ended
+_NOWHERE = open(os.devnull, "w")  # noqa: SIM115 for the tracebacks of processes that are ended
 LONGEST_IMPORT = 5.0  # [s] for which a signal waits for the end of an import
 _CALLED_BACK = (
     "llvmlite.binding.executionengine"  # the only file in use here whose functions C calls back
