@@ -112,10 +112,8 @@ class OfflineLoop(scene.Source):
                 return str(error)
             finally:
                 self._preparing = "", 0.0
-        if name in self._built.values:
-            value = self._built.values[
-                name
-            ]  # a number, where one was typed that YAML reads as text
+        # a number, where one was typed that YAML reads as text
+        value = self._built.values.get(name, value)
         self._log.add(self._runner.plant.time, scene.PARAMETER, f"{name} is {format_value(value)}")
         return ""
 
