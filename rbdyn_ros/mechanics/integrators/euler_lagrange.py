@@ -25,11 +25,14 @@ from rbdyn_ros.types import Array, Input, State, System
 ORDER = 2
 SYMMETRIC = True
 Options = composition.Options
+_SPIN = 1e-9  # [rad/s] of the rate of the cone angle: less is round-off
 _EDGE = 0.0698  # cos 86 deg: nearer to the pole one step turns the cone angle by radians
 
 
 def check(system: System, state: State, input: Input) -> None:
-    """Raise ValueError unless the joint is fixed and only weight acts."""
+    """Raise ValueError unless the joint is fixed, only weight acts, and the rod is axisymmetric
+    without a spin but that of the chart.
+    """
     if system.cart_free != 0.0 or system.joint_damping != 0.0:
         raise ValueError(
             "euler_lagrange is for a fixed joint without damping; set cart.fixed: true, "
@@ -38,6 +41,16 @@ def check(system: System, state: State, input: Input) -> None:
     if np.any(input.force) or np.any(input.sines) or np.any(input.disturbance):
         raise ValueError(
             "euler_lagrange knows no forces but weight; take off input.* and the disturbance"
+        )
+    I, spin = system.inertia, float(state.v[4])
+    if abs(I[0] - I[1]) > 1e-12 * max(I):
+        raise ValueError(f"euler_lagrange needs an axisymmetric rod; rod.inertia is {I}")
+    Q, w = tuple(map(float, state.q[2:])), tuple(map(float, state.v[2:]))
+    d, _, _, de = pitch_cone.from_state(Q, w)
+    if abs(spin) > _SPIN and not abs(spin + de * sin(d)) <= _SPIN * max(1.0, abs(de)):
+        raise ValueError(
+            "euler_lagrange is for a rod without spin; initial.angular_velocity[2] is "
+            f"{spin:g} rad/s"
         )
 
 

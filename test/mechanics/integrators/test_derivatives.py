@@ -40,7 +40,7 @@ COMPOSED = ("moser_veselov", "quaternion_midpoint", "rattle_s2", "se3_variationa
 
 def somewhere(name: str, fixed: bool) -> State:
     Q = np.array((0.7, -0.3, 0.5, 0.3))
-    spin = 0.0 if name == "rattle_s2" else 3.0
+    spin = 0.0 if name in ("rattle_s2", "euler_lagrange") else 3.0
     u = (0.0, 0.0) if fixed else (0.5, -0.8)
     return State(
         0.2, np.array((0.3, -0.2, *(Q / np.linalg.norm(Q)))), np.array((*u, 1.1, -0.7, spin))
