@@ -88,7 +88,8 @@ def violation(y: Array, multiplier: Array, laws: list[tuple[int, Law]]) -> float
     relative to those above 1.
     """
     wrong = np.where(_are_equalities(laws), y, np.minimum(y, multiplier))
-    return float(np.abs(wrong).max() / max(1.0, np.abs(y).max(), np.abs(multiplier).max()))
+    size = max(1.0, np.abs(y).max(initial=0.0), np.abs(multiplier).max(initial=0.0))
+    return float(np.abs(wrong).max(initial=0.0) / size)
 
 
 def _are_equalities(laws: list[tuple[int, Law]]) -> Array:

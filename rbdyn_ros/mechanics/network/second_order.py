@@ -173,7 +173,7 @@ class MechanicalNetwork(NamedTuple):
 
 def network(systems, interactions) -> MechanicalNetwork:
     """Return the network. Raise ValueError where an interaction names a system that is not
-    there.
+    there, or one twice.
     """
     systems = (systems,) if isinstance(systems, Mechanical) else tuple(systems)
     interactions = (
@@ -185,6 +185,10 @@ def network(systems, interactions) -> MechanicalNetwork:
             raise ValueError(
                 f"interaction {k} couples system {unknown[0]}; there are {len(systems)}, "
                 "counted from 0"
+            )
+        if len(set(one.systems)) != len(one.systems):
+            raise ValueError(
+                f"interaction {k} couples systems {one.systems}; each may be named once"
             )
     return MechanicalNetwork(systems, interactions)
 

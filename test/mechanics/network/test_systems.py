@@ -192,3 +192,12 @@ def test_a_run_that_cannot_begin_is_refused(law, q, v, words):
     ):
         with pytest.raises(ValueError, match=words):
             begin()
+
+
+def test_an_interaction_that_names_a_system_twice_is_refused():
+    """Of the blocks on the same system the last one alone was kept."""
+    ball = second_order.linear(M=1.0)
+    twice = second_order.linear_relation([[1.0, 1.0]])
+    contact = second_order.interaction(twice, laws.newton_impact(0.0), (0, 0))
+    with pytest.raises(ValueError, match=r"couples systems \(0, 0\); each may be named once"):
+        second_order.network(ball, contact)

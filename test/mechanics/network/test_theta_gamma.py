@@ -118,3 +118,10 @@ def test_sliding_mode_without_chatter():
 def test_bad_options_are_named():
     with pytest.raises(ValueError, match="gamma is 0.0"):
         theta_gamma.options(gamma=0.0)
+
+
+def test_a_system_without_relations_decays_by_the_midpoint_rule():
+    system = first_order.assemble(first_order.linear_dynamics([[-1.0]]), ())
+    start = theta_gamma.start(system, 0.0, np.ones(1), np.zeros(0))
+    after = theta_gamma.step(system, start, 0.1)
+    assert after.ok and after.x[0] == pytest.approx(0.95 / 1.05, rel=1e-13)
