@@ -3,6 +3,7 @@ matching shapes, or a ValueError with one sentence.
 """
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,8 @@ def positive(value, name: str, unit: str = "") -> float:
 
 def count(value, name: str, low: int, high: float = math.inf) -> int:
     """Return the value as a whole number in [low, high]."""
+    if not isinstance(value, Real):
+        raise ValueError(f"{name} is {value!r}; it must be a whole number")
     if not low <= value <= high or value != int(value):
         rule = f">= {low}" if high == math.inf else f"from {low} to {high:g}"
         raise ValueError(f"{name} is {value}; it must be a whole number {rule}")

@@ -1,5 +1,6 @@
 """Solvers by name, and the call from Python that checks its arguments."""
 
+import math
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.mechanics.solvers.solution import Options, Solution
+from rbdyn_ros.mechanics.solvers.solution import NOT_FINITE, Options, Solution
 from rbdyn_ros.numerics import arguments
+
+_SMALL = 1e-60  # of the largest number: products of four such still have all their digits
 
 
 class Solver(NamedTuple):
@@ -51,7 +54,8 @@ def select(name: str, tolerance: float | None = None, max_iterations: int | None
 
 
 def solve(solver: Solver, problem, guess=None) -> Solution:
-    """Solve a problem of the solver's kind from `guess` (zero without one).
+    """Solve a problem of the solver's kind from `guess` (zero without one), in units in which the
+    largest numbers have squares.
 
     Raise ValueError for a problem of another kind or one that the method does not admit, and for a
     guess of a wrong shape.
@@ -65,4 +69,24 @@ def solve(solver: Solver, problem, guess=None) -> Solution:
     solver.check(problem)
     size = len(problem.q)
     guess = np.zeros(size) if guess is None else arguments.vector(guess, "guess", size)
-    return solver.solve(problem, guess, solver.options)
+    (name, matrix), q = next(iter(problem._asdict().items())), problem.q
+    of_matrix, of_q = _unit(matrix), _unit(q)
+    if of_matrix == of_q == 1.0:
+        return solver.solve(problem, guess, solver.options)
+    scaled = problem._replace(**{name: matrix / of_matrix, "q": q / of_q})
+    solution = solver.solve(scaled, guess / of_q * of_matrix, solver.options)
+    with np.errstate(over="ignore"):
+        z = solution.z / of_matrix * of_q
+    if solution.ok and not np.isfinite(z).all():
+        return solution._replace(z=z, status=NOT_FINITE, residual=np.inf, ok=False)
+    return solution._replace(z=z)
+
+
+def _unit(numbers: np.ndarray) -> float:
+    """Return the power of 2 by which the numbers are divided so that the squares of the largest
+    neither overflow nor vanish; 1 where that is so already.
+    """
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest == 0.0 or _SMALL <= largest <= 1.0 / _SMALL:
+        return 1.0
+    return math.ldexp(1.0, max(math.frexp(largest)[1], -1021))

@@ -15,7 +15,7 @@ MEANINGS = (
     "ray: not solved, and the pivots run along a ray; for a positive semidefinite matrix there is "
     "no solution",
     "exhausted: not solved, and every complementary choice was tried",
-    "not finite: the problem or the start holds nan or infinite numbers",
+    "not finite: the problem, the start or the solution holds nan or infinite numbers",
 )
 
 

@@ -1,9 +1,11 @@
 """Solvers by name: what is known, what is refused, and with which sentence."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
-from rbdyn_ros.mechanics.solvers import fc3d, lcp
+from rbdyn_ros.mechanics.solvers import fc3d, lcp, mlcp
 from rbdyn_ros.mechanics.solvers.select import names, select, solve
 from rbdyn_ros.mechanics.solvers.solution import MEANINGS, explain
 
@@ -68,3 +70,31 @@ def test_explain_puts_every_status_in_words():
     solution = solve(select("fc3d_nsgs"), fc3d.problem(np.eye(3), [-1.0, 0.0, 0.0], 0.5))
     assert explain(solution).startswith("solved: ") and "iterations" in explain(solution)
     assert len(MEANINGS) == 6
+
+
+@pytest.mark.parametrize("of_q", [1e-300, 1e-160, 1e-100, 1e150, 1e300])
+@pytest.mark.parametrize("name", names())
+def test_very_small_and_very_large_numbers_are_solved(name, of_q):
+    """Of q = 1e-160 the square is 0: z = 0 was taken for the solution."""
+    kind, rng = name.split("_")[0], np.random.default_rng(1)
+    module, n = import_module(f"rbdyn_ros.mechanics.solvers.{kind}"), 2 if kind == "fc2d" else 3
+    A = rng.normal(size=(n, n))
+    M, q = A @ A.T + np.eye(n), np.array([-1.0, 0.3, 0.2])[:n]
+    last = {"lcp": (), "mlcp": (1,)}.get(kind, (0.4,))
+    expected = solve(select(name), module.problem(M, q, *last))
+    found = solve(select(name), module.problem(M, of_q * q, *last))
+    stiff = solve(select(name), module.problem(1e200 * M, q, *last))
+    assert expected.ok and found.ok and stiff.ok
+    np.testing.assert_allclose(found.z / of_q, expected.z, atol=1e-7)
+    np.testing.assert_allclose(stiff.z * 1e200, expected.z, atol=1e-7)
+
+
+def test_a_solution_beyond_the_largest_number_is_not_called_solved():
+    found = solve(select("lcp_lemke"), lcp.problem([[1e-200]], [-1e200]))
+    assert not found.ok and "not finite" in explain(found)
+
+
+@pytest.mark.parametrize("equations", ["1", None, 1j])
+def test_a_count_that_is_no_number_is_named(equations):
+    with pytest.raises(ValueError, match="equations is .*; it must be a whole number"):
+        mlcp.problem(np.eye(2), np.ones(2), equations)
