@@ -24,7 +24,7 @@ from rbdyn_ros.simulation.tick import (
     TickState,
     write_balance,
 )
-from rbdyn_ros.types import Array, Contacts, Input, State, System
+from rbdyn_ros.types import Array, Input, State, System
 
 
 class Setup(NamedTuple):
@@ -44,6 +44,20 @@ class Setup(NamedTuple):
     travel: float  # [m]
     fault_at_travel: bool
     imu_position: float  # [m] from the joint along the rod
+
+
+def _replace_obstacles(setup: Setup, rows: Array) -> Setup:
+    """Return the setup with other rows of obstacles (`types.OBSTACLE`)."""
+    if not len(rows):
+        return setup
+    contacts = setup.system.contacts._replace(obstacles=rows)
+    return setup._replace(system=setup.system._replace(contacts=contacts))
+
+
+def _placed(*rows) -> list[list[Any]]:
+    """Return of each row of an obstacle what it is and where it starts."""
+    fields = "name", "kind", "center", "axes", "size", "velocity"
+    return [[row[field] for field in fields] for row in rows]
 
 
 class StepDiagnostics(NamedTuple):
@@ -89,7 +103,7 @@ class Plant:
         )  # [s] a step; the command was above the limit: in the last tick
         self._limit, self._drive = float(limit), drive
         self.resets = -1  # since the start, which is none
-        self._bind(setup)
+        self._bind(_replace_obstacles(setup, setup.params.contacts.obstacles.copy()))
         self.reset()
 
     @property
@@ -126,11 +140,24 @@ class Plant:
         """The time [s] for which obstacles have moved: since the start, or the last reset."""
         return self.time if self.contact is None else self.time - self.contact.since.item(0)
 
-    def _elapsed_with(self, contacts: Contacts) -> float:
-        """Return `elapsed` for other contacts: 0 where an obstacle is placed anew."""
-        placed = ["kind", "center", "axes", "size", "velocity"]
-        new, old = contacts.obstacles[placed], self.setup.system.contacts.obstacles[placed]
-        return self.elapsed if np.array_equal(new, old) else 0.0
+    def _with_obstacles(self, setup: Setup) -> Setup:
+        """Return a setup whose obstacles go on from where they are, but for those whose place,
+        size or velocity is another one, which are at their places now.
+
+        All move from the centers of their rows for `elapsed`; `reset` puts these back.
+        """
+        declared = self.setup.params.contacts.obstacles
+        present = self.setup.system.contacts.obstacles
+        rows = setup.params.contacts.obstacles.copy()
+        for row in rows:
+            same = [
+                k for k, old in enumerate(declared) if all(map(np.array_equal, *_placed(old, row)))
+            ]
+            if same:
+                row["center"] = present[same[0]]["center"]
+            else:
+                row["center"] -= self.elapsed * row["velocity"]
+        return _replace_obstacles(setup, rows)
 
     @property
     def touches(self) -> tuple[contact_forces.ContactForce, ...]:
@@ -180,8 +207,8 @@ class Plant:
         The state of closed contacts is kept if there is the same to touch as before. Obstacles
         that are placed anew start there; others go on from where they are.
         """
+        since, setup = self.time - self.elapsed, self._with_obstacles(setup)
         contacts = setup.system.contacts
-        since = self.time - self._elapsed_with(contacts)
         if self.contact is not None and world.are_equal(contacts, self.setup.system.contacts):
             setup = setup._replace(options=setup.options._replace(contact=self.contact))
         self._bind(setup)
@@ -193,8 +220,8 @@ class Plant:
         """Raise ValueError if `setup` places something where the pendulum is now."""
         here = State(self.time, self.q, self.v)
         before = world.gaps(self.setup.system.contacts, here, self.elapsed)
-        contacts = setup.system.contacts
-        for name, gap in world.gaps(contacts, here, self._elapsed_with(contacts)).items():
+        contacts = self._with_obstacles(setup).system.contacts
+        for name, gap in world.gaps(contacts, here, self.elapsed).items():
             if gap < min(0.0, before.get(name, 0.0)) - 1e-6:
                 what, group = world.parameter(name), "contact" if name in world.NAMES else name
                 where = f"would overlap the pendulum, where it is now, by {-gap:.3g} m"
@@ -208,7 +235,11 @@ class Plant:
         """
         state = self.setup.initial if state is None else state
         unloaded = Input(np.zeros(2), self.setup.sines, np.zeros(9))
-        self.setup.integrator.check(self.setup.system, state, unloaded)
+        declared = self.setup.params.contacts.obstacles
+        placed = _replace_obstacles(self.setup, declared)
+        self.setup.integrator.check(placed.system, state, unloaded)
+        # in place, for the compiled loop reads this array
+        self.setup.system.contacts.obstacles["center"][:] = declared["center"]
         self.resets += 1
         self.steps += ticks * self.setup.tick_steps
         self.q[:], self.v[:] = state.q, state.v

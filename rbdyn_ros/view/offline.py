@@ -309,7 +309,8 @@ class OfflineLoop(scene.Source):
         """Return the plant as it is shown."""
         plant = runner.plant
         self._report(runner)
-        params, factor = plant.setup.params, self._factor(plant.time, runner.status)
+        factor, contacts = self._factor(plant.time, runner.status), plant.setup.system.contacts
+        params = plant.setup.params._replace(contacts=contacts)
         diagnostics, q, v = plant.diagnostics, plant.q.tolist(), plant.v.tolist()
         newest = runner.signals.active_command
         return SceneState(

@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum import obstacles, world
 from rbdyn_ros.mechanics.pendulum_contact.contact_forces import ContactForce, resultant
+from rbdyn_ros.parameters import obstacles as parameters
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.types import State
 
 NO_WRENCH = np.zeros(9)
 FLAT = math.acos(-0.1 / 2.4)  # the tip on the floor
@@ -101,6 +103,42 @@ def test_other_friction_is_adopted_where_the_rod_lies(plant, values):
     p.check(slippery)
     p.reconfigure(slippery)
     assert p.tick((0.0, 0.0), NO_WRENCH) == ""
+
+
+def test_an_obstacle_that_is_placed_anew_leaves_the_others_where_they_are(plant, values):
+    """A ball got another size, and the other one, which had moved by 2 cm, went back as well."""
+    balls: dict = {row.name: row.default for row in parameters.table(("a", "b"))}
+    far = dict(shape="sphere", size=(0.1,), velocity=(1.0, 0.0, 0.0))
+    for name, y in (("a", 3.0), ("b", -3.0)):
+        for field, value in dict(far, position=(0.0, y, 1.0)).items():
+            balls[f"obstacle.{name}.{field}"] = value
+
+    def gap(p):
+        here = State(p.time, p.q, p.v)
+        return world.gaps(p.setup.system.contacts, here, p.elapsed)["obstacle.a"]
+
+    balls["obstacles"] = ("a", "b")
+    p = plant(**balls)
+    for _ in range(20):
+        assert p.tick((0.0, 0.0), NO_WRENCH) == ""
+    moved, before = p.time, gap(p)
+    other = setup.plant_setup(
+        values(
+            integrator__name="quaternion_midpoint",
+            **{**LYING, **balls, "obstacle.b.size": (0.2,)},
+        )
+    )
+    p.check(other)
+    p.reconfigure(other)
+    assert moved > 0.01 and gap(p) == pytest.approx(before, abs=1e-12)
+    for _ in range(20):
+        assert p.tick((0.0, 0.0), NO_WRENCH) == ""
+    centers = [obstacles.center(row, p.elapsed) for row in p.setup.system.contacts.obstacles]
+    assert centers[0] == pytest.approx((p.time, 3.0, 1.0), abs=1e-12)
+    assert centers[1] == pytest.approx((p.time - moved, -3.0, 1.0), abs=1e-12)
+    p.reset()
+    centers = [obstacles.center(row, p.elapsed) for row in p.setup.system.contacts.obstacles]
+    assert np.array(centers)[:, 0] == pytest.approx([0.0, 0.0])
 
 
 def test_an_obstacle_cannot_be_put_where_the_rod_is(plant, values):
