@@ -239,6 +239,23 @@ def is_jammed(system, c, x, R, t):
 
 
 @part
+def work_of_loads(inputs, start, state):
+    """Return the work [J] of the force on the cart and of the wrench on the rod, as at the end of
+    the step, on the way from a pose to one nearby.
+    """
+    load, x0, Q0, R0 = inputs.load, start[0], start[1], start[2]
+    x, Q, R = state[0], state[1], state[2]
+    moved = (x[0] - x0[0], x[1] - x0[1], 0.0)
+    work = inputs.u1[0] * moved[0] + inputs.u1[1] * moved[1]
+    if vec.size(load.F) + vec.size(load.T) == 0.0:
+        return work
+    turned = unit_quaternion.product(Q, unit_quaternion.conjugate(Q0))
+    angle = vec.scale(2.0 if turned[0] > 0.0 else -2.0, (turned[1], turned[2], turned[3]))
+    arm = vec.sub(vec.matvec(R, load.r), vec.matvec(R0, load.r))
+    return work + vec.dot(load.F, vec.add(moved, arm)) + vec.dot(load.T, angle)
+
+
+@part
 def mend(m, E, t, start, impulse):
     """Return (state, impulse of the joint, ok) of a step of E.h from t that ends in the state
     `start`, where something overlaps, after projection and impact. Half of the impulses of what
@@ -262,6 +279,7 @@ def mend(m, E, t, start, impulse):
         contact_state.record_failure(c, why, split_step.deepest(C, c, end, state, np.inf, True))
         return start, impulse, False
     spent = rod_on_cart.energy(system, R, w, u) - before
+    spent -= work_of_loads(m.inputs, start, state)
     for i in range(world.count(C)):
         if c.closed[i] == 1.0 and contact_step.gap(C, i, state, end) > _TOUCHING * C.length:
             c.closed[i] = 0.0

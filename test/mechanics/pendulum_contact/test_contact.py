@@ -311,3 +311,24 @@ def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
     # an instant is known to 1e-15 L / |u_n|, the speed there to g times that: 2e-9 m/s at the last
     # bounces of 1e-5 m/s
     np.testing.assert_allclose(memory.events, other.events, atol=1e-8)
+
+
+@pytest.mark.parametrize("h, largest", [(2e-3, 4e-3), (1e-3, 1e-3)])
+def test_whole_steps_rebound_without_the_energy_that_a_load_gave_below_the_surface(h, largest):
+    """A cart that is driven and pushed against its rail end, e = 1: the work of the loads on the
+    way back to the surface was left in the rebound, of order h, up to 0.1 J.
+    """
+    contacts = Contacts(stop_high=(0.3, np.inf), stop_restitution=1.0)
+    wrench = np.array((3.0, 0.0, -2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+    input = no_input()._replace(force=np.array((10.0, 0.0)), disturbance=wrench)
+    start = upright(0.4, 0.7)
+    system = build(Params(contacts=contacts))
+
+    def potential(q):
+        return -10.0 * q[0] - wrench[:3] @ point(q, (0.0, 0.0, 1.0))
+
+    rows, memory, _ = fall(contacts, h, 1.0, start=start, input=input, every=1)
+    energy = [quantities(system, row[:6], row[6:])[0] + potential(row[:6]) for row in rows]
+    assert memory.recorded[0] >= 2
+    assert abs(energy[-1] - energy[0] - memory.work[0]) < largest
+    assert np.ptp(energy) < largest  # a rebound with e = 1 keeps all
