@@ -3,7 +3,6 @@ matching shapes, or a ValueError with one sentence.
 """
 
 import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -102,7 +101,7 @@ def positive(value, name: str, unit: str = "") -> float:
 
 def count(value, name: str, low: int, high: float = math.inf) -> int:
     """Return the value as a whole number in [low, high]."""
-    if not isinstance(value, Real):
+    if not isinstance(value, (int, float, np.integer, np.floating)):
         raise ValueError(f"{name} is {value!r}; it must be a whole number")
     if not low <= value <= high or value != int(value):
         rule = f">= {low}" if high == math.inf else f"from {low} to {high:g}"
