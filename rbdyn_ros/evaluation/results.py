@@ -113,7 +113,7 @@ class ResultsFolder:
                 else "choose another"
             )
             raise ValueError(
-                f"--out is {folder}, which is not empty; {advice}, so that nothing is lost"
+                f"results go to {folder}, which is not empty; {advice}, so that nothing is lost"
             )
         # Written whole, in one step: a line appended later begins on a line of its own.
         lines = {**heading, SITTINGS: self.sittings}, *map(to_json, self.cases.values())
