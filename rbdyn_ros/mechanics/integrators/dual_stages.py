@@ -199,8 +199,9 @@ def euler_lagrange_stage(system, options, load, forces, h, state, held):
     """Take a step of `euler_lagrange`."""
     x, Q, w, u = state
     J, V = pitch_cone.constants(system)
-    d, e, dd, de = pitch_cone.from_state(dual_attitude.quaternion(Q), w)
-    c = cos(d)
+    Q = dual_attitude.quaternion(Q)
+    d, e, dd, de = pitch_cone.from_state(Q, w)
+    c, about = cos(d), euler_lagrange.offset(d, e, Q)
     p = (J * dd, J * c * c * de)
     place = value(d), value(e), (value(dd), value(de))
     _, _, D, _, _, error = euler_lagrange.stage(
@@ -211,7 +212,8 @@ def euler_lagrange_stage(system, options, load, forces, h, state, held):
     s = euler_lagrange.newton_step(value(J), value(V), h, value(d), value(e), D, r)
     D = vec2.sub(D, s)
     p = euler_lagrange.momenta(J, V, h, d, e, D, 1.0)
-    Q, w = euler_lagrange.state_of(J, d + h * D[0], e + h * D[1], p)
+    end = euler_lagrange.state_of(J, d + h * D[0], e + h * D[1], p)
+    Q, w = euler_lagrange.turn(end, about)
     return (x, dual_attitude.from_quaternion(Q), w, u), held, error
 
 

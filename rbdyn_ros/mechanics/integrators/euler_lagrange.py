@@ -16,7 +16,7 @@ from math import cos, degrees, isfinite, sin
 
 import numpy as np
 
-from rbdyn_ros.geometry import vec2
+from rbdyn_ros.geometry import unit_quaternion, vec2
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.integrators import boundary, composition, pitch_cone
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -122,12 +122,30 @@ def state_of(J, d, e, p):
 
 
 @inlined
+def offset(d, e, Q):
+    """Return the turn about the rod from the attitude of the chart to Q, which stays."""
+    return unit_quaternion.product(
+        unit_quaternion.conjugate(state_of(1.0, d, e, (0.0, 0.0))[0]), Q
+    )
+
+
+@inlined
+def turn(state, about):
+    """Return (attitude, angular velocity [body]) of a state of the chart with the turn `about` the
+    rod.
+    """
+    Q, w = state
+    return unit_quaternion.product(Q, about), unit_quaternion.inverse_rotate(about, w)
+
+
+@inlined
 def accelerations(system, load, f, q, w, u):
-    """Return (w', x'') of (6.2); the attitude turns about the rod as the chart has it."""
+    """Return (w', x'') of (6.2); the attitude turns about the rod as the chart does."""
     d, e, dd, de = pitch_cone.from_state(q, w)
     a, b = pitch_cone.accelerations(system, d, e, dd, de)
     c, s = cos(d), sin(d)
-    return (de * dd * s - b * c, a, -b * s - de * dd * c), (0.0, 0.0)
+    of_chart = de * dd * s - b * c, a, -b * s - de * dd * c
+    return unit_quaternion.inverse_rotate(offset(d, e, q), of_chart), (0.0, 0.0)
 
 
 @kernel
@@ -141,7 +159,7 @@ def advance(system, options, input, h, n, state, reaction):
     x, Q, w, u = boundary.read(q, v)
     J, V = pitch_cone.constants(system)
     d, e, dd, de = pitch_cone.from_state(Q, w)
-    c = cos(d)
+    c, about = cos(d), offset(d, e, Q)
     p, D = (J * dd, J * c * c * de), (dd, de)
     weights, iterations, worst = options.weights, 0, 0.0
     done, before = 0, (d, e, p)
@@ -158,10 +176,10 @@ def advance(system, options, input, h, n, state, reaction):
         done += 1
     if done < n:
         d, e, p = before
-    Q1, w = state_of(J, d, e, p)
+    Q1, w = turn(state_of(J, d, e, p), about)
     boundary.write(q, v, x, Q1, w, u)
     if done == n and n > 0:
-        Q0, w0 = state_of(J, *before)
+        Q0, w0 = turn(state_of(J, *before), about)
         load = rod_on_cart.load(input)
         boundary.write_reaction(
             reaction, rod_on_cart.joint_force(system, load, (Q0, w0, u), (Q1, w, u), h)

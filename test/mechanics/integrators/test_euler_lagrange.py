@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.experiments import apparatus, pitch_cone
+from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators import euler_lagrange
 from rbdyn_ros.mechanics.integrators.pitch_cone import from_state
 from rbdyn_ros.mechanics.integrators.select import select
@@ -116,3 +117,20 @@ def test_a_rod_without_symmetry_or_with_a_spin_is_refused_and_its_own_end_is_not
     )
     assert end.ok and abs(end.state.v[4]) > 0.1  # the chart turns the rod about its axis
     method.check(fixed, end.state, no_input())
+
+
+def test_an_angle_about_the_rod_stays():
+    """The chart has none: a rod that was turned about its axis jumped back in the first step."""
+    fixed, method = apparatus.pendulum(cart_fixed=True), select("euler_lagrange")
+    about = np.array((np.cos(0.5), 0.0, 0.0, np.sin(0.5)))
+    straight = upright(0.3, 0.4)._replace(v=np.array((0.0, 0.0, 0.8, -1.1, 0.0)))
+    q, v = straight.q.copy(), straight.v.copy()
+    q[2:] = quaternion.product(q[2:], about)
+    v[2:] = quaternion.rotate(quaternion.conjugate(about), v[2:])
+    turned = straight._replace(q=q, v=v)
+    for _ in range(20):
+        straight = step(method, fixed, straight, no_input(), 0.01).state
+        turned = step(method, fixed, turned, no_input(), 0.01).state
+    np.testing.assert_allclose(turned.q[2:], quaternion.product(straight.q[2:], about), atol=1e-13)
+    back = quaternion.rotate(about, turned.v[2:])
+    np.testing.assert_allclose(back, straight.v[2:], rtol=0.0, atol=1e-12)
