@@ -235,7 +235,7 @@ def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
         t = min(max(-vec.dot(w, z) * up / (up * up), -half), half)
     if apart and branch:  # there is one nearest point
         return vec.axpy(r, axes[0], c), m, axes[2], 0.0, OUTSIDE * unit
-    e = vec.unit(vec.axpy(t, flat, across), axes[0])
+    e = direction_across(z, vec.axpy(t, flat, across), axes[0], unit)
     tau, D = vec.cross(z, e), w
     for _ in range(NEWTON):
         D = vec.sub(vec.scale(r, e), w)
@@ -255,6 +255,17 @@ def rim_and_line(geoms, i, j, feature, at_i, at_j, out):
         over += unit * (features.MARGIN if feature & SWAPPED else -features.MARGIN)
     p_b = vec.axpy(rho, N, vec.axpy(t, b, m))
     return vec.axpy(r, e, c), p_b, N, depth, over
+
+
+@inlined
+def direction_across(z, d, other, unit):
+    """Return the direction of d, which is normal to z up to round-off; `other`, which is normal
+    to z, where d is too short to have one.
+    """
+    if not vec.norm(d) > TOLERANCE * unit:
+        return other
+    e = vec.unit(d, other)
+    return vec.unit(vec.axpy(-vec.dot(e, z), z, e), other)
 
 
 @inlined

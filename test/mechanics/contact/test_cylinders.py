@@ -293,3 +293,18 @@ def test_thrown_shapes_come_down_on_a_table_and_each_other(seed):
             parts.append(shapes.cylinder(r, length, mass=1.0, **start))
             carried.append(geoms.cylinder(r, length, i))
     assert len(list(drop(parts, carried, law))) == 20
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-15, 1e-13, 1e-11, 1e-9])
+@pytest.mark.parametrize("kind", ["box", "cylinder", "capsule"])
+def test_gap_where_a_line_of_the_other_lies_on_the_axis(kind, off):
+    """An edge, or the other axis, that is off by round-off has no point of the rim next to it."""
+    random, a = np.random.default_rng(3), geoms.cylinder(0.2, 0.3, 0)
+    b = geoms.box((0.2, 0.3, 0.2), 1) if kind == "box" else getattr(geoms, kind)(0.3, 0.2, 1)
+    aside = np.array([0.1, 0.15, 0.0]) if kind == "box" else np.zeros(3)
+    height = 0.15 + 0.1 + b.radius + 1e-3
+    for _ in range(12):
+        turn = quaternion.normalize(random.normal(size=4))
+        d = quaternion.rotate(turn, aside + (0.0, 0.0, height)) + off * random.normal(size=3)
+        q = np.array([[*d, *turn], [0.0, 0.0, 0.0, *turn]])
+        assert gaps(a, b, q).min() == pytest.approx(1e-3, abs=1e-8)
