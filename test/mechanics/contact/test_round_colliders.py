@@ -124,6 +124,46 @@ def test_gap_and_normal_are_those_of_a_search(kinds):
         assert normal == pytest.approx(n, abs=1e-5)
 
 
+# radius and half length of two cylinders, attitudes, place of the first from the second, gap
+RIMS = [
+    (
+        ((0.05441221380270604, 0.04257433270166697), (0.2784609574700882, 0.06368476944031883)),
+        (
+            (0.6781569047661694, 0.15186768911672158, 0.06304285777714902, 0.7162855684736401),
+            (0.9646936690457498, 0.15784456959246118, 0.2083727920186887, -0.03212469921347552),
+        ),
+        (0.17672992568664064, -0.04533111215119953, -0.23075344611342555),
+        0.0,
+    ),
+    (
+        ((0.3241105958404639, 0.12690628408640967), (0.3216281395042986, 0.18645354475300915)),
+        (
+            (0.5781185563282418, -0.18792370814919848, 0.660257278318206, 0.4410486834491623),
+            (-0.17646534908390735, -0.6425237125448074, 0.7184895487040196, 0.19948941774797552),
+        ),
+        (0.4085171295918687, -0.2961703698327793, 0.35865329681993496),
+        -2e-5,
+    ),
+]
+
+
+@pytest.mark.xfail(strict=True, reason="another direction is taken for the nearest one (ledger)")
+@pytest.mark.parametrize("sizes, turns, d, wanted", RIMS)
+def test_rims_that_cross_near_the_normal_of_an_end(sizes, turns, d, wanted):
+    """At 8e-3 and 0.15 rad from it, where s has a kink."""
+    a, b = (geoms.cylinder(r, 2.0 * half, k) for k, (r, half) in enumerate(sizes))
+    turns = quaternion.normalize(np.array(turns))
+    random, R = np.random.default_rng(1), quaternion.to_matrix(turns)
+    s, n = searched(a, b, R, np.array(d), random)
+    parts = [
+        shapes.Body(1.0, (1.0,) * 3, position=tuple(at), orientation=tuple(turn))
+        for at, turn in zip((d, np.zeros(3)), turns)
+    ]
+    gap, normal = min(contacts(pile(parts, [a, b], 0.0, 0.0, 1e-3)), key=lambda pair: pair[0])
+    assert s == pytest.approx(wanted, abs=1e-9) and gap == pytest.approx(wanted, abs=1e-9)
+    assert normal == pytest.approx(n, abs=1e-5)
+
+
 # kind, sizes, position, orientation of each
 STANDING = "cylinder", (0.1, 0.3), (0.0, 0.0, 0.15)
 RESTING = {
