@@ -24,7 +24,7 @@ ROUND_OFF = 4e-15  # of the places, per step: least tolerance of a contact's vel
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
 # [LENGTH] of a change of one contact whose W has the joints in it: as far as that is exact, O(h w)
 SHORT = 5e-12
-FEW_ROUNDS, HELD = 1, 4  # in each pass of a whole step; tries to hold what else would overlap
+FEW_ROUNDS, HOLDS = 1, 4  # in each pass of a whole step; tries to hold what else would overlap
 COARSE = 1e-9  # [SPEED] for each contact: what impulses are found to in whole steps
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
@@ -201,7 +201,7 @@ def hold_rest(m, left, whole):
     """Solve what is left of a step as one part, at whose end nothing overlaps that was open: it
     obeys the law of contacts that stay, unless no impulses hold it. Return whether it was solved.
     """
-    for _ in range(HELD):
+    for _ in range(HOLDS):
         found = impact.hold(m)
         if found == 0:
             impact.end_hold(m, 1)

@@ -23,6 +23,15 @@ def respond(m, h, at_node):
 
 
 @part
+def respond_precisely(m, h, at_node):
+    """Do the same as `respond`, and once more to what round-off has left of the joints'
+    velocities; D is the joints' impulses of that rest alone.
+    """
+    respond(m, h, at_node)
+    respond(m, h, at_node)
+
+
+@part
 def velocities_of(m, h, at_node, drive):
     """Set U_X, U_W to the velocities of the momenta in D_X, D_W with the joints obeyed, and D to
     the joints' impulses; with `drive` = 1 held bodies have the prescribed velocities, with 0 none.

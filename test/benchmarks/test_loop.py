@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from domain import alone  # noqa: E402
 

@@ -67,8 +67,7 @@ def couple(m):
         for j in range(3):
             smooth.clear(m, c.D_X, c.D_W)
             push(m, active[at], _UNIT[j], c.D_X, c.D_W)
-            velocity.respond(m, 0.0, True)
-            velocity.respond(m, 0.0, True)  # to what round-off has left of the joints' velocities
+            velocity.respond_precisely(m, 0.0, True)
             for other in range(n):
                 u = pair_velocity(m, active[other])
                 o = 1 + n + 9 * (n * at + other) + 3 * j

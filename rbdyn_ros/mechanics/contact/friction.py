@@ -43,7 +43,7 @@ from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     update,
     wedging_impulse,
 )
-from rbdyn_ros.mechanics.velocity import node_velocities, respond, trace_alone
+from rbdyn_ros.mechanics.velocity import node_velocities, respond, respond_precisely, trace_alone
 
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
 # both ends
@@ -332,8 +332,7 @@ def couple(m, k, h):
     for j in range(3):
         smooth.clear(m, c.D_X, c.D_W)
         push(m, k, _UNIT[j], c.D_X, c.D_W)
-        respond(m, h, h == 0.0)
-        respond(m, h, h == 0.0)  # to what round-off has left of the joints' velocities
+        respond_precisely(m, h, h == 0.0)
         u = velocity(m, k)
         for r in range(3):
             pairs[k, c.W_OWN + 3 * r + j] = u[r] if abs(u[r]) > noise else 0.0
