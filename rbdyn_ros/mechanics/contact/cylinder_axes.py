@@ -25,7 +25,7 @@ ONLY_BOUND = 1e3  # [LENGTH] by which a direction without contacts ranks lower
 PARALLEL = 1e-12  # of sin^2
 HALVINGS = 50
 EDGE_OF_ARC = 1e-9  # [rad]
-NEWTON, LONGEST = 40, 0.5  # iterations, and their longest step [rad]
+NEWTON, LONGEST = 20, 0.5  # iterations, and their longest step [rad]
 CLOSE, SHORTER = 1e-15, 0.25  # [rad], [LENGTH]: steps that end them; of a step that was too long
 TILT = 0.02  # [rad] from a face
 UPRIGHT = 1e-9  # of a sine: a rim that has no lowest point
@@ -97,9 +97,26 @@ def arc(m, i, j, a, b, span, best):
 
 
 @part
+def above_pole(m, i, j, apart, pole):
+    """Return (n, whether s rises from there) near the axis `pole` of i, where s has a kink, in the
+    direction in which it rises most, for rims of i and j whose centers are `apart`.
+    """
+    rows = arena.colliders(m)
+    z = get(rows, j, c.AXES + 6)
+    v = vec.axpy(-vec.dot(pole, z), z, pole)
+    across = vec.norm(v)
+    by_j = rows[j, c.EXTENT] / across if across > UPRIGHT else 0.0
+    rise = vec.axpy(-by_j, v, apart)
+    rise = vec.axpy(-vec.dot(rise, pole), pole, rise)
+    n = vec.unit(vec.axpy(TILT, vec.unit(rise, z), pole), pole)
+    return n, vec.norm(rise) > rows[i, c.EXTENT]
+
+
+@part
 def rims(m, i, j, of_i, of_j, face, best):
     """Return `best` with the direction between the rims at two ends (1.0 or -1.0 along their
-    axes), by Newton's method on the sphere. It starts near `face`, if that is not zero.
+    axes), by Newton's method. It starts near `face`, if that is not zero. Where it swings about
+    the kink of s at an axis, it starts beyond those.
     """
     rows = arena.colliders(m)
     y, z = get(rows, i, c.AXES + 6), get(rows, j, c.AXES + 6)
@@ -108,18 +125,35 @@ def rims(m, i, j, of_i, of_j, face, best):
     apart = vec.axpy(-of_j * rows[j, c.EXTENT + 2], z, apart)
     n = vec.unit(apart, y)
     if vec.size(face) > 0.0:
-        u, v = vec.axpy(-vec.dot(face, y), y, face), vec.axpy(-vec.dot(face, z), z, face)
-        up_i = rows[i, c.EXTENT] if vec.norm(u) > UPRIGHT else 0.0
-        up_j = rows[j, c.EXTENT] if vec.norm(v) > UPRIGHT else 0.0
-        rise = vec.axpy(-up_i, vec.unit(u, y), vec.axpy(-up_j, vec.unit(v, y), apart))
-        rise = vec.axpy(-vec.dot(rise, face), face, rise)
-        n = vec.unit(vec.axpy(TILT, vec.unit(rise, y), face), y)
+        is_of_i = abs(vec.dot(face, y)) > abs(vec.dot(face, z))
+        n = above_pole(m, i, j, apart, face)[0] if is_of_i else above_pole(m, j, i, apart, face)[0]
+    for start in range(3):
+        rises = True
+        if start == 1:
+            n, rises = above_pole(m, i, j, apart, vec.scale(of_i, y))
+        elif start == 2:
+            n, rises = above_pole(m, j, i, apart, vec.scale(of_j, z))
+        if rises:
+            n, is_found = between_rims(m, i, j, apart, n)
+            best = better(m, i, j, n, LINES, -NO_FACE, best)
+            if start == 0 and is_found:
+                break
+    return best
+
+
+@part
+def between_rims(m, i, j, apart, n):
+    """Return (the direction between two rims whose centers are `apart`, whether it was found) by
+    Newton's method on the sphere from n on.
+    """
+    rows = arena.colliders(m)
+    y, z = get(rows, i, c.AXES + 6), get(rows, j, c.AXES + 6)
     before, step, highest = n, n, -1e300
     for _ in range(NEWTON):
         u, v = vec.axpy(-vec.dot(n, y), y, n), vec.axpy(-vec.dot(n, z), z, n)
         across_i, across_j = vec.norm(u), vec.norm(v)
         if across_i < UPRIGHT or across_j < UPRIGHT:
-            return best
+            return n, False
         by_i, by_j = rows[i, c.EXTENT] / across_i, rows[j, c.EXTENT] / across_j
         rise = vec.sub(apart, vec.axpy(by_i, u, vec.scale(by_j, v)))
         s = vec.dot(n, rise)
@@ -142,8 +176,8 @@ def rims(m, i, j, of_i, of_j, face, best):
         step = vec.add(vec.scale(shorter * on_a, a), vec.scale(shorter * on_b, b))
         before, highest, n = n, s, vec.unit(vec.add(n, step), y)
         if length < CLOSE:
-            break
-    return better(m, i, j, n, LINES, -NO_FACE, best)
+            return n, True
+    return n, False
 
 
 @inlined
