@@ -24,6 +24,7 @@ from rbdyn_ros.types import Array
 CONSERVED = 1e-12  # of the energies that an impact exchanges: what round-off may gain
 HALVINGS = 30  # of the share of the restitution
 _CLOSE = 1e-9  # shares that differ by less are one
+_ROUND_OFF = 2.3e-16  # relative
 
 
 class Problem(NamedTuple):
@@ -149,12 +150,15 @@ def scales(problem):
 
 @kernel
 def error_at(r, u, mu, w, size):
-    """Return |natural| / size for impulses r and the velocities u = W r + q that go with them."""
-    square = 0.0
+    """Return |natural| / size for impulses r and the velocities u = W r + q that go with them, with
+    the round-off of r: beside impulses of 1e16 |q|/w any velocity would count as none.
+    """
+    square, impulses = 0.0, 0.0
     for i in range(len(mu)):
         e = natural(part(r, i), part(u, i), mu[i], w)
         square += vec.dot(e, e)
-    return square**0.5 / size
+        impulses += vec.dot(part(r, i), part(r, i))
+    return (square**0.5 + _ROUND_OFF * w * impulses**0.5) / size
 
 
 @kernel
@@ -167,7 +171,9 @@ def velocities(problem, r, u):
 
 @kernel
 def error(problem, r):
-    """Return how far r (3n,) is from solving the problem: natural map over |q| [-] (S.14)."""
+    """Return how far r (3n,) is from solving the problem: natural map over |q| [-] (S.14), with the
+    round-off of r.
+    """
     u = np.empty_like(problem.q)
     velocities(problem, r, u)
     w, size = scales(problem)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdyn_ros.mechanics.solvers import fc3d
+from rbdyn_ros.mechanics.solvers.select import select, solve
 
 numbers = st.floats(-10.0, 10.0)
 
@@ -34,6 +35,22 @@ def test_error_vanishes_at_the_solution_only():
             wrong = solution.copy()
             wrong[k] += size
             assert 1e-8 < fc3d.error(problem(), wrong) < 1e-5
+
+
+@pytest.mark.parametrize(
+    "J, q, mu",
+    [
+        ((0.9, 0.0, 2.0), (-0.8, -0.6, -0.4), 1.2),
+        ((0.3, -1.1, 1.2), (-2.7, -1.0, 0.2), 1.5),
+        ((-0.5, 1.8, 0.3), (-1.1, 1.4, 0.6), 0.5),
+    ],
+)
+def test_velocities_are_seen_beside_impulses_of_any_size(J, q, mu):
+    """A contact that moves in one way, which friction locks: impulses of 1e16 N s, whose round-off
+    is larger than any velocity, were called its solution.
+    """
+    task = fc3d.problem(np.outer(J, J), q, mu)
+    assert not solve(select("fc3d_hybrid"), task).ok
 
 
 def test_error_does_not_depend_on_units():
