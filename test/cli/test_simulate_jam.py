@@ -13,7 +13,7 @@ import pytest
     [
         ("normal: [-1, 0, 0], velocity: [-0.2, 0, 0]", 0.3, "; stop the motion of right earlier"),
         ("normal: [-1, 0, 0], velocity: [-3e4, 0, 0]", 0.3, "one exists, for all contacts can"),
-        ("normal: [-0.9, 0, 0.4359], velocity: [-0.2, 0, 0]", 2.0, "that is not known; take less"),
+        ("normal: [-0.9, 0, 0.4359], velocity: [-0.2, 0, 0]", 2.0, "law); take less friction"),
     ],
 )
 def test_no_impulses_and_whether_any_exist(simulate, right, friction, verdict):

@@ -1,5 +1,5 @@
 """Why a step of a model was not taken, in sentences; where no impulse was found, with a verdict on
-whether one exists (doc/nonsmooth.md, S.22 to S.24).
+whether one exists (doc/nonsmooth.md, S.22 to S.25).
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from rbdyn_ros.types import Array
 
 PIECES = 10  # halvings in which the start of a step is moved to the instant at which it fails
 REACH = 4.0  # times the fastest body's way in two of the last pieces: gaps that may close
-SMALLER = "take a smaller step"
+SMALLER, LESS = "take a smaller step", "take less friction"
 
 
 def failure(model, of_active: bool = False) -> str:
@@ -31,6 +31,9 @@ def failure(model, of_active: bool = False) -> str:
     verdict, pairs = judge(model, of_active)
     if verdict.kind == existence.JAMMED:
         return _jam(model, verdict, pairs)
+    if verdict.kind == existence.LOCKED:
+        names = " and ".join(dict.fromkeys(contact_name(model, pair) for pair in pairs))
+        return f"no impulse exists: friction locks {names} {existence.LOCKED_PROOF}; {LESS}"
     if code == smooth.BODY_FAILED:
         name, most = model.names.bodies[where], smooth.ITERATIONS
         return f"Newton's method finds no turn of {name} within {most} iterations; {SMALLER}"
@@ -46,7 +49,7 @@ def failure(model, of_active: bool = False) -> str:
     known, helps = "whether one exists is not known", SMALLER
     if verdict.kind == existence.SMOOTH:
         known = "without friction one exists, with it that is not known"
-        helps = "take less friction or a smaller step"
+        helps = f"{LESS} or a smaller step"
     if verdict.kind == existence.EXISTS:
         most = LARGEST * part(model.arena, "clock")[c.SPEED, 0]
         refused = f"those that give more than {most:g} m/s are refused"
@@ -98,14 +101,29 @@ def judge(model, of_active: bool = False) -> tuple[existence.ExistenceVerdict, A
     integers[:, c.CLOSED] = 0
     integers[near, c.CLOSED] = 1
     advance(at.arena, 0.0, int(step.OBSERVE))  # sets the frames
-    problem = _problem(at, near)
+    problem, inverse, momenta = _problem(at, near)
     problem.b[::3] += np.where(gaps > touching, gaps, 0.0) / max(ahead, 1e-300)
-    return existence.decide(problem, LARGEST * clock[c.SPEED, 0]), near
+    W, q = _delassus(problem, inverse, momenta)
+    return existence.decide(problem, LARGEST * clock[c.SPEED, 0], W, q), near
 
 
-def _problem(model, near: Array) -> existence.ExistenceProblem:
+def _delassus(
+    problem: existence.ExistenceProblem, inverse: Array, momenta: Array
+) -> tuple[Array, Array]:
+    """Return (W, q) of the contacts, u = W r + q, at which the joints react; `inverse` are those
+    of the masses.
+    """
+    D, G = problem.D.toarray(), problem.G.toarray()
+    reaction = np.linalg.pinv(G * inverse @ G.T, rcond=1e-12)
+    free = inverse * momenta
+    free -= inverse * (G.T @ (reaction @ (G @ free - problem.g)))
+    coupling = G * inverse @ D.T
+    return D * inverse @ D.T - coupling.T @ reaction @ coupling, D @ free + problem.b
+
+
+def _problem(model, near: Array) -> tuple[existence.ExistenceProblem, Array, Array]:
     """Return the problem of the pairs `near`, whose frames are set, in the velocities that are
-    not prescribed.
+    not prescribed, with their inverse masses and their momenta.
     """
     from scipy import sparse  # takes a quarter of a second to import
 
@@ -125,9 +143,12 @@ def _problem(model, near: Array) -> existence.ExistenceProblem:
     drive[:, :3] = bodies[:, c.DRIVE : c.DRIVE + 3]
     free[:, :3], free[:, 3:] = bodies[:, c.IM : c.IM + 3] > 0.0, bodies[:, c.IJ : c.IJ + 3] > 0.0
     drive, free = drive.ravel(), free.ravel()
-    return existence.ExistenceProblem(
+    inverse = np.hstack([bodies[:, c.IM : c.IM + 3], bodies[:, c.IJ : c.IJ + 3]]).ravel()
+    momenta = np.hstack([bodies[:, c.P : c.P + 3], bodies[:, c.L : c.L + 3]]).ravel()
+    problem = existence.ExistenceProblem(
         D[:, free], D @ drive, rows[:, c.MU], G[:, free], -(G @ drive)
     )
+    return problem, inverse[free], momenta[free]
 
 
 def _jam(model, verdict: existence.ExistenceVerdict, pairs: Array) -> str:

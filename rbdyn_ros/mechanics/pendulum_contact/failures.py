@@ -1,5 +1,5 @@
 """Why a step with contacts was not taken, in a sentence; where no impulse was found, with a
-verdict on whether one exists (doc/nonsmooth.md, S.22 to S.24).
+verdict on whether one exists (doc/nonsmooth.md, S.22 to S.25).
 """
 
 import numpy as np
@@ -47,11 +47,15 @@ def explain_failure(state: ContactState | None) -> str:
     if kind not in (NO_LAW, NO_SWEEPS):
         return why
     verdict = judge(state)
-    if verdict.kind != existence.JAMMED:
+    if verdict.kind in _KNOWN:
         return f"{why}; {_KNOWN[verdict.kind]}"
-    active = state.active[: state.count[0]][verdict.P > existence.CARRIES]
+    active = state.active[: state.count[0]]
+    if verdict.kind == existence.JAMMED:
+        active = active[verdict.P > existence.CARRIES]
     names = list(dict.fromkeys(_name(state, i) for i in active))
     listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+    if verdict.kind == existence.LOCKED:
+        return f"no impulse exists: friction locks {listed} {existence.LOCKED_PROOF}"
     press = "press" if len(names) > 1 else "presses"
     return (
         f"no impulse exists: {listed} {press} and nothing gives way (certificate: impulses in "
@@ -63,7 +67,9 @@ def judge(state: ContactState) -> existence.ExistenceVerdict:
     """Return the verdict on the impulses of the active contacts where the last step failed, in
     their order.
     """
-    return existence.decide(problem(state), MOST)
+    n = 3 * state.count[0]
+    q = state.q[state.active[: state.count[0]]].ravel()
+    return existence.decide(problem(state), MOST, state.W[:n, :n], q)
 
 
 def problem(state: ContactState) -> existence.ExistenceProblem:

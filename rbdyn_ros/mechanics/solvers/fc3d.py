@@ -150,8 +150,8 @@ def scales(problem):
 
 @kernel
 def error_at(r, u, mu, w, size):
-    """Return |natural| / size for impulses r and the velocities u = W r + q that go with them, with
-    the round-off of r: beside impulses of 1e16 |q|/w any velocity would count as none.
+    """Return |natural| / size for impulses r and the velocities u = W r + q that go with them,
+    with the round-off of r: beside impulses of 1e16 |q|/w any velocity would count as none.
     """
     square, impulses = 0.0, 0.0
     for i in range(len(mu)):
@@ -171,8 +171,8 @@ def velocities(problem, r, u):
 
 @kernel
 def error(problem, r):
-    """Return how far r (3n,) is from solving the problem: natural map over |q| [-] (S.14), with the
-    round-off of r.
+    """Return how far r (3n,) is from solving the problem: natural map over |q| [-] (S.14), with
+    the round-off of r.
     """
     u = np.empty_like(problem.q)
     velocities(problem, r, u)

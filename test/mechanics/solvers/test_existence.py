@@ -93,6 +93,36 @@ def test_friction_can_leave_it_open():
     assert kinds == [existence.EXISTS, existence.EXISTS, existence.SMOOTH]
 
 
+@pytest.mark.parametrize("n, count", [(1, 60), (2, 25)])
+def test_friction_locks_where_no_solver_finds_impulses(n, count):
+    """Contacts of a body that moves in few ways: what is proved and what is solved exclude each
+    other, and one of them holds.
+    """
+    random, locked = np.random.default_rng(n), 0
+    for _ in range(count):
+        m = int(random.integers(1, 2 * n + 1))
+        J, mu = random.normal(size=(3 * n, m)), random.uniform(0.0, 1.5, n)
+        q = J @ random.normal(size=m) if random.random() < 0.5 else random.normal(size=3 * n)
+        q[::3] -= 1.0
+        found = select.solve(select.select("fc3d_hybrid"), fc3d.problem(J @ J.T, q, mu))
+        locked += existence.is_locked(J @ J.T, q, mu)
+        assert existence.is_locked(J @ J.T, q, mu) != found.ok
+    assert 3 < locked < count - 3
+
+
+def test_a_verdict_with_the_masses_names_the_lock():
+    """A rod of one direction of motion, (0.6, 0, 0.8) at the contact: it would slide along its
+    surface with more friction than presses it there. With mu = 0.2 it is let go.
+    """
+    J, none = np.array([[0.6], [-0.8], [0.0]]), sparse.csc_matrix((0, 1))
+    q = np.array([-1.0, 0.0, 0.0])
+    for mu, kind in ((0.2, existence.EXISTS), (0.9, existence.LOCKED)):
+        at = existence.ExistenceProblem(sparse.csc_matrix(J), q, np.array([mu]), none, np.zeros(0))
+        assert existence.decide(at, MOST, J @ J.T, q).kind == kind
+        expected = existence.EXISTS if kind == existence.EXISTS else existence.SMOOTH
+        assert existence.decide(at, MOST).kind == expected
+
+
 def test_velocities_beyond_the_bound_do_not_count():
     """A wedge so narrow that the body would have to leave it faster than the bound."""
     none = sparse.csc_matrix((0, 2)), np.zeros(0)
