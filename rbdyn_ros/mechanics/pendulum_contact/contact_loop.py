@@ -283,7 +283,7 @@ def mend(m, E, t, start, impulse):
     for i in range(world.count(C)):
         if c.closed[i] == 1.0 and contact_step.gap(C, i, state, end) > _TOUCHING * C.length:
             c.closed[i] = 0.0
-    state, ok = impact.jump(m, E.h, end, state, False, spent)
+    state, ok = impact.jump(m, E.h, end, state, E.h, spent)
     if not ok:
         return start, impulse, False
     c.work[0] += spent

@@ -28,7 +28,7 @@ from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
 )
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 
-_REST = 1e-3  # of h: a shorter flight is a landing
+REST = 1e-3  # of h: a shorter flight between two parts of a step is a landing
 _LATEST = 1.0 - 1e-3  # of h: an impact of this step
 _STICKS = 1e-20  # of a velocity, squared: that of a contact that sticks
 
@@ -45,9 +45,9 @@ def at_surface(c, i, W, spent):
 
 
 @part
-def jump(m, h, t, state, landed, spent):
-    """Return (state, ok) after the impact (P.4) of all contacts that touch. What rebounds too
-    little, or all if `landed`, stays closed.
+def jump(m, h, t, state, flight, spent):
+    """Return (state, ok) after the impact (P.4) of all contacts that touch. What would rebound for
+    less than `flight` stays closed.
 
     `spent` [J] is the energy gained on the way to this pose from one up to c.depth below, which
     the impact has to take. The rebound is that of the speed at the surface.
@@ -55,7 +55,7 @@ def jump(m, h, t, state, landed, spent):
     system, C, c = m.system, m.system.contacts, m.c
     x, Q, R, w, u, V = state
     d, count = rod_on_cart.axis(R), 0
-    slow = 0.5 * _REST * h * system.gravity
+    least, slow = 0.5 * flight * system.gravity, 0.5 * REST * h * system.gravity
     for i in range(world.count(C)):
         if not world.is_present(C, i):
             continue
@@ -74,7 +74,7 @@ def jump(m, h, t, state, landed, spent):
     for a in range(count):
         i = c.active[a]
         e, speed = -c.rebound[i], at_surface(c, i, c.W[3 * a, 3 * a], spent)
-        c.rebound[i] = 0.0 if landed or c.closed[i] == 1.0 or e * speed < slow else -e * speed
+        c.rebound[i] = 0.0 if c.closed[i] == 1.0 or e * speed < least else -e * speed
     if not find_impulses(c, 0.0, spent, 0.0):
         return state, False
     contact_state.note(c, contact_state.IMPACT, 0.0, c.P)

@@ -160,8 +160,8 @@ def step(m, h, state, guess, t):
         left -= s
         V = state[5]
         c.depth[:] = 0.0
-        lands = k >= _SPLITS - world.count(C)
-        state, ok = impact.jump(m, h, t + h - left, state, lands, 0.0)
+        flight = impact.REST * h if k < _SPLITS - world.count(C) else np.inf
+        state, ok = impact.jump(m, h, t + h - left, state, flight, 0.0)
         if not ok:
             return state, turn, total, np.inf, touched
         impact.add_forces(C, c, 1.0 / h)
