@@ -14,21 +14,23 @@ from bootstrap.steps import carry_out, pending_steps
 from bootstrap.trouble import Trouble
 
 GUIDE = f"""\
-Each command first does the set-up that is still missing: the first one takes about half a minute
-and 0.9 GB, `test` and `setup` add 1 GB of what only tests, benchmarks and campaigns need, and,
-as root, Debian's chromium, QEMU and Arm compiler (else the tests that need these are skipped).
+Each command first does the set-up that is still missing: the first one takes
+about half a minute and 0.9 GB, `test` and `setup` add 1 GB of what only tests,
+benchmarks and campaigns need, and, as root, Debian's chromium, QEMU and Arm
+compiler (else the tests that need these are skipped).
 
-  ./testbed demo               a rod falls, is caught and balanced, over real ROS 2; then a picture
-  ./testbed demo --help                what the demo takes
-  ./testbed test                       all tests
-  ./testbed test test/geometry -k log  some of them: everything after `test` goes to pytest
-  ./testbed soak --minutes 10   nothing may grow or drift; --kills 50, --trouble: soak --help
+  ./testbed demo                a rod falls, is caught and balanced, over ROS 2
+  ./testbed demo --help         what the demo takes
+  ./testbed test                all tests
+  ./testbed test test/geometry  some of them: what follows goes to pytest
+  ./testbed soak --minutes 10   nothing may grow or drift; see soak --help
+  ./testbed exec bash           a shell that finds python, rclpy and the nodes
   ./testbed exec python -m rbdyn_ros --help
-  ./testbed exec bash                  a shell in which python, rclpy and the nodes are found
-  ./testbed setup                      the set-up alone, with everything
-  ./testbed --distro kilted test       with the wheels of another distribution
+  ./testbed setup               the set-up alone, with everything
+  ./testbed --distro kilted test        with the wheels of another distribution
 
-Where a ROS 2 is sourced, it is used; elsewhere wheels come into {ROOT / ".venv"}.
+Where a ROS 2 is sourced, it is used; elsewhere wheels come into
+{ROOT / ".venv"}.
 Interrupt it whenever you like: the next command goes on from there.
 """
 

@@ -37,12 +37,13 @@ COMMAND = "python -m rbdyn_ros bode"
 HELP = "Measure the frequency response and the margins of a loop."
 EXAMPLES = f"""\
 {COMMAND} --controller lqr --picture lqr.png
-{COMMAND} --controller mpc --set faults.command.delay=0.01 --json margins.json
-{COMMAND} --controller path/to/law.py --band 0.2,50 --amplitude 0.1 --out response.csv
-{COMMAND} --at measurement --controller lqg         # one sensor at a time
-{COMMAND} --over-ros --controller lqr               # the nodes that run, beside the theory
-{COMMAND} --over-ros --external                     # around the simulator, whoever controls it
-{COMMAND} demo/bag --params-file excitation.yaml    # what was recorded under excitation.*
+{COMMAND} --controller mpc --set faults.command.delay=0.01
+{COMMAND} --controller path/to/law.py --json margins.json
+{COMMAND} --at measurement  # one sensor at a time
+{COMMAND} --over-ros        # the nodes, beside the theory
+# around the simulator, whoever controls it; of a bag under excitation.*
+{COMMAND} --over-ros --external
+{COMMAND} demo/bag --params-file excitation.yaml
 """
 _say = message_printer(COMMAND)
 DONE, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128

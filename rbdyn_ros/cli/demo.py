@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 COMMAND = "python -m rbdyn_ros demo"
 HELP = "Balance a falling rod over ROS 2: verdict, figure, bag."
 EXAMPLES = f"""\
-{COMMAND}                                    # 20 s, from 10 degrees, two pushes
-{COMMAND} --tilt 15 --seed 7 --processes 2   # another fall, each node in a process of its own
-{COMMAND} --scenario spinning --out spinning # the rod spins; results in the folder spinning
-{COMMAND} --scenario swing_up                # from hanging, over the top, and stand
-{COMMAND} --controller rest                  # nobody catches it: exit code 1
+{COMMAND}                      # 20 s, from 10 degrees
+{COMMAND} --tilt 15 --seed 7   # another fall
+{COMMAND} --scenario swing_up  # from hanging, over the top
+{COMMAND} --controller rest    # nobody catches it: exit code 1
+{COMMAND} --processes 2 --scenario spinning --out spinning
 """
 _say = message_printer(COMMAND)
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4

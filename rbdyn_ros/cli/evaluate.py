@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 COMMAND = "python -m rbdyn_ros evaluate"
 HELP = "Evaluate a control law: a table, JSON, a page with figures."
 EXAMPLES = f"""\
-{COMMAND} --controller lqr --out scored                      # the standard suite: about a minute
-{COMMAND} --controller mine --params-file mine.yaml --quick  # a law of your own, in seconds
-{COMMAND} --controller lqr --rows S3,S4                      # some rows
-{COMMAND} --controller mine --over-ros --external            # a node of your own, over topics
+# the standard suite: about a minute; then two of its rows
+{COMMAND} --controller lqr --out scored
+{COMMAND} --controller lqr --rows S3,S4
+# a law of your own, in seconds; then a node of your own, over topics
+{COMMAND} --controller mine --params-file mine.yaml --quick
+{COMMAND} --controller mine --over-ros --external
 """
 _say = message_printer(COMMAND)
 HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128

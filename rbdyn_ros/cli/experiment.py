@@ -18,9 +18,9 @@ from rbdyn_ros.progress import bar
 COMMAND = "python -m rbdyn_ros experiment"
 HELP = "Answer a question of mechanics: a figure, a table, a verdict."
 EXAMPLES = f"""\
-{COMMAND}                                 # the questions, a line each; --list has all of them
-{COMMAND} four_disp --out results         # why does the notebook's pendulum go wild?
-{COMMAND} dzhanibekov --animate gif       # with a film
+{COMMAND} --list                     # the questions
+{COMMAND} four_disp --out results
+{COMMAND} dzhanibekov --animate gif  # with a film
 """
 _say = message_printer(COMMAND)
 HOLDS, FAILS, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4

@@ -14,8 +14,8 @@ from rbdyn_ros.schema import setting
 COMMAND = "python -m rbdyn_ros fuzz"
 HELP = "Send malformed frames to the wire code and to a bridge."
 EXAMPLES = f"""\
-{COMMAND}                                  # 100000 at the wire, 20000 at a bridge
-{COMMAND} --frames 1000000 --bridge 0      # without ROS 2
+{COMMAND}
+{COMMAND} --frames 1000000 --bridge 0  # without ROS 2
 {COMMAND} --seed 3 --json fuzz.json
 """
 _say = message_printer(COMMAND)

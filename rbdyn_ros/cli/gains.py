@@ -12,11 +12,11 @@ from rbdyn_ros.parameters.command_line import add_options, message_printer
 COMMAND = "python -m rbdyn_ros gains"
 HELP = "Design a linear control law; write its gains, also as C code."
 EXAMPLES = f"""\
-{COMMAND}                                            # what the default plant needs
-{COMMAND} --controller pd --format json           # gains of one's own, checked for this plant
-{COMMAND} --params-file config/pendulum.yaml --params-file config/lqr.yaml --format c \\
-    --out examples/hil_client/gains.h
-{COMMAND} --controller policy --format c --out examples/hil_client/policy_weights.h
+{COMMAND}                  # what the default plant needs
+{COMMAND} --controller pd  # gains of your own, checked
+{COMMAND} --params-file config/pendulum.yaml \\
+    --params-file config/lqr.yaml --format c --out gains.h
+{COMMAND} --controller policy --format c --out weights.h
 """
 _say = message_printer(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4

@@ -41,17 +41,18 @@ KEYED_TIMEOUT = 1.0  # [s] a board that was starved of processor time begins a s
 COMMAND = "python -m rbdyn_ros hil"
 HELP = "Test a controller board against the simulated pendulum."
 EXAMPLES = f"""\
-{COMMAND}                                      # wait for a board on UDP port 47001 of this machine
-{COMMAND} --serial /dev/ttyACM0 --duration 60   # a microcontroller on USB
+{COMMAND}            # a board on UDP port 47001 of this machine
+{COMMAND} --serial /dev/ttyACM0 --duration 60
 {COMMAND} --scenario spinning --json board.json
-{COMMAND} --emulate                            # no board: QEMU's Cortex-M4F runs examples/firmware
-{COMMAND} --emulate m7 --lockstep --duration 5  # a Cortex-M7, in as much real time as it takes
+{COMMAND} --emulate  # no board: QEMU runs examples/firmware
+{COMMAND} --emulate m7 --lockstep --duration 5
 
-With --emulate the firmware is built, started and reached over a pseudo-terminal, as over a serial
-port. It needs QEMU and Arm's compiler; where they are missing one sentence says what to install.
-An emulated UART is slow (some 100 to 250 states/s): in real time the other states are held back.
-With --lockstep none is: simulated time waits for each answer, so the verdict is that of the
-firmware and not of a busy machine.
+With --emulate the firmware is built, started and reached over a
+pseudo-terminal, as over a serial port. It needs QEMU and Arm's compiler;
+where they are missing one sentence says what to install. An emulated UART is
+slow (some 100 to 250 states/s): in real time the other states are held back.
+With --lockstep none is: simulated time waits for each answer, so the verdict
+is that of the firmware and not of a busy machine.
 """
 _say = message_printer(COMMAND)
 STOOD, FELL, BAD_INPUT, MISSING, CANNOT_WRITE = 0, 1, 2, 3, 4

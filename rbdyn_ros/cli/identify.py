@@ -33,10 +33,12 @@ COMMAND = "python -m rbdyn_ros identify"
 HELP = "Fit the plant's parameters to recorded motions."
 EXAMPLES = f"""\
 {COMMAND} run.csv --out plant.yaml
-{COMMAND} demo/bag --params-file config/pendulum.yaml --set rod.mass=0.45 --out plant.yaml
+{COMMAND} demo/bag --params-file config/pendulum.yaml \\
+    --set rod.mass=0.45 --out plant.yaml
+{COMMAND} a.csv b.csv --fit cart.mass,delay --json fit.json
 {COMMAND} --design excitation.yaml --controller lqr
-{COMMAND} --live run.npz --controller lqr --out plant.yaml   # excite the nodes that run
-{COMMAND} a.csv b.csv --fit cart.mass,rod.inertia,delay --json fit.json
+# excite the nodes that run
+{COMMAND} --live run.npz --controller lqr --out plant.yaml
 """
 _say = message_printer(COMMAND)
 DONE, NOT_FITTED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4

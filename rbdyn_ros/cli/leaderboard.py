@@ -20,10 +20,13 @@ from rbdyn_ros.parameters.command_line import (
 COMMAND = "python -m rbdyn_ros leaderboard"
 HELP = "Rank entries of `evaluate --entry`: a page; verify one."
 EXAMPLES = f"""\
-python -m rbdyn_ros evaluate --controller mine.py --entry mine   # makes the entry mine
-{COMMAND} mine benchmarks/leaderboard                # the ranking, in the terminal
-{COMMAND} mine benchmarks/leaderboard --out site     # as a page: site/index.html
-{COMMAND} --verify mine                              # measures it anew: equal, or not
+# make the entry mine
+python -m rbdyn_ros evaluate --controller mine.py --entry mine
+# the ranking, in the terminal; then as a page, site/index.html
+{COMMAND} mine benchmarks/leaderboard
+{COMMAND} mine benchmarks/leaderboard --out site
+# measure it anew: equal, or not
+{COMMAND} --verify mine
 """
 _say = message_printer(COMMAND)
 DONE, DIFFERS, BAD_INPUT, CANNOT_WRITE, SIGNAL = 0, 1, 2, 4, 128

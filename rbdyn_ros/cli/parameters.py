@@ -9,8 +9,8 @@ from rbdyn_ros.schema import Parameter, describe_allowed, format_value
 COMMAND = "python -m rbdyn_ros parameters"
 HELP = "List the parameters with default, unit, range and meaning."
 EXAMPLES = f"""\
-{COMMAND}              # all of them
-{COMMAND} rod initial  # those of the rod and of the start
+{COMMAND}
+{COMMAND} rod initial  # of the rod and of the start
 """
 _say = message_printer(COMMAND)
 DONE, BAD_INPUT = 0, 2

@@ -10,8 +10,8 @@ from rbdyn_ros.progress import count
 COMMAND = "python -m rbdyn_ros repair"
 HELP = "Make a readable bag of one whose recorder was killed."
 EXAMPLES = f"""\
-{COMMAND} rosbag2_2026_01_31-12_00_00              # writes rosbag2_2026_01_31-12_00_00_repaired
-{COMMAND} demo/bag --out saved                     # writes saved; the old bag stays as it is
+{COMMAND} demo/bag              # writes demo/bag_repaired
+{COMMAND} demo/bag --out saved  # demo/bag stays as it is
 """
 _say = message_printer(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4

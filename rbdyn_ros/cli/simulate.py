@@ -34,21 +34,23 @@ if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is need
 COMMAND = "python -m rbdyn_ros simulate"
 HELP = "Simulate the pendulum or another mechanism, without ROS."
 EXAMPLES = f"""\
-# ten seconds of the default plant, dropped from 10 degrees
-{COMMAND} --set initial.orientation=[0.9961947,0,0.0871557,0] --out drop.csv
+# the default plant, dropped from 10 degrees
+{COMMAND} --duration 5 --out drop.csv \\
+    --set initial.orientation=[0.9961947,0,0.0871557,0]
 # the files of the nodes, another integrator
-{COMMAND} --params-file config/pendulum.yaml --integrator rk4 --step 0.01 --duration 60 \\
-    --out run.npz
-# a law in closed loop with the plant, a row every 10 ms; or your own: --controller path/to/law.py
-{COMMAND} --controller lqr --set initial.orientation=[0.9961947,0,0.0871557,0] \\
-    --every 0.01 --out caught.csv
-# the law behind a filter of encoders, which round to 4096 counts a turn and to 0.1 mm
-{COMMAND} --controller lqr --set observer.sensors=encoders --set faults.encoder.gimbal=4096 \\
-    --set faults.encoder.cart=1e-4 --out filtered.csv
-# a mechanism of several bodies: your own file (YAML or URDF), or a shipped one (see --list)
-{COMMAND} --model cart_double_pendulum --duration 5 --out cart.csv --picture cart.png
+{COMMAND} --params-file config/pendulum.yaml \\
+    --integrator rk4 --step 0.01 --duration 60 --out run.npz
+# a law in closed loop with the plant; or your own: path/to/law.py
+{COMMAND} --controller lqr --every 0.01 --out caught.csv
+# behind a filter of encoders of 4096 counts a turn and 0.1 mm
+{COMMAND} --controller lqr --out filtered.csv \\
+    --set observer.sensors=encoders --set faults.encoder.gimbal=4096 \\
+    --set faults.encoder.cart=1e-4
+# several bodies: your own file (YAML or URDF), or a shipped one
+{COMMAND} --model cart_double_pendulum --out cart.csv
 # long and exact: eighth order, a row every 0.3 s
-{COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
+{COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 \\
+    --duration 900 --out long.csv
 """
 _say = message_printer(COMMAND)
 DURATION = setting("--duration", 10.0, "s", low=0.0)

@@ -21,9 +21,12 @@ from rbdyn_ros.schema import setting
 COMMAND = "python -m rbdyn_ros soak"
 HELP = "Run the nodes for long, kill and disturb them; give a verdict."
 EXAMPLES = f"""\
-{COMMAND} --minutes 10        # memory flat, no drift of the loop, no growing queue
-{COMMAND} --kills 50    # kill simulator, controller and recorder at any moment and start them anew
-{COMMAND} --trouble   # pauses, resets, changes of rate, 30 % loss, 20 ms jitter, on a busy machine
+# memory flat, no drift of the loop, no growing queue
+{COMMAND} --minutes 10
+# kill simulator, controller and recorder at any moment, start them anew
+{COMMAND} --kills 50
+# pauses, resets, changes of rate, 30 % loss, 20 ms jitter, a busy machine
+{COMMAND} --trouble
 """
 _say = message_printer(COMMAND)
 PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4

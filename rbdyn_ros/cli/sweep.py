@@ -33,11 +33,14 @@ if TYPE_CHECKING:
 COMMAND = "python -m rbdyn_ros sweep"
 HELP = "Run a campaign over grids and random samples of parameters."
 EXAMPLES = f"""\
-{COMMAND} --preset region_of_attraction --out roa     # 200 x 200 starts, lqr and swing_up: seconds
-{COMMAND} --preset mismatch --controller swing_up --set draws=500 --out wrong
-{COMMAND} mine.yaml --out mine --resume                 # go on where it was interrupted
-{COMMAND} mine.yaml --out mine --scheduler local        # the same on Dask; or tcp://host:8786
-{COMMAND} --list                                        # presets, and every name that can vary
+# 200 x 200 starts, lqr and swing_up: seconds
+{COMMAND} --preset region_of_attraction --out roa
+{COMMAND} --preset mismatch --controller swing_up --out wrong
+# go on where it was interrupted; on Dask, or tcp://host:8786
+{COMMAND} mine.yaml --out mine --resume
+{COMMAND} mine.yaml --out mine --scheduler local
+# presets, and every name that can vary
+{COMMAND} --list
 """
 _say = message_printer(COMMAND)
 DONE, CANNOT_WRITE, BAD_INPUT, WORKERS_DIED = 0, 1, 2, 3

@@ -31,11 +31,11 @@ if TYPE_CHECKING:  # Numba and viser are imported only where they are needed
 COMMAND = "python -m rbdyn_ros view"
 HELP = "Show the pendulum in the browser: push it, change it, play runs."
 EXAMPLES = f"""\
-{COMMAND}                                   # the pendulum under the law lqr; drag the rod
+{COMMAND}                      # under lqr; drag the rod
 {COMMAND} --controller mpc --scenario noisy --set rod.mass=1.2
-{COMMAND} --scenario swing_up               # from hanging
-{COMMAND} run.csv                           # what `simulate` or the page has recorded, or a bag
-{COMMAND} lqr.csv mpc.csv                   # the second run beside it, as a ghost
+{COMMAND} --scenario swing_up  # from hanging
+{COMMAND} run.csv              # a run of `simulate`, or a bag
+{COMMAND} lqr.csv mpc.csv      # the second as a ghost
 """
 _say = message_printer(COMMAND)
 DONE, NO_PORT, BAD_INPUT, SIGNAL = 0, 1, 2, 128

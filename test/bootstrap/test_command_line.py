@@ -20,9 +20,11 @@ def testbed(*arguments):
 testbed.__test__ = False
 
 
-def test_help_teaches_every_command():
+def test_help_teaches_every_command(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     shown = testbed("--help")
     assert shown.returncode == 0
+    assert max(len(line) for line in shown.stdout.splitlines() if str(ROOT) not in line) <= 80
     for part in (
         "./testbed demo",
         "./testbed test",

@@ -69,7 +69,8 @@ def test_files_are_read_in_any_locale(tmp_path, words):
 
 
 @pytest.mark.parametrize("name", program.command_names())
-def test_every_command_teaches_its_options(name, capsys):
+def test_every_command_teaches_its_options(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as stopped:
         program.main([name, "--help"])
     text = capsys.readouterr().out
@@ -78,6 +79,7 @@ def test_every_command_teaches_its_options(name, capsys):
         and "examples:" in text
         and f"usage: python -m rbdyn_ros {name}" in text
     )
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def typed() -> list:
