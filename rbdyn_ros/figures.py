@@ -1,5 +1,10 @@
-"""The look of all figures: colors, an empty figure, axes with a light grid, legends."""
+"""The look of all figures: colors, an empty figure, axes with a light grid, legends.
 
+Without a home folder that can be written, Matplotlib keeps its cache in a temporary folder, which
+it says in two lines; the pictures are the same, so these lines are left out.
+"""
+
+import logging
 from typing import Any
 
 PALETTE = (
@@ -16,6 +21,9 @@ PALETTE = (
 )
 BLUE, ORANGE, GREEN, *_ = PALETTE
 GREY, RED = "#8a8a8a", "#c1272d"
+logging.getLogger("matplotlib").addFilter(
+    lambda record: record.funcName != "_get_config_or_cache_dir"
+)
 
 
 def canvas(width: float, height: float, dpi: float | None = None):

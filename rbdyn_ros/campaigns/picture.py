@@ -9,6 +9,7 @@ import numpy as np
 from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.campaigns.plan import Axis, CampaignPlan, numbers
 from rbdyn_ros.campaigns.store import ENDS, MEANING, CampaignResults, interval, titles
+from rbdyn_ros.figures import canvas
 from rbdyn_ros.schema import with_unit
 from rbdyn_ros.types import Array
 
@@ -18,14 +19,12 @@ BINS, PANELS = 12, 9  # of the drawn numbers
 
 def write(results: CampaignResults, path: Path) -> None:
     """Draw the picture and save it. Raise OSError if it cannot be written."""
-    from matplotlib.figure import Figure
-
     plan = results.plan
     numeric = [
         axis for axis in plan.axes if not isinstance(axis.values[0], str) and len(axis.values) > 1
     ]
     facets = _facets(plan)
-    figure = Figure(layout="constrained")
+    figure = canvas(6.4, 4.8)
     if len(numeric) >= 2:
         _maps(figure, results, facets, numeric)
     elif numeric:

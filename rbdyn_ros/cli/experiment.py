@@ -144,14 +144,14 @@ def _files(name: str, experiment, outcome) -> Iterator[tuple]:
     figure.
     """
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
     from rbdyn_ros.experiments.outcome import STYLE
+    from rbdyn_ros.figures import canvas
 
     for table, columns in outcome.tables.items():
         yield f"{name}_{table}.csv", partial(_write_table, columns)
     with rc_context(STYLE):
-        figure = Figure(figsize=(11.0, 7.0), layout="constrained")
+        figure = canvas(11.0, 7.0)
         experiment.draw(outcome, figure)
     yield f"{name}.png", partial(figure.savefig, dpi=130)
 

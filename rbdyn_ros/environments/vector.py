@@ -10,6 +10,7 @@ from gymnasium.vector.utils import batch_space
 
 from rbdyn_ros.environments import periods
 from rbdyn_ros.environments.pendulums import ENDS, Pendulums
+from rbdyn_ros.figures import canvas
 from rbdyn_ros.types import Array
 
 if TYPE_CHECKING:
@@ -345,11 +346,10 @@ def draw(cart: Array, direction: Array, length: float, set_point: Array, travel:
     """
     # Matplotlib is slow to load
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-    figure = Figure(figsize=(6.0, 3.0), dpi=100, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
+    figure = canvas(6.0, 3.0, dpi=100)
+    pixels = FigureCanvasAgg(figure)
     side, above = figure.subplots(1, 2)
     goal, center = np.array([*set_point, 0.0]), np.array([*cart, 0.0])
     tip, corner = center + length * direction, center - _HALF
@@ -368,5 +368,5 @@ def draw(cart: Array, direction: Array, length: float, set_point: Array, travel:
     side.plot([-travel, travel], [0.0, 0.0], color=EDGE, linewidth=1, zorder=0)
     rails = Rectangle((-travel, -travel), 2 * travel, 2 * travel, fill=False, edgecolor=EDGE)
     above.add_patch(rails)
-    canvas.draw()
-    return np.array(canvas.buffer_rgba())[:, :, :3]
+    pixels.draw()
+    return np.array(pixels.buffer_rgba())[:, :, :3]

@@ -4,6 +4,7 @@ body.
 
 import numpy as np
 
+from rbdyn_ros import figures
 from rbdyn_ros.experiments import closed_form, free_body
 from rbdyn_ros.experiments.apparatus import dzhanibekov, empty_line, integrator
 from rbdyn_ros.experiments.free_body import DZHANIBEKOV
@@ -248,10 +249,8 @@ def animate(outcome: Outcome) -> Animation:
     """Return an animation of the exact body beside the notebook's at 20 ms, each with its angular
     momentum.
     """
-    from matplotlib.figure import Figure
-
     film = outcome.tables["film"]
-    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
+    figure = figures.canvas(9.0, 4.6)
     L = np.column_stack([film[f"L_{i}"] for i in range(1, 4)])
     scenes = [
         (

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rbdyn_ros import figures
 from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import apparatus, closed_form
 from rbdyn_ros.experiments.apparatus import PendulumScene
@@ -358,9 +359,7 @@ def _draw_models(t: dict, force, chart, drift) -> None:
 
 def animate(outcome: Outcome) -> Animation:
     """Return an animation of the notebook's pendulum beside the correct one, both at 10 ms."""
-    from matplotlib.figure import Figure
-
-    film, figure = outcome.tables["film"], Figure(figsize=(9.0, 4.8), layout="constrained")
+    film, figure = outcome.tables["film"], figures.canvas(9.0, 4.8)
     names = ("tqdl", "moser_veselov")
     scenes = [
         PendulumScene(figure.add_subplot(1, 2, i + 1, projection="3d"), name)

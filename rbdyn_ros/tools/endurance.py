@@ -17,6 +17,7 @@ import numpy as np
 import psutil
 
 from rbdyn_ros.evaluation.latency import unanswered_share
+from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, canvas
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.progress import LiveLine
@@ -210,16 +211,11 @@ def words(law: str) -> list[str]:
     return ros_words(files, [f"controller:={law}"])
 
 
-BLUE, ORANGE, GREEN, GREY = "#1f6fb4", "#d9732b", "#288c50", "#8a8a8a"
-
-
 def draw_figure(samples: list[ResourceSample], names: tuple[str, ...], path: Path) -> None:
     """Draw the samples into the PNG `path`; `names` of the processes. Raise OSError if it cannot
     be written.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
+    figure = canvas(10.0, 7.0)
     memory, trip, missed = figure.subplots(3, 1, sharex=True)
     t = np.array([sample.t for sample in samples]) / 60.0
     for rss, name, color in zip(
