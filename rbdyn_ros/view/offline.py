@@ -20,7 +20,7 @@ import numpy as np
 from rbdyn_ros.faults import options as faults
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
 from rbdyn_ros.parameters.plant import attitude
-from rbdyn_ros.schema import check, format_value
+from rbdyn_ros.schema import check
 from rbdyn_ros.simulation.closed_loop import ControlError, command_force
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.native_loop import warm_up
@@ -114,7 +114,9 @@ class OfflineLoop(scene.Source):
                 self._preparing = "", 0.0
         # a number, where one was typed that YAML reads as text
         value = self._built.values.get(name, value)
-        self._log.add(self._runner.plant.time, scene.PARAMETER, f"{name} is {format_value(value)}")
+        parameter = TILT if name == TILT.name else self._built.table.get(name)
+        unit = parameter.unit if parameter else ""
+        self._log.add_change(self._runner.plant.time, name, value, unit)
         return ""
 
     def set_disturbance(self, height: float, force: Vector) -> str:
@@ -128,8 +130,7 @@ class OfflineLoop(scene.Source):
         self._runner.push(wrench, plant.stamp + max(plant.tick_ns, round(1e9 * HOLD * factor)))
         is_pushed = bool(wrench[:3].any())
         if is_pushed and not self._is_pushed:
-            where = f"at {height:.2f} m along the rod" if height > 0.0 else "on the cart"
-            self._log.add(plant.time, scene.PUSH, f"a push {where}")
+            self._log.add_push(plant.time, force, float(wrench[8]))
         self._is_pushed = is_pushed
         return ""
 
@@ -137,7 +138,7 @@ class OfflineLoop(scene.Source):
         """Send the cart to (x, y) [m]."""
         self._reference = np.array((x, y))
         self._remember("reference", (x, y))
-        self._log.add(self._runner.plant.time, scene.PARAMETER, f"set point ({x:.2f}, {y:.2f}) m")
+        self._log.add_set_point(self._runner.plant.time, x, y)
         return ""
 
     def pause(self) -> str:
@@ -161,7 +162,7 @@ class OfflineLoop(scene.Source):
             self._runner.reset(self._runner.plant.setup.initial)
             if is_running:
                 self._runner.play()
-        self._log.add(self._runner.plant.time, scene.STATUS, "reset to the start")
+        self._log.add_reset(self._runner.plant.time)
         return ""
 
     def set_rate(self, factor: float) -> str:
@@ -368,7 +369,7 @@ class OfflineLoop(scene.Source):
         if plant.contact is not None:
             self._impacts = _impacts(plant.contact, self._impacts, log)
         if runner.status != self._status and self._status:
-            log.add(plant.time, scene.STATUS, runner.status)
+            log.add_status(plant.time, "simulation", runner.status)
         self._status = runner.status
 
 
@@ -387,6 +388,6 @@ def _impacts(memory: ContactState, before: int, log: EventLog) -> int:
     if count < before:  # another plant, or a reset
         before = 0
     for row in memory.events[before : min(count, kept)]:
-        sentence = f"impact on {candidate(memory, int(row[1]))}: {row[2]:.3g} N s"
+        sentence = f"An impact on {candidate(memory, int(row[1]))} of {row[2]:.3g} N s."
         log.add(float(row[0]), scene.IMPACT, sentence)
     return count

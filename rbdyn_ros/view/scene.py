@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import Parameter, format_value
 from rbdyn_ros.types import Vector
 
 Planar = tuple[float, float]
@@ -136,7 +136,9 @@ class Event(NamedTuple):
 
 
 class EventLog:
-    """The newest events of a source, numbered."""
+    """The newest events of a source, numbered, as whole sentences that are those of every
+    source.
+    """
 
     def __init__(self, most: int = 1000):
         self._kept: deque[Event] = deque(maxlen=most)
@@ -146,6 +148,27 @@ class EventLog:
         """Append an event."""
         self._kept.append(Event(time, kind, sentence, self._count))
         self._count += 1
+
+    def add_change(self, time: float, name: str, value: Any, unit: str = "") -> None:
+        """Append the new value of a parameter."""
+        self.add(time, PARAMETER, f"{name} is {format_value(value, unit)} now.")
+
+    def add_set_point(self, time: float, x: float, y: float) -> None:
+        """Append the new set point [m, world]."""
+        self.add(time, PARAMETER, f"The set point is ({x:.2f}, {y:.2f}) m now.")
+
+    def add_push(self, time: float, force: Vector, height: float) -> None:
+        """Append the beginning of a push by `force` [N] at `height` [m] along the rod."""
+        where = f"at {height:.2f} m along the rod" if height > 0.005 else "on the cart"
+        self.add(time, PUSH, f"A push of {math.hypot(*force):.1f} N begins {where}.")
+
+    def add_status(self, time: float, whose: str, status: str) -> None:
+        """Append a new status."""
+        self.add(time, STATUS, f"{whose}: {status}.")
+
+    def add_reset(self, time: float) -> None:
+        """Append a reset to the initial state."""
+        self.add(time, STATUS, "Reset to the start.")
 
     def since(self, first: int) -> tuple[Event, ...]:
         """Return the events whose number is at least `first`, oldest first; old ones may be

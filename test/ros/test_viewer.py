@@ -110,7 +110,10 @@ def test_a_push_is_the_force_at_the_grabbed_point(graph, viewer):
     assert viewer.set_disturbance(height, ZERO) == ""
     graph.until(lambda: viewer.latest().disturbance is None)
     assert any(any((m.wrench.force.x, m.wrench.force.y)) for m in heard)
-    assert [event for event in viewer.events(0) if event.kind == PUSH]
+    said = [event.sentence for event in viewer.events(0) if event.kind == PUSH]
+    assert (
+        said[0] == f"A push of {math.hypot(*force):.1f} N begins at {height:.2f} m along the rod."
+    )
     assert "finite" in viewer.set_disturbance(height, (math.nan, 0.0, 0.0))
 
 
@@ -149,7 +152,7 @@ def test_a_parameter_is_set_at_its_node_and_a_refusal_is_its_sentence(graph, vie
     assert simulator.parameters.values["rod.mass"] == 1.5
     assert controller.parameters.values["rod.mass"] == before
     assert any(
-        e.kind == PARAMETER and "rod.mass is 1.5 kg" in e.sentence for e in viewer.events(0)
+        e.kind == PARAMETER and e.sentence == "rod.mass is 1.5 kg now." for e in viewer.events(0)
     )
     assert "no node" in viewer.set_control("no.such", 1.0)
     assert asked(graph, viewer.set_control, "faults.command.delay", 0.02) == ""
@@ -187,7 +190,9 @@ def test_time_and_set_point(graph, viewer):
     assert viewer.resume() == ""
     graph.until(lambda: viewer.latest().status == "playing")
     assert len(refused()) == 1
-    assert any(e.kind == STATUS and "paused" in e.sentence for e in viewer.events(0))
+    said = [(event.kind, event.sentence) for event in viewer.events(0)]
+    assert (PARAMETER, "The set point is (0.30, -0.10) m now.") in said
+    assert {(STATUS, "/pendulum_simulator: paused."), (STATUS, "Reset to the start.")} <= {*said}
 
 
 def test_nobody_there_is_said(graph, viewer):

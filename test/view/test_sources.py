@@ -16,7 +16,7 @@ from rbdyn_ros.schema import defaults
 from rbdyn_ros.view import selection
 from rbdyn_ros.view.offline import OfflineLoop
 from rbdyn_ros.view.recording import Recording, read
-from rbdyn_ros.view.scene import EventLog, SceneState, Shape
+from rbdyn_ros.view.scene import ZERO, EventLog, SceneState, Shape
 from rbdyn_ros.view.selection import Selection
 from rbdyn_ros.view.shapes import rotation_to, shape, solids
 
@@ -173,7 +173,33 @@ def test_what_is_refused_changes_nothing(loop):
 
 def test_a_number_that_is_typed_is_a_number_in_the_events(loop):
     assert loop.set_control("integrator.tolerance", "1e-13") == ""
-    assert loop.events(0)[-1].sentence == "integrator.tolerance is 1e-13"
+    assert loop.events(0)[-1].sentence == "integrator.tolerance is 1e-13 now."
+
+
+def test_events_are_the_sentences_of_the_view_with_nodes(loop):
+    """See test_viewer.py."""
+    first = loop.events(0)[-1].number + 1
+    loop.set_disturbance(1.7, ZERO)
+    loop.set_disturbance(1.7, (0.3, 0.4, 0.0))
+    loop.set_disturbance(0.0, ZERO)
+    loop.set_disturbance(0.0, (0.3, 0.0, 0.0))
+    loop.set_control("rod.mass", 1.5)
+    loop.set_point(0.3, -0.1)
+    now(loop)
+    loop.pause()
+    loop.step()
+    now(loop)
+    loop.reset()
+    said = [event.sentence for event in loop.events(first)]
+    for sentence in (
+        "A push of 0.5 N begins at 1.70 m along the rod.",
+        "A push of 0.3 N begins on the cart.",
+        "rod.mass is 1.5 kg now.",
+        "The set point is (0.30, -0.10) m now.",
+        "simulation: paused.",
+        "Reset to the start.",
+    ):
+        assert sentence in said
 
 
 def test_the_rate_is_kept(loop):

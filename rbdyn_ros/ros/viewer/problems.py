@@ -19,7 +19,6 @@ from rbdyn_ros.simulation.status import (
 )
 from rbdyn_ros.view.scene import (
     IMPACT,
-    PUSH,
     STATUS,
     WATCHDOG,
     Alert,
@@ -172,15 +171,15 @@ class ChangeNotes:
         impacts, status = observation.impacts, observation.text("controller_status")
         (plant, controller), push = nodes, scene.disturbance
         if scene.status and self._differs("status", scene.status):
-            self._log.add(scene.time, STATUS, f"{plant}: {scene.status}")
+            self._log.add_status(scene.time, plant, scene.status)
             observation.look_at_solids(plant)
         if status and self._differs("controller", status):
-            self._log.add(scene.time, STATUS, f"{controller}: {status}")
+            self._log.add_status(scene.time, controller, status)
         if self._grows("impacts", impacts):
             self._log.add(scene.time, IMPACT, "An impact.")
         if self._differs("pushed", push is not None) and push is not None:
-            force = math.hypot(*push.force)
-            self._log.add(scene.time, PUSH, f"A push begins with {force:.1f} N.")
+            height = math.dist(push.point, (*scene.cart, 0.0))
+            self._log.add_push(scene.time, push.force, height)
 
     def note_counts(self, time: float, lines: Iterable[Any], controller: str) -> None:
         """Log increases in lines of /diagnostics: trips of the watchdog, and set points that the

@@ -19,7 +19,7 @@ from rclpy.task import Future
 from rbdyn_ros.parameters import tables, yaml_file
 from rbdyn_ros.parameters.plant import start_values
 from rbdyn_ros.ros.parameters import TYPES
-from rbdyn_ros.schema import Parameter, format_value
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.view.scene import Control, SceneState
 
 _KINDS = {type.value: kind for kind, type in TYPES.items()}
@@ -87,16 +87,14 @@ class RemoteParameters:
         kind = self.table[name].kind if name in self.table else None
         self._call(SetParameters.Request(parameters=[_message(name, value, kind)]), report)
 
-    def take(self, changes: Iterable[ParameterMessage]) -> list[str]:
-        """Store new values that the node has announced. Return a sentence for each."""
+    def take(self, changes: Iterable[ParameterMessage]) -> list[tuple[str, Any, str]]:
+        """Store new values that the node has announced. Return (name, value, unit) of each."""
         new = {c.name: _python(c.value) for c in changes if c.name in self.table}
         new = {name: value for name, value in new.items() if value != self.values[name]}
         if new:
             self.values |= new
             self._changed()
-        return [
-            f"{name} is {format_value(v, self.table[name].unit)} now." for name, v in new.items()
-        ]
+        return [(name, value, self.table[name].unit) for name, value in new.items()]
 
     def _describe(self, response: ListParameters.Response) -> None:
         names = sorted(response.result.names)

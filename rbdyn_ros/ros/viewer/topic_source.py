@@ -30,7 +30,6 @@ from rbdyn_ros.ros.viewer.problems import ChangeNotes, Complaint, Facts, problem
 from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters, controls, parameter_file
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import (
-    PARAMETER,
     REFUSED,
     Alert,
     Control,
@@ -168,6 +167,7 @@ class TopicSource(Source):
             set_stamp(self._goal.header.stamp, self._observation.stamp)
             self._goals.publish(self._goal)
             self._observation.set_point = (x, y)
+            self._log.add_set_point(self._now, x, y)
         return ""
 
     def pause(self) -> str:
@@ -203,6 +203,11 @@ class TopicSource(Source):
         """Stop polling; the node destroys its entities."""
         with self._lock:
             self._polled_at = math.inf
+
+    @property
+    def _now(self) -> float:
+        """The newest simulated time [s]; 0 before the first."""
+        return self._scene.time if self._scene else 0.0
 
     @property
     def is_incomplete(self) -> bool:
@@ -356,9 +361,8 @@ class TopicSource(Source):
         for remote in self._parameters:
             if message.node == remote.remote:
                 changes = [*message.new_parameters, *message.changed_parameters]
-                for sentence in remote.take(changes):
-                    time_now = self._scene.time if self._scene else 0.0
-                    self._log.add(time_now, PARAMETER, sentence)
+                for change in remote.take(changes):
+                    self._log.add_change(self._now, *change)
 
     def _call(self, name: str, request: Any) -> str:
         """Call a service of the plant; a refusal becomes an event."""
@@ -368,7 +372,10 @@ class TopicSource(Source):
 
         def done(future) -> None:
             result = future.result()
-            self._refuse("" if result.success else result.message or f"~/{name} was refused")
+            if not result.success:
+                self._refuse(result.message or f"~/{name} was refused")
+            elif name == "reset":
+                self._log.add_reset(self._now)
 
         client.call_async(request).add_done_callback(done)
         return ""
@@ -376,7 +383,7 @@ class TopicSource(Source):
     def _refuse(self, refusal: str) -> None:
         """Log a refusal, "" for none, that nothing waits for."""
         if refusal:
-            self._log.add(self._scene.time if self._scene else 0.0, REFUSED, refusal)
+            self._log.add(self._now, REFUSED, refusal)
 
 
 def _full(node: Node, name: str) -> str:
