@@ -52,7 +52,7 @@ SLOW = 0.8  # part of the requested rate below which the page reports it
 class OfflineLoop(scene.Source):
     """A source of a plant and the law around it."""
 
-    can_push = can_set_point = True
+    can_push = True
 
     def __init__(self, chosen: Selection):
         """Build, compile and start. Raise ValueError, in one sentence, for what does not fit."""
@@ -85,6 +85,11 @@ class OfflineLoop(scene.Source):
             problem = Alert(f"Preparing {preparing}.", COMPILING, False)
             return replace(state, problems=(problem, *state.problems))
         return state
+
+    @property
+    def can_set_point(self) -> bool:
+        """Whether the law takes a set point."""
+        return self._chosen.law != scene.IDLE
 
     def events(self, first: int) -> tuple[Event, ...]:
         """Return the events from number `first` on."""
@@ -136,6 +141,8 @@ class OfflineLoop(scene.Source):
 
     def set_point(self, x: float, y: float) -> str:
         """Send the cart to (x, y) [m]."""
+        if not self.can_set_point:
+            return super().set_point(x, y)
         self._reference = np.array((x, y))
         self._remember("reference", (x, y))
         self._log.add_set_point(self._runner.plant.time, x, y)

@@ -177,6 +177,8 @@ class Page:
             state = self._drawn  # which the person sees; and nothing waits for the source here
             if state is None or not self.source.can_push:
                 return
+            if part is self._drawing.cart and state.shape.travel == 0.0:
+                return
             if event.phase == "start" and self._grab is None:
                 self._grab = self._grab_at(part, state, event)
             grab = self._grab
@@ -200,12 +202,12 @@ class Page:
     def _send_cart_to_click(self, event: viser.SceneClickEvent) -> None:
         """Send the cart to where the ray of a click meets its plane."""
         origin, way = event.ray_origin, event.ray_direction
-        if not self.source.can_set_point or way[2] >= -1e-6:
+        state = self.source.latest()
+        travel = state.shape.travel if state else math.inf
+        if not self.source.can_set_point or travel == 0.0 or way[2] >= -1e-6:
             return
         far = -origin[2] / way[2]
         x, y = origin[0] + far * way[0], origin[1] + far * way[1]
-        state = self.source.latest()
-        travel = state.shape.travel if state else math.inf
         if max(abs(x), abs(y)) > travel:
             self._say_refusal(
                 event.client,

@@ -30,6 +30,7 @@ PLANE: Vector = (8.0, 8.0, 0.01)  # [m] the box that is drawn for a plane
 
 # kinds of an `Event`
 IMPACT, WATCHDOG, PUSH, STATUS, PARAMETER = "impact", "watchdog", "push", "status", "parameter"
+IDLE = "rest"  # the law that applies no force, and so takes no set point
 RATES = (0.1, 10.0)  # [s] simulated or played per second
 REFUSED = "refused"  # what a person requested; every browser shows its sentence
 
@@ -64,7 +65,7 @@ class Shape(NamedTuple):
     rod_length: float = 2.4  # [m] from the joint to the tip
     rod_radius: float = 0.03  # [m]
     rod_center: float = 1.2  # [m] of mass, from the joint along the rod
-    travel: float = math.inf  # [m] the rails reach so far from the origin along x and along y
+    travel: float = math.inf  # [m] of the cart from the origin along x and along y; 0: it is fixed
     force_limit: float = math.inf  # [N] of the commanded force
     solids: tuple[Solid, ...] = ()
 

@@ -22,7 +22,7 @@ def shape(params: Params, travel: float, force_limit: float, elapsed: float = 0.
         params.rod_length,
         params.rod_radius,
         params.rod_length / 2.0 if center is None else center,
-        travel,
+        0.0 if params.cart_fixed else travel,
         force_limit,
         solids(params.contacts, elapsed),
     )

@@ -197,8 +197,11 @@ def status_html(source: Source, state: SceneState | None) -> str:
     if state.faults:
         lines.append(f"Faults: {html.escape(', '.join(state.faults))}")
     if not state.problems and not state.faults:
-        hints = ["Drag the rod or the cart to pull it."] if source.can_push else []
-        hints += ["Click the plane to send the cart there."] if source.can_set_point else []
+        is_fixed = state.shape.travel == 0.0
+        parts = "the rod" if is_fixed else "the rod or the cart"
+        hints = [f"Drag {parts} to pull it."] if source.can_push else []
+        if source.can_set_point and not is_fixed:
+            hints.append("Click the plane to send the cart there.")
         lines.append(f"<span style='color:{_IDLE}'>{' '.join(hints)}</span>")
     return _box("<br>".join(lines), LINES)
 

@@ -57,9 +57,10 @@ def asked(graph, call, *arguments) -> str:
         return future.result()
 
 
-def both(graph, viewer, **more):
+def both(graph, viewer, law: str = "lqr", **more):
     """Simulator and controller, seen playing."""
-    simulator, controller = graph.simulator(**QUICK, **more), graph.controller(period=0.01)
+    simulator = graph.simulator(**QUICK, **more)
+    controller = graph.controller(period=0.01, controller=law)
     graph.until(lambda: viewer.latest() is not None and viewer.latest().status == "playing")
     return simulator, controller
 
@@ -193,6 +194,14 @@ def test_time_and_set_point(graph, viewer):
     said = [(event.kind, event.sentence) for event in viewer.events(0)]
     assert (PARAMETER, "The set point is (0.30, -0.10) m now.") in said
     assert {(STATUS, "/pendulum_simulator: paused."), (STATUS, "Reset to the start.")} <= {*said}
+
+
+def test_no_set_point_is_offered_under_a_law_without_force(graph, viewer):
+    both(graph, viewer, law="rest")
+    graph.until(lambda: "controller: rest" in viewer.yaml())
+    graph.until(lambda: len(readers(graph, "goal_pose")) == 2)
+    viewer._look_at_graph()
+    assert not viewer.can_set_point and "the law is rest" in viewer.set_point(0.1, 0.0)
 
 
 def test_nobody_there_is_said(graph, viewer):

@@ -43,6 +43,24 @@ def test_a_fault_is_said_once_and_its_remedy_is_seen():
     assert words.count("ValueError") == 1 and ">fault</span>" in words and "Press Reset." in words
 
 
+@pytest.mark.parametrize(
+    "takes_point, travel, said",
+    [
+        (
+            True,
+            2.0,
+            "Drag the rod or the cart to pull it. Click the plane to send the cart there.",
+        ),
+        (False, 2.0, "Drag the rod or the cart to pull it."),
+        (True, 0.0, "Drag the rod to pull it."),  # the cart is fixed
+    ],
+)
+def test_what_a_person_can_do_is_said_where_it_has_an_effect(takes_point, travel, said):
+    source = MagicMock(title="mine", can_push=True, can_set_point=takes_point)
+    words = status_html(source, SceneState(2.0, shape=Shape(travel=travel), status="playing"))
+    assert f">{said}</span>" in words
+
+
 def test_a_picture_that_the_browser_does_not_render_is_said():
     said, client = [], MagicMock()
     client.get_render.side_effect = TimeoutError

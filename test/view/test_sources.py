@@ -176,6 +176,16 @@ def test_a_number_that_is_typed_is_a_number_in_the_events(loop):
     assert loop.events(0)[-1].sentence == "integrator.tolerance is 1e-13 now."
 
 
+def test_no_set_point_is_offered_where_the_cart_goes_to_none(loop):
+    assert loop.can_set_point and now(loop).shape.travel == 2.0
+    loop.set_control("law", "rest")
+    assert not loop.can_set_point and "no law" in loop.set_point(0.1, 0.0)
+    assert loop.set_control("cart.fixed", True) == ""
+    assert now(loop).shape.travel == 0.0
+    assert loop.set_control("cart.fixed", False) == "" == loop.set_control("law", "lqr")
+    assert loop.can_set_point and loop.set_point(0.1, 0.0) == ""
+
+
 def test_events_are_the_sentences_of_the_view_with_nodes(loop):
     """See test_viewer.py."""
     first = loop.events(0)[-1].number + 1

@@ -30,6 +30,7 @@ from rbdyn_ros.ros.viewer.problems import ChangeNotes, Complaint, Facts, problem
 from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters, controls, parameter_file
 from rbdyn_ros.types import Vector
 from rbdyn_ros.view.scene import (
+    IDLE,
     REFUSED,
     Alert,
     Control,
@@ -157,7 +158,8 @@ class TopicSource(Source):
         if not (math.isfinite(x) and math.isfinite(y)):
             return f"the set point is ({x:g}, {y:g}) m; it must be finite"
         if not self.can_set_point:
-            return "nobody listens to goal_pose: there is no controller that takes a set point"
+            why = f"nobody listens to goal_pose, or the law is {IDLE}"
+            return f"there is no controller that takes a set point: {why}"
         travel = self._observation.shape.travel
         if max(abs(x), abs(y)) > travel:
             return f"({x:.2f}, {y:.2f}) m is off the rails, which end at {travel:g} m"
@@ -313,7 +315,9 @@ class TopicSource(Source):
         """Check whether pushes and set points have subscribers now."""
         pushed = self._disturbance
         self.can_push = bool(pushed and pushed.get_subscription_count())
-        self.can_set_point = self._goals.get_subscription_count() > 1  # one is this node's
+        laws = [remote.values.get("controller") for remote in self._parameters]
+        listeners = self._goals.get_subscription_count() - 1  # one is this node's
+        self.can_set_point = listeners > 0 and IDLE not in laws
 
     def _facts(self) -> Facts:
         observation = self._observation
