@@ -229,8 +229,8 @@ def _excitation(arguments: argparse.Namespace) -> Excitation:
 
 
 def _simulate(job: BodeJob) -> "Measured":
-    """Measure the loop of the law around the simulated plant. Raise _Failed where the law or the
-    run fails.
+    """Measure the loop of the law around the simulated plant. Raise ValueError where the cart
+    cannot move, _Failed where the law or the run fails.
     """
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification import excitation
@@ -238,6 +238,7 @@ def _simulate(job: BodeJob) -> "Measured":
 
     loop, periods = job.loop, job.periods
     assert loop is not None and periods is not None
+    measurement.check_cart(loop)
     with notice(f"{COMMAND}: the law plans and compiles first"):
         failure = closed_loop_table.warm_up(loop)
     if failure:

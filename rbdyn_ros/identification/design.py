@@ -27,7 +27,13 @@ import yaml as pyyaml
 from rbdyn_ros.evaluation.closed_loop_table import Loop
 from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, report
 from rbdyn_ros.identification.excitation import Multisine
-from rbdyn_ros.identification.frequency.measurement import AXES, Excited, outputs_of, run_excited
+from rbdyn_ros.identification.frequency.measurement import (
+    AXES,
+    Excited,
+    check_cart,
+    outputs_of,
+    run_excited,
+)
 from rbdyn_ros.identification.plant_fit import Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.records import MotionRecord
@@ -72,8 +78,10 @@ def design(
     """Return the excitation of `loop` along an axis for a record of `duration` [s], by sensors
     with errors of the deviations `ERRORS`; the cart may go `travel` [m] from the origin.
 
-    Raise ValueError where the set point leaves no room, the band is empty, or the rod falls.
+    Raise ValueError where the cart cannot move, the set point leaves no room, the band is empty,
+    or the rod falls.
     """
+    check_cart(loop)
     room = travel - max(map(abs, loop.reference))
     if room <= 0.0:
         raise ValueError(
@@ -112,7 +120,8 @@ def _strongest(
     """
     limits = SHARE * loop.conditions.force_limit, SHARE * room, LEAN
     amplitude, fell = BEGIN * min(loop.conditions.force_limit, 1e3), math.inf
-    found, why = None, ""
+    found = None
+    why = f" (cart.force_limit is {loop.conditions.force_limit:g} N, the cart's room {room:g} m)"
     for trial in range(TRIALS):
         sine = sine_of(amplitude)
         record, peaks = _run(loop, sine, axis)

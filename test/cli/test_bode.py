@@ -72,6 +72,8 @@ def test_it_measures_the_loop_of_each_measurement(tmp_path, capsys):
         (["--periods", "0"], 2, "--periods is 0"),
         (["--out", "r.txt"], 2, "--out is r.txt; it must end in .csv or .npz"),
         (["--controller", "lqq"], 2, "known are"),
+        (["--set", "cart.force_limit=0"], 2, "cart.force_limit is 0 N; it must be > 0"),
+        (["--controller", "rest", "--set", "cart.fixed=true"], 2, "cart.fixed is true; it must"),
         (["--controller", "rest", "--band", "0.5,20"], 1, "the rod fell"),
         (["--set", "faults.command.delay=0.104"], 1, "lqr is not stable, by its theory"),
     ],

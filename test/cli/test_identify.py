@@ -219,6 +219,10 @@ def test_a_number_that_runs_to_the_end_of_its_range_is_none(run, tmp_path, capsy
         (["--design", "x.yaml", "--band", "5,2"], "the band is 5 to 2 Hz"),
         (["--design", "x.yaml", "--controller", "none"], "none"),
         (["--design", "x.yaml", "--axis", "z"], "--axis is z; it must be x or y"),
+        (
+            ["--design", "x.yaml", "--set", "cart.force_limit=0"],
+            "cart.force_limit is 0 N; it must be",
+        ),
         (["--report", "fit.pdf"], "--report is fit.pdf; it must end in .html"),
     ],
 )

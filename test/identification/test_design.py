@@ -47,6 +47,12 @@ def test_along_y_it_is_the_mirror_image(designed):
     assert found.white == pytest.approx(designed.white, rel=0.01)
 
 
+def test_limits_that_leave_no_excitation_are_named():
+    loop, travel = loop_of(**{"cart.force_limit": 1e-9})
+    with pytest.raises(ValueError, match=r"cart.force_limit is 1e-09 N, the cart's room 2 m"):
+        design.design(loop, travel, NAMES, BAND, DURATION)
+
+
 def test_a_law_that_fails_is_named():
     class Broken:
         def reset(self):

@@ -209,3 +209,12 @@ def growth(delay: float) -> float:
     run = closed_loop_table.run(loop, 12.0, lambda t, q, v: "")
     swing = np.abs(run.q[1:, 0]).reshape(4, -1).max(axis=1)  # of four times 3 s
     return math.log(swing[3] / swing[1]) / 6.0
+
+
+def test_a_law_without_force_has_no_response():
+    """Its logarithm would be infinite."""
+    sine = excitation.build(1.0, 10.0, 0.002, 1.0)
+    wave = np.zeros((1, 2, round(sine.period / 0.002), 2))
+    wave[..., 0] = sine.sample(0.002)
+    with pytest.raises(ValueError, match="the law's force along x does not answer"):
+        frequency_response.estimate(sine, 0.0 * wave, wave, np.zeros((*wave.shape[:3], 4)), "x")

@@ -86,13 +86,17 @@ def estimate(
     `axes`.
 
     `command` u_c and `applied` u are (m, p, N, 2) [N], `outputs` (m, p, N, 4). From one run alone,
-    the response of that axis is computed as if no force acted along the other.
+    the response of that axis is computed as if no force acted along the other. Raise ValueError
+    where the law's force along an axis is zero.
     """
     own = ["xy".index(axis) for axis in axes]
     U_c, U, Y = (
         np.fft.rfft(signal, axis=2)[:, :, sine.lines]
         for signal in (command[..., own], applied[..., own], outputs)
     )
+    for i, axis in enumerate(axes):
+        if not U_c[..., i].any():
+            raise ValueError(f"the law's force along {axis} does not answer the excitation")
     means = [np.moveaxis(spectra.mean(axis=1), 0, -1) for spectra in (U_c, U, Y)]  # (n, ..., m)
     inverse = np.linalg.inv(means[1])
     along = np.stack([U_c[run, :, :, run] for run in range(len(axes))])  # (m, p, n)

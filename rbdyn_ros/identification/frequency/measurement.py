@@ -94,6 +94,15 @@ def measure(
     return LoopMeasurement(found.at_force(), lean, _limited_share(loop, first), outputs=found)
 
 
+def check_cart(loop: Loop) -> None:
+    """Raise ValueError where no excitation moves the cart."""
+    limit, why = loop.conditions.force_limit, "for the excitation is a force on the cart"
+    if limit == 0.0:
+        raise ValueError(f"cart.force_limit is 0 N; it must be > 0, {why}")
+    if loop.params.cart_fixed:
+        raise ValueError(f"cart.fixed is true; it must be false, {why}")
+
+
 def outputs_of(q: Array) -> tuple[float, ...]:
     """Return (x, y, th_x, th_y) [m, rad] of q (6,)."""
     return (*q[:2].tolist(), *tilt(q, np.zeros(5))[:2])
