@@ -114,13 +114,16 @@ def flat(made: NamedTuple, prefix: str = "") -> dict[str, Any]:
 
 
 def check_record(made: Made, source: str, prefix: str = "") -> Made:
-    """Return a record that was made in Python, each field in its own type. Raise ValueError for
-    the first that is out of range.
+    """Return a record that was made in Python, each annotated field in its own type, None where
+    it is empty. Raise ValueError for the first that is out of range.
     """
-    fields = _fields(type(made), prefix)
-    return made._replace(
-        **{f.name: check(f.declared, getattr(made, f.name), source) for f in fields}
-    )
+    checked = {}
+    for field in _fields(type(made), prefix):
+        value = getattr(made, field.name)
+        if value is not made._field_defaults[field.name]:  # which is in range
+            value = check(field.declared, () if value is None else value, source)
+            checked[field.name] = _convert(field.hint, field.declared, value)
+    return made._replace(**checked)
 
 
 class _Field(NamedTuple):
@@ -195,18 +198,19 @@ def check(parameter: Parameter, value: object, source: str) -> Any:
     sentence of the ValueError that a wrong type, a non-finite number, a value out of range or a
     wrong length raises.
     """
-    is_wrong = f"{source}: {parameter.name} is {format_value(value, parameter.unit)};"
     coerced = _COERCE[parameter.kind](value)
     if coerced is None or not _is_allowed(parameter, coerced):
         is_text = parameter.kind == "string" and not choices_of(parameter) and _is_number(value)
         quotes = f": write it in quotes, '{value}'" if is_text else ""
-        raise ValueError(f"{is_wrong} it must be {describe_allowed(parameter)}{quotes}")
-    try:
-        return parameter.refine(coerced) if parameter.refine else coerced
-    except ValueError as error:
-        raise ValueError(f"{is_wrong} {error}") from None
-    except ArithmeticError:  # of 1e308 + 1e308
-        raise ValueError(f"{is_wrong} numbers of this size cannot be computed with") from None
+        why = f"it must be {describe_allowed(parameter)}{quotes}"
+    else:
+        try:
+            return parameter.refine(coerced) if parameter.refine else coerced
+        except ValueError as error:
+            why = str(error)
+        except ArithmeticError:  # of 1e308 + 1e308
+            why = "numbers of this size cannot be computed with"
+    raise ValueError(f"{source}: {parameter.name} is {format_value(value, parameter.unit)}; {why}")
 
 
 def describe_allowed(parameter: Parameter) -> str:

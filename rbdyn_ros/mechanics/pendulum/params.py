@@ -162,5 +162,6 @@ def cylinder_inertia(mass: float, length: float, radius: float) -> tuple[float, 
     """Return the principal inertia of a solid cylinder about its center, axis 3 along it
     [kg m^2].
     """
-    across = mass * (3.0 * radius**2 + length**2) / 12.0
-    return (across, across, 0.5 * mass * radius**2)
+    # products: a power of a float raises OverflowError
+    across = mass * (3.0 * radius * radius + length * length) / 12.0
+    return (across, across, 0.5 * mass * (radius * radius))

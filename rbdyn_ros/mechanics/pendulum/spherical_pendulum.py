@@ -10,6 +10,7 @@ import numpy as np
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
 from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
+from rbdyn_ros.schema import check_record
 from rbdyn_ros.types import Contacts, Input, State, System
 
 __all__ = [
@@ -27,25 +28,26 @@ __all__ = [
 def build(params: Params) -> System:
     """Return the numbers that a step needs.
 
-    Raise ValueError naming one with which the equations of motion would be singular.
+    Raise ValueError naming one that is out of its range, as in a parameter file.
     """
+    params = check_record(params, "Params")
     inertia = params.rod_inertia
     if inertia is None:
         inertia = cylinder_inertia(params.rod_mass, params.rod_length, params.rod_radius)
+    if not all(0.0 < moment < math.inf for moment in inertia):  # of lengths like 1e200
+        raise ValueError(f"rod.inertia is {inertia} kg m^2; each moment must be finite and > 0")
     center = params.rod_center_of_mass
-    system = System(
-        cart_mass=float(params.cart_mass),
+    return System(
+        cart_mass=params.cart_mass,
         cart_free=0.0 if params.cart_fixed else 1.0,
-        cart_damping=float(params.cart_damping),
-        rod_mass=float(params.rod_mass),
-        center=float(params.rod_length / 2.0 if center is None else center),
-        inertia=tuple(float(i) for i in inertia),
-        joint_damping=float(params.joint_damping),
-        gravity=float(params.gravity),
+        cart_damping=params.cart_damping,
+        rod_mass=params.rod_mass,
+        center=params.rod_length / 2.0 if center is None else center,
+        inertia=inertia,
+        joint_damping=params.joint_damping,
+        gravity=params.gravity,
         contacts=_convert_to_floats(params.contacts._replace(length=params.rod_length)),
     )
-    _check(system)
-    return system
 
 
 def _convert_to_floats(contacts: Contacts) -> Contacts:
@@ -54,30 +56,6 @@ def _convert_to_floats(contacts: Contacts) -> Contacts:
     """
     numbers = (tuple(map(float, v)) if isinstance(v, tuple) else float(v) for v in contacts[:-1])
     return Contacts._make([*numbers, contacts.obstacles])
-
-
-def _check(system: System) -> None:
-    """Raise ValueError for a number that is not finite or makes the mass matrix singular."""
-    if len(system.inertia) != 3:
-        raise ValueError(
-            f"rod.inertia is {system.inertia} kg m^2; it must be three principal moments"
-        )
-    positive = {"rod.mass": system.rod_mass} | {
-        f"rod.inertia[{i}]": moment for i, moment in enumerate(system.inertia)
-    }
-    not_negative = {
-        "cart.mass": system.cart_mass,
-        "cart.damping": system.cart_damping,
-        "joint.damping": system.joint_damping,
-    }
-    any_sign = {"gravity": system.gravity, "rod.center_of_mass": system.center}
-    for name, value in (positive | not_negative | any_sign).items():
-        if not math.isfinite(value):
-            raise ValueError(f"{name} is {value}; it must be finite")
-        if value < 0.0 and name not in any_sign or value == 0.0 and name in positive:
-            raise ValueError(
-                f"{name} is {value}; it must be {'> 0' if name in positive else '>= 0'}"
-            )
 
 
 def no_input() -> Input:
