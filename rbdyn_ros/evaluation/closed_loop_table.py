@@ -158,10 +158,10 @@ def warm_up(loop: Loop) -> str:
 
 def columns(run: Rollout, every: int, sines: Array | None = None) -> dict[str, Array]:
     """Return the columns of each `every`-th row by name, each (n,): those of `record.columns`,
-    then the force that acts from that row on.
+    then the mean force that acts from that row to the next.
 
-    Fx, Fy [N, world]: that of the law, after faults and limit, and the mean of the `sines` (n, 4)
-    over the period; nan in a last row after which none acted.
+    Fx, Fy [N, world]: that of the law, after faults and limit, and the `sines` (n, 4); nan in a
+    last row after which none acted.
     """
     force = np.full((len(run.t), 2), math.nan)
     force[: len(run.force)] = run.force
@@ -170,8 +170,17 @@ def columns(run: Rollout, every: int, sines: Array | None = None) -> dict[str, A
         for axis, size, w, phase in sines:
             mean = size * np.sinc(0.5 * w * h / math.pi) * np.sin(w * (run.t + 0.5 * h) + phase)
             force[:, int(axis)] += mean
-    floats = (run.t, *run.q.T, *run.v.T, *run.quantities.T, *force.T)
-    return dict(zip((*STATE, "Fx", "Fy"), (column[::every] for column in floats)))
+    rows = (column[::every] for column in (run.t, *run.q.T, *run.v.T, *run.quantities.T))
+    return dict(zip((*STATE, "Fx", "Fy"), (*rows, *_means(force, every).T)))
+
+
+def _means(force: Array, every: int) -> Array:
+    """Return the mean of each `every` rows (n, 2) together, without those that are nan."""
+    parts = np.vstack((force, np.full((-len(force) % every, 2), math.nan)))
+    parts = parts.reshape(-1, every, 2)
+    known = np.isfinite(parts)
+    count, total = known.sum(axis=1), np.where(known, parts, 0.0).sum(axis=1)
+    return np.divide(total, count, out=np.full_like(total, math.nan), where=count > 0)
 
 
 def summary(loop: Loop, run: Rollout) -> str:

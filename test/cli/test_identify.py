@@ -46,6 +46,17 @@ def test_the_file_that_it_writes_is_the_plant_for_every_node(run, tmp_path, caps
     assert found["delay"]["value"] == pytest.approx(0.0, abs=1e-5)
 
 
+def test_rows_that_are_farther_apart_than_the_commands_have_their_mean_force(tmp_path):
+    """With the force at the row alone the center of mass was 1.03 m, the cart 2.48 kg."""
+    file, result = tmp_path / "run.csv", tmp_path / "fit.json"
+    words = ["--controller", "tracking", "--duration", "12", "--every", "0.02", "--out", str(file)]
+    assert main(["simulate", *words, *PLANT]) == 0
+    assert main(["identify", str(file), "--json", str(result)]) == 0
+    found = json.loads(result.read_text())["parameters"]
+    assert found["cart.mass"]["value"] == pytest.approx(2.5, rel=1e-3)
+    assert found["rod.center_of_mass"]["value"] == pytest.approx(1.1, rel=0.01)
+
+
 def test_a_gap_is_cut_out_and_said(run, tmp_path, capsys):
     def lose(columns):
         return {name: np.delete(c, slice(2000, 2300)) for name, c in columns.items()}
