@@ -183,7 +183,7 @@ class Store:
                 for name in {**before, **self.heading}
                 if name not in (LAWS, SITTINGS) and before.get(name) != self.heading.get(name)
             ]
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise ValueError(
                 f"{heading} is damaged; delete it if the campaign is the same, or choose "
                 "another --out"

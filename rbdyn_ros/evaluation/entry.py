@@ -131,7 +131,7 @@ def read(folder: Path) -> dict[str, Any]:
         raise ValueError(
             f"{folder} is no entry: {FILE} cannot be read: {error.strerror}"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(f"{path} is no entry: it is not JSON") from None
     if not isinstance(found, dict) or found.get("form") != FORM:
         raise ValueError(f"{path} is no entry of form {FORM}; `evaluate --entry` writes one")

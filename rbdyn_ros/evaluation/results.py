@@ -137,7 +137,7 @@ class ResultsFolder:
         ]
         try:
             before = json.loads(first)
-        except ValueError:
+        except (ValueError, RecursionError):
             before = None
         different = [
             key
@@ -164,6 +164,7 @@ class ResultsFolder:
                 KeyError,
                 TypeError,
                 AttributeError,
+                RecursionError,
             ):  # a line that was not written to its end
                 continue
             self.cases[case.key] = case

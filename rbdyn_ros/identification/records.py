@@ -59,7 +59,8 @@ def _columns(table: recording.Table) -> tuple[Array, Array, Array]:
     t, q = table["t"], np.column_stack([table[name] for name in ("qw", "qx", "qy", "qz")])
     if len(t) < SHORTEST:
         raise ValueError(f"it has {len(t)} rows; record a longer motion")
-    length = np.linalg.norm(q, axis=1)
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(q, axis=1)
     if np.abs(length - 1.0).max() > UNIT:
         row = int(np.abs(length - 1.0).argmax())
         raise ValueError(

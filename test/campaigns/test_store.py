@@ -146,8 +146,9 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_heading_that_was_cut_off(store):
-    (store.folder / "campaign.json").write_text('{"seed": ')
+@pytest.mark.parametrize("text", ['{"seed": ', 100_000 * "["], ids=["cut off", "too deep"])
+def test_a_heading_that_is_none(store, text):
+    (store.folder / "campaign.json").write_text(text)
     with pytest.raises(ValueError, match="campaign.json is damaged"):
         Store(store.folder, PLAN, compiled=True).open(resume=True)
 

@@ -12,6 +12,7 @@ from .command_table import (
     COMMANDS,
     LAW,
     LIMIT,
+    ROOT,
     given,
     options,
     refused,
@@ -25,6 +26,8 @@ YAML_FAULTS = {
     "empty": b"",
     "binary": b"\x7fELF\x02\x01\x01\x00\xff\xfe",
     "cut off": b"/**:\n  ros__parameters:\n    rod: {mass: [1.0, 2",
+    "a list as a name": b"? [1, 2]\n: 3\n",
+    "too deep": 500 * b"[",
 }
 LAW_FAULTS = {**YAML_FAULTS, "cut off": b"def design(model, params"}
 
@@ -49,6 +52,25 @@ def test_a_file_that_is_no_input_is_one_sentence(folder, capsys, name, option, f
         words = [word for word in words if word not in ("--rows", "S3,S4")]
     said = refused(words, capsys)
     assert place.name in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "name, option",
+    [("gains", "--params-file"), ("simulate", "--model"), ("identify", "recordings")],
+)
+def test_files_of_an_editor_on_windows_are_read(folder, capsys, name, option):
+    """With a byte order mark, and two characters at the end of a line."""
+    words = {"gains": [], "simulate": ["--duration", "0.01", "--out", "run.csv"]}
+    text = {
+        "gains": (ROOT / "config" / "pendulum.yaml").read_text(),
+        "simulate": (ROOT / "config" / "models" / "cart_double_pendulum.yaml").read_text(),
+        "identify": (folder / "moved.csv").read_text(),
+    }[name]
+    place = folder / ("windows.csv" if name == "identify" else "windows.yaml")
+    place.write_bytes(b"\xef\xbb\xbf" + text.encode().replace(b"\n", b"\r\n"))
+    option = [option] if option.startswith("--") else []
+    more = words.get(name, ["--fit", "cart.mass"])
+    assert program.main([name, *option, str(place), *more]) == 0, capsys.readouterr().err
 
 
 def test_the_node_names_a_file_that_is_no_law(folder):

@@ -106,7 +106,13 @@ def test_an_entry_that_was_changed_has_no_rank(quick, tmp_path):
     with pytest.raises(ValueError, match="was changed after it was made"):
         entry.read(changed(quick, tmp_path / "a", seal=False, kinds=["swing_up"]))
     assert entry.read(quick) == found
-    for text, why in (("{", "not JSON"), ("{}", "no entry of form"), ('{"form": 1}', "name is")):
+    deep = 100_000 * "["
+    for text, why in (
+        ("{", "not JSON"),
+        (deep, "not JSON"),
+        ("{}", "no entry of form"),
+        ('{"form": 1}', "name is"),
+    ):
         (tmp_path / entry.FILE).write_text(text)
         with pytest.raises(ValueError, match=why):
             entry.read(tmp_path)

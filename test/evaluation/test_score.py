@@ -292,6 +292,14 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
     assert list(ResultsFolder(tmp_path, HEADING, True).cases) == [CASE.key, "third"]
 
 
+def test_lines_that_are_no_results_are_measured_again(tmp_path):
+    (tmp_path / FILE).write_text(json.dumps(HEADING) + "\n{\n" + 100_000 * "[" + "\n")
+    assert ResultsFolder(tmp_path, HEADING, resume=True).cases == {}
+    (tmp_path / FILE).write_text(100_000 * "[" + "\n")
+    with pytest.raises(ValueError, match="was measured with another"):
+        ResultsFolder(tmp_path, HEADING, resume=True)
+
+
 @pytest.mark.parametrize(
     "resume, prepare, sentence",
     [
