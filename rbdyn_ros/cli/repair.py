@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 
 from rbdyn_ros.files import expand
-from rbdyn_ros.parameters.command_line import message_printer
+from rbdyn_ros.parameters.command_line import cannot_write, message_printer
 from rbdyn_ros.progress import count
 
 COMMAND = "python -m rbdyn_ros repair"
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Repair a bag and return the exit code: 0 done, 2 there is nothing to repair or nothing that
-    can be, 4 a file cannot be read or written.
+    can be, 4 a file cannot be written.
     """
     from rbdyn_ros.ros.recording.bag_repair import repair
 
@@ -43,11 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
-        return _say(
-            f"cannot read or write {error.filename or out}: {error.strerror}; make room, or "
-            "choose another --out",
-            CANNOT_WRITE,
-        )
+        return _say(cannot_write(error, out), CANNOT_WRITE)
     print(
         f"wrote {out}: {saved.messages} messages of {saved.topics} topics over "
         f"{saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole"

@@ -84,13 +84,15 @@ def suite_of_board(chosen: tuple[str, ...] = (), quick: bool = False) -> Suite:
 def folders_of(given: Iterable[Path]) -> list[Path]:
     """Return the folders of the entries in the given paths: entries, or folders of entries.
 
-    Raise ValueError for a path without an entry.
+    Raise ValueError for a path without an entry, or that cannot be read.
     """
     found: list[Path] = []
     for path in given:
-        inside = (
-            [path] if (path / entries.FILE).exists() else sorted(path.glob(f"*/{entries.FILE}"))
-        )
+        try:
+            is_entry = (path / entries.FILE).exists()
+            inside = [path] if is_entry else sorted(path.glob(f"*/{entries.FILE}"))
+        except OSError as error:
+            raise ValueError(f"{path} cannot be read: {error.strerror}") from None
         if not inside:
             raise ValueError(
                 f"{path} has no entry; make one with `python -m rbdyn_ros evaluate --controller "

@@ -110,6 +110,15 @@ def test_a_bag_that_is_no_bag_is_one_sentence_or_is_saved(folder, capsys, fault,
     assert (folder / "saved").exists() == (code == 0)
 
 
+def test_what_cannot_be_read_is_no_matter_of_writing(folder, capsys):
+    """Root may read what others may not, but neither a link to itself nor a name too long."""
+    (folder / "bag" / "bag.mcap").unlink()
+    (folder / "bag" / "bag.mcap").symlink_to("bag.mcap")
+    for words in (["repair", "bag"], ["leaderboard", 300 * "x"]):
+        assert program.main(words) == 2
+        assert "cannot be read: " in capsys.readouterr().err
+
+
 def test_a_bag_of_random_bytes_is_one_sentence_or_is_saved(folder, capsys):
     """Bytes of a right bag are changed at random; what remains is its own affair, but no
     traceback.

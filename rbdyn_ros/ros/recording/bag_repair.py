@@ -39,9 +39,13 @@ def repair(
     """Write the folder `repaired` from the folder `bag`, which is not changed.
 
     `progress` may wrap the messages' iterator. Raise ValueError, with a sentence, if there is
-    nothing to repair, or nothing that can be; OSError if a file cannot be read or written.
+    nothing to repair, or nothing that can be read; OSError if a file cannot be written.
     """
-    source = _file(bag)
+    try:
+        source = _file(bag)
+        end = sound_end(source)
+    except OSError as error:
+        raise ValueError(f"{error.filename or bag} cannot be read: {error.strerror}") from None
     if repaired.exists():
         raise ValueError(
             f"{repaired} is there already; choose another folder for the repaired bag"
@@ -52,7 +56,6 @@ def repair(
         raise OSError(error.errno, error.strerror, str(repaired)) from None
     with tempfile.TemporaryDirectory(prefix=".repair_", dir=repaired.parent) as folder:
         part = Path(folder) / "part.mcap"
-        end = sound_end(source)
         with open(source, "rb") as whole, open(part, "wb") as copy:
             while chunk := whole.read(min(1 << 20, end - whole.tell())):
                 copy.write(chunk)
