@@ -41,10 +41,15 @@ def loop(made):
 
 
 def now(loop) -> SceneState:
-    """A state of this moment: the one that was asked for when what came before was done."""
+    """A state of this moment: the one that was asked for when what came before was done, however
+    late the simulation's thread makes it.
+    """
     for _ in range(2):
+        before, end = loop._state, time.monotonic() + 10.0
         loop.latest()
         time.sleep(0.06)
+        while loop._state is before and time.monotonic() < end:
+            time.sleep(0.01)
     return loop.latest()
 
 
