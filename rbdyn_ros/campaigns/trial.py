@@ -58,10 +58,9 @@ def run_one(
     Raise ValueError where the plant is invalid. A failure of the law is in the outcome.
     """
     try:
-        law.reset()
-    except Exception as error:  # a user's law may raise anything
-        reason = f"resetting the law raised {type(error).__name__}: {error}"
-        return TrialOutcome(DIVERGED, math.nan, math.nan, 0.0, 0.0, 0.0, reason)
+        closed_loop.reset(law)
+    except ValueError as error:
+        return TrialOutcome(DIVERGED, math.nan, math.nan, 0.0, 0.0, 0.0, str(error))
     settling = SettlingDetector(Tolerance(episode.tilt, episode.radius, episode.hold))
     conditions = closed_loop.Conditions(
         force_limit=force_limit,

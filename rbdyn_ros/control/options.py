@@ -65,8 +65,15 @@ class NoOptions(NamedTuple):
 
 
 def type_of(law: ModuleType) -> type:
-    """Return the NamedTuple of a law's options."""
-    return getattr(law, "Options", NoOptions)
+    """Return the NamedTuple of a law's options. Raise ValueError for another type."""
+    options = getattr(law, "Options", NoOptions)
+    if not (isinstance(options, type) and hasattr(options, "_field_defaults")):
+        file = getattr(law, "__file__", None) or law.__name__
+        raise ValueError(
+            f"controller {Path(file).stem}: its Options is {options!r}; it must be a class of "
+            "typing.NamedTuple"
+        )
+    return options
 
 
 def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:

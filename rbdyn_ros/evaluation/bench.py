@@ -213,14 +213,12 @@ class Bench:
         return law
 
     def _reset(self, law) -> None:
-        what = f"the law {self.under_test.name}: resetting it"
+        who = f"the law {self.under_test.name}"
         try:
-            with limit_time(what):
-                law.reset()
-        except TimeoutError as error:
+            with limit_time(f"{who}: resetting it"):
+                closed_loop.reset(law, who)
+        except (TimeoutError, ValueError) as error:
             raise LawFailed(str(error)) from error
-        except Exception as error:  # a user's law may raise anything
-            raise LawFailed(f"{what} raised {type(error).__name__}: {error}") from error
 
 
 Force = Array | tuple[float, float]  # (2,) [N]

@@ -130,12 +130,7 @@ def run(loop: Loop, duration: float, stop: Stop) -> Rollout:
     """Run the loop for `duration` [s], or until `stop` ends it. Raise ValueError if the law's
     reset raises.
     """
-    try:
-        loop.law.reset()
-    except Exception as error:  # a user's law may raise anything
-        raise ValueError(
-            f"{loop.conditions.name}: its reset raised {type(error).__name__}: {error}"
-        ) from error
+    closed_loop.reset(loop.law, loop.conditions.name)
     return closed_loop.run(
         loop.params,
         loop.integrator,
@@ -148,12 +143,14 @@ def run(loop: Loop, duration: float, stop: Stop) -> Rollout:
 
 
 def warm_up(loop: Loop) -> str:
-    """Let the law plan, and compile everything that is compiled. Return what the law did wrong, or
-    "".
+    """Let the law plan, and compile everything that is compiled; then let it forget that. Return
+    what the law did wrong, or "". Raise ValueError if its reset raises.
     """
-    return closed_loop.warm_up(
-        loop.params, loop.integrator, loop.law, loop.period, loop.conditions
-    )
+    conditions = loop.conditions
+    fault = closed_loop.warm_up(loop.params, loop.integrator, loop.law, loop.period, conditions)
+    if not fault:
+        closed_loop.reset(loop.law, conditions.name)
+    return fault
 
 
 def columns(run: Rollout, every: int, sines: Array | None = None) -> dict[str, Array]:

@@ -34,6 +34,7 @@ from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bracket import edge
 from rbdyn_ros.parameters.controller import FilterNoise
+from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System
 
@@ -193,5 +194,5 @@ def _loop_behind_filter(
 
 
 def _force(law, state: State) -> float:
-    law.reset()
-    return float(law.command(0.0, state, np.zeros(2))[0])
+    closed_loop.reset(law)
+    return closed_loop.command_force(law, 0.0, state, np.zeros(2)).item(0)

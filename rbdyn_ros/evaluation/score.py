@@ -296,7 +296,10 @@ def controller_under_test(
         module = load(name)
         name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
     kinds_given = kinds is not None or hasattr(module, "KINDS")
-    chosen = tuple(getattr(module, "KINDS", DEFAULT_KINDS)) if kinds is None else _kinds(kinds)
+    if kinds is not None:
+        chosen = _kinds(split_words(kinds), "--kind")
+    else:
+        chosen = _kinds(getattr(module, "KINDS", DEFAULT_KINDS), f"controller {name}: its KINDS")
     values = _plant(files, plant)
     if module:
         values |= options.from_files(name, module, files)
@@ -321,12 +324,15 @@ def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
     return values | {name: value for name, (value, _) in found if name in values}
 
 
-def _kinds(given: str) -> tuple[str, ...]:
-    kinds = split_words(given)
-    for kind in kinds:
-        if kind not in KINDS:
-            raise ValueError(f"--kind: {kind} is not a kind of law; {alternatives(kind, KINDS)}")
-    return kinds
+def _kinds(given: Any, source: str) -> tuple[str, ...]:
+    """Return the kinds of law that `source` gives. Raise ValueError for others."""
+    if not isinstance(given, (tuple, list)):
+        raise ValueError(f"{source}: {given!r} is not a tuple of names, such as {DEFAULT_KINDS}")
+    for kind in given:
+        if kind not in tuple(KINDS):
+            advice = alternatives(str(kind), KINDS)
+            raise ValueError(f"{source}: {kind} is not a kind of law; {advice}")
+    return tuple(given)
 
 
 def try_to_load(name: str) -> None:

@@ -41,6 +41,7 @@ from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.parameters.yaml_file import flatten_names
+from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import Array, System
 
 BAND = (0.1, 5.0)  # [Hz]
@@ -152,8 +153,8 @@ def _run(
     the period the reason where the rod falls or the law fails.
     """
     wave = sine.sample(loop.period)
-    loop.law.reset()
-    law = Excited(loop.law, wave, axis)
+    closed_loop.reset(loop.law, loop.conditions.name)
+    law = Excited(loop, wave, axis)
     run = run_excited(loop, law, sine.period + min(sine.period, SETTLING))
     if not run.ok:
         return run.message, (0.0, 0.0, 0.0)

@@ -158,13 +158,15 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
         returned = law.command(t, state, reference)
     except ControlError:  # of a law that it wraps
         raise
-    except Exception as error:  # the law is the user's, and may raise anything
+    except (Exception, SystemExit) as error:  # the law is the user's, and may raise anything
+        if tracebacks.is_signal(error):
+            raise
         raise ControlError(
             f"{name} raised {type(error).__name__} at t = {t:.3f} s: "
             f"{error}{tracebacks.place(error)}"
         ) from error
     try:
-        force = np.asarray(returned, float)
+        force = np.empty(0) if np.iscomplexobj(returned) else np.asarray(returned, float)
     except (TypeError, ValueError):
         force = np.empty(0)
     if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):
@@ -173,6 +175,16 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
             "forces [N]"
         )
     return force
+
+
+def reset(law, name: str = "the law") -> None:
+    """Let the law forget the past. Raise ValueError, with its name, if its `reset` raises."""
+    try:
+        law.reset()
+    except (Exception, SystemExit) as error:  # the law is the user's, and may raise anything
+        if tracebacks.is_signal(error):
+            raise
+        raise ValueError(f"{name}: its reset raised {tracebacks.describe(error)}") from error
 
 
 class _ClosedLoop:
@@ -244,7 +256,7 @@ def _reference_function(reference: Any) -> Callable[[float], Array]:
     if callable(reference):
         return cast(Callable[[float], Array], reference)
     at = np.array(reference, float)
-    return lambda t: at
+    return lambda t: at.copy()  # a law may write into what it gets
 
 
 def _format(returned) -> str:

@@ -305,7 +305,7 @@ class OfflineLoop(scene.Source):
         state = State(1e-9 * (stamp - EPOCH_NS), q.copy(), v.copy())
         try:
             force = command_force(
-                loop.law, state.t, state, self._reference, f"the law {loop.name}"
+                loop.law, state.t, state, self._reference.copy(), f"the law {loop.name}"
             )
         except ControlError as error:
             runner.fail(str(error))

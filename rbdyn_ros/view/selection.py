@@ -128,7 +128,6 @@ def warm_up_law(built: Built) -> None:
     """Let the law compile, and plan if it does. Raise ValueError for one that misbehaves."""
     if fault := closed_loop_table.warm_up(built.loop):
         raise ValueError(fault)
-    built.loop.law.reset()
 
 
 def is_structural(name: str, law: str) -> bool:

@@ -94,6 +94,7 @@ def test_a_law_that_raises_is_reported_once(tmp_path, capsys):
     )
     assert main(["bode", "--controller", str(law), "--band", "0.5,20"]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
+    assert "the law mine raised ZeroDivisionError" in said
     assert said.endswith("mine.py:3) while it was excited along x")
     assert (said.count("raised"), "--amplitude" in said) == (1, False)
 
@@ -113,7 +114,7 @@ def recorded(tmp_path):
 
     loop = loop_of("lqr")
     wave = excitation.build(0.5, 20.0, loop.period, 0.3, 7).sample(loop.period)
-    law = measurement.Excited(loop.law, wave, 1)
+    law = measurement.Excited(loop, wave, 1)
     run = closed_loop.run(
         loop.params, loop.integrator, law, loop.state, 8.0, loop.period, loop.conditions
     )

@@ -285,6 +285,13 @@ def test_a_law_without_reset_gets_a_sentence(simulate):
     )
 
 
+def test_a_law_whose_reset_raises_gets_a_sentence(simulate):
+    name = law(reset="def reset(self): raise RuntimeError('never')")
+    code, rows, _, err = simulate("--controller", name)
+    assert code == 2 and rows is None and err.count("\n") == 1
+    assert "the law pull: its reset raised RuntimeError: never (" in err and "pull.py:11)" in err
+
+
 def test_a_signal_keeps_the_rows_so_far(tmp_path):
     options = ["--controller", "rest", "--duration", "1e4", "--every", "0.1", "--out", "run.csv"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}

@@ -53,6 +53,13 @@ def test_a_table_follows_from_the_defaults():
     }
 
 
+@pytest.mark.parametrize("wrong", (type("Options", (), {"gain": 3.0}), Options(), {"gain": 3.0}))
+def test_options_of_another_type_are_refused(wrong):
+    law = SimpleNamespace(Options=wrong, __file__="/home/me/mine.py")
+    with pytest.raises(ValueError, match="controller mine: its Options is .* typing.NamedTuple"):
+        options.table("mine", law)
+
+
 def test_values_by_parameter_name_become_options():
     values = {
         "mine.gain": 4,

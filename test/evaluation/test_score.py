@@ -22,7 +22,16 @@ from rbdyn_ros.evaluation.results import (
     row_verdict,
     to_json,
 )
-from rbdyn_ros.evaluation.score import CasePart, Count, Ended, Score, Workers, serve, server
+from rbdyn_ros.evaluation.score import (
+    CasePart,
+    Count,
+    Ended,
+    Score,
+    Workers,
+    controller_under_test,
+    serve,
+    server,
+)
 
 ROWS = """\
 rows:
@@ -125,6 +134,15 @@ def test_a_law_that_breaks_breaks_its_cases_with_its_name(scored, cases, law_of,
     found = scored(cases("lqr"), law_of(body))
     assert [found[row].verdict for row in ("near", "far", "option")] == [BROKEN] * 3
     assert sentence in found["near"].note
+
+
+@pytest.mark.parametrize("kinds", ("'balance'", "('balance', 'flying')", "(['balance'],)", "3"))
+def test_kinds_that_are_none_are_refused(tmp_path, kinds):
+    file = tmp_path / "strange.py"
+    file.write_text(f"KINDS = {kinds}\n\n\n{LAW.format(body='        return (0.0, 0.0)')}")
+    with pytest.raises(ValueError, match="controller strange: its KINDS: "):
+        controller_under_test(str(file), (), None, {}, 2.0)
+    assert controller_under_test(str(file), (), "wide", {}, 2.0).kinds == ("wide",)
 
 
 def test_a_law_that_cannot_be_designed(scored, cases, law_of, tmp_path):

@@ -1,6 +1,7 @@
 """The offline loop of law and plant: what acts, what the law sees, and what ends it."""
 
 import math
+import sys
 import threading
 import time
 
@@ -110,6 +111,19 @@ def test_a_law_cannot_move_the_plant_by_writing_into_its_state():
     )
 
 
+def test_a_law_cannot_move_the_set_point_by_writing_into_it():
+    seen = []
+
+    class Vandal:
+        def command(self, t, state, reference):
+            seen.append(reference.copy())
+            reference -= 1.0
+            return (0.0, 0.0)
+
+    looped(Vandal(), reference=(0.5, 0.0))
+    assert len(seen) > 1 and np.all(np.array(seen) == (0.5, 0.0))
+
+
 def horizontal_momentum(pushes, period=PERIOD):
     """Return the momentum along x (n + 1,) of an undamped plant with a free cart, upright at rest
     at first.
@@ -164,6 +178,10 @@ def _raises(t, state):
     raise RuntimeError("no idea")
 
 
+def _leaves(t, state):
+    sys.exit(3)
+
+
 @pytest.mark.parametrize(
     "force, sentence",
     [
@@ -177,6 +195,20 @@ def _raises(t, state):
         (
             lambda t, state: (math.nan, 0.0),
             "mine returned (nan, 0.0) at t = 0.000 s; it must return two finite forces [N]",
+        ),
+        (
+            _leaves,
+            (
+                "mine raised SystemExit at t = 0.000 s: 3 "
+                f"({__file__}:{_leaves.__code__.co_firstlineno + 1})"
+            ),
+        ),
+        (
+            lambda t, state: np.zeros(2, complex),
+            (
+                "mine returned array([0.+0.j, 0.+0.j]) at t = 0.000 s; it must return two finite "
+                "forces [N]"
+            ),
         ),
         (
             lambda t, state: np.zeros(3),
@@ -194,7 +226,7 @@ def _raises(t, state):
             "mine returned 'left' at t = 0.000 s; it must return two finite forces [N]",
         ),
     ],
-    ids=("raises", "nan", "shape", "none", "word"),
+    ids=("raises", "nan", "exit", "complex", "shape", "none", "word"),
 )
 def test_a_law_that_misbehaves_is_named(force, sentence):
     seen = looped(Law(force), name="mine")

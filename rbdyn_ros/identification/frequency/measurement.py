@@ -60,16 +60,16 @@ def measure(
     wave, rate = frequency_response.errors(sine, loop.period)
     settling = settling_periods(sine)
     duration = (settling + periods) * sine.period
-    places, law = EXCITED[at], loop.law
+    places = EXCITED[at]
     laws: list[Any]
     if at == COMMAND:
-        laws = [Excited(law, wave, axis) for axis in (0, 1)]
+        laws = [Excited(loop, wave, axis) for axis in (0, 1)]
     else:
-        laws = [ExcitedMeasurement(law, wave, rate, i) for i in range(4)]
-        laws.append(ExcitedMeasurement(law, 0.0 * wave, 0.0 * rate, 0))
+        laws = [ExcitedMeasurement(loop, wave, rate, i) for i in range(4)]
+        laws.append(ExcitedMeasurement(loop, 0.0 * wave, 0.0 * rate, 0))
     signals = []
     for i, (place, excited) in enumerate(zip(places, laws)):
-        law.reset()
+        closed_loop.reset(loop.law, loop.conditions.name)
         run = run_excited(
             loop, excited, duration, lambda part, i=i: progress((i + part) / len(places))
         )
@@ -137,17 +137,18 @@ def _limited_share(loop: Loop, force: Array) -> float:
 
 
 class Excited:
-    """A law with a known force added to its command."""
+    """The law of a loop with a known force added to its command."""
 
-    def __init__(self, law: Any, wave: Array, axis: int):
-        self._law, self._wave, self._axis = law, wave, axis
+    def __init__(self, loop: Loop, wave: Array, axis: int):
+        self._law, self._name = loop.law, loop.conditions.name
+        self._wave, self._axis = wave, axis
         self.commands: list[Array] = []  # u_c of (F.2)
         self.sums: list[Array] = []  # u
         self.signals = self.commands, self.sums
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """Return the law's force with the excitation (2,) [N]."""
-        force = closed_loop.command_force(self._law, t, state, reference)
+        force = closed_loop.command_force(self._law, t, state, reference, self._name)
         self.commands.append(force)
         total = force.copy()
         total[self._axis] += self._wave[len(self.sums) % len(self._wave)]
@@ -156,10 +157,13 @@ class Excited:
 
 
 class ExcitedMeasurement:
-    """A law whose measurement of the cart or the tilt has a known error, and its rate (F.9)."""
+    """The law of a loop whose measurement of the cart or the tilt has a known error, and its rate
+    (F.9).
+    """
 
-    def __init__(self, law: Any, error: Array, rate: Array, output: int):
-        self._law, self._errors, self._output = law, (error, rate), output
+    def __init__(self, loop: Loop, error: Array, rate: Array, output: int):
+        self._law, self._name = loop.law, loop.conditions.name
+        self._errors, self._output = (error, rate), output
         self.forces: list[Array] = []  # u of (F.10)
         self.outputs: list[Array] = []  # y
         self.signals = self.forces, self.outputs
@@ -170,7 +174,8 @@ class ExcitedMeasurement:
         i = len(self.forces)
         n, rate = (float(each[i % len(each)]) for each in self._errors)
         measured = add_error(state, self._output, n, rate)
-        self.forces.append(closed_loop.command_force(self._law, t, measured, reference))
+        force = closed_loop.command_force(self._law, t, measured, reference, self._name)
+        self.forces.append(force)
         return self.forces[-1]
 
 

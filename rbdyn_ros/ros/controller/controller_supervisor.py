@@ -130,7 +130,9 @@ class ControllerSupervisor:
                 raise ValueError(str(abort)) from abort
             raise
         try:
-            command = np.asarray(returned, float).tolist()
+            # NumPy would drop imaginary parts
+            is_complex = np.iscomplexobj(returned)
+            command = returned if is_complex else np.asarray(returned, float).tolist()
         except (TypeError, ValueError):
             command = returned
         if (
