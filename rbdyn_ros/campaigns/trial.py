@@ -51,14 +51,16 @@ def run_one(
     episode: Episode,
     force_limit: float,
     seed: int,
+    name: str = "the law",
 ) -> TrialOutcome:
     """Run the sample that begins at `start` (11,), q and v, with `params` declared and the faults
     `wrong`.
 
-    Raise ValueError where the plant is invalid. A failure of the law is in the outcome.
+    Raise ValueError where the plant is invalid. A failure of the law is in the outcome, with its
+    `name`.
     """
     try:
-        closed_loop.reset(law)
+        closed_loop.reset(law, name)
     except ValueError as error:
         return TrialOutcome(DIVERGED, math.nan, math.nan, 0.0, 0.0, 0.0, str(error))
     settling = SettlingDetector(Tolerance(episode.tilt, episode.radius, episode.hold))
@@ -69,6 +71,7 @@ def run_one(
         faults=wrong,
         seed=seed,
         stop=settling,
+        name=name,
         call_timeout=COMMAND_TIMEOUT,
     )
     state = State(0.0, start[:6].copy(), start[6:].copy())
@@ -216,10 +219,11 @@ def _run(group: Group, seeds: Array, columns: dict, in_lanes: bool) -> None:
         for name in MEASURED:
             columns[name][places] = getattr(together, name)
         return
+    who = f"the law {select.short(values['controller'])}"
     for i, place in enumerate(places.tolist()):
         own = _values_of(values, i)
         plant, limit, seed = plant_params(own), own["cart.force_limit"], seeds[place].item()
-        found = run_one(law, plant, faults(own), starts[i], episode, limit, seed)
+        found = run_one(law, plant, faults(own), starts[i], episode, limit, seed, who)
         columns["ended"][place] = FAILED if found.reason else WORDS[found.ended]
         columns["reason"][place] = found.reason
         for name in MEASURED:
