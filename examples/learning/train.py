@@ -293,7 +293,10 @@ def main() -> int:
         parser.error(f"--out is {out}; it must end in {policy.SUFFIX}, in a folder that exists")
     plan = PLANS[given.plan]
     if given.generations is not None:
-        plan = plan._replace(generations=max(1, given.generations))
+        plan = plan._replace(generations=given.generations)
+    for name, value, least in (("seed", given.seed, 0), ("generations", plan.generations, 1)):
+        if value < least:
+            parser.error(f"--{name} is {value}; it must be >= {least}")
     words = " ".join(
         ("examples/learning/train.py", *(() if given.plan == "balance" else (given.plan,)))
     )

@@ -34,7 +34,7 @@ class Pendulums:
         """Make n environments of a task. Raise ValueError, with its name, for a wrong option."""
         if name not in NAMES:
             raise ValueError(f"task is {name!r}; it must be one of {', '.join(NAMES)}")
-        if np.dtype(dtype) not in (np.float32, np.float64):
+        if not _is_float(dtype):
             raise ValueError(f"dtype is {dtype}; it must be float32 or float64")
         if not isinstance(vary, Mapping):
             raise ValueError(
@@ -44,6 +44,7 @@ class Pendulums:
         self.task, self.n = task.read(options, NAMES[name]), n
         self.variation = variation.read({**task.START[name], **vary})
         self.numbers = _numbers(self.task, self.variation)
+        self.numbers[task.TRACKING] = float(name == "Track" or self.task.amplitude > 0.0)
         slots, blocks = int(self.numbers[task.SLOTS]), -(-n // LANES)
         self.plants = np.zeros((blocks, lanes.SIZE))
         self.rest = np.zeros((blocks, periods.ROWS))
@@ -173,6 +174,13 @@ class Pendulums:
         amplitude, frequency = self.task.amplitude, 2.0 * math.pi * self.task.frequency
         scales = [amplitude] * 2 + [frequency] * 2 + [2.0 * math.pi] * 2
         return np.stack([scale * u for scale, u in zip(scales, U)], axis=1)
+
+
+def _is_float(dtype: Any) -> bool:
+    try:
+        return np.dtype(dtype) in (np.float32, np.float64)
+    except TypeError:  # no type at all
+        return False
 
 
 def check_actions(actions: Array) -> None:

@@ -129,7 +129,9 @@ def read(given: dict[str, Any], base: Task) -> Task:
 
 
 def numbers(task: Task) -> Array:
-    """Return the task as the kernels read it; what the plant and its faults add is still zero."""
+    """Return the task as the kernels read it; what the plant, its faults and whether the set point
+    is observed add is still zero.
+    """
     out = np.zeros(SLOTS + 1)
     out[PERIOD], out[STEPS], out[H] = task.period, task.steps, task.period / task.steps
     out[LAST] = round(task.duration / task.period)
@@ -139,5 +141,5 @@ def numbers(task: Task) -> Array:
     weights = task.upright, task.position, task.speed, task.rate, task.effort, task.failure
     out[UPRIGHT : FAILURE + 1] = weights
     out[PUSH_CHANCE] = -math.expm1(-task.push_rate * task.period) if task.push_impulse else 0.0
-    out[PUSH_IMPULSE], out[TRACKING] = task.push_impulse, float(task.amplitude > 0.0)
+    out[PUSH_IMPULSE] = task.push_impulse
     return out

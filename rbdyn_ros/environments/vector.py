@@ -25,10 +25,10 @@ _HALF = np.array((0.15, 0.15, 0.075))  # [m] of the cart, from its center to its
 class PendulumEnv(gymnasium.Env):
     """A rod on a cart: `gymnasium.make("rbdyn/Balance-v0")`.
 
-    Observation (10,), in Track (14,): cart x y [m], the rod's direction k, cart velocity [m/s], k'
-    [1/s], then set point minus cart [m] and the set point's velocity [m/s]; each within the bounds
-    of the space. Action (2,) in [-1, 1]: the cart's force over its limit, whose norm is limited
-    too. The reward is that of `task.Task`.
+    Observation (10,), in Track and with an amplitude (14,): cart x y [m], the rod's direction k,
+    cart velocity [m/s], k' [1/s], then set point minus cart [m] and the set point's velocity
+    [m/s]; each within the bounds of the space. Action (2,) in [-1, 1]: the cart's force over its
+    limit, whose norm is limited too. The reward is that of `task.Task`.
     """
 
     metadata = {"render_modes": ALONE, "render_fps": 50}
@@ -133,10 +133,15 @@ class PendulumVectorEnv(VectorEnv):
         """Make N environments; without `copy` the arrays that `step` returns are those of the next
         one too. Raise ValueError for what is wrong.
         """
-        if num_envs < 1:
-            raise ValueError(f"num_envs is {num_envs}; it must be >= 1")
-        self.pendulums = Pendulums(task, num_envs, vary or {}, dtype, options)
-        self.num_envs, self._copy, self._mode = num_envs, copy, AutoresetMode(autoreset_mode)
+        if not isinstance(num_envs, int | np.integer) or num_envs < 1:
+            raise ValueError(f"num_envs is {num_envs!r}; it must be a whole number >= 1")
+        modes = [mode.value for mode in AutoresetMode]
+        if autoreset_mode not in (*AutoresetMode, *modes):
+            known = ", ".join(modes)
+            raise ValueError(f"autoreset_mode is {autoreset_mode!r}; it must be one of {known}")
+        self.pendulums = Pendulums(task, int(num_envs), vary or {}, dtype, options)
+        self.num_envs, self._copy = int(num_envs), copy
+        self._mode = AutoresetMode(autoreset_mode)
         self.metadata = {
             **_metadata(self.pendulums, RENDER_MODES),
             "autoreset_mode": self._mode,

@@ -207,6 +207,10 @@ def test_ctrl_c_keeps_the_weights_and_resume_learns_the_same(train, monkeypatch,
         monkeypatch.setattr("sys.argv", ["train.py", *options])
         return train.main()
 
+    for wrong in (("--seed", "-1"), ("--generations", "0")):
+        with pytest.raises(SystemExit, match="2"):
+            learn("whole.npz", *wrong)
+        assert f"{wrong[0]} is {wrong[1]}; it must be >= " in capsys.readouterr().err
     assert learn("whole.npz") == 0
     with pytest.raises(SystemExit, match="2"):
         learn("whole.npz", "--resume")

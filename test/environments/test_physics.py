@@ -10,6 +10,7 @@ pytest.importorskip("gymnasium", reason="gymnasium is not installed (./testbed t
 from rbdyn_ros.campaigns import batch  # noqa: E402
 from rbdyn_ros.environments import periods, variation  # noqa: E402
 from rbdyn_ros.environments.pendulums import Pendulums  # noqa: E402
+from rbdyn_ros.environments.task import TRACK  # noqa: E402
 from rbdyn_ros.faults.options import (  # noqa: E402
     Faults,
     Mismatch,
@@ -230,3 +231,18 @@ def test_its_numbers_are_uniform_and_independent_of_each_other():
     assert (
         abs(np.corrcoef(a, b)[0, 1]) < 0.016 and abs(np.corrcoef(a, np.roll(a, 1))[0, 1]) < 0.016
     )
+
+
+def test_the_set_point_is_observed_in_track_and_where_it_moves():
+    """So that what learned with a set point that rests sees one that moves."""
+    assert TRACK.amplitude > 0.0
+    for task, amplitude, seen in (
+        ("Track", TRACK.amplitude, 14),
+        ("Track", 0.0, 14),
+        ("Balance", 0.3, 14),
+        ("Balance", 0.0, 10),
+    ):
+        assert pendulums(task=task, amplitude=amplitude).out[0].shape == (1, seen)
+    resting = pendulums(task="Track", amplitude=0.0)
+    last = play(resting, np.zeros((5, 2)))[-1, 0]
+    np.testing.assert_array_equal(last[10:], [*-last[:2], 0.0, 0.0])

@@ -172,6 +172,11 @@ def test_how_still_it_stands_behind_an_observer(measured):
     assert exact["tilt_rms"] < seen["tilt_rms"] < 0.1
 
 
+def test_a_rod_that_falls_while_it_should_stand_is_remarked_on(measured):
+    found = measured("lqr", "standing", tilt=60.0, waiting=0.2, duration=1.0)
+    assert found.note == "fallen" and found.values["settling_time"] == math.inf
+
+
 def test_the_filter_begins_where_the_encoders_say_and_knows_no_velocity(under_test):
     """As that of a node: it began with the true state. After 0.1 s it has found the velocities."""
     bench, start = Bench(under_test("lqr")), spherical_pendulum.upright(0.1, 0.4)

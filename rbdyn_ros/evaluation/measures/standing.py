@@ -25,4 +25,4 @@ def measure(bench, scenario, settings) -> Metric:
         "estimate_rms": math.degrees(metrics.rms(np.linalg.norm(np.cross(seen, true), axis=1))),
         "settling_time": metrics.settling_time(run),
     }
-    return Metric(values, metrics.curves(run))
+    return Metric(values, metrics.curves(run), metrics.ending(run))
