@@ -109,17 +109,11 @@ def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
     with bar(1.0, "of the work") as show:
         outcome = experiment.run(short, show)
     print(outcomes.verdict(outcome), flush=True)
-    written = [
-        write_or_rescue(out / file, write) for file, write in _files(name, experiment, outcome)
-    ]
-    if animate:
-        written.append(
-            write_or_rescue(
-                out / f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)
-            )
-        )
-    print("\n".join(f"  wrote {path}" for path, _ in written))
-    elsewhere = [sentence for _, sentence in written if sentence]
+    elsewhere = []
+    for file, write in _files(name, experiment, outcome, animate):
+        path, sentence = write_or_rescue(out / file, write)
+        print(f"  wrote {path}", flush=True)  # at once, for Ctrl-C may come before the next
+        elsewhere += [sentence] if sentence else []
     if elsewhere:
         return _say("; ".join(elsewhere), CANNOT_WRITE)
     return HOLDS if outcomes.is_confirmed(outcome) else FAILS
@@ -139,9 +133,9 @@ def _require_film(name: str, experiment, kind: str | None) -> None:
         )
 
 
-def _files(name: str, experiment, outcome) -> Iterator[tuple]:
-    """Yield (name of the file, function that writes it to a path) of every table and of the
-    figure.
+def _files(name: str, experiment, outcome, animate: str | None) -> Iterator[tuple]:
+    """Yield (name of the file, function that writes it to a path) of every table, of the figure
+    and of the film that is asked for.
     """
     from matplotlib import rc_context
 
@@ -154,6 +148,8 @@ def _files(name: str, experiment, outcome) -> Iterator[tuple]:
         figure = canvas(11.0, 7.0)
         experiment.draw(outcome, figure)
     yield f"{name}.png", partial(figure.savefig, dpi=130)
+    if animate:
+        yield f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)
 
 
 def _write_table(columns: dict, path: Path) -> None:

@@ -3,6 +3,7 @@ style of all figures: one color and one name for each method, and plain axes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -150,6 +151,7 @@ METHOD_LABELS = {
     "se3 newton": "SE(3) logarithm, Newton",
     "se3 riqn": "SE(3) logarithm, RIQN",
 }
+FEW = 30.0  # the end of a logarithmic axis over its beginning
 BEHIND = {"color": GREY, "linewidth": 3.5, "alpha": 0.35}  # of a line that others are drawn over
 # of matplotlib, in all figures; the annotation of `rc_context` lists its names
 STYLE: dict[Any, Any] = {"legend.frameon": False, "legend.fontsize": 9.0}
@@ -163,8 +165,16 @@ def line_style(key: str) -> dict[str, str]:
 def label_axes(axes, title: str, x: str, y: str) -> None:
     """Set title and axis labels, a light grid, no box."""
     figures.label_axes(axes, x, y, title, size=10.0)
-    axes.xaxis.set_minor_formatter("")  # logarithmic axes would crowd theirs
-    axes.yaxis.set_minor_formatter("")
+    axes.xaxis.set_minor_formatter(partial(_number, axes))
+    axes.yaxis.set_minor_formatter("")  # a logarithmic one would crowd its numbers
+
+
+def _number(axes, value: float, _place: int) -> str:
+    """Return the number at a minor tick of a logarithmic x axis: 2 and 5 of a decade, where it has
+    so few decades that those alone do not number it.
+    """
+    low, high = axes.get_xlim()
+    return f"{value:g}" if high < FEW * low and f"{value:e}"[0] in "25" else ""
 
 
 def plot_error(axes, x, error, least: float = 0.0, **line) -> None:

@@ -80,6 +80,7 @@ def draw(outcome: Outcome, figure) -> None:
     """Draw speeds and errors."""
     speeds, errors = figure.subplots(1, 2)
     d = outcome.tables["distance"]
+    last = len(CASES) - 1
     for i, ((v0, mu), color) in enumerate(zip(CASES, COLORS)):
         track = outcome.tables[f"track_{i + 1}"]
         name = f"v₀ = {v0:g} m/s, μ = {mu:g}"
@@ -96,10 +97,10 @@ def draw(outcome: Outcome, figure) -> None:
             h**2 / 8.0 * scenes.GRAVITY * mu,
             color=color,
             linewidth=0.8,
-            label="what stopping inside a step costs: h² μ g / 8" if i == 0 else "",
+            label="what stopping inside a step costs: h² μ g / 8" if i == last else "",
         )
     speeds.legend()
-    errors.legend(loc="lower right")
+    errors.legend(loc="upper left")
     label_axes(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
     label_axes(
         errors,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments.outcome import (
     Outcome,
@@ -10,6 +11,7 @@ from rbdyn_ros.experiments.outcome import (
     between,
     columns,
     is_confirmed,
+    label_axes,
     slope,
     verdict,
 )
@@ -41,3 +43,26 @@ def test_rows_become_columns_by_the_words_of_one_string():
     assert list(table) == ["method", "step"]
     assert table["method"].tolist() == ["rk4", "tqdl"]
     assert table["step"].dtype == float and table["step"].tolist() == [0.1, 0.2]
+
+
+@pytest.mark.parametrize(
+    "steps, numbers",
+    [
+        ((1e-3, 4e-3), ["0.002"]),
+        ((5e-3, 2e-2), ["0.005", "0.02"]),
+        ((1e-3, 1.0), []),  # its decades number it
+    ],
+)
+def test_a_short_logarithmic_axis_has_more_than_one_number(steps, numbers):
+    figure = Figure()
+    axes = figure.subplots()
+    axes.loglog(steps, steps, "o-")
+    label_axes(axes, "errors", "step [s]", "error [m]")
+    figure.canvas.draw()
+    low, high = axes.get_xlim()
+    shown = [
+        label.get_text()
+        for at, label in zip(axes.get_xticks(minor=True), axes.get_xticklabels(minor=True))
+        if low <= at <= high and label.get_text()
+    ]
+    assert shown == numbers
