@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from rbdyn_ros.control import options
-from rbdyn_ros.schema import by_name
+from rbdyn_ros.schema import check
 
 OURS = "rbdyn_ros"
 _ALWAYS = (OURS, "numpy", "numba", "scipy", "osqp")  # that results depend on
@@ -38,13 +38,14 @@ def identity(name: str, law: ModuleType | None, values: Mapping[str, Any]) -> di
     The law is None where it is not known here, such as one in somebody else's node.
     """
     files, versions = sources(law)
-    table = by_name(options.table(name, law)) if law else {}
-    given = options.from_values(name, law, values)._asdict() if law else {}
     said = {}
-    for option, value in given.items():
-        if own := table.get(f"{name}.{option}"):
-            defaults = {"default": _plain(own.default), "unit": own.unit}
-            said[own.name] = {"value": _plain(value), **defaults}
+    for own in options.table(name, law) if law else ():  # not those of the whole controller
+        value = check(own, values.get(own.name, own.default), "controller")
+        said[own.name] = {
+            "value": _plain(value),
+            "default": _plain(own.default),
+            "unit": own.unit,
+        }
     return {"files": files, "options": said, "versions": versions}
 
 

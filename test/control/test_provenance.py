@@ -122,3 +122,14 @@ def test_the_commit_of_a_checkout(tmp_path):
     (tmp_path / "law.py").write_text("2\n")
     assert provenance.commit(tmp_path) == f"{commit} (changed since)"
     assert Path(rbdyn_ros.__file__).is_file()
+
+
+def test_shared_options_are_not_the_laws_own_and_need_no_default(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from typing import NamedTuple\n\n\nclass Options(NamedTuple):\n    period: float\n"
+        "    force_limit: float = 0.0\n    travel: float = 0.0\n    gain: float = 3.0\n\n\n"
+        f"{DESIGN.format(imports='')}"
+    )
+    found = provenance.identity("mine", select.load(str(file)), {"mine.gain": 4})
+    assert found["options"] == {"mine.gain": {"value": 4.0, "default": 3.0, "unit": ""}}
