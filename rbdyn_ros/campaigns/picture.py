@@ -65,7 +65,7 @@ def _maps(figure, results: CampaignResults, facets: dict, numeric: list) -> None
     cells = _Cells(results.plan, x, y)
     single = results.plan.size == len(facets) * len(x.values) * len(y.values)
     figure.set_size_inches(1.2 + 5.2 * len(facets), 5.2)
-    most = np.nanmax(results.settled, initial=1e-9) if single else 1.0
+    most = float(np.nanmax(results.settled, initial=0.0)) if single else 1.0
     for i, (title, where) in enumerate(facets.items()):
         axes = figure.add_subplot(1, len(facets), i + 1)
         shown = (
@@ -73,7 +73,7 @@ def _maps(figure, results: CampaignResults, facets: dict, numeric: list) -> None
             if single
             else cells.mean(results.success, where & results.computed)
         )
-        image = cells.draw(axes, shown, cmap="viridis", vmin=0.0, vmax=most)
+        image = cells.draw(axes, shown, cmap="viridis", vmin=0.0, vmax=most or 1.0)
         if single:
             _shade(axes, results, where, cells)
         part = results.success[where].sum() / max(1, results.computed[where].sum())

@@ -124,6 +124,8 @@ def _draw_maps(cases: list):
             aspect="auto",
             cmap="viridis_r",
             interpolation="nearest",
+            vmin=0.0,
+            vmax=float(np.nanmax(grid, initial=0.0)) or 1.0,
         )
         figure.colorbar(image, ax=axes, shrink=0.85).set_label("settled after [s]", fontsize=8)
         label_axes(axes, "tilt [°]", "rate [rad/s]")

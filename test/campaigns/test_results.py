@@ -103,6 +103,18 @@ def test_what_a_picture_shows(found, curves, bars, tmp_path, monkeypatch):
     assert len(axes.patches) == bars
 
 
+@pytest.mark.parametrize("settled", (np.nan, 0.0), ids=("none settles", "all at time 0"))
+def test_a_map_without_a_time_has_a_scale_to_one_second(settled, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "matplotlib.figure.Figure.savefig", lambda figure, *_, **__: seen.append(figure)
+    )
+    found = made((TILT, RATE))
+    found.settled[:], found.ended[:] = settled, 1 if np.isnan(settled) else 0
+    picture.write(found, tmp_path / "campaign.png")
+    assert seen[0].axes[-1].get_ylim() == (0.0, 1.0)
+
+
 def test_laws_that_are_drawn_have_curves_of_their_own():
     plan = CampaignPlan((), (), (DRAWN_LAWS, MASS), 60, 0)
     assert set(picture._facets(plan)) == {"lqr", "pd"}

@@ -1,11 +1,12 @@
 """When a run has settled, rests or is lost, and the edge that bisection finds."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation import metrics, pictures
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bracket import edge
 from rbdyn_ros.simulation.rollout import Rollout
@@ -94,3 +95,11 @@ def test_a_good_guess_saves_questions():
     assert len(edge(lambda x: x <= 3.33, 90.0, 0.05, 3.2).tried) < len(
         edge(lambda x: x <= 3.33, 90.0, 0.05).tried
     )
+
+
+@pytest.mark.parametrize("time, most", ((None, 1.0), (0.0, 1.0), (3.0, 3.0)))
+def test_the_scale_of_a_map_begins_at_0_and_ends_at_its_largest_time(time, most):
+    curves = {"settled": [[None, time], [time, None]], "tilt": 10.0, "rate": 1.0}
+    figure = pictures._draw_maps([SimpleNamespace(label="", curves=curves)])
+    figure.canvas.draw()
+    assert figure.axes[-1].get_ylim() == (0.0, most)
