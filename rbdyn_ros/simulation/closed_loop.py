@@ -260,7 +260,7 @@ def _reference_function(reference: Any) -> Callable[[float], Array]:
 
 
 def _format(returned) -> str:
-    text = repr(returned)
+    text = " ".join(repr(returned).split())  # of an array there may be several lines
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -218,6 +218,13 @@ def _leaves(t, state):
             ),
         ),
         (
+            lambda t, state: np.zeros((2, 1)),
+            (
+                "mine returned array([[0.], [0.]]) at t = 0.000 s; it must return two finite "
+                "forces [N]"
+            ),
+        ),
+        (
             lambda t, state: None,
             "mine returned None at t = 0.000 s; it must return two finite forces [N]",
         ),
@@ -226,7 +233,7 @@ def _leaves(t, state):
             "mine returned 'left' at t = 0.000 s; it must return two finite forces [N]",
         ),
     ],
-    ids=("raises", "nan", "exit", "complex", "shape", "none", "word"),
+    ids=("raises", "nan", "exit", "complex", "shape", "column", "none", "word"),
 )
 def test_a_law_that_misbehaves_is_named(force, sentence):
     seen = looped(Law(force), name="mine")

@@ -205,5 +205,5 @@ def _excitation(values: dict[str, Any], period: float) -> list | None:
 
 
 def _shorten(value) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
