@@ -127,7 +127,8 @@ def read_arrays(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: it is no .npz file of numbers: {error}") from None
+        why = f": {error}" if zipfile.is_zipfile(path) else ""  # else NumPy takes it for a pickle
+        raise ValueError(f"{path}: it is no .npz file of numbers{why}") from None
 
 
 def try_file(path: str | Path, option: str) -> Path:
