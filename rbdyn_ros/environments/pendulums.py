@@ -57,8 +57,17 @@ class Pendulums:
         seen = periods.SEEN + periods.AIMED * int(self.numbers[task.TRACKING])
         self.out = np.zeros((n, seen), dtype), np.zeros(n), np.zeros(n)
         self._parts = _parts(blocks)
-        self._pool = ThreadPoolExecutor(len(self._parts)) if len(self._parts) > 1 else None
+        self._pool = _threads(self._parts)
         self._fill_idle_lanes()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs, which makes threads of its own."""
+        return self.__dict__ | {"_pool": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become a copy."""
+        self.__dict__.update(state)
+        self._pool = _threads(self._parts)
 
     def bounds(self) -> Array:
         """Return the largest size of each number of an observation: twice the travel, unit
@@ -201,6 +210,10 @@ def _numbers(made: task.Task, varied: variation.Variation) -> Array:
     numbers[task.LOSSY] = float(varied.largest(variation.DROP) > 0.0)
     numbers[task.NOISY] = float(any(varied.largest(name) > 0.0 for name in variation.NOISE))
     return numbers
+
+
+def _threads(parts: list[slice]) -> ThreadPoolExecutor | None:
+    return ThreadPoolExecutor(len(parts)) if len(parts) > 1 else None
 
 
 def _parts(blocks: int) -> list[slice]:

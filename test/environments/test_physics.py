@@ -1,6 +1,8 @@
 """The environments' plants, commands, pushes, noise and variations, each by a second road."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -246,3 +248,17 @@ def test_the_set_point_is_observed_in_track_and_where_it_moves():
     resting = pendulums(task="Track", amplitude=0.0)
     last = play(resting, np.zeros((5, 2)))[-1, 0]
     np.testing.assert_array_equal(last[10:], [*-last[:2], 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    "duplicate", (copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made)))
+)
+def test_a_copy_goes_on_as_the_original_does(duplicate):
+    """Of so many that they have threads where there are several processors."""
+    vary = {"rod.mass": {"uniform": [0.8, 1.2]}, "faults.noise.angle": 0.01}
+    made = pendulums(4096, vary, push_rate=5.0)
+    play(made, np.full((3, 2), 0.2))
+    other = duplicate(made)
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 2))
+    np.testing.assert_array_equal(play(made, actions), play(other, actions))
+    made.close(), other.close()
