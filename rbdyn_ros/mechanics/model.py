@@ -18,7 +18,7 @@ from rbdyn_ros.mechanics import joints as of_joints
 from rbdyn_ros.mechanics.arena import Arena
 from rbdyn_ros.mechanics.contact import restitution, slots
 from rbdyn_ros.mechanics.contact.failures import contact_name, failure
-from rbdyn_ros.mechanics.description import geoms, jacobian, joints, redundancy, rigid_bodies
+from rbdyn_ros.mechanics.description import geoms, joints, redundancy, rigid_bodies
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description import springs as of_springs
 from rbdyn_ros.mechanics.description.geoms import ColliderSet
@@ -32,7 +32,6 @@ from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-6  # [m] by which bodies may overlap at the start
-STILL = 1e-9  # [m/s] or [rad/s] over the largest velocity: rate of a joint's rows at the start
 
 
 class Names(NamedTuple):
@@ -168,13 +167,13 @@ def start(
             f"v of {names[i] if names else f'body {i}'} is {tuple(map(float, v[i]))}; "
             "a body that is held from turning must not turn"
         )
-    speed = jacobian.jacobian(constraints.rows, q) @ v.reshape(-1)
-    for i in np.flatnonzero(~(np.abs(speed) <= STILL * (1.0 + np.abs(v).max()))):
-        raise ValueError(
-            f"{constraints.names[i]}: dC/dt is {speed[i]:.3g} at the start; "
-            "v must keep the joint closed: a body that turns about a joint also needs the "
-            "velocity of its center of mass; close: true changes both, as by impulses"
-        )
+    redundancy.require_still(
+        constraints,
+        q,
+        v,
+        "v must keep the joint closed: a body that turns about a joint also needs the velocity of "
+        "its center of mass; close: true changes both, as by impulses",
+    )
     return q, v
 
 

@@ -175,6 +175,8 @@ def _group(path: Path) -> tuple:
     top["colliders"] = {}
     for entry in yaml_file.read(path, "model file", empty=True):
         source, (first, *rest) = f"{path}:{entry.line}", entry.name.split(".", 2)
+        if first in STARTS:  # a URDF's names may have dots
+            rest = entry.name.split(".", 1)[1:]
         if entry.value == {} and entry.name in (*GROUPS, *STARTS):
             continue  # a group without parts
         if entry.section:

@@ -4,7 +4,7 @@ The root link stands still in the world. Links that fixed joints hold together a
 after the topmost; its axes are those of that link where they are principal axes of inertia. A link
 without mass can only be fixed to another. Hinges and slides are damped as their <dynamics> say;
 limits and dry friction of joints and meshes have no effect; notes say so. The file is parsed by
-urdf_parser_py (ROS: urdfdom_py).
+urdf_parser_py (ROS: urdfdom_py), without what is only for drawing and drives.
 """
 
 import io
@@ -13,6 +13,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from rbdyn_ros.types import Array
 
 HINGES = ("revolute", "continuous")
 FAR = 1e3  # [m] along a slide: the far end of its damper, so that its line is that of the slide
+UNUSED = ("visual", "material", "transmission", "gazebo")  # tags that are not read
 _NOTHING = MappingProxyType({})
 
 
@@ -95,8 +97,12 @@ def _parse(path: Path):
     content = yaml_file.text(path, "URDF")
     parser = library("urdf_parser_py.urdf", "urdf", f"--model {path.name}")
     try:
+        tree = ElementTree.fromstring(content.encode())
+        for parent in tree.iter():
+            for part in [part for part in parent if part.tag in UNUSED]:
+                parent.remove(part)
         with redirect_stderr(io.StringIO()):  # tags that it does not know
-            return parser.URDF.from_xml_string(content.encode())
+            return parser.URDF.from_xml_string(ElementTree.tostring(tree))
     except Exception as error:  # noqa: BLE001  it raises anything, AssertionError too
         words = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(f"{path}: this is no URDF: {words[:160]}") from None
@@ -170,12 +176,13 @@ def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
         joint = above[link]
         f, value = frames[joint.parent], positions.get(joint.name, 0.0)
         at = _frame(f, joint.origin)
-        axis, rate = quaternion.rotate(at.q, _axis(joint)), rates.get(joint.name, 0.0)
-        q, x, w, v = at.q, at.x, f.w, 0.0 * axis
-        if joint.type in HINGES:
-            q, w = quaternion.product(quaternion.exp(value * axis), at.q), f.w + rate * axis
-        elif joint.type == "prismatic":
-            x, v = at.x + value * axis, rate * axis
+        rate, q, x, w, v = rates.get(joint.name, 0.0), at.q, at.x, f.w, zero
+        if joint.type in (*HINGES, "prismatic"):
+            axis = quaternion.rotate(at.q, _axis(joint))
+            if joint.type == "prismatic":
+                x, v = at.x + value * axis, rate * axis
+            else:
+                q, w = quaternion.product(quaternion.exp(value * axis), at.q), f.w + rate * axis
         frames[link] = LinkMotion(x, q, f.v + np.cross(f.w, x - f.x) + v, w)
     return frames
 
@@ -241,18 +248,21 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
     """
     parts = []
     for link in links:
-        if link.inertial is not None and link.inertial.mass:
+        if link.inertial is not None:
+            mass = float(link.inertial.mass or 0.0)
+            if mass < 0.0:
+                raise ValueError(f"the mass of link {link.name} is {mass} kg; it must be >= 0")
             at = _frame(frames[link.name], link.inertial.origin)
             R = quaternion.to_matrix(at.q)
             inertia = np.zeros((3, 3))
             if link.inertial.inertia is not None:
                 inertia = np.array(link.inertial.inertia.to_matrix())
-            parts.append((float(link.inertial.mass), at.x, R @ inertia @ R.T))
-    if not parts:
+            parts.append((mass, at.x, R @ inertia @ R.T))
+    mass = sum(m for m, _, _ in parts)
+    if not mass > 0.0:
         raise ValueError(
             f"link {name} moves and has no mass; give it an <inertial>, or a fixed joint"
         )
-    mass = sum(m for m, _, _ in parts)
     center = sum((m * x for m, x, _ in parts), np.zeros(3)) / mass
     total = np.zeros((3, 3))
     for m, x, J in parts:

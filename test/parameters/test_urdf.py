@@ -154,9 +154,38 @@ def test_links_that_are_fixed_to_each_other_are_one_body(read):
     ) and geom.position == pytest.approx((0.25, 0, 0.1))
 
 
+def test_a_fixed_joint_needs_no_axis_and_a_link_without_mass_adds_its_inertia(read):
+    """Exporters write the axis 0 0 0; Pinocchio adds such an inertia, too."""
+    tip = (
+        '<link name="tip"><inertial><mass value="0"/><inertia ixx="0.01" iyy="0.02" izz="0.03" '
+        'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="weld" type="fixed"><parent '
+        'link="c"/><child link="tip"/><axis xyz="0 0 0"/></joint>'
+    )
+    alone = read(ROBOT).bodies["c"]
+    body = read(ROBOT.replace("<link name=", tip + "<link name=", 1)).bodies["c"]
+    assert body.mass == alone.mass and body.position == pytest.approx(alone.position)
+    assert sum(body.inertia) == pytest.approx(sum(alone.inertia) + 0.06)
+
+
+def test_what_is_for_drawing_and_drives_is_not_read(read):
+    """Textures without a file and transmissions of other kinds, which the parser refuses."""
+    drawn = (
+        '<visual><geometry><box size="1"/></geometry><material name="m"><texture/></material>'
+        "</visual>"
+    )
+    text = ROBOT.replace("<inertial>", f"{drawn}<inertial>").replace(
+        "</robot>", '<transmission type="x"/><gazebo><a/></gazebo></robot>'
+    )
+    assert read(text).bodies == read(ROBOT).bodies
+
+
 @pytest.mark.parametrize(
     "text, sentence",
     [
+        (
+            ROBOT.replace('value="0.4"', 'value="-0.4"'),
+            "r.urdf: the mass of link c is -0.4 kg; it must be >= 0",
+        ),
         ("", "r.urdf: this is no URDF: "),
         ("<robot", "r.urdf: this is no URDF: "),
         ("<sdf/>", "r.urdf: this is no URDF: "),
@@ -216,6 +245,14 @@ def test_a_start_of_a_joint_that_is_not_there_is_named_with_its_line(read):
         ValueError, match="^m.yaml:7: j4 is no hinge or slide of r.urdf; known are j1, j2, j3"
     ):
         read(ROBOT, positions={"j4": 1.0})
+
+
+def test_a_joint_whose_name_has_dots_is_named_with_its_line(tmp_path):
+    (tmp_path / "r.urdf").write_text(ROBOT)
+    path = tmp_path / "m.yaml"
+    path.write_text("urdf: r.urdf\npositions: {j_0.0.1: 1.0}\n")
+    with pytest.raises(ValueError, match="m.yaml:2: j_0.0.1 is no hinge or slide of r.urdf"):
+        model_file.read(path)
 
 
 def test_a_missing_library_is_said_with_the_way_to_get_it(read, monkeypatch):

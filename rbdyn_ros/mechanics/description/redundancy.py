@@ -18,6 +18,7 @@ from rbdyn_ros.types import Array
 
 TOLERANCE = 1e-8  # of a row's length: what round-off leaves of a combination
 MET = 1e-9  # [m] or [-]: a constraint that counts as met
+STILL = 1e-9  # [m/s] or [rad/s] over the largest velocity: a rate of a row that counts as none
 NEARBY = 0.1  # [m] or [rad] to the configurations that are checked, too
 
 
@@ -61,12 +62,16 @@ def closed_velocity(constraints: Constraints, bodies: Bodies, q: Array, v: Array
 
         v + M^-1 J^T P,   J M^-1 J^T P = -J v
 
-    P are the impulses with which the joints would act at once; none where a body is held.
+    P are the impulses with which the joints would act at once; none where a body is held. Raise
+    ValueError naming the row that held bodies would open all the same.
     """
     J = jacobian.jacobian(constraints.rows, q)
     K = J * multipliers.inverse_mass(bodies)
     P = least_squares(K @ J.T, -J @ v.reshape(-1))
-    return v + (K.T @ P).reshape(v.shape)
+    v = v + (K.T @ P).reshape(v.shape)
+    rule = "the velocities of held bodies contradict the joints; change these, or release a body"
+    require_still(constraints, q, v, rule)
+    return v
 
 
 def require_met(
@@ -78,6 +83,13 @@ def require_met(
     C = jacobian.values(constraints.rows, q)
     for i in np.flatnonzero(~(np.abs(C) <= MET)):
         raise ValueError(f"{constraints.names[i]}: C is {C[i]:.3g}; it must be 0: {advice}")
+
+
+def require_still(constraints: Constraints, q: Array, v: Array, advice: str) -> None:
+    """Raise ValueError naming a row that the velocities v (n, 6) would open."""
+    rate = jacobian.jacobian(constraints.rows, q) @ v.reshape(-1)
+    for i in np.flatnonzero(~(np.abs(rate) <= STILL * (1.0 + np.abs(v).max()))):
+        raise ValueError(f"{constraints.names[i]}: dC/dt is {rate[i]:.3g} at the start; {advice}")
 
 
 def independent_rows(constraints: Constraints, q: Array, held: Array | None = None) -> Redundancy:
@@ -126,14 +138,15 @@ def share(
 
 def _basis(J: Array, kept: list) -> list:
     """Return `kept` with the rows of J added that are no combination of it and of each other."""
-    kept = list(kept)
-    for i in range(len(J)):
-        if i not in kept:
-            rest = J[i]
-            if kept:
-                rest = rest - J[kept].T @ least_squares(J[kept].T, rest)
-            if np.linalg.norm(rest) > TOLERANCE * np.linalg.norm(J[i]):
-                kept.append(i)
+    kept, span = list(kept), np.zeros((0, J.shape[1]))  # span: orthonormal rows
+    for i in (*kept, *(i for i in range(len(J)) if i not in kept)):
+        rest = J[i]
+        for _ in range(2):  # the second time removes round-off
+            rest = rest - span.T @ (span @ rest)
+        length = np.linalg.norm(rest)
+        if length > TOLERANCE * np.linalg.norm(J[i]):
+            span = np.vstack([span, rest / length])
+            kept = kept if i in kept else [*kept, i]
     return kept
 
 

@@ -159,7 +159,8 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
         for name in group:
             names_of.check(what, name)
     if not scene.bodies:
-        raise ValueError("there are no bodies; a model needs at least one")
+        rule = "a model needs at least one (the root link of a URDF is none: it stands still)"
+        raise ValueError(f"there are no bodies; {rule}")
     scene = _replace_moving_geoms(scene)
     numbers = {GROUND: WORLD} | {name: i for i, name in enumerate(scene.bodies)}
     for name, body in scene.bodies.items():

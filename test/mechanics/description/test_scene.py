@@ -200,6 +200,15 @@ def test_directions_may_be_of_any_length(size):
     assert made.orientation == plane((0.0, 1.0, 0.0)).orientation
 
 
+def test_a_held_body_that_would_open_a_joint_is_named_where_velocities_are_closed():
+    driven = ROD._replace(velocity=(0.0, 0.0, 1.0), held=(1.0,) * 6)
+    joint = Joint("ball", ("rod", "world"), (0.0, 0.0, 0.0))
+    with pytest.raises(
+        ValueError, match="joint j .*dC/dt is 1 .*the velocities of held bodies contradict"
+    ):
+        build(Scene({"rod": driven}, {"j": joint}, close=True))
+
+
 def test_velocities_are_closed_as_by_impulses_of_the_joints():
     """A rod at rest whose end is driven by a crank: the hinge passes the crank's angular momentum
     on.
