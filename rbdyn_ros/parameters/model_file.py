@@ -110,6 +110,7 @@ def find(word: str) -> Path:
     return next(file for file in files if file.exists())
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a sentence follows
 def read(path: Path) -> ModelFile:
     """Read the model in a .yaml or a .urdf file. Raise ValueError, with file and line, for what
     cannot be.

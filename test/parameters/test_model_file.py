@@ -1,5 +1,7 @@
 """Model files: what they say, and the sentence with file and line for what they cannot say."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -299,3 +301,25 @@ def test_colliders_that_cannot_be_are_named(read):
         read(BOX + "colliders: {mu: 0.5}")
     with pytest.raises(ValueError, match="m.yaml:2: colliders.restitution is 2"):
         read(BOX + "colliders: {restitution: 2}")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "body, point, sentence",
+    [
+        ("shape: rod, from: [0, 0, 0], to: [0, 0, 1e300]", "[0, 0, 0]", "m.yaml:2: .*finite"),
+        ("shape: sphere, radius: 1e-154", "[0, 0, 1]", "m.yaml: the equations of the joints are"),
+        ("shape: sphere, radius: 1", "[1e154, 0, 0]", "m.yaml: the equations of the joints are"),
+    ],
+)
+def test_numbers_beyond_numbers_are_a_sentence_and_nothing_else(
+    read, capfd, body, point, sentence
+):
+    """LAPACK printed a message of its own, NumPy a warning."""
+    text = (
+        f"close: true\nbodies: {{a: {{{body}, mass: 1, velocity: [1, 0, 0]}}}}\n"
+        f"joints: {{j: {{type: ball, between: [a, world], point: {point}}}}}\n"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        model_file.build(read(text), Path("m.yaml"))
+    assert capfd.readouterr() == ("", "")

@@ -13,6 +13,7 @@ functions read and write the contacts of the impact, `solver` is `friction` or `
 `slow` is the velocity of parting below which a contact stays closed.
 """
 
+from math import inf
 from typing import Any
 
 from rbdyn_ros.geometry import vec
@@ -39,9 +40,13 @@ def rebound(m, k, share, slow):
 
 
 def has_rebound(m, slow):
-    """Return whether restitution lets any of the contacts part."""
+    """Return whether restitution lets any of the contacts part, by Poisson's law one that is
+    compressed, too.
+    """
+    by_impulses = contacts.law(m) == restitution.POISSON and slow < inf
     for at in range(contacts.count(m)):
-        if rebound(m, contacts.member(m, at), 1.0, slow) < 0.0:
+        k = contacts.member(m, at)
+        if rebound(m, k, 1.0, slow) < 0.0 or by_impulses and contacts.restitution(m, k) > 0.0:
             return True
     return False
 

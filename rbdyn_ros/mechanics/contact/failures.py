@@ -69,6 +69,7 @@ def failure(model, of_active: bool = False) -> str:
     return "; ".join(filter(None, (what, known, helps)))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers that are too large may be the reason
 def judge(model, of_active: bool = False) -> tuple[existence.ExistenceVerdict, Array]:
     """Return the verdict on the impulses of what touches where the last step failed, and the pairs
     of its contacts; or on those of the active pairs at its start, as if they touched.

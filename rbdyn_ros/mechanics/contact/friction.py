@@ -33,7 +33,7 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     violation,
 )
 from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
-from rbdyn_ros.mechanics.solvers.fc3d import natural
+from rbdyn_ros.mechanics.solvers.fc3d import natural, settle
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     NONE,
     SLIDE,
@@ -54,6 +54,8 @@ FEW_SWEEPS, MANY_SWEEPS = 40, 400
 IMPACT_TOLERANCE = 1e-14  # [SPEED]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
+# sweeps of projections at the node where the exact laws have failed, and their sign in place of h
+SETTLING, SETTLE = 1000, -1.0
 FLAT = 1e-11  # det W over (trace W)^3: W is singular, to the round-off of joints that react
 NOTHING = 1e-10  # [SPEED], and of a velocity: round-off of joints that react
 HELD = 1e-14  # of W without joints: an impulse response that joints leave, but for round-off
@@ -113,11 +115,14 @@ def collect(m):
 def wedge(W, u, mu, old, h, unit):
     """Return the Contact whose velocity at the impulse `old` is u and which sticks in all
     directions that its joints leave, if the velocity along the others, which they hold, is no more
-    than round-off and, in a step of h, its curvature; `unit` of velocity.
+    than round-off and, in a step of h, its curvature; `unit` of velocity. What is held along the
+    normal has no impulse.
     """
     q = vec.sub(u, vec.matvec(W, old))
-    r, is_held = wedging_impulse(W, q, mu)
-    left, size = vec.size(vec.add(vec.matvec(W, r), q)), vec.size(q)
+    r, is_held, left, size = (0.0, 0.0, 0.0), True, -q[0], vec.size(q)
+    if W[0][0] > 0.0:
+        r, is_held = wedging_impulse(W, q, mu)
+        left = vec.size(vec.add(vec.matvec(W, r), q))
     most = max(ACCEPTED * unit, BENT * size) if h > 0.0 else NOTHING * max(unit, size)
     return ContactImpulse(r, STICK if is_held and left <= most else NONE)
 
@@ -129,17 +134,19 @@ def solve_one(m, k, W, u, old, h):
     other contacts may let there be one.
     """
     mu, w = arena.pairs(m)[k, c.MU], vec.trace(W)
+    if h == SETTLE:
+        return settle(old, u, W, mu, w), True
     found, is_flat = update(W, u, mu, old), not is_regular(W, FLAT)
     if found.kind == NONE or found.kind == SLIDE and is_flat:
         stuck = wedge(W, u, mu, old, h, arena.clock(m)[c.SPEED])
         found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k, c.STATUS] = found.kind
     if found.kind == NONE or is_flat:
-        rest = natural(old, u, mu, w)
+        rest = natural(old, u, mu, w if w > 0.0 else 1.0)
         if vec.size(rest) <= ROUND_OFF * w * vec.size(old):
             return old, True  # what joints bear as well is not unique
         if found.kind == NONE:
-            return vec.sub(old, vec.scale(1.0 / w, rest)), False
+            return vec.sub(old, vec.scale(1.0 / w if w > 0.0 else 0.0, rest)), False
     return found.r, True
 
 
@@ -204,11 +211,15 @@ def solve(m, tolerance, h):
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
     is_whole, enough = arena.clock(m)[c.WHOLE] != 0.0, 1
     few = FEW_SWEEPS if is_whole else SWEEPS
-    for k in range(MANY_SWEEPS if is_whole and h > 0.0 else few):
-        if k >= few and k % few == 0 and not active_pairs.gives_energy(m):
+    more = SETTLING if h == 0.0 and not is_whole and n > 1 else 0
+    for k in range(MANY_SWEEPS if is_whole and h > 0.0 else few + more):
+        if is_whole and k >= few and k % few == 0 and not active_pairs.gives_energy(m):
+            break
+        if not is_whole and k == few and lawful and moved <= STALLED * size:
             break
         # in piles a change needs many sweeps
-        moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, h)
+        how = SETTLE if not is_whole and k >= few else h
+        moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, how)
         count[c.SWEEPS] += 1
         allowed = tolerance + ROUND_OFF * size
         if k == 0:

@@ -30,7 +30,14 @@ class Redundancy(NamedTuple):
 
 
 def least_squares(A: Array, b: Array) -> Array:
-    """Return the shortest x with the least |A x - b|; singular values up to TOLERANCE are 0."""
+    """Return the shortest x with the least |A x - b|; singular values up to TOLERANCE are 0. Raise
+    ValueError where numbers are not finite, on which LAPACK would print its own message.
+    """
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        raise ValueError(
+            "the equations of the joints are not finite: masses, sizes, places or velocities are "
+            "too large, or too far apart, for numbers"
+        )
     return np.linalg.lstsq(A, b, rcond=TOLERANCE)[0]
 
 

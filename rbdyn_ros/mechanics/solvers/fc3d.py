@@ -25,6 +25,7 @@ CONSERVED = 1e-12  # of the energies that an impact exchanges: what round-off ma
 HALVINGS = 30  # of the share of the restitution
 _CLOSE = 1e-9  # shares that differ by less are one
 _ROUND_OFF = 2.3e-16  # relative
+SETTLING = 6  # steps of `settle`
 
 
 class Problem(NamedTuple):
@@ -124,6 +125,18 @@ def natural(r, u, mu, w):
     """
     lifted = (u[0] + mu * tangential(u), u[1], u[2])
     return vec.scale(w, vec.sub(r, project(vec.axpy(-1.0 / w, lifted, r), mu)))
+
+
+@inlined
+def settle(r, u, W, mu, w):
+    """Return the impulse after SETTLING steps r := proj_K(r - (u + mu |u_T| e_N)/w) of a contact
+    with the matrix W, whose velocity at r is u; w [1/kg] its trace. Sweeps of such steps may end
+    where those of the exact law go round in circles.
+    """
+    for _ in range(SETTLING if w > 0.0 else 0):
+        change = vec.scale(-1.0 / w, natural(r, u, mu, w))
+        r, u = vec.add(r, change), vec.add(u, vec.matvec(W, change))
+    return r
 
 
 @inlined

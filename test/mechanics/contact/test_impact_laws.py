@@ -8,7 +8,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
-from rbdyn_ros.mechanics.description import geoms, pairs
+from rbdyn_ros.mechanics.description import geoms, pairs, scene
 from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.mechanics.solvers.select import select, solve
 
@@ -230,15 +230,49 @@ def test_a_box_bounces_flat(law):
     assert "meets another contact in one impact; the energetic law" in models.failure(refused)
 
 
-def test_poissons_law_hands_an_impulse_through_touching_balls():
-    """Three equal balls in a row, e = 1: (-1, 2, 2)/3, where no energy is lost."""
+@pytest.mark.parametrize("e, after", [(1.0, (-1 / 3, 2 / 3, 2 / 3)), (0.0, (1 / 6, 1 / 6, 2 / 3))])
+def test_poissons_law_hands_an_impulse_through_touching_balls(e, after):
+    """Three equal balls in a row, e and 1: what rests and is compressed pushes back."""
     balls = [shapes.sphere(0.1, mass=1.0, position=(0.2 * k, 0, 0)) for k in range(3)]
     balls[0] = balls[0]._replace(position=(-0.05, 0, 0), velocity=(1.0, 0, 0))
     bodies, q, v = shapes.assemble(balls, (0.0, 0.0, 0.0))
-    row = pairs.build(3, *(pairs.balls(k, 0.1, k + 1, 0.1, mu=0.2, e=1.0) for k in range(2)))
-    model = models.build(bodies, q, v, pairs=row, options=models.Options(impact_law="poisson"))
+    row = (pairs.balls(k, 0.1, k + 1, 0.1, mu=0.2, e=own) for k, own in enumerate((e, 1.0)))
+    options = models.Options(impact_law="poisson")
+    model = models.build(bodies, q, v, pairs=pairs.build(3, *row), options=options)
     assert models.advance(model, 1e-2, 10) == 10, models.failure(model)
-    assert models.state(model)[1][:, 0] == pytest.approx([-1 / 3, 2 / 3, 2 / 3], abs=1e-11)
+    assert models.state(model)[1][:, 0] == pytest.approx(after, abs=1e-11)
+
+
+def test_newtons_law_holds_where_sweeps_of_the_exact_law_go_round():
+    """Two points of a body on a wall and on one that moves, with friction above 1: from one to
+    the other the impulses of the exact law return to where they were.
+    """
+    body = shapes.Body(
+        2.204, (0.0259, 0.0311, 0.0363),
+        velocity=(-2.479, -0.459, 0.775), angular_velocity=(0.2157, 0.0236, 1.8957),
+    )  # fmt: skip
+    points = np.array([[0.162, -0.406, 0.297], [0.353, 0.212, 0.526]])
+    normals = np.array([[0.476, -0.584, 0.657], [-0.183, 0.926, -0.329]])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    walls, mu, e = ((0.0, 0.0, 0.0), (-0.507, 0.878, -0.948)), (1.385, 1.108), (0.767, 0.0)
+    touching, met = {}, {}
+    for i, (p, n) in enumerate(zip(points, normals)):
+        touching[f"tip{i}"] = scene.Geom("point", "body", position=tuple(p))
+        touching[f"wall{i}"] = scene.plane(tuple(n), tuple(p), velocity=walls[i])
+        met[f"c{i}"] = scene.Contact((f"tip{i}", f"wall{i}"), mu[i], e[i])
+    free = scene.Scene({"body": body}, geoms=touching, contacts=met, gravity=(0.0, 0.0, 0.0))
+    model = scene.build(free, models.Options(impact_law="newton"))
+    assert models.advance(model, 1e-9, 1) == 1, models.failure(model)
+    P = models.contact_impulses(model)[:, 1:]
+    before = np.array(body.velocity) + np.cross(body.angular_velocity, points) - walls
+    v = models.state(model)[1][0]
+    after = v[:3] + np.cross(v[3:], points) - walls
+    for n, k, u, u_0 in zip(normals, range(2), after, before):
+        assert P[k] @ n > 0.1 and u @ n == pytest.approx(-e[k] * (u_0 @ n), abs=1e-7)
+        along, drag = u - (u @ n) * n, P[k] - (P[k] @ n) * n
+        assert np.linalg.norm(along) > 1e-3  # it slides
+        expected = -mu[k] * (P[k] @ n) * along / np.linalg.norm(along)
+        assert drag == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("e", [0.0, 0.3, 1.0])
