@@ -163,8 +163,9 @@ def start(
     arguments.unit_quaternion(q[:, 3:], "the orientations q[:, 3:]")
     redundancy.require_met(constraints, q)
     for i in np.flatnonzero((v * bodies.held)[:, 3:].any(axis=1)):
+        name = names[i].removeprefix("body ") if names else i
         raise ValueError(
-            f"v of {names[i] if names else f'body {i}'} is {tuple(map(float, v[i]))}; "
+            f"body {name}: angular_velocity is {tuple(map(float, v[i, 3:]))} rad/s; "
             "a body that is held from turning must not turn"
         )
     redundancy.require_still(

@@ -204,8 +204,9 @@ def _group(path: Path) -> tuple:
             value = check(COLLIDERS[rest[0]]._replace(name=entry.name), entry.value, source)
             top["colliders"][rest[0]] = value
         elif first == "colliders":
+            what = "is not known" if rest else "has no parts"
             raise ValueError(
-                f"{source}: {entry.name} is not known; write colliders: {{friction: 0.5, "
+                f"{source}: {entry.name} {what}; write colliders: {{friction: 0.5, "
                 f"restitution: 0}}"
             )
         elif first in GROUPS or first in STARTS:
@@ -234,11 +235,11 @@ def _body(called: str, values: dict) -> tuple:
         "write sphere, box, cylinder, capsule, rod, or none with mass and inertia",
     )
     make, sizes = SHAPES[shape]
-    values = _replace_ends(called, values)
-    allowed = {"shape", "mass", "density", *sizes, *_PLACE, "from", "to"}
+    values = _replace_ends(called, values) if "length" in sizes else values
+    allowed = {"shape", "mass", "density", *sizes, *_PLACE}
     allowed |= {"velocity", "angular_velocity", "held"} | ({"radius"} if shape == "rod" else set())
     if shape == "none":
-        allowed -= {"density", "from", "to"}
+        allowed -= {"density"}
     else:
         allowed |= _LAW
     what = f"a {shape}" if shape != "none" else "a body without a shape"

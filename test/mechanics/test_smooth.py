@@ -268,7 +268,7 @@ def test_what_is_held_does_not_move_and_meets_the_multipliers():
     ]
     with pytest.raises(
         ValueError,
-        match="v of body 0 is .*; a body that is held from turning must not turn",
+        match="body 0: angular_velocity is .*; a body that is held from turning must not turn",
     ):
         run(bodies, constraints, q, v + (0, 0, 0, 0, 0, 1.0), 1e-2, 1)
     with pytest.raises(

@@ -153,7 +153,11 @@ def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
         ("bodies: 3", "m.yaml:1: bodies has no parts; write bodies: {NAME: {...}}"),
         ("bodies: {a: 3}", "m.yaml:1: bodies.a has no parts"),
         (BOX + "contacts: {c: {}}", "m.yaml:2: contacts.c has no parts"),
-        (BOX + "colliders: {}", "m.yaml:2: colliders is not known; write colliders: {friction"),
+        (BOX + "colliders: {}", "m.yaml:2: colliders has no parts; write colliders: {friction"),
+        (
+            BOX.replace("size", "from: [0, 0, 0], to: [0, 0, 1], size"),
+            "m.yaml:1: bodies.crate.from has no meaning for a box; leave it out",
+        ),
         (BOX + "duration: {}", "m.yaml:2: duration is {}; it must be a finite number > 0"),
         (BOX.replace("2.0", "{}"), "m.yaml:1: bodies.crate.mass is {}; it must be a finite"),
         (
