@@ -87,6 +87,9 @@ def read(
             owner[link] = link if joint else scene.GROUND
             if joint is not None and joint.type == "fixed":
                 owner[link] = owner[joint.parent]
+            elif joint is not None and link == scene.GROUND:
+                rule = f"{link} is the ground, the root of a URDF: rename the link"
+                raise ValueError(f"joint {joint.name} moves the link {link}; {rule}")
         return _robot(robot, frames, owner)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -102,6 +102,37 @@ def test_singular_mass_matrix_and_missing_link_are_named(tree):
         pne.equations(joints, (links[0]._replace(mass=-1.0), *links[1:]), q, u)
 
 
+def test_joints_in_another_order_are_the_same_tree():
+    """Two arms of two joints, one after the other or in turn."""
+    random = np.random.default_rng(4)
+    arms = [
+        pne.TreeJoint(
+            kind,
+            parent,
+            random.normal(size=3),
+            quaternion.normalize(random.normal(size=4)),
+            np.eye(3)[axis],
+        )
+        for kind, parent, axis in (
+            ("revolute", 0, 0), ("prismatic", 1, 1), ("revolute", 0, 2), ("revolute", 3, 0),
+        )
+    ]  # fmt: skip
+    links = [pne.LinkInertia(m, random.normal(size=3), np.diag((1.0, 2.0, 2.5))) for m in range(5)]
+    q, u = np.append([0, 0, 0, 0.6, 0, 0.8, 0], random.normal(size=4)), random.normal(size=10)
+    turned = [0, 2, 1, 3]
+    mixed = [arms[k]._replace(parent=p) for k, p in zip(turned, (0, 0, 1, 2))]
+    order = [*range(6), *(6 + k for k in turned)]
+    one = pne.equations(pne.build(*arms), tuple(links), q, u)
+    other = pne.equations(
+        pne.build(*mixed),
+        (links[0], *(links[1 + k] for k in turned)),
+        np.append(q[:7], q[7:][turned]),
+        u[order],
+    )
+    np.testing.assert_allclose(other.M, one.M[np.ix_(order, order)], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(other.g, one.g[order], rtol=1e-12, atol=1e-12)
+
+
 class TestPinocchio:
     """Its free flyer moves at the body-frame velocity: u_bar = B u with B = diag(R^T, 1, 1)."""
 

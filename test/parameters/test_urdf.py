@@ -212,6 +212,10 @@ def test_what_is_for_drawing_and_drives_is_not_read(read):
         ),
         (ROBOT.replace(INERTIAL.format(m=0.4), ""), "link c moves and has no mass"),
         (
+            ROBOT.replace('"b"', '"world"'),
+            "r.urdf: joint j2 moves the link world; world is the ground, the root of a URDF",
+        ),
+        (
             ROBOT.replace('name="j2"', 'name="j1"'),
             "r.urdf: there are 2 joints called j1; rename one",
         ),
