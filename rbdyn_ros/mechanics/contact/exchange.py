@@ -84,6 +84,8 @@ def restore(m, k, W, u, old, how):
     whether it is one.
     """
     P = contacts.saved_impulse(m, k)
+    if W[0][0] == 0.0:  # held by joints
+        return P, True
     p, free = least_impulse(m, k, how[0], how[1]), vec.sub(u, vec.matvec(W, vec.sub(old, P)))
     # what the compression leaves of the normal velocity is round-off of its impulse
     noise = ROUND_OFF * vec.trace(W) * vec.size(P)
