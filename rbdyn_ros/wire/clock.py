@@ -63,17 +63,17 @@ class ClockOffset:
         sample, last = _sample(t1, t2, t3, t4), self._last
         if sample is None or last is None:
             return False
-        return abs(sample.offset - last.offset) > (sample.delay + last.delay) / 2 + _tolerance(
-            last, t4
-        )
+        allowed = (sample.delay + last.delay) / 2 + _tolerance(last.at, t4)
+        return abs(sample.offset - last.offset) > allowed
 
     def is_ahead(self, theirs: int, now: int) -> bool:
         """Return whether an instant of the other end's clock, at which it sent what has arrived
         now, is in the future. Then the clock was set.
         """
-        if self._last is None:
+        line = self._line
+        if line is _UNKNOWN:
             return False
-        return now - self.ours(theirs, now) < -self.uncertainty - _tolerance(self._last, now)
+        return now - self.ours(theirs, now) < -line.uncertainty - _tolerance(line.at, now)
 
     def add(self, t1: int, t2: int, t3: int, t4: int) -> int | None:
         """Add a round trip. Return its delay [ns], or None if it cannot be one: the echo of a
@@ -118,23 +118,23 @@ class ClockOffset:
         return round(theirs - self.offset(now))
 
     def _fit(self) -> OffsetLine:
-        """Fit a line by least squares to the samples that were not queued; a constant until they
-        span a second.
+        """Fit a line by least squares to the samples that were not queued; until they span a
+        second, take the newest of them, as the clock may drift.
         """
         least = min(sample.delay for sample in self._best)
         good = [sample for sample in self._best if sample.delay <= _NOISY * least]
-        at = good[-1].at
+        newest = good[-1]
+        at = newest.at
         t = [sample.at - at for sample in good]
         if t[-1] - t[0] < 4 * INTERVAL:
-            best = min(good, key=lambda sample: sample.delay)
-            return OffsetLine(at, best.offset, 0.0, least / 2)
+            return OffsetLine(at, newest.offset, 0.0, newest.delay / 2)
         drift, offset = linear_regression(t, [sample.offset for sample in good])
         return OffsetLine(at, offset, drift, least / 2)
 
 
-def _tolerance(newest: RoundTrip, now: int) -> float:
-    """Return by how much the clock may have moved since the newest sample [ns]."""
-    return SLACK + DRIFT * (now - newest.at)
+def _tolerance(at: int, now: int) -> float:
+    """Return by how much the clock may have moved since the instant `at` of a sample [ns]."""
+    return SLACK + DRIFT * (now - at)
 
 
 def _sample(t1: int, t2: int, t3: int, t4: int) -> RoundTrip | None:

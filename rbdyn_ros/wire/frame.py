@@ -49,7 +49,8 @@ HEARTBEAT, STATE, FORCE, COMPACT = 1, 2, 3, 4
 SAFE, WANTS_COMPACT = 1, 2  # flags
 LARGEST_COMPACT = 65000.0  # of the numbers of a compact state
 LONGEST_HELD = 2**32 - 1  # [ns]
-SEQUENCES = 2**32
+SEQUENCES, TIMES = 2**32, 2**64
+LARGEST = 3.4028234663852886e38  # the largest number of a payload, of 32 bits
 
 _COMPACT = struct.Struct("<BBBHIQ10e")
 _HEADER, _CRC = struct.Struct("<BBHIQQI"), struct.Struct("<I")
@@ -157,11 +158,19 @@ def _unpack_compact(body: bytes) -> Frame | Malformed:
 
 def _validate(frame: Frame) -> Frame | Malformed:
     """Return the frame, or why its numbers are invalid."""
-    if not all(map(math.isfinite, frame.numbers)):
-        return Malformed("not finite")
-    if frame.kind == STATE and abs(math.hypot(*frame.numbers[2:6]) - 1.0) > _UNIT:
-        return Malformed("not unit")
-    return frame
+    reason = invalid(frame.kind, frame.numbers)
+    return Malformed(reason) if reason else frame
+
+
+def invalid(kind: int, numbers: tuple[float, ...]) -> str:
+    """Return why these cannot be the numbers of a frame, as `Malformed` has it; empty if they
+    can.
+    """
+    if not all(abs(number) <= LARGEST for number in numbers):  # nan is not, either
+        return "not finite"
+    if kind == STATE and abs(math.hypot(*numbers[2:6]) - 1.0) > _UNIT:
+        return "not unit"
+    return ""
 
 
 END = b"\0"

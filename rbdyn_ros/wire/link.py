@@ -20,6 +20,7 @@ from rbdyn_ros.wire.frame import (
     SAFE,
     SEQUENCES,
     STATE,
+    TIMES,
     WANTS_COMPACT,
     Frame,
     Framing,
@@ -202,8 +203,8 @@ class Link:
         if self._newest is None or self.sequence.newest is None:
             return Malformed("early")
         sequence = extend(found.sequence, 16, self.sequence.newest) % SEQUENCES
-        sent = extend(found.time, 32, self._newest[0])
-        return found._replace(kind=STATE, sequence=sequence, time=max(sent, 0))
+        sent = extend(found.time, 32, self._newest[0]) % TIMES
+        return found._replace(kind=STATE, sequence=sequence, time=sent)
 
     def incoming(self, data: bytes, now: int) -> Iterator[Frame]:
         """Yield the new frames that end in `data`, which arrived at `now`.

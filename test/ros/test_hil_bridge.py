@@ -112,8 +112,10 @@ def test_a_state_that_is_no_state_is_not_sent(graph, bridge, board, port):
     node, there = bridge(), board(port)
     states = publishers(graph)
     graph.until(lambda: node.line.status == UP)
-    say(states, 5, (math.nan, *LEANING[1:]))
-    graph.until(lambda: node.board.counts["rejected, state"])
+    refused = (math.nan, *LEANING[1:]), (1e39, *LEANING[1:]), (*LEANING[:2], 2.0, *LEANING[3:])
+    for count, numbers in enumerate(refused, 1):  # 32 bits hold no 1e39
+        say(states, 4 + count, numbers)
+        graph.until(lambda count=count: node.board.counts["rejected, state"] >= count)
     states[0].publish(JointState(name=["elbow"]))
     graph.until(lambda: node.board.counts["rejected, joint_states"])
     assert not there.heard(STATE)

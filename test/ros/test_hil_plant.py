@@ -26,7 +26,7 @@ from rbdyn_ros.ros.messages.messages import (  # noqa: E402
     wxyz,
 )
 from rbdyn_ros.ros.messages.state_topics import JOINTS  # noqa: E402
-from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
+from rbdyn_ros.wire.frame import FORCE, LARGEST, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import UP  # noqa: E402
 
 
@@ -93,6 +93,15 @@ def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, 
     )
     graph.until(lambda: len(there.heard(FORCE)) > 2)
     assert there.heard(FORCE)[2].numbers == (1.0, 2.0) and there.heard(FORCE)[2].stamp == 0
+
+
+def test_a_force_limit_beyond_32_bits_cuts_at_them(graph, bridge, board, port):
+    node, there = bridge(board="plant", cart__force_limit=1e300), board(port)
+    commands = graph.publisher(WrenchStamped, "/cart/command")
+    graph.until(lambda: node.line.status == UP)
+    commands.publish(command(0, (0.0, -1e100)))
+    graph.until(lambda: there.heard(FORCE))
+    assert there.heard(FORCE)[0].numbers == (0.0, -LARGEST) and node.board.counts["saturated"] == 1
 
 
 def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board, port):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
-from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE, Frame  # noqa: E402
+from rbdyn_ros.wire.frame import COMPACT, FORCE, HEARTBEAT, STATE, Frame  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 
 from .frames import UPRIGHT, stuffed  # noqa: E402
@@ -176,6 +176,29 @@ def test_a_clock_that_leaps_without_silence_is_recognized_at_once(link, leap):
         and figures["jitter_max_ms"] < 1.0
         and figures["delay_max_ms"] < 3.0
     )
+
+
+@pytest.mark.parametrize("drift", [-0.02, -0.01, 0.01, 0.02])
+def test_a_clock_that_drifts_is_not_set(link, drift):
+    """As an oscillator of resistor and capacitor drifts, from the first frame on."""
+    board = Link(100 * MS)
+    for i in range(1, 750):
+        exchange(link, board, 4 * MS * i, lambda t: THERE + round((1.0 + drift) * t))
+    figures = link.figures()
+    assert figures["clock_leaps"] == figures["false_echoes"] == 0
+    assert figures["clock_drift_ppm"] == pytest.approx(1e6 * drift, rel=0.01)
+    assert all(abs(age - MS) < 7 * MS for age in link.statistics.ages)
+
+
+def test_a_time_at_the_end_of_its_range_ends_nothing(link):
+    """A compact state's time is completed beyond it, and the next frame echoes that time."""
+    for frame in (
+        Frame(HEARTBEAT, 0, 0, 2**64 - 1, 0, 0),
+        Frame(COMPACT, 0, 1, 5, 0, 0, 7, UPRIGHT),
+    ):
+        assert list(link.incoming(stuffed(frame), MS))
+    (answer,) = Link(100 * MS).incoming(link.outgoing(2 * MS), 3 * MS)
+    assert answer.echo == 5
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from rbdyn_ros.ros.hil.hil_plant import PlantBoard, board_plant
 from rbdyn_ros.ros.messages.cdr import ForceCommand
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.process import events_executor, run
-from rbdyn_ros.wire.frame import FORCE, STATE, Frame
+from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame, invalid
 from rbdyn_ros.wire.line import NO_PORT, SILENT, UP, Line
 from rbdyn_ros.wire.link import Link
 from rbdyn_ros.wire.ports import SerialPort, Udp
@@ -42,6 +42,10 @@ NOT_RECEIVED = (
     "connected, but the board neither answers nor echoes what is sent to it: is its receiving "
     "line connected, and is it read?"
 )
+INVALID = {
+    "not finite": f"the state has a number that is not finite, or beyond {LARGEST:.3g}",
+    "not unit": "the state has a quaternion whose norm is not 1",
+}
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for the acknowledgment
 
 
@@ -111,8 +115,8 @@ class ControllerBoard:
             return
         self._newest, state = newest
         numbers = (*state.q.tolist(), *state.v.tolist())
-        if not all(map(math.isfinite, numbers)):
-            self._refuse("state", "the state is not finite; it is not sent to the board")
+        if reason := invalid(STATE, numbers):
+            self._refuse("state", f"{INVALID[reason]}; it is not sent to the board")
             return
         self._expect(self._newest)
         self.counts["states"] += 1

@@ -29,7 +29,7 @@ from rbdyn_ros.ros.messages import commands, sample, state_topics
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.simulation.command import check_stamp
 from rbdyn_ros.simulation.status import Rejected
-from rbdyn_ros.wire.frame import FORCE, STATE, Frame
+from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame
 from rbdyn_ros.wire.line import Line
 
 TF_PERIOD = 16_666_667  # [ns]
@@ -186,7 +186,7 @@ class PlantBoard:
             check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
         self.counts["commands"] += 1
         self._commanded = time.monotonic()
-        force, cut = limit_force(force, values["cart.force_limit"])
+        force, cut = limit_force(force, min(values["cart.force_limit"], LARGEST))
         self.counts["saturated"] += cut
         # a stamp that differs from those of the states answers none
         self._send(force, self._device.get(stamp, 0))
