@@ -256,5 +256,5 @@ if __name__ == "__main__":
         main(sys.argv[1:])
     except KeyboardInterrupt:
         pass
-    except OSError as error:
-        sys.exit(f"client.py: {' '.join(sys.argv[1:])}: {error.strerror}")
+    except (OSError, termios.error) as error:
+        sys.exit(f"client.py: {' '.join(sys.argv[1:])}: {error.args[-1]}")

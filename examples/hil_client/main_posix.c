@@ -142,8 +142,10 @@ static void listen_once(board *b)
     struct pollfd waiting = {.fd = b->file, .events = POLLIN};
     uint8_t bytes[2048];
     wire_frame frame;
-    poll(&waiting, 1, 1);
-    ssize_t size = waiting.revents & POLLIN ? read(b->file, bytes, sizeof bytes) : 0;
+    int ready = poll(&waiting, 1, 1) > 0;
+    ssize_t size = ready ? read(b->file, bytes, sizeof bytes) : 0; /* takes an error, too: else the next write has it */
+    if (ready && size <= 0) /* nobody is there, and poll does not wait */
+        poll(NULL, 0, 1);
     uint64_t now = now_ns();
     for (ssize_t i = 0; i < size; i++)
         if (link_receive(&b->link, bytes[i], now, &frame))

@@ -209,9 +209,25 @@ def test_its_force_is_that_of_the_law_in_python(tmp_path):
     assert worst < 0.02 and inside > 0.2
 
 
-def test_a_core_that_is_not_known_is_one_sentence(tmp_path):
-    with pytest.raises(CannotEmulate, match="CPU is m99; it must be m4f, m7, m3 or m0plus"):
-        build(tmp_path, "m99")
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ({"core": "m99"}, "CPU is m99; it must be m4f, m7, m3 or m0plus"),
+        ({"role": "plnat"}, "ROLE is plnat; it must be controller, plant or patient"),
+    ],
+)
+def test_a_core_or_a_role_that_is_not_known_is_one_sentence(tmp_path, words, sentence):
+    with pytest.raises(CannotEmulate, match=sentence):
+        build(tmp_path, **words)
+
+
+def test_other_options_make_another_image_in_the_same_folder(tmp_path):
+    image = build(tmp_path)
+    plain = image.read_bytes()
+    for options in ({"core": "m7"}, {"DEFINES": "-DCOMPACT_STATES"}, {"LAW": "policy"}):
+        assert build(tmp_path, **options) == image and image.read_bytes() != plain
+        build(tmp_path)
+        assert image.read_bytes() == plain
 
 
 def test_what_is_missing_is_named_with_its_package(monkeypatch):

@@ -2,6 +2,7 @@
 its link, its patience.
 """
 
+import json
 import os
 import socket
 import subprocess
@@ -76,6 +77,15 @@ def test_words_that_make_no_sense_are_one_sentence(start, words, sentence):
 def test_it_ends_after_a_fraction_of_a_second(start):
     process = start("plant", "--udp", "127.0.0.1", "9", "--seconds", "0.2")
     assert '"accepted": 0' in process.communicate(timeout=DEADLINE)[0] and process.returncode == 0
+
+
+def test_a_port_at_which_nobody_listens_takes_no_heartbeat_from_the_next_one(start):
+    """The refusal of one datagram is an error of the socket, which a write would return."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = start("controller", "--udp", "127.0.0.1", str(port), "--seconds", "0.5")
+    assert json.loads(process.communicate(timeout=DEADLINE)[0])["unsent"] == 0
 
 
 # the link to its pseudo-terminal
@@ -188,17 +198,19 @@ def test_ten_thousand_newtons_are_what_its_drives_give(start):
         bridge.socket.close()
 
 
-def test_the_python_client_refuses_a_port_that_is_none():
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["127.0.0.1", "abc"], "the port is abc; it must be a whole number from 1 to 65535"),
+        (["127.0.0.1", "70000"], "the port is 70000; it must be a whole number from 1 to 65535"),
+        (["127.0.0.1", "0"], "the port is 0; it must be a whole number from 1 to 65535"),
+        (["/nowhere"], "/nowhere: No such file or directory"),
+        (["/dev/null"], "/dev/null: Inappropriate ioctl for device"),
+    ],
+)
+def test_the_python_client_refuses_a_port_that_is_none(words, sentence):
     client = Path(__file__).parents[2] / "examples" / "hil_client" / "client.py"
-    for word in ("abc", "70000", "0"):
-        done = subprocess.run(
-            [sys.executable, str(client), "127.0.0.1", word],
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-        )
-        assert (
-            done.returncode == 1
-            and done.stderr
-            == f"client.py: the port is {word}; it must be a whole number from 1 to 65535\n"
-        )
+    done = subprocess.run(
+        [sys.executable, str(client), *words], capture_output=True, text=True, timeout=DEADLINE
+    )
+    assert (done.returncode, done.stderr) == (1, f"client.py: {sentence}\n")
