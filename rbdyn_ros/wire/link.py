@@ -278,11 +278,11 @@ class Link:
         """Return whether the other end has echoed anything since it came up."""
         return self._echoed > 0
 
-    def unverified_reason(self) -> str:
+    def unverified_reason(self, before: Counter[str] | None = None) -> str:
         """Return why what arrives is not accepted, and what to do; empty if nothing malformed
-        arrived.
+        arrived since the counts were those of `before`.
         """
-        malformed = self.statistics.malformed
+        malformed = self.statistics.malformed - (before or Counter())
         if malformed["version"]:
             has = "no key" if self.session else "a key"
             return f"frames come of an end that has {has}; give both ends the same key, or none"

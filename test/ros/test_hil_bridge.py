@@ -246,17 +246,20 @@ def test_a_port_that_is_taken_and_other_mistakes_are_one_sentence(graph, port):
 
 
 def test_what_comes_and_is_no_frame_is_said_while_it_comes(graph, bridge, port):
-    """As with a wrong baud rate."""
+    """As with a key, then with a wrong baud rate: the reason is that of what comes now."""
     bridge()
     waiting = "waiting for the board"
     status = graph.listen(String, "/pendulum_hil/status", latched=True)
+    keyed = Link(3_000_000_000, session=Session(bytes(32), is_board=True)).outgoing(1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as noise:
 
-        def is_said() -> bool:
-            noise.sendto(b"\7" * 40 + b"\0", ("127.0.0.1", port))
-            return bool(status) and status[-1].data.startswith(f"{waiting}: bytes come")
+        def is_said(data: bytes, words: str) -> bool:
+            noise.sendto(data, ("127.0.0.1", port))
+            return bool(status) and status[-1].data.startswith(f"{waiting}: {words}")
 
-        graph.until(is_said)
+        graph.until(lambda: is_said(keyed, "frames come of an end that has a key"))
+        graph.until(lambda: status[-1].data == waiting)
+        graph.until(lambda: is_said(b"\7" * 40 + b"\0", "bytes come"))
     assert "same baud rate" in status[-1].data
     graph.until(lambda: status[-1].data == waiting)
 

@@ -161,6 +161,7 @@ class HilBridge(ManagedNode):
         self._idle_warning = ""  # why a board that sends is of no use
         # malformed frames so far; [s, steady] since when they come, and when the newest came
         self._malformed = 0, 0.0, -math.inf
+        self._malformed_before: Counter[str] = Counter()  # reason -> how many had come by then
         super().__init__(NAME, **options)
         self.keep_system_time("a board runs in system time")
         self.announce(STOPPED)
@@ -254,12 +255,13 @@ class HilBridge(ManagedNode):
         link, now = require(self.line).link, time.monotonic()
         (count, first, last), total = self._malformed, link.statistics.malformed.total()
         if status != SILENT or now - last >= ANSWER_TIMEOUT:
-            first = now
+            first, self._malformed_before = now, Counter(link.statistics.malformed)
         if count != total:
             last = now
         self._malformed = total, first, last
         lasts = total and now - last < ANSWER_TIMEOUT <= now - first
-        return f"{SAID[SILENT]}: {link.unverified_reason()}" if lasts else ""
+        reason = link.unverified_reason(self._malformed_before) if lasts else ""
+        return f"{SAID[SILENT]}: {reason}" if reason else ""
 
     def _reset_statistics(self, request, response):
         require(self.line).link.reset_statistics()
