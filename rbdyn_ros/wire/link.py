@@ -282,7 +282,8 @@ class Link:
         """Return why what arrives is not accepted, and what to do; empty if nothing malformed
         arrived since the counts were those of `before`.
         """
-        malformed = self.statistics.malformed - (before or Counter())
+        # a copy, as another thread receives meanwhile
+        malformed = Counter(self.statistics.malformed) - (before or Counter())
         if malformed["version"]:
             has = "no key" if self.session else "a key"
             return f"frames come of an end that has {has}; give both ends the same key, or none"
