@@ -46,6 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(cannot_write(error, out), CANNOT_WRITE)
     print(
         f"wrote {out}: {saved.messages} messages of {saved.topics} topics over "
-        f"{saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole"
+        f"{saved.seconds:.1f} s; {saved.lost} bytes were not whole"
     )
     return DONE

@@ -72,6 +72,19 @@ def test_a_record_that_is_cut_is_left_out(tmp_path, part):
     assert sound_end(file) + saved.lost == file.stat().st_size
 
 
+@pytest.mark.parametrize("size", [100, 700])
+def test_a_chunk_that_is_damaged_loses_its_rest_and_says_so(tmp_path, size):
+    """Zeros in a file are what a system that lost its power had not yet written."""
+    file = killed(tmp_path / "bag") / "bag.mcap"
+    data = bytearray(file.read_bytes())
+    begin = data.index(b"41\0")  # in the third chunk, which has the messages 40 to 59
+    data[begin : begin + size] = bytes(size)
+    file.write_bytes(data)
+    saved, kept = repair(tmp_path / "bag", tmp_path / "new"), read(tmp_path / "new")
+    assert saved.messages == len(kept) and saved.lost > 0
+    assert [stamp - 10**9 for _, stamp, _ in kept] == [*range(42), *range(60, 100)]
+
+
 def test_what_cannot_be_repaired_is_a_sentence(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     (tmp_path / "whole").mkdir()

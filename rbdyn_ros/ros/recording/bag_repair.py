@@ -9,6 +9,7 @@ reader finds; the messages are read from the chunks here, because readers withou
 the order of time. https://mcap.dev/spec
 """
 
+import math
 import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,7 @@ from rbdyn_ros.files import make_folder
 
 MAGIC = b"\x89MCAP0\r\n"
 _FOOTER, _MESSAGE, _CHUNK, _DATA_END = 0x02, 0x05, 0x06, 0x0F  # kinds of records
+_SHORTEST = {0x03: 14, 0x04: 16, _MESSAGE: 22}  # [bytes] of the records of a chunk
 _END = struct.pack("<BQI", _DATA_END, 4, 0) + struct.pack("<BQQQI", _FOOTER, 20, 0, 0, 0) + MAGIC
 
 
@@ -28,7 +30,7 @@ class Repaired(NamedTuple):
     messages: int
     topics: int
     seconds: float  # from the first message to the last one
-    lost: int  # [bytes] after the last complete record
+    lost: int  # [bytes] that are no complete record
 
 
 def repair(
@@ -61,9 +63,9 @@ def repair(
                 copy.write(chunk)
             copy.write(_END)
         made = Path(folder) / repaired.name
-        messages, topics, seconds = _rewrite(part, made, progress)
+        found = _rewrite(part, made, progress)
         made.rename(repaired)
-    return Repaired(messages, topics, seconds, source.stat().st_size - end)
+    return found._replace(lost=found.lost + source.stat().st_size - end)
 
 
 def sound_end(file: Path) -> int:
@@ -102,8 +104,8 @@ def _file(bag: Path) -> Path:
     return files[0]
 
 
-def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
-    """Write the new bag. Return its (messages, topics, seconds)."""
+def _rewrite(part: Path, made: Path, progress: Callable) -> Repaired:
+    """Write the new bag. Return its contents, and what was lost in the chunks."""
     from rosbags.rosbag2 import Reader, ReaderError, StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 
@@ -113,8 +115,6 @@ def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
             Reader(part) as reader,
             Writer(made, version=9, storage_plugin=StoragePlugin.MCAP) as writer,
         ):
-            if not reader.message_count:
-                raise ValueError("the bag has no complete message")
             connections: list[Any] = reader.connections  # of ROS 2, so `ext` has profiles
             channels = {
                 old.id: writer.add_connection(
@@ -125,9 +125,16 @@ def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
                 )
                 for old in connections
             }
-            for channel, stamp, data in progress(messages(part)):
+            found, count, first, last = _Messages(part), 0, math.inf, -math.inf
+            for channel, stamp, data in progress(found):
+                if channel not in channels:
+                    found.lost += len(data)
+                    continue
                 writer.write(channels[channel], stamp, data)
-            return reader.message_count, len(channels), reader.duration * 1e-9
+                count, first, last = count + 1, min(first, stamp), max(last, stamp)
+            if not count:
+                raise ValueError("the bag has no complete message")
+            return Repaired(count, len(channels), (last - first) * 1e-9, found.lost)
     except (OSError, ValueError):
         raise
     except Exception as error:  # records with random bytes make a reader fail anywhere
@@ -137,32 +144,40 @@ def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
         raise ValueError(f"the bag's records are inconsistent: {reason}") from error
 
 
-def messages(file: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (channel, stamp [ns], content) of every message in the chunks of an MCAP file of
-    complete records.
+class _Messages:
+    """Iterates over (channel, stamp [ns], content) of every message in the chunks of an MCAP file
+    of complete records. The rest of a chunk after what is no record is counted as lost.
     """
-    with open(file, "rb") as read:
-        read.seek(len(MAGIC))
-        while len(head := read.read(9)) == 9:
-            kind, length = struct.unpack("<BQ", head)
-            if kind == _CHUNK:
-                yield from _in_chunk(read.read(length))
-            else:
-                read.seek(length, 1)
 
+    def __init__(self, file: Path):
+        self._file, self.lost = file, 0  # [bytes]
 
-def _in_chunk(chunk: bytes) -> Iterator[tuple]:
-    """Yield the messages of a chunk: two stamps, size, CRC, compression, size, records."""
-    (name,) = struct.unpack_from("<I", chunk, 28)
-    if name:
-        raise ValueError(
-            f"the bag is compressed ({chunk[32 : 32 + name].decode()}), which this recorder does "
-            "not do; take `mcap recover`"
-        )
-    at = 40
-    while at < len(chunk):
-        kind, length = struct.unpack_from("<BQ", chunk, at)
-        if kind == _MESSAGE:
-            channel, _, stamp = struct.unpack_from("<HIQ", chunk, at + 9)
-            yield channel, stamp, chunk[at + 31 : at + 9 + length]
-        at += 9 + length
+    def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
+        with open(self._file, "rb") as read:
+            read.seek(len(MAGIC))
+            while len(head := read.read(9)) == 9:
+                kind, length = struct.unpack("<BQ", head)
+                if kind == _CHUNK:
+                    yield from self._in_chunk(read.read(length))
+                else:
+                    read.seek(length, 1)
+
+    def _in_chunk(self, chunk: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """Yield the messages of a chunk: two stamps, size, CRC, compression, size, records."""
+        (name,) = struct.unpack_from("<I", chunk, 28)
+        if name:
+            raise ValueError(
+                f"the bag is compressed ({chunk[32 : 32 + name].decode(errors='replace')}), which "
+                "this recorder does not do; take `mcap recover`"
+            )
+        at = 40
+        while at < len(chunk):
+            kind, length = struct.unpack_from("<BQ", chunk.ljust(at + 9, b"\0"), at)
+            end = at + 9 + length
+            if end > len(chunk) or length < _SHORTEST.get(kind, math.inf):
+                self.lost += len(chunk) - at
+                return
+            if kind == _MESSAGE:
+                channel, _, stamp = struct.unpack_from("<HIQ", chunk, at + 9)
+                yield channel, stamp, chunk[at + 31 : end]
+            at = end
