@@ -16,8 +16,10 @@ from boards import LEANING, Board, command  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.duration import Duration  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from rbdyn_ros.ros.diagnostics import WARN  # noqa: E402
 from rbdyn_ros.ros.hil.hil_plant import NO_STATE  # noqa: E402
@@ -66,6 +68,18 @@ def test_states_of_the_board_are_the_topics_of_a_plant(graph, bridge, board, por
     assert stamps == sorted(set(stamps)) and abs(stamps[-1] - time.time_ns()) < 5e9
     graph.until(lambda: description and "pendulum_link" in description[0].data)
     assert '<param name="joint_commands_topic">/joint_commands</param>' in description[0].data
+
+
+def test_a_rod_that_is_set_is_described_anew(graph, bridge):
+    """It was described once, while the parameter had been set."""
+    node = bridge(board="plant")
+    description = graph.listen(String, "/robot_description", latched=True)
+    static = graph.listen(TFMessage, "/tf_static", latched=True)
+    graph.until(lambda: description and static)
+    assert node.set_parameters([Parameter("rod.length", value=1.75)])[0].successful
+    graph.until(lambda: 'length="1.75"' in description[-1].data and len(static) > 1)
+    places = {each.child_frame_id: each.transform.translation.z for each in static[-1].transforms}
+    assert places["pendulum_tip"] == 1.75
 
 
 def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, board, port):

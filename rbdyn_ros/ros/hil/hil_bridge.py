@@ -70,6 +70,9 @@ class ControllerBoard:
         )
         subscribe(node, self._synchronizer.topics, self._refuse, self._use_state)
 
+    def reconfigure(self, values: dict[str, Any]) -> None:
+        """Ignore other parameters of the plant, which change nothing here."""
+
     def take(self, frame: Frame, now: int) -> None:
         """Process a frame of the board; a force must answer a state that was sent to it."""
         if frame.kind == FORCE and self._node.active:
@@ -175,6 +178,11 @@ class HilBridge(ManagedNode):
                 f"{values['link_timeout']:g} s; "
                 "the link must last at least two heartbeats, for one may be lost"
             )
+
+    def apply(self, values: dict[str, Any]) -> None:
+        """Let the configured board use changed values."""
+        if self.board:
+            self.board.reconfigure(values)
 
     def configure(self) -> None:
         """Create the link and the topics."""

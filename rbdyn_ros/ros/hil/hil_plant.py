@@ -41,7 +41,7 @@ class HilStates:
     """
 
     def __init__(self, node: ManagedNode, values: dict[str, Any]):
-        self._setup, self._gimbal = board_plant(values), GimbalJoints()
+        self._node, self._gimbal = node, GimbalJoints()
         self._newest_tf = 0  # [ns] stamp of the newest /tf
         frames = node.frames
         self._joints, self._pose = state_topics.Joints(frames), state_topics.RodOdometry(frames)
@@ -58,10 +58,17 @@ class HilStates:
         self._managed = [
             node.create_lifecycle_publisher(*topic, **qos.PUBLISHING) for topic in managed
         ]
-        robot, static = (node.create_publisher(*topic, **qos.PUBLISHING) for topic in latched)
-        robot.publish(description.message(node, self._setup, values))
-        static.publish(state_topics.static(frames, self._setup, values["imu.position"]))
+        self._robot, self._static = (
+            node.create_publisher(*topic, **qos.PUBLISHING) for topic in latched
+        )
+        self.describe(values)
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
+
+    def describe(self, values: dict[str, Any]) -> None:
+        """Publish the latched topics, the URDF and the static frames, from the values."""
+        self._setup, frames = board_plant(values), self._node.frames
+        self._robot.publish(description.message(self._node, self._setup, values))
+        self._static.publish(state_topics.static(frames, self._setup, values["imu.position"]))
 
     def publish(self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]) -> None:
         """Publish a state, q (6,) and v (5,), measured at `stamp` [ns], under the force (2,) [N]
@@ -115,6 +122,10 @@ class PlantBoard:
             states=0, early=0, commands=0, saturated=0, command_timeouts=0
         )
         commands.subscribe(node, self._command, self._refuse)
+
+    def reconfigure(self, values: dict[str, Any]) -> None:
+        """Describe the plant anew, as its parameters have changed."""
+        self._states.describe(values)
 
     # from the board
 
