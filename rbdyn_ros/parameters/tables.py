@@ -46,7 +46,8 @@ NODES = {
     "pendulum_replay": TABLES["node"] + TABLES["waiting"] + TABLES["replay"],
     "pendulum_recorder": TABLES["recorder"],
     "pendulum_referee": TABLES["referee"],
-    "pendulum_monitor": PLANT + TABLES["monitor"],
+    # its model of the plant is made once, at the start
+    "pendulum_monitor": (*(p._replace(read_only=True) for p in PLANT), *TABLES["monitor"]),
     "pendulum_viewer": TABLES["viewer"] + TABLES["viewer_node"],
 }
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them

@@ -14,6 +14,7 @@ pytest.importorskip(
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 
@@ -137,6 +138,18 @@ def test_a_monitor_that_cannot_watch_the_plant_says_why(graph):
     graph.until(lambda: line(heard))
     [said] = [s for s in heard[-1].status if s.name == "pendulum_monitor: plant"]
     assert said.message == "not watched: it takes monitor.state: odometry"
+
+
+def test_the_plant_that_it_watches_is_set_at_the_start_only(graph):
+    """A change was accepted, and the estimates were of the plant before."""
+    from rbdyn_ros.ros.recording.monitor import Monitor
+
+    monitor = graph._start(Monitor, {"monitor__path": str(graph.directory / "report")})
+    mass, age = monitor.set_parameters(
+        [Parameter("rod.mass", value=1.5), Parameter("monitor.warn.age", value=0.5)]
+    )
+    assert not mass.successful and "read-only" in mass.reason and age.successful
+    assert monitor.get_parameter("rod.mass").value == 1.0
 
 
 @pytest.mark.parametrize("nanoseconds", [0, 1, 999_999_999, 12_345_678_901_234_567])
