@@ -29,7 +29,7 @@ from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.messages.polled import WARN_PERIOD
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.schema import Parameter as ParameterSpec
-from rbdyn_ros.simulation.status import FAULT, Rejected
+from rbdyn_ros.simulation.status import FAULT, STOPPED, Rejected
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 NOT_ACTIVE = "the node is not active"
@@ -138,6 +138,7 @@ class ManagedNode(CommonNode, LifecycleNode):
         self.active = False
         super().__init__(name, **options)
         self.frames = frames(self.parameters.values["frame_prefix"])
+        self._announced = ""  # the newest of ~/status
         self._status = self.create_publisher(String, "~/status", qos.LATCHED, **qos.PUBLISHING)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.PUBLISHING
@@ -184,6 +185,7 @@ class ManagedNode(CommonNode, LifecycleNode):
 
     def announce(self, status: str) -> None:
         """Publish ~/status, latched."""
+        self._announced = status
         self._status.publish(String(data=status))
 
     def guard(
@@ -212,6 +214,8 @@ class ManagedNode(CommonNode, LifecycleNode):
         self._made = [entity for entity in self._entities() if id(entity) not in before]
         if result != SUCCESS:
             self._destroy_made()
+        elif self._announced.startswith(FAULT):  # of an attempt before
+            self.announce(STOPPED)
         return result
 
     def on_activate(self, state) -> TransitionCallbackReturn:

@@ -295,6 +295,10 @@ def test_with_a_key_file_only_a_board_that_has_the_key_is_heard(
     node.trigger_cleanup()
     node.trigger_configure()
     assert node._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED
+    graph.until(lambda: "has mode 644" in status[-1].data)
+    file.chmod(0o600)
+    node.trigger_configure()
+    graph.until(lambda: status[-1].data == "stopped")
 
 
 def test_a_pulled_cable_is_told_and_found_again(graph, bridge, tmp_path):
