@@ -63,6 +63,7 @@ class CommonNode:
         node: Any = super()
         node.__init__(name, **options)
         self._name = name  # which `__node:=` does not change
+        self._warned: set[str] = set()
         self.steady = NodeClock(clock_type=ClockType.STEADY_TIME)
         me: Any = self
         self.parameters = Parameters(me, self.table(), self.validate, self.apply)
@@ -81,6 +82,19 @@ class CommonNode:
         """Call `act()` every `period` [s]."""
         node: Any = self
         return node.create_timer(period, act, clock=self.steady)
+
+    def warn_once(self, sentence: str) -> None:
+        """Log a warning, unless that has been done."""
+        node: Any = self
+        if sentence not in self._warned:
+            self._warned.add(sentence)
+            node.get_logger().warning(sentence)
+
+    def warn_of_qos(self) -> None:
+        """Log each peer with which the QoS lets no message pass, once."""
+        node: Any = self
+        for sentence in qos.incompatible(node):
+            self.warn_once(sentence)
 
     def create_subscription(self, kind: type, topic: str, callback: Any, *more, **options):
         """Create a subscription as rclpy does, but reject invalid instants of /clock."""
@@ -146,7 +160,6 @@ class ManagedNode(CommonNode, LifecycleNode):
         for service in self.services:
             if service.srv_type is ChangeState:
                 service.callback = self._transition(service.callback)
-        self._warned: set[str] = set()
         self._made: list[Any] = []  # on the graph, by `configure`
         self.every(1.0, self._diagnose)
 
@@ -292,16 +305,10 @@ class ManagedNode(CommonNode, LifecycleNode):
             return FAILURE
 
     def _diagnose(self) -> None:
-        self._warn_of_qos()
+        self.warn_of_qos()
         name = self.get_fully_qualified_name().lstrip("/")
         statuses = [
             diagnostics.status(f"{name}: {part}", findings, values)
             for part, findings, values in self.findings()
         ]
         self._diagnostics.publish(diagnostics.array(statuses))
-
-    def _warn_of_qos(self) -> None:
-        for sentence in qos.incompatible(self):
-            if sentence not in self._warned:
-                self._warned.add(sentence)
-                self.get_logger().warning(sentence)

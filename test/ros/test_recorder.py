@@ -6,6 +6,7 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 HIDDEN = "/arm/_action/feedback"
@@ -49,3 +50,22 @@ def test_a_chosen_topic_that_nobody_published_is_named_at_the_end(graph, capfd):
     recorder.close()
     said = capfd.readouterr().err
     assert "bag.topics has seen, which nobody has published" in said
+
+
+def test_a_publisher_whose_messages_are_not_recorded_is_named(graph, capfd):
+    """It came later than the subscription, and offers less than that requests."""
+    from rbdyn_ros.ros.recording.recorder import Recorder
+
+    recorder = graph._start(Recorder, {"bag__path": str(graph.directory / "bag")})
+    graph.probe.create_publisher(String, "/seen", 1)
+    graph.until(lambda: "/seen" in recorder.counts)
+    unreliable = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    graph.probe.create_publisher(String, "/seen", unreliable)
+    said = []
+
+    def is_named() -> bool:
+        said.append(capfd.readouterr().err)
+        return "pendulum_recorder receives nothing on /seen from " in "".join(said)
+
+    graph.until(is_named)
+    recorder.close()

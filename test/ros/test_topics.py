@@ -192,8 +192,8 @@ def test_a_reader_whose_qos_does_not_fit_is_named_once(graph, capfd):
     simulator = graph.simulator(start="paused")
     graph.probe.create_subscription(Odometry, "/odometry", lambda message: None, qos.LATCHED)
     graph.until(lambda: list(qos.incompatible(simulator)))
-    simulator._warn_of_qos()
-    simulator._warn_of_qos()
+    simulator.warn_of_qos()
+    simulator.warn_of_qos()
     said = capfd.readouterr().err
     assert (
         said.count("probe receives nothing on /odometry from pendulum_simulator") == 1

@@ -300,6 +300,7 @@ class Monitor(Watcher):
             "malformed": self.malformed,
             **figures,
         }
+        self.warn_of_qos()
         node = self.get_fully_qualified_name().lstrip("/")
         name = f"{node}: {self.topics['states']} to {self.topics['commands']}"
         line = diagnostics.status(

@@ -114,6 +114,7 @@ class Recorder(Watcher):
         self.every(LOOKED_EVERY, self._look)
         self.every(EMPTIED_EVERY, self._write)
         self.every(SAVED_EVERY, self._save)
+        self.every(SAVED_EVERY, self.warn_of_qos)
         self.get_logger().info(f"recording to {self.path}")
 
     def close(self) -> None:
@@ -157,7 +158,13 @@ class Recorder(Watcher):
         chosen = self.parameters.values["bag.topics"]
         known, writer = self.counts.keys() | self._refused, self._writer
         for topic, kinds in self.get_topic_names_and_types():
-            if not writer or topic in known or chosen and topic not in chosen:
+            if not writer or chosen and topic not in chosen:
+                continue
+            if topic in self.counts and len(kinds) > 1:
+                self.warn_once(
+                    f"{topic} has several types, {', '.join(kinds)}; messages of one are recorded"
+                )
+            if topic in known:
                 continue
             if not chosen and topic_or_service_is_hidden(topic):
                 self._refused.add(topic)  # as `ros2 bag record --all` omits them
