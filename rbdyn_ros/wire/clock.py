@@ -6,6 +6,8 @@ arrives at t4 [our clock]:
     offset = ((t2 - t1) + (t3 - t4)) / 2        its clock minus ours
     delay  = (t4 - t1) - (t3 - t2)              round trip on the wire
 
+where t3 - t2 is converted to our clock once the drift is known.
+
 The error of the offset is at most delay / 2: it is half the difference of both ways. So of
 each interval the sample with the least delay is kept, and a line through those gives offset and
 drift. Mills, RFC 5905, section 8; Paxson, On Calibrating Measurements of Packet Transit Times,
@@ -24,11 +26,23 @@ _NOISY = 2  # times the least delay; samples with a larger one were queued and a
 
 
 class RoundTrip(NamedTuple):
-    """One round trip."""
+    """One round trip, while no drift is known."""
 
     at: int  # [ns] t4, our clock
     offset: float  # [ns]
     delay: int  # [ns]
+    held: int  # [ns] t3 - t2, the other clock
+
+    def corrected(self, drift: float) -> "RoundTrip":
+        """Return it with the time for which the frame was held by our clock."""
+        drift = max(-DRIFT, min(drift, DRIFT))
+        excess = self.held * drift / (1.0 + drift)
+        return self._replace(offset=self.offset + excess / 2, delay=round(self.delay + excess))
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether no time was negative."""
+        return self.delay >= 0 <= self.held
 
 
 class OffsetLine(NamedTuple):
@@ -60,8 +74,8 @@ class ClockOffset:
         """Return whether no offset, with any drift, agrees with both this round trip and the one
         before. Then the clock was set.
         """
-        sample, last = _sample(t1, t2, t3, t4), self._last
-        if sample is None or last is None:
+        sample, last = _sample(t1, t2, t3, t4).corrected(self.drift), self._last
+        if last is None or not sample.is_possible:
             return False
         allowed = (sample.delay + last.delay) / 2 + _tolerance(last.at, t4)
         return abs(sample.offset - last.offset) > allowed
@@ -70,23 +84,24 @@ class ClockOffset:
         """Return whether an instant of the other end's clock, at which it sent what has arrived
         now, is in the future. Then the clock was set.
         """
-        line = self._line
-        if line is _UNKNOWN:
+        last = self._last
+        if last is None:
             return False
-        return now - self.ours(theirs, now) < -line.uncertainty - _tolerance(line.at, now)
+        return theirs - last.offset - now > last.delay / 2 + _tolerance(last.at, now)
 
     def add(self, t1: int, t2: int, t3: int, t4: int) -> int | None:
         """Add a round trip. Return its delay [ns], or None if it cannot be one: the echo of a
         frame that was never sent.
         """
         sample = _sample(t1, t2, t3, t4)
-        if sample is None:
+        corrected = sample.corrected(self.drift)
+        if not corrected.is_possible:
             return None
-        self._last, delay = sample, sample.delay
+        self._last, delay = corrected, corrected.delay
         if not self._best or sample.at // INTERVAL != self._best[-1].at // INTERVAL:
             self._best.append(sample)
             self._line = self._fit()
-        elif delay < self._best[-1].delay:
+        elif delay < self._best[-1].corrected(self.drift).delay:
             self._best[-1] = sample
             self._line = self._fit()
         return delay
@@ -118,18 +133,20 @@ class ClockOffset:
         return round(theirs - self.offset(now))
 
     def _fit(self) -> OffsetLine:
-        """Fit a line by least squares to the samples that were not queued; until they span a
-        second, take the newest of them, as the clock may drift.
+        """Fit a line by least squares to the samples that were not queued; a constant until they
+        span a second. However old they are, the newest one, queued or not, bounds the offset.
         """
-        least = min(sample.delay for sample in self._best)
-        good = [sample for sample in self._best if sample.delay <= _NOISY * least]
-        newest = good[-1]
-        at = newest.at
-        t = [sample.at - at for sample in good]
+        samples = [sample.corrected(self.drift) for sample in self._best]
+        newest, least = samples[-1], max(0, min(sample.delay for sample in samples))
+        good = [sample for sample in samples if sample.delay <= _NOISY * least]
+        t = [sample.at - newest.at for sample in good]
         if t[-1] - t[0] < 4 * INTERVAL:
-            return OffsetLine(at, newest.offset, 0.0, newest.delay / 2)
-        drift, offset = linear_regression(t, [sample.offset for sample in good])
-        return OffsetLine(at, offset, drift, least / 2)
+            drift, offset = 0.0, min(good, key=lambda sample: sample.delay).offset
+        else:
+            drift, offset = linear_regression(t, [sample.offset for sample in good])
+        reach = max(0, newest.delay) / 2
+        bounded = min(max(offset, newest.offset - reach), newest.offset + reach)
+        return OffsetLine(newest.at, bounded, drift, least / 2 if bounded == offset else reach)
 
 
 def _tolerance(at: int, now: int) -> float:
@@ -137,11 +154,6 @@ def _tolerance(at: int, now: int) -> float:
     return SLACK + DRIFT * (now - at)
 
 
-def _sample(t1: int, t2: int, t3: int, t4: int) -> RoundTrip | None:
-    """Return a round trip as offset and delay; None if it cannot be one."""
-    delay = (t4 - t1) - (t3 - t2)
-    return (
-        RoundTrip(t4, ((t2 - t1) + (t3 - t4)) / 2, delay)
-        if t1 <= t4 and t2 <= t3 and delay >= 0
-        else None
-    )
+def _sample(t1: int, t2: int, t3: int, t4: int) -> RoundTrip:
+    """Return a round trip as offset and delay."""
+    return RoundTrip(t4, ((t2 - t1) + (t3 - t4)) / 2, (t4 - t1) - (t3 - t2), t3 - t2)

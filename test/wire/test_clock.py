@@ -58,6 +58,37 @@ def test_a_drift_is_followed(ppm):
     assert clock.ours(theirs(now), now) == pytest.approx(now, abs=MS // 20)
 
 
+@pytest.mark.parametrize("drift", [-0.02, 0.02])
+def test_the_drift_of_what_is_held_is_no_delay(drift):
+    """20 ms by a clock that is 2 % too fast are 0.4 ms too many, more than the way takes."""
+    clock, delays = ClockOffset(), []
+
+    def theirs(t: int) -> int:
+        return t + round(drift * (t - 10**12))
+
+    for i in range(200):  # 4 s; a frame is held for 0 to 20 ms
+        arrived, hold = 10**12 + 20 * MS * i, i * 7 % 20 * MS
+        back = arrived + hold
+        delays.append(clock.add(arrived - MS // 10, theirs(arrived), theirs(back), back + MS // 10))
+    assert delays[100:] == pytest.approx([MS // 5] * 100, abs=MS // 100)
+    now = 10**12 + 4000 * MS
+    assert clock.offset(now) == pytest.approx(theirs(now) - now, abs=MS // 50)
+
+
+def test_the_newest_exchange_bounds_the_offset_where_the_good_ones_are_old():
+    """Six frames without a queue, then 9 s with one of 20 ms, and a clock that is 1 % too fast."""
+    clock = ClockOffset()
+
+    def theirs(t: int) -> int:
+        return t + (t - 10**12) // 100
+
+    for i in range(450):
+        at, queue = 10**12 + 20 * MS * i, 20 * MS * (i > 5)
+        exchanged(clock, at, MS // 10, MS // 10 + queue, theirs)
+        now = at + 24 * MS
+        assert abs(clock.offset(now) - (theirs(now) - now)) < 10 * MS + 0.01 * 250 * MS
+
+
 def test_an_echo_of_what_was_never_sent_is_refused():
     clock = ClockOffset()
     assert (
