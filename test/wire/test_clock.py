@@ -69,14 +69,16 @@ def test_the_drift_of_what_is_held_is_no_delay(drift):
     for i in range(200):  # 4 s; a frame is held for 0 to 20 ms
         arrived, hold = 10**12 + 20 * MS * i, i * 7 % 20 * MS
         back = arrived + hold
-        delays.append(clock.add(arrived - MS // 10, theirs(arrived), theirs(back), back + MS // 10))
+        delays.append(
+            clock.add(arrived - MS // 10, theirs(arrived), theirs(back), back + MS // 10)
+        )
     assert delays[100:] == pytest.approx([MS // 5] * 100, abs=MS // 100)
     now = 10**12 + 4000 * MS
     assert clock.offset(now) == pytest.approx(theirs(now) - now, abs=MS // 50)
 
 
 def test_the_newest_exchange_bounds_the_offset_where_the_good_ones_are_old():
-    """Six frames without a queue, then 9 s with one of 20 ms, and a clock that is 1 % too fast."""
+    """Six exchanges without a queue, then 9 s with one of 20 ms; a clock that is 1 % too fast."""
     clock = ClockOffset()
 
     def theirs(t: int) -> int:
@@ -86,7 +88,7 @@ def test_the_newest_exchange_bounds_the_offset_where_the_good_ones_are_old():
         at, queue = 10**12 + 20 * MS * i, 20 * MS * (i > 5)
         exchanged(clock, at, MS // 10, MS // 10 + queue, theirs)
         now = at + 24 * MS
-        assert abs(clock.offset(now) - (theirs(now) - now)) < 10 * MS + 0.01 * 250 * MS
+        assert abs(clock.offset(now) - (theirs(now) - now)) < 23 * MS
 
 
 def test_an_echo_of_what_was_never_sent_is_refused():
