@@ -126,15 +126,16 @@ def _resend(number: int) -> None:
 
 
 class Interruption:
-    """A context, `with Interruption() as stop:`, that keeps SIGINT and SIGTERM in `stop.signal`
-    (0: none) until the block ends.
+    """A context, `with Interruption() as stop:`, that keeps a signal which ends a command or a
+    node in `stop.signal` (0: none) until the block ends.
     """
 
     def __init__(self) -> None:
         self.signal = 0
 
     def __enter__(self) -> "Interruption":
-        self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        numbers = ending_signals()
+        self._before = {number: signal.signal(number, self._note) for number in numbers}
         return self
 
     def __exit__(self, *_) -> None:

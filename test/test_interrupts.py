@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from rbdyn_ros.interrupts import CallTimedOut, CallTimeout, can_propagate
+from rbdyn_ros.interrupts import CallTimedOut, CallTimeout, Interruption, can_propagate
 
 PROGRAM = """
 import os, signal, time
@@ -133,3 +133,24 @@ def scope_of_llvm(source: str):
     scope = {"__name__": "llvmlite.binding.executionengine"}
     exec(source, scope)
     return scope["called_back"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_keeps_the_signal(number):
+    """A terminal that is closed sends SIGHUP, which ended a command without its end."""
+    before = signal.getsignal(number)
+    with Interruption() as stop:
+        assert stop.signal == 0
+        signal.raise_signal(number)
+        assert stop.signal == number
+    assert signal.getsignal(number) == before
+
+
+def test_nohup_is_heeded():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interruption() as stop:
+            signal.raise_signal(signal.SIGHUP)
+        assert stop.signal == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -6,10 +6,12 @@ Nothing of it is installed with the package: QEMU, Arm's compiler and a checkout
 are searched for when they are needed.
 """
 
+import ctypes
 import json
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -63,6 +65,15 @@ def build(folder: Path, core: str = "m4f", role: str = "controller", **variables
     return folder / f"{variables.get('NAME', role)}.elf"
 
 
+_PRCTL, _SET_PARENT_DEATH_SIGNAL = getattr(ctypes.CDLL(None), "prctl", None), 1  # of Linux
+
+
+def _end_with_parent() -> None:
+    """Let this process, a child, be killed when its parent ends, be that by SIGKILL."""
+    if _PRCTL:
+        _PRCTL(_SET_PARENT_DEATH_SIGNAL, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+
+
 class EmulatedBoard:
     """A context manager: the board runs within it, and `port` is its serial port."""
 
@@ -105,6 +116,7 @@ class EmulatedBoard:
                 stderr=log,
                 pass_fds=(its.fileno(),),
                 start_new_session=True,  # Ctrl-C is ours to handle
+                preexec_fn=_end_with_parent,
             )
         ours.settimeout(START_TIMEOUT)
         self._qmp, self._begun = ours, b""

@@ -6,6 +6,7 @@ Everything that is measured is printed (pytest -rP).
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,7 @@ from rbdyn_ros.wire.session import Session  # noqa: E402
 
 from .clients import regulator  # noqa: E402
 from .frames import stuffed  # noqa: E402
+from .lines import wait_for  # noqa: E402
 
 CORES, ROLES = ("m4f", "m7", "m3", "m0plus"), ("controller", "plant", "patient")
 HERE = Path(__file__).parent / "firmware"
@@ -236,3 +238,23 @@ def test_what_is_missing_is_named_with_its_package(monkeypatch):
         "an emulated board needs qemu-system-arm and arm-none-eabi-gcc: sudo apt-get install "
         "--no-install-recommends qemu-system-arm gcc-arm-none-eabi libnewlib-arm-none-eabi make"
     )
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from rbdyn_ros.wire.emulated_board import EmulatedBoard
+board = EmulatedBoard(Path(sys.argv[1]), Path(sys.argv[2]))
+board.switch_on()
+print(board._process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_emulator_ends_with_a_process_that_is_killed(tmp_path):
+    image = build(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(image), str(tmp_path)], capture_output=True, text=True
+    )
+    folder = Path("/proc") / done.stdout.strip()
+    wait_for(lambda: not folder.exists() or ") Z " in (folder / "stat").read_text())
