@@ -6,12 +6,10 @@ Nothing of it is installed with the package: QEMU, Arm's compiler and a checkout
 are searched for when they are needed.
 """
 
-import ctypes
 import json
 import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -65,13 +63,8 @@ def build(folder: Path, core: str = "m4f", role: str = "controller", **variables
     return folder / f"{variables.get('NAME', role)}.elf"
 
 
-_PRCTL, _SET_PARENT_DEATH_SIGNAL = getattr(ctypes.CDLL(None), "prctl", None), 1  # of Linux
-
-
-def _end_with_parent() -> None:
-    """Let this process, a child, be killed when its parent ends, be that by SIGKILL."""
-    if _PRCTL:
-        _PRCTL(_SET_PARENT_DEATH_SIGNAL, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+# ends a process when its own input ends, as it does with the process that holds the other end
+_GUARD = ("sh", "-c", 'read -r _; kill -KILL "$1"', "sh")
 
 
 class EmulatedBoard:
@@ -88,6 +81,7 @@ class EmulatedBoard:
         ]
         self._log, self._kept = folder / "qemu.log", -1
         self._process: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None  # kills QEMU if this process is killed
         self._qmp: socket.socket | None = None
         self._begun = b""  # the received part of QEMU's next message
 
@@ -116,8 +110,10 @@ class EmulatedBoard:
                 stderr=log,
                 pass_fds=(its.fileno(),),
                 start_new_session=True,  # Ctrl-C is ours to handle
-                preexec_fn=_end_with_parent,
             )
+        self._guard = subprocess.Popen(
+            [*_GUARD, str(self._process.pid)], stdin=subprocess.PIPE, start_new_session=True
+        )
         ours.settimeout(START_TIMEOUT)
         self._qmp, self._begun = ours, b""
         self._message()  # the greeting
@@ -129,6 +125,9 @@ class EmulatedBoard:
 
     def switch_off(self) -> None:
         """Cut the board's power: its output ends at once, in the middle of a byte."""
+        if self._guard:
+            self._guard.kill()
+            self._guard.communicate()
         if self._process:
             self._process.kill()
             self._process.wait()
@@ -137,7 +136,7 @@ class EmulatedBoard:
         if self._kept >= 0:
             os.close(self._kept)
         self.port.unlink(missing_ok=True)
-        self._process, self._qmp, self._kept = None, None, -1
+        self._process, self._guard, self._qmp, self._kept = None, None, None, -1
 
     def ask(self, command: str, **arguments: object) -> Any:
         """Return QEMU's result of a QMP command. Raise CannotEmulate for an error or no answer."""
