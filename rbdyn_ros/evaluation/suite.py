@@ -329,14 +329,11 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node, deep=False):
         seen = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(
-                    problem="a name is expected before the colon", problem_mark=key.start_mark
-                )
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"{key.value} is given twice", problem_mark=key.start_mark
-                )
+            problem = "a name is expected before the colon"
+            if isinstance(key, yaml.ScalarNode):
+                problem = f"{key.value} is given twice" if key.value in seen else ""
+            if problem:
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 

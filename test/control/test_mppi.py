@@ -142,7 +142,7 @@ def test_a_roll_costs_what_the_definition_says(tilt, roll):
         ({"rollouts": 100}, {}, "mppi.rollouts is 100; it must be a multiple of 64"),
         ({"horizon": 0.0}, {}, "mppi.horizon is 0.0"),
         ({"steps": 2}, {}, "mppi.steps is 2"),
-        ({}, {"rod_inertia": (0.3, 0.2, 0.01)}, "the first two must be equal"),
+        ({}, {"rod_inertia": (0.3, 0.2, 0.2)}, "the first two must be equal"),
         ({}, {"cart_fixed": True}, "it needs cart.fixed false"),
     ],
 )

@@ -34,8 +34,12 @@ def build(params: Params) -> System:
     inertia = params.rod_inertia
     if inertia is None:
         inertia = cylinder_inertia(params.rod_mass, params.rod_length, params.rod_radius)
-    if not all(0.0 < moment < math.inf for moment in inertia):  # of lengths like 1e200
-        raise ValueError(f"rod.inertia is {inertia} kg m^2; each moment must be finite and > 0")
+    if not all(0.0 < moment < math.inf for moment in inertia):
+        raise ValueError(
+            f"rod.mass is {params.rod_mass} kg, rod.length is {params.rod_length} m and "
+            f"rod.radius is {params.rod_radius} m: numbers of this size cannot be computed with; "
+            f"the inertia is {inertia} kg m^2"
+        )
     center = params.rod_center_of_mass
     return System(
         cart_mass=params.cart_mass,
