@@ -167,6 +167,9 @@ def run(
         _start(nodes)
         signals.starting = False
         spin(spinning, lambda: signals.stop or any(map(until, nodes)))
+    except SystemExit:
+        if not signals.stop:  # else a signal during the start: the nodes' ends count all the same
+            raise
     except Exception as error:
         if not isinstance(error, (ValueError, RuntimeError)):  # their messages are complete
             traceback.print_exc()

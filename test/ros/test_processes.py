@@ -313,3 +313,20 @@ def test_a_recorder_whose_bag_is_taken_away_ends_with_exit_code_1(graph):
     said = graph.log("recorder")
     assert f"the bag {path} is not complete: No such file or directory" in said
     assert recorder.returncode == 1 and "make room" not in said and "Traceback" not in said
+
+
+def test_what_fails_at_the_end_counts_after_a_signal_during_the_start():
+    """A recorder that was interrupted in its first instant ended with 0, without its bag."""
+    code = (
+        "import os, signal; from rclpy.node import Node; from rbdyn_ros.ros.process import run\n"
+        "class Watcher(Node):\n"
+        "    def __init__(self): super().__init__('watcher'); self.parameters = type('P', (), "
+        "{'values': {}})()\n"
+        "    def autostart(self): os.kill(os.getpid(), signal.SIGINT); sum(range(1000))\n"
+        "    def close(self): print('closed', flush=True)\n"
+        "raise SystemExit(run((Watcher,), failed=lambda node: True))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120.0
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("closed\n", "", 1)
