@@ -33,14 +33,14 @@ def test_a_claim_that_fails_is_told_and_exits_with_1(tmp_path, capsys, monkeypat
     assert "FAILS  pigs fly at  2  (expected < 1 m/s)" in capsys.readouterr().out
 
 
-def test_what_was_written_before_ctrl_c_is_told(tmp_path, capsys, monkeypatch):
+def test_what_was_written_before_ctrl_c_is_named(tmp_path, capsys, monkeypatch):
     def interrupted(outcome, figure):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(forced_rod, "draw", interrupted)
     assert program.main(["experiment", "forced_rod", "--short", "--out", str(tmp_path)]) > 128
-    told = [f"  wrote {tmp_path / name}" for name in sorted(p.name for p in tmp_path.iterdir())]
-    assert told and sorted(capsys.readouterr().out.splitlines()[-len(told) :]) == told
+    lines = [f"  wrote {tmp_path / name}" for name in sorted(p.name for p in tmp_path.iterdir())]
+    assert lines and sorted(capsys.readouterr().out.splitlines()[-len(lines) :]) == lines
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,19 @@ from rcl_interfaces.srv import GetParameters  # noqa: E402
 
 from rbdyn_ros.ros.messages.messages import xyz  # noqa: E402
 
+WATCHER = """\
+class Watcher(Node):
+    def __init__(self):
+        super().__init__('watcher')
+        self.parameters = type('P', (), {'values': {}})()
+"""
+
+
+def run_code(code, timeout=120.0):
+    """What a Python of its own has done with the code."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+
 
 @pytest.fixture
 def hangups():
@@ -124,16 +137,12 @@ def test_a_nice_process_ends_with_the_niceness_that_it_came_with():
         "import os, threading; import rclpy; from rclpy.node import Node; from "
         "rbdyn_ros.ros.process import run\n"
         "nice = lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())\n"
-        "class Watcher(Node):\n"
-        "    def __init__(self): super().__init__('watcher'); self.parameters = type('P', (), "
-        "{'values': {}})()\n"
+        f"{WATCHER}"
         "    def autostart(self): print(nice() - came)\n"
         "    def close(self): print(nice() - came, flush=True)\n"
         "came = nice(); raise SystemExit(run((Watcher,), until=lambda node: True, nice=7))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120.0
-    )
+    done = run_code(code)
     assert (done.stdout, done.returncode) == ("7\n0\n", 0), done.stderr
 
 
@@ -295,9 +304,7 @@ def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
         "dying = Dying()\ndel dying\n"
         "try:\n    time.sleep(20.0)\nfinally:\n    print(signals.stop)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0
-    )
+    done = run_code(code, 60.0)
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
 
 
@@ -319,14 +326,10 @@ def test_what_fails_at_the_end_counts_after_a_signal_during_the_start():
     """A recorder that was interrupted in its first instant ended with 0, without its bag."""
     code = (
         "import os, signal; from rclpy.node import Node; from rbdyn_ros.ros.process import run\n"
-        "class Watcher(Node):\n"
-        "    def __init__(self): super().__init__('watcher'); self.parameters = type('P', (), "
-        "{'values': {}})()\n"
+        f"{WATCHER}"
         "    def autostart(self): os.kill(os.getpid(), signal.SIGINT); sum(range(1000))\n"
         "    def close(self): print('closed', flush=True)\n"
         "raise SystemExit(run((Watcher,), failed=lambda node: True))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120.0
-    )
+    done = run_code(code)
     assert (done.stdout, done.stderr, done.returncode) == ("closed\n", "", 1)

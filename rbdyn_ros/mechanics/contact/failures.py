@@ -32,8 +32,8 @@ def failure(model, of_active: bool = False) -> str:
     if verdict.kind == existence.JAMMED:
         return _jam(model, verdict, pairs)
     if verdict.kind == existence.LOCKED:
-        names = " and ".join(dict.fromkeys(contact_name(model, pair) for pair in pairs))
-        return f"no impulse exists: friction locks {names} {existence.LOCKED_PROOF}; {LESS}"
+        names = (contact_name(model, pair) for pair in pairs)
+        return f"{existence.describe_lock(names)}; {LESS}"
     if code == smooth.BODY_FAILED:
         name, most = model.names.bodies[where], smooth.ITERATIONS
         return f"Newton's method finds no turn of {name} within {most} iterations; {SMALLER}"
@@ -104,7 +104,8 @@ def judge(model, of_active: bool = False) -> tuple[existence.ExistenceVerdict, A
     advance(at.arena, 0.0, int(step.OBSERVE))  # sets the frames
     problem, inverse, momenta = _problem(at, near)
     problem.b[::3] += np.where(gaps > touching, gaps, 0.0) / max(ahead, 1e-300)
-    W, q = _delassus(problem, inverse, momenta)
+    few = len(near) <= existence.FEW  # others are not looked at one by one
+    W, q = _delassus(problem, inverse, momenta) if few else (None, None)
     return existence.decide(problem, LARGEST * clock[c.SPEED, 0], W, q), near
 
 
@@ -165,11 +166,10 @@ def _jam(model, verdict: existence.ExistenceVerdict, pairs: Array) -> str:
     moving = [model.names.bodies[i] for i in np.flatnonzero(drive) if i in carriers]
     helps = [f"stop the motion of {' and '.join(moving)} earlier"]
     helps += [f"replace the {name} by a spring" for name in held]
-    listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
     press = "press against each other" if len(names) > 1 else "is pressed"
     return (
-        f"no impulse exists: {listed} {press} and nothing gives way (certificate: impulses in "
-        "equilibrium on which the required velocities do work); "
+        f"no impulse exists: {existence.join_names(names)} {press} and nothing gives way "
+        "(certificate: impulses in equilibrium on which the required velocities do work); "
         f"{' or '.join(helps)}"
     )
 

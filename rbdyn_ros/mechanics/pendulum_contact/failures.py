@@ -50,16 +50,14 @@ def explain_failure(state: ContactState | None) -> str:
     if verdict.kind in _KNOWN:
         return f"{why}; {_KNOWN[verdict.kind]}"
     active = state.active[: state.count[0]]
-    if verdict.kind == existence.JAMMED:
-        active = active[verdict.P > existence.CARRIES]
-    names = list(dict.fromkeys(_name(state, i) for i in active))
-    listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
     if verdict.kind == existence.LOCKED:
-        return f"no impulse exists: friction locks {listed} {existence.LOCKED_PROOF}"
+        return existence.describe_lock(_name(state, i) for i in active)
+    names = dict.fromkeys(_name(state, i) for i in active[verdict.P > existence.CARRIES])
     press = "press" if len(names) > 1 else "presses"
     return (
-        f"no impulse exists: {listed} {press} and nothing gives way (certificate: impulses in "
-        "equilibrium on which the required velocities do work): the pendulum is jammed there"
+        f"no impulse exists: {existence.join_names(names)} {press} and nothing gives way "
+        "(certificate: impulses in equilibrium on which the required velocities do work): "
+        "the pendulum is jammed there"
     )
 
 

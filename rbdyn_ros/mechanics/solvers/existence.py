@@ -10,6 +10,7 @@
     UNKNOWN  none of these was found
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,7 +19,6 @@ import numpy as np
 from rbdyn_ros.types import Array
 
 JAMMED, EXISTS, LOCKED, SMOOTH, UNKNOWN = "jammed", "exists", "locked", "smooth", "unknown"
-LOCKED_PROOF = "(certificate: no take-off, sticking or direction of sliding obeys the law)"
 DIRECTIONS = 16  # edges of the pyramid around the cone mu |u_T|
 FASTER = 1e3  # times the largest velocity in b, g: that which opens all contacts may be
 LEAST = 1e-9  # of the largest velocity in b, g: less is round-off, and proves nothing
@@ -156,6 +156,20 @@ def _program(m: int, rows, limits, bounds, equal=(None, None), cost=1.0):
     A, b = equal
     found = linprog(c, rows, limits, A, b, bounds, method="highs-ds", options=options)
     return found if found.status == 0 else None
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Return different names as "a, b and c"."""
+    *others, last = dict.fromkeys(names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def describe_lock(names: Iterable[str]) -> str:
+    """Return the sentence, without its full stop, of contacts that are LOCKED."""
+    return (
+        f"no impulse exists: friction locks {join_names(names)} (certificate: no take-off, "
+        "sticking or direction of sliding obeys the law)"
+    )
 
 
 def is_locked(W: Array, q: Array, mu: Array) -> bool:
