@@ -41,7 +41,7 @@ def substitute_back(A, b, n):
         b[i] /= A[i, i]
 
 
-@kernel
+@hot
 def solve_in_place(A, b):
     """Set b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf
     or nan if singular.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import hot, inlined, kernel
 from rbdyn_ros.mechanics.solvers.solution import SINGULAR, STALLED, assess
 from rbdyn_ros.numerics import arguments, linear
 from rbdyn_ros.types import Array
@@ -149,7 +149,7 @@ def narrow(low, high, share, full, refused):
     return low, high, 0.5 * (low + high), not refused and (share == full or high - low <= _CLOSE)
 
 
-@kernel
+@hot
 def scales(problem):
     """Return (w, size): mean of W's diagonal, |q|; 1 in place of what is not positive."""
     W, q = problem.W, problem.q
@@ -161,7 +161,7 @@ def scales(problem):
     return (w if w > 0.0 else 1.0), (square**0.5 if square > 0.0 else 1.0)
 
 
-@kernel
+@hot
 def error_at(r, u, mu, w, size):
     """Return |natural| / size for impulses r and the velocities u = W r + q that go with them,
     with the round-off of r: beside impulses of 1e16 |q|/w any velocity would count as none.
@@ -174,7 +174,7 @@ def error_at(r, u, mu, w, size):
     return (square**0.5 + _ROUND_OFF * w * impulses**0.5) / size
 
 
-@kernel
+@hot
 def velocities(problem, r, u):
     """Set u := W r + q."""
     linear.multiply(problem.W, r, u)
