@@ -54,7 +54,7 @@ from rbdyn_ros.mechanics.pendulum_contact.dual_contacts import (
     Members,
     list_members,
 )
-from rbdyn_ros.mechanics.solvers.fc3d_one_contact import STICK
+from rbdyn_ros.mechanics.solvers import fc3d, fc3d_one_contact
 from rbdyn_ros.types import Array, Input, State, System
 
 COLUMNS = 24  # what is differentiated by: xi, the force, the parameters
@@ -185,7 +185,7 @@ class _Pieces:
         if kind == SLIDING or kind == SMOOTH:  # along P, without round-off
             z = z[0] / P[0] * P
         half = tuple(((1.0 if world.has_turning_normal(C, i) else 0.5) * z).tolist())
-        return float(contact_law.reach(world.law(C, i)[0], tuple(P.tolist()), half))
+        return float(fc3d.reach(contact_law.ROUND * world.law(C, i)[0], tuple(P.tolist()), half))
 
     def end_at_impact(self, rows: Array) -> None:
         """End the part where the first of the contacts that were open is met (V.6)."""
@@ -299,7 +299,7 @@ class _Pieces:
         i = int(row[CONTACT])
         if world.law(self.whole.system.contacts, i)[0] == 0.0:
             return SMOOTH
-        if row[STATUS] != STICK:
+        if row[STATUS] != fc3d_one_contact.STICK:
             return SLIDING
         return self.sticking_kind(row, row[IMPULSE : IMPULSE + 3])
 

@@ -6,11 +6,12 @@ one-contact law (doc/nonsmooth.md, S.15 to S.17) solve u = W P + q with (P.2). M
 closed.
 
 A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of
-sweeps would be needed. Every few sweeps the linear equations of what sticks, slides and is open
-are solved instead; the next sweep checks the result as any other. In a corner of the rails such a
-tip is held by more rows than there are motions, which contradict each other by the step's
-curvature. The sweeps then add the same inner stress again and again, until friction gives way or a
-contact opens; `advance_to_cone` goes there at once.
+sweeps would be needed, and a tip between floor and sphere may have sweeps that go round in
+circles. Every few sweeps Newton's method (S.19) starts from where they are; its result has to
+pass the error function of the solvers. In a corner of the rails a tip that sticks is held by more
+rows than there are motions, which contradict each other by the step's curvature. The sweeps then
+add the same inner stress again and again, until friction gives way or a contact opens;
+`advance_to_cone` goes there at once.
 """
 
 import sys
@@ -22,24 +23,24 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.contact import sweeps
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.mechanics.pendulum_contact import active_contacts, contact_state
-from rbdyn_ros.mechanics.pendulum_contact.active_contacts import block
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
     frame,
     on_world_axes,
     put,
     vector,
 )
-from rbdyn_ros.mechanics.solvers import fc3d_one_contact
-from rbdyn_ros.numerics import linear
+from rbdyn_ros.mechanics.solvers import fc3d, fc3d_newton, fc3d_one_contact
 
 SWEEPS = 2000
 TOLERANCE = 1e-13  # of the impulses, relative
-ACTIVE_SET_EVERY = 20  # sweeps between two solutions of the linear equations
+NEWTON_EVERY = 20  # sweeps
+NEWTON_STEPS = 10  # at a time
+# errors (S.14) up to which Newton's method goes on, and is believed
+EXACT, ACCEPTED = 3e-15, 1e-12
+_WITHIN = 1.0 - 1e-9  # of mu, for impulses within their cones
 _FARTHEST = 1e4  # of the impulses: a stress that no cone limits before has no limit
-_STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
-_CONTRADICTS = 1e-3  # of a velocity: what dependent rows may leave of it
 _LEAVES = 1e-9  # [m/s] along a rod on a fixed cart: its contact cannot follow
-_ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
+ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 
 @part
@@ -110,78 +111,6 @@ def couple_rows(system, c, R):
 
 
 @part
-def active_velocity(c):
-    """Set z := -u of the rows of all contacts at P and return its size."""
-    row, size, count = 0, 0.0, c.count[0]
-    for a in range(count):
-        u = active_contacts.velocity_of(c, c.active[a], vector(c.q, c.active[a]))
-        for k in range(rows(c, c.active[a])):
-            c.z[row] = -u[k]
-            row += 1
-            size += abs(u[k])
-    return size
-
-
-@part
-def solve_active_set(c):
-    """Set P to what gives all contacts the velocities of their kinds, sliding directions as they
-    are, and return whether the cones allow it.
-
-    Rows that depend on each other (two points of the rod that stick) leave a stress free, which
-    stays as it is; where they contradict each other there is no such P.
-    """
-    n, count = 0, c.count[0]
-    for b in range(count):
-        for l in range(rows(c, c.active[b])):
-            e, row = direction(c, c.active[b], l), 0
-            for a in range(count):
-                u = vec.matvec(block(c, a, b), e)
-                for k in range(rows(c, c.active[a])):
-                    c.A[row, n] = u[k]
-                    row += 1
-            n += 1
-    before = active_velocity(c)
-    is_full = linear.solve_consistent(c.A[:n, :n], c.z[:n]) == n
-    column = 0
-    for b in range(count):
-        i = c.active[b]
-        change = along_rows(c, i, column)
-        column += rows(c, i)
-        put(c.more, i, change)
-        if not fc3d_one_contact.is_inside(vec.add(vector(c.P, i), change), c.law[i, 0] * _ROUND):
-            return False
-    add_more(c, 1.0)
-    if is_full or active_velocity(c) <= _CONTRADICTS * before:
-        return True
-    add_more(c, -1.0)
-    return False
-
-
-@inlined
-def add_more(c, factor):
-    """Set P := P + factor `more`."""
-    for b in range(c.count[0]):
-        i = c.active[b]
-        put(c.P, i, vec.axpy(factor, vector(c.more, i), vector(c.P, i)))
-
-
-@part
-def reach(mu, P, d):
-    """Return the largest s for which K_mu holds P + s d, P in it: |P_T + s d_T| = mu (P_N + s
-    d_N); inf if there is none.
-    """
-    mu *= _ROUND
-    a = d[1] * d[1] + d[2] * d[2] - (mu * d[0]) ** 2
-    b = P[1] * d[1] + P[2] * d[2] - mu * mu * P[0] * d[0]
-    c = min(P[1] * P[1] + P[2] * P[2] - (mu * P[0]) ** 2, 0.0)
-    root = max(b * b - a * c, 0.0) ** 0.5
-    most = -max(P[0], 0.0) / d[0] if d[0] < 0.0 else np.inf
-    if b > 0.0:
-        return min(-c / (b + root), most)
-    return min((root - b) / a, most) if a > 0.0 else most
-
-
-@part
 def advance_to_cone(c, farthest):
     """Set P := P + s dP, dP the change of the last sweep, with the largest s that the cones allow,
     if it is below `farthest`.
@@ -189,7 +118,7 @@ def advance_to_cone(c, farthest):
     s, count = farthest, c.count[0]
     for a in range(count):
         i = c.active[a]
-        s = min(s, reach(c.law[i, 0], vector(c.P, i), vector(c.dP, i)))
+        s = min(s, fc3d.reach(ROUND * c.law[i, 0], vector(c.P, i), vector(c.dP, i)))
     for a in range(count):
         i = c.active[a]
         if s < farthest:
@@ -250,28 +179,50 @@ sweep = sweeps.of(active_contacts, sys.modules[__name__], solve_one)
 
 
 @part
-def sweep_again(c):
-    """Sweep until P changes no more and return (0, size of P as velocities), or (inf, 1) where
-    there is no P.
+def solve_by_newton(c):
+    """Set P of the active contacts to what Newton's method finds from it, and return whether that
+    obeys the law; where it does not, P stays.
     """
-    moved = size = 0.0
+    count, n = c.count[0], 3 * c.count[0]
+    rows, A = c.newton[:, :n], c.A[:n, :n]
+    for a in range(count):
+        i = c.active[a]
+        fc3d.put(rows[0], a, vector(c.P, i))
+        fc3d.put(rows[2], a, vector(c.q, i))
+        rows[3, a] = c.law[i, 0]
+    r, problem = rows[0], fc3d.Problem(c.W[:n, :n], rows[2], rows[3, :count])
+    step = fc3d_newton.NewtonStep(
+        rows[4], rows[5], rows[6], rows[7], A, rows[8, :count], c.pressed[:count]
+    )
+    if not fc3d_newton.descend(problem, r, rows[1], step, EXACT, NEWTON_STEPS)[1] <= ACCEPTED:
+        return False
+    for a in range(count):
+        i, P = c.active[a], fc3d.part(r, a)
+        put(c.P, i, P)
+        if not P[0] > 0.0:
+            c.status[i] = fc3d_one_contact.TAKE_OFF
+        elif fc3d.tangential(P) <= c.law[i, 0] * P[0] * _WITHIN:
+            c.status[i] = fc3d_one_contact.STICK
+        else:
+            c.status[i] = fc3d_one_contact.SLIDE
+    return True
+
+
+@part
+def sweep_again(c):
+    """Sweep until P changes no more, or Newton's method has found it, and return (0, size of P as
+    velocities), or (inf, 1) where there is no P.
+    """
     for k in range(SWEEPS):
         moved, size, lawful, _ = sweep(c, False, 0.0, ())
         if not lawful:
             return np.inf, 1.0
         if not moved > TOLERANCE * size:
             return 0.0, size
-        if k % ACTIVE_SET_EVERY == ACTIVE_SET_EVERY - 1 and not solve_active_set(c):
+        if k % NEWTON_EVERY == NEWTON_EVERY - 1:
+            if solve_by_newton(c):
+                return 0.0, size
             advance_to_cone(c, _FARTHEST * size / moved)
-    # once more from zero and without these two, which can cycle about a free inner stress
-    for a in range(c.count[0]):
-        put(c.P, c.active[a], (0.0, 0.0, 0.0))
-    for _ in range(SWEEPS):
-        if not moved > _STALLED:
-            return 0.0, size
-        moved, size, lawful, _ = sweep(c, False, 0.0, ())
-        if not lawful:
-            return np.inf, 1.0
     contact_state.record_failure(c, contact_state.NO_SWEEPS, c.count[0])
     return np.inf, 1.0
 

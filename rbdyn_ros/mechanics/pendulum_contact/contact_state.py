@@ -60,9 +60,9 @@ _ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
     ("P", np.float64, (3,)),  # half-step impulses [N s, contact frame]
     ("given", np.float64, (3,)),  # the whole impulse of a step [N s, world]
     ("dP", np.float64, (3,)),  # their change in the last sweep
-    ("more", np.float64, (3,)),  # their change by linear equations
     ("q", np.float64, (3,)),
     ("status", np.int64, ()),
+    ("pressed", np.int64, ()),  # which of the active contacts Newton's method finds pressed
     ("name", np.int32, (_LONGEST,)),  # characters; Numba knows no arrays of strings in a record
 ]
 # The fields above and `events` (m, 8): t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s],
@@ -90,6 +90,7 @@ def create(names: tuple[str, ...] = world.NAMES, events: int = 1000) -> ContactS
     matrices = [  # Delassus matrix of the active contacts, and where equations are solved
         *((name, np.float64, (3 * n, 3 * n)) for name in "WA"),
         ("z", np.float64, (3 * n,)),
+        ("newton", np.float64, (9, 3 * n)),  # rows of `contact_law.solve_by_newton`
     ]
     kinds = [*_ONCE, *rows, *matrices, ("events", np.float64, (events, 8))]
     kinds.append(("journal", np.float64, (_NOTES, NOTED)))

@@ -34,6 +34,7 @@ from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
     transport,
     vector,
 )
+from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.numerics import linear
 
 ROUNDS = 50
@@ -188,7 +189,7 @@ def project_velocity(system, c, R, w, u):
         put(c.dP, j, half)
         # where the frame has turned, all of it belongs to the second half
         more = vec.scale(2.0, half) if c.turns[j] == 1.0 else half
-        part = min(part, contact_law.reach(c.law[j, 0], vector(c.P, j), more))
+        part = min(part, fc3d.reach(contact_law.ROUND * c.law[j, 0], vector(c.P, j), more))
     for b in range(c.count[0]):
         j = c.active[b]
         half = vec.scale(part, vector(c.dP, j))

@@ -20,6 +20,7 @@ from rbdyn_ros.mechanics.solvers.solution import Options
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.types import Array
 
+
 class NewtonStep(NamedTuple):
     """A step of Newton's method for n contacts, and the memory that it needs."""
 

@@ -226,7 +226,6 @@ def test_falls_that_once_failed(wide, tilt, azimuth, v):
     assert rise < 2e-2 and deepest < 1e-6
 
 
-@pytest.mark.xfail(strict=True, reason="sweeps of two contacts do not end (ledger)")
 def test_a_tip_between_a_floor_and_a_sphere_with_much_friction():
     """Whole steps of 2 ms, mu 1.5 and 1.0, e 0: floor and sphere press the tip together."""
     random = np.random.default_rng(31337)
