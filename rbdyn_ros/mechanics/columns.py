@@ -166,3 +166,5 @@ FREE, USED, STAMP, RESTS, OWED = (_n + c for c in range(5))
 # whether the velocities of contacts are those of the node's frames (`whole`).
 TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, TRAVEL, STEP, _n = offsets(*[1] * 9)
 LENGTH, SPEED, NODE_WORK, LINEAR, CLOCK = (_n + c for c in offsets(1, 1, 1, 1))
+
+DENSE = np.int64(96)  # rows of the contacts whose W with joints is kept

@@ -8,8 +8,8 @@ largest share of the restitution with which the energy does not grow. s = 0 neve
 P.u+ <= 0, so that T+ - T- = P.u+ - P.W P/2 <= 0. Poisson's law follows the impulses of s = 0 by
 others of at least s e times their size; Stronge's is that of one contact (`restitution`).
 
-The functions are templates (`binding`): `contacts` is `active_pairs` or `active_contacts`, whose
-functions read and write the contacts of the impact, `solver` is `friction` or `contact_law`.
+The functions are templates (`sweeps.bind`): `contacts` is `active_pairs` or `active_contacts`,
+whose functions read and write the contacts of the impact, `solver` is `friction` or `contact_law`.
 `slow` is the velocity of parting below which a contact stays closed.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.contact import restitution, sweeps
-from rbdyn_ros.mechanics.contact.binding import bind
+from rbdyn_ros.mechanics.contact.sweeps import bind
 from rbdyn_ros.mechanics.solvers import fc3d
 
 contacts: Any = None  # to which `of` binds the templates, with `solver` and `sweep`

@@ -14,11 +14,13 @@ from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.contact.interior import approach_center, finish, has_room
 from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     HELD,
     HELD_AGAIN,
     PROJECTED,
     PROJECTED_AGAIN,
+    add_change,
     augmented_impulse,
     joint_impulse,
     newton_system,
@@ -45,6 +47,7 @@ NEARER, MANY_INNER = 4, 30  # rounds of `approach`, and of Newton's method in ea
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
 # times as many alternations at the node, where nothing contradicts the law, if they come near
 AT_NODE = 3
+FEW = 10  # alternations of bodies with joints
 # of the impulses, relative: a change that is taken where Newton's method does not end
 SETTLED = 1e-10
 # [SPEED]: a change that falls no more and is taken. Where more contacts stick than there are
@@ -105,11 +108,12 @@ def solve_lagrangian(m, tolerance, h):
         return False
     scale, before, least, left = 1.0, FAILED, FAILED, FAILED
     near = ACCEPTED * arena.clock(m)[c.SPEED]
-    for k in range(ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS):
+    most = ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS
+    for k in range(FEW if has_room(m) else most):
         left, size = alternate(m, tolerance, scale)
         least = min(least, left)
         if not left < FAILED or k >= ALTERNATIONS and least > near or is_excessive(m, h):
-            return False
+            break
         is_stalled = STALLING * before < left <= near and h > 0.0
         if left > 0.1 * before:
             # far from the solution sigma grows; after the largest comes the smallest
@@ -122,9 +126,20 @@ def solve_lagrangian(m, tolerance, h):
         if left <= SETTLED * size:
             return True
         if is_stalled:
+            if has_room(m) and solve_in_the_middle(m, tolerance, h):
+                return True
+            keep_alternation(m, False)
             arena.counters(m)[c.STALLS] += 1
             return True
-    return False
+    return has_room(m) and solve_in_the_middle(m, tolerance, h)
+
+
+@part
+def solve_in_the_middle(m, tolerance, h):
+    """Return whether Newton's method finds the impulses LA from those in the middle of all."""
+    restart(m)
+    left, _ = approach_center(m)
+    return left < FAILED and finish(m, tolerance, h) and not is_excessive(m, h)
 
 
 @part
@@ -172,12 +187,12 @@ def alternate(m, tolerance, scale):
     rounds, then z and r by projection.
     """
     y, moved, size = arena.right_side(m), FAILED, 0.0
-    newton_system(m, scale, HELD)
+    newton_system(m, scale, HELD, 0.0)
     skyline.factor_and_solve(m)
     arena.counters(m)[c.FRESH] = 0
     for turn in range(ROUNDS):
         if turn > 0:
-            newton_system(m, scale, HELD_AGAIN)
+            newton_system(m, scale, HELD_AGAIN, 0.0)
             skyline.solve_again(m)
         add_change(m, y, 1.0)
         moved, size = update_multipliers(m, scale)
@@ -199,7 +214,7 @@ def newton(m, tolerance, scale):
         before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
         slope = 0.0
         for inner in range(INNER):
-            size, left = newton_system(m, scale, PROJECTED_AGAIN)
+            size, left = newton_system(m, scale, PROJECTED_AGAIN, 0.0)
             small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
             found = left <= 0.1 * tolerance + small
             if not found and left <= NEAR * size and (outer > 0 or left > 0.1 * before_last):
@@ -245,7 +260,7 @@ def approach(m, tolerance):
     for _ in range(NEARER):
         slope, found = 0.0, False
         for inner in range(MANY_INNER):
-            size, left = newton_system(m, SOFT_SIGMA, PROJECTED_AGAIN)
+            size, left = newton_system(m, SOFT_SIGMA, PROJECTED_AGAIN, 0.0)
             found = left <= 0.1 * tolerance + ROUND_OFF * size
             if found or not left < FAILED:
                 break
@@ -306,20 +321,6 @@ def balance(m):
 
 
 @part
-def add_change(m, change, share):
-    """Add a share of a change to the bodies' velocities."""
-    bodies = arena.bodies(m)
-    for i in range(len(bodies)):
-        o = 6 * i
-        x, w = (
-            (change[o], change[o + 1], change[o + 2]),
-            (change[o + 3], change[o + 4], change[o + 5]),
-        )
-        arena.add(bodies, i, c.U_X, vec.scale(share, x))
-        arena.add(bodies, i, c.U_W, vec.scale(share, w))
-
-
-@part
 def take_change(m, scale, fresh):
     """Add Newton's step for the right side to the bodies' velocities, with a new matrix if fresh,
     and keep it as the last change; return the slope along it of what Newton's method minimizes,
@@ -329,7 +330,7 @@ def take_change(m, scale, fresh):
     for k in range(len(y)):
         change[k] = y[k]
     if fresh:
-        newton_system(m, scale, PROJECTED)
+        newton_system(m, scale, PROJECTED, 0.0)
         skyline.factor_and_solve(m)
         arena.counters(m)[c.FACTORS] += 1
     else:
@@ -358,7 +359,7 @@ def step_back(m, scale, slope, size, left):
             break
         share *= 0.5
         add_change(m, change, -share)
-        size, left = newton_system(m, scale, PROJECTED_AGAIN)
+        size, left = newton_system(m, scale, PROJECTED_AGAIN, 0.0)
     return size, left
 
 

@@ -1,19 +1,37 @@
 """The sweep of Gauss and Seidel over contacts, for bodies and for the pendulum.
 
-`sweep` is a template (`binding`). `contacts` reads and writes the contacts of a model, `solver`
-computes the effect of their impulses: `velocity_of` is that of a contact at the present impulses,
-`respond_to` adds the effect of a change to the velocities. `solve_one` is the law of a contact for
-itself, from its velocity u at its impulse `old`; `how` is handed on to it.
+`sweep` is a template (`bind`), one code for the contacts of different models. `contacts` reads and
+writes the contacts of a model, `solver` computes the effect of their impulses: `velocity_of` is
+that of a contact at the present impulses, `respond_to` adds the effect of a change to the
+velocities. `solve_one` is the law of a contact for itself, from its velocity u at its impulse
+`old`; `how` is handed on to it.
 """
 
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.mechanics.contact.binding import bind
+from rbdyn_ros.kernel import part, specialize
 
 contacts: Any = None  # to which `of` binds the template, with `solver` and `solve_one`
 solver: Any = None
 solve_one: Any = None
+
+
+def bind(
+    templates: tuple[Callable[..., Any], ...], contacts: ModuleType, label: str = "", **scope
+) -> dict[str, Callable[..., Any]]:
+    """Make parts of the code of plain functions, by name, whose global `contacts` is that module.
+
+    Each finds those before it, and what else is in `scope`, under their names. A template that is
+    bound to the same module more than once has another `label` each time.
+    """
+    name = contacts.__name__.rpartition(".")[2] + label
+    for template in templates:
+        function = specialize(template, name, contacts=contacts, **scope)
+        scope[template.__name__] = part(getattr(function, "py_func", function))
+    return scope
 
 
 def sweep(m, is_back, h, how):

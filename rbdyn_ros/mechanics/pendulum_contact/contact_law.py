@@ -37,7 +37,6 @@ NEWTON_EVERY = 20  # sweeps
 NEWTON_STEPS = 10  # at a time
 # errors (S.14) up to which Newton's method goes on, and is believed
 EXACT, ACCEPTED = 3e-15, 1e-12
-_WITHIN = 1.0 - 1e-9  # of mu, for impulses within their cones
 _FARTHEST = 1e4  # of the impulses: a stress that no cone limits before has no limit
 _LEAVES = 1e-9  # [m/s] along a rod on a fixed cart: its contact cannot follow
 ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
@@ -199,12 +198,7 @@ def solve_by_newton(c):
     for a in range(count):
         i, P = c.active[a], fc3d.part(r, a)
         put(c.P, i, P)
-        if not P[0] > 0.0:
-            c.status[i] = fc3d_one_contact.TAKE_OFF
-        elif fc3d.tangential(P) <= c.law[i, 0] * P[0] * _WITHIN:
-            c.status[i] = fc3d_one_contact.STICK
-        else:
-            c.status[i] = fc3d_one_contact.SLIDE
+        c.status[i] = fc3d_newton.status(P, c.law[i, 0])
     return True
 
 

@@ -139,7 +139,7 @@ def settle(r, u, W, mu, w):
     return r
 
 
-@inlined
+@hot
 def reach(mu, P, d):
     """Return the largest s for which K_mu holds P + s d, P in it: |P_T + s d_T| = mu (P_N + s
     d_N); inf if there is none.

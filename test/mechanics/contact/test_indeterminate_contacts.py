@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import scene
+from rbdyn_ros.mechanics.description import joints, pairs, scene
 
 
 def spinning(shape, ground, h):
@@ -76,3 +77,48 @@ def test_a_rod_falls_on_a_rough_floor_and_leans_there(kind, h):
     tip = q[0, :3] + quaternion.rotate(q[0, 3:], np.array([0.0, 0.0, 0.5]))
     assert abs(tip[2]) < 1e-9 and np.abs(v[0, :5]).max() < 1e-6
     assert np.linalg.norm(tip - a) == pytest.approx(1.0, abs=1e-12)
+
+
+def chain_of_hinges(n, seed, mu):
+    """Capsules of 0.3 m with hinges about random axes, above a rough floor that their ends can
+    touch.
+    """
+    random, place, parts, points = np.random.default_rng(seed), np.array([0.0, 0.0, 0.3]), [], []
+    turn, rise = 0.0, random.uniform(0.1, 0.6)
+    for _ in range(n):
+        along = np.array([np.cos(turn) * np.cos(rise), np.sin(turn) * np.cos(rise), np.sin(rise)])
+        axis = np.cross((0.0, 0.0, 1.0), along)
+        angle = np.arctan2(np.linalg.norm(axis), along[2])
+        start = {"position": tuple(place + 0.15 * along)}
+        start["orientation"] = tuple(quaternion.exp(angle * axis / np.linalg.norm(axis)))
+        parts.append(shapes.capsule(0.03, 0.3, mass=1.0, **start))
+        points.append(place)
+        place = place + 0.3 * along
+        turn, rise = random.uniform(-1.0, 1.0), random.uniform(-0.3, 0.5)
+    bodies, q, v = shapes.assemble(parts, (0.0, 0.0, -9.81))
+    links = []
+    for i in range(1, n):
+        axis = random.normal(size=3)
+        on = [quaternion.rotate(quaternion.conjugate(q[k, 3:]), axis) for k in (i, i - 1)]
+        at = [joints.local(q, k, points[i]) for k in (i, i - 1)]
+        links.append(joints.hinge(i, at[0], i - 1, at[1], *on))
+    ends = [pairs.ball(i, 0.03, (0, 0, z), mu=mu, e=0.0) for i in range(n) for z in (-0.15, 0.15)]
+    return models.build(bodies, q, v, joints.assemble(n, *links), pairs.build(n, *ends))
+
+
+@pytest.mark.parametrize("n, mu", [(4, 1.0), (8, 0.5), (8, 1.0)])
+def test_a_chain_of_hinges_that_has_fallen_on_a_rough_floor_rests(n, mu):
+    """More contacts stick than there are bodies, in far more rows than there are motions. The
+    impulses of one step serve the next: no more than a few factorizations, and none is only
+    nearly found.
+    """
+    model = chain_of_hinges(n, 3, mu)
+    assert models.advance(model, 2e-3, 800) == 800, models.failure(model)
+    counters, energy = models.part(model, "counters"), models.energy(model)
+    stalls, factors = int(counters[c.STALLS, 0]), int(counters[c.FACTORS, 0])
+    for _ in range(10):
+        assert models.advance(model, 2e-3, 20) == 20, models.failure(model)
+        assert np.abs(models.state(model)[1]).max() < 1e-11
+    assert abs(models.energy(model) - energy) < 1e-11 * energy
+    assert counters[c.ACTIVE, 0] >= n + 2 and counters[c.STALLS, 0] == stalls
+    assert counters[c.FACTORS, 0] - factors <= 4 * 200

@@ -19,7 +19,6 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
 )
 from rbdyn_ros.mechanics.pendulum_contact import contact_law, impact
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, create
-from rbdyn_ros.mechanics.solvers import fc3d_one_contact
 from rbdyn_ros.simulation.record import impact_columns
 from rbdyn_ros.types import Contacts, State
 
@@ -167,32 +166,6 @@ def test_stronges_law_gives_back_the_share_e_squared_of_the_normal_work(e, mu):
         c.before[0], c.law[0], c.rebound[0] = u, (mu, 0.0), e * u[0]
         assert impact.find_impulses(c, 0.0, 0.0, 0.0)
         np.testing.assert_allclose(c.P[0], collision(c.W[:3, :3], u, mu, e), rtol=2e-4, atol=1e-6)
-
-
-def test_how_far_a_cone_reaches_along_a_line():
-    """K_mu holds what is a little nearer than `reach`, and not what is a little farther; where it
-    reaches for ever, it holds the direction too.
-    """
-    rng, ends = np.random.default_rng(4), 0
-    for _ in range(300):
-        mu, P = rng.choice([0.05, 0.6, 3.0]), np.append(0.0, rng.normal(size=2))
-        within = rng.choice([0.0, 1e-3, 1.0])  # on the edge or inside
-        P[0] = np.hypot(P[1], P[2]) / mu * (1.0 + within)
-        d = rng.normal(size=3) * rng.choice([1e-6, 1.0, 1e6])
-        s = contact_law.reach(mu, tuple(P), tuple(d))
-        assert s >= 0.0
-        if s == np.inf:
-            assert fc3d_one_contact.is_inside(tuple(d), mu * (1.0 + 1e-8))
-            continue
-        ends += 1
-        reach = s + 1e-4 * np.linalg.norm(P) / np.linalg.norm(d)
-        assert fc3d_one_contact.is_inside(tuple(P + (1.0 - 1e-9) * s * d), mu * (1.0 + 1e-8))
-        assert not fc3d_one_contact.is_inside(tuple(P + reach * d), mu * (1.0 + 1e-9))
-    assert 100 < ends < 300
-    P = (2.0, 0.0, 0.0)  # without friction the cone is a half line
-    assert contact_law.reach(0.0, P, (-1.0, 0.0, 0.0)) == 2.0
-    assert contact_law.reach(0.0, P, (1.0, 0.0, 0.0)) == np.inf
-    assert contact_law.reach(0.0, P, (1.0, 1.0, 0.0)) == 0.0
 
 
 def collision(W, u, mu, e):
