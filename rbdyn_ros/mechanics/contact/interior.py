@@ -38,6 +38,7 @@ ROUND_OFF = 1e-12  # of the impulses, relative
 EXACT, NEWTON_STEPS = 3e-15, 60
 # [SPEED] where joints and contacts contradict each other in a step
 ACCEPTED = 1e-5
+AT_NODE = 1e-9  # [SPEED] where nothing contradicts, and Newton's method only has not ended
 ITERATIONS = 40
 WITHIN = 0.95  # of the way to the borders of the cones
 LEAST = 1e-3  # of the mean of r o z: what a step aims at
@@ -206,7 +207,7 @@ def finish(m, tolerance, h):
         size += pairs[active[at], c.W_OWN] * vec.size(fc3d.part(r, at))
     left = error * scale
     if not left <= tolerance + ROUND_OFF * size:
-        if h == 0.0 or not left <= ACCEPTED * arena.clock(m)[c.SPEED]:
+        if not left <= (ACCEPTED if h > 0.0 else AT_NODE) * arena.clock(m)[c.SPEED]:
             return False
         arena.counters(m)[c.STALLS] += 1
     for at in range(count):
