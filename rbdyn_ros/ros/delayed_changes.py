@@ -1,9 +1,10 @@
-"""Changes of parameters whose kernels are not in memory, while a control loop runs.
+"""Changes of parameters whose kernels are not in memory, while a node is configured.
 
 Kernels of the cache are loaded in a thread, for a fraction of a second, and the service answers
 after that. Kernels that the cache lacks are compiled in a process of low priority, which fills the
 cache: a thread of this process would keep the interpreter for up to 1.4 s at a time. The service
-answers at once that the change is not made yet; it is made by itself then.
+answers at once that the change is not made yet; it is made by itself then. The activation of an
+inactive node waits for it.
 
 Private interface: executors of rclpy send what a service's callback returns by its method
 `send_response`, which is replaced here, so that a response may follow later.
@@ -54,7 +55,7 @@ class DelayedChanges:
         self._waiting: dict[str, Any] = {}  # for the compiler
         self._thread: threading.Thread | None = None
         self._process: subprocess.Popen | None = None
-        self._closed = False
+        self._failed, self._closed = "", False
         for service in node.services:
             if service.srv_type in (SetParameters, SetParametersAtomically):
                 self._wrap(service)
@@ -69,6 +70,14 @@ class DelayedChanges:
         for name in names:
             self._waiting.pop(name, None)
 
+    def settle(self) -> None:
+        """Wait for the compiler, and set what waits for it."""
+        if self._thread and self._waiting:
+            names = ", ".join(self._waiting)
+            self._node.get_logger().info(f"{names}: waiting until its machine code is compiled")
+            self._thread.join()
+            self._finish(self._failed)
+
     def close(self) -> None:
         """End the process that compiles."""
         self._closed = True
@@ -76,7 +85,7 @@ class DelayedChanges:
             self._process.kill()
 
     def _wrap(self, service: Any) -> None:
-        """Let a service answer later where kernels have to be loaded, while the node is active."""
+        """Let a service of a configured node answer later where kernels have to be loaded."""
         answer: Callable[[Any, Any], Any] = service.callback
         send = service.send_response
 
@@ -86,7 +95,7 @@ class DelayedChanges:
                 return answer(request, service.srv_type.Response())
 
         def callback(request, response):
-            if not getattr(self._node, "active", True):
+            if not getattr(self._node, "configured", True):
                 return answer(request, response)
             done = attempt(request)
             return _Deferred(request, self._missing) if self._missing else done
@@ -146,8 +155,9 @@ class DelayedChanges:
             process.stdin.write(pickle.dumps((self._prepare, values)))
             process.stdin.flush()
             said = process.stderr.read().decode().strip()  # until it ends
-        failed = said if process.wait() else ""
-        self._load(values, lambda: self._finish(failed))
+        self._failed = said if process.wait() else ""
+        me = threading.current_thread()
+        self._load(values, lambda: self._finish(self._failed) if self._thread is me else None)
 
     def _finish(self, failed: str) -> None:
         """Set what waits, or say why that is not possible."""

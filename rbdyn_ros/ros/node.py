@@ -150,6 +150,7 @@ class ManagedNode(CommonNode, LifecycleNode):
 
     def __init__(self, name: str, **options):
         self.active = False
+        self._made: list[Any] = []  # on the graph, by `configure`
         super().__init__(name, **options)
         self.frames = frames(self.parameters.values["frame_prefix"])
         self._announced = ""  # the newest of ~/status
@@ -160,7 +161,6 @@ class ManagedNode(CommonNode, LifecycleNode):
         for service in self.services:
             if service.srv_type is ChangeState:
                 service.callback = self._transition(service.callback)
-        self._made: list[Any] = []  # on the graph, by `configure`
         self.every(1.0, self._diagnose)
 
     def autostart(self) -> None:
@@ -231,8 +231,17 @@ class ManagedNode(CommonNode, LifecycleNode):
             self.announce(STOPPED)
         return result
 
+    @property
+    def configured(self) -> bool:
+        """Whether the node is inactive or active."""
+        return bool(self._made)
+
     def on_activate(self, state) -> TransitionCallbackReturn:
-        """Activate the managed publishers, then run `activate`."""
+        """Set the parameters that wait for machine code, activate the managed publishers, then run
+        `activate`.
+        """
+        if self.parameters.delayed:
+            self.parameters.delayed.settle()
         self._attempt(
             lambda: None, super().on_activate, state
         )  # publishers first: `activate` may publish

@@ -142,6 +142,24 @@ def test_what_was_compiled_is_set_or_the_log_says_why_not(graph, running, capfd,
     assert said in capfd.readouterr().err
 
 
+def test_an_inactive_node_answers_at_once_and_its_activation_waits(
+    graph, running, monkeypatch, capfd
+):
+    simulator, lacks = running
+    simulator.trigger_deactivate()
+    delayed, compiled = simulator.parameters.delayed, []
+    monkeypatch.setattr(delayed, "_work", compiled.append)
+    lacks += [1, 1]
+    refused = set_gravity(graph, LIGHT["gravity"])
+    assert not refused.successful and "gravity: not set yet" in refused.reason
+    assert simulator.parameters.values["gravity"] == 9.81
+    simulator.trigger_activate()
+    assert simulator.parameters.values["gravity"] == LIGHT["gravity"] and compiled
+    said = capfd.readouterr().err
+    assert "gravity: waiting until its machine code is compiled" in said
+    assert said.index("compiled, and set now") < said.index("playing")
+
+
 @pytest.fixture
 def compiler():
     """The process that compiles."""
