@@ -25,7 +25,7 @@ def test_writes_a_figure_and_tables_and_says_that_it_holds(tmp_path, capsys):
     assert len(rows) == 501 and float(rows[-1]["t"]) == pytest.approx(5.0)
 
 
-def test_a_claim_that_fails_is_told_and_exits_with_1(tmp_path, capsys, monkeypatch):
+def test_a_claim_that_fails_is_printed_and_exits_with_1(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(
         forced_rod, "_claims", lambda tables, ratio: (below("pigs fly at", 2.0, 1.0, "m/s"),)
     )
