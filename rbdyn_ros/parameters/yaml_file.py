@@ -35,14 +35,13 @@ class Entry(NamedTuple):
 class _Loader(yaml.SafeLoader):
     """A safe loader without what ROS does not read: aliases and dates."""
 
-    keeps_empty = False  # whether an empty mapping is a value
+    keeps_empty, what = False, "parameter file"  # whether an empty mapping is a value; for errors
 
     def compose_node(self, parent, index):
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
-            raise ComposerError(
-                None, None, "ROS does not read aliases: write the value again", mark
-            )
+            why = f"a {self.what} has no aliases: write the value again"
+            raise ComposerError(None, None, why, mark)
         return super().compose_node(parent, index)
 
 
@@ -66,7 +65,7 @@ def read(path: str | Path, what: str = "parameter file", empty: bool = False) ->
     content = text(path, what)
     try:
         loader = _Loader(content)
-        loader.keeps_empty = empty
+        loader.keeps_empty, loader.what = empty, what
         entries = list(_entries(loader, loader.get_single_node(), path))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -76,7 +75,7 @@ def read(path: str | Path, what: str = "parameter file", empty: bool = False) ->
         raise ValueError(f"{path}: broken YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise ValueError(
-            f"{path}: broken YAML: nested too deeply; parameters need two or three levels"
+            f"{path}: broken YAML: nested too deeply; a {what} needs two or three levels"
         ) from None
     _refuse_repetition(entries, path)
     return entries

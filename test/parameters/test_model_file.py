@@ -225,6 +225,7 @@ def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
         (BOX + "step: 0", "m.yaml:2: step is 0 s; it must be a finite number > 0"),
         (BOX + BOX, "m.yaml:2: bodies is given twice"),
         ("- a\n- b\n", "m.yaml:1: the file holds no parameters"),
+        ("step: &h 1e-3\nevery: *h", "m.yaml:2: broken YAML: a model file has no aliases: write"),
     ],
 )
 def test_what_a_file_cannot_say_is_named_with_its_line(read, text, sentence):
