@@ -110,7 +110,7 @@ def solve(m, tolerance, gain):
         put(pairs, k, c.L_B, get(pairs, k, c.LA))
         put(pairs, k, c.Z, (0.0, 0.0, 0.0))
     for k in range(SWEEPS):
-        moved, total, lawful, _ = sweep(m, False, 0.0, 0.0)
+        moved, total, lawful, _ = sweep(m, False, 0.0, (0.0, False))
         arena.counters(m)[c.SWEEPS] += 1
         if k == 0:
             first = moved

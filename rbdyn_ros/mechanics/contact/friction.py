@@ -54,8 +54,7 @@ FEW_SWEEPS, MANY_SWEEPS = 40, 400
 IMPACT_TOLERANCE = 1e-14  # [SPEED]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
-# sweeps of projections at the node where the exact laws have failed, and their sign in place of h
-SETTLING, SETTLE = 1000, -1.0
+PROJECTIONS = 1000  # sweeps of projections at the node, where the exact laws have failed
 FLAT = 1e-11  # det W over (trace W)^3: W is singular, to the round-off of joints that react
 NOTHING = 1e-10  # [SPEED], and of a velocity: round-off of joints that react
 HELD = 1e-14  # of W without joints: an impulse response that joints leave, but for round-off
@@ -128,13 +127,13 @@ def wedge(W, u, mu, old, h, unit):
 
 
 @inlined
-def solve_one(m, k, W, u, old, h):
-    """Return the impulse of pair k, in a step of h or, h = 0, at the node, whose velocity at the
-    impulse `old` is u, and whether there is one. Without, it goes toward the law, for those of
-    other contacts may let there be one.
+def solve_one(m, k, W, u, old, how):
+    """Return the impulse of pair k, whose velocity at the impulse `old` is u, and whether there is
+    one. Without, it goes toward the law, for those of other contacts may let there be one. `how`:
+    the step h or, h = 0, at the node; whether to project on the law in place of solving it.
     """
-    mu, w = arena.pairs(m)[k, c.MU], vec.trace(W)
-    if h == SETTLE:
+    mu, w, (h, is_projected) = arena.pairs(m)[k, c.MU], vec.trace(W), how
+    if is_projected:
         return settle(old, u, W, mu, w), True
     found, is_flat = update(W, u, mu, old), not is_regular(W, FLAT)
     if found.kind == NONE or found.kind == SLIDE and is_flat:
@@ -211,14 +210,14 @@ def solve(m, tolerance, h):
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
     is_whole, enough = arena.clock(m)[c.WHOLE] != 0.0, 1
     few = FEW_SWEEPS if is_whole else SWEEPS
-    more = SETTLING if h == 0.0 and not is_whole and n > 1 else 0
+    more = PROJECTIONS if h == 0.0 and not is_whole and n > 1 else 0
     for k in range(MANY_SWEEPS if is_whole and h > 0.0 else few + more):
         if is_whole and k >= few and k % few == 0 and not active_pairs.gives_energy(m):
             break
         if not is_whole and k == few and lawful and moved <= STALLED * size:
             break
         # in piles a change needs many sweeps
-        how = SETTLE if not is_whole and k >= few else h
+        how = h, not is_whole and k >= few
         moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, how)
         count[c.SWEEPS] += 1
         allowed = tolerance + ROUND_OFF * size
@@ -313,7 +312,7 @@ def solve_again(m, tolerance, h):
     if pairs[k, c.COUPLED] == 0.0:
         return FAILED
     W, old, u = get9(pairs, k, c.W_JOINED), get(pairs, k, c.LA), get(pairs, k, c.U)
-    r, is_taken = solve_one(m, k, W, u, old, h)
+    r, is_taken = solve_one(m, k, W, u, old, (h, False))
     put(pairs, k, c.LA, r)
     respond_to_changes(m, h)
     arena.counters(m)[c.SWEEPS] += 1
