@@ -90,9 +90,19 @@ class CommonNode:
             self._warned.add(sentence)
             node.get_logger().warning(sentence)
 
-    def warn_of_qos(self) -> None:
-        """Log each peer with which the QoS lets no message pass, once."""
+    def warn_of_peers(self) -> None:
+        """Log once that another node has this name, and each peer with which the QoS lets no
+        message pass.
+        """
         node: Any = self
+        name = node.get_fully_qualified_name()
+        if (count := node.get_fully_qualified_node_names().count(name)) > 1:
+            self.warn_once(
+                f"{count} nodes are called {name}: they publish on the same topics, and calls of "
+                "services and parameters reach any of them; end all but one, or give each a "
+                "namespace of its own, `--ros-args -r __ns:=/NAME` (one that was killed is seen "
+                "for 20 s more)"
+            )
         for sentence in qos.incompatible(node):
             self.warn_once(sentence)
 
@@ -314,7 +324,7 @@ class ManagedNode(CommonNode, LifecycleNode):
             return FAILURE
 
     def _diagnose(self) -> None:
-        self.warn_of_qos()
+        self.warn_of_peers()
         name = self.get_fully_qualified_name().lstrip("/")
         statuses = [
             diagnostics.status(f"{name}: {part}", findings, values)

@@ -2,6 +2,7 @@
 state.
 """
 
+import gc
 import math
 from xml.etree import ElementTree
 
@@ -192,14 +193,30 @@ def test_a_reader_whose_qos_does_not_fit_is_named_once(graph, capfd):
     simulator = graph.simulator(start="paused")
     graph.probe.create_subscription(Odometry, "/odometry", lambda message: None, qos.LATCHED)
     graph.until(lambda: list(qos.incompatible(simulator)))
-    simulator.warn_of_qos()
-    simulator.warn_of_qos()
+    simulator.warn_of_peers()
+    simulator.warn_of_peers()
     said = capfd.readouterr().err
     assert (
         said.count("probe receives nothing on /odometry from pendulum_simulator") == 1
         and "transient local" in said
     )
     assert said.count("receives nothing") == 1  # everyone else fits
+
+
+def test_a_second_node_of_the_same_name_is_reported_once(graph, capfd):
+    import rclpy
+
+    gc.collect()  # nodes of earlier tests
+    simulator, name = graph.simulator(start="paused"), "/pendulum_simulator"
+    simulator.warn_of_peers()
+    assert "are called" not in capfd.readouterr().err
+    second = rclpy.create_node(name[1:])
+    graph.until(lambda: simulator.get_fully_qualified_node_names().count(name) == 2)
+    simulator.warn_of_peers()
+    simulator.warn_of_peers()
+    second.destroy_node()
+    said = capfd.readouterr().err
+    assert said.count(f"2 nodes are called {name}") == 1 and "__ns:=" in said
 
 
 def test_without_a_rate_the_transforms_are_left_to_a_robot_state_publisher(graph):

@@ -300,7 +300,7 @@ class Monitor(Watcher):
             "malformed": self.malformed,
             **figures,
         }
-        self.warn_of_qos()
+        self.warn_of_peers()
         node = self.get_fully_qualified_name().lstrip("/")
         name = f"{node}: {self.topics['states']} to {self.topics['commands']}"
         line = diagnostics.status(

@@ -114,7 +114,7 @@ class Recorder(Watcher):
         self.every(LOOKED_EVERY, self._look)
         self.every(EMPTIED_EVERY, self._write)
         self.every(SAVED_EVERY, self._save)
-        self.every(SAVED_EVERY, self.warn_of_qos)
+        self.every(SAVED_EVERY, self.warn_of_peers)
         self.get_logger().info(f"recording to {self.path}")
 
     def close(self) -> None:
