@@ -57,7 +57,7 @@ class Line:
         try:
             self._open()
         except NotThere as error:
-            self._set_status(NO_PORT + str(error))
+            self._set_status(f"{NO_PORT}{error}; it is looked for every {self._retry:g} s")
         self._thread = threading.Thread(target=self._run, name="wire", daemon=True)
         self._thread.start()
 

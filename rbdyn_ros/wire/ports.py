@@ -3,12 +3,15 @@ and datagrams, with their errors and the timeout of a read.
 """
 
 import errno
+import os
 import select
 import socket
 import termios
 from typing import Any
 
 import serial
+
+from rbdyn_ros.files import expand_input
 
 READ_TIMEOUT = 0.005  # [s] the watchdogs are checked this often
 
@@ -181,8 +184,9 @@ class SerialPort(Port):
     def __init__(self, path: str, baud: int):
         """Open the port at `baud` bit/s, 8N1, without flow control. Raise NotThere, CannotOpen."""
         try:
+            port = str(expand_input(path))
             self._serial = serial.Serial(
-                path, baud, timeout=READ_TIMEOUT, write_timeout=0, exclusive=True
+                port, baud, timeout=READ_TIMEOUT, write_timeout=0, exclusive=True
             )
         except (OSError, ValueError) as error:
             raise _refusal(path, baud, error) from None
@@ -234,6 +238,13 @@ class SerialPort(Port):
 
 def _refusal(path: str, baud: int, error: Exception) -> CannotOpen:
     number = getattr(error, "errno", None)
+    if isinstance(error.__context__, termios.error):  # of which pyserial gives the text alone
+        number = error.__context__.args[0]
+    if not path or number in (errno.ENOTTY, errno.EISDIR):
+        return CannotOpen(
+            f"serial.port is {path or repr(path)}, which is no serial port; name one (`ls "
+            "/dev/serial/by-id` shows those)"
+        )
     if number in (errno.ENOENT, errno.ENXIO, errno.ENODEV):
         return NotThere(
             f"serial.port is {path}: there is no such device; plug it in (`ls /dev/serial/by-id` "
@@ -246,7 +257,8 @@ def _refusal(path: str, baud: int, error: Exception) -> CannotOpen:
         )
     if number in (errno.EBUSY, errno.EAGAIN):
         return CannotOpen(f"serial.port is {path}: another program uses it; end that first")
+    why = os.strerror(number) if number else error
     return CannotOpen(
-        f"serial.port is {path} at {baud} baud: {getattr(error, 'strerror', None) or error}; name "
-        "a serial port (`ls /dev/serial/by-id` shows those), and a baud rate that it has"
+        f"serial.port is {path} at {baud} baud: {why}; name a serial port (`ls /dev/serial/by-id` "
+        "shows those), and a baud rate that it has"
     )

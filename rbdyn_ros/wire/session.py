@@ -20,8 +20,8 @@ import stat
 import struct
 from collections.abc import Callable
 from hashlib import blake2s
-from pathlib import Path
 
+from rbdyn_ros.files import expand_input
 from rbdyn_ros.wire import frame
 from rbdyn_ros.wire.frame import COMPACT, HEARTBEAT, TAG, Frame
 
@@ -38,7 +38,8 @@ def read_key(path: str) -> bytes:
     """
     what, word = f"the key file {path}", shlex.quote(str(path))
     try:
-        mode, text = Path(path).stat().st_mode, Path(path).read_bytes().strip()
+        file = expand_input(path)
+        mode, text = file.stat().st_mode, file.read_bytes().strip()
     except OSError as error:
         raise ValueError(f"{what} cannot be read: {error.strerror}") from None
     if stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):

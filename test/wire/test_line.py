@@ -2,7 +2,9 @@
 taken or missing.
 """
 
+import errno
 import os
+import re
 import socket
 import time
 
@@ -142,7 +144,7 @@ def test_a_cable_that_is_pulled_is_looked_for_and_found_again(ends, cable):
     cable.pull()
     wait_for(lambda: bridge.line.status.startswith(NO_PORT))
     assert not bridge.line.send(FORCE, 0, (0.0, 0.0))
-    time.sleep(0.2)  # several looks; they are not told
+    time.sleep(0.2)  # several looks; none is reported
     cable.plug()
     wait_for(lambda: bridge.line.status == SILENT)
     os.write(cable.master, board.outgoing(2))
@@ -157,7 +159,7 @@ def test_a_device_that_is_not_there_yet_is_waited_for(ends, cable):
     assert bridge.said == [
         (
             f"{NO_PORT}serial.port is {cable.path}: there is no such device; plug it in (`ls "
-            "/dev/serial/by-id` shows what is)"
+            "/dev/serial/by-id` shows what is); it is looked for every 0.05 s"
         )
     ]
     cable.plug()
@@ -182,7 +184,39 @@ def test_two_programs_on_one_serial_port_are_refused(cable):
     first.close()
 
 
-def test_no_such_device_is_told_from_what_waiting_does_not_help(tmp_path):
+@pytest.mark.parametrize(
+    "number, sentence",
+    [
+        (errno.EACCES, "permission denied; `sudo usermod -aG dialout $USER`, then log in again"),
+        (errno.EBUSY, "another program uses it; end that first"),
+        (errno.EIO, "Input/output error; name a serial port (`ls /dev/serial/by-id` shows"),
+    ],
+)
+def test_the_refusal_of_a_device_says_what_to_do(monkeypatch, number, sentence):
+    def refuse(path, flags):
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr("serial.serialposix.os.open", refuse)
+    with pytest.raises(CannotOpen, match=re.escape(sentence)) as refusal:
+        SerialPort("/dev/ttyUSB0", 115200)
+    assert str(refusal.value).startswith("serial.port is /dev/ttyUSB0")
+    assert "[Errno" not in str(refusal.value)
+
+
+def test_what_is_no_serial_port_is_refused(tmp_path):
+    for path in ("", str(tmp_path), os.devnull):
+        with pytest.raises(CannotOpen, match=f"serial.port is {path or repr(path)}, which is no"):
+            SerialPort(path, 115200)
+
+
+def test_a_port_in_the_home_folder_is_found(cable, monkeypatch):
+    """The ~ of `serial_port:=~/board`, which the shell leaves."""
+    cable.plug()
+    monkeypatch.setenv("HOME", str(cable.path.parent))
+    SerialPort(f"~/{cable.path.name}", 115200).close()
+
+
+def test_no_such_device_is_distinguished_from_what_waiting_does_not_help(tmp_path):
     with pytest.raises(NotThere):
         SerialPort(str(tmp_path / "nothing"), 115200)
     (tmp_path / "file").touch()

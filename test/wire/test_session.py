@@ -329,9 +329,11 @@ def key_file(folder, text: str, mode: int = 0o600) -> str:
     return str(path)
 
 
-def test_a_key_is_64_hexadecimal_digits(tmp_path):
+def test_a_key_is_64_hexadecimal_digits(tmp_path, monkeypatch):
     assert read_key(key_file(tmp_path, KEY.hex() + "\n")) == KEY
     assert read_key(key_file(tmp_path, KEY.hex().upper())) == KEY
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert read_key(key_file(tmp_path, KEY.hex()).replace(str(tmp_path), "~")) == KEY
 
 
 @pytest.mark.parametrize(
