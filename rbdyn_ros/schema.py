@@ -121,7 +121,7 @@ def check_record(made: Made, source: str, prefix: str = "") -> Made:
     for field in _fields(type(made), prefix):
         value = getattr(made, field.name)
         if value is not made._field_defaults[field.name]:  # which is in range
-            value = check(field.declared, () if value is None else value, source)
+            value = check(field.declared, _written(field.hint, field.declared, value), source)
             checked[field.name] = _convert(field.hint, field.declared, value)
     return made._replace(**checked)
 
@@ -187,6 +187,20 @@ def _convert(hint: Any, parameter: Parameter, value: Any) -> object:
     if hint is float and parameter.kind == "string":
         return float(choices_of(parameter).index(value))
     return float(value) if hint is float else value
+
+
+def _written(hint: Any, parameter: Parameter, value: Any) -> object:
+    """Return the value of a field as a file has it, the inverse of `_convert`; what no file can
+    have stays as it is.
+    """
+    if value is None:
+        return ()
+    if hint is float and _is_number(value) and float(value).is_integer():
+        if parameter.kind == "bool" and value in (0, 1):
+            return bool(value)
+        if parameter.kind == "string" and 0 <= value < len(choices_of(parameter)):
+            return choices_of(parameter)[int(value)]
+    return value
 
 
 def check(parameter: Parameter, value: object, source: str) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rbdyn_ros import schema
-from rbdyn_ros.mechanics.pendulum.params import Obstacle
+from rbdyn_ros.mechanics.pendulum.params import Obstacle, check_stops
 from rbdyn_ros.schema import Parameter, format_value, record, setting
 from rbdyn_ros.types import IMPACT_LAWS, NO_OBSTACLES, Array, Contacts
 
@@ -41,12 +41,6 @@ def contacts(values: Mapping[str, Any], length: float) -> Contacts:
     Raise ValueError for rails of no length.
     """
     ends = [_end(values[parameter.name]) for parameter in STOPS]
-    for axis, low, high in zip("xy", ends[::2], ends[1::2], strict=True):
-        if not low < high:
-            raise ValueError(
-                f"contact.stops.{axis}_min is {low:g} m; it must be < contact.stops.{axis}_max, "
-                f"{high:g} m"
-            )
     law = values["contact.impact_law"]
     if values["contact.newton_restitution"]:
         if law not in (IMPACT_LAWS[0], "newton"):
@@ -55,26 +49,15 @@ def contacts(values: Mapping[str, Any], length: float) -> Contacts:
                 "'newton' or left out then"
             )
         values = {**values, "contact.impact_law": "newton"}
-    return record(
-        Contacts,
-        values,
-        stop_low=tuple(ends[::2]),
-        stop_high=tuple(ends[1::2]),
-        length=length,
-        obstacles=obstacles(values),
-    )
+    low, high = tuple(ends[::2]), tuple(ends[1::2])
+    met = record(Contacts, values, stop_low=low, stop_high=high, length=length)
+    return check_stops(met)._replace(obstacles=obstacles(values))
 
 
 def _end(place: float) -> float:
     return math.copysign(math.inf, place) if abs(place) >= _FAR else place
 
 
-_SIZES = {  # shape: (how many numbers, what they are)
-    "box": (3, "its edges along x, y and z, [a, b, c]"),
-    "cylinder": (2, "[radius, length]; its axis is z"),
-    "sphere": (1, "[radius]"),
-    "wall": (0, "no size, []: it is a half space"),
-}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 _LIST, _ONE = "obstacles", "obstacle."
 
@@ -137,16 +120,10 @@ def obstacles(values: Mapping[str, Any]) -> Array:
 
     Raise ValueError for a size that the shape has not.
     """
-    made = []
-    for name in values.get(_LIST, ()):
-        obstacle = schema.record(Obstacle, values, f"{_ONE}{name}.", name=name)
-        count, what = _SIZES[obstacle.shape]
-        if len(obstacle.size) != count:
-            size = format_value(obstacle.size, "m")
-            raise ValueError(f"{_ONE}{name}.size is {size}; a {obstacle.shape} has {what}")
-        made.append(obstacle)
-    if not made:
+    names = values.get(_LIST, ())
+    if not names:
         return NO_OBSTACLES
     from rbdyn_ros.mechanics.pendulum.obstacles import candidates
 
+    made = (schema.record(Obstacle, values, f"{_ONE}{name}.", name=name) for name in names)
     return candidates(tuple(made))

@@ -23,7 +23,7 @@ import numpy as np
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.description.features import box_distance, cylinder_distance, sign
-from rbdyn_ros.mechanics.pendulum.params import Obstacle
+from rbdyn_ros.mechanics.pendulum.params import Obstacle, check_obstacle
 from rbdyn_ros.numerics.dual import value, with_value
 from rbdyn_ros.types import NO_OBSTACLES, OBSTACLE, Array
 
@@ -37,8 +37,10 @@ _END = 1e-12  # [rad] an angle that is an end of its quarter
 
 
 def candidates(obstacles: tuple[Obstacle, ...]) -> Array:
-    """Return the rows of `Contacts.obstacles` of some `Obstacle`."""
-    rows = [row for obstacle in obstacles for row in _rows(obstacle)]
+    """Return the rows of `Contacts.obstacles` of some `Obstacle`. Raise ValueError naming what of
+    them is out of its range.
+    """
+    rows = [row for obstacle in obstacles for row in _rows(check_obstacle(obstacle))]
     return np.array(rows, OBSTACLE) if rows else NO_OBSTACLES
 
 

@@ -5,7 +5,7 @@ no kernel when it is read.
 import math
 from typing import Annotated, NamedTuple
 
-from rbdyn_ros.schema import direction, spec, unit_quaternion
+from rbdyn_ros.schema import check_record, direction, format_value, spec, unit_quaternion
 from rbdyn_ros.types import PART, Contacts
 
 
@@ -34,7 +34,12 @@ def _check_inertia(inertia: tuple[float, ...]) -> tuple[float, ...]:
     return inertia
 
 
-SHAPES = ("box", "cylinder", "sphere", "wall")
+SIZES = {  # shape: (how many numbers, what they are)
+    "box": (3, "its edges along x, y and z, [a, b, c]"),
+    "cylinder": (2, "[radius, length]; its axis is z"),
+    "sphere": (1, "[radius]"),
+    "wall": (0, "no size, []: it is a half space"),
+}
 Vector = tuple[float, float, float]
 
 
@@ -47,7 +52,7 @@ class Obstacle(NamedTuple):
         spec(
             "Sets the shape of the obstacle; a wall is a half space that the tip and the cart "
             "meet.",
-            choices=SHAPES,
+            choices=tuple(SIZES),
         ),
     ] = "sphere"
     position: Annotated[
@@ -156,6 +161,30 @@ class Params(NamedTuple):
         ),
     ] = 0.0
     contacts: Contacts = Contacts()  # what it can meet
+
+
+def check_obstacle(obstacle: Obstacle) -> Obstacle:
+    """Return an obstacle, each field in its own type. Raise ValueError for the first that is out
+    of range, or a size that the shape has not.
+    """
+    prefix = f"obstacle.{obstacle.name}."
+    obstacle = check_record(obstacle, "Obstacle", prefix)
+    count, what = SIZES[obstacle.shape]
+    if len(obstacle.size) != count:
+        size = format_value(obstacle.size, "m")
+        raise ValueError(f"{prefix}size is {size}; a {obstacle.shape} has {what}")
+    return obstacle
+
+
+def check_stops(contacts: Contacts) -> Contacts:
+    """Return the contacts. Raise ValueError for rails of no length."""
+    for axis, low, high in zip("xy", contacts.stop_low, contacts.stop_high, strict=True):
+        if not low < high:
+            raise ValueError(
+                f"contact.stops.{axis}_min is {low:g} m; it must be < contact.stops.{axis}_max, "
+                f"{high:g} m"
+            )
+    return contacts
 
 
 def cylinder_inertia(mass: float, length: float, radius: float) -> tuple[float, float, float]:

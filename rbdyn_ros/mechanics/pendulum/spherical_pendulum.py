@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
+from rbdyn_ros.mechanics.pendulum.params import Params, check_stops, cylinder_inertia
 from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
 from rbdyn_ros.schema import check_record
 from rbdyn_ros.types import Contacts, Input, State, System
@@ -50,14 +50,15 @@ def build(params: Params) -> System:
         inertia=inertia,
         joint_damping=params.joint_damping,
         gravity=params.gravity,
-        contacts=_convert_to_floats(params.contacts._replace(length=params.rod_length)),
+        contacts=_checked(params.contacts._replace(length=params.rod_length)),
     )
 
 
-def _convert_to_floats(contacts: Contacts) -> Contacts:
+def _checked(contacts: Contacts) -> Contacts:
     """Return the contacts with integers as floats, for each other type would compile the stepper
-    once more.
+    once more. Raise ValueError naming one that is out of its range.
     """
+    contacts = check_stops(check_record(contacts, "Params"))
     numbers = (tuple(map(float, v)) if isinstance(v, tuple) else float(v) for v in contacts[:-1])
     return Contacts._make([*numbers, contacts.obstacles])
 

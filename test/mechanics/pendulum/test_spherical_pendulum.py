@@ -17,7 +17,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     quantities,
     upright,
 )
-from rbdyn_ros.types import OBSTACLE
+from rbdyn_ros.types import OBSTACLE, Contacts
 
 
 def test_default_rod_is_the_cylinder_of_the_reference_data():
@@ -124,6 +124,37 @@ def test_no_input_is_nothing():
 def test_refusals_name_the_number(params, sentence):
     with pytest.raises(ValueError, match=sentence):
         build(params)
+
+
+@pytest.mark.parametrize(
+    ("contacts", "sentence"),
+    [
+        (Contacts(floor=2.0), "Params: contact.floor.enabled is 2.0; it must be true or false"),
+        (Contacts(floor_height=0.1), "contact.floor.height is 0.1 m; it must be .* <= 0"),
+        (Contacts(floor_friction=-0.1), "contact.floor.friction is -0.1; it must be .* >= 0"),
+        (Contacts(stop_restitution=1.1), "contact.stops.restitution is 1.1; it must be .* <= 1"),
+        (Contacts(stop_low=(1, -1), stop_high=(0, 1)), "stops.x_min is 1 m; it must be < .*, 0 m"),
+        (Contacts(stop_high=(1.0, math.nan)), "contact.stops.y_min is -inf m; it must be <"),
+        (Contacts(obstacle=3.0), "contact.obstacle.kind is 3.0; it must be one of none, sphere"),
+        (Contacts(obstacle_normal=(0, 0, 0)), "contact.obstacle.normal is .*: a vector that is"),
+        (Contacts(obstacle_radius=math.nan), "contact.obstacle.radius is nan m; it must be"),
+        (
+            Contacts(impact_law=-1.0),
+            "contact.impact_law is -1.0; it must be one of bounded_newton",
+        ),
+    ],
+)
+def test_refusals_name_the_contact(contacts, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        build(Params(contacts=contacts))
+
+
+def test_contacts_keep_their_numbers():
+    """Flags and choices are numbers in the record, words in a file."""
+    given = Contacts(1, -1, 0.5, obstacle=2, obstacle_normal=(0, 0, 2), impact_law=3)
+    expected = Contacts(1.0, -1.0, 0.5, obstacle=2.0, impact_law=3.0)
+    contacts = build(Params(contacts=given)).contacts
+    assert contacts[:-1] == expected[:-1] and isinstance(contacts.floor, float)
 
 
 def test_massless_and_fixed_carts_are_regular():

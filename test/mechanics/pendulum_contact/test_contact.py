@@ -254,28 +254,32 @@ def test_open_contacts_change_nothing():
 
 
 @pytest.mark.parametrize(
-    "name, composition, contacts, sentence",
+    "name, composition, contacts, tilt, sentence",
     [
-        ("rk4", "none", FLOOR, "integrator.name is 'rk4', which knows no contacts"),
-        ("quaternion_midpoint", "suzuki4", FLOOR, "contacts need 'none'"),
+        ("rk4", "none", FLOOR, np.pi / 6, "integrator.name is 'rk4', which knows no contacts"),
+        ("quaternion_midpoint", "suzuki4", FLOOR, np.pi / 6, "contacts need 'none'"),
         (
             "quaternion_midpoint",
             "none",
-            FLOOR._replace(floor_height=2.3),
+            FLOOR,
+            np.arccos(-0.3 / 2.4),
             "contact.floor overlaps the pendulum by 0.2",
         ),
         (
             "quaternion_midpoint",
             "none",
             Contacts(stop_low=(1.0, -1.0)),
+            np.pi / 6,
             "contact.stops.x overlaps the pendulum by 1 m",
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_before_the_first_step(name, composition, contacts, sentence):
+def test_what_does_not_fit_is_refused_before_the_first_step(
+    name, composition, contacts, tilt, sentence
+):
     system = build(Params(contacts=contacts))
     with pytest.raises(ValueError, match=sentence.replace(".", r"\.")):
-        select(name, composition).check(system, upright(np.pi / 6), no_input())
+        select(name, composition).check(system, upright(tilt), no_input())
 
 
 @pytest.mark.parametrize("split", [False, True])

@@ -51,6 +51,21 @@ def energies(contacts, rows) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
+    "obstacle, sentence",
+    [
+        (Obstacle("a", size=(0.1,), friction=-1), "obstacle.a.friction is -1; it must be .* >= 0"),
+        (Obstacle("a", size=(0.1,), restitution=2.0), "obstacle.a.restitution is 2.0; it must"),
+        (Obstacle("a", "ball", size=(0.1,)), "obstacle.a.shape is 'ball'; it must be one of box"),
+        (Obstacle("a", "box", size=(0.1,)), r"obstacle.a.size is \[0.1\] m; a box has its edges"),
+        (Obstacle("a", "wall", normal=(0, 0, 0)), "obstacle.a.normal is .*: a vector that is not"),
+    ],
+)
+def test_an_obstacle_that_no_file_describes_is_refused(obstacle, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        candidates((obstacle,))
+
+
+@pytest.mark.parametrize(
     "shape, size", [("box", (0.5, 0.8, 0.3)), ("cylinder", (0.3, 0.8)), ("cylinder", (0.5, 0.1))]
 )
 def test_gaps_are_bounds_of_the_distance_and_change_their_sign_with_it(shape, size):
