@@ -15,6 +15,7 @@ Fallback: rclpy's SingleThreadedExecutor, which takes half a millisecond more pe
 
 import gc
 import os
+import re
 import sys
 import time
 import traceback
@@ -28,7 +29,7 @@ from rclpy.context import Context
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import ok, try_shutdown
+from rclpy.utilities import ok, remove_ros_args, try_shutdown
 
 from rbdyn_ros import console, interrupts, tracebacks
 from rbdyn_ros.parameters import yaml_file
@@ -160,6 +161,8 @@ def run(
     os.nice(nice)
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        if args is None:
+            _refuse_words(remove_ros_args(sys.argv)[1:])
         spinning = executor()
         for kind in kinds:
             nodes.append(kind())
@@ -199,11 +202,29 @@ def _start(nodes: list[Any]) -> None:
         settle_collector(node.parameters.values)
 
 
+def _refuse_words(words: list[str]) -> None:
+    """Raise ValueError for words of the command line that are no ROS arguments: rcl ignores
+    them.
+    """
+    if words:
+        raise ValueError(
+            f"{' '.join(words)}: a node takes ROS arguments only, which follow --ros-args, such "
+            "as --ros-args -p NAME:=VALUE; `python -m rbdyn_ros parameters` lists the parameters"
+        )
+
+
+_RULES = {
+    "parameter override": "-p NAME:=VALUE, such as -p gravity:=1.62",
+    "remap": "-r FROM:=TO, such as -r __node:=name or -r __ns:=/name",
+}
+
+
 def _sentence(error: Exception, words: list[str]) -> str:
     """Return why a node ends. If rcl cannot parse a file of the command line `words`, that is the
-    error of this package's own reader, which names the line and the reason.
+    error of this package's own reader, which names the line and the reason; a rule that rcl cannot
+    parse is named with its form.
     """
-    said = tracebacks.sentence(error)
+    said = re.sub(r",? at /\S+:\d+", "", tracebacks.sentence(error))  # places in rcl
     if "Couldn't parse params file" in said:
         files = [word for flag, word in zip(words, words[1:]) if flag == "--params-file"]
         try:
@@ -212,6 +233,9 @@ def _sentence(error: Exception, words: list[str]) -> str:
         except ValueError as unreadable:
             return str(unreadable)
     mixed = "Sequence should be of same type" in said
+    rule = re.match(r".*Couldn't parse ([a-z ]+) rule: '(.*)'\. Error: ", said)
+    if rule and not mixed and rule[1] in _RULES:
+        return f"{rule[2]} cannot be read; write {_RULES[rule[1]]}"
     hint = "; write every number of a list with a point: [0.1, 0.0, 0.0]" if mixed else ""
     return said + hint
 

@@ -222,6 +222,9 @@ def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):
                 "number >= 0"
             ),
         ),
+        (("-p", "gravity"), "rbdyn_ros: -p gravity cannot be read; write -p NAME:=VALUE, such"),
+        (("-p", "gravity:="), "rbdyn_ros: -p gravity:= cannot be read; write -p NAME:=VALUE"),
+        (("-r", "__ns:=lab"), "rbdyn_ros: -r __ns:=lab cannot be read; write -r FROM:=TO, such"),
         (
             ("--params-file", "second.yaml"),
             "second.yaml:3: real_time_factor is 'fast'; it must be a finite number >= 0",
@@ -232,7 +235,7 @@ def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):
         ),
     ],
 )
-def test_an_override_of_another_type_is_refused_by_name(graph, monkeypatch, words, sentence):
+def test_an_override_that_cannot_be_read_is_refused_by_name(graph, monkeypatch, words, sentence):
     """rcl keeps a value of each type, and rclpy would take the number of the first file."""
     monkeypatch.chdir(graph.directory)
     (graph.directory / "first.yaml").write_text(
@@ -259,6 +262,14 @@ def test_the_last_number_counts_whether_it_has_a_point_or_not(graph, first, seco
         GetParameters, "/pendulum_controller/get_parameters", names=["rod.length"]
     ).values
     assert found[0].double_value == value
+
+
+def test_words_that_are_no_ros_arguments_are_refused():
+    """They had no effect: the node ran with the default."""
+    command = [sys.executable, "-m", "rbdyn_ros.ros.simulator.simulator", "-p", "gravity:=1.62"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120.0)
+    sentence = "rbdyn_ros: -p gravity:=1.62: a node takes ROS arguments only, which follow --ros"
+    assert done.returncode == 1 and done.stderr.startswith(sentence)
 
 
 def test_a_list_as_launch_writes_it_is_read(graph):
