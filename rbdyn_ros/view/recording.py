@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -102,12 +103,23 @@ def _from_npz(path: Path) -> Table:
     return {name: np.asarray(array, float) for name, array in arrays.items()}
 
 
+def describe_missing_bag(folder: Path, word: str) -> str:
+    """Return why a folder without metadata.yaml, which the user wrote as `word`, is no bag."""
+    if folder.is_dir() and any(folder.glob("*.mcap")):
+        return (
+            f"its recorder was killed; python -m rbdyn_ros repair {quote(word)} makes a bag of it"
+        )
+    return "there is no such bag"
+
+
 @contextmanager
 def open_bag(path: Path) -> Iterator[Any]:
     """Open a bag for reading. Raise ValueError, in one sentence, for one that cannot be read."""
     from rosbags.highlevel import AnyReader, AnyReaderError
     from rosbags.typesys import Stores, get_typestore
 
+    if path.is_dir() and not (path / "metadata.yaml").exists():
+        raise ValueError(f"{path}: {describe_missing_bag(path, str(path))}")
     try:
         with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
             yield reader

@@ -31,6 +31,15 @@ def test_what_is_no_run_is_one_sentence(tmp_path, name, content, sentence):
         read(tmp_path / name)
 
 
+def test_a_folder_without_metadata_is_no_bag(tmp_path):
+    """It said that the "metadata file" did not exist, and gave the folder as its name."""
+    with pytest.raises(ValueError, match=f"^{tmp_path}: there is no such bag$"):
+        read(tmp_path)
+    (tmp_path / "a_0.mcap").touch()
+    with pytest.raises(ValueError, match="its recorder was killed; python -m rbdyn_ros repair"):
+        read(tmp_path)
+
+
 def test_a_table_of_a_spreadsheet_is_read(tmp_path):
     """With a byte order mark, spaces in the head line, and an empty line at the end."""
     (tmp_path / "run.csv").write_text("\ufeff" + UPRIGHT.replace(",qw", ", qw") + "\n", "utf-8")

@@ -10,7 +10,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
 from rclpy.publisher import Publisher
@@ -28,6 +27,7 @@ from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording.timeline import Timeline
+from rbdyn_ros.view.recording import describe_missing_bag
 
 CLOCK, DIAGNOSTICS = "/clock", "/diagnostics"
 MANY = 10  # messages in a bag from which on a topic is a state, not an event
@@ -190,13 +190,7 @@ def _open(path: Path) -> Reader:
         reader = Reader(found)
         reader.open()
     except FileNotFoundError:
-        killed = found.is_dir() and any(found.glob("*.mcap"))
-        why = (
-            "its recorder was killed; python -m rbdyn_ros repair "
-            f"{quote(str(path))} makes a bag of it"
-            if killed
-            else "there is no such bag"
-        )
+        why = describe_missing_bag(found, str(path))
         raise CannotReplay(f"replay.path is {path}: {why}") from None
     except Exception as error:  # a damaged bag may make its reader raise anything
         raise CannotReplay(
