@@ -39,7 +39,8 @@ def start(host: str, port: int) -> viser.ViserServer:
     """
     give_back_large_blocks()
     family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][0]
-    socket.create_server((host, 0), family=family).close()  # viser tries all ports, silently
+    with socket.socket(family, socket.SOCK_STREAM) as probe:  # viser tries all ports, silently
+        probe.bind((host, 0))
     serve, is_checked = websockets.asyncio.server.serve, threading.Event()
 
     def checking_serve(*arguments: Any, process_request: Any, **options: Any) -> Any:

@@ -83,7 +83,7 @@ class Udp(Port):
         `peer` is (address, port), port 0 for any port of that address, or None.
         """
         self._socket = _bind(address, port)
-        given = _lookup(*peer, self._socket.family)[1] if peer else None
+        given = _lookup("udp.peer_address", *peer, self._socket.family)[1] if peer else None
         self._host = given[0] if given else None  # the only one that may be the peer
         self._pinned = given is not None and given[1] != 0
         self._peer, self._open = given if self._pinned else None, not self._pinned
@@ -142,7 +142,7 @@ class Udp(Port):
 
 
 def _bind(address: str, port: int) -> socket.socket:
-    family, sockaddr = _lookup(address, port)
+    family, sockaddr = _lookup("udp.address", address, port)
     bound = socket.socket(family, socket.SOCK_DGRAM)
     bound.settimeout(READ_TIMEOUT)
     try:
@@ -154,13 +154,14 @@ def _bind(address: str, port: int) -> socket.socket:
 
 
 def _lookup(
-    address: str, port: int, family: int = socket.AF_UNSPEC
+    name: str, address: str, port: int, family: int = socket.AF_UNSPEC
 ) -> tuple[socket.AddressFamily, Address]:
     try:
         found = socket.getaddrinfo(address, port, family, socket.SOCK_DGRAM)[0]
     except (OSError, UnicodeError):
         raise CannotOpen(
-            f"{address} is no address that this machine knows; write one such as 127.0.0.1"
+            f"{name} is {address}, which is no address that this machine knows; write one such as "
+            "127.0.0.1"
         ) from None
     return found[0], found[4]
 

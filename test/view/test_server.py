@@ -1,5 +1,6 @@
 """Who may connect to the live view, and which thread writes to it."""
 
+import re
 import threading
 from unittest.mock import MagicMock
 
@@ -155,8 +156,12 @@ def test_an_obstacle_that_is_made_anew_is_drawn_where_it_is(server):
         assert place(high) == [high]
 
 
-@pytest.mark.parametrize("host", ["1.2.3.4", "no-such-name.invalid"])
-def test_an_address_of_another_machine_is_an_error(host):
+@pytest.mark.parametrize(
+    "host, reason",
+    [("1.2.3.4", "^Cannot assign requested address$"), ("no-such-name.invalid", "not known|fail")],
+)
+def test_an_address_of_another_machine_is_an_error(host, reason):
     """The server tried one port after the other, and said nothing."""
-    with pytest.raises(OSError):
+    with pytest.raises(OSError) as refusal:
         view_server.start(host, free_port())
+    assert re.search(reason, refusal.value.strerror)

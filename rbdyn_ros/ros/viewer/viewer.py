@@ -49,7 +49,10 @@ class Viewer(Watcher):
             self.page = Page(self.source, values)
         except OSError as error:
             where = f"{values['host']}:{values['port']}"
-            raise RuntimeError(f"the live view cannot be served at {where}: {error}") from None
+            why = error.strerror or error
+            raise RuntimeError(
+                f"the live view cannot be served at {where}: {why}; choose another host or port"
+            ) from None
         self.page.begin()
         self.get_logger().info(f"the live view is at {self.page.url}")
         if values["host"] not in LOOPBACK:
