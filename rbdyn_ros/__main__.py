@@ -23,8 +23,8 @@ EXAMPLES = """\
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 2 bad input, 128 + n if signal n came
-    before there was a result.
+    """Run one command and return its exit code: 0 done, 1 it could not begin, 2 bad input, 128 + n
+    if signal n came before there was a result.
     """
     argv = sys.argv[1:] if argv is None else argv
     if not argv or argv[0] in ("-h", "--help"):
@@ -40,6 +40,9 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"{PROGRAM} {command}: interrupted before there was a result", file=sys.stderr)
         return console.SIGNAL + console.received_signal()
+    except console.CannotBegin as error:
+        print(f"{PROGRAM} {command}: {error}", file=sys.stderr)
+        return 1
     except OSError as error:  # that the command does not expect
         print(
             f"{PROGRAM} {command}: cannot read or write {error.filename or 'a file'}: "

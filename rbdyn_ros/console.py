@@ -28,6 +28,10 @@ USUAL = gc.get_threshold()
 _received: list[int] = []
 
 
+class CannotBegin(RuntimeError):
+    """What a command needs of the system does not begin; the message is complete."""
+
+
 class Output(io.RawIOBase):
     """A raw stream to a descriptor that accepts everything; the first error stays in `error`, and
     what comes after it is dropped.

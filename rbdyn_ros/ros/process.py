@@ -43,11 +43,27 @@ SWITCH_INTERVAL = 5e-4
 wait_set_executor = SingleThreadedExecutor
 
 
+HIGHEST_DOMAIN = 232  # whose ports DDS can number
+
+
+def init(args: list[str] | None = None, context: Context | None = None) -> None:
+    """Initialize rclpy; the caller handles signals. Raise CannotBegin, in one sentence, where the
+    environment does not let it.
+    """
+    domain = os.environ.get("ROS_DOMAIN_ID") or "0"
+    if not (domain.isdecimal() and int(domain) <= HIGHEST_DOMAIN):
+        raise console.CannotBegin(
+            f"ROS_DOMAIN_ID is {domain}; it must be a whole number >= 0 and <= {HIGHEST_DOMAIN}"
+        )
+    try:
+        rclpy.init(args=args, context=context, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # RCLError of rclpy
+        raise console.CannotBegin(_sentence(error, args or sys.argv)) from None
+
+
 def join() -> None:
     """Join the graph with log level warn; the caller handles signals."""
-    rclpy.init(
-        args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO
-    )
+    init(["--ros-args", "--log-level", "warn"])
 
 
 def watcher(name: str) -> tuple[Node, SingleThreadedExecutor]:
@@ -70,7 +86,7 @@ class Visitor:
 
     def __init__(self, name: str, namespace: str):
         self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        init(context=self._context)
         self.node = rclpy.create_node(name, context=self._context, namespace=namespace)
         self.executor = SingleThreadedExecutor(context=self._context)
         self.executor.add_node(self.node)
@@ -160,7 +176,7 @@ def run(
     closing.submit(int).result()  # starts its thread now, as each thread has its own niceness
     os.nice(nice)
     try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        init(args)
         if args is None:
             _refuse_words(remove_ros_args(sys.argv)[1:])
         spinning = executor()
@@ -176,7 +192,7 @@ def run(
     except Exception as error:
         if not isinstance(error, (ValueError, RuntimeError)):  # their messages are complete
             traceback.print_exc()
-        print(f"rbdyn_ros: {_sentence(error, args or sys.argv)}", file=sys.stderr)
+        print(f"rbdyn_ros: {tracebacks.sentence(error)}", file=sys.stderr)
         return 1
     finally:
         signals.starting = False
@@ -220,9 +236,9 @@ _RULES = {
 
 
 def _sentence(error: Exception, words: list[str]) -> str:
-    """Return why a node ends. If rcl cannot parse a file of the command line `words`, that is the
-    error of this package's own reader, which names the line and the reason; a rule that rcl cannot
-    parse is named with its form.
+    """Return why rclpy does not begin. If rcl cannot parse a file of the command line `words`,
+    that is the error of this package's own reader, which names the line and the reason; a rule
+    that rcl cannot parse is named with its form.
     """
     said = re.sub(r",? at /\S+:\d+", "", tracebacks.sentence(error))  # places in rcl
     if "Couldn't parse params file" in said:

@@ -2,6 +2,7 @@
 the start.
 """
 
+import re
 import shutil
 import signal
 import subprocess
@@ -270,6 +271,37 @@ def test_words_that_are_no_ros_arguments_are_refused():
     done = subprocess.run(command, capture_output=True, text=True, timeout=120.0)
     sentence = "rbdyn_ros: -p gravity:=1.62: a node takes ROS arguments only, which follow --ros"
     assert done.returncode == 1 and done.stderr.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "name, value, sentence",
+    [
+        (
+            "ROS_DOMAIN_ID",
+            "233",
+            "ROS_DOMAIN_ID is 233; it must be a whole number >= 0 and <= 232",
+        ),
+        (
+            "ROS_DOMAIN_ID",
+            "lab",
+            "ROS_DOMAIN_ID is lab; it must be a whole number >= 0 and <= 232",
+        ),
+        ("ROS_LOG_DIR", "/proc/x", "failed to initialize logging: Failed to create log directory"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words",
+    [("rbdyn_ros.ros.simulator.simulator",), ("rbdyn_ros", "soak", "--minutes", "1")],
+    ids=["node", "command"],
+)
+def test_an_environment_in_which_ros_does_not_begin_is_one_sentence(
+    monkeypatch, tmp_path, name, value, sentence, words
+):
+    monkeypatch.setenv(name, value)
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120.0, cwd=tmp_path)
+    assert done.returncode == 1 and sentence in done.stderr
+    assert not re.search("defect|Traceback|src/rcl|RTPS", done.stderr)
 
 
 def test_a_list_as_launch_writes_it_is_read(graph):
