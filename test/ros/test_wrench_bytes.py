@@ -17,8 +17,8 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 
 from rbdyn_ros.ros.messages import cdr  # noqa: E402
 from rbdyn_ros.ros.messages.cdr import (
-    ForceCommand,  # noqa: E402
     WrenchBytes,  # noqa: E402
+    force_command,  # noqa: E402
 )
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
 
@@ -81,8 +81,8 @@ def test_a_message_that_is_cut_off_is_refused():
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("stamp", [0, -1, 1_999_999_999, 2**60])
 def test_a_force_command_is_the_message_that_it_says(known, stamp):
-    command = ForceCommand("world")
-    command._template.known &= known
+    command = force_command("world")
+    command.known &= known
     for force in ((1.5, -2.5), (0.0, 3.0)):
         got = deserialize_message(command.pack(stamp, force), WrenchStamped)
         assert nanoseconds(got.header.stamp) == stamp and got.header.frame_id == "world"

@@ -28,7 +28,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
 )
 from rbdyn_ros.ros.controller.synchronizers import TimeScale, make_synchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
-from rbdyn_ros.ros.messages.cdr import ForceCommand
+from rbdyn_ros.ros.messages.cdr import force_command
 from rbdyn_ros.ros.messages.messages import label_array, xyz
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.parameters import first
@@ -110,7 +110,7 @@ class ControllerNode(ManagedNode):
         self._make_topics(values)
 
     def _make_topics(self, values: dict[str, Any]) -> None:
-        self.command = ForceCommand(self.frames.world)
+        self.command = force_command(self.frames.world)
         self.terms = label_array(LABELS)
         # both keep more than the plant needs, for a recorder in lockstep; `reports` comes first,
         # because publishers are discovered in the order in which they are created

@@ -22,7 +22,7 @@ from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding
 from rbdyn_ros.ros.hil.hil_plant import PlantBoard, board_plant
-from rbdyn_ros.ros.messages.cdr import ForceCommand
+from rbdyn_ros.ros.messages.cdr import force_command
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame, invalid
@@ -60,7 +60,7 @@ class ControllerBoard:
         # [s, steady] when the first state after the newest force was sent
         self._unanswered = math.inf
         self.counts: Counter[str] = Counter(states=0, forces=0, saturated=0)
-        self._command = ForceCommand(node.frames.world)
+        self._command = force_command(node.frames.world)
         self._commands = node.create_lifecycle_publisher(
             WrenchStamped,
             "cart/command",

@@ -20,7 +20,15 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from rbdyn_ros.ros.messages.messages import SECOND, instant, instant_of, set_stamp, wxyz, xyz
+from rbdyn_ros.ros.messages.messages import (
+    SECOND,
+    instant,
+    instant_of,
+    set_stamp,
+    wxyz,
+    xyz,
+    xyzw,
+)
 from rbdyn_ros.types import Vector
 
 HEAD = 4  # bytes; alignment counts from their end
@@ -81,29 +89,30 @@ class Walk:
 Places = tuple[list[slice], list[tuple[int, int]]]
 
 
-class Layout:
+class _Reader:
     """The places of numbers in the messages of a topic.
 
-    In a message of another layout they are searched from the beginning.
+    In a message of another layout they are searched from the beginning. A subclass has `_look`,
+    which is called at the end of the stamp, if the messages begin with one, and raises ValueError
+    if something is missing; and `_numbers`, for an encoding that only the middleware can read.
     """
 
-    def __init__(self, look: Callable[[Walk], Places], is_stamped: bool = True):
-        """Start without a known layout.
+    _kind: type
+    _is_stamped = True
+    _look: Callable[[Walk], Places]
+    _numbers: Callable[[Any], tuple[float, ...]]
 
-        `look(walk)`, from the end of the stamp if the message begins with one, returns (same,
-        doubles): the slices that identify the layout, and the place and the number of each block
-        of doubles to be read. It raises ValueError if something is missing.
-        """
-        self._look, self._size, self._is_stamped = look, -1, is_stamped
-        self._same: list[tuple[slice, bytes]] = []
+    def __init__(self):
+        self._size, self._same = -1, list[tuple[slice, bytes]]()
 
-    def read(self, data: bytes) -> tuple[int, tuple[float, ...]] | None:
-        """Return (stamp [ns] or 0, numbers); None if only the middleware can read the encoding.
-
-        Raise ValueError as `look` and `instant` do, and for a message that is cut off.
+    def _read(self, data: bytes) -> tuple[int, tuple[float, ...]]:
+        """Return (stamp [ns] or 0, numbers). Raise ValueError as `_look` and `instant` do, and for
+        a message that is cut off.
         """
         if not self._is_known(data) and not self._learn(data):
-            return None
+            message = deserialize(data, self._kind)
+            stamp = instant_of(message.header) if self._is_stamped else 0
+            return stamp, self._numbers(message)
         seconds, fraction = self._stamp.unpack_from(data, HEAD) if self._is_stamped else (0, 0)
         numbers: tuple[float, ...] = ()
         for block, place in self._doubles:
@@ -119,10 +128,10 @@ class Layout:
         return True
 
     def _learn(self, data: bytes) -> bool:
-        order = _ORDERS.get(bytes(data[:2]))
+        self._size, order = -1, _ORDERS.get(bytes(data[:2]))
         if order is None:
             return False
-        self._size, walk = -1, Walk(data, order)
+        walk = Walk(data, order)
         walk.skip(_STAMP if self._is_stamped else 0)
         same, doubles = self._look(walk)
         self._stamp = struct.Struct(f"{order}iI")
@@ -155,22 +164,24 @@ def _without(joints: tuple[str, ...], fields: tuple[str, ...], names: list[str])
     return ValueError(f"joint_states has {names}; it must have {wanted}")
 
 
-class JointBytes:
+class JointBytes(_Reader):
     """Reads `columns` from serialized messages."""
 
+    _kind = JointState
+
     def __init__(self, joints: tuple[str, ...], fields: tuple[str, ...]):
-        self._joints, self._fields, self._layout = joints, fields, Layout(self._look)
+        super().__init__()
+        self._joints, self._fields = joints, fields
 
     def columns(self, data: bytes) -> tuple[int, tuple[float, ...]]:
         """Return (stamp [ns], (numbers, field after field)).
 
         Raise ValueError if the message does not have them, or is cut off.
         """
-        found = self._layout.read(data)
-        if found is None:
-            message = deserialize(data, JointState)
-            return instant_of(message.header), columns(message, self._joints, self._fields)
-        return found
+        return self._read(data)
+
+    def _numbers(self, message: JointState) -> tuple[float, ...]:
+        return columns(message, self._joints, self._fields)
 
     def _look(self, walk: Walk) -> Places:
         same, start = [], walk.at
@@ -200,27 +211,20 @@ class RodMotion(NamedTuple):
     angular: Vector  # [rad/s, child frame]
 
 
-class OdometryBytes:
+class OdometryBytes(_Reader):
     """Reads serialized Odometry messages, without their covariances."""
 
-    def __init__(self):
-        self._layout = Layout(self._look)
+    _kind = Odometry
 
     def motion(self, data: bytes) -> RodMotion:
         """Return the motion. Raise ValueError if the message is cut off."""
-        found = self._layout.read(data)
-        if found is None:
-            message = deserialize(data, Odometry)
-            pose, twist = message.pose.pose, message.twist.twist
-            return RodMotion(
-                instant_of(message.header),
-                xyz(pose.position),
-                wxyz(pose.orientation),
-                xyz(twist.linear),
-                xyz(twist.angular),
-            )
-        stamp, (px, py, pz, x, y, z, w, u, v, t, p, q, r) = found
+        stamp, (px, py, pz, x, y, z, w, u, v, t, p, q, r) = self._read(data)
         return RodMotion(stamp, (px, py, pz), (w, x, y, z), (u, v, t), (p, q, r))
+
+    def _numbers(self, message: Odometry) -> tuple[float, ...]:
+        pose, twist = message.pose.pose, message.twist.twist
+        attitude = xyzw(wxyz(pose.orientation))
+        return *xyz(pose.position), *attitude, *xyz(twist.linear), *xyz(twist.angular)
 
     def _look(self, walk: Walk) -> Places:
         start = walk.at
@@ -240,22 +244,19 @@ class Wrench(NamedTuple):
     torque: Vector  # [N m]
 
 
-class WrenchBytes:
+class WrenchBytes(_Reader):
     """Reads serialized WrenchStamped messages."""
 
-    def __init__(self):
-        self._layout, self._frame = Layout(self._look), ""
+    _kind = WrenchStamped
 
     def wrench(self, data: bytes) -> Wrench:
         """Return the wrench. Raise ValueError if the message is cut off."""
-        found = self._layout.read(data)
-        if found is None:
-            message = deserialize(data, WrenchStamped)
-            force, torque = xyz(message.wrench.force), xyz(message.wrench.torque)
-            header = message.header
-            return Wrench(instant_of(header), header.frame_id, force, torque)
-        stamp, (fx, fy, fz, tx, ty, tz) = found
+        stamp, (fx, fy, fz, tx, ty, tz) = self._read(data)
         return Wrench(stamp, self._frame, (fx, fy, fz), (tx, ty, tz))
+
+    def _numbers(self, message: WrenchStamped) -> tuple[float, ...]:
+        self._frame = message.header.frame_id
+        return *xyz(message.wrench.force), *xyz(message.wrench.torque)
 
     def _look(self, walk: Walk) -> Places:
         start = walk.at
@@ -263,20 +264,19 @@ class WrenchBytes:
         return [slice(start, walk.at)], [(walk.doubles(6), 6)]
 
 
-class LabeledBytes:
+class LabeledBytes(_Reader):
     """Reads serialized Float64MultiArray messages whose numbers are named in `layout.dim`."""
 
-    def __init__(self):
-        self._layout, self._labels = Layout(self._look, is_stamped=False), list[str]()
+    _kind, _is_stamped = Float64MultiArray, False
 
     def numbers(self, data: bytes) -> dict[str, float]:
         """Return the numbers by label. Raise ValueError if the message is cut off."""
-        found = self._layout.read(data)
-        if found is None:
-            message = deserialize(data, Float64MultiArray)
-            labels = [dimension.label for dimension in message.layout.dim]
-            return dict(zip(labels, message.data))
-        return dict(zip(self._labels, found[1]))
+        _, numbers = self._read(data)
+        return dict(zip(self._labels, numbers))
+
+    def _numbers(self, message: Float64MultiArray) -> tuple[float, ...]:
+        self._labels = [dimension.label for dimension in message.layout.dim]
+        return tuple(message.data)
 
     def _look(self, walk: Walk) -> Places:
         start, self._labels = walk.at, []
@@ -348,18 +348,14 @@ class Template:
         return bytes(self._bytes)
 
 
-class ForceCommand:
-    """The message of cart/command, created once: a force on the cart, in answer to a state."""
+def force_command(frame: str) -> Template:
+    """Return the message of cart/command, a force on the cart in answer to a state:
+    `pack(stamp, force)` takes the stamp [ns] of the state and the force (2,) [N, world].
+    """
+    message = WrenchStamped()
+    message.header.frame_id = frame
 
-    def __init__(self, frame: str):
-        message = WrenchStamped()
-        message.header.frame_id = frame
-        self._template = Template(message, self._put, (2,))
-
-    def pack(self, stamp: int, force: tuple[float, float]) -> bytes:
-        """Return its bytes with the stamp [ns] of the state and the force (2,) [N, world]."""
-        return self._template.pack(stamp, force)
-
-    @staticmethod
-    def _put(message: WrenchStamped, force: tuple) -> None:
+    def put(message: WrenchStamped, force: tuple[float, float]) -> None:
         message.wrench.force.x, message.wrench.force.y = map(float, force)
+
+    return Template(message, put, (2,))
