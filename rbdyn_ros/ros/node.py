@@ -45,8 +45,8 @@ def require(part: Part | None) -> Part:
     return part
 
 
-class CommonNode:
-    """The base class of all nodes; it comes before rclpy's class.
+class CommonNode(Node):
+    """The base class of all nodes; it comes before rclpy's other classes.
 
     A subclass overrides `table`, `validate` and `apply` if its parameters need more than the
     table of its name.
@@ -60,13 +60,11 @@ class CommonNode:
     prepare: Callable[[dict[str, Any]], object] | None = None
 
     def __init__(self, name: str, **options):
-        node: Any = super()
-        node.__init__(name, **options)
+        super().__init__(name, **options)
         self._name = name  # which `__node:=` does not change
         self._warned: set[str] = set()
         self.steady = NodeClock(clock_type=ClockType.STEADY_TIME)
-        me: Any = self
-        self.parameters = Parameters(me, self.table(), self.validate, self.apply)
+        self.parameters = Parameters(self, self.table(), self.validate, self.apply)
 
     def table(self) -> tuple[ParameterSpec, ...]:
         """Return the parameters."""
@@ -80,52 +78,44 @@ class CommonNode:
 
     def every(self, period: float, act: Callable[[], Any]) -> Timer:
         """Call `act()` every `period` [s]."""
-        node: Any = self
-        return node.create_timer(period, act, clock=self.steady)
+        return self.create_timer(period, act, clock=self.steady)
 
     def warn_once(self, sentence: str) -> None:
         """Log a warning, unless that has been done."""
-        node: Any = self
         if sentence not in self._warned:
             self._warned.add(sentence)
-            node.get_logger().warning(sentence)
+            self.get_logger().warning(sentence)
 
     def warn_of_peers(self) -> None:
         """Log once that another node has this name, and each peer with which the QoS lets no
         message pass.
         """
-        node: Any = self
-        name = node.get_fully_qualified_name()
-        if (count := node.get_fully_qualified_node_names().count(name)) > 1:
+        name = self.get_fully_qualified_name()
+        if (count := self.get_fully_qualified_node_names().count(name)) > 1:
             self.warn_once(
                 f"{count} nodes are called {name}: they publish on the same topics, and calls of "
                 "services and parameters reach any of them; end all but one, or give each a "
                 "namespace of its own, `--ros-args -r __ns:=/NAME` (one that was killed is seen "
                 "for 20 s more)"
             )
-        for sentence in qos.incompatible(node):
+        for sentence in qos.incompatible(self):
             self.warn_once(sentence)
 
     def create_subscription(self, kind: type, topic: str, callback: Any, *more, **options):
         """Create a subscription as rclpy does, but reject invalid instants of /clock."""
-        node: Any = super()
-        take = self._guard_clock(callback) if kind is Clock else callback
-        return node.create_subscription(kind, topic, take, *more, **options)
 
-    def _guard_clock(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
-        node: Any = self
-
-        def take(message: Clock) -> None:
+        def take_clock(message: Clock) -> None:
             try:
                 callback(message)
             except ValueError as error:
                 why = f"rejected: /clock is {message.clock.sec} s: {error}"
-                node.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
+                self.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
 
-        return take
+        take = take_clock if kind is Clock else callback
+        return super().create_subscription(kind, topic, take, *more, **options)
 
 
-class Watcher(CommonNode, Node):
+class Watcher(CommonNode):
     """A node without a lifecycle, which works from `autostart` to `close`."""
 
     def autostart(self) -> None:
