@@ -2,7 +2,9 @@
 are kept although their place fails.
 """
 
+import csv
 import errno
+import io
 import json
 import math
 import os
@@ -12,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 _LONGEST = 200  # characters of a draft's name that are taken from the file's own
 
@@ -113,6 +115,34 @@ def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> 
             folder.rmdir()
         raise first from None
     return rescued, f"cannot write {path}: {first.strerror}; it is in {rescued}"
+
+
+def write_table(table: dict[str, Any], path: str | Path) -> None:
+    """Write columns (n,) by name to a .csv (shortest digits that give every float back) or .npz
+    (one array per column).
+
+    The file is written under another name and then renamed, so that an interruption loses no
+    earlier file. Raise OSError as the system does, and KeyError for any other suffix.
+    """
+    writer = {".csv": write_csv, ".npz": _write_npz}[Path(path).suffix.lower()]
+    with replace_file(path) as draft, open(draft, "wb") as file:
+        writer(table, file)
+
+
+def write_csv(columns: dict[str, Any], file: BinaryIO) -> None:
+    """Write columns (n,) by name as text, a line for each row."""
+    text = io.TextIOWrapper(file, encoding="ascii", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values())))
+    text.flush()
+    text.detach()
+
+
+def _write_npz(columns: dict[str, Any], file: BinaryIO) -> None:
+    import numpy as np
+
+    np.savez(file, **columns)
 
 
 def read_arrays(path: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from rbdyn_ros.files import json_text, try_file, write_or_rescue
+from rbdyn_ros.files import json_text, try_file, write_or_rescue, write_table
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import (
     SET,
@@ -224,7 +224,6 @@ def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
     """
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters.controller import Excitation
-    from rbdyn_ros.simulation.record import write_table
     from rbdyn_ros.tools import running_loop
 
     system = spherical_pendulum.build(plan.loop.params)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import parameters
-from rbdyn_ros.files import write_or_rescue
+from rbdyn_ros.files import write_or_rescue, write_table
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.command_line import (
     FILES,
@@ -316,16 +316,16 @@ def _simulate(job: SimulationJob, interruption: Interruption) -> "tuple[Rollout,
 def _simulate_and_write(job: SimulationJob, interruption: Interruption) -> int:
     """Simulate, write the rows, print a summary, and return the exit code."""
     from rbdyn_ros.evaluation import closed_loop_table
-    from rbdyn_ros.simulation import record
+    from rbdyn_ros.simulation import rollout
 
     run, seconds = _simulate(job, interruption)
     if job.loop:
         sines = job.loop.conditions.sines
         table = closed_loop_table.columns(run, job.rows.steps, sines)
     else:
-        table = record.columns(run)
+        table = rollout.columns(run)
     try:
-        out, elsewhere = write_or_rescue(job.out, lambda draft: record.write_table(table, draft))
+        out, elsewhere = write_or_rescue(job.out, lambda draft: write_table(table, draft))
         if job.events:
             elsewhere = "; ".join(filter(None, (elsewhere, _write_events(job.events, run))))
     except OSError as error:
@@ -343,7 +343,7 @@ def _write_events(path: Path, run: "Rollout") -> str:
     """Write the impacts, print how many, and return where they are if not there. Raise OSError if
     they cannot be written.
     """
-    from rbdyn_ros.simulation.record import write_impacts
+    from rbdyn_ros.simulation.rollout import write_impacts
 
     events, elsewhere = write_or_rescue(path, lambda draft: write_impacts(run, draft))
     lost = f", {run.lost_impacts} more did not fit" if run.lost_impacts else ""

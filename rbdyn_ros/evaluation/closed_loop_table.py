@@ -24,8 +24,7 @@ from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER, ObserverOption
 from rbdyn_ros.parameters.yaml_file import Override, offline_values
 from rbdyn_ros.schema import Parameter, record
 from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.simulation.record import COLUMNS
-from rbdyn_ros.simulation.rollout import Rollout, Stop
+from rbdyn_ros.simulation.rollout import COLUMNS, Rollout, Stop
 from rbdyn_ros.types import Array, Contacts, State
 
 STATE = COLUMNS[
@@ -154,7 +153,7 @@ def warm_up(loop: Loop) -> str:
 
 
 def columns(run: Rollout, every: int, sines: Array | None = None) -> dict[str, Array]:
-    """Return the columns of each `every`-th row by name, each (n,): those of `record.columns`,
+    """Return the columns of each `every`-th row by name, each (n,): those of `rollout.columns`,
     then the mean force that acts from that row to the next.
 
     Fx, Fy [N, world]: that of the law, after faults and limit, and the `sines` (n, 4); nan in a

@@ -38,7 +38,7 @@ from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.numerics.arguments import vector
 from rbdyn_ros.simulation import rollout
-from rbdyn_ros.simulation.record import impact_columns
+from rbdyn_ros.simulation.rollout import impact_columns
 from rbdyn_ros.types import Array, Input, State, System
 
 EXACT, COARSE, FINE, EVENTS = "#222222", "#d1495b", "#1f6fb4", "#2a9d6f"
@@ -225,7 +225,7 @@ class ContactRun(NamedTuple):
     t: Array  # (n,) [s]
     y: Array  # (n, 11) q, v
     energy: Array  # (n,) [J]
-    impacts: dict  # `simulation.record.impact_columns`
+    impacts: dict  # `simulation.rollout.impact_columns`
     force: Array  # (4, 3) of the contacts in the last step [N, world]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.figures import canvas, draw_legend, label_axes
-from rbdyn_ros.files import write_or_rescue
+from rbdyn_ros.files import write_or_rescue, write_table
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.mechanics import colliding, runs, shapes
@@ -24,7 +24,6 @@ from rbdyn_ros.parameters import command_line, model_file
 from rbdyn_ros.parameters.command_line import cannot_write, number_or, optional_file, output_file
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
-from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.simulation.rollout import Rows, plan_rows
 from rbdyn_ros.types import Array
 

@@ -1,23 +1,33 @@
 """The rollout of every run without nodes: ticks of the plant from row to row, with or without a
 law, and the message for a step that does not converge. Rows are written at multiples of a period
-that is a whole number of steps.
+that is a whole number of steps; the columns of a run, and of its impacts, are those of its files.
 """
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.faults.actuator import DriveState
+from rbdyn_ros.files import write_table
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, take_impacts
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
+    ContactState,
+    candidate,
+    take_impacts,
+)
 from rbdyn_ros.mechanics.pendulum_contact.failures import explain_failure
+from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 from rbdyn_ros.simulation.tick import History, TickConfig, Ticker, TickState, write_balance
 from rbdyn_ros.types import Array, Input, State, System
 
 MOST_ROWS, MOST_STEPS = 20_000_000, 10**12  # 4 GB of memory; a day
+COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,E,Lz,Px,Py,p3,iterations,residual".split(","))
+IMPACT_COLUMNS = ("t", "contact", "P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus", "status")
+_STATUS = {STICK: "stick", SLIDE: "slide"}
 
 
 class Rows(NamedTuple):
@@ -261,3 +271,36 @@ def failure(
         f"{iterations} iterations "
         f"with a step of {h:g} s; take a smaller integrator.step ({why})"
     )
+
+
+def columns(record: Rollout) -> dict[str, Array]:
+    """Return the columns of a run by name, each (n,).
+
+    t [s]; x y, vx vy the cart [m, m/s]; qw qx qy qz the rod's quaternion, body to world; wx wy wz
+    its angular velocity [rad/s, body]; E [J], Lz [kg m^2/s], Px Py [kg m/s], p3 [kg m^2/s] as in
+    `mechanics.pendulum.rod_on_cart`; iterations and largest relative residual of Newton since the
+    row before.
+    """
+    floats = (record.t, *record.q.T, *record.v.T, *record.quantities.T)
+    return dict(zip(COLUMNS, (*floats, record.iterations, record.residual)))
+
+
+def impact_columns(rows: Array) -> dict[str, Array]:
+    """Return the columns of impacts, each (n,), from their rows in the state of the contacts (n,
+    8).
+
+    t [s], the contact's number, its impulse P [N s] along normal and tangents, its normal velocity
+    before and after [m/s], and whether it stuck or slid.
+    """
+    table: dict[str, Array] = dict(zip(IMPACT_COLUMNS, rows.T))
+    table["contact"] = rows[:, 1].astype(int)
+    table["status"] = rows[:, 7].astype(int)
+    return table
+
+
+def write_impacts(run: Rollout, path: str | Path) -> None:
+    """Write the impacts of a run to a .csv file, with names in place of numbers."""
+    table, memory = impact_columns(run.impacts), run.options.contact
+    table["contact"] = np.array([candidate(memory, i) for i in table["contact"]], object)
+    table["status"] = np.array([_STATUS[i] for i in table["status"]], object)
+    write_table(table, path)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rbdyn_ros.faults import options as faults
+from rbdyn_ros.files import write_csv
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
 from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.schema import check
@@ -25,7 +26,6 @@ from rbdyn_ros.simulation.closed_loop import ControlError, command_force
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.native_loop import warm_up
 from rbdyn_ros.simulation.plant import Plant
-from rbdyn_ros.simulation.record import write_csv
 from rbdyn_ros.simulation.runner import FAULT, PLAYING, Runner
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import State, Vector

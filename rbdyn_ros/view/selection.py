@@ -193,11 +193,11 @@ def table(plant: Plant, stamps: Array, rows: Array) -> dict[str, Array]:
     them.
     """
     from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
+    from rbdyn_ros.simulation.rollout import Rollout
     from rbdyn_ros.simulation.tick import EPOCH_NS
 
     q, v = np.ascontiguousarray(rows[:, :6]), np.ascontiguousarray(rows[:, 6:11])
     measured = np.array([quantities(plant.setup.system, *pair) for pair in zip(q, v)])
-    force = np.full((len(rows), 2), np.nan)
-    force[:-1] = rows[1:, 11:13]  # a tick's row has the force that led to its state
-    columns = (1e-9 * (stamps - EPOCH_NS), *q.T, *v.T, *measured.reshape(-1, 5).T, *force.T)
-    return dict(zip((*closed_loop_table.STATE, "Fx", "Fy"), columns, strict=True))
+    # a tick's row has the force that led to its state
+    t, force = 1e-9 * (stamps - EPOCH_NS), rows[1:, 11:13]
+    return closed_loop_table.columns(Rollout(t, q, v, force, quantities=measured), 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdyn_ros.simulation.record import COLUMNS
+from rbdyn_ros.simulation.rollout import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "test" / "golden"

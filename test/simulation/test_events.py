@@ -7,7 +7,7 @@ import numpy as np
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, record_impact, take_impacts
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE
-from rbdyn_ros.simulation import record, rollout
+from rbdyn_ros.simulation import rollout
 
 
 def test_impacts_are_taken_once_and_those_without_room_are_counted():
@@ -27,7 +27,7 @@ def test_a_file_has_the_columns_and_names_for_numbers(tmp_path):
     none, options = np.empty(0), SimpleNamespace(contact=kept)
     rows, _ = take_impacts(kept)
     run = rollout.Rollout(none, none, none, none, options=options, impacts=rows)
-    record.write_impacts(run, tmp_path / "events.csv")
+    rollout.write_impacts(run, tmp_path / "events.csv")
     header, row = (tmp_path / "events.csv").read_text().split()
     assert header == "t,contact,P_n,P_t1,P_t2,u_n_minus,u_n_plus,status"
     t, contact, *numbers, status = row.split(",")

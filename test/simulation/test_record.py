@@ -5,8 +5,8 @@ import csv
 import numpy as np
 import pytest
 
-from rbdyn_ros.simulation.record import COLUMNS, columns, write_table
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.files import write_table
+from rbdyn_ros.simulation.rollout import COLUMNS, Rollout, columns
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import numpy as np
 
 from rbdyn_ros.control.margins import margins
 from rbdyn_ros.figures import BLUE, ORANGE, canvas
+from rbdyn_ros.files import write_table
 from rbdyn_ros.identification.frequency.frequency_response import (
     OUTPUTS,
     OutputResponse,
@@ -21,7 +22,6 @@ from rbdyn_ros.identification.frequency.frequency_response import (
 )
 from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
 from rbdyn_ros.schema import with_unit
-from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.types import Array
 
 COHERENT = 0.9  # a frequency with a smaller coherence gets a remark

@@ -19,7 +19,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     quantities,
     upright,
 )
-from rbdyn_ros.simulation.record import impact_columns
+from rbdyn_ros.simulation.rollout import impact_columns
 from rbdyn_ros.types import Contacts, State
 
 GOLDEN = Path(__file__).parents[2] / "golden"

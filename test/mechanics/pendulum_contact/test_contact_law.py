@@ -19,7 +19,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
 )
 from rbdyn_ros.mechanics.pendulum_contact import contact_law, impact
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, create
-from rbdyn_ros.simulation.record import impact_columns
+from rbdyn_ros.simulation.rollout import impact_columns
 from rbdyn_ros.types import Contacts, State
 
 FLOOR = Contacts(floor=1.0, floor_height=-0.1, floor_restitution=0.5)

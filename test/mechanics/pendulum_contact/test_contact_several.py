@@ -6,7 +6,7 @@ from falling import fall
 
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
-from rbdyn_ros.simulation.record import impact_columns
+from rbdyn_ros.simulation.rollout import impact_columns
 from rbdyn_ros.types import Contacts, State
 
 FLOOR = Contacts(floor=1.0, floor_height=-0.1, floor_restitution=0.5)

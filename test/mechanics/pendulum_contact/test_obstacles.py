@@ -19,7 +19,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     upright,
 )
 from rbdyn_ros.mechanics.pendulum_contact import failures
-from rbdyn_ros.simulation.record import impact_columns
+from rbdyn_ros.simulation.rollout import impact_columns
 from rbdyn_ros.types import Contacts, State
 
 G, L = 9.81, 2.4
