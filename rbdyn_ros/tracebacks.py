@@ -35,6 +35,12 @@ def sentence(error: BaseException) -> str:
     return str(error) if in_words else describe(error)
 
 
+def shorten(value: object) -> str:
+    """Return a value as Python writes it, in one line of 80 characters at the most."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def place(error: BaseException, file: str = "") -> str:
     """Return where the error was raised: " (file:line)", or "" if that is within this package.
 

@@ -13,6 +13,7 @@ import signal
 import sys
 from functools import partial
 from importlib import import_module
+from types import ModuleType
 
 from rbdyn_ros import console, interrupts
 
@@ -26,23 +27,26 @@ def leave_at_once() -> None:
     console.collect_seldom()
 
 
-MODULES = {  # of the nodes, within rbdyn_ros.ros
-    "simulator": "simulator.simulator",
-    "controller": "controller.controller",
-    "recorder": "recording.recorder",
-    "monitor": "recording.monitor",
-    "replay": "recording.replay",
-    "referee": "referee",
-    "viewer": "viewer.viewer",
-    "hil_bridge": "hil.hil_bridge",
-    "embedded": "embedded",
+NODES = {  # module within rbdyn_ros.ros, and class
+    "simulator": ("simulator.simulator", "Simulator"),
+    "controller": ("controller.controller", "ControllerNode"),
+    "recorder": ("recording.recorder", "Recorder"),
+    "monitor": ("recording.monitor", "Monitor"),
+    "replay": ("recording.replay", "Replay"),
+    "referee": ("referee", "Referee"),
+    "viewer": ("viewer.viewer", "Viewer"),
+    "hil_bridge": ("hil.hil_bridge", "HilBridge"),
 }
+
+
+def _module(node: str) -> ModuleType:
+    return import_module(f"rbdyn_ros.ros.{NODES[node][0]}")
 
 
 def _main(node: str) -> int:
     leave_at_once()
     try:
-        code = import_module(f"rbdyn_ros.ros.{MODULES[node]}").main()
+        code = _module(node).main()
     except SystemExit as left:  # a signal during the start
         code = int(left.code or 0)
     sys.stdout.flush()
@@ -63,13 +67,6 @@ hil_bridge = partial(_main, "hil_bridge")
 replay = partial(_main, "replay")
 
 WATCHERS = {"recorder", "viewer"}  # their subscriptions are polled
-KINDS = {
-    "simulator": "Simulator",
-    "controller": "ControllerNode",
-    "recorder": "Recorder",
-    "hil_bridge": "HilBridge",
-    "viewer": "Viewer",
-}
 
 
 def main(argv: list[str]) -> int:
@@ -80,9 +77,7 @@ def main(argv: list[str]) -> int:
 
     options = argv.index("--ros-args")
     parent, names = int(argv[0]), argv[1:options]
-    kinds = tuple(
-        getattr(import_module(f"rbdyn_ros.ros.{MODULES[name]}"), KINDS[name]) for name in names
-    )
+    kinds = tuple(getattr(_module(name), NODES[name][1]) for name in names)
     return run(
         kinds,
         argv[options:],

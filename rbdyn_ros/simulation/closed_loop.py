@@ -171,8 +171,8 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
         force = np.empty(0)
     if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):
         raise ControlError(
-            f"{name} returned {_format(returned)} at t = {t:.3f} s; it must return two finite "
-            "forces [N]"
+            f"{name} returned {tracebacks.shorten(returned)} at t = {t:.3f} s; it must return two "
+            "finite forces [N]"
         )
     return force
 
@@ -257,11 +257,6 @@ def _reference_function(reference: Any) -> Callable[[float], Array]:
         return cast(Callable[[float], Array], reference)
     at = np.array(reference, float)
     return lambda t: at.copy()  # a law may write into what it gets
-
-
-def _format(returned) -> str:
-    text = " ".join(repr(returned).split())  # of an array there may be several lines
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def steps(period: float, step: float) -> int:

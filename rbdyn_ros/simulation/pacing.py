@@ -1,4 +1,6 @@
-"""Pacing of ticks by absolute deadlines on a steady clock, without bursts after lost time."""
+"""Time on a steady clock, without bursts after lost time: ticks are paced by absolute deadlines,
+and recorded time runs faster, slower or not at all.
+"""
 
 import ctypes
 import math
@@ -7,6 +9,7 @@ from collections.abc import Callable
 
 _SET_TIMER_SLACK = 29  # of Linux's prctl
 SLICE = 0.02  # [s] longest sleep, within which a stop or a change of pace is noticed
+LATE = 0.1  # [s] beyond which recorded time slips, as of a suspended process
 WAITED = 0.3  # fraction of a period for the readers of a state, before light work begins
 
 
@@ -107,6 +110,45 @@ def overrun_sentence(late: float, period: float) -> str:
         f"{1e3 * period:.3g} ms; "
         "set overrun to skip or slip, or lower real_time_factor, and call ~/reset"
     )
+
+
+class Timeline:
+    """Converts steady time to recorded time, slice by slice, at the rate of that slice. A late
+    message is due at once, and a long delay is not caught up.
+    """
+
+    def __init__(self, clock: Callable = time.monotonic, sleep: Callable = time.sleep):
+        self._clock, self._sleep = clock, sleep
+        self.slid = 0.0  # [s] total real time by which time has slipped
+        self.begin(0)
+
+    def begin(self, stamp: int) -> None:
+        """Let the recorded instant `stamp` [ns] be now."""
+        self._now, self._looked = stamp, self._clock()
+
+    def wait(self, stamp: int, pace: Callable[[], float], stopped: Callable[[], bool]) -> None:
+        """Sleep until the recorded instant `stamp` [ns].
+
+        `pace()` is recorded seconds per second, 0 a pause. End early if `stopped()`.
+        """
+        while not stopped():
+            rate = pace()
+            self._advance(rate)
+            left = 1e-9 * (stamp - self._now)  # recorded
+            if rate and left <= 0.0:
+                self._slide(stamp, rate)
+                return
+            self._sleep(min(left / rate, SLICE) if rate else SLICE)
+
+    def _advance(self, rate: float) -> None:
+        looked, self._looked = self._looked, self._clock()
+        self._now += round(1e9 * rate * (self._looked - looked))
+
+    def _slide(self, stamp: int, rate: float) -> None:
+        late = 1e-9 * (self._now - stamp) / rate
+        if late > LATE:
+            self._now = stamp
+            self.slid += late
 
 
 LOOK = 0.5  # [s] for which the time between two looks counts at most

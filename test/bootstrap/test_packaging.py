@@ -14,7 +14,7 @@ import pytest
 
 from bootstrap import recipe
 from bootstrap.place import Place
-from rbdyn_ros.ros.start import MODULES
+from rbdyn_ros.ros.start import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
@@ -163,7 +163,7 @@ def test_every_pin_is_exact_and_stands_once():
 def test_ros2_run_finds_the_nodes(name):
     scripts = ast.literal_eval(call_of_setup()["entry_points"])["console_scripts"]
     assert f"{name} = rbdyn_ros.ros.start:{name}" in scripts
-    module = ROOT / "rbdyn_ros" / "ros" / f"{MODULES[name].replace('.', '/')}.py"
+    module = ROOT / "rbdyn_ros" / "ros" / f"{NODES[name][0].replace('.', '/')}.py"
     tree = ast.parse(module.read_text())
     assert "main" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 

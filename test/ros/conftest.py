@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from domain import alone
 
-from rbdyn_ros.ros.start import MODULES
+from rbdyn_ros.ros.start import NODES
 
 os.environ.update(alone())  # before rclpy starts; others may run beside
 TIMEOUT = (
@@ -76,7 +76,7 @@ class Graph:
         command = [
             sys.executable,
             "-m",
-            f"rbdyn_ros.ros.{MODULES[module]}",
+            f"rbdyn_ros.ros.{NODES.get(module, (module,))[0]}",
             "--ros-args",
             *arguments,
         ]

@@ -101,12 +101,10 @@ def started(ros, enclave: str, parameters: dict):
 
     from rclpy.parameter import Parameter
 
-    from rbdyn_ros.ros.start import KINDS, MODULES
+    from rbdyn_ros.ros.start import NODES
 
-    module = enclave.split("/")[2]
-    kind = getattr(
-        import_module(f"rbdyn_ros.ros.{MODULES[module]}"), KINDS.get(module, module.title())
-    )
+    module, name = NODES[enclave.split("/")[2]]
+    kind = getattr(import_module(f"rbdyn_ros.ros.{module}"), name)
     node = kind(
         parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()]
     )

@@ -142,8 +142,8 @@ class ControllerSupervisor:
         ):
             where = tracebacks.place_of(self._law.command)
             raise Abort(
-                f"the law {self.name} returned {_shorten(command)}; it must be two finite "
-                f"forces [N]{where}"
+                f"the law {self.name} returned {tracebacks.shorten(command)}; it must be two "
+                f"finite forces [N]{where}"
             )
         return tuple(command)
 
@@ -202,8 +202,3 @@ def _excitation(values: dict[str, Any], period: float) -> list | None:
         raise ValueError(f"excitation.low, high or period: {error}") from None
     both = (wave, 0.0 * wave) if given.axis == "x" else (0.0 * wave, wave)
     return np.column_stack(both).tolist()
-
-
-def _shorten(value) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."

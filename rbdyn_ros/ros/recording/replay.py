@@ -26,7 +26,7 @@ from rbdyn_ros.ros.messages.messages import message_class, set_stamp
 from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
-from rbdyn_ros.ros.recording.timeline import Timeline
+from rbdyn_ros.simulation.pacing import Timeline
 from rbdyn_ros.view.recording import describe_missing_bag
 
 CLOCK, DIAGNOSTICS = "/clock", "/diagnostics"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rbdyn_ros.ros.recording.timeline import LATE, Timeline
+from rbdyn_ros.simulation.pacing import LATE, Timeline
 
 SECOND = 1_000_000_000  # [ns]
 
