@@ -41,17 +41,24 @@ def substitute_back(A, b, n):
         b[i] /= A[i, i]
 
 
-@hot
-def solve_in_place(A, b):
-    """Set b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf
-    or nan if singular.
+@inlined
+def _solve(A, b):
+    """Set b := A^-1 b for A (n, n), b (n,) or (n, m), both overwritten, by Gauss with partial
+    pivoting.
     """
     n = A.shape[0]
     for k in range(n):
         pivot = swap_pivot(A, k)
-        b[k], b[pivot] = b[pivot], b[k]
+        upper = 1.0 * b[k]  # a copy, of a row of b, too
+        b[k], b[pivot] = b[pivot], upper
         eliminate(A, b, k)
     substitute_back(A, b, n)
+
+
+@hot
+def solve_in_place(A, b):
+    """Set b := A^-1 b for A (n, n), b (n,), both overwritten; inf or nan if singular."""
+    _solve(A, b)
 
 
 @hot
@@ -105,12 +112,12 @@ def multiply(A, x, y):
 
 @kernel
 def solution(A, b):
-    """Return A^-1 b; nan if A is singular or not finite.
+    """Return A^-1 b, b (n,) or (n, m); nan if A is singular or not finite.
 
     LAPACK's would take five seconds to compile.
     """
     x = b.copy()
-    solve_in_place(A.copy(), x)
+    _solve(A.copy(), x)
     return x if np.isfinite(x).all() else np.full_like(b, np.nan)
 
 

@@ -17,6 +17,8 @@ def test_against_numpy(n):
     assert y == pytest.approx(A @ b, abs=1e-12)
     assert x == pytest.approx(np.linalg.solve(A, b), abs=1e-12)
     assert linear.solution(A, b) == pytest.approx(np.linalg.solve(A, b), abs=1e-13)
+    B = rng.normal(size=(n, 2))
+    assert linear.solution(A, B) == pytest.approx(np.linalg.solve(A, B), abs=1e-12)
     assert linear.inverse(A) == pytest.approx(np.linalg.inv(A), abs=1e-14)
 
 
