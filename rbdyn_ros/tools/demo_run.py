@@ -114,7 +114,7 @@ class DemoSession:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all nodes are connected. It raises Over if there are two simulators."""
+        """Whether all nodes are connected; two simulators raise TrialEnded."""
         if self.node.count_publishers("/clock") > 1:
             raise TrialEnded(SECOND_CLOCK)
         heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
@@ -130,8 +130,8 @@ class DemoSession:
     ) -> None:
         """Spin until the condition holds.
 
-        Raise Interrupted after a signal, Over if a node has ended or given up, or if no time was
-        simulated for `timeout` [s].
+        Raise DemoInterrupted after a signal, TrialEnded if a node has ended or given up, or if no
+        time was simulated for `timeout` [s].
         """
         stall = StallDetector()
         while not condition():
@@ -151,7 +151,7 @@ class DemoSession:
     def call(self, client, request, timeout: float) -> None:
         """Call a service of the simulator.
 
-        Raise Over if it refuses, or does not answer for `timeout` [s].
+        Raise TrialEnded if it refuses, or does not answer for `timeout` [s].
         """
         future = client.call_async(request)
         self.until(

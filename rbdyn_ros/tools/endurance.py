@@ -107,7 +107,7 @@ def growth(samples: list[ResourceSample], values: list[float]) -> float:
 def soak(
     nodes: NodeProcesses, watch: Watch, minutes: float, names: tuple[str, ...] = NAMES
 ) -> tuple[list[ResourceSample], list[Check]]:
-    """Let the nodes `names` run; return (samples, checks). Raise Over if one of them ends."""
+    """Let the nodes `names` run; return (samples, checks). Raise SoakEnded if one ends."""
     for name in names:
         nodes.start(name)
     watch.until(

@@ -77,8 +77,8 @@ class FuzzedBridge:
         seed: int,
         progress: Progress = lambda frames: frames,
     ) -> Survived:
-        """Send so many wrong frames and return the result. Raise Over if the bridge does not come
-        up.
+        """Send so many wrong frames and return the result. Raise SoakEnded if the bridge does not
+        come up.
         """
         self._processes.start(
             "hil_bridge",

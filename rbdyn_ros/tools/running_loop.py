@@ -97,7 +97,7 @@ class RunningLoop:
     ) -> Series:
         """Excite the loop for so long [s, of its own time], and return what was received.
 
-        The excitation is off afterwards, whatever happens. Raise Interrupted after a signal.
+        The excitation is off afterwards, whatever happens. Raise LoopInterrupted after a signal.
         """
         for rows in (self.forces, self.states):
             rows.clear()
@@ -169,8 +169,8 @@ class RunningLoop:
         return next(reversed(self.forces), 0)
 
     def _until(self, condition: Callable[[], bool]) -> None:
-        """Spin until the condition holds. Raise Interrupted after a signal, RuntimeError where no
-        message comes any more or the rod falls.
+        """Spin until the condition holds. Raise LoopInterrupted after a signal, RuntimeError where
+        no message comes any more or the rod falls.
         """
         stall = StallDetector()
         while not condition():

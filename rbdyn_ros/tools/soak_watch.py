@@ -24,7 +24,8 @@ from std_msgs.msg import String
 from rbdyn_ros.evaluation.latency import Latency
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.ros import diagnostics, qos
-from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
+from rbdyn_ros.ros.messages.cdr import OdometryBytes
+from rbdyn_ros.ros.messages.messages import nanoseconds
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.ros.recording.monitor import stamp
@@ -83,7 +84,7 @@ class Watch:
         self.status = {SIMULATOR: "", CONTROLLER: ""}
         # of the simulator's newest /diagnostics, and when [s] it was sent
         self.counts, self.counted = {}, math.nan
-        self._polled = Polled(self.node)
+        self._polled, self._motions = Polled(self.node), OdometryBytes()
         for kind, topic, take, profile in (
             (Odometry, "odometry", self._odometry, qos.LOSSLESS),
             (WrenchStamped, "cart/command", self._command, qos.LOSSLESS),
@@ -111,8 +112,8 @@ class Watch:
             take(taken)
 
     def until(self, condition: Callable[[], object], timeout: float, in_vain: str) -> float:
-        """Wait until the condition holds; return how long it took [s]. Raise Over, with `in_vain`,
-        after `timeout` [s].
+        """Wait until the condition holds; return how long it took [s]. Raise SoakEnded, with
+        `in_vain`, after `timeout` [s].
         """
         began = time.monotonic()
         while not condition():
@@ -123,7 +124,7 @@ class Watch:
         return time.monotonic() - began
 
     def require(self, processes: NodeProcesses) -> None:
-        """Raise Over if one of the processes has ended."""
+        """Raise SoakEnded if one of the processes has ended."""
         if ended := processes.ended_names():
             log = processes.log(ended.split(", ")[0])
             raise SoakEnded(f"the {ended} ended by itself; see {log}")
@@ -136,7 +137,7 @@ class Watch:
             self._show(self.line)
 
     def call(self, kind, service: str, timeout: float = 30.0, **fields) -> Any:
-        """Return the response of a service. Raise Over if there is none."""
+        """Return the response of a service. Raise SoakEnded if there is none."""
         client = self.node.create_client(kind, service)
         try:
             self.until(client.service_is_ready, timeout, f"{service} was not there")
@@ -168,9 +169,9 @@ class Watch:
     # the topics
 
     def _odometry(self, taken: Taken) -> None:
-        message = deserialize_message(taken.message, Odometry)
-        _, x, y, _ = wxyz(message.pose.pose.orientation)
-        self.state = (nanoseconds(message.header.stamp), 1.0 - 2.0 * (x * x + y * y))
+        motion = self._motions.motion(taken.message)
+        _, x, y, _ = motion.orientation
+        self.state = (motion.stamp, 1.0 - 2.0 * (x * x + y * y))
         self.latency.add_state(self.state[0], taken.sent)
 
     def _command(self, taken: Taken) -> None:

@@ -55,7 +55,7 @@ class StressTest:
         self._processes, self._watch, self._random = nodes, watch, random.Random(seed)
 
     def run(self) -> list[Check]:
-        """Return the checks. Raise Over if the loop does not go on."""
+        """Return the checks. Raise SoakEnded if the loop does not go on."""
         for name in ("simulator", "controller"):
             self._processes.start(name)
         self._watch.until(self._is_running, 180.0, "the loop did not start")
@@ -201,7 +201,7 @@ class Kills:
         self._random, self._bags = random.Random(seed), []
 
     def run(self, number: int) -> tuple[list[Kill], list[Check]]:
-        """Return (kills, checks). Raise Over if the loop does not come back."""
+        """Return (kills, checks). Raise SoakEnded if the loop does not come back."""
         for name in ("simulator", "controller"):
             self._processes.start(name)
         self._record()

@@ -69,14 +69,10 @@ class LinkStatistics:
             self.jitters.append(abs((now - self._last[1]) - (sent - self._last[0])))
         self._last = (sent, now)
 
-    def count_outage(self) -> None:
-        """Count an outage, a silence of the other end; the next frame has no predecessor."""
-        self.outages += 1
-        self._last = None
-
-    def count_clock_leap(self) -> None:
-        """Count that the other end's clock was set; the next frame has no predecessor on it."""
-        self.clock_leaps += 1
+    def forget_arrival(self) -> None:
+        """Forget the newest frame: after a silence, or where the other end's clock was set, the
+        next one has no predecessor.
+        """
         self._last = None
 
 
@@ -266,7 +262,8 @@ class Link:
     def disconnect(self) -> None:
         """Mark the other end as down, when the port has closed or the end is silent."""
         if self.up:
-            self.statistics.count_outage()
+            self.statistics.outages += 1
+            self.statistics.forget_arrival()
         self.up = self.safe = self._compact = False
         self._newest, self._echoed = None, 0
         for part in (self.framing, self.sequence, self.clock, self.session):
@@ -368,4 +365,5 @@ class Link:
         """
         self.clock.restart()
         self._leap = now
-        self.statistics.count_clock_leap()
+        self.statistics.clock_leaps += 1
+        self.statistics.forget_arrival()

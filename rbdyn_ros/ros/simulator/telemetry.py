@@ -316,34 +316,27 @@ class Telemetry:
             return (self._publisher(*topic),)
 
         joints, pose, ball_joint, inertial = (source.pack for source in self._states)
-        state: list[Source] = [
-            (
-                joints,
-                make(JointState, "joint_states"),
-                make(JointState, "ground_truth/joint_states"),
-            ),
-            (pose, make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
-            (ball_joint, make(MultiDOFJointState, "multi_dof_joint_states"), ()),
-            (inertial, make(Imu, "imu/data"), ()),
-        ]
-        wrench: list[Source] = [
-            (topic.pack, (), make(WrenchStamped, f"wrench/{name}"))
-            for name, topic in state_topics.wrench_topics(frames).items()
-        ]
-        integrator: list[Source] = [
-            (StepDiagnosticsTopic().pack, (), make(Float64MultiArray, "~/integrator")),
-            (FaultCounts().pack, (), make(Float64MultiArray, "~/faults")),
-        ]
-        tf: list[Source] = [
-            (state_topics.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))
-        ]
-        markers: list[Source] = [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))]
         return {
-            "state": state,
-            "wrench": wrench,
-            "integrator": integrator,
-            "tf": tf,
-            "markers": markers,
+            "state": [
+                (
+                    joints,
+                    make(JointState, "joint_states"),
+                    make(JointState, "ground_truth/joint_states"),
+                ),
+                (pose, make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
+                (ball_joint, make(MultiDOFJointState, "multi_dof_joint_states"), ()),
+                (inertial, make(Imu, "imu/data"), ()),
+            ],
+            "wrench": [
+                (topic.pack, (), make(WrenchStamped, f"wrench/{name}"))
+                for name, topic in state_topics.wrench_topics(frames).items()
+            ],
+            "integrator": [
+                (StepDiagnosticsTopic().pack, (), make(Float64MultiArray, "~/integrator")),
+                (FaultCounts().pack, (), make(Float64MultiArray, "~/faults")),
+            ],
+            "tf": [(state_topics.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))],
+            "markers": [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))],
         }
 
 
