@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.faults import options as faults
 from rbdyn_ros.files import write_csv
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
@@ -30,14 +31,7 @@ from rbdyn_ros.simulation.runner import FAULT, PLAYING, Runner
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import State, Vector
 from rbdyn_ros.view import scene, selection
-from rbdyn_ros.view.scene import (
-    Alert,
-    Control,
-    Event,
-    EventLog,
-    PointForce,
-    SceneState,
-)
+from rbdyn_ros.view.scene import Alert, Control, Event, EventLog, PointForce, SceneState
 from rbdyn_ros.view.selection import TILT, Built, Selection
 from rbdyn_ros.view.shapes import shape
 
@@ -218,7 +212,8 @@ class OfflineLoop(scene.Source):
         made, config = built.setup, built.run_config
         if refusal := warm_up(made):
             raise ValueError(f"the first tick fails: {refusal}")
-        selection.warm_up_law(built)
+        if fault := closed_loop_table.warm_up(built.loop):  # plans, too, if the law does
+            raise ValueError(fault)
         runner = Runner(made, config, self._prepare, lambda status: None)
         self._chosen, self._built, self._runner = chosen, built, runner
         self._controls = selection.controls(chosen, built)

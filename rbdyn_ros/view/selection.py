@@ -124,12 +124,6 @@ def build(selection: Selection) -> Built:
     return Built(values, table, closed_loop_table.make_loop(name, module, values))
 
 
-def warm_up_law(built: Built) -> None:
-    """Let the law compile, and plan if it does. Raise ValueError for one that misbehaves."""
-    if fault := closed_loop_table.warm_up(built.loop):
-        raise ValueError(fault)
-
-
 def is_structural(name: str, law: str) -> bool:
     """Return whether a change of this parameter needs another loop: what is fixed in a running
     one.

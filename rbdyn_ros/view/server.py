@@ -37,7 +37,11 @@ def start(host: str, port: int) -> viser.ViserServer:
     viser 1.1 leaves the origin unchecked and passes no hook on to `websockets`, so the check is
     given to the call of `websockets.asyncio.server.serve` by which it opens its port.
     """
-    give_back_large_blocks()
+    # Let glibc give each block of 64 KiB or more back as soon as it is free, and use two arenas.
+    # The memory of a browser's connection is allocated and freed again: else glibc raises that
+    # size to that of the largest block, and keeps 30 KiB a connection in pieces between others.
+    _call_glibc("mallopt", _M_MMAP_THRESHOLD, 65536)
+    _call_glibc("mallopt", _M_ARENA_MAX, 2)
     family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][0]
     with socket.socket(family, socket.SOCK_STREAM) as probe:  # viser tries all ports, silently
         probe.bind((host, 0))
@@ -73,16 +77,6 @@ def start(host: str, port: int) -> viser.ViserServer:
             stacklevel=2,
         )
     return server
-
-
-def give_back_large_blocks() -> None:
-    """Let glibc give each block of 64 KiB or more back as soon as it is free, and use two arenas.
-
-    The memory of a browser's connection is allocated and freed again; else glibc raises that size
-    to that of the largest block, and keeps 30 KiB a connection in pieces between others.
-    """
-    _call_glibc("mallopt", _M_MMAP_THRESHOLD, 65536)
-    _call_glibc("mallopt", _M_ARENA_MAX, 2)
 
 
 def give_memory_back() -> None:
