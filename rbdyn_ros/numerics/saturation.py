@@ -26,3 +26,6 @@ def limit_force(force, limit):
         return (force[0], force[1]), False
     scale = limit / norm  # first: the product of two tiny numbers would lose its digits
     return (force[0] * scale, force[1] * scale), True
+
+
+limit_in_kernel = inlined(limit_force)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.actuator import DriveState
+from rbdyn_ros.faults.pipeline import DriveState
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.kernel import bind
 from rbdyn_ros.mechanics.integrators.select import Integrator

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.actuator import DriveState
+from rbdyn_ros.faults.pipeline import DriveState
 from rbdyn_ros.files import write_table
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator

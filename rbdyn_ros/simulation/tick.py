@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.actuator import DriveState, drive_force, ideal_drive
+from rbdyn_ros.faults.pipeline import DriveState, drive_force, ideal_drive
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import bind, inlined, kernel, specialize
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.numerics.saturation import limit_force
+from rbdyn_ros.numerics.saturation import limit_in_kernel
 from rbdyn_ros.types import Array, Input, State, System
 
 
@@ -131,7 +131,6 @@ def _write_row(ring, stamp, q, v, force):
 
 
 advance: Callable  # of the integrator for which the code below is specialized
-_limit = inlined(limit_force)
 
 
 def _tick(system, options, input, config, drive, state, ring, command):
@@ -146,7 +145,7 @@ def _tick(system, options, input, config, drive, state, ring, command):
         state.push_end[0] = 0
         for i in range(9):
             input.disturbance[i] = 0.0
-    asked, limited = _limit(command, config.limit)
+    asked, limited = limit_in_kernel(command, config.limit)
     force = drive_force(drive, asked)
     input.force[0], input.force[1] = force
     t = config.start + steps[0] * config.h

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.faults.actuator import Actuator, drive_force
 from rbdyn_ros.faults.options import Drive, Faults
+from rbdyn_ros.faults.pipeline import Actuator, drive_force
 
 H = 0.002
 forces = st.tuples(st.floats(-50, 50), st.floats(-50, 50))

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from rbdyn_ros.faults.actuator import drive_force
 from rbdyn_ros.faults.options import Drive, Faults, SensorNoise
-from rbdyn_ros.faults.pipeline import FaultPipeline
+from rbdyn_ros.faults.pipeline import FaultPipeline, drive_force
 from rbdyn_ros.types import State
 
 TICK = 0.002

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from compiled_loop import FUNCTION, SAME, TICK, Press, commanded
 
-from rbdyn_ros.faults.actuator import Actuator
+from rbdyn_ros.faults.pipeline import Actuator
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.simulation.native_loop import (
