@@ -78,12 +78,9 @@ class Observation:
         self.diagnostics: dict[str, Any] = {}  # name of a line -> diagnostic_msgs/DiagnosticStatus
         self.shape, self.set_point = Shape(), None
         self._transforms: dict[str, Any] = {}  # child frame -> TransformStamped
-        self._polled, self._seldom, self._markers = Polled(node), Polled(node), Polled(node)
-        self._of_plant, self._of_nodes = Polled(node), Polled(node)
-        self._frame_tree: Polled | None = None  # while it is needed
-        self._needed = 0.0  # [s, steady] when it was last needed
-        self._chosen: dict[str, Polled] = {}  # the topics of the pose and of the applied force
-        self._commands: Polled | None = None  # None: the plant reports them
+        # the topics that are polled together; each of KINDS, and TF, is a group of its own
+        self._groups: dict[str, Polled] = {}
+        self._needed = 0.0  # [s, steady] when TF was last needed
         self._accepted = math.nan  # commands, so far
         self._pose: Pose | None = None
         self._forces: dict[str, Any] = {}  # of a scene; empty until they are computed
@@ -94,31 +91,28 @@ class Observation:
         # loads its compiled code now, not when a state waits for it
         pose_of_odometry(RodMotion(0, ZERO, UPRIGHT, ZERO, ZERO))
         for topic in (JOINT, CONTACT, DISTURBANCE):
-            self._listen(self._polled, WrenchStamped, topic, qos.NEWEST)
-        self._listen(self._seldom, DiagnosticArray, "/diagnostics", qos.OFFERED, self._diagnose)
-        self._listen(self._seldom, PoseStamped, "goal_pose", qos.OFFERED, self._goal)
-        self._listen(self._seldom, String, "robot_description", qos.LATCHED, self._describe)
+            self._listen("forces", WrenchStamped, topic, qos.NEWEST)
+        self._listen("seldom", DiagnosticArray, "/diagnostics", qos.OFFERED, self._diagnose)
+        self._listen("seldom", PoseStamped, "goal_pose", qos.OFFERED, self._goal)
+        self._listen("seldom", String, "robot_description", qos.LATCHED, self._describe)
         self.choose()
 
     def follow(self, plant: str, controller: str) -> None:
         """Subscribe to the topics that nodes of these names publish under `~`; "" for none."""
-        self._of_nodes.destroy()
-        self._of_plant.destroy()
+        self._drop("nodes", "plant")
         self._accepted = math.nan
         for name in ("status", BALANCE, "controller_status"):
             self.newest.pop(name, None)
             self.arrived.pop(name, None)
-        polled = self._of_nodes
         if plant:
-            self._listen(polled, String, f"{plant}/status", qos.LATCHED, key="status")
+            self._listen("nodes", String, f"{plant}/status", qos.LATCHED, key="status")
             kind, topic = Float64MultiArray, f"{plant}/{BALANCE}"
-            take = self._note_commands
-            self._listen(self._of_plant, kind, topic, qos.NEWEST, take, key=BALANCE)
+            self._listen("plant", kind, topic, qos.NEWEST, self._note_commands, key=BALANCE)
         if controller:
             topic, key = f"{controller}/status", "controller_status"
-            self._listen(polled, String, topic, qos.LATCHED, key=key)
+            self._listen("nodes", String, topic, qos.LATCHED, key=key)
             topic = f"{controller}/reference"
-            self._listen(polled, PointStamped, topic, qos.OFFERED, self._reference)
+            self._listen("nodes", PointStamped, topic, qos.OFFERED, self._reference)
 
     def choose(self) -> None:
         """Subscribe to the best published topic of the pose and of the applied force, or to all
@@ -130,18 +124,14 @@ class Observation:
         pose = [topic for topic in POSES if topic in published][:1]
         force = [topic for topic in (APPLIED, JOINT_STATES) if topic in published][:1]
         chosen = {*pose, *force} if pose else set(KINDS)
-        for topic in set(self._chosen) - chosen:
-            self._chosen.pop(topic).destroy()
-        for topic in chosen - set(self._chosen):
-            self._chosen[topic] = Polled(self._node)
-            self._listen(self._chosen[topic], KINDS[topic], topic, qos.NEWEST)
-        if self._commands and self._reports_commands:
-            self._commands.destroy()
-            self._commands = None
-        elif not self._commands and not self._reports_commands:
-            self._commands = Polled(self._node)
+        self._drop(*set(KINDS) - chosen)
+        for topic in chosen - set(self._groups):
+            self._listen(topic, KINDS[topic], topic, qos.NEWEST)
+        if self._reports_commands:
+            self._drop("commands")
+        elif "commands" not in self._groups:
             for topic, kind in commands.KINDS.items():
-                self._listen(self._commands, kind, topic, qos.NEWEST)
+                self._listen("commands", kind, topic, qos.NEWEST)
 
     @property
     def _reports_commands(self) -> bool:
@@ -152,46 +142,36 @@ class Observation:
 
         They take the simulator longer than a tick, so the subscription does not stay.
         """
-        self._markers.destroy()
+        self._drop("markers")
         if plant:
             topic = f"{plant}/markers"
-            self._listen(self._markers, MarkerArray, topic, qos.NEWEST, self._solids, "markers")
+            self._listen("markers", MarkerArray, topic, qos.NEWEST, self._solids, "markers")
 
     def poll(self) -> None:
         """Process the pose that has arrived and, when they are due, the forces."""
-        now, chosen = time.monotonic(), self._chosen
-        due = [chosen[topic] for topic in POSES if topic in chosen]
+        now = time.monotonic()
         if now >= self._forces_due:
             self._forces_due, self._forces = now + FORCE_PERIOD, {}
-            applied = [chosen[APPLIED]] if APPLIED in chosen else []
-            of_commands = [self._commands] if self._commands else []
-            due = [self._polled, self._of_plant, *of_commands, *applied, *due]
-        for polled in due:
-            polled.empty()
+            self._empty("forces", "plant", "commands", APPLIED)
+        self._empty(*POSES)
         loads = (self._recent(CONTACT), self._recent(DISTURBANCE))
         if any(_is_loaded(load) for load in loads) or min(map(self.age, POSES)) > FRESH:
-            self._poll_frames(now)  # the points where the loads act
-        elif self._frame_tree and now - self._needed > FRAMES_KEPT:
-            self._frame_tree.destroy()
-            self._frame_tree = None
+            self._needed = now  # the points where the loads act
+            if TF not in self._groups:
+                self._listen(TF, TFMessage, TF, RECENT, self._transform)
+            self._empty(TF)
+        elif now - self._needed > FRAMES_KEPT:
+            self._drop(TF)
         self._pose = self._find_pose()
         self._measure_pace()
 
-    def _poll_frames(self, now: float) -> None:
-        self._needed = now
-        if self._frame_tree is None:
-            self._frame_tree = Polled(self._node)
-            self._listen(self._frame_tree, TFMessage, TF, RECENT, self._transform)
-        self._frame_tree.empty()
-
     def poll_seldom(self) -> None:
         """Process the other topics, for which a delay of a fraction of a second is acceptable."""
-        self._seldom.empty()
-        self._of_nodes.empty()
+        self._empty("seldom", "nodes")
         before = self.arrived.get("markers")
-        self._markers.empty()
+        self._empty("markers")
         if self.arrived.get("markers") != before:
-            self._markers.destroy()
+            self._drop("markers")
 
     def age(self, topic: str) -> float:
         """Return how long ago [s] the newest message of a topic arrived; inf if none has."""
@@ -342,9 +322,21 @@ class Observation:
 
     # messages
 
+    def _empty(self, *groups: str) -> None:
+        """Process what has arrived on the topics of these groups."""
+        for group in groups:
+            if group in self._groups:
+                self._groups[group].empty()
+
+    def _drop(self, *groups: str) -> None:
+        """Unsubscribe from the topics of these groups."""
+        for group in groups:
+            if group in self._groups:
+                self._groups.pop(group).destroy()
+
     def _listen(
         self,
-        polled: Polled,
+        group: str,
         kind: type,
         topic: str,
         profile: qos.QoSProfile,
@@ -360,7 +352,9 @@ class Observation:
             if take:
                 take(self.newest[name])
 
-        polled.listen(kind, topic, arrive, profile, raw=read is not None)
+        if group not in self._groups:
+            self._groups[group] = Polled(self._node)
+        self._groups[group].listen(kind, topic, arrive, profile, raw=read is not None)
 
     def _note_commands(self, numbers: dict[str, float]) -> None:
         """Note the time if the plant has accepted another command since the last message."""
