@@ -281,19 +281,17 @@ def apply_scheduling(values: Mapping[str, Any], warn: Callable[[str], object]) -
     """
     if values["process.processors"]:
         _pin(values["process.processors"])
-    if values["process.nice"]:
-        _request(
-            f"process.nice is {values['process.nice']}",
-            lambda thread: os.setpriority(os.PRIO_PROCESS, thread, values["process.nice"]),
-            warn,
-        )
-    if values["process.fifo"]:
-        priority = os.sched_param(values["process.fifo"])
-        _request(
-            f"process.fifo is {values['process.fifo']}",
-            lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority),
-            warn,
-        )
+    nice, fifo = values["process.nice"], values["process.fifo"]
+    for name, value, put in (
+        ("nice", nice, lambda thread: os.setpriority(os.PRIO_PROCESS, thread, nice)),
+        ("fifo", fifo, lambda t: os.sched_setscheduler(t, os.SCHED_FIFO, os.sched_param(fifo))),
+    ):
+        try:
+            if value:
+                _each_thread(put)
+        except PermissionError:
+            asked = f"process.{name} is {value}, which this user may not set"
+            warn(f"{asked}; the node continues without it; {PRIVILEGE}")
 
 
 def settle_collector(values: Mapping[str, Any]) -> None:
@@ -323,13 +321,6 @@ def _pin(text: str) -> None:
             f"{', '.join(map(str, sorted(there)))}"
         )
     _each_thread(lambda thread: os.sched_setaffinity(thread, wanted))
-
-
-def _request(asked: str, put: Callable, warn: Callable) -> None:
-    try:
-        _each_thread(put)
-    except PermissionError:
-        warn(f"{asked}, which this user may not set; the node continues without it; {PRIVILEGE}")
 
 
 def _each_thread(put: Callable) -> None:

@@ -67,7 +67,7 @@ def test_the_numbers_are_those_of_the_messages(sent):
     reader = JointBytes(JOINTS, FIELDS)
     for each in [m for m in sent for _ in range(2)]:  # the second time the layout is known
         expected = told(columns, each, JOINTS, FIELDS)
-        found = told(reader.columns, serialize_message(each))
+        found = told(reader.read, serialize_message(each))
         assert found == expected if isinstance(expected, str) else found[1] == expected
         if not isinstance(expected, str):
             assert found[0] == each.header.stamp.sec * 10**9 + each.header.stamp.nanosec
@@ -76,21 +76,21 @@ def test_the_numbers_are_those_of_the_messages(sent):
 def test_layouts_of_one_size_are_told_apart():
     """The same bytes in all: joints exchanged, velocities that are efforts."""
     reader = JointBytes(JOINTS, FIELDS)
-    assert reader.columns(serialize_message(message(["x", "y"], (2, 2, 0))))[1] == (
+    assert reader.read(serialize_message(message(["x", "y"], (2, 2, 0))))[1] == (
         1.0,
         2.0,
         3.0,
         4.0,
     )
-    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0))))[1] == (
+    assert reader.read(serialize_message(message(["y", "x"], (2, 2, 0))))[1] == (
         2.0,
         1.0,
         4.0,
         3.0,
     )
     with pytest.raises(ValueError, match="must have position and velocity of x and y"):
-        reader.columns(serialize_message(message(["y", "x"], (2, 0, 2))))
-    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0), stamp=7))) == (
+        reader.read(serialize_message(message(["y", "x"], (2, 0, 2))))
+    assert reader.read(serialize_message(message(["y", "x"], (2, 2, 0), stamp=7))) == (
         7,
         (2.0, 1.0, 4.0, 3.0),
     )
@@ -103,7 +103,7 @@ def test_the_other_order_of_bytes_is_read():
     for block in ((1.0, 2.0), (3.0, 4.0), ()):
         body += struct.pack(">I", len(block))
         body += b"\0" * (-len(body) % 8) * bool(block) + struct.pack(f">{len(block)}d", *block)
-    assert JointBytes(JOINTS, FIELDS).columns(b"\0\0\0\0" + body) == (
+    assert JointBytes(JOINTS, FIELDS).read(b"\0\0\0\0" + body) == (
         3_000_000_004,
         (1.0, 2.0, 3.0, 4.0),
     )
@@ -115,12 +115,12 @@ def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
         "deserialize_message",
         lambda data, kind: message(["x", "y"], (2, 2, 0), stamp=5),
     )
-    assert JointBytes(JOINTS, FIELDS).columns(b"\0\7\0\0") == (5, (1.0, 2.0, 3.0, 4.0))
+    assert JointBytes(JOINTS, FIELDS).read(b"\0\7\0\0") == (5, (1.0, 2.0, 3.0, 4.0))
 
 
 def test_a_message_that_is_cut_off_is_refused():
     data, reader = serialize_message(message(["x", "y"], (2, 2, 2))), JointBytes(JOINTS, FIELDS)
     for size in range(4, len(data)):
         with pytest.raises(ValueError, match="cut off"):
-            reader.columns(data[:size])
-    assert reader.columns(data)[1] == (1.0, 2.0, 3.0, 4.0)
+            reader.read(data[:size])
+    assert reader.read(data)[1] == (1.0, 2.0, 3.0, 4.0)

@@ -120,7 +120,7 @@ class StateSynchronizer:
 
         Raise ValueError if it does not have the cart's joints, or is cut off.
         """
-        self._cart_stamp, self._cart = self._joint_bytes.columns(data)
+        self._cart_stamp, self._cart = self._joint_bytes.read(data)
 
     def read_odometry(self, data: bytes) -> None:
         """Read the rod's state from a serialized message. Raise ValueError if it is cut off."""

@@ -105,7 +105,7 @@ class _Reader:
     def __init__(self):
         self._size, self._same = -1, list[tuple[slice, bytes]]()
 
-    def _read(self, data: bytes) -> tuple[int, tuple[float, ...]]:
+    def read(self, data: bytes) -> tuple[int, tuple[float, ...]]:
         """Return (stamp [ns] or 0, numbers). Raise ValueError as `_look` and `instant` do, and for
         a message that is cut off.
         """
@@ -165,20 +165,13 @@ def _without(joints: tuple[str, ...], fields: tuple[str, ...], names: list[str])
 
 
 class JointBytes(_Reader):
-    """Reads `columns` from serialized messages."""
+    """Reads `columns` from serialized messages, a ValueError where they are not there."""
 
     _kind = JointState
 
     def __init__(self, joints: tuple[str, ...], fields: tuple[str, ...]):
         super().__init__()
         self._joints, self._fields = joints, fields
-
-    def columns(self, data: bytes) -> tuple[int, tuple[float, ...]]:
-        """Return (stamp [ns], (numbers, field after field)).
-
-        Raise ValueError if the message does not have them, or is cut off.
-        """
-        return self._read(data)
 
     def _numbers(self, message: JointState) -> tuple[float, ...]:
         return columns(message, self._joints, self._fields)
@@ -218,7 +211,7 @@ class OdometryBytes(_Reader):
 
     def motion(self, data: bytes) -> RodMotion:
         """Return the motion. Raise ValueError if the message is cut off."""
-        stamp, (px, py, pz, x, y, z, w, u, v, t, p, q, r) = self._read(data)
+        stamp, (px, py, pz, x, y, z, w, u, v, t, p, q, r) = self.read(data)
         return RodMotion(stamp, (px, py, pz), (w, x, y, z), (u, v, t), (p, q, r))
 
     def _numbers(self, message: Odometry) -> tuple[float, ...]:
@@ -251,7 +244,7 @@ class WrenchBytes(_Reader):
 
     def wrench(self, data: bytes) -> Wrench:
         """Return the wrench. Raise ValueError if the message is cut off."""
-        stamp, (fx, fy, fz, tx, ty, tz) = self._read(data)
+        stamp, (fx, fy, fz, tx, ty, tz) = self.read(data)
         return Wrench(stamp, self._frame, (fx, fy, fz), (tx, ty, tz))
 
     def _numbers(self, message: WrenchStamped) -> tuple[float, ...]:
@@ -271,7 +264,7 @@ class LabeledBytes(_Reader):
 
     def numbers(self, data: bytes) -> dict[str, float]:
         """Return the numbers by label. Raise ValueError if the message is cut off."""
-        _, numbers = self._read(data)
+        _, numbers = self.read(data)
         return dict(zip(self._labels, numbers))
 
     def _numbers(self, message: Float64MultiArray) -> tuple[float, ...]:
