@@ -194,17 +194,15 @@ class DemoSession:
 
     def _come_up(self) -> None:
         began = time.monotonic()
-
-        def line() -> str:
-            return (
+        self.until(
+            lambda: self.is_complete and self.topic_observer.controller == RUNNING,
+            lambda: (
                 f"the nodes come up: {time.monotonic() - began:.0f} s (the first start on a "
                 "machine compiles)"
-            )
-
-        def up() -> bool:
-            return self.is_complete and self.topic_observer.controller == RUNNING
-
-        self.until(up, line, COMING_UP, f"the nodes did not start within {COMING_UP:g} s")
+            ),
+            COMING_UP,
+            f"the nodes did not start within {COMING_UP:g} s",
+        )
 
     def _release(self) -> None:
         self.call(self.reset_statistics, Trigger.Request(), STILL)

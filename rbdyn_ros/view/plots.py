@@ -167,7 +167,6 @@ def _fill_beginning(curve: Array, known: float) -> Array:
 def _find_marks(t: Array, events: Iterable[Event]) -> Array:
     """Return which samples (n,) are the first after an event."""
     found = np.zeros(len(t), bool)
-    for event in events:
-        if t[0] <= event.time <= t[-1]:
-            found[min(len(t) - 1, int(np.searchsorted(t, event.time)))] = True
+    shown = [event.time for event in events if t[0] <= event.time <= t[-1]]
+    found[np.searchsorted(t, shown)] = True
     return found
