@@ -12,8 +12,7 @@ import traceback
 from collections import Counter
 from typing import Any
 
-from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
-from rclpy.duration import Duration
+from geometry_msgs.msg import PointStamped, PoseStamped
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -28,7 +27,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
 )
 from rbdyn_ros.ros.controller.synchronizers import TimeScale, make_synchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
-from rbdyn_ros.ros.messages.cdr import force_command
+from rbdyn_ros.ros.messages.commands import CommandPublisher
 from rbdyn_ros.ros.messages.messages import label_array, xyz
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.parameters import first
@@ -55,7 +54,6 @@ LABELS = tuple(
 )
 WATCH_PERIOD = 0.02  # [s] between two checks of the state's age
 CHECK_PERIOD = 0.05  # [s] between two checks for subscribers of the reports
-ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for the acknowledgment
 # The status reports late or refused answers if they are this fraction of about the last MEMORY
 OFTEN, MEMORY = 0.5, 50
 
@@ -110,22 +108,16 @@ class ControllerNode(ManagedNode):
         self._make_topics(values)
 
     def _make_topics(self, values: dict[str, Any]) -> None:
-        self.command = force_command(self.frames.world)
         self.terms = label_array(LABELS)
-        # both keep more than the plant needs, for a recorder in lockstep; `reports` comes first,
-        # because publishers are discovered in the order in which they are created
+        # it keeps as many as the commands; and comes first, because publishers are discovered in
+        # the order in which they are created
         self.reports = self.create_lifecycle_publisher(
             Float64MultiArray,
             "~/controller_state",
             qos.keeping(qos.KEPT_COMMANDS, qos.OFFERED),
             **qos.PUBLISHING,
         )
-        self.commands = self.create_lifecycle_publisher(
-            WrenchStamped,
-            "cart/command",
-            qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
-            **qos.PUBLISHING,
-        )
+        self.commands = CommandPublisher(self)
         subscribe(self, self.synchronizer.topics, self._refuse, self._use_state)
         self.create_subscription(
             PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, **qos.SUBSCRIBING
@@ -149,9 +141,9 @@ class ControllerNode(ManagedNode):
         self._set_status(WAITING)
 
     def deactivate(self) -> None:
-        """Command zero force, and wait for its arrival, as the process may end next."""
+        """Command zero force, and wait for its arrival."""
         self._send(ZERO)
-        self.commands.wait_for_all_acked(ACKNOWLEDGED)
+        self.commands.wait()
         if not self.status.startswith(FAULT):
             self._set_status(STOPPED)
 
@@ -306,7 +298,7 @@ class ControllerNode(ManagedNode):
         answers none.
         """
         stamp = max(0, self.newest[0] - (not answers)) if self.newest else 0
-        self.commands.publish(self.command.pack(stamp, force))
+        self.commands.publish(stamp, force)
 
     def _report(self, answer: ControlOutput) -> None:
         if self.arrival >= self.next_check:  # the check takes as long as half an answer

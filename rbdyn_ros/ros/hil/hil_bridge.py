@@ -13,16 +13,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from geometry_msgs.msg import WrenchStamped
-from rclpy.duration import Duration
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.numerics.saturation import limit_force
-from rbdyn_ros.ros import diagnostics, qos
+from rbdyn_ros.ros import diagnostics
 from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding
 from rbdyn_ros.ros.hil.hil_plant import PlantBoard, board_plant
-from rbdyn_ros.ros.messages.cdr import force_command
+from rbdyn_ros.ros.messages.commands import CommandPublisher
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame, invalid
@@ -46,7 +44,6 @@ INVALID = {
     "not finite": f"the state has a number that is not finite, or beyond {LARGEST:.3g}",
     "not unit": "the state has a quaternion whose norm is not 1",
 }
-ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for the acknowledgment
 
 
 class ControllerBoard:
@@ -60,14 +57,7 @@ class ControllerBoard:
         # [s, steady] when the first state after the newest force was sent
         self._unanswered = math.inf
         self.counts: Counter[str] = Counter(states=0, forces=0, saturated=0)
-        self._command = force_command(node.frames.world)
-        self._commands = node.create_lifecycle_publisher(
-            WrenchStamped,
-            "cart/command",
-            # keeps more than the plant needs, for recorders in lockstep
-            qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
-            **qos.PUBLISHING,
-        )
+        self._commands = CommandPublisher(node)
         subscribe(node, self._synchronizer.topics, self._refuse, self._use_state)
 
     def reconfigure(self, values: dict[str, Any]) -> None:
@@ -89,7 +79,7 @@ class ControllerBoard:
                 self._commanding, self._unanswered = True, math.inf
                 self.counts["forces"] += 1
                 self.counts["saturated"] += cut
-                self._publish(force, frame.stamp)
+                self._commands.publish(frame.stamp, force)
 
     def disconnect(self) -> None:
         """Publish zero force, as an answer to no state, if the lost board has commanded any."""
@@ -98,9 +88,9 @@ class ControllerBoard:
             self._zero()
 
     def leave(self) -> None:
-        """Command zero force, and wait for its arrival, as the process may end next."""
+        """Command zero force, and wait for its arrival."""
         self._zero()
-        self._commands.wait_for_all_acked(ACKNOWLEDGED)
+        self._commands.wait()
 
     def watch(self) -> list[Finding]:
         """Return findings besides those of the wire: none."""
@@ -137,10 +127,7 @@ class ControllerBoard:
         """
         if self._commanding:
             self._commanding = False
-            self._publish(ZERO, max(0, self._newest - 1))
-
-    def _publish(self, force: tuple[float, float], stamp: int) -> None:
-        self._commands.publish(self._command.pack(stamp, force))
+            self._commands.publish(max(0, self._newest - 1), ZERO)
 
     def _refuse(self, reason: str, why: object) -> None:
         self.counts[f"rejected, {reason}"] += 1

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
+from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.messages.cdr import WrenchBytes
+from rbdyn_ros.ros.messages.cdr import WrenchBytes, force_command
 from rbdyn_ros.ros.messages.messages import message_class, nanoseconds
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
@@ -33,6 +34,28 @@ if _kind := message_class("control_msgs/msg/JointCommand"):
     KINDS[STAMPED_TOPIC] = _kind
 
 Planar = tuple[float, float]
+ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for the acknowledgment
+
+
+class CommandPublisher:
+    """Publishes forces on the cart. It keeps more of them than the plant needs, for recorders in
+    lockstep.
+    """
+
+    def __init__(self, node: ManagedNode):
+        self._message = force_command(node.frames.world)
+        profile = qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND)
+        self._publisher = node.create_lifecycle_publisher(
+            WrenchStamped, CART, profile, **qos.PUBLISHING
+        )
+
+    def publish(self, stamp: int, force: Planar) -> None:
+        """Publish a force (2,) [N] in answer to the state of that stamp [ns]."""
+        self._publisher.publish(self._message.pack(stamp, force))
+
+    def wait(self) -> None:
+        """Wait until the newest force has arrived, as the process may end next."""
+        self._publisher.wait_for_all_acked(ACKNOWLEDGED)
 
 
 def subscribe(
