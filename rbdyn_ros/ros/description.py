@@ -11,14 +11,16 @@ their efforts to joint_commands.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rclpy.node import Node
 from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
 
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages import state_topics
 from rbdyn_ros.ros.messages.commands import DRIVEN, TOPIC
 from rbdyn_ros.ros.messages.sample import PlantDescription
-from rbdyn_ros.ros.messages.state_topics import JOINTS
+from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.view.scene import CART
 
 _ROBOT = """<?xml version="1.0"?>
@@ -138,12 +140,31 @@ class HardwareTopics(NamedTuple):
     states: str
 
 
-def message(node: Node, setup: PlantDescription, values: Mapping[str, Any]) -> String:
-    """Return the description with these values of the parameters of a node that is the plant."""
-    topics = HardwareTopics(*map(node.resolve_topic_name, (TOPIC, "joint_states")))
-    hardware = topics if values["ros2_control"] else None
-    text = urdf(setup, values["cart.force_limit"], values["imu.position"], hardware)
-    return String(data=text)
+class DescriptionPublisher:
+    """Publishes, latched, the URDF and the frames on the rod."""
+
+    def __init__(self, node: ManagedNode):
+        self._node, self._has_frames = node, False
+        self._robot, self._static = (
+            node.create_publisher(kind, topic, qos.LATCHED, **qos.PUBLISHING)
+            for kind, topic in ((String, "robot_description"), (TFMessage, "/tf_static"))
+        )
+
+    def publish(
+        self, setup: PlantDescription, values: Mapping[str, Any], with_frames: object = True
+    ) -> None:
+        """Publish the plant as these values of the parameters describe it. Without frames those
+        that were published are taken back, as they could contradict those of others.
+        """
+        topics = HardwareTopics(*map(self._node.resolve_topic_name, (TOPIC, "joint_states")))
+        hardware, imu = topics if values["ros2_control"] else None, values["imu.position"]
+        text = urdf(setup, values["cart.force_limit"], imu, hardware)
+        self._robot.publish(String(data=text))
+        if with_frames:
+            self._static.publish(state_topics.static(self._node.frames, setup, imu))
+        elif self._has_frames:
+            self._static.publish(TFMessage())
+        self._has_frames = bool(with_frames)
 
 
 def urdf(
@@ -183,7 +204,7 @@ def _hardware(topics: HardwareTopics) -> str:
     """Return the <ros2_control> tag."""
     joints = (
         _INTERFACES.format(name=name, command=_COMMAND if name in DRIVEN else "")
-        for name in JOINTS
+        for name in state_topics.JOINTS
     )
     return _HARDWARE.format(**topics._asdict(), joints="".join(joints))
 

@@ -16,14 +16,14 @@ from typing import Any
 
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
-from rbdyn_ros.ros import description, qos
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.description import DescriptionPublisher
 from rbdyn_ros.ros.diagnostics import OK, WARN, Finding
 from rbdyn_ros.ros.messages import commands, sample, state_topics
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
@@ -41,7 +41,7 @@ class HilStates:
     """
 
     def __init__(self, node: ManagedNode, values: dict[str, Any]):
-        self._node, self._gimbal = node, GimbalJoints()
+        self._gimbal = GimbalJoints()
         self._newest_tf = 0  # [ns] stamp of the newest /tf
         frames = node.frames
         self._joints, self._pose = state_topics.Joints(frames), state_topics.RodOdometry(frames)
@@ -51,24 +51,17 @@ class HilStates:
             (Odometry, "odometry", qos.OFFERED),
             (TFMessage, "/tf", qos.TRANSFORMS),
         )
-        latched = (
-            (String, "robot_description", qos.LATCHED),
-            (TFMessage, "/tf_static", qos.LATCHED),
-        )
         self._managed = [
             node.create_lifecycle_publisher(*topic, **qos.PUBLISHING) for topic in managed
         ]
-        self._robot, self._static = (
-            node.create_publisher(*topic, **qos.PUBLISHING) for topic in latched
-        )
+        self._description = DescriptionPublisher(node)
         self.describe(values)
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
 
     def describe(self, values: dict[str, Any]) -> None:
         """Publish the latched topics, the URDF and the static frames, from the values."""
-        self._setup, frames = board_plant(values), self._node.frames
-        self._robot.publish(description.message(self._node, self._setup, values))
-        self._static.publish(state_topics.static(frames, self._setup, values["imu.position"]))
+        self._setup = board_plant(values)
+        self._description.publish(self._setup, values)
 
     def publish(self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]) -> None:
         """Publish a state, q (6,) and v (5,), measured at `stamp` [ns], under the force (2,) [N]

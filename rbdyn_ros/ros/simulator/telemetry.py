@@ -19,23 +19,24 @@ from typing import Any
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
-from rclpy.lifecycle import LifecycleNode
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 from rbdyn_ros.faults.pipeline import COUNTED
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.ros import description, qos
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.description import DescriptionPublisher
 from rbdyn_ros.ros.messages import sample, state_topics
 from rbdyn_ros.ros.messages.messages import Frames, set_stamp
 from rbdyn_ros.ros.messages.native_publisher import TelemetryPublisher
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.messages.state_topics import Labeled, StepDiagnosticsTopic
+from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.simulator.markers import Markers
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import Runner
@@ -144,7 +145,7 @@ Group = tuple[float, list[Source]]  # rate [Hz]
 class Telemetry:
     """The publishers of the simulator and their messages, which are refilled."""
 
-    def __init__(self, node: LifecycleNode, frames: Frames, values: dict[str, Any]):
+    def __init__(self, node: ManagedNode, frames: Frames, values: dict[str, Any]):
         self._node, self._frames = node, frames
         self.flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
         self.gimbal, self.measured_gimbal = GimbalJoints(), GimbalJoints()
@@ -153,13 +154,7 @@ class Telemetry:
         self._time = Clock()
         self._has_clock_subscriber, self._next_check = False, 0.0  # [s, steady]
         self.subscribed: list[Group] = []  # those of the topics that have subscribers
-        self._description = node.create_publisher(
-            String, "robot_description", qos.LATCHED, **qos.PUBLISHING
-        )
-        self._static = node.create_publisher(
-            TFMessage, "/tf_static", qos.LATCHED, **qos.PUBLISHING
-        )
-        self._static_sent = False
+        self._description = DescriptionPublisher(node)
         self._states = tuple(
             make(frames)
             for make in (
@@ -290,13 +285,7 @@ class Telemetry:
 
     def describe(self, setup: Setup, values: dict[str, Any]) -> None:
         """Publish the latched topics anew, the URDF and the static frames, and take the rates."""
-        self._description.publish(description.message(self._node, setup, values))
-        if values["rates.tf"]:
-            self._static.publish(state_topics.static(self._frames, setup, values["imu.position"]))
-            self._static_sent = True
-        elif self._static_sent:
-            self._static.publish(TFMessage())  # latched frames could contradict those of others
-            self._static_sent = False
+        self._description.publish(setup, values, values["rates.tf"])
         self._groups = [(values[f"rates.{name}"], topics) for name, topics in self._topics.items()]
         self._next_check = 0.0
 
