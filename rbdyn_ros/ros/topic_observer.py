@@ -22,7 +22,7 @@ from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.status import FAULT, REFUSES, phase
 from rbdyn_ros.types import Array
 
-SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
+SIMULATOR, CONTROLLER, BRIDGE = "pendulum_simulator", "pendulum_controller", "pendulum_hil"
 # [s] real time for which the controller may refuse states before that counts as its failure
 GIVEN_UP = 2.0
 ENERGIES = ("time", "energy", "energy_drift")  # labels of ~/integrator

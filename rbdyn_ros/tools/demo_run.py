@@ -29,7 +29,7 @@ from rbdyn_ros.ros.recording.recorder import CannotRecord, Recorder
 from rbdyn_ros.ros.topic_observer import SECOND_CLOCK, SIMULATOR, TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.status import RUNNING
-from rbdyn_ros.tools.node_processes import NodeProcesses
+from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses
 
 PUSHED_AT = (0.3, 0.6)  # of the duration
 # [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act
@@ -67,7 +67,6 @@ def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
     return DemoPlan(duration, None if tilt is None else attitude(tilt, azimuth), pushes)
 
 
-COMING_UP = 180.0  # [s] real time that the nodes may take: the first start on a machine compiles
 STILL = 10.0  # [s] real time without a new state, or an answer, after which the trial is given up
 # [s] real time to wait for the counts at the end: /diagnostics comes once per second
 COUNTING = 3.0

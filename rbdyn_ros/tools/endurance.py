@@ -21,13 +21,12 @@ from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, canvas
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.progress import LiveLine
-from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
+from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses, ros_words
 from rbdyn_ros.tools.soak_watch import Check, SoakEnded, Watch
 from rbdyn_ros.tools.stress_test import Kills, StressTest
 
 SETTLED = 0.3  # part of a run after which caches, rings and allocators have filled
 LOOKED_EVERY = 1.0  # [s]
-COMING_UP = 180.0  # [s] the first start on a machine compiles
 NAMES = ("simulator", "controller")
 
 

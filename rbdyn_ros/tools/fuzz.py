@@ -12,13 +12,13 @@ from geometry_msgs.msg import WrenchStamped
 
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.process import leave, watcher
+from rbdyn_ros.ros.topic_observer import BRIDGE
 from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 from rbdyn_ros.tools.soak_watch import SoakEnded
 from rbdyn_ros.tools.wire_fuzz import Fuzz, Progress
 from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
 
-BRIDGE = "pendulum_hil"
 # wrong frames between two heartbeats of ours, so that the bridge keeps listening to us
 ALIVE_EVERY = 20
 PAUSE = 0.002  # [s] after each heartbeat: a socket's buffer is finite

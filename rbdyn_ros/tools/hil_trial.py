@@ -21,13 +21,13 @@ from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.readiness import COMMANDS, ReceptionReport
 from rbdyn_ros.ros.recording.monitor import PlantWatch
-from rbdyn_ros.ros.topic_observer import SECOND_CLOCK, TopicObserver
+from rbdyn_ros.ros.topic_observer import BRIDGE, SECOND_CLOCK, TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.status import PLAYING
 from rbdyn_ros.tools.node_processes import NodeProcesses
 
-BRIDGE, NODE = "pendulum_hil", "pendulum_hil_trial"
+NODE = "pendulum_hil_trial"
 # [s] real or simulated time without a force of the board, while time should run, after which it
 # gives up
 GONE = 4.0

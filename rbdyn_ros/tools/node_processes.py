@@ -12,6 +12,7 @@ from rbdyn_ros import tracebacks
 
 # What a logger writes before the sentence
 _PREFIX = re.compile(r"^\[(?:ERROR|FATAL)\] \[[\d.]+\] (?:\[[^]]*\]: )?")
+COMING_UP = 180.0  # [s] that nodes may take: the first start on a machine compiles
 SHUTDOWN_TIMEOUT = 5.0  # [s] from SIGINT to SIGKILL
 
 

@@ -34,11 +34,10 @@ from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.rollout import Rollout, Stop
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import FAULT, REFUSES
-from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
+from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses, ros_words
 from rbdyn_ros.types import State
 
 LOOKS_EVERY = 0.05  # [s] real time
-COMING_UP = 180.0  # [s] for the first command of our controller, which may compile
 LONGEST = 120.0  # [s] of a run that can be kept
 
 

@@ -23,7 +23,7 @@ from rbdyn_ros.ros.recording.bag_repair import repair
 from rbdyn_ros.ros.recording.recorder import SAVED_EVERY
 from rbdyn_ros.ros.topic_observer import SIMULATOR
 from rbdyn_ros.simulation.status import PAUSED
-from rbdyn_ros.tools.node_processes import NodeProcesses
+from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses
 from rbdyn_ros.tools.soak_watch import Check, SoakEnded, Watch, count_check
 
 TIMES = 20
@@ -58,7 +58,7 @@ class StressTest:
         """Return the checks. Raise SoakEnded if the loop does not go on."""
         for name in ("simulator", "controller"):
             self._processes.start(name)
-        self._watch.until(self._is_running, 180.0, "the loop did not start")
+        self._watch.until(self._is_running, COMING_UP, "the loop did not start")
         with load_processors():
             checks = [self._pause(), self._reset(), self._change_rate(), *self._lose_commands()]
         return checks
@@ -205,7 +205,7 @@ class Kills:
         for name in ("simulator", "controller"):
             self._processes.start(name)
         self._record()
-        self._wait_for_loop(after=time.time_ns(), timeout=180.0)
+        self._wait_for_loop(after=time.time_ns(), timeout=COMING_UP)
         kills = [
             self._kill(VICTIMS[k % len(VICTIMS)], may_be_early=k >= len(VICTIMS))
             for k in range(number)

@@ -23,8 +23,9 @@ from rbdyn_ros.ros.hil.hil_plant import PlantBoard, board_plant
 from rbdyn_ros.ros.messages.commands import CommandPublisher
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.process import events_executor, run
+from rbdyn_ros.simulation.status import STOPPED
 from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame, invalid
-from rbdyn_ros.wire.line import NO_PORT, SILENT, UP, Line
+from rbdyn_ros.wire.line import CLOSED, NO_PORT, SILENT, UP, Line
 from rbdyn_ros.wire.link import Link
 from rbdyn_ros.wire.ports import SerialPort, Udp
 from rbdyn_ros.wire.session import Session, read_key
@@ -135,10 +136,9 @@ class ControllerBoard:
 
 
 NAME = "pendulum_hil"
-STOPPED = "stopped"
 WATCH_PERIOD = 0.02  # [s]
 BOARDS = {"controller": ControllerBoard, "plant": PlantBoard}
-SAID = {SILENT: "waiting for the board", UP: "connected", "closed": STOPPED}
+SAID = {SILENT: "waiting for the board", UP: "connected", CLOSED: STOPPED}
 
 
 class HilBridge(ManagedNode):

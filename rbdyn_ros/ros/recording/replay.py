@@ -20,6 +20,7 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
 from rbdyn_ros.files import expand_input
+from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.messages import message_class, set_stamp
@@ -27,6 +28,7 @@ from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.simulation.pacing import Timeline
+from rbdyn_ros.simulation.status import PAUSED, PLAYING, STOPPED
 from rbdyn_ros.view.recording import describe_missing_bag
 
 CLOCK, DIAGNOSTICS = "/clock", "/diagnostics"
@@ -39,15 +41,7 @@ OF_NO_PLANT = tuple(
     """.split()
 )
 # nodes whose private topics are not the plant's
-OF_OTHERS = (
-    "pendulum_controller",
-    "pendulum_recorder",
-    "pendulum_monitor",
-    "pendulum_hil",
-    "pendulum_replay",
-    "pendulum_referee",
-    "pendulum_viewer",
-)
+OF_OTHERS = NODES.keys() - {"pendulum_simulator"}
 
 
 class CannotReplay(RuntimeError):
@@ -201,7 +195,7 @@ def _open(path: Path) -> Reader:
 
 
 NAME = "pendulum_replay"
-STOPPED, PLAYING, PAUSED, OVER = "stopped", "playing", "paused", "over"
+OVER = "over"
 BEGINNING = 1.0  # [s] of the recording, whose states are repeated until time begins
 REPEATED_EVERY = 0.02  # [s]
 
