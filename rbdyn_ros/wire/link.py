@@ -8,6 +8,7 @@ sleeps, or does I/O.
 import math
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from rbdyn_ros.wire.clock import SLACK, ClockOffset
 from rbdyn_ros.wire.frame import (
@@ -88,6 +89,13 @@ UNECHOED = 20_000_000  # [ns] after which a frame counts as received by an end t
 
 
 COMPACT_LIMIT = 1_000_000_000  # [ns] since the newest echo within which a state may be compact
+
+
+def keep_newest(kept: dict[int, Any], key: int, value: Any, most: int) -> None:
+    """Keep a value under a new key, and of all the newest `most`."""
+    kept[key] = value
+    if len(kept) > most:
+        del kept[next(iter(kept))]
 
 
 class Link:
@@ -177,9 +185,7 @@ class Link:
         flags = SAFE * safe | self._asks
         frame = Frame(kind, flags, self._sent, now, echo, held, stamp, numbers)
         self._sent = (self._sent + 1) % SEQUENCES
-        self._times[now] = None
-        if len(self._times) > ECHOES:
-            del self._times[next(iter(self._times))]
+        keep_newest(self._times, now, None, ECHOES)
         if kind != HEARTBEAT:
             self._window.append(now)
         return self.framing.stuff(self.session.seal(frame) if self.session else encode(frame))

@@ -26,7 +26,7 @@ from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.simulation.status import STOPPED
 from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame, invalid
 from rbdyn_ros.wire.line import CLOSED, NO_PORT, SILENT, UP, Line
-from rbdyn_ros.wire.link import Link
+from rbdyn_ros.wire.link import Link, keep_newest
 from rbdyn_ros.wire.ports import SerialPort, Udp
 from rbdyn_ros.wire.session import Session, read_key
 
@@ -112,15 +112,10 @@ class ControllerBoard:
         if reason := invalid(STATE, numbers):
             self._refuse("state", f"{INVALID[reason]}; it is not sent to the board")
             return
-        self._expect(self._newest)
+        keep_newest(self._expected, self._newest, None, EXPECTED)
         self.counts["states"] += 1
         if self._line.send(STATE, self._newest, numbers):
             self._unanswered = min(self._unanswered, time.monotonic())
-
-    def _expect(self, stamp: int) -> None:
-        self._expected[stamp] = None
-        if len(self._expected) > EXPECTED:
-            del self._expected[next(iter(self._expected))]
 
     def _zero(self) -> None:
         """Publish zero force, once after a force. Before the first force none is published, as a

@@ -31,6 +31,7 @@ from rbdyn_ros.simulation.command import check_stamp
 from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame
 from rbdyn_ros.wire.line import Line
+from rbdyn_ros.wire.link import keep_newest
 
 TF_PERIOD = 16_666_667  # [ns]
 
@@ -145,7 +146,7 @@ class PlantBoard:
             return
         self.counts["states"] += 1
         self._newest = max(self._newest + 1, self._epoch + now - max(0, age))
-        self._remember(self._newest, frame.stamp)
+        keep_newest(self._device, self._newest, frame.stamp, REMEMBERED)
         self._states.publish(self._newest, frame.numbers, self._force)
 
     def disconnect(self) -> None:
@@ -198,11 +199,6 @@ class PlantBoard:
     def _send(self, force: tuple[float, float], device: int = 0, safe: bool = False) -> None:
         if self._line.send(FORCE, device, force, safe):
             self._force = force
-
-    def _remember(self, stamp: int, device: int) -> None:
-        self._device[stamp] = device
-        if len(self._device) > REMEMBERED:
-            del self._device[next(iter(self._device))]
 
     def _refuse(self, rejected: Rejected) -> None:
         self.counts[f"rejected, {rejected.reason}"] += 1
