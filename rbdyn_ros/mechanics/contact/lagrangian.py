@@ -97,8 +97,9 @@ def restart(m):
 def solve_lagrangian(m, tolerance, h):
     """Find the impulses LA from L_B, at which U holds; return whether they were found.
 
-    Where Newton's method alone does not get there, alternating directions come before it; not so
-    for heaps of colliders, whose matrix is wide.
+    Where Newton's method alone does not get there, alternating directions come before it, and at
+    last those from the middle of all if there are joints; not so for heaps of colliders, whose
+    matrix is wide.
     """
     restart(m)
     if newton(m, tolerance, SIGMA) and not is_excessive(m, h):
