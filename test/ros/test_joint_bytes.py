@@ -53,7 +53,7 @@ def messages(draw) -> JointState:
     return message(names, sizes, draw(OTHERS), draw(st.integers(0, 2**60)), draw(st.floats(-9, 9)))
 
 
-def told(read, *arguments):
+def outcome(read, *arguments):
     """Its result, or its complaint."""
     try:
         return read(*arguments)
@@ -66,14 +66,14 @@ def told(read, *arguments):
 def test_the_numbers_are_those_of_the_messages(sent):
     reader = JointBytes(JOINTS, FIELDS)
     for each in [m for m in sent for _ in range(2)]:  # the second time the layout is known
-        expected = told(columns, each, JOINTS, FIELDS)
-        found = told(reader.read, serialize_message(each))
+        expected = outcome(columns, each, JOINTS, FIELDS)
+        found = outcome(reader.read, serialize_message(each))
         assert found == expected if isinstance(expected, str) else found[1] == expected
         if not isinstance(expected, str):
             assert found[0] == each.header.stamp.sec * 10**9 + each.header.stamp.nanosec
 
 
-def test_layouts_of_one_size_are_told_apart():
+def test_layouts_of_one_size_are_distinguished():
     """The same bytes in all: joints exchanged, velocities that are efforts."""
     reader = JointBytes(JOINTS, FIELDS)
     assert reader.read(serialize_message(message(["x", "y"], (2, 2, 0))))[1] == (

@@ -93,10 +93,10 @@ def longest(m, center):
         k = active[at]
         dr, dz = change_pair(m, k, center)
         r, z, mu = get(pairs, k, c.LA), get(pairs, k, c.Z), pairs[k, c.MU]
+        share = min(share, reach(mu, r, dr))
         if mu > 0.0:
-            share = min(share, reach(mu, r, dr), reach(1.0 / mu, z, dz))
-        else:
-            share = min(share, reach(0.0, (r[0], 0.0, 0.0), (dr[0], 0.0, 0.0)))
+            share = min(share, reach(1.0 / mu, z, dz))
+        else:  # the dual cone is a half space
             share = min(share, reach(0.0, (z[0], 0.0, 0.0), (dz[0], 0.0, 0.0)))
     return share
 

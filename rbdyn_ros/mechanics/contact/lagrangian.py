@@ -14,7 +14,14 @@ from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
-from rbdyn_ros.mechanics.contact.interior import approach_center, finish, has_room
+from rbdyn_ros.mechanics.contact.interior import (
+    ACCEPTED,
+    ROUND_OFF,
+    SIGMA,
+    approach_center,
+    finish,
+    has_room,
+)
 from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     HELD,
     HELD_AGAIN,
@@ -31,11 +38,10 @@ from rbdyn_ros.mechanics.contact.pairs import accelerate
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 
-ROUND_OFF = 1e-12  # of the impulses, relative
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
 STAGNANT = 300.0  # times NOISE: what a residual falls to by the matrix
 NEAR = 1e-4  # of the impulses: residuals below may be round-off
-SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
+GROWTH, LARGEST_SIGMA = 10.0, 1e5
 # of `refine`: in a tower of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
 STIFF_SIGMA, FINE, FEW_OUTER = 1e7, 1e-13, 5
 OUTER, INNER, SLOW = 60, 12, 0.3
@@ -50,9 +56,10 @@ AT_NODE = 3
 FEW = 10  # alternations of bodies with joints
 # of the impulses, relative: a change that is taken where Newton's method does not end
 SETTLED = 1e-10
-# [SPEED]: a change that falls no more and is taken. Where more contacts stick than there are
-# motions, the curvature of a step contradicts them, and inner stress would grow without an end.
-ACCEPTED, STALLING = 1e-5, 0.5
+# of a change to the next one: it falls no more, and up to ACCEPTED is taken. Where more contacts
+# stick than there are motions, the curvature of a step contradicts them, and inner stress would
+# grow without an end.
+STALLING = 0.5
 # [SPEED], of what impulses give each for itself: those of an impact that are larger are none, for
 # the law would hold for infinite ones only, by which contacts and joints press each other
 LARGEST = 1e4
