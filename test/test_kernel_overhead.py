@@ -1,14 +1,31 @@
 """The faster functions of the compiler give what Numba's own give."""
 
+import itertools
 import math
+import operator
+from abc import ABCMeta
 
 import numpy as np
+import pytest
 from llvmlite.binding import ffi
-from numba.core import compiler, ir
+from numba import njit
+from numba.core import compiler, errors, ir, types
 from numba.core.compiler import Flags
+from numba.core.postproc import PostProcessor
+from numba.core.registry import cpu_target
+from numba.extending import overload
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.kernel_overhead import collect_variables, equal, flags
+from rbdyn_ros.kernel_overhead import (
+    ErrorContext,
+    collect_variables,
+    equal,
+    flags,
+    process_without_generators,
+    reduce_overhead,
+)
+
+RUN = getattr(PostProcessor.run, "__wrapped__", PostProcessor.run)
 
 
 def branches(x, rows):
@@ -54,6 +71,82 @@ def test_configurations_of_equal_values_are_equal():
     assert equal(one, other) and hash(one) == hash(other) and equal(one, 1) is NotImplemented
     other.nrt = not one.nrt
     assert not equal(one, other)
+
+
+def test_the_type_of_a_call_is_what_numba_finds():
+    reduce_overhead()
+    find = types.functions.BaseFunction.get_call_type
+    context, numbers = cpu_target.typing_context, [types.int64, types.float64, types.boolean]
+    numbers += [types.literal(2), types.UniTuple(types.float64, 3), types.float64[:, ::1]]
+    context.refresh()
+    compared = 0
+    for operation in (operator.add, operator.mul, operator.gt, operator.getitem, max):
+        function = context.resolve_value_type(operation)
+        for pair in itertools.product(numbers, repeat=2):
+            try:
+                expected = find(function, context, pair, {})
+            except errors.TypingError:
+                with pytest.raises(errors.TypingError):
+                    function.get_call_type(context, pair, {})
+                continue
+            for _ in range(2):
+                assert function.get_call_type(context, pair, {}) == expected
+            compared += 1
+    assert compared > 60
+
+
+def test_a_function_with_another_implementation_is_looked_up_again():
+    reduce_overhead()
+
+    def half(x):
+        raise NotImplementedError
+
+    @njit
+    def call(x):
+        return half(x)
+
+    overload(half)(lambda x: (lambda x: 0.5 * x) if x is types.float64 else None)
+    assert call(3.0) == 1.5
+    overload(half)(lambda x: (lambda x: x // 2) if x is types.int64 else None)
+    assert call(3) == 1 and call(3.0) == 1.5
+
+
+def test_an_error_says_where_it_is():
+    with pytest.raises(errors.TypingError) as caught, ErrorContext("in {place}", place="a step"):
+        raise errors.TypingError("wrong")
+    assert caught.value.contexts == ["in a step"]
+    with pytest.raises(ZeroDivisionError), ErrorContext("in {place}", place="a step"):
+        raise ZeroDivisionError
+
+
+def test_variables_are_deleted_where_numba_deletes_them():
+    ends = []
+    for run in (RUN, process_without_generators(RUN)):
+        code = compiler.run_frontend(branches)
+        run(PostProcessor(code), emit_dels=True)
+        ends.append([[str(line) for line in code.blocks[at].body] for at in sorted(code.blocks)])
+    assert ends[0] == ends[1] and any("del " in line for block in ends[0] for line in block)
+
+
+def test_a_generator_still_compiles():
+    reduce_overhead()
+
+    @njit
+    def squares(n):
+        for i in range(n):
+            yield i * i
+
+    assert [*squares(4)] == [0, 1, 4, 9]
+
+
+def test_types_are_instances_of_what_they_were():
+    reduce_overhead()
+    classes = [one for one in vars(types).values() if isinstance(one, type)]
+    classes = [one for one in classes if issubclass(one, types.Type)]
+    ones = [types.int64, types.literal(1), types.float64[:, :], types.UniTuple(types.int8, 2), 1.0]
+    for one, kind in itertools.product(ones, classes):
+        assert isinstance(one, kind) == ABCMeta.__instancecheck__(kind, one)
+    assert len(classes) > 50
 
 
 @kernel
