@@ -17,7 +17,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, sparse, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
-from rbdyn_ros.mechanics.contact.pairs import aim, push
+from rbdyn_ros.mechanics.contact.pairs import aim
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.description.rows import TURN
 from rbdyn_ros.mechanics.moreau_jean import set_forces
@@ -26,7 +26,6 @@ from rbdyn_ros.types import Array
 
 SHIFT = 1e-4  # [s] for the derivative of contacts' rows along the motion, of order 4
 STENCIL = ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0))
-_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 class Accelerations(NamedTuple):
@@ -96,9 +95,7 @@ def fill(m, q, v, load, chosen, found):
         add_row(rate, at, pair_velocity(m, chosen[at]))
     for at in range(count):
         for j in range(3):
-            smooth.clear(m, c.D_X, c.D_W)
-            push(m, chosen[at], _UNIT[j], c.D_X, c.D_W)
-            velocity.respond(m, 0.0, True)
+            velocity.respond_to_unit(m, chosen[at], j, 0.0)
             read(m, carried[3 * at + j], False)
             for other in range(count):
                 set_row(G[3 * at + j], other, pair_velocity(m, chosen[other]))

@@ -8,7 +8,7 @@ v are the velocities of the node; nu and P are the part of its reactions that ha
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, joints, sparse, turn
+from rbdyn_ros.mechanics import arena, joints, smooth, sparse, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact.pairs import push
@@ -23,12 +23,14 @@ def respond(m, h, at_node):
 
 
 @part
-def respond_precisely(m, h, at_node):
-    """Do the same as `respond`, and once more to what round-off has left of the joints'
-    velocities; D is the joints' impulses of that rest alone.
+def respond_to_unit(m, k, j, h):
+    """Do the same as `respond` for a unit impulse along axis j of pair k, in a step of h or, h =
+    0, at the node, and once more for what round-off has left of the joints' velocities.
     """
-    respond(m, h, at_node)
-    respond(m, h, at_node)
+    smooth.clear(m, c.D_X, c.D_W)
+    push(m, k, (1.0 * (j == 0), 1.0 * (j == 1), 1.0 * (j == 2)), c.D_X, c.D_W)
+    respond(m, h, h == 0.0)
+    respond(m, h, h == 0.0)
 
 
 @part

@@ -10,16 +10,15 @@ import sys
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, smooth, velocity
+from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put, put9
 from rbdyn_ros.mechanics.contact import active_pairs, friction, sweeps
-from rbdyn_ros.mechanics.contact.pairs import push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
+from rbdyn_ros.mechanics.velocity import respond_to_unit
 
 FEW = 8  # contacts: the sweeps of more of them do not end soon
 SWEEPS = 60
-_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def size(pairs: int) -> int:
@@ -65,9 +64,7 @@ def couple(m):
     for at in range(n):
         W[1 + at] = active[at]
         for j in range(3):
-            smooth.clear(m, c.D_X, c.D_W)
-            push(m, active[at], _UNIT[j], c.D_X, c.D_W)
-            velocity.respond_precisely(m, 0.0, True)
+            respond_to_unit(m, active[at], j, 0.0)
             for other in range(n):
                 u = pair_velocity(m, active[other])
                 o = 1 + n + 9 * (n * at + other) + 3 * j

@@ -43,7 +43,7 @@ from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     update,
     wedging_impulse,
 )
-from rbdyn_ros.mechanics.velocity import node_velocities, respond, respond_precisely, trace_alone
+from rbdyn_ros.mechanics.velocity import node_velocities, respond, respond_to_unit, trace_alone
 
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
 # both ends
@@ -67,7 +67,6 @@ CONTACT_FAILED = 3
 SLOW = 4.0  # steps in which weights make the velocity up to which colliders are slow
 NEARER_BY = 0.1  # of the violation of the law: what is left after rounds that are taken
 TALL = 10  # bodies: a tower of more bends so softly that its impulses are refined
-_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @part
@@ -340,9 +339,7 @@ def couple(m, k, h):
     """Set W_OWN of pair k with the joints reacting, 0 where they hold it but for round-off."""
     pairs, noise = arena.pairs(m), HELD * trace_alone(m, k)
     for j in range(3):
-        smooth.clear(m, c.D_X, c.D_W)
-        push(m, k, _UNIT[j], c.D_X, c.D_W)
-        respond_precisely(m, h, h == 0.0)
+        respond_to_unit(m, k, j, h)
         u = velocity(m, k)
         for r in range(3):
             pairs[k, c.W_OWN + 3 * r + j] = u[r] if abs(u[r]) > noise else 0.0

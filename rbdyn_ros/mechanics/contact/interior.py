@@ -26,11 +26,11 @@ from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     newton_system,
     rest_of,
 )
-from rbdyn_ros.mechanics.contact.pairs import push, velocity
+from rbdyn_ros.mechanics.contact.pairs import velocity
 from rbdyn_ros.mechanics.solvers import fc3d, fc3d_newton
 from rbdyn_ros.mechanics.solvers.fc3d import natural, reach
 from rbdyn_ros.mechanics.solvers.interior_point import centered
-from rbdyn_ros.mechanics.velocity import respond_precisely
+from rbdyn_ros.mechanics.velocity import respond_to_unit
 from rbdyn_ros.numerics import linear
 
 ROWS = 9  # of `dense` beside both matrices
@@ -166,11 +166,7 @@ def couple(m, h):
     """
     active, W, n = arena.active(m), arena.dense(m), arena.counters(m)[c.ACTIVE]
     for column in range(3 * n):
-        j = column % 3
-        smooth.clear(m, c.D_X, c.D_W)
-        unit = (1.0 * (j == 0), 1.0 * (j == 1), 1.0 * (j == 2))
-        push(m, active[column // 3], unit, c.D_X, c.D_W)
-        respond_precisely(m, h, h == 0.0)
+        respond_to_unit(m, active[column // 3], column % 3, h)
         for at in range(n):
             u = velocity(m, active[at])
             for k in range(3):
