@@ -12,6 +12,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
         "types",
         "kernel",
         "kernel_parts",
+        "kernel_calls",
         "kernel_overhead",
         "kernel_sources",
         "interrupts",

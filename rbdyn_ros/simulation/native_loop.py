@@ -15,9 +15,8 @@ else the loop ends, and Python takes over:
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +25,8 @@ from rbdyn_ros.faults.channel import BLOCK
 from rbdyn_ros.faults.options import Faults, SensorNoise
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.faults.sensors import covariances, variances
-from rbdyn_ros.kernel import bind, inlined, specialize
-from rbdyn_ros.mechanics.pendulum import imu
+from rbdyn_ros.kernel import bind, hot, inlined
+from rbdyn_ros.kernel_calls import call_at
 from rbdyn_ros.simulation.command import CommandQueue
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.setup import plant_setup
@@ -50,7 +49,7 @@ from rbdyn_ros.simulation.state_messages import (
 )
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.steady_clock import Clock, call, now, sleep, steady, waker
-from rbdyn_ros.simulation.tick import EPOCH_NS, tick_kernel
+from rbdyn_ros.simulation.tick import EPOCH_NS, take_tick
 from rbdyn_ros.types import Array
 
 DONE, INTERRUPTED, UNANSWERED, UNPUBLISHED, PUBLISH_FAILED = range(5)
@@ -82,10 +81,6 @@ class LoopResult(NamedTuple):
     times: Array  # (2,) [s] computing time of a step: in the last tick, the longest
 
 
-tick: Callable  # of the integrator for which the code below is specialized
-specific_force: Callable
-
-
 @inlined
 def _publish(buffers, is_new):
     """Send the messages. Return (whether all were taken, whether a publisher may send no more)."""
@@ -104,16 +99,17 @@ def _publish(buffers, is_new):
     return True, full
 
 
-def _ticks(clock, asked, rings, config, buffers, models, signals, result):
-    """Take up to config.ticks ticks, with the integrator's `tick`. Return why they ended.
+@hot
+def _take_ticks(clock, asked, rings, config, buffers, models, signals, result):
+    """Take up to config.ticks ticks. Return why they ended.
 
     `asked` (1,) is the number of interruptions that wait for the end; `rings`: received commands,
-    sent measurements; `models`: the tick's arguments before the command, and the IMU's contacts
-    and position; `signals`: `simulation.signals.SignalState`.
+    sent measurements; `models`: the tick's arguments before the command, and those of the IMU;
+    `signals`: `simulation.signals.SignalState`.
     """
     (commands, sent), (plant, sensor) = rings, models
-    system, _, input, timing, _, state, _ = plant
-    contacts, work, position = sensor
+    _, system, _, input, timing, _, state, _ = plant
+    specific_force, contacts, work, position = sensor
     q, v, truth = state.q, state.v, buffers.truth
     for k in range(config.ticks):
         if asked[0]:
@@ -128,13 +124,14 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
             return INTERRUPTED
         start = now(clock)
         command = commanded_force(signals, config.watchdog, config.slowdown, begun)
-        result.ticks[1] += tick(*plant, command)  # noqa: F821, by `specialize`
+        result.ticks[1] += take_tick(*plant, command)
         result.times[0] = (now(clock) - start) / timing.steps
         stamp = EPOCH_NS + state.steps[0] * timing.step_ns
         t = timing.start + state.steps[0] * timing.h
         felt, measured, is_new = (0.0, 0.0, 0.0), stamp, True
         if config.measures or len(truth.imu):
-            felt = specific_force(system, input, contacts, work, t, q, v, position)  # noqa: F821
+            given = system, input, contacts, work, t, q, v, position
+            felt = call_at(specific_force, felt, given)
         if config.measures:
             number, forces = state.steps[0] // timing.steps, (input.force, felt)
             measure(signals, (q, v, state.reaction), forces, t, stamp, number)
@@ -165,12 +162,6 @@ def _ticks(clock, asked, rings, config, buffers, models, signals, result):
         if full:
             break
     return DONE
-
-
-@cache
-def _kernel(name: str, advance: Callable, accelerations: Callable) -> Callable:
-    felt = imu.specific_force(name, accelerations)
-    return specialize(_ticks, name, tick=tick_kernel(name, advance), specific_force=felt)
 
 
 class NativeLoop:
@@ -255,8 +246,7 @@ class NativeLoop:
             *((plant.ticker.arguments, plant.imu_arguments), signals.state, self._result),
         )
         if plant.setup is not self._setup:
-            method, self._setup = plant.setup.integrator, plant.setup
-            self._ticks = bind(_kernel(method.name, method.advance, method.accelerations), *given)
+            self._setup, self._ticks = plant.setup, bind(_take_ticks, *given)
         return self._ticks(*given)
 
 

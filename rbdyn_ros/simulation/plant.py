@@ -11,6 +11,7 @@ import numpy as np
 from rbdyn_ros.faults.pipeline import DriveState
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.kernel import bind
+from rbdyn_ros.kernel_calls import address_of
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import imu, spherical_pendulum, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_forces, contact_state
@@ -190,16 +191,16 @@ class Plant:
 
     def specific_force(self) -> tuple[float, float, float]:
         """Return the present specific force (3,) [m/s^2, body] at the IMU (`pendulum.imu`)."""
-        contact, work, position = self.imu_arguments
+        _, contact, work, position = self.imu_arguments
         loads, state = (self.input, contact, work), (self.time, self.q, self.v)
         return self._specific_force(self.setup.system, *loads, *state, position)
 
     @property
-    def imu_arguments(self) -> tuple[ContactState | None, ContactState | None, float]:
-        """The arguments of `mechanics.pendulum.imu` besides load and state: contacts, a contact
-        state as workspace, position.
+    def imu_arguments(self) -> tuple[int, ContactState | None, ContactState | None, float]:
+        """The address of `mechanics.pendulum.imu`'s kernel, and its arguments besides load and
+        state: contacts, a contact state as workspace, position.
         """
-        return self.contact, self._work, self.setup.imu_position
+        return self._felt_at, self.contact, self._work, self.setup.imu_position
 
     def reconfigure(self, setup: Setup) -> None:
         """Use another setup from the same state and time on, and restart the energy balance.
@@ -337,7 +338,9 @@ class Plant:
         loads = self.input, self.contact, self._work
         felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
         state = 0.0, self.q, self.v
-        self._specific_force = bind(felt, setup.system, *loads, *state, setup.imu_position)
+        given = setup.system, *loads, *state, setup.imu_position
+        self._specific_force = bind(felt, *given)
+        self._felt_at = address_of(felt, (0.0, 0.0, 0.0), *given)
 
     def _restart_balance(self) -> None:
         self.state.balance[0], self.state.solved[:], self.step_time = 0.0, 0.0, 0.0

@@ -6,15 +6,14 @@ The live loop calls this kernel once from Python (`simulation.plant`), the compi
 """
 
 import math
-from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.faults.pipeline import DriveState, drive_force, ideal_drive
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import bind, inlined, kernel, specialize
+from rbdyn_ros.kernel import bind, hot, inlined, kernel
+from rbdyn_ros.kernel_calls import address_of, call_at
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
@@ -130,12 +129,13 @@ def _write_row(ring, stamp, q, v, force):
     ring.count[0] += 1
 
 
-advance: Callable  # of the integrator for which the code below is specialized
+TAKEN = 0, 0, 0.0  # what `advance` of an integrator returns: steps, iterations, residual
 
 
-def _tick(system, options, input, config, drive, state, ring, command):
+@hot
+def take_tick(advance, system, options, input, config, drive, state, ring, command):
     """Step to the next tick under a commanded force (2,) [N]. Return whether it was above the
-    limit.
+    limit. `advance` is the address of an integrator's.
 
     If the integrator does not converge, `state.solved` has fewer steps than the tick, and the
     plant is left in the last good state.
@@ -150,9 +150,8 @@ def _tick(system, options, input, config, drive, state, ring, command):
     input.force[0], input.force[1] = force
     t = config.start + steps[0] * config.h
     before = power(system, input, t, q, v)
-    done, iterations, residual = advance(  # noqa: F821, by `specialize`
-        system, options, input, config.h, config.steps, State(t, q, v), state.reaction
-    )
+    given = system, options, input, config.h, config.steps, State(t, q, v), state.reaction
+    done, iterations, residual = call_at(advance, TAKEN, given)
     steps[0] += done
     after = power(system, input, config.start + steps[0] * config.h, q, v)
     state.balance[0] += 0.5 * (before + after) * done * config.h
@@ -160,12 +159,6 @@ def _tick(system, options, input, config, drive, state, ring, command):
     state.solved[0], state.solved[1], state.solved[2] = done, iterations, residual
     _write_row(ring, EPOCH_NS + steps[0] * config.step_ns, q, v, force)
     return limited
-
-
-@cache
-def tick_kernel(name: str, advance: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the compiled tick of an integrator: see `_tick`."""
-    return specialize(_tick, name, advance=advance)
 
 
 class Ticker:
@@ -187,10 +180,10 @@ class Ticker:
     ):
         self.config, self.state, self.history = config, state, history
         self.drive = ideal_drive() if drive is None else drive
-        self._fixed = system, options, input
-        self._kernel = bind(
-            tick_kernel(integrator.name, integrator.advance), *self.arguments, (0.0, 0.0)
-        )
+        now, steps = State(0.0, state.q, state.v), (config.h, config.steps)
+        given = system, options, input, *steps, now, state.reaction
+        self._fixed = address_of(integrator.advance, TAKEN, *given), system, options, input
+        self._kernel = bind(take_tick, *self.arguments, (0.0, 0.0))
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -209,5 +202,5 @@ class Ticker:
     @property
     def force(self) -> tuple[float, float]:
         """The force (2,) [N] that acts on the cart."""
-        force = self._fixed[2].force
+        force = self._fixed[3].force
         return force.item(0), force.item(1)

@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import hot, inlined, specialize
+from rbdyn_ros.kernel import inlined, part, specialize
 from rbdyn_ros.mechanics.integrators import boundary, rk4
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_law
@@ -62,7 +62,7 @@ def mean(R, w, u, memory, gravity, position):
     return vec.transposed_matvec(R, a)
 
 
-@hot
+@part
 def normal_rates(C, i, x, d, t, u, d_rate):
     """Return (n', rho') of candidate i at t [1/s, m/s] for the rates u (2,) of the cart and d_rate
     of d.
@@ -78,7 +78,7 @@ def normal_rates(C, i, x, d, t, u, d_rate):
     return vec.scale(0.5 / e, vec.sub(n1, n0)), 0.5 / e * (rho1 - rho0)
 
 
-@hot
+@part
 def contact_accelerations(system, c, work, t, state, free):
     """Return (w', x'', whether (I.1) has a solution): the accelerations at t with the forces of
     the contacts, of the state (x, R, w, x') with the accelerations `free` without them.
