@@ -254,21 +254,19 @@ def spring_energy(model: Model) -> float:
     return of_springs.energy(model.springs, part(model, "springs")[:, c.EXTENSION])
 
 
-def require_finite_start(model: Model) -> Model:
-    """Return the model itself. Raise ValueError where its velocities or its energy are not known
-    or no numbers.
+def finite_state(model: Model) -> tuple[Array, Array]:
+    """Return `state`. Raise ArithmeticError, in one sentence, where it or its energy is not known
+    or no number.
     """
     rule = "masses, sizes, springs or velocities are too large, or too far apart, for numbers"
     with np.errstate(all="ignore"):
-        try:
-            v, start = state(model)[1], energy(model)
-        except ArithmeticError as error:
-            raise ValueError(str(error)) from None
-    for i in np.flatnonzero(~np.isfinite(v).all(axis=1)):
-        raise ValueError(f"body {model.names.bodies[i]}: its start is not finite: {rule}")
-    if not np.isfinite(start):
-        raise ValueError(f"the energy at the start is {start} J: {rule}")
-    return model
+        q, v = state(model)
+        total = rigid_bodies.energy(model.bodies, q, v) + spring_energy(model)
+    for i in np.flatnonzero(~np.isfinite(np.hstack([q, v])).all(axis=1)):
+        raise ArithmeticError(f"body {model.names.bodies[i]}: its state is not finite: {rule}")
+    if not np.isfinite(total):
+        raise ArithmeticError(f"the energy is {total} J: {rule}")
+    return q, v
 
 
 def damping_loss(model: Model) -> float:

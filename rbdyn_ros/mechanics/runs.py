@@ -105,8 +105,8 @@ def run(
                 break
         reason = "" if done == steps_per_row else models.failure(model)
         try:
-            q[:], v[:] = models.state(model)
-        except ArithmeticError as error:  # no row: its velocities are not known
+            q[:], v[:] = models.finite_state(model)
+        except ArithmeticError as error:  # no row: its state is not known
             done, reason = 0, str(error)
         return done, models.iterations(model) - before, reason
 

@@ -24,7 +24,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import scene
-from rbdyn_ros.mechanics.model import Model, Options, require_finite_start
+from rbdyn_ros.mechanics.model import Model, Options, finite_state
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
 from rbdyn_ros.parameters.nodes import read_tables
 from rbdyn_ros.parameters.tables import alternatives, nearest
@@ -157,8 +157,10 @@ def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:
     """
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # a sentence follows
-            return require_finite_start(scene.build(file.scene, options))
-    except ValueError as error:
+            model = scene.build(file.scene, options)
+            finite_state(model)
+            return model
+    except (ValueError, ArithmeticError) as error:
         what, name, word, *_ = str(error).split()
         own = {"body": ["bodies"], "geom": ["geoms", "bodies"]}.get(what, [f"{what}s"])
         parts = (file.groups.get(group, {}).get(name.rstrip(":")) for group in own)

@@ -50,6 +50,19 @@ def test_step_too_large_is_said_in_a_sentence():
     assert np.isfinite(record.q).all()
 
 
+@pytest.mark.parametrize(
+    "h, sentence",
+    [(1.0, "the energy is nan J: masses, sizes"), (1e9, "body 0: its state is not finite")],
+)
+def test_a_run_whose_numbers_overflow_stops_at_the_last_good_row(h, sentence):
+    """In 0.0.1 it went on to its end with rows of nan, and was a success."""
+    bodies = rigid_bodies.build(1.0, [1.0] * 3, gravity=(0.0, 0.0, -1e300))
+    q, v = rigid_bodies.configuration(bodies, (0, 0, 0)), rigid_bodies.motion(bodies)
+    record = runs.run(models.build(bodies, q, v), h, 5, 1)
+    assert record.message.startswith("stopped at t = 0 s: ") and sentence in record.message
+    assert not record.ok and len(record.t) == 1 and record.energy[0] == 0.0
+
+
 @pytest.mark.parametrize("h", [0.0, -1e-3, float("nan")])
 def test_step_that_is_none(h):
     bodies, q, v = falling_ball()

@@ -270,8 +270,8 @@ def test_groups_may_be_empty(read):
 @pytest.mark.parametrize(
     "stiffness, length, sentence",
     [
-        ("1e300", "1e99", "m.yaml:1: body crate: its start is not finite: masses, sizes, springs"),
-        ("1", "1e160", "m.yaml: the energy at the start is inf J: masses, sizes, springs"),
+        ("1e300", "1e99", "m.yaml:1: body crate: its state is not finite: masses, sizes, springs"),
+        ("1", "1e160", "m.yaml: the energy is inf J: masses, sizes, springs"),
     ],
 )
 def test_a_start_that_is_not_finite_is_refused(read, stiffness, length, sentence):
