@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_options(
         parser,
-        ("--controller", LAWS, "Design this law (default: lqr).", "lqr"),
+        ("--controller", "NAME", "Design this law: lqr (default), pd or policy.", "lqr"),
         (
             "--params-file",
             "F ...",
@@ -79,6 +79,11 @@ def design_law(name: str, files: list[str]) -> tuple[Any, Any]:
     from rbdyn_ros.parameters import plant_params
 
     module = select.load(name)
+    if name not in LAWS:
+        raise ValueError(
+            f"controller is '{name}', which is no matrix of gains; `gains` designs "
+            f"{', '.join(LAWS)}, and the controller node runs every law"
+        )
     values = _values(files, name, module)
     chosen = options.from_values(name, module, values)
     params = plant_params(values)

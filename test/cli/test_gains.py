@@ -57,6 +57,22 @@ def test_text_and_header_go_where_they_are_asked_for(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    "name, sentence",
+    [
+        (
+            "swing_up",
+            "controller is 'swing_up', which is no matrix of gains; `gains` designs lqr,",
+        ),
+        ("lqrr", "controller is 'lqrr'; known are "),
+    ],
+)
+def test_a_law_that_it_cannot_design_is_one_sentence(capsys, name, sentence):
+    """In 0.0.1 the sentence was argparse's: invalid choice."""
+    assert main(["gains", "--controller", name]) == 2
+    assert capsys.readouterr().err.startswith(f"python -m rbdyn_ros gains: {sentence}")
+
+
+@pytest.mark.parametrize(
     "text, sentence",
     [
         (
