@@ -21,6 +21,7 @@ from rbdyn_ros.faults.options import FAULTS, SEED, actual, faults
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER, ObserverOptions
+from rbdyn_ros.parameters.plant import require_within_travel
 from rbdyn_ros.parameters.yaml_file import Override, offline_values
 from rbdyn_ros.schema import Parameter, record
 from rbdyn_ros.simulation import closed_loop
@@ -74,6 +75,7 @@ def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
 
     Raise ValueError, with one sentence, if they do not fit each other.
     """
+    require_within_travel("reference", *values["reference"], values["cart.travel"])
     params = parameters.plant_params(values)
     declared = params._replace(
         contacts=Contacts()

@@ -105,6 +105,14 @@ def initial_state(values: Mapping[str, Any]) -> State:
     return State(0.0, np.array(q), np.array(v))
 
 
+def require_within_travel(what: str, x: float, y: float, travel: float) -> None:
+    """Raise ValueError where the cart cannot go to the point (x, y) [m] that is called `what`."""
+    if max(abs(x), abs(y)) > travel:
+        raise ValueError(
+            f"{what} is ({x:g}, {y:g}) m; it must be within cart.travel, {travel:g} m"
+        )
+
+
 def attitude(tilt: float, azimuth: float = 0.0) -> tuple[float, float, float, float]:
     """Return the quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad],
     without spin.

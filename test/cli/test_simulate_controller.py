@@ -105,10 +105,10 @@ def test_the_force_of_a_row_is_all_that_acts_on_the_cart(simulate):
 
 
 def test_a_cart_beyond_its_travel_is_said(simulate):
-    how = ("--controller", "lqr", "--set", "reference=[0,-0.8]", "--duration", "4")
-    code, rows, out, _ = simulate(*how, "--set", "cart.travel=0.5")
-    first = rows["t"][np.abs(rows["y"]) > 0.5][0]
-    assert code == 0 and f"left its travel of 0.5 m at t = {first:.3f} s; largest force" in out
+    how = ("--controller", "lqr", "--set", "initial.cart_velocity=[0,-1]", "--duration", "4")
+    code, rows, out, _ = simulate(*how, "--set", "cart.travel=0.2")
+    first = rows["t"][np.abs(rows["y"]) > 0.2][0]
+    assert code == 0 and f"left its travel of 0.2 m at t = {first:.3f} s; largest force" in out
     assert "left its travel" not in simulate(*how)[2]
 
 
@@ -164,7 +164,7 @@ def test_options_come_from_files_and_from_the_command_line(simulate):
     assert (
         simulate(*given, "--params-file", "gain.yaml", "--set", "pull.gain=7")[1]["Fx"][0] == -7.0
     )
-    assert simulate(*given, "--set", "reference=[3,0]")[1]["Fx"][0] == 6.0
+    assert simulate(*given, "--set", "reference=[-1,0]")[1]["Fx"][0] == -6.0
     assert simulate(*given, "--set", "cart.force_limit=2")[1]["Fx"][0] == -2.0
     assert simulate(*given, "--set", "faults.actuator.loss=0.5")[1]["Fx"][0] == -1.5
 
@@ -203,6 +203,10 @@ def test_an_edit_is_run(simulate):
         (
             ("--controller", "lqr", "--set", "period=1e-8", "--step", "1e-8"),
             "is more than 20000000 rows",
+        ),
+        (  # in 0.0.1 the cart went there; the controller node refuses it with the same sentence
+            ("--controller", "lqr", "--set", "reference=[0,-3]"),
+            "reference is (0, -3) m; it must be within cart.travel, 2 m",
         ),
         (("--set", "period=0.01"), "period cannot be set; it is a parameter of the nodes"),
     ],

@@ -17,6 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.control import options, select
+from rbdyn_ros.parameters.plant import require_within_travel
 from rbdyn_ros.parameters.tables import NODES, lookup
 from rbdyn_ros.ros import qos, readiness
 from rbdyn_ros.ros.controller.controller_supervisor import (
@@ -83,9 +84,7 @@ class ControllerNode(ManagedNode):
         """Raise ValueError if no law can be designed from the values, or none that can take over
         at once, or the cart cannot go to the reference.
         """
-        (x, y), travel = values["reference"], values["cart.travel"]
-        if max(abs(x), abs(y)) > travel:
-            raise ValueError(_beyond("reference", x, y, travel))
+        require_within_travel("reference", *values["reference"], values["cart.travel"])
         self._designed = self.law.redesign(values) if self.law else ControllerSupervisor(values)
 
     def apply(self, values: dict[str, Any]) -> None:
@@ -263,7 +262,6 @@ class ControllerNode(ManagedNode):
                 self.reference = tuple(change.value)
 
     def _set_reference(self, what: str, frame: str, point: tuple[float, float, float]) -> None:
-        travel = self.parameters.values["cart.travel"]
         if frame not in ("", self.frames.world):
             self._refuse(
                 what,
@@ -271,10 +269,13 @@ class ControllerNode(ManagedNode):
             )
         elif not all(map(math.isfinite, point)):
             self._refuse(what, f"{what} is {list(point)}; it must be finite")
-        elif max(abs(point[0]), abs(point[1])) > travel:
-            self._refuse(what, _beyond(what, *point[:2], travel))
         else:
-            self.reference = point[:2]
+            try:
+                require_within_travel(what, *point[:2], self.parameters.values["cart.travel"])
+            except ValueError as error:
+                self._refuse(what, str(error))
+            else:
+                self.reference = point[:2]
 
     def _arm(self, request, response):
         self.armed = request.data
@@ -367,10 +368,6 @@ class ControllerNode(ManagedNode):
             if self.active:
                 self._abort(abort)
             return counts
-
-
-def _beyond(what: str, x: float, y: float, travel: float) -> str:
-    return f"{what} is ({x:g}, {y:g}) m; it must be within cart.travel, {travel:g} m"
 
 
 def main(args=None) -> int:
