@@ -270,22 +270,27 @@ def _draw_motion(
     axes, file: model_file.ModelFile, model: models.Model, record: runs.Record
 ) -> None:
     at = AXES[file.view]
+    geoms = scene.replace_moving_geoms(file.scene).geoms.values()
+    finite, planes = (
+        [g for g in geoms if (g.kind == "plane") == is_plane] for is_plane in (False, True)
+    )
     names = {name: i for i, name in enumerate(model.names.bodies)}
+    unbounded = {geom.body for geom in planes} - {geom.body for geom in finite}
+    seen = {name: i for name, i in names.items() if name not in unbounded}
     chosen = np.unique(np.linspace(0, len(record.t) - 1, INSTANTS).round().astype(int))
-    for i in names.values():
+    for i in seen.values():
         path = record.q[:, i][:, at]
         axes.plot(*path.T, color=COLORS[i % len(COLORS)], linewidth=0.8, alpha=0.5)
     for n, row in enumerate(chosen):
         strength = 1.0 if row == chosen[-1] else 0.12 + 0.25 * n / INSTANTS
-        for geom in file.scene.geoms.values():
-            if geom.kind == "plane" or geom.body == scene.GROUND and row != chosen[-1]:
+        for geom in finite:
+            if geom.body == scene.GROUND and row != chosen[-1]:
                 continue
             i = names.get(geom.body)
             pose = _STILL if i is None else record.q[row, i]
             _fill(axes, outline(geom, pose)[:, at], i, strength)
         _draw_arms(axes, model, record.q[row], at, strength)
-        shapeless = set(names) - {geom.body for geom in file.scene.geoms.values()}
-        for name in shapeless:
+        for name in set(seen) - {geom.body for geom in finite}:
             i = names[name]
             axes.plot(
                 *record.q[row, i][list(at)], "o", color=COLORS[i % len(COLORS)], alpha=strength
@@ -293,9 +298,9 @@ def _draw_motion(
     axes.set_aspect("equal", adjustable="datalim")
     axes.autoscale_view()
     box = (*axes.get_xlim(), *axes.get_ylim())
-    for geom in file.scene.geoms.values():
-        if geom.kind == "plane" and geom.body == scene.GROUND:
-            _draw_plane(axes, geom, at, box)
+    for geom in planes:
+        i = names.get(geom.body)
+        _draw_plane(axes, geom, _STILL if i is None else record.q[-1, i], at, box)
     x, y = (f"{name} [m]" for name in file.view)
     label_axes(axes, x, y, file.title, size=10.0)
 
@@ -347,12 +352,14 @@ def _fill(axes, points: Array, body: int | None, strength: float) -> None:
     axes.fill(*hull.T, facecolor=color, edgecolor=color, alpha=0.75 * strength, linewidth=1.0)
 
 
-def _draw_plane(axes, geom: scene.Geom, at: tuple, box: tuple) -> None:
-    """Draw the line in which a plane of the world meets the picture."""
-    n = quaternion.rotate(np.asarray(geom.orientation, float), np.eye(3)[2])[list(at)]
+def _draw_plane(axes, geom: scene.Geom, pose: Array, at: tuple, box: tuple) -> None:
+    """Draw the line in which a plane, its body at pose (7,), meets the picture."""
+    n = quaternion.rotate(np.asarray(geom.orientation, float), np.eye(3)[2])
+    n = quaternion.rotate(pose[3:], n)[list(at)]
     if np.linalg.norm(n) < 1e-9:
         return
-    point, along = np.asarray(geom.position, float)[list(at)], np.array([-n[1], n[0]])
+    point = pose[:3] + quaternion.rotate(pose[3:], np.asarray(geom.position, float))
+    point, along = point[list(at)], np.array([-n[1], n[0]])
     middle = np.array([0.5 * (box[0] + box[1]), 0.5 * (box[2] + box[3])])
     middle = middle - n * (n @ (middle - point)) / (n @ n)
     axes.plot(*middle, alpha=0.0)  # axline does not widen the limits

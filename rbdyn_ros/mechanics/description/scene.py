@@ -161,7 +161,7 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
     if not scene.bodies:
         rule = "a model needs at least one (the root link of a URDF is none: it stands still)"
         raise ValueError(f"there are no bodies; {rule}")
-    scene = _replace_moving_geoms(scene)
+    scene = replace_moving_geoms(scene)
     numbers = {GROUND: WORLD} | {name: i for i, name in enumerate(scene.bodies)}
     for name, body in scene.bodies.items():
         try:
@@ -255,7 +255,7 @@ def _two_bodies(called: str, between: tuple, numbers: dict) -> tuple[int, int]:
     return a, b
 
 
-def _replace_moving_geoms(scene: Scene) -> Scene:
+def replace_moving_geoms(scene: Scene) -> Scene:
     """Return the scene with a held body in place of every geom of the world that moves."""
     bodies, geoms = dict(scene.bodies), dict(scene.geoms)
     for name, geom in scene.geoms.items():
