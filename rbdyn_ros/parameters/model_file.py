@@ -23,7 +23,7 @@ from rbdyn_ros.files import expand
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
-from rbdyn_ros.mechanics.description import scene
+from rbdyn_ros.mechanics.description import scene, scene_names
 from rbdyn_ros.mechanics.model import Model, Options, finite_state
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
 from rbdyn_ros.parameters.nodes import read_tables
@@ -129,7 +129,7 @@ def read(path: Path) -> ModelFile:
             f"{unused[0]}: positions and rates are those of a URDF's joints; there is no `urdf:`"
         )
     for name, values in groups["bodies"].items():
-        _require_new(name, bodies, values, "body")
+        _require_name(name, bodies, values, "body")
         bodies[name], geom = _body(f"bodies.{name}", values)
         if geom is not None:
             geoms[name] = geom._replace(body=name)
@@ -140,7 +140,7 @@ def read(path: Path) -> ModelFile:
         ("spring", springs, _spring),
     ):
         for name, values in groups[f"{what}s"].items():
-            _require_new(name, known, values, what)
+            _require_name(name, known, values, what)
             known[name] = make(f"{what}s.{name}", values)
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
     if top["colliders"]:
@@ -221,7 +221,8 @@ def _group(path: Path) -> tuple:
     return top, groups, starts
 
 
-def _require_new(name: str, known: dict, values: dict, what: str) -> None:
+def _require_name(name: str, known: dict, values: dict, what: str) -> None:
+    scene_names.check(what, name, f"{_source(values)}: ")
     if name in known:
         raise ValueError(
             f"{_source(values)}: there are two {what} definitions called {name}; rename one"

@@ -263,6 +263,12 @@ def test_what_the_scene_refuses_of_a_part_is_named_with_its_line(read, text, sen
         model_file.build(read(BOX + text), model_file.Path("m.yaml"))
 
 
+def test_a_name_that_cannot_be_is_refused_with_its_line(read):
+    """In 0.0.1 the sentence had the file alone."""
+    with pytest.raises(ValueError, match="m.yaml:3: the name of a geom is 'a b'; it must have"):
+        read(BOX + "geoms:\n  a b: {shape: plane}\n")
+
+
 def test_groups_may_be_empty(read):
     assert read(BOX + "joints: {}\ncontacts: {}\n").scene.contacts == {}
 

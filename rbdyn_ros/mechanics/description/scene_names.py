@@ -6,11 +6,11 @@ GROUND = "world"
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
-def check(what: str, name: str) -> None:
-    """Raise ValueError for a name that a scene cannot have."""
+def check(what: str, name: str, source: str = "") -> None:
+    """Raise ValueError, starting with the `source`, for a name that a scene cannot have."""
     if not NAME.fullmatch(name) or name == GROUND:
         rule = "letters, digits, _ and -, no digit first, and not be the word world"
-        raise ValueError(f"the name of a {what} is {name!r}; it must have {rule}")
+        raise ValueError(f"{source}the name of a {what} is {name!r}; it must have {rule}")
 
 
 def one_of(called: str, word: str, value, known) -> None:
