@@ -17,11 +17,11 @@ from rbdyn_ros.parameters.command_line import (
     WAITING,
     add_options,
     cannot_write,
+    chosen_rows,
     count_jobs,
     message_printer,
     number,
     parameter_files,
-    split_words,
 )
 from rbdyn_ros.schema import setting
 
@@ -167,7 +167,7 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     entry = _entry(arguments)
     shipped = config("suites", "leaderboard.yaml" if entry else "standard.yaml")
     path = Path(arguments.suite) if arguments.suite else shipped
-    rows = split_words(arguments.rows or "")
+    rows = chosen_rows(arguments.rows)
     suite = read(path, rows, arguments.quick)
     if arguments.external and not arguments.over_ros:
         raise ValueError("--external is for a node of somebody else; add --over-ros")

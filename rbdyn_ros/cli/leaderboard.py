@@ -11,10 +11,10 @@ from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.command_line import (
     add_options,
     cannot_write,
+    chosen_rows,
     count_jobs,
     fresh_folder,
     message_printer,
-    split_words,
 )
 
 COMMAND = "python -m rbdyn_ros leaderboard"
@@ -89,7 +89,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
     folder = Path(arguments.verify)
     recorded = entry.read(folder)
-    suite = board.suite_of_board(split_words(arguments.rows or ""), recorded["quick"])
+    suite = board.suite_of_board(chosen_rows(arguments.rows), recorded["quick"])
     law = board.controller(recorded, folder, suite)
     before = entry.criteria(recorded)
     cases = [case for case in suite.cases if case.name in before]

@@ -81,6 +81,16 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+def chosen_rows(text: str | None) -> tuple[str, ...]:
+    """Return the rows of the option --rows, none where it is not given. Raise ValueError where it
+    names none.
+    """
+    rows = split_words(text or "")
+    if text is not None and not rows:
+        raise ValueError(f"--rows is '{text}'; name rows, such as S3,S4, or leave it out for all")
+    return rows
+
+
 def band(text: str, example: str) -> tuple[float, float]:
     """Return the frequencies [Hz] of --band. Raise ValueError for anything but two numbers."""
     try:

@@ -166,6 +166,7 @@ def test_a_row_that_misses_is_exit_code_1(tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
+        (["--rows", ","], "--rows is ','; name rows, such as S3,S4, or leave it out for all"),
         (["--rows", "S99"], "--rows: "),
         (["--suite", "nowhere.yaml"], "nowhere.yaml: cannot read the suite: No such file"),
         (["--params-file", "nowhere.yaml"], "--params-file nowhere.yaml: there is no such file"),
