@@ -75,7 +75,7 @@ def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
 
     Raise ValueError, with one sentence, if they do not fit each other.
     """
-    require_within_travel("reference", *values["reference"], values["cart.travel"])
+    require_within_travel("reference", values["reference"], values["cart.travel"])
     params = parameters.plant_params(values)
     declared = params._replace(
         contacts=Contacts()

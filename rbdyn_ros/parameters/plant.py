@@ -105,8 +105,9 @@ def initial_state(values: Mapping[str, Any]) -> State:
     return State(0.0, np.array(q), np.array(v))
 
 
-def require_within_travel(what: str, x: float, y: float, travel: float) -> None:
-    """Raise ValueError where the cart cannot go to the point (x, y) [m] that is called `what`."""
+def require_within_travel(what: str, point: Sequence[float], travel: float) -> None:
+    """Raise ValueError where the cart cannot go to the point (x, y, ...) [m] called `what`."""
+    x, y = point[:2]
     if max(abs(x), abs(y)) > travel:
         raise ValueError(
             f"{what} is ({x:g}, {y:g}) m; it must be within cart.travel, {travel:g} m"

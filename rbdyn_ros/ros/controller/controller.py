@@ -84,7 +84,7 @@ class ControllerNode(ManagedNode):
         """Raise ValueError if no law can be designed from the values, or none that can take over
         at once, or the cart cannot go to the reference.
         """
-        require_within_travel("reference", *values["reference"], values["cart.travel"])
+        require_within_travel("reference", values["reference"], values["cart.travel"])
         self._designed = self.law.redesign(values) if self.law else ControllerSupervisor(values)
 
     def apply(self, values: dict[str, Any]) -> None:
@@ -271,7 +271,7 @@ class ControllerNode(ManagedNode):
             self._refuse(what, f"{what} is {list(point)}; it must be finite")
         else:
             try:
-                require_within_travel(what, *point[:2], self.parameters.values["cart.travel"])
+                require_within_travel(what, point, self.parameters.values["cart.travel"])
             except ValueError as error:
                 self._refuse(what, str(error))
             else:
