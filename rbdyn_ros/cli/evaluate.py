@@ -192,6 +192,8 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
         if arguments.over_ros
         else None
     )
+    if arguments.resume and not (arguments.entry or arguments.out):
+        raise ValueError("--resume is given without a folder; add --out DIR or --entry DIR")
     how = arguments.resume, arguments.quick
     return EvaluationPlan(suite, law, jobs, out, *how, rows, ros, entry)
 
