@@ -82,6 +82,8 @@ def decide(
             return none._replace(kind=LOCKED)
         unit = size or 1.0
         v = _open(problem._replace(mu=friction), unit, max(most, FASTER * size))
+        if v is None:
+            continue
         u = (problem.D @ v + b).reshape(-1, 3)
         opening = u[:, 0] - friction * np.hypot(u[:, 1], u[:, 2])
         if opening.min(initial=np.inf) > LEAST * unit:
@@ -116,9 +118,9 @@ def _certificates(problem: ExistenceProblem, size: float, most: float):
             yield x[:n] / total, x[n:] / total
 
 
-def _open(problem: ExistenceProblem, size: float, most: float) -> Array:
+def _open(problem: ExistenceProblem, size: float, most: float) -> Array | None:
     """Return a v with G v = g whose contacts open, u_N - mu |u_T| as large as possible up to
-    `size` in a pyramid inside of the cone; zero without one.
+    `size` in a pyramid inside of the cone; None without one.
     """
     from scipy import sparse
 
@@ -137,7 +139,7 @@ def _open(problem: ExistenceProblem, size: float, most: float) -> Array:
     equal = sparse.hstack([G, np.zeros((len(g), 1))]), g / size
     found = _program(D.shape[1], made, -np.concatenate(limits) / size, bounds, equal, -1.0)
     if found is None:
-        return np.zeros(D.shape[1])
+        return None
     v = size * found.x[:-1]
     if len(g):
         v -= np.linalg.lstsq(G.toarray(), G @ v - g, rcond=None)[0]

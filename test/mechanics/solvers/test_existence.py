@@ -124,6 +124,20 @@ def test_a_verdict_with_the_masses_names_the_lock():
         assert existence.decide(at, MOST).kind == expected
 
 
+def test_walls_that_recede_prove_nothing_where_joints_forbid_their_velocities():
+    """The wall recedes at 1 m/s, but the joint's velocity of 3 m/s approaches it: u_N = -2 m/s.
+    The only motion that is left, u = (1, -2, 0) a, is locked by friction of 3.
+    """
+    D, G = np.array([[1.0, -1.0], [-2.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 1.0]])
+    rows = sparse.csc_matrix(D), sparse.csc_matrix(G)
+    at = existence.ExistenceProblem(
+        rows[0], np.array([1.0, 0.0, 0.0]), np.array([3.0]), rows[1], np.array([3.0])
+    )
+    free = D[:, :1]
+    found = existence.decide(at, MOST, free @ free.T, np.array([-2.0, 0.0, 0.0]))
+    assert found.kind == existence.LOCKED
+
+
 def test_velocities_beyond_the_bound_do_not_count():
     """A wedge so narrow that the body would have to leave it faster than the bound."""
     none = sparse.csc_matrix((0, 2)), np.zeros(0)
