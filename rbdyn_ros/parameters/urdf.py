@@ -3,8 +3,8 @@
 The root link stands still in the world. Links that fixed joints hold together are one body, named
 after the topmost; its axes are those of that link where they are principal axes of inertia. A link
 without mass can only be fixed to another. Hinges and slides are damped as their <dynamics> say;
-limits and dry friction of joints and meshes have no effect; notes say so. The file is parsed by
-urdf_parser_py (ROS: urdfdom_py), without what is only for drawing and drives.
+limits and dry friction of joints, meshes and unknown tags have no effect; notes say so. The file
+is parsed by urdf_parser_py (ROS: urdfdom_py), without what is only for drawing and drives.
 """
 
 import io
@@ -68,7 +68,7 @@ def read(
     Both are name -> (value, source); 0 for those that are left out. Raise ValueError, with the
     file or the source, for what is no URDF or cannot be simulated.
     """
-    robot = _parse(path)
+    robot, unread = _parse(path)
     moving = [joint.name for joint in robot.joints if joint.type in (*HINGES, "prismatic")]
     for name, (_, source) in (*positions.items(), *rates.items()):
         if name not in moving:
@@ -90,13 +90,16 @@ def read(
             elif joint is not None and link == scene.GROUND:
                 rule = f"{link} is the ground, the root of a URDF: rename the link"
                 raise ValueError(f"joint {joint.name} moves the link {link}; {rule}")
-        return _robot(robot, frames, owner)
+        found = _robot(robot, frames, owner)
+        return found._replace(notes=(*unread, *found.notes))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _parse(path: Path):
-    """Return the robot as urdf_parser_py has it. Raise ValueError for what is no URDF."""
+def _parse(path: Path) -> tuple:
+    """Return (the robot as urdf_parser_py has it, sentences about tags that it does not read).
+    Raise ValueError for what is no URDF.
+    """
     content = yaml_file.text(path, "URDF")
     parser = library("urdf_parser_py.urdf", "urdf", f"--model {path.name}")
     try:
@@ -104,11 +107,19 @@ def _parse(path: Path):
         for parent in tree.iter():
             for part in [part for part in parent if part.tag in UNUSED]:
                 parent.remove(part)
-        with redirect_stderr(io.StringIO()):  # tags that it does not know
-            return parser.URDF.from_xml_string(ElementTree.tostring(tree))
+        with redirect_stderr(io.StringIO()) as said:
+            robot = parser.URDF.from_xml_string(ElementTree.tostring(tree))
     except Exception as error:  # noqa: BLE001  it raises anything, AssertionError too
         words = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(f"{path}: this is no URDF: {words[:160]}") from None
+    if any("xacro" in part.tag for part in tree.iter()):
+        rule = f"expand it first: xacro {path.name} > expanded.urdf"
+        raise ValueError(f"{path}: it has tags of xacro; {rule}")
+    lines = dict.fromkeys(said.getvalue().splitlines())
+    ends = (
+        "it has no effect" if line.startswith("Unknown") else "the first counts" for line in lines
+    )
+    return robot, [f"{path.name}: {line}: {end}" for line, end in zip(lines, ends)]
 
 
 def _tree(robot) -> tuple:
@@ -260,6 +271,12 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
             inertia = np.zeros((3, 3))
             if link.inertial.inertia is not None:
                 inertia = np.array(link.inertial.inertia.to_matrix())
+            moments = np.linalg.eigvalsh(inertia)
+            if moments[0] < -1e-9 * np.abs(moments).max():
+                raise ValueError(
+                    f"the inertia of link {link.name} has the principal moments "
+                    f"{moments.tolist()} kg m^2; each must be >= 0"
+                )
             parts.append((mass, at.x, R @ inertia @ R.T))
     mass = sum(m for m, _, _ in parts)
     if not mass > 0.0:

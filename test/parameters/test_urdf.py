@@ -1,5 +1,7 @@
 """URDFs: kinematics against hand calculation and MuJoCo, lumped links, and what is refused."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,20 @@ def test_what_has_no_effect_is_noted(read):
     assert "the dry friction of joint j2 has no effect" in notes and len(notes) == 2
 
 
+@pytest.mark.parametrize(
+    "word, other, sentence",
+    [
+        ("<dynamics damping", "<dynamic damping", 'Unknown tag "dynamic" in .*: it has no effect'),
+        ("dynamics damping", "dynamics dampng", 'Unknown attribute "dampng" .*: it has no effect'),
+        ("<inertial>", INERTIAL.format(m=1) + "<inertial>", "inertial: the first counts"),
+    ],
+)
+def test_what_is_not_read_is_noted(read, word, other, sentence):
+    """A wrong name or a second element would otherwise be lost without a word."""
+    notes = read(ROBOT.replace(word, other, 1)).notes
+    assert any(re.search(f"^r.urdf: .*{sentence}$", note) for note in notes), notes
+
+
 def test_a_damped_slide_and_hinge_slow_down_as_the_closed_form_says(read):
     """v exp(-c t / m) and w exp(-c t / J), level, so that no weight acts along either."""
     bar = '<mass value="2"/><inertia ixx="1" iyy="1" izz="0.5" ixy="0" ixz="0" iyz="0"/>'
@@ -185,6 +201,16 @@ def test_what_is_for_drawing_and_drives_is_not_read(read):
         (
             ROBOT.replace('value="0.4"', 'value="-0.4"'),
             "r.urdf: the mass of link c is -0.4 kg; it must be >= 0",
+        ),
+        (
+            ROBOT.replace('ixx="0.02"', 'ixx="-0.02"', 1),
+            "the inertia of link a has the principal moments .* kg m.2; each must be >= 0",
+        ),
+        (
+            ROBOT.replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"').replace(
+                "<joint", '<xacro:include filename="arm.xacro"/><joint', 1
+            ),
+            "r.urdf: it has tags of xacro; expand it first: xacro r.urdf > expanded.urdf",
         ),
         ("", "r.urdf: this is no URDF: "),
         ("<robot", "r.urdf: this is no URDF: "),
