@@ -14,6 +14,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put
+from rbdyn_ros.mechanics.contact.pairs import push
 
 LINEAR = 0
 
@@ -111,13 +112,22 @@ def update(m, h):
 
 
 @part
+def keep_impulses(m):
+    """Save the impulses of the contacts at the node in KEEP, for the steps that leave it."""
+    pairs = arena.pairs(m)
+    for k in range(len(pairs) if len(arena.springs(m)) > 0 else 0):
+        put(pairs, k, c.KEEP, get(pairs, k, c.LA))
+
+
+@part
 def damp(m, h, on_x, on_w):
     """Apply the dampers for h/2, to the momenta that arrive at the node (P, L; the last damper
-    first) or to those that leave it for a step of h (in columns on_x, on_w).
+    first) or to those that leave it for a step of h (in columns on_x, on_w). The rates have half
+    of the contacts' last impulses in them, which act at the node.
     """
     bodies, rows = arena.bodies(m), arena.springs(m)
     prepared, arrived = False, on_x == c.P
-    f = 0.0 if arrived else -0.5 * h
+    f, column = (0.0, c.LA) if arrived else (-0.5 * h, c.KEEP)
     for at in range(len(rows)):
         k = len(rows) - 1 - at if arrived else at
         if rows[k, c.DAMPING] == 0.0:
@@ -128,6 +138,9 @@ def damp(m, h, on_x, on_w):
         for i in range(len(bodies)):
             put(bodies, i, c.D_X, vec.axpy(f, get(bodies, i, c.F), get(bodies, i, on_x)))
             put(bodies, i, c.D_W, vec.axpy(f, get(bodies, i, c.TAU), get(bodies, i, on_w)))
+        for at in range(arena.counters(m)[c.ACTIVE]):
+            j = arena.active(m)[at]
+            push(m, j, vec.scale(0.5, get(arena.pairs(m), j, column)), c.D_X, c.D_W)
         velocity.velocities_of(m, 0.0, True, 1.0)
         rate = rate_of(m, k)
         for i in range(len(bodies)):

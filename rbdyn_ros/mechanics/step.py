@@ -127,8 +127,7 @@ def attempt(m, h, whole, scale):
     """
     bodies = arena.bodies(m)
     smooth.load(m, h, c.B_X, c.B_W)
-    if len(arena.springs(m)) > 0:
-        springs.damp(m, h, c.B_X, c.B_W)
+    springs.damp(m, h, c.B_X, c.B_W)
     if scale != 1.0:
         for i in range(len(bodies)):
             if bodies[i, c.TURNS] != 0.0:
@@ -184,8 +183,7 @@ def take(m, h, whole):
         moved = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
         bodies[i, c.DRIFT] += moved + unit * vec.size(get(bodies, i, c.V))
     smooth.commit(m, h, h > 1e-3 * whole)
-    if len(arena.springs(m)) > 0:
-        springs.update(m, h)
+    springs.update(m, h)
     arena.clock(m)[c.TIME] += h
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -218,6 +216,7 @@ def step(m, h):
     """Take one step; return whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
+    springs.keep_impulses(m)
     left, scale, last, saved = h, 1.0, int(arena.clock(m)[c.MAX_IMPACTS]), NOT_SAVED
     for parts in range(2 * last + 1):
         if not attempt(m, left, h, scale):
@@ -244,6 +243,7 @@ def step(m, h):
             return True
         smooth.guess(m, left)
         joints.node_gradients(m)
+        springs.keep_impulses(m)
         scale = 1.0
     return True
 
@@ -263,6 +263,7 @@ def try_whole_step(m, h):
     """Do the same, but leave the contacts as they are where it fails."""
     smooth.guess(m, h)
     joints.node_gradients(m)
+    springs.keep_impulses(m)
     if not whole.predict(m, h):
         return False
     whole.find_candidates(m)
@@ -310,15 +311,13 @@ def step_without_pairs(m, h):
     smooth.guess(m, h)
     joints.node_gradients(m)
     smooth.load(m, h, c.P_1, c.L_1)
-    if len(arena.springs(m)) > 0:
-        springs.damp(m, h, c.P_1, c.L_1)
+    springs.damp(m, h, c.P_1, c.L_1)
     done = smooth.move(m, h)
     if done < 0:
         return undo(m, NOT_SAVED)
     arena.counters(m)[c.ITERATIONS] += done
     smooth.commit(m, h, True)
-    if len(arena.springs(m)) > 0:
-        springs.update(m, h)
+    springs.update(m, h)
     arena.clock(m)[c.TIME] += h
     return True
 

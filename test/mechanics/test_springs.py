@@ -120,6 +120,22 @@ def test_dampers_at_joints_balance_their_energy():
     assert lost[1] > 0.1 and balances[0] < 2e-3 and balances[1] < 0.4 * balances[0] + 1e-6
 
 
+def test_a_damper_takes_the_rates_of_a_body_that_slides():
+    """m v' = -mu m g - c v: the rates of the damper have the friction of their node in them."""
+    t, drag, decay = 0.5, 0.2 * G * 2.0 / 5.0, np.exp(-5.0 * 0.5 / 2.0)
+    way = (3.0 + drag) * 2.0 / 5.0 * (1.0 - decay) - drag * t
+    tip = shapes.Body(2.0, (1.0, 1.0, 1.0), velocity=(3.0, 0.0, 0.0), held=(0, 0, 0, 1, 1, 1))
+    brake = scene.Spring(0.0, ("tip", "world"), end=(-1.0, 0.0, 0.0), damping=5.0)
+    geoms = {"tip": scene.Geom("point", "tip"), "floor": scene.plane()}
+    rub = {"rub": scene.Contact(("tip", "floor"), 0.2)}
+    made, errors = scene.Scene({"tip": tip}, {}, geoms, rub, springs={"brake": brake}), []
+    for h in (1e-2, 5e-3):
+        q, v = advanced(scene.build(made), h, round(t / h))
+        errors.append((q[0, 0] - way, v[0, 0] - (3.0 + drag) * decay + drag))
+    assert np.abs(errors).max() < 5e-4
+    assert np.log2(np.divide(*errors)) == pytest.approx(2.0, abs=0.1)
+
+
 def test_multipliers_and_steps_give_one_motion_of_springs_and_dampers():
     """Two roads: forces with Runge and Kutta's method, potential and damping steps within the
     variational one, which approaches the former as h^2. Energy and work balance to h^4.
