@@ -108,7 +108,7 @@ def _take_ticks(clock, asked, rings, config, buffers, models, signals, result):
     `signals`: `simulation.signals.SignalState`.
     """
     (commands, sent), (plant, sensor) = rings, models
-    _, system, _, input, timing, _, state, _ = plant
+    (_, system, _, input), timing, _, state, _ = plant
     specific_force, contacts, work, position = sensor
     q, v, truth = state.q, state.v, buffers.truth
     for k in range(config.ticks):

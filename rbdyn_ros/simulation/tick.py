@@ -133,13 +133,14 @@ TAKEN = 0, 0, 0.0  # what `advance` of an integrator returns: steps, iterations,
 
 
 @hot
-def take_tick(advance, system, options, input, config, drive, state, ring, command):
+def take_tick(stepper, config, drive, state, ring, command):
     """Step to the next tick under a commanded force (2,) [N]. Return whether it was above the
-    limit. `advance` is the address of an integrator's.
+    limit. `stepper`: the address of an integrator's `advance`, its system, options and input.
 
     If the integrator does not converge, `state.solved` has fewer steps than the tick, and the
     plant is left in the last good state.
     """
+    advance, system, options, input = stepper
     steps, q, v = state.steps, state.q, state.v
     if state.push_end[0] and EPOCH_NS + steps[0] * config.step_ns >= state.push_end[0]:
         state.push_end[0] = 0
@@ -182,13 +183,14 @@ class Ticker:
         self.drive = ideal_drive() if drive is None else drive
         now, steps = State(0.0, state.q, state.v), (config.h, config.steps)
         given = system, options, input, *steps, now, state.reaction
-        self._fixed = address_of(integrator.advance, TAKEN, *given), system, options, input
+        address = address_of(integrator.advance, TAKEN, *given)
+        self._stepper = address, system, options, input
         self._kernel = bind(take_tick, *self.arguments, (0.0, 0.0))
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """The kernel's arguments before the command."""
-        return *self._fixed, self.config, self.drive, self.state, self.history.ring
+        return self._stepper, self.config, self.drive, self.state, self.history.ring
 
     def tick(self, command: tuple[float, float]) -> bool:
         """Take a tick under a commanded force (2,) [N]; return whether it was above the limit."""
@@ -202,5 +204,5 @@ class Ticker:
     @property
     def force(self) -> tuple[float, float]:
         """The force (2,) [N] that acts on the cart."""
-        force = self._fixed[3].force
+        force = self._stepper[3].force
         return force.item(0), force.item(1)
