@@ -56,7 +56,7 @@ def raise_on(
     """
     # signal -> since when it waits for an import to end [s, steady]; the signals that have raised
     waiting: dict[int, float] = {}
-    raised: set[int] = set()
+    raised: list[int] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
         if not when(number):
@@ -67,7 +67,7 @@ def raise_on(
         )
         if can_propagate(frame) and not importing:
             waiting.clear()
-            raised.add(number)
+            raised.append(number)
             raise exception
         _resend(number)
 
@@ -75,7 +75,7 @@ def raise_on(
         is_destructor = getattr(unraisable.object, "__name__", "") == "__del__"
         lacks_a_part = isinstance(unraisable.exc_value, AttributeError)
         if isinstance(unraisable.exc_value, exception):
-            _resend(numbers[0])
+            _resend(raised[-1] if raised else numbers[0])
         elif not (raised and is_destructor and lacks_a_part):
             # else of an object whose constructor the exception has left
             sys.__unraisablehook__(unraisable)

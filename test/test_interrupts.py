@@ -78,6 +78,36 @@ def test_a_signal_that_falls_into_a_destructor_is_heard(run):
     assert run("dying = Dying(); del dying") == ("heard\n", "", 0)
 
 
+ENDED = """
+import os, signal, time
+from rbdyn_ros import interrupts
+
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        sum(range(1000))
+
+received = []
+interrupts.raise_on(
+    KeyboardInterrupt, interrupts.SIGNALS, lambda number: received.append(number) or True
+)
+try:
+    dying = Dying()
+    del dying
+    time.sleep(20.0)
+except KeyboardInterrupt:
+    print(*map(int, received))
+"""
+
+
+def test_the_signal_that_is_sent_again_is_the_same_one():
+    """Its number is the exit code's."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED], capture_output=True, text=True, timeout=60.0
+    )
+    assert (done.stdout, done.stderr) == ("15 15\n", "")
+
+
 def test_the_destructor_of_what_a_signal_left_half_made_says_nothing(run):
     assert run("HalfMade()") == ("heard\n", "", 0)
 

@@ -64,7 +64,7 @@ def test_the_rod_stands_while_the_kernels_of_the_floor_compile(graph, monkeypatc
     values = {parameter.name: parameter.default for parameter in tables.NODES[NODE[1:]]}
     for floor in (False, True):
         warm_plant({**values, FLOOR: floor})
-    copy_cache(tmp_path / "cache", missing="native_loop._ticks_")
+    copy_cache(tmp_path / "cache", missing="native_loop._take_ticks")
     graph.process("controller")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     graph.process("simulator", "-p", "initial.angular_velocity:=[0.1, 0.0, 0.0]")
