@@ -17,9 +17,9 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import unliteral
 from numba.core.typing import signature
-from numba.extending import intrinsic
+from numba.extending import intrinsic as numba_intrinsic
 
-from rbdyn_ros.kernel import bind
+from rbdyn_ros.kernel import bind, fingerprint
 
 
 def address_of(kernel: Callable[..., Any], result: Any, *example: Any) -> Any:
@@ -37,6 +37,15 @@ def address_of(kernel: Callable[..., Any], result: Any, *example: Any) -> Any:
     if returned != wanted:
         raise TypeError(f"{kernel.__name__} returns {returned}; it must return {wanted}")
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """Return Numba's intrinsic of a function; kernels that call it are compiled anew after an edit
+    of the function.
+    """
+    made: Any = numba_intrinsic(function)
+    made.fingerprint = fingerprint(function)
+    return made
 
 
 @intrinsic

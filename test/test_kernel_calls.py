@@ -4,13 +4,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from rbdyn_ros.kernel import hot
-from rbdyn_ros.kernel_calls import address_of, call_at
+from rbdyn_ros.kernel import fingerprint, hot
+from rbdyn_ros.kernel_calls import address_of, call_at, intrinsic
 from rbdyn_ros.types import Array
 
 NONE = 0, 0.0  # of the type of the results of `add_scaled`
@@ -95,6 +96,30 @@ def test_kernels_that_are_not_compiled_stand_for_their_addresses():
         timeout=120,
     )
     assert run.returncode == 0 and "2 passed, 1 skipped" in run.stdout, run.stdout + run.stderr
+
+
+def test_a_caller_of_an_intrinsic_is_compiled_anew_after_an_edit_of_it():
+    """Its fingerprint is that of the function's code, not of its name or place."""
+
+    def twice(_, x):
+        def generate(context, builder, signature, values):
+            return builder.fadd(values[0], values[0])
+
+        return x(x), generate
+
+    def squared(_, x):
+        def generate(context, builder, signature, values):
+            return builder.fmul(values[0], values[0])
+
+        return x(x), generate
+
+    def call(x):
+        return operation(x)  # noqa: F821, a global of each copy
+
+    def of(operation) -> str:
+        return fingerprint(FunctionType(call.__code__, {"operation": operation}))
+
+    assert of(intrinsic(twice)) == of(intrinsic(twice)) != of(intrinsic(squared))
 
 
 SCRIPT = """

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from llvmlite import ir  # which comes with Numba
 from numba import config, types
-from numba.extending import intrinsic
 
 from rbdyn_ros.kernel import inlined
+from rbdyn_ros.kernel_calls import intrinsic
 from rbdyn_ros.types import Array
 
 _MONOTONIC, _AT = 1, 1  # CLOCK_MONOTONIC, TIMER_ABSTIME of Linux
