@@ -52,7 +52,7 @@ try:
     {what}
     time.sleep(20.0)
 except KeyboardInterrupt:
-    print("heard")
+    print("arrived")
 """
 
 
@@ -74,8 +74,8 @@ def run(tmp_path_factory):
     return run
 
 
-def test_a_signal_that_falls_into_a_destructor_is_heard(run):
-    assert run("dying = Dying(); del dying") == ("heard\n", "", 0)
+def test_a_signal_that_falls_into_a_destructor_is_received(run):
+    assert run("dying = Dying(); del dying") == ("arrived\n", "", 0)
 
 
 ENDED = """
@@ -109,18 +109,18 @@ def test_the_signal_that_is_sent_again_is_the_same_one():
 
 
 def test_the_destructor_of_what_a_signal_left_half_made_says_nothing(run):
-    assert run("HalfMade()") == ("heard\n", "", 0)
+    assert run("HalfMade()") == ("arrived\n", "", 0)
 
 
 @pytest.mark.parametrize(
     "what, call", [("f(1)", "_object_compiled_hook"), ("f(1.0)", "_object_getbuffer_hook")]
 )
-def test_a_signal_that_falls_into_a_call_of_llvms_is_heard(run, what, call):
+def test_a_signal_that_falls_into_a_call_of_llvms_is_received(run, what, call):
     """There an exception is lost, and the code that is kept or read with it: an empty module, a
     write to address 0.
     """
     run("f(1.0); raise KeyboardInterrupt")  # in the cache now
-    assert run(what, call) == ("heard\n", "", 0)
+    assert run(what, call) == ("arrived\n", "", 0)
 
 
 def test_what_is_raised_in_a_call_of_llvms_does_not_arrive():

@@ -147,8 +147,8 @@ class Board:
 
     def watch(self, now: int) -> None:
         """Notice a silence, which ends the session; with a key one of echoes."""
-        heard = self.acknowledged if self.session and self.up else self.arrived
-        if now - heard > TIMEOUT:
+        received = self.acknowledged if self.session and self.up else self.arrived
+        if now - received > TIMEOUT:
             self.up, self.newest, self.acknowledged = False, None, 0
             if self.session and self.session.other:
                 self.session.restart()

@@ -100,7 +100,7 @@ def _at_a_bridge(number: int, seed: int) -> dict:
         f"bridge: {number} frames sent, {survived.counted} counted{lost}: {_list(survived.counts)}"
     )
     print(
-        f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next "
+        f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; takes the next "
         f"right frame: {survived.answered}"
     )
     return {"passed": survived.passed, **survived._asdict()}

@@ -116,9 +116,9 @@ class DemoSession:
         """Whether all nodes are connected; two simulators raise TrialEnded."""
         if self.node.count_publishers("/clock") > 1:
             raise TrialEnded(SECOND_CLOCK)
-        heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
+        received = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
         services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
-        return heard and services and self.disturbance.get_subscription_count() > 0
+        return received and services and self.disturbance.get_subscription_count() > 0
 
     def until(
         self,

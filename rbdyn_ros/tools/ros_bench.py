@@ -224,12 +224,12 @@ class RosBench:
         began = time.monotonic()
         timeout = max(self.under_test.call_timeout, LOOKS_EVERY) if self._heard else self._waiting
 
-        def heard() -> bool:
+        def has_received() -> bool:
             if time.monotonic() - began > timeout:
                 raise (LawFailed if self._heard else CannotGoOn)(self._silence(timeout))
             return self.runner.command_queue.newest is not None
 
-        self._turn_until(heard)
+        self._turn_until(has_received)
         self._heard = self._ever_heard = True
 
     def _silence(self, timeout: float) -> str:

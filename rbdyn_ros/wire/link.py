@@ -260,8 +260,8 @@ class Link:
         anew.
         """
         if self._newest:
-            heard = self._echoed if self.session and self.up else self._newest[1]
-            if now - heard > self.timeout:
+            newest = self._echoed if self.session and self.up else self._newest[1]
+            if now - newest > self.timeout:
                 self.disconnect()
         return self.up
 

@@ -115,7 +115,7 @@ def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatc
     assert asked == names
 
 
-def test_an_old_python_hears_of_a_newer_one(tmp_path, monkeypatch):
+def test_an_old_python_gets_a_note_of_a_newer_one(tmp_path, monkeypatch):
     for name, code in (("python3.12", 0), ("python3.13", 127), ("python3.9", 0)):
         (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
         (tmp_path / name).chmod(0o755)

@@ -18,7 +18,7 @@ def bare(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_user_hears_the_command(bare, monkeypatch):
+def test_a_user_is_shown_the_command(bare, monkeypatch):
     monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
     with pytest.raises(
         Trouble,
@@ -78,7 +78,7 @@ def test_root_installs_what_only_some_tests_need(bare, monkeypatch, capsys):
     )
 
 
-def test_without_these_tools_a_user_hears_the_command_and_goes_on(bare, monkeypatch, capsys):
+def test_without_these_tools_a_user_is_shown_the_command_and_goes_on(bare, monkeypatch, capsys):
     monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
     machine.offer_tools()
     assert not (bare / "calls").exists()

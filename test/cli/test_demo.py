@@ -72,7 +72,7 @@ def demo(words, tmp_path):
         process.wait()
 
 
-def heard(bag: Path) -> dict:
+def received(bag: Path) -> dict:
     """topic -> its messages; their numbers agree with the bag's metadata."""
     messages = {}
     with AnyReader([bag]) as reader:
@@ -113,7 +113,7 @@ def test_the_rod_is_caught_pushed_and_stands(play, tmp_path, processes):
     ]
     picture = imread(folder / "demo.png")
     assert picture.shape[0] > 600 and picture.shape[1] > 1000 and picture[..., :3].std() > 0.05
-    topics = heard(folder / "bag")
+    topics = received(folder / "bag")
     assert {
         "/clock",
         "/tf",
@@ -234,7 +234,7 @@ def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(
     played.send_signal(number)
     said, _ = played.communicate(timeout=LIMIT)
     assert played.returncode == 0 and "interrupted after" in said and "Traceback" not in said, said
-    topics = heard(tmp_path / "out" / "bag")
+    topics = received(tmp_path / "out" / "bag")
     force = topics["/cart/command"][-1].wrench.force
     assert (force.x, force.y) == (0.0, 0.0) and topics["/odometry"]
 

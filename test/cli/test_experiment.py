@@ -56,8 +56,8 @@ def test_what_was_written_before_ctrl_c_is_named(tmp_path, capsys, monkeypatch):
 )
 def test_a_mistake_gets_one_sentence_and_2(argv, sentence, tmp_path, capsys):
     assert program.main(["experiment", *argv, "--out", str(tmp_path / "x")]) == 2
-    heard = capsys.readouterr().err
-    assert sentence in heard and heard.count("\n") == 1
+    received = capsys.readouterr().err
+    assert sentence in received and received.count("\n") == 1
     assert not (tmp_path / "x").exists()
 
 

@@ -125,7 +125,7 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
         assert trial.returncode == 0, said
         print(f"{name}:\n{said}")
         boards[name].send_signal(signal.SIGTERM)
-        heard = json.loads(boards[name].communicate(timeout=10.0)[0])
+        received = json.loads(boards[name].communicate(timeout=10.0)[0])
         figures = json.loads((tmp_path / f"{name}.json").read_text())
         assert figures["stood"]
         assert (
@@ -135,9 +135,9 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
             math.isfinite(figures[f"{what}_p99_ms"]) for what in ("age", "jitter", "delay")
         )
         assert (
-            heard["answers"] >= figures["forces"]
-            and heard["malformed"] <= 2
-            and heard["lost"] < 0.01 * heard["accepted"]
+            received["answers"] >= figures["forces"]
+            and received["malformed"] <= 2
+            and received["lost"] < 0.01 * received["accepted"]
         )
 
 

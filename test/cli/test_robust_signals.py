@@ -48,7 +48,7 @@ def closed_pipe() -> int:
     return ours
 
 
-def deaf_outputs() -> dict:
+def unread_outputs() -> dict:
     """Where standard output goes to nobody: name -> (what Popen is given, what runs in the child
     before).
     """
@@ -130,7 +130,7 @@ def begin(folder: Path, name: str, moment: int) -> Trial:
         words += ["--format", "c"]
     if name == "hil":
         words[words.index("--udp") + 1] = str(free_port())
-    output, before = list(deaf_outputs().values())[moment % 4]
+    output, before = list(unread_outputs().values())[moment % 4]
     process = started(words, folder, stdout=output, preexec_fn=before)
     share = (moment - 2 + random.Random(f"{name} {moment}").random()) / (MOMENTS - 2)
     delay = max(share, 0.0) * command.lasts  # the first two come at once
@@ -150,13 +150,13 @@ def send_signals(trials: list) -> None:
 
     SIGINT goes to all of its session, as a terminal sends it, SIGTERM to the process.
     """
-    end, heard, waiting = time.monotonic() + LIMIT, {}, dict(enumerate(trials))
+    end, received, waiting = time.monotonic() + LIMIT, {}, dict(enumerate(trials))
     while waiting:
         assert time.monotonic() < end
         for k, one in list(waiting.items()):
-            if k not in heard and (listens(one.process) or one.process.poll() is not None):
-                heard[k] = time.monotonic()
-            if k in heard and time.monotonic() >= heard[k] + one.delay:
+            if k not in received and (listens(one.process) or one.process.poll() is not None):
+                received[k] = time.monotonic()
+            if k in received and time.monotonic() >= received[k] + one.delay:
                 try:
                     kill = os.killpg if one.signal == signal.SIGINT else os.kill
                     kill(one.process.pid, one.signal)
@@ -210,7 +210,7 @@ def test_the_work_is_done_where_nobody_reads(folder, name, output):
     """The result is in its file, and a full disk is said."""
     command = COMMANDS[name]
     skip_without(command)
-    where, before = deaf_outputs()[output]
+    where, before = unread_outputs()[output]
     option = next(iter(command.outputs), None)
     words = (
         given(name, option, command.outputs[option][0], command.short)

@@ -155,7 +155,7 @@ def test_a_step_that_fails_keeps_the_last_good_state_and_names_the_joint(simulat
 
 
 def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
-    """Ctrl-C, heard between two rows."""
+    """Ctrl-C, received between two rows."""
     import signal
 
     Path("ball.yaml").write_text(BALL)

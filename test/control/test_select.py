@@ -222,7 +222,7 @@ def test_what_is_no_law_is_found_when_it_is_made(written, change, sentence):
         select.make_law("pull.py", module, None, None, module.Options())
 
 
-def test_a_law_that_reports_under_the_old_name_is_told_the_new_one(written):
+def test_a_law_that_reports_under_the_old_name_gets_the_new_one(written):
     old = "    def evidence(self):\n        return {'pulls': 1}\n\ndef design("
     module = select.load(written(TWENTY_LINES.replace("def design(", old)))
     sentence = r"the law pull: its method evidence\(\) is not called any more; rename it to diagn"

@@ -172,7 +172,7 @@ def test_a_row_that_crashes_is_reported_and_the_others_go_on(scored, cases, monk
     )
 
 
-def test_a_process_that_dies_is_told_and_the_others_go_on(cases, law_of, under_test):
+def test_a_process_that_dies_is_reported_and_the_others_go_on(cases, law_of, under_test):
     """A law that ends its process where the rod leans far at the start."""
     law = law_of("import os\nreturn os._exit(7) if t == 0.0 and state.q[4] > 0.4 else (0.0, 0.0)")
     near, far, _ = cases()

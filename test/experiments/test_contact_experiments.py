@@ -28,10 +28,10 @@ NAMES = ("pendulum_floor", "cart_stops", "falling_rod")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_claims_hold_and_the_figure_can_be_drawn(name):
-    experiment, heard = import_module(f"rbdyn_ros.experiments.{name}"), []
-    outcome = experiment.run(True, heard.append)
+    experiment, received = import_module(f"rbdyn_ros.experiments.{name}"), []
+    outcome = experiment.run(True, received.append)
     assert outcome.claims and outcomes.is_confirmed(outcome), "\n" + outcomes.verdict(outcome)
-    assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0)
+    assert received == sorted(received) and received[-1] == pytest.approx(1.0)
     for table, columns in outcome.tables.items():
         assert len({len(column) for column in columns.values()}) == 1, table
     figure = Figure(figsize=(11.0, 7.0), layout="constrained")

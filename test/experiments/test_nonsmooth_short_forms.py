@@ -14,10 +14,10 @@ NAMES = ("bouncing_ball", "cam_follower", "incline", "joints", "sliding_block")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_claims_hold_and_the_figure_is_drawn(name):
-    experiment, heard = import_module(f"rbdyn_ros.experiments.{name}"), []
-    outcome = experiment.run(True, heard.append)
+    experiment, received = import_module(f"rbdyn_ros.experiments.{name}"), []
+    outcome = experiment.run(True, received.append)
     assert outcome.claims and outcomes.is_confirmed(outcome), "\n" + outcomes.verdict(outcome)
-    assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0)
+    assert received == sorted(received) and received[-1] == pytest.approx(1.0)
     figure = Figure(figsize=(11.0, 7.0))
     experiment.draw(outcome, figure)
     assert all(axes.has_data() for axes in figure.axes)

@@ -30,10 +30,10 @@ def short_form():
 
     def run(name: str):
         if name not in found:
-            heard = []
+            received = []
             found[name] = (
-                import_module(f"rbdyn_ros.experiments.{name}").run(True, heard.append),
-                heard,
+                import_module(f"rbdyn_ros.experiments.{name}").run(True, received.append),
+                received,
             )
         return found[name]
 
@@ -48,8 +48,8 @@ def test_the_claims_hold(name, short_form):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_progress_grows_to_the_end(name, short_form):
-    _, heard = short_form(name)
-    assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0)
+    _, received = short_form(name)
+    assert received == sorted(received) and received[-1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,10 +19,10 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 @pytest.mark.parametrize("name", ["spinning_top", "stack"])
 def test_the_claims_hold_and_the_figure_is_drawn(name):
-    experiment, heard = import_module(f"rbdyn_ros.experiments.{name}"), []
-    outcome = experiment.run(True, heard.append)
+    experiment, received = import_module(f"rbdyn_ros.experiments.{name}"), []
+    outcome = experiment.run(True, received.append)
     assert outcome.claims and outcomes.is_confirmed(outcome), "\n" + outcomes.verdict(outcome)
-    assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0)
+    assert received == sorted(received) and received[-1] == pytest.approx(1.0)
     assert all(
         len({len(column) for column in table.values()}) == 1 for table in outcome.tables.values()
     )

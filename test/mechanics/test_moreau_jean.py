@@ -119,7 +119,7 @@ def test_impulses_balance_the_weight_and_the_friction_of_a_sliding_block():
     assert total == pytest.approx([-0.3 * 9.81 * h * n, 0.0, 9.81 * h * n], abs=1e-10)
 
 
-def test_a_step_without_an_end_is_told_and_the_model_stays_where_it_was():
+def test_a_step_without_an_end_is_reported_and_the_model_stays_where_it_was():
     one = top()
     q, v = models.places(one), moreau_jean.velocities(one)
     once = general.options(max_iterations=1)

@@ -108,7 +108,7 @@ def test_open_contacts_stay_where_they_are():
     assert found.iterations == 0 and found.q[0, :3] == pytest.approx([0.1, 0.4, 0.0], abs=0.0)
 
 
-def test_an_overlap_that_no_displacement_takes_back_is_told_and_the_model_stays():
+def test_an_overlap_that_no_displacement_takes_back_is_reported_and_the_model_stays():
     rod = rigid_bodies.build(1.0, (0.1,) * 3)
     q = rigid_bodies.configuration(rod, (0.0, 0.0, 0.0))
     nailed = joints.assemble(1, joints.anchor(0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))

@@ -91,5 +91,5 @@ def test_a_tilde_that_the_shell_has_left_is_the_home_folder(tmp_path, monkeypatc
 
 def test_a_voice_names_its_command_and_hands_the_code_on(capsys):
     assert message_printer("a command")("this happened", 3) == 3
-    heard = capsys.readouterr()
-    assert heard.err == "a command: this happened\n" and heard.out == ""
+    received = capsys.readouterr()
+    assert received.err == "a command: this happened\n" and received.out == ""

@@ -91,11 +91,11 @@ class Graph:
         """The messages of a topic as they arrive."""
         from rbdyn_ros.ros import qos
 
-        heard = []
+        received = []
         self.probe.create_subscription(
-            kind, topic, heard.append, qos.LATCHED if latched else qos.OFFERED
+            kind, topic, received.append, qos.LATCHED if latched else qos.OFFERED
         )
-        return heard
+        return received
 
     def publisher(self, kind, topic: str):
         """A publisher whose subscriber has been found."""

@@ -24,7 +24,7 @@ from visualization_msgs.msg import MarkerArray
 from rbdyn_ros.ros.controller.controller import ControllerNode
 from rbdyn_ros.ros.simulator.simulator import Simulator
 
-HEARD = {
+TOPICS = {
     "joint_states": JointState, "odometry": Odometry, "imu/data": Imu,
     "multi_dof_joint_states": MultiDOFJointState, "/tf": TFMessage,
     "ground_truth/odometry": Odometry, "wrench/cart": WrenchStamped,
@@ -108,9 +108,9 @@ def main(directory: str) -> None:
     """Everything, one after the other."""
     probe = Probe(directory)
     probe.after("running")
-    for topic, kind in HEARD.items():
+    for topic, kind in TOPICS.items():
         probe.node.create_subscription(kind, topic, lambda message: None, 5)
-    probe.after("heard")
+    probe.after("received")
     for frame in ("", "world", "pendulum_link"):
         push = WrenchStamped()
         push.header.frame_id, push.wrench.force.x = frame, 0.5

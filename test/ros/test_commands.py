@@ -36,15 +36,16 @@ def wrench(force, frame="", stamp=0, torque=(0.0, 0.0, 0.0)):
 
 
 def test_a_command_releases_the_start_and_moves_the_cart(graph):
-    simulator, heard = graph.simulator(**HELD), graph.listen(Odometry, "/odometry")
-    graph.until(lambda: len(heard) > 3)
+    simulator, received = graph.simulator(**HELD), graph.listen(Odometry, "/odometry")
+    graph.until(lambda: len(received) > 3)
     assert (
-        len({m.header.stamp.nanosec for m in heard}) == 1 and simulator.runner.status == "paused"
+        len({m.header.stamp.nanosec for m in received}) == 1
+        and simulator.runner.status == "paused"
     )
     publisher = graph.publisher(WrenchStamped, "/cart/command")
     publisher.publish(wrench((5.0, 2.0, 0.0), "world"))
-    graph.until(lambda: heard[-1].pose.pose.position.x > 0.01)
-    position = heard[-1].pose.pose.position
+    graph.until(lambda: received[-1].pose.pose.position.x > 0.01)
+    position = received[-1].pose.pose.position
     assert position.y > 0.0 and position.z == 0.0 and simulator.runner.plant.force == (5.0, 2.0)
 
 
@@ -86,13 +87,13 @@ def test_rejects_are_counted_and_never_applied(graph):
 
 def test_a_command_repeats_the_stamp_of_the_state(graph):
     simulator = graph.simulator(start="immediately", watchdog__timeout=10.0)
-    heard, cart = (
+    received, cart = (
         graph.listen(Odometry, "/odometry"),
         graph.publisher(WrenchStamped, "/cart/command"),
     )
-    graph.until(lambda: heard)
+    graph.until(lambda: received)
     message = wrench((1.0, 0.0, 0.0), "cart_link")
-    message.header.stamp = heard[-1].header.stamp
+    message.header.stamp = received[-1].header.stamp
     cart.publish(message)
     graph.until(lambda: simulator.runner.command_queue.accepted == 1)
     assert simulator.runner.command_queue.newest.stamp > 0

@@ -79,8 +79,8 @@ def test_what_is_measured_differs_from_the_truth(graph):
             and nanoseconds(imu[-1].header.stamp) > since
         )
     )
-    heard = len(measured)
-    graph.until(lambda: len(measured) > heard + 200)
+    received = len(measured)
+    graph.until(lambda: len(measured) > received + 200)
     both = sorted(
         stamp for stamp in set(by_stamp(measured)) & set(by_stamp(truth)) if stamp > since
     )
@@ -147,14 +147,14 @@ def test_the_force_that_acts_is_shown(graph):
         faults__actuator__saturation=4.0,
         faults__mismatch__rod_mass=0.2,
     )
-    heard, described = (
+    received, described = (
         graph.listen(WrenchStamped, "/wrench/cart"),
         graph.listen(String, "/robot_description", latched=True),
     )
     graph.publisher(Float64MultiArray, "/effort_controller/commands").publish(
         Float64MultiArray(data=[6.0, 0.0])
     )
-    graph.until(lambda: heard and heard[-1].wrench.force.x == 2.0)
+    graph.until(lambda: received and received[-1].wrench.force.x == 2.0)
     assert simulator.runner.signals.faults.counts()["actuator_saturated"] > 0
     graph.until(lambda: described)
     assert (

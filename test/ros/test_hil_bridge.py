@@ -38,7 +38,7 @@ def test_states_go_to_the_board_and_its_forces_are_commands(graph, bridge, board
     graph.until(lambda: node.line.status == UP)
     say(states, 7_000_000_002)
     graph.until(lambda: commands)
-    assert there.heard(STATE)[0].numbers == pytest.approx(LEANING, rel=1e-6)
+    assert there.received(STATE)[0].numbers == pytest.approx(LEANING, rel=1e-6)
     assert nanoseconds(commands[0].header.stamp) == 7_000_000_002 and xyz(
         commands[0].wrench.force
     ) == (1.5, 2.0, 0.0)
@@ -118,7 +118,7 @@ def test_a_state_that_is_no_state_is_not_sent(graph, bridge, board, port):
         graph.until(lambda count=count: node.board.counts["rejected, state"] >= count)
     states[0].publish(JointState(name=["elbow"]))
     graph.until(lambda: node.board.counts["rejected, joint_states"])
-    assert not there.heard(STATE)
+    assert not there.received(STATE)
 
 
 def test_states_are_held_back_while_no_board_is_there(graph, bridge, board, port):
@@ -130,8 +130,8 @@ def test_states_are_held_back_while_no_board_is_there(graph, bridge, board, port
     there = board(port)
     graph.until(lambda: node.line.status == UP)
     say(states, 8)
-    graph.until(lambda: there.heard(STATE))
-    assert [state.stamp for state in there.heard(STATE)] == [8]
+    graph.until(lambda: there.received(STATE))
+    assert [state.stamp for state in there.received(STATE)] == [8]
 
 
 def test_a_force_flagged_safe_is_a_command_of_zero(graph, bridge, board, port):
@@ -139,7 +139,7 @@ def test_a_force_flagged_safe_is_a_command_of_zero(graph, bridge, board, port):
     there, states = board(port), publishers(graph)
     graph.until(lambda: node.line.status == there.line.status == UP)
     say(states, 5)
-    graph.until(lambda: there.heard(STATE))
+    graph.until(lambda: there.received(STATE))
     there.line.send(FORCE, 5, (3.0, 4.0), safe=True)
     graph.until(lambda: commands)
     assert (
@@ -148,7 +148,7 @@ def test_a_force_flagged_safe_is_a_command_of_zero(graph, bridge, board, port):
     )
 
 
-def test_a_board_that_is_heard_and_answers_nothing_is_warned_of(graph, bridge, board, port):
+def test_a_board_that_is_received_and_answers_nothing_is_warned_of(graph, bridge, board, port):
     """Once; and once it answers it is connected, no more."""
     node, status = bridge(), graph.listen(String, "/pendulum_hil/status", latched=True)
     there, states = board(port), publishers(graph)
@@ -217,7 +217,7 @@ def test_it_goes_to_sleep_with_zero_force_and_wakes_up(graph, bridge, board, por
     node.trigger_deactivate()
     graph.until(
         lambda: (
-            [f for f in there.heard(FORCE) if f.flags == SAFE]
+            [f for f in there.received(FORCE) if f.flags == SAFE]
             if kind == "plant"
             else len(commands) == 2
         )
@@ -273,7 +273,7 @@ def test_one_frame_that_is_not_accepted_is_no_warning(graph, bridge, port):
     assert not node._idle_warning and node.findings()[0][1][-1][1] == "waiting for the board"
 
 
-def test_with_a_key_file_only_a_board_that_has_the_key_is_heard(
+def test_with_a_key_file_only_a_board_that_has_the_key_is_received(
     graph, bridge, board, port, tmp_path
 ):
     file = tmp_path / "board.key"
@@ -301,7 +301,7 @@ def test_with_a_key_file_only_a_board_that_has_the_key_is_heard(
     graph.until(lambda: status[-1].data == "stopped")
 
 
-def test_a_pulled_cable_is_told_and_found_again(graph, bridge, tmp_path):
+def test_a_pulled_cable_is_reported_and_found_again(graph, bridge, tmp_path):
     path, status = tmp_path / "board", graph.listen(String, "/pendulum_hil/status", latched=True)
     ends = os.openpty()
     path.symlink_to(os.ttyname(ends[1]))

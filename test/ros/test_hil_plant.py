@@ -32,7 +32,7 @@ from rbdyn_ros.wire.frame import FORCE, LARGEST, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import UP  # noqa: E402
 
 
-def test_a_plant_that_is_heard_and_measures_nothing_is_warned_of(graph, bridge, board, port):
+def test_a_plant_that_is_received_and_measures_nothing_is_warned_of(graph, bridge, board, port):
     node, status = (
         bridge(board="plant"),
         graph.listen(String, "/pendulum_hil/status", latched=True),
@@ -90,23 +90,23 @@ def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, 
     there.line.send(STATE, measured, LEANING)
     graph.until(lambda: poses)
     commands.publish(command(nanoseconds(poses[0].header.stamp)))
-    graph.until(lambda: there.heard(FORCE))
-    force = there.heard(FORCE)[0]
+    graph.until(lambda: there.received(FORCE))
+    force = there.received(FORCE)[0]
     assert (force.stamp, force.numbers, force.flags) == (measured, (1.0, 2.0), 0)
     graph.publisher(Float64MultiArray, "/effort_controller/commands").publish(
         Float64MultiArray(data=[30.0, 40.0])
     )
-    graph.until(lambda: len(there.heard(FORCE)) > 1)
+    graph.until(lambda: len(there.received(FORCE)) > 1)
     assert (
-        there.heard(FORCE)[1].numbers == pytest.approx((12.0, 16.0))
-        and there.heard(FORCE)[1].stamp == 0
+        there.received(FORCE)[1].numbers == pytest.approx((12.0, 16.0))
+        and there.received(FORCE)[1].stamp == 0
     )
     assert node.board.counts["saturated"] == 1
     graph.publisher(JointState, "/joint_commands").publish(
         JointState(name=list(JOINTS[::-1]), effort=[2.0, 1.0])
     )
-    graph.until(lambda: len(there.heard(FORCE)) > 2)
-    assert there.heard(FORCE)[2].numbers == (1.0, 2.0) and there.heard(FORCE)[2].stamp == 0
+    graph.until(lambda: len(there.received(FORCE)) > 2)
+    assert there.received(FORCE)[2].numbers == (1.0, 2.0) and there.received(FORCE)[2].stamp == 0
 
 
 def test_a_force_limit_beyond_32_bits_cuts_at_them(graph, bridge, board, port):
@@ -114,8 +114,10 @@ def test_a_force_limit_beyond_32_bits_cuts_at_them(graph, bridge, board, port):
     commands = graph.publisher(WrenchStamped, "/cart/command")
     graph.until(lambda: node.line.status == UP)
     commands.publish(command(0, (0.0, -1e100)))
-    graph.until(lambda: there.heard(FORCE))
-    assert there.heard(FORCE)[0].numbers == (0.0, -LARGEST) and node.board.counts["saturated"] == 1
+    graph.until(lambda: there.received(FORCE))
+    assert (
+        there.received(FORCE)[0].numbers == (0.0, -LARGEST) and node.board.counts["saturated"] == 1
+    )
 
 
 def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board, port):
@@ -133,9 +135,9 @@ def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board,
     ):
         commands.publish(bad)
         graph.until(lambda: node.board.counts[f"rejected, {why}"] == 1)
-    assert not there.heard(FORCE)
+    assert not there.received(FORCE)
     commands.publish(command(1_000, (0.0, 0.0)))  # to stop is right however late it is
-    graph.until(lambda: there.heard(FORCE))
+    graph.until(lambda: there.received(FORCE))
 
 
 def test_commands_that_cease_are_followed_by_zero_force(graph, bridge, board, port):
@@ -143,8 +145,8 @@ def test_commands_that_cease_are_followed_by_zero_force(graph, bridge, board, po
     commands, there = graph.publisher(WrenchStamped, "/cart/command"), board(port)
     graph.until(lambda: node.line.status == UP)
     commands.publish(command(0))
-    graph.until(lambda: len(there.heard(FORCE)) == 2)
-    last = there.heard(FORCE)[-1]
+    graph.until(lambda: len(there.received(FORCE)) == 2)
+    last = there.received(FORCE)[-1]
     assert (last.numbers, last.flags) == ((0.0, 0.0), SAFE) and node.board.counts[
         "command_timeouts"
     ] == 1
@@ -171,7 +173,7 @@ def test_a_system_clock_that_is_set_moves_no_stamp(graph, bridge, board, port, m
     graph.publisher(WrenchStamped, "/cart/command").publish(
         command(nanoseconds(poses[-1].header.stamp))
     )
-    graph.until(lambda: there.heard(FORCE))
+    graph.until(lambda: there.received(FORCE))
 
 
 def test_a_stamp_of_another_clock_is_refused(graph, bridge, board, port):

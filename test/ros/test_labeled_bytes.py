@@ -36,7 +36,7 @@ def test_the_numbers_are_those_of_the_message(pairs):
         assert READER.numbers(data) == dict(pairs)
 
 
-def test_labels_of_one_length_are_told_apart():
+def test_labels_of_one_length_are_distinguished():
     reader = LabeledBytes()
     for labels in (("ab", "cd"), ("cd", "ab"), ("ab", "cd")):
         found = reader.numbers(serialize_message(message(labels, (1.0, math.inf))))

@@ -59,7 +59,7 @@ def run(graph, changes: dict) -> dict:
     """
     simulator = graph.simulator(**START, **changes)
     topics = {"/joint_states": JointState, "/odometry": Odometry, "/imu/data": Imu}
-    heard = [graph.listen(kind, topic) for topic, kind in topics.items()]
+    received = [graph.listen(kind, topic) for topic, kind in topics.items()]
     graph.controller()
     graph.until(lambda: simulator.runner.plant.stamp > END)
     simulator.runner.end()
@@ -69,7 +69,7 @@ def run(graph, changes: dict) -> dict:
     assert (sum(simulator.runner.signals.faults.counts().values()) > 0) == (changes == FAULTS)
     stamped = [
         (topic, nanoseconds(m.header.stamp), m)
-        for topic, messages in zip(topics, heard)
+        for topic, messages in zip(topics, received)
         for m in messages
     ]
     return {(stamp, topic): content(m) for topic, stamp, m in stamped if stamp <= END}
@@ -212,7 +212,7 @@ def test_commands_without_a_stamp_are_refused_ten_times_out_of_ten(
 
 
 def test_a_stray_command_without_a_stamp_does_not_change_a_run(graph, beside):
-    """Two publishers, one of which knows no stamps: only the other one is heard, and ~/status
+    """Two publishers, one of which knows no stamps: only the other one is received, and ~/status
     tells of the first.
     """
     simulator, status = (

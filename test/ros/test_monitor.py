@@ -18,11 +18,11 @@ from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 
-def line(heard: list) -> object:
+def line(arrived: list) -> object:
     """The newest line of diagnostics that the monitor has said, or None."""
     lines = [
         status
-        for message in heard
+        for message in arrived
         for status in message.status
         if status.name.startswith("pendulum_monitor")
     ]
@@ -30,7 +30,7 @@ def line(heard: list) -> object:
 
 
 def test_a_monitor_reports_the_loop_and_then_its_end(graph):
-    heard = graph.listen(DiagnosticArray, "/diagnostics")
+    arrived = graph.listen(DiagnosticArray, "/diagnostics")
     folder = graph.directory / "report"
     monitor = graph.process(
         "monitor",
@@ -41,14 +41,14 @@ def test_a_monitor_reports_the_loop_and_then_its_end(graph):
         "-p",
         "monitor.silence:=0.2",
     )
-    graph.until(lambda: line(heard))
-    assert line(heard).level == b"\x02" and "no state on /odometry" in line(heard).message
+    graph.until(lambda: line(arrived))
+    assert line(arrived).level == b"\x02" and "no state on /odometry" in line(arrived).message
     simulator, _ = graph.simulator(rates__state=100.0), graph.controller()
     graph.until(lambda: simulator.runner.statistics.ticks > 200)
     graph.until(
         lambda: (
-            line(heard).name.endswith("/odometry to /cart/command")
-            and "no state" not in line(heard).message
+            line(arrived).name.endswith("/odometry to /cart/command")
+            and "no state" not in line(arrived).message
         )
     )
     monitor.send_signal(signal.SIGINT)
@@ -66,8 +66,8 @@ def test_a_monitor_reports_the_loop_and_then_its_end(graph):
 def test_a_report_that_cannot_be_written_is_said_in_full(graph):
     (graph.directory / "file").write_text("")
     monitor = graph.process("monitor", "-p", f"monitor.path:={graph.directory / 'file'}")
-    heard = graph.listen(DiagnosticArray, "/diagnostics")
-    graph.until(lambda: line(heard))
+    arrived = graph.listen(DiagnosticArray, "/diagnostics")
+    graph.until(lambda: line(arrived))
     monitor.send_signal(signal.SIGTERM)
     graph.until(lambda: monitor.poll() is not None)
     said = graph.log("monitor")
@@ -86,7 +86,7 @@ def test_the_monitor_names_the_number_of_the_plant_that_changes(graph):
     from rbdyn_ros.ros.recording.monitor import Monitor
     from rbdyn_ros.simulation.plant import EPOCH_NS
 
-    heard, folder = graph.listen(DiagnosticArray, "/diagnostics"), graph.directory / "report"
+    arrived, folder = graph.listen(DiagnosticArray, "/diagnostics"), graph.directory / "report"
     noise = dict(cart=0.0005, cart_velocity=0.002, angle=0.0005, rate=0.005)
     plant = {"cart__damping": 0.5, "joint__damping": 0.2}
     monitor = graph._start(Monitor, {"monitor__path": str(folder), **plant})
@@ -117,7 +117,7 @@ def test_the_monitor_names_the_number_of_the_plant_that_changes(graph):
     said = []
 
     def plant_is_named() -> bool:
-        said[:] = [status for message in heard for status in message.status]
+        said[:] = [status for message in arrived for status in message.status]
         said[:] = [status for status in said if status.name == "pendulum_monitor: plant"]
         return bool(said) and "less force since t" in said[-1].message
 
@@ -133,10 +133,10 @@ def test_the_monitor_names_the_number_of_the_plant_that_changes(graph):
 def test_a_monitor_that_cannot_watch_the_plant_says_why(graph):
     from rbdyn_ros.ros.recording.monitor import Monitor
 
-    heard = graph.listen(DiagnosticArray, "/diagnostics")
+    arrived = graph.listen(DiagnosticArray, "/diagnostics")
     graph._start(Monitor, {"monitor__state": "joint_states", "monitor__path": "/dev/null/x"})
-    graph.until(lambda: line(heard))
-    [said] = [s for s in heard[-1].status if s.name == "pendulum_monitor: plant"]
+    graph.until(lambda: line(arrived))
+    [said] = [s for s in arrived[-1].status if s.name == "pendulum_monitor: plant"]
     assert said.message == "not watched: it takes monitor.state: odometry"
 
 

@@ -69,7 +69,7 @@ def test_a_swing_up_that_sees_the_estimate_only(graph, sensors):
     )
 
 
-def test_the_simulators_reset_is_heard(graph):
+def test_the_simulators_reset_is_received(graph):
     """Time goes on, the pendulum does not: a law that has caught the rod does not believe that it
     still has.
     """

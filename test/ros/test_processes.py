@@ -80,12 +80,12 @@ def test_a_signal_ends_the_controller_with_one_zero_command(graph, hangups, numb
 
 def test_a_node_under_nohup_outlives_its_terminal(graph, hangups):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    heard = graph.listen(Odometry, "/odometry")
+    received = graph.listen(Odometry, "/odometry")
     simulator = graph.process("simulator", "-p", "start:=immediately")
-    graph.until(lambda: heard)
+    graph.until(lambda: received)
     simulator.send_signal(signal.SIGHUP)
-    heard.clear()
-    graph.until(lambda: len(heard) > 50)
+    received.clear()
+    graph.until(lambda: len(received) > 50)
     simulator.terminate()
     graph.until(lambda: simulator.poll() is not None)
     assert simulator.returncode == 0
@@ -93,9 +93,9 @@ def test_a_node_under_nohup_outlives_its_terminal(graph, hangups):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_both_nodes_in_one_process(graph, number):
-    heard = graph.listen(Odometry, "/odometry")
+    received = graph.listen(Odometry, "/odometry")
     both = graph.process("embedded", "-p", "initial.orientation:=[0.96, 0.28, 0.0, 0.0]")
-    graph.until(lambda: heard)
+    graph.until(lambda: received)
     both.send_signal(number)
     graph.until(lambda: both.poll() is not None)
     assert both.returncode == 0 and "Traceback" not in graph.log("embedded")

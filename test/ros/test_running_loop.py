@@ -48,11 +48,11 @@ def wait_for_changes(node: str, name: str, works) -> None:
     before the recorder subscribes, and without the first change it has no excitation along x.
     """
     with Interruption() as stop, Asker("", 60.0, stop) as loop:
-        heard, value = [], loop.ask(node, (name,))[name]
+        arrived, value = [], loop.ask(node, (name,))[name]
         loop.node.create_subscription(
-            String, "pendulum_recorder/received", heard.append, qos.LATCHED
+            String, "pendulum_recorder/received", arrived.append, qos.LATCHED
         )
-        while not (heard and "/parameter_events received" in heard[-1].data):
+        while not (arrived and "/parameter_events received" in arrived[-1].data):
             assert works()
             loop.set(node, {name: value}, 60.0)
             time.sleep(0.1)

@@ -172,7 +172,7 @@ def settled(node, before: dict, wanted: dict, last: bool) -> dict:
         time.sleep(0.1)
 
 
-def test_the_recorder_hears_what_anybody_says_and_reports_what_it_receives():
+def test_the_recorder_receives_what_anybody_says_and_reports_what_it_receives():
     said = set().union(
         *(allowed(enclave.get("path"))["publish"] for enclave in POLICY.iter("enclave"))
     )

@@ -61,8 +61,8 @@ def test_the_angles_of_the_gimbal_begin_again_after_a_reset(graph, noise):
     )
     assert graph.call(SetBool, f"{NODE}/pause", data=True).success
     assert graph.call(Trigger, f"{NODE}/reset").success
-    for heard in (true, measured):
-        graph.until(lambda: max(map(abs, heard[-1].position)) < 0.1)
+    for received in (true, measured):
+        graph.until(lambda: max(map(abs, received[-1].position)) < 0.1)
 
 
 def test_reset_statistics(graph):
@@ -120,14 +120,14 @@ def test_diagnostics_of_all_nodes_are_stamped_with_system_time(graph):
     """Also of those that follow /clock, which may stand still."""
     graph.simulator(start="paused")
     graph.controller(use_sim_time=True)
-    heard = graph.listen(DiagnosticArray, "/diagnostics")
+    received = graph.listen(DiagnosticArray, "/diagnostics")
     wanted = {"pendulum_simulator", "pendulum_controller"}
 
     def said() -> set:
-        return {s.name.partition(":")[0] for m in heard for s in m.status}
+        return {s.name.partition(":")[0] for m in received for s in m.status}
 
     graph.until(lambda: wanted <= said())
-    assert all(abs(message.header.stamp.sec - time.time()) < 3600 for message in heard)
+    assert all(abs(message.header.stamp.sec - time.time()) < 3600 for message in received)
 
 
 def test_a_newton_fault_keeps_the_last_good_state_and_reset_recovers(graph):

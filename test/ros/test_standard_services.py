@@ -249,8 +249,8 @@ def test_the_action_steps_and_tells_how_far_it_is(graph):
     assert (status, result.result) == (GoalStatus.STATUS_SUCCEEDED, OK)
     assert plant.steps == 50 * plant.setup.tick_steps
     graph.until(lambda: stepping.feedback and stepping.feedback[-1].completed_steps == 50)
-    told = [(each.completed_steps, each.remaining_steps) for each in stepping.feedback]
-    assert all(done + left == 50 for done, left in told) and told == sorted(told)
+    reported = [(each.completed_steps, each.remaining_steps) for each in stepping.feedback]
+    assert all(done + left == 50 for done, left in reported) and reported == sorted(reported)
     stepping.close()
 
 

@@ -71,34 +71,34 @@ def numbers(message):
             yield from numbers(element)
 
 
-def newest_together(heard, *topics):
+def newest_together(received, *topics):
     """The newest messages of the topics that have the same stamp."""
-    by_stamp = [{nanoseconds(m.header.stamp): m for m in heard[topic]} for topic in topics]
+    by_stamp = [{nanoseconds(m.header.stamp): m for m in received[topic]} for topic in topics]
     stamp = max(set.intersection(*map(set, by_stamp)))
     return [messages[stamp] for messages in by_stamp]
 
 
 def test_all_topics(graph):
     graph.simulator(**START)
-    heard = {topic: graph.listen(kind, topic) for topic, kind in TOPICS.items()}
-    heard.update(
+    received = {topic: graph.listen(kind, topic) for topic, kind in TOPICS.items()}
+    received.update(
         {topic: graph.listen(kind, topic, latched=True) for topic, kind in LATCHED.items()}
     )
-    graph.until(lambda: all(heard.values()) and len(heard["/joint_states"]) > 20)
+    graph.until(lambda: all(received.values()) and len(received["/joint_states"]) > 20)
     for topic in {**TOPICS, **LATCHED}:
-        assert all(map(math.isfinite, numbers(heard[topic][-1]))), topic
-    check_one_state(heard)
-    check_wrenches(heard)
-    check_frames(heard)
-    check_labels(heard["/pendulum_simulator/integrator"][-1])
-    assert heard["/pendulum_simulator/status"][-1].data == "playing"
-    clocks = [nanoseconds(message.clock) for message in heard["/clock"]]
+        assert all(map(math.isfinite, numbers(received[topic][-1]))), topic
+    check_one_state(received)
+    check_wrenches(received)
+    check_frames(received)
+    check_labels(received["/pendulum_simulator/integrator"][-1])
+    assert received["/pendulum_simulator/status"][-1].data == "playing"
+    clocks = [nanoseconds(message.clock) for message in received["/clock"]]
     assert all(b - a > 0 and (b - a) % 2_000_000 == 0 for a, b in zip(clocks, clocks[1:]))
 
 
-def check_one_state(heard):
+def check_one_state(received):
     joints, odometry, truth, ball, imu = newest_together(
-        heard,
+        received,
         "/joint_states",
         "/odometry",
         "/ground_truth/odometry",
@@ -123,17 +123,19 @@ def check_one_state(heard):
     assert odometry.header.frame_id == "world" and odometry.child_frame_id == "pendulum_link"
 
 
-def check_wrenches(heard):
-    joint, ball = newest_together(heard, "/wrench/joint", "/multi_dof_joint_states")
+def check_wrenches(received):
+    joint, ball = newest_together(received, "/wrench/joint", "/multi_dof_joint_states")
     assert joint.wrench == ball.wrench[0] and joint.header.frame_id == "pendulum_link"
     assert np.linalg.norm(xyz(joint.wrench.force)) > 1.0  # it carries the rod
-    assert heard["/wrench/cart"][-1].header.frame_id == "cart_link"
+    assert received["/wrench/cart"][-1].header.frame_id == "cart_link"
 
 
-def check_frames(heard):
-    poses = {nanoseconds(m.header.stamp): m.pose.pose for m in heard["/odometry"]}
-    moving = [m for m in heard["/tf"] if nanoseconds(m.transforms[0].header.stamp) in poses][-1]
-    edges = {t.child_frame_id: t for m in (moving, heard["/tf_static"][-1]) for t in m.transforms}
+def check_frames(received):
+    poses = {nanoseconds(m.header.stamp): m.pose.pose for m in received["/odometry"]}
+    moving = [m for m in received["/tf"] if nanoseconds(m.transforms[0].header.stamp) in poses][-1]
+    edges = {
+        t.child_frame_id: t for m in (moving, received["/tf_static"][-1]) for t in m.transforms
+    }
     assert (
         edges["cart_link"].header.frame_id == "world"
         and edges["pendulum_link"].header.frame_id == "cart_link"
@@ -145,7 +147,7 @@ def check_frames(heard):
     pose = poses[nanoseconds(edges["cart_link"].header.stamp)]
     assert xyz(pose.position) == xyz(edges["cart_link"].transform.translation)
     assert pose.orientation == edges["pendulum_link"].transform.rotation
-    urdf = ElementTree.fromstring(heard["/robot_description"][-1].data)
+    urdf = ElementTree.fromstring(received["/robot_description"][-1].data)
     links = {link.get("name") for link in urdf.iter("link")}
     assert links - {"world"} <= set(edges)  # RViz finds a transform for every link
     check_chain(edges)
@@ -178,11 +180,11 @@ def test_namespace_and_frame_prefix(graph):
     graph.nodes.append(Simulator(namespace="lab", parameter_overrides=overrides))
     graph.executor.add_node(graph.nodes[-1])
     graph.nodes[-1].autostart()
-    heard, tf = graph.listen(Odometry, "/lab/odometry"), graph.listen(TFMessage, "/tf")
-    graph.until(lambda: heard and tf)
+    received, tf = graph.listen(Odometry, "/lab/odometry"), graph.listen(TFMessage, "/tf")
+    graph.until(lambda: received and tf)
     assert (
-        heard[-1].header.frame_id == "left/world"
-        and heard[-1].child_frame_id == "left/pendulum_link"
+        received[-1].header.frame_id == "left/world"
+        and received[-1].child_frame_id == "left/pendulum_link"
     )
     assert all(t.child_frame_id.startswith("left/") for t in tf[-1].transforms)
 
@@ -226,11 +228,11 @@ def test_without_a_rate_the_transforms_are_left_to_a_robot_state_publisher(graph
     simulator = graph.simulator(start="immediately", rates__tf=0.0)
     moving = graph.listen(TFMessage, "/tf")
     still = graph.listen(TFMessage, "/tf_static", latched=True)
-    heard = graph.listen(Odometry, "/odometry")
-    graph.until(lambda: len(heard) > 100)
+    received = graph.listen(Odometry, "/odometry")
+    graph.until(lambda: len(received) > 100)
     assert simulator.runner.pause() == ""
-    before = len(heard)
-    graph.until(lambda: len(heard) > before + 20)  # what else is sent while time stands still
+    before = len(received)
+    graph.until(lambda: len(received) > before + 20)  # what else is sent while time stands still
     assert not moving and not still
     assert simulator.set_parameters([Parameter("rates.tf", value=60.0)])[0].successful
     graph.until(lambda: moving and still)

@@ -90,7 +90,7 @@ def test_the_scene_is_the_simulators(graph, viewer):
 
 def test_a_push_is_the_force_at_the_grabbed_point(graph, viewer):
     simulator, _ = both(graph, viewer, disturbance__duration=1.0)
-    heard = graph.listen(WrenchStamped, "wrench/disturbance")
+    received = graph.listen(WrenchStamped, "wrench/disturbance")
     graph.until(lambda: viewer.can_push)
     force, height = (0.3, -0.2, 0.1), 1.7
 
@@ -110,7 +110,7 @@ def test_a_push_is_the_force_at_the_grabbed_point(graph, viewer):
     assert math.hypot(*load.torque) < 0.05  # all of it is the force's
     assert viewer.set_disturbance(height, ZERO) == ""
     graph.until(lambda: viewer.latest().disturbance is None)
-    assert any(any((m.wrench.force.x, m.wrench.force.y)) for m in heard)
+    assert any(any((m.wrench.force.x, m.wrench.force.y)) for m in received)
     said = [event.sentence for event in viewer.events(0) if event.kind == PUSH]
     assert (
         said[0] == f"A push of {math.hypot(*force):.1f} N begins at {height:.2f} m along the rod."

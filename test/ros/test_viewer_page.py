@@ -118,12 +118,13 @@ def test_two_browsers_before_nodes_that_are_killed(graph, pages):
     finally:
         tabs[0].mouse.up()
     graph.until(lambda: not is_pulled())
-    for heard in (statuses, states, commands):
-        heard.clear()
+    for received in (statuses, states, commands):
+        received.clear()
     assert said_after_death(viewer, "Connecting", *tabs) < soon()
     graph.until(
         lambda: all(
-            heard and seconds(heard[-1]) - seconds(heard[0]) > 1.0 for heard in (states, commands)
+            received and seconds(received[-1]) - seconds(received[0]) > 1.0
+            for received in (states, commands)
         )
     )
     assert not statuses  # it plays on, and the watchdog has not tripped

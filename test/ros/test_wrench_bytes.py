@@ -45,7 +45,7 @@ def test_what_is_read_is_the_message(frame, stamp, numbers):
         assert struct.pack("6d", *found[2], *found[3]) == struct.pack("6d", *numbers)
 
 
-def test_frames_of_one_length_are_told_apart():
+def test_frames_of_one_length_are_distinguished():
     reader = WrenchBytes()
     for frame in ("ab", "ba", "ab"):
         assert reader.wrench(serialize_message(message(frame, 1, [1.0] * 6)))[1] == frame

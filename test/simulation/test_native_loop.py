@@ -139,7 +139,7 @@ def test_a_faulty_drive_and_a_push_are_those_of_python(resting, passed):
     assert runner.plant.diagnostics.balance == pytest.approx(alone.diagnostics.balance, abs=1e-12)
 
 
-def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, passed, virtual):
+def test_each_tick_is_published_at_its_deadline_and_its_instant_is_known(resting, passed, virtual):
     runner, press = resting(), Press()
     assert passed(runner, 5, press) == (DONE, "")
     base, past = runner.pacer.beat(TICK)

@@ -115,7 +115,7 @@ def test_where_time_may_slip_every_tick_has_its_full_period(pacer, time):
     )
 
 
-def test_an_overrun_is_told_to_who_waits(pacer, time):
+def test_an_overrun_is_reported_to_who_waits(pacer, time):
     assert pacer.wait(0.01, going, "stop") == 0.0
     time.now += 0.034
     assert pacer.wait(0.01, going, "stop") == pytest.approx(0.024)

@@ -17,7 +17,7 @@ LEANING = (0.5, -0.25, 0.96, 0.28, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # q (6,),
 
 
 class Board:
-    """The other end; it remembers what it hears, and answers states where it is told how."""
+    """The other end; it keeps what it receives, and answers states where an answer is given."""
 
     def __init__(self, port: int, answer=None):
         self.frames, self.answer = [], answer
@@ -36,7 +36,7 @@ class Board:
         if self.answer and frame.kind == STATE:
             self.line.send(FORCE, frame.stamp, self.answer(frame))
 
-    def heard(self, kind: int) -> list:
+    def received(self, kind: int) -> list:
         return [frame for frame in self.frames if frame.kind == kind]
 
 

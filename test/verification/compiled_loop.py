@@ -90,10 +90,10 @@ class Press:
     def _publish(self, publisher: int, message: int, *_) -> int:
         words = self.measurement if publisher == 9 else self.truth
         seconds, fraction = words.view(np.int32)[STAMP : STAMP + 2].tolist()
-        told = words[:78].copy()
+        published = words[:78].copy()
         if publisher == 9:
-            told = np.concatenate((told, words[90:162]))
-        self.issues.append((publisher, message, seconds * 10**9 + fraction, told))
+            published = np.concatenate((published, words[90:162]))
+        self.issues.append((publisher, message, seconds * 10**9 + fraction, published))
         self.on_publish()
         return int(self._refuses(len(self.issues)))
 

@@ -360,8 +360,8 @@ def test_a_frame_that_is_sent_with_a_clock_read_before_an_arrival_says_held_zero
 def test_a_force_flagged_safe_is_zero_on_the_board(end):
     _, feed = end
     sent = [Frame(FORCE, flags, i, i, 0, 0, 9, (3.0, 4.0)) for i, flags in enumerate((0, SAFE))]
-    heard = feed(b"".join(map(stuffed, sent)), MS)
-    assert [(kind, stamp, numbers[:2]) for kind, stamp, numbers in heard] == [
+    received = feed(b"".join(map(stuffed, sent)), MS)
+    assert [(kind, stamp, numbers[:2]) for kind, stamp, numbers in received] == [
         (FORCE, 9, (3.0, 4.0)),
         (FORCE, 9, (0.0, 0.0)),
     ]

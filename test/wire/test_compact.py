@@ -48,9 +48,9 @@ def test_it_comes_back_as_it_was(frame):
 
 @given(frame=compact_frames())
 def test_the_c_client_reads_the_same(c, frame):
-    (heard,) = heard_by_c(c, stuffed(frame))
-    assert heard[:7] == frame[:7]
-    assert heard.numbers == pytest.approx(frame.numbers, rel=1e-6, abs=1e-7)
+    (received,) = heard_by_c(c, stuffed(frame))
+    assert received[:7] == frame[:7]
+    assert received.numbers == pytest.approx(frame.numbers, rel=1e-6, abs=1e-7)
 
 
 @given(
@@ -79,7 +79,7 @@ def test_low_bits_are_completed(near, ahead):
 
 
 def connected(**options) -> tuple[Link, Link]:
-    """A bridge and a board that have heard of each other."""
+    """A bridge and a board that have received of each other."""
     bridge, board = Link(TIMEOUT), Link(TIMEOUT, **options)
     list(bridge.incoming(board.outgoing(MS), MS))
     list(board.incoming(bridge.outgoing(2 * MS), 2 * MS))
@@ -112,12 +112,12 @@ def test_an_end_that_was_reset_refuses_them_until_it_knows_the_other(c):
     again, fresh, end, frame = bridge.outgoing(6 * MS, STATE, 8, LEANING), Link(TIMEOUT), *new(c)
     assert list(fresh.incoming(state, 0)) == [] and fresh.statistics.malformed["early"] == 1
     assert [each.stamp for each in fresh.incoming(beat + again, 0)] == [0, 8]
-    heard = [
+    received = [
         (frame.kind, frame.stamp, frame.sequence, frame.time)
         for byte in state + beat + again
         if c.link_receive(ctypes.byref(end), byte, 0, ctypes.byref(frame))
     ]
-    assert heard == [(1, 0, 2, 5 * MS), (STATE, 8, 3, 6 * MS)] and (end.old, end.lost) == (1, 0)
+    assert received == [(1, 0, 2, 5 * MS), (STATE, 8, 3, 6 * MS)] and (end.old, end.lost) == (1, 0)
 
 
 def new(c) -> tuple[LinkEnd, WireFrame]:
@@ -137,7 +137,7 @@ def test_the_c_client_completes_sequence_and_time(c, base, ahead, sent):
     assert (frame.sequence, frame.time) == ((base + ahead) % 2**32, state.time)
 
 
-def test_the_c_client_asks_where_it_is_told_to(c):
+def test_the_c_client_asks_where_it_is_asked_to(c):
     for wants in (0, 1):
         end, frame = new(c)
         end.compact, frame.kind, out = wants, FORCE, ctypes.create_string_buffer(86)
@@ -154,11 +154,11 @@ def test_the_force_hardly_changes():
         w = random.normal(size=3) * 0.02
         q = np.array([1.0, *w]) / math.sqrt(1.0 + w @ w)
         numbers = (*random.uniform(-0.2, 0.2, 2), *q, *random.uniform(-0.2, 0.2, 5))
-        heard = decode(encode(Frame(COMPACT, 0, 0, 0, 0, 0, 0, numbers)))
-        assert not isinstance(heard, Malformed)
+        received = decode(encode(Frame(COMPACT, 0, 0, 0, 0, 0, 0, numbers)))
+        assert not isinstance(received, Malformed)
         both = (
             law.command(0.0, State(0.0, np.array(x[:6]), np.array(x[6:])), np.zeros(2))
-            for x in (numbers, heard.numbers)
+            for x in (numbers, received.numbers)
         )
         worst = max(worst, float(np.abs(np.subtract(*both)).max()))
     print(f"compact states change the force by at most {worst:.2g} N")

@@ -187,7 +187,7 @@ def test_in_lockstep_it_stands_and_loses_nothing(c, tmp_path, core, words, law):
             rod.force = peer.ask(stamp, rod.numbers()).numbers
             rod.advance()
             last = max(last, rod.tilt) if stamp > 0.8 * count else 0.0
-        figures, heard, used = peer.close(), counted(board, image), stack_used(board, image)
+        figures, received, used = peer.close(), counted(board, image), stack_used(board, image)
     print(
         f"{core}: {count * PERIOD:g} s in lockstep took {time.monotonic() - begin:.0f} s, up to "
         f"{math.degrees(last):.2f}° in the last fifth; {figures['accepted']} frames, "
@@ -195,10 +195,10 @@ def test_in_lockstep_it_stands_and_loses_nothing(c, tmp_path, core, words, law):
         f"stack {used} B of {STACK_LIMIT}"
     )
     assert last < STANDING and figures["lost"] == figures["outages"] == 0
-    assert (heard.accepted + heard.old, heard.lost) == (count + peer.again, 0)
-    assert heard.old <= peer.again
+    assert (received.accepted + received.old, received.lost) == (count + peer.again, 0)
+    assert received.old <= peer.again
     assert peer.compact > 0.9 * count if words else peer.compact == 0
-    assert not any(heard.results[RESULTS.index("framing") :])
+    assert not any(received.results[RESULTS.index("framing") :])
     assert peer.link.statistics.malformed.total() == peer.cut <= 1
     assert 0 < used <= STACK_LIMIT
 

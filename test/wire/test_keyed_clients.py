@@ -157,11 +157,11 @@ def test_the_board_in_c_takes_and_sends_what_the_one_in_python_does(c, compact, 
             data = draw.choice(recorded[-200:])
         if chance > 0.95:
             data = bytes(byte ^ draw.choice((0, 0, 0, 4)) for byte in data) + b"\0"
-        heard = [
+        received = [
             (frame.kind, frame.sequence, frame.stamp) for frame in twin.incoming(data, THERE + now)
         ]
-        assert board.incoming(data, THERE + now) == heard
-        taken += len(heard)
+        assert board.incoming(data, THERE + now) == received
+        taken += len(received)
         assert board.watch(THERE + now) == twin.watch(THERE + now)
         answer = twin.outgoing(THERE + now), twin.outgoing(THERE + now, FORCE, i, (1.0, 2.0))
         sent = board.outgoing(THERE + now), board.outgoing(THERE + now, FORCE, i, (1.0, 2.0))
@@ -172,7 +172,7 @@ def test_the_board_in_c_takes_and_sends_what_the_one_in_python_does(c, compact, 
     assert taken > 100 and board.end.forged > 5 and board.end.outages >= 4
 
 
-def test_the_board_in_c_hears_no_forger_and_no_replay(c):
+def test_the_board_in_c_takes_no_forger_and_no_replay(c):
     bridge, board, _ = ends(c)
     forgers = [Link(TIMEOUT), Link(TIMEOUT, session=Session(KEY[::-1]))]
     recorded, now = [], MS

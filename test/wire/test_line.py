@@ -69,7 +69,7 @@ def test_nobody_takes_the_place_of_the_peer(ends):
     assert not [frame for frame in bridge.frames if frame.kind == FORCE]
 
 
-def test_a_board_that_falls_silent_is_told_once_and_may_be_replaced(ends):
+def test_a_board_that_falls_silent_is_reported_once_and_may_be_replaced(ends):
     bridge, board = pair_of_udp(ends)
     for end in (bridge, board):
         end.line.begin()
@@ -129,11 +129,11 @@ def test_serial_carries_both_ways(ends, cable):
     wait_for(lambda: bridge.frames)
     assert bridge.frames[0].numbers == (3.0, 4.0) and bridge.line.status == UP
     assert bridge.line.send(STATE, 7, UPRIGHT)
-    heard = []
+    received = []
     wait_for(
         lambda: (
-            heard.extend(board.incoming(os.read(cable.master, 4096), time.monotonic_ns()))
-            or STATE in [f.kind for f in heard]
+            received.extend(board.incoming(os.read(cable.master, 4096), time.monotonic_ns()))
+            or STATE in [f.kind for f in received]
         )
     )
 

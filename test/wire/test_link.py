@@ -73,7 +73,7 @@ def test_after_a_silence_another_board_may_begin_at_zero(link):
     assert not link.clock.is_known  # that was another clock
 
 
-def test_safe_is_heard_and_a_force_flagged_safe_is_zero(link):
+def test_safe_is_received_and_a_force_flagged_safe_is_zero(link):
     board = Link(100 * MS)
     (force,) = link.incoming(board.outgoing(0, FORCE, 1, (5.0, -7.0), safe=True), 0)
     assert link.safe and force.numbers == (0.0, 0.0) and force.stamp == 1

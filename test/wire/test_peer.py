@@ -24,19 +24,19 @@ def lines():
     made = []
 
     def line(port: Udp, session: Session) -> tuple[Line, list]:
-        heard = []
+        received = []
         made.append(
             Line(
                 lambda: port,
                 Link(TIMEOUT, session=session),
                 0.02,
                 0.05,
-                lambda frame, now: heard.append(frame),
+                lambda frame, now: received.append(frame),
                 lambda status: None,
             )
         )
         made[-1].begin()
-        return made[-1], heard
+        return made[-1], received
 
     yield line
     for each in made:
@@ -56,7 +56,7 @@ def test_a_displacer_takes_the_place_of_a_silent_peer_unless_it_is_pinned(given,
     bridge = Udp("127.0.0.1", 0, peer)
     there = ("127.0.0.1", int(bridge.name.rpartition(":")[2]))
 
-    def heard(sender) -> bool:
+    def received(sender) -> bool:
         """Whether it is listened to; then its frame is taken for valid, and answered."""
         before = bridge.strangers
         sender.sendto(b"frame", there)
@@ -70,12 +70,12 @@ def test_a_displacer_takes_the_place_of_a_silent_peer_unless_it_is_pinned(given,
 
     try:
         if given == "address":
-            assert not heard(displacer) and not bridge.write(b"")  # it knows no port yet
-        assert heard(board) and not heard(displacer) and not heard(restarted)
+            assert not received(displacer) and not bridge.write(b"")  # it knows no port yet
+        assert received(board) and not received(displacer) and not received(restarted)
         bridge.forget()
-        assert heard(displacer) == taken
+        assert received(displacer) == taken
         bridge.forget()
-        assert heard(restarted) == (given != "port")
+        assert received(restarted) == (given != "port")
     finally:
         for end in (board, displacer, restarted, bridge):
             end.close()
@@ -83,7 +83,7 @@ def test_a_displacer_takes_the_place_of_a_silent_peer_unless_it_is_pinned(given,
 
 def test_with_a_key_a_displacer_without_it_is_no_peer_of_a_silent_bridge(lines):
     """The bridge knows no address; the board is answered where it is."""
-    bridge, heard = lines(Udp("127.0.0.1", 0), Session(KEY))
+    bridge, received = lines(Udp("127.0.0.1", 0), Session(KEY))
     there = ("127.0.0.1", int(bridge._port.name.rpartition(":")[2]))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         for forger in (Link(TIMEOUT), Link(TIMEOUT, session=Session(KEY[::-1], is_board=True))):
@@ -95,4 +95,4 @@ def test_with_a_key_a_displacer_without_it_is_no_peer_of_a_silent_bridge(lines):
     board, _ = lines(Udp("127.0.0.1", 0, there), Session(KEY, is_board=True))
     wait_for(lambda: bridge.status == board.status == UP)
     assert board.send(FORCE, 5, (1.0, 2.0))
-    wait_for(lambda: [frame for frame in heard if frame.kind == FORCE])
+    wait_for(lambda: [frame for frame in received if frame.kind == FORCE])

@@ -135,7 +135,7 @@ def test_compact_states_are_bound_to_the_bits_that_they_leave_out():
 
 
 @pytest.mark.parametrize("up", [False, True])
-def test_a_forger_without_the_key_is_not_heard(up):
+def test_a_forger_without_the_key_is_not_received(up):
     pair = Pair().beat().beat() if up else Pair()
     forgers = {"tag": link(OTHER_KEY, is_board=True), "version": Link(TIMEOUT)}
     for _ in range(3):
@@ -164,8 +164,8 @@ def test_flipped_bits_under_a_crc_that_fits_are_refused(bits):
 
     stuff = pair.bridge.framing.stuff
     same = bytes(forged) == data[:-4]
-    heard = pair.up(stuff(bytes(forged) + crc32(forged).to_bytes(4, "little")))
-    assert bool(heard) == same
+    received = pair.up(stuff(bytes(forged) + crc32(forged).to_bytes(4, "little")))
+    assert bool(received) == same
 
 
 def test_every_bit_of_the_tag_counts(pair):
@@ -208,7 +208,7 @@ def test_a_replay_of_an_earlier_session_is_refused_at_any_time():
 
 
 def test_a_silence_ends_the_session(pair):
-    """What was recorded before it, heard or not, is worth nothing after it."""
+    """What was recorded before it, received or not, is worth nothing after it."""
     unheard = [pair.answer(FORCE, 1, (3.0, 4.0)), pair.answer()]
     kept = list(pair.to_bridge)
     assert pair.pause(TIMEOUT + MS) == (False, False)
@@ -301,11 +301,11 @@ def test_a_board_whose_nonce_repeats_after_a_reset_takes_a_replay(first, taken):
     """Where its clock begins again at the same time, too: so it needs a counter or a generator."""
     pair = Pair().connected()
     pair.down(pair.ask(STATE, 1, UPRIGHT))
-    reset, heard = link(is_board=True, first=first), []
+    reset, received = link(is_board=True, first=first), []
     for i, data in enumerate(pair.to_board):
         reset.outgoing(THERE + (2 * i + 2) * MS)
-        heard += reset.incoming(data, THERE + (2 * i + 3) * MS)
-    assert bool(heard) == taken
+        received += reset.incoming(data, THERE + (2 * i + 3) * MS)
+    assert bool(received) == taken
 
 
 # the decoder, and the file

@@ -32,7 +32,7 @@ class Uart:
         self._file, self._rate = cable.master, baud / 10  # [bytes/s], 8N1
         self.reset()
         self.running = True
-        self.heard = []  # stamps of the states, over all resets
+        self.received = []  # stamps of the states, over all resets
         self.behind = lambda stamp: None  # called for each state that arrives
         self._ending = False
         self._thread = threading.Thread(target=self._pass, daemon=True)
@@ -73,7 +73,7 @@ class Uart:
         for frame in self._link.incoming(data, time.monotonic_ns()):
             if frame.kind == STATE:
                 self.behind(frame.stamp)
-                self.heard.append(frame.stamp)
+                self.received.append(frame.stamp)
                 self._out += self._link.outgoing(
                     time.monotonic_ns(), FORCE, frame.stamp, (1.0, 0.0)
                 )
@@ -121,13 +121,13 @@ def test_states_do_not_queue_on_a_line_that_is_slower_than_they_are(ends, cable,
         len([number for number in sender.sent[-500:] if number > stamp])
     )
     bridge.line.begin()
-    sender.until(lambda: len(board.heard) > 150)
+    sender.until(lambda: len(board.received) > 150)
     assert max(newer) < 3  # the window, itself included
     assert bridge.line.figures()["held_back"] > 100 and bridge.line.figures()["unsent"] == 0
     assert len([frame for frame in bridge.frames if frame.kind == FORCE]) > 100
 
 
-def test_a_board_that_is_stopped_and_reset_hears_fresh_states_at_once(ends, cable, uart):
+def test_a_board_that_is_stopped_and_reset_receives_fresh_states_at_once(ends, cable, uart):
     """Eight times; what was sent to the stopped board, heartbeats included, is a few frames and
     not what the port holds.
     """
@@ -136,8 +136,8 @@ def test_a_board_that_is_stopped_and_reset_hears_fresh_states_at_once(ends, cabl
     sender = Sender(bridge.line)
     bridge.line.begin()
     for _ in range(8):
-        heard = len(board.heard)
-        sender.until(lambda: len(board.heard) > heard + 20)
+        received = len(board.received)
+        sender.until(lambda: len(board.received) > received + 20)
         board.running = False
         before = len(sender.sent)
         sender.until(lambda: bridge.line.status == SILENT)
