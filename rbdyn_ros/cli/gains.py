@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_options(
         parser,
-        ("--controller", "NAME", "Design this law: lqr (default), pd or policy.", "lqr"),
+        ("--controller", "NAME", f"Design this law, of {', '.join(LAWS)} (default: lqr).", "lqr"),
         (
             "--params-file",
             "F ...",

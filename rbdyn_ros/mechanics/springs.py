@@ -138,8 +138,8 @@ def damp(m, h, on_x, on_w):
         for i in range(len(bodies)):
             put(bodies, i, c.D_X, vec.axpy(f, get(bodies, i, c.F), get(bodies, i, on_x)))
             put(bodies, i, c.D_W, vec.axpy(f, get(bodies, i, c.TAU), get(bodies, i, on_w)))
-        for at in range(arena.counters(m)[c.ACTIVE]):
-            j = arena.active(m)[at]
+        for n in range(arena.counters(m)[c.ACTIVE]):
+            j = arena.active(m)[n]
             push(m, j, vec.scale(0.5, get(arena.pairs(m), j, column)), c.D_X, c.D_W)
         velocity.velocities_of(m, 0.0, True, 1.0)
         rate = rate_of(m, k)
