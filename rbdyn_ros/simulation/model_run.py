@@ -24,7 +24,7 @@ from rbdyn_ros.parameters import command_line, model_file
 from rbdyn_ros.parameters.command_line import cannot_write, number_or, optional_file, output_file
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import setting
-from rbdyn_ros.simulation.rollout import Rows, plan_rows
+from rbdyn_ros.simulation.rollout import Rows, Sources, plan_rows
 from rbdyn_ros.types import Array
 
 STEP = setting("--step", 1e-3, "s", above=0.0)
@@ -76,10 +76,11 @@ def job(arguments: argparse.Namespace) -> ModelJob:
     if law not in restitution.LAWS:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"--impact-law is {law}; it must be one of {known}")
-    planned = plan_rows(duration, every, step)
+    sources = _sources(arguments, file, path)
+    planned = plan_rows(duration, every, step, "step", sources)
     if planned.count < 1:
-        rule = f"it must be at least --every, which is {every:g} s"
-        raise ValueError(f"--duration is {duration:g} s; {rule}")
+        rule = f"it must be at least {sources.every}, which is {every:g} s"
+        raise ValueError(f"{sources.duration} is {duration:g} s; {rule}")
     composition = "none" if arguments.composition is None else arguments.composition
     if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
         fit = (
@@ -97,15 +98,26 @@ def job(arguments: argparse.Namespace) -> ModelJob:
     if planned.count * width > MOST_NUMBERS:
         least = every * planned.count * width / MOST_NUMBERS
         raise ValueError(
-            f"--duration {duration:g} s with a row every {every:g} s is more than "
-            f"{MOST_NUMBERS} numbers; "
-            f"take an --every of at least {least:.1g} s"
+            f"{sources.duration} {duration:g} s with a row every {every:g} s is more than "
+            f"{MOST_NUMBERS} numbers; take an --every of at least {least:.1g} s"
         )
     picture = optional_file("--picture", arguments.picture, command_line.PICTURES)
     options = models.Options(impact_law=law, whole_steps=file.whole_steps, impacts=IMPACTS)
     with notice(COMPILING):
         model = model_file.build(file, path, options)
     return ModelJob(file, model, composition, step, planned, duration, out, events, picture)
+
+
+def _sources(arguments: argparse.Namespace, file: model_file.ModelFile, path: Path) -> Sources:
+    """Return what the numbers of the rows are called: options, or words of the file."""
+    return Sources(
+        *(
+            f"{word} of {path}"
+            if getattr(arguments, word) is None and getattr(file, word)
+            else f"--{word}"
+            for word in Sources._fields
+        )
+    )
 
 
 def run(planned: ModelJob, say) -> int:

@@ -42,11 +42,20 @@ class Rows(NamedTuple):
         last = self.every * self.count
         if abs(last - duration) <= 1e-9 * duration:
             return ""
-        why = f"--duration {duration:g} s is not a multiple of {self.every:g} s"
+        why = f"the duration, {duration:g} s, is not a multiple of {self.every:g} s"
         return f"note: {why}; the last row is at {last:.9g} s"
 
 
-def plan_rows(duration: float, every: float, step: float, name: str = "step") -> Rows:
+class Sources(NamedTuple):
+    """What the numbers of the rows are called where they were set, for errors."""
+
+    duration: str = "--duration"
+    every: str = "--every"
+
+
+def plan_rows(
+    duration: float, every: float, step: float, name: str = "step", sources: Sources = Sources()
+) -> Rows:
     """Return the rows of `duration` [s] >= 0 at every multiple of `every` [s] > 0, itself a
     multiple of `step` [s] > 0.
 
@@ -55,10 +64,9 @@ def plan_rows(duration: float, every: float, step: float, name: str = "step") ->
     rows or steps.
     """
     if duration / every > MOST_ROWS:
-        advice = f"take an --every of at least {duration / MOST_ROWS:.1g} s"
         raise ValueError(
-            f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_ROWS} "
-            f"rows; {advice}"
+            f"{sources.duration} {duration:g} s with a row every {every:g} s is more than "
+            f"{MOST_ROWS} rows; take an --every of at least {duration / MOST_ROWS:.1g} s"
         )
     if max(duration, every) / step > MOST_STEPS:
         raise ValueError(
@@ -70,8 +78,8 @@ def plan_rows(duration: float, every: float, step: float, name: str = "step") ->
         below = max(1, int(every / step))
         near = f"{below * step:.9g} or {(below + 1) * step:.9g}"
         raise ValueError(
-            f"--every is {every:g} s; it must be a multiple of the {name}, {step:g} s, such "
-            f"as {near}"
+            f"{sources.every} is {every:g} s; it must be a multiple of the {name}, {step:g} s, "
+            f"such as {near}"
         )
     return Rows(every, int(duration / every * (1.0 + 1e-12) + 1e-9), steps)
 

@@ -143,7 +143,7 @@ def test_a_duration_between_two_rows_is_cut_and_said(simulate):
     code, _, err = simulate("--step", "0.03", "--duration", "1")
     assert (
         code == 0
-        and "--duration 1 s is not a multiple of 0.03 s; the last row is at 0.99 s" in err
+        and "the duration, 1 s, is not a multiple of 0.03 s; the last row is at 0.99 s" in err
     )
     assert table()["t"][-1] == 0.99
 

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rbdyn_ros import __main__ as program
+from rbdyn_ros.simulation import model_run
 from rbdyn_ros.simulation.rollout import plan_rows, times
 
 
@@ -71,3 +73,15 @@ def test_rows_that_cannot_be(duration, every, step, sentence):
 
 def test_times_come_from_whole_numbers():
     assert times(0.01, 1001)[-1] == 10.0 and list(times(0.1, 3)) == [0.0, 0.1, 0.2]
+
+
+def test_a_time_of_a_model_file_that_does_not_fit_is_called_as_there(tmp_path):
+    """And by the name of its option where that is given."""
+    ball = "ball: {mass: 1, shape: sphere, radius: 0.1}"
+    (tmp_path / "free.yaml").write_text(f"bodies: {{{ball}}}\nduration: 0.5\nevery: 1\n")
+    command = ["--model", str(tmp_path / "free.yaml"), "--out", str(tmp_path / "run.csv")]
+    rule = r" is 0.5 s; it must be at least every of .*free.yaml, which is 1 s"
+    for words, named in (([], "duration of .*free.yaml"), (["--duration", "0.5"], "--duration")):
+        arguments = program.parser("simulate").parse_args([*command, *words])
+        with pytest.raises(ValueError, match=named + rule):
+            model_run.job(arguments)
