@@ -29,6 +29,7 @@ def address_of(kernel: Callable[..., Any], result: Any, *example: Any) -> Any:
     Raise TypeError where it returns another type. Types are not checked again when it is called.
     """
     bind(kernel, *example)
+    kernel = getattr(kernel, "dispatcher", kernel)  # of a part
     if not isinstance(kernel, Dispatcher):
         return kernel
     compiled = kernel.overloads[tuple(map(kernel.typeof_pyval, example))]

@@ -12,11 +12,13 @@ A kernel that is compiled by itself and called by another one is in the cache wi
 code. Where that is too long to be inlined, the caller is optimized without it.
 """
 
-from functools import cache, partial
+from collections.abc import Callable
+from functools import cache, cached_property, partial, update_wrapper
 from typing import Any
 
 from numba.core import compiler, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
@@ -258,3 +260,31 @@ def link_as_part(dispatcher: CPUDispatcher) -> CPUDispatcher:
 
     dispatcher.get_call_template, dispatcher.get_overload = get_call_template, get_overload
     return dispatcher
+
+
+class Part:
+    """A kernel for other kernels, whose dispatcher is made when one is compiled, or Python calls
+    it: a kernel that is read from the cache needs none of its parts.
+    """
+
+    fingerprint: str  # once it is known
+
+    def __init__(self, function: Callable[..., Any], make: Callable[..., Any], **options: Any):
+        update_wrapper(self, function)
+        self.py_func, self.kernel_options = function, options
+        self._make = make
+
+    @cached_property
+    def dispatcher(self) -> CPUDispatcher:
+        """The dispatcher, which links what it is as a part."""
+        with global_compiler_lock:
+            made = vars(self).get("dispatcher")  # by another thread, meanwhile
+            return made or link_as_part(self._make(self.py_func, **self.kernel_options))
+
+    @property
+    def _numba_type_(self):
+        """The type of the dispatcher, which Numba asks for."""
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *arguments):
+        return self.dispatcher(*arguments)

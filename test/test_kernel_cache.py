@@ -174,6 +174,27 @@ def test_edited_callee_recompiles_the_caller_in_another_file(tmp_path):
     assert answer(tmp_path, "3.5") == ["36.0", "1"]
 
 
+PARTED = """from rbdyn_ros.kernel import hot, inlined, part
+@inlined
+def twice(x):
+    return 2.0 * x
+@part
+def next_one(x):
+    return twice(x) + 1.0
+@hot
+def high(x):
+    return next_one(x)
+print(high(10.0), *("dispatcher" in vars(p) for p in (twice, next_one)), next_one(2.0))
+"""
+
+
+def test_a_kernel_that_is_read_from_the_cache_makes_no_dispatcher_of_its_parts(tmp_path):
+    """To make that of each part took a sixth of a start."""
+    (tmp_path / "main.py").write_text(PARTED)
+    assert printed(tmp_path) == ["21.0", "True", "True", "5.0"]
+    assert printed(tmp_path) == ["21.0", "False", "False", "5.0"]
+
+
 UPSIDE_DOWN = """from rbdyn_ros.kernel import kernel
 @kernel
 def high(x):
