@@ -46,7 +46,7 @@ from numba.extending import overload
 
 from rbdyn_ros import kernel_parts
 from rbdyn_ros.kernel_overhead import reduce_overhead
-from rbdyn_ros.kernel_parts import KernelCompiler, Part, WholeCompiler
+from rbdyn_ros.kernel_parts import KernelCompiler, LazyPart, WholeCompiler
 from rbdyn_ros.kernel_sources import COMPILER, MEMORY, KernelMissing, allowed
 
 # An option that is missing here would be that of the kernel's first caller.
@@ -103,7 +103,7 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _part(function: Callable[..., Any], make: Callable[..., Any], **options) -> Callable[..., Any]:
-    return function if vars(config)["DISABLE_JIT"] else Part(function, make, **options)
+    return function if vars(config)["DISABLE_JIT"] else LazyPart(function, make, **options)
 
 
 def specialize(template: Callable[..., Any], name: str, **scope: Any) -> Callable[..., Any]:
@@ -329,7 +329,7 @@ def _ignore(file, stamp) -> None:
     """Ignore the modification time that Numba sets."""
 
 
-def _of_kernel(dispatcher: Dispatcher | Part) -> str:
+def _of_kernel(dispatcher: Dispatcher | LazyPart) -> str:
     """Return the fingerprint of a kernel, taken once; a recursive kernel counts by its name."""
     if not hasattr(dispatcher, "fingerprint"):
         dispatcher.fingerprint = dispatcher.py_func.__name__
@@ -389,7 +389,7 @@ def _values(name: str, names: tuple[str, ...], scope: dict[str, Any]) -> list[An
 
 
 def _stamp(value) -> bytes:
-    if isinstance(value, (Dispatcher, Part)) and hasattr(value, "kernel_options"):
+    if isinstance(value, (Dispatcher, LazyPart)) and hasattr(value, "kernel_options"):
         return _of_kernel(value).encode()
     if hasattr(value, "fingerprint"):
         return value.fingerprint.encode()

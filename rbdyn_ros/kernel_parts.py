@@ -262,7 +262,7 @@ def link_as_part(dispatcher: CPUDispatcher) -> CPUDispatcher:
     return dispatcher
 
 
-class Part:
+class LazyPart:
     """A kernel for other kernels, whose dispatcher is made when one is compiled, or Python calls
     it: a kernel that is read from the cache needs none of its parts.
     """

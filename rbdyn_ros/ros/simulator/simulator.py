@@ -15,8 +15,6 @@ from typing import Any
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -93,6 +91,9 @@ def write(
 
     It is named by the time and by `why`. Raise OSError if that cannot be done.
     """
+    from rosbags.rosbag2 import StoragePlugin, Writer  # takes a tenth of the node's start
+    from rosbags.typesys import Stores, get_typestore
+
     path = folder(directory) / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S.%fZ}_{why}"
     path.parent.mkdir(parents=True, exist_ok=True)
     prefix = namespace.rstrip("/")
