@@ -1,7 +1,7 @@
 """The pendulum as a model of two bodies: a cart that slides and does not turn, and a rod on a ball
 joint; what it meets are pairs with the world.
 
-    model = build(params, upright(tilt, azimuth, v))
+    model = build(params, upright(tilt, azimuth), gamma)
 
 The rod is a capsule whose radius is round-off, where it meets what is curved or ends.
 """

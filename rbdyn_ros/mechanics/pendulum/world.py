@@ -42,8 +42,8 @@ def is_present(C, i):
 
 def has_candidates(C: Contacts) -> bool:
     """Return whether anything can be met; in Python, since to load a kernel takes much longer."""
-    is_there = getattr(is_present, "py_func", is_present)
-    return any(is_there(C, i) for i in range(FIXED + len(C.obstacles)))
+    number, is_there = (getattr(kernel, "py_func", kernel) for kernel in (count, is_present))
+    return any(is_there(C, i) for i in range(number(C)))
 
 
 def candidates(C: Contacts) -> tuple[str, ...]:
