@@ -46,7 +46,6 @@ setup(
         "mpc": ["osqp"],
         "sweep": ["pyarrow"],
         "test": [
-            "basedpyright",
             "casadi",
             "control",
             "do-mpc",
@@ -55,6 +54,7 @@ setup(
             "mujoco",
             "pin",
             "playwright",
+            "pyrefly",
             "pytest",
             "pytest-rerunfailures",
             "pytest-timeout",

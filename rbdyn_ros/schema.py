@@ -53,7 +53,7 @@ def spec(
 
     `above` is a lower bound that is excluded itself; `more` are other fields of `Parameter`.
     """
-    bound = {} if above is None else {"low": above, "low_open": True}
+    bound: dict[str, Any] = {} if above is None else {"low": above, "low_open": True}
     return Parameter(name, None, unit, description, **bound, **more)
 
 

@@ -1,4 +1,4 @@
-"""The form of the sources: what ruff.toml and pyrightconfig.json cover is clean."""
+"""The form of the sources: what ruff.toml and pyrefly.toml cover is clean."""
 
 import subprocess
 import sys
@@ -25,5 +25,5 @@ def test_the_sources_are_formatted():
     clean("ruff", "format", "--check", "--no-cache")
 
 
-def test_pyright_finds_nothing():
-    clean("basedpyright", "--pythonpath", sys.executable)
+def test_types_agree():
+    clean("pyrefly", "check", "--python-interpreter-path", sys.executable)

@@ -351,7 +351,7 @@ def _laws(plan: CampaignPlan) -> dict:
 def _row(name: str, results: CampaignResults, where: Array) -> dict:
     counts = {word: int((results.ended[where] == i).sum()) for i, word in enumerate(ENDS)}
     done = sum(counts.values())
-    row = {
+    row: dict[str, Any] = {
         "controller": name,
         "samples": done,
         **counts,

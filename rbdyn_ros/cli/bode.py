@@ -320,7 +320,7 @@ def _report(arguments: argparse.Namespace, measured: "Measured") -> int:
     print(response_report.table(measured, figures))
     for sentence in response_report.remarks(measured):
         _say(f"note: {sentence}", DONE)
-    writers = {}
+    writers: dict[str, Any] = {}
     if arguments.out:
         writers[arguments.out] = lambda draft: response_report.write_response(draft, measured)
     if arguments.json:

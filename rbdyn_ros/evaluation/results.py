@@ -76,14 +76,11 @@ def from_json(fields: dict[str, Any]) -> Criterion:
     """Return the criterion of a JSON object of `to_json`. Raise KeyError, TypeError or ValueError
     for anything else.
     """
-    values = {name: float(value) for name, value in fields["values"].items()}
-    return Criterion(
-        **{
-            **fields,
-            "values": values,
-            "requirements": tuple((text, bool(holds)) for text, holds in fields["requirements"]),
-        }
-    )
+    read: dict[str, Any] = {
+        "values": {name: float(value) for name, value in fields["values"].items()},
+        "requirements": tuple((text, bool(holds)) for text, holds in fields["requirements"]),
+    }
+    return Criterion(**{**fields, **read})
 
 
 FILE = "cases.jsonl"

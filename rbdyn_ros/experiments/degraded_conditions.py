@@ -41,7 +41,7 @@ def run(short: bool, progress) -> Outcome:
     duration = 6.0 if short else 12.0
     files = {name: [config("scenarios", f"{name}.yaml")] for name in SCENARIOS}
     late = [assignment(f"faults.command.delay={TOO_LATE}")]
-    cases = {"perfect": ((), ()), **{name: (files[name], ()) for name in files}}
+    cases: dict[str, tuple] = {"perfect": ((), ()), **{name: (files[name], ()) for name in files}}
     cases["too late"] = (), late
     tables = {
         word(name): simulate(duration, *case)

@@ -24,7 +24,7 @@ A bias is not noise and is not included. Without noise and encoders all covarian
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -203,8 +203,8 @@ class Sensors(Counts):
             self.refill()
         w, f = tuple(map(float, rate)), tuple(map(float, force))
         self._measure_inertial(self.state, w, f, self._out, 0, 0)
-        felt = tuple(self._out[0, :6].tolist())
-        return felt[:3], felt[3:]
+        felt: Any = self._out[0, :6].tolist()
+        return tuple(felt[:3]), tuple(felt[3:])
 
 
 NONE = (0.0,) * 36

@@ -79,7 +79,8 @@ class ObserverModel(NamedTuple):
         """Return the model with one number changed by `relative` of its `unit`."""
         value = self.value(name) + relative * self.unit(name)
         if name in ("gain", DELAY):
-            return self._replace(**{name: value})
+            changed: dict[str, Any] = {name: value}
+            return self._replace(**changed)
         system = plant(self.system, {name: value})
         if name == "rod.mass" and self.spread:
             factor = value / self.value(name)

@@ -83,7 +83,7 @@ def plant(system: System, given: Mapping[str, float]) -> System:
     I1, I2, I3 = system.inertia
     if "rod.inertia" in given:
         I1 = I2 = given["rod.inertia"]
-    new = {field: given[name] for name, field in FIELDS.items() if name in given}
+    new: dict[str, Any] = {field: given[name] for name, field in FIELDS.items() if name in given}
     return system._replace(inertia=(I1, I2, given.get("rod.inertia_3", I3)), **new)
 
 

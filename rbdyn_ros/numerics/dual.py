@@ -274,7 +274,7 @@ def _declare(function, count: int, result=None) -> None:
             return signature(result or duals[0], *kinds)
 
     Template.__name__ = f"Dual_{function.__name__}"
-    infer_global(function)(Template)  # pyright: ignore[reportOptionalCall]
+    infer_global(function)(Template)
 
 
 def _register(function, lower, count: int, result=None) -> None:
@@ -307,7 +307,7 @@ def _by_type(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function for kernels, whose code depends on the types of its arguments."""
     if vars(config)["DISABLE_JIT"]:
         return {"value": float, "with_value": lambda a, b: b}.get(function.__name__, _refuse)
-    made = intrinsic(prefer_literal=True)(function)  # pyright: ignore[reportOptionalCall]
+    made = intrinsic(prefer_literal=True)(function)
     vars(made)["fingerprint"] = _VERSION  # which `rbdyn_ros.kernel` reads
     return made
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stderr
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -253,7 +253,7 @@ def _damper(name: str, joint: scene.Joint, damping: float) -> scene.Spring:
     if joint.kind == "hinge":
         return scene.Spring(0.0, hinge=name, damping=damping)
     end = np.array(joint.point) - FAR * np.array(joint.axis)
-    return scene.Spring(0.0, joint.between, joint.point, tuple(end.tolist()), damping=damping)
+    return scene.Spring(0.0, joint.between, joint.point, tuple(map(float, end)), damping=damping)
 
 
 def _body(name: str, links: list, frames: dict) -> shapes.Body:
@@ -283,7 +283,7 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
         raise ValueError(
             f"link {name} moves and has no mass; give it an <inertial>, or a fixed joint"
         )
-    center = sum((m * x for m, x, _ in parts), np.zeros(3)) / mass
+    center: Array = sum((m * x for m, x, _ in parts), np.zeros(3)) / mass
     total = np.zeros((3, 3))
     for m, x, J in parts:
         d = x - center
@@ -297,9 +297,10 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
         own = R.T @ total @ R
     q = frame.q if (R == quaternion.to_matrix(frame.q)).all() else quaternion.from_matrix(R)
     velocity = frame.v + np.cross(frame.w, center - frame.x)
+    turning: Any = (R.T @ frame.w).tolist()
     return shapes.Body(
-        mass, tuple(np.diag(own).tolist()), tuple(center.tolist()), tuple(q.tolist()),
-        tuple(velocity.tolist()), tuple((R.T @ frame.w).tolist()),
+        mass, tuple(map(float, np.diag(own))), tuple(center.tolist()), tuple(q.tolist()),
+        tuple(velocity.tolist()), tuple(turning),
     )  # fmt: skip
 
 

@@ -9,9 +9,6 @@ import os
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-
-# pyright: reportMissingImports=false
-# `launch` and `launch_ros` are not on PyPI: pyright finds them only in a ROS workspace.
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration, NotEqualsSubstitution

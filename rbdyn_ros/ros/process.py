@@ -131,7 +131,7 @@ def events_executor() -> Executor:
     """
     try:
         # rclpy documents this place, and does not list it in `__all__`
-        from rclpy.experimental import EventsExecutor  # pyright: ignore[reportPrivateImportUsage]
+        from rclpy.experimental import EventsExecutor
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()

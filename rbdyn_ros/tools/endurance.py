@@ -182,7 +182,7 @@ def run(name: str, size: Any, folder: Path, seed: int, names: tuple[str, ...] = 
     """
     live = LiveLine(sys.stderr)
     nodes = NodeProcesses(words(LAWS[name]), folder)
-    rows: list[Any] = []
+    rows: Any = []
     checks, failure = [], ""
     with Interruption() as stop:
         watch = Watch(stop, live.show)

@@ -15,6 +15,7 @@ import numpy as np
 import rclpy
 from geometry_msgs.msg import PoseStamped
 from rclpy.parameter import Parameter
+from rclpy.subscription import Subscription
 from rclpy.utilities import try_shutdown
 from std_msgs.msg import String
 
@@ -81,8 +82,10 @@ class RosBench:
         self.under_test, self.params = under_test, plant_params(under_test.values)
         self._ours, self._waiting = waiting is None, waiting or COMING_UP
         self._log, self._stop = out / "controller.log", stop
-        self._processes, self._controller_settings, self._heard = None, None, False
-        self._status, self._statuses = "", None
+        self._processes: NodeProcesses | None = None
+        self._controller_settings: tuple | None = None
+        self._statuses: Subscription | None = None
+        self._heard, self._status = False, ""
         self._refusing, self._ever_heard = StallDetector(), False
         plant = {p.name: under_test.values[p.name] for p in PLANT}
         overrides = {name: value for name, value in plant.items() if value != ()} | {
@@ -211,9 +214,10 @@ class RosBench:
             "state_timeout": 10.0,
         }
         given = [f"{name}:={_word(value)}" for name, value in values.items() if value != ()]
-        self._processes = NodeProcesses(ros_words((), given), self._log)
-        self._controller_settings, self._heard, self._status = wanted, False, ""
-        self._processes.start("controller")
+        processes = NodeProcesses(ros_words((), given), self._log)
+        self._processes, self._controller_settings = processes, wanted
+        self._heard, self._status = False, ""
+        processes.start("controller")
         self.runner.command_queue.clear()
 
     def _wait_for_an_answer(self) -> None:

@@ -63,7 +63,7 @@ class OfflineLoop(scene.Source):
     # what is shown
 
     @property
-    def title(self) -> str:
+    def title(self) -> str:  # pyrefly: ignore[bad-override]
         """The law and the integrator."""
         return f"{self._chosen.law}, {self._built.values['integrator.name']}"
 
@@ -81,7 +81,7 @@ class OfflineLoop(scene.Source):
         return state
 
     @property
-    def can_set_point(self) -> bool:
+    def can_set_point(self) -> bool:  # pyrefly: ignore[bad-override]
         """Whether the law takes a set point."""
         return self._chosen.law != scene.IDLE
 
@@ -251,7 +251,8 @@ class OfflineLoop(scene.Source):
         """
         control = next(control for control in self._controls if control.parameter.name == name)
         check(control.parameter, value, "view")
-        chosen = self._chosen._replace(**{name: value})
+        changed: dict[str, Any] = {name: value}
+        chosen = self._chosen._replace(**changed)
         if name == "scenario":  # a scenario replaces what was changed by hand
             kept = tuple(pair for pair in chosen.changed if pair[0] == "real_time_factor")
             chosen = chosen._replace(changed=kept, law="")

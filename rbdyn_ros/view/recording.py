@@ -188,7 +188,7 @@ class Recording(scene.Source):
         self._at, self._since = self.span[0], time.monotonic()
 
     @property
-    def span(self) -> tuple[float, float]:
+    def span(self) -> tuple[float, float]:  # pyrefly: ignore[bad-override]
         """The first and the last time of the first run [s]."""
         t = self._tables[0]["t"]
         return float(t[0]), float(t[-1])

@@ -59,11 +59,11 @@ def start(host: str, port: int) -> viser.ViserServer:
         return serve(*arguments, process_request=process, **options)
 
     with _STARTING, redirect_stdout(io.StringIO()):  # its address, which its owner prints
-        websockets.asyncio.server.serve = checking_serve
+        vars(websockets.asyncio.server)["serve"] = checking_serve
         try:
             server = viser.ViserServer(host, port, verbose=False)
         finally:
-            websockets.asyncio.server.serve = serve
+            vars(websockets.asyncio.server)["serve"] = serve
 
     @server.on_client_disconnect
     async def _(client: viser.ClientHandle) -> None:

@@ -23,7 +23,7 @@ def measure(bench, scenario, settings) -> Metric:
     bench.run(scenario, start, settings["duration"], wrap=lambda law: watch)
     times = 1e3 * np.array(watch.times)
     preempted = 100.0 * watch.preempted / len(times)
-    median, p99 = np.percentile(times, (50.0, 99.0)).tolist()
+    median, p99 = map(float, np.percentile(times, (50.0, 99.0)))
     period, load, processors = 1e3 * scenario.period, os.getloadavg()[0], os.cpu_count() or 1
     values = {
         "of_period": 100.0 * p99 / period,

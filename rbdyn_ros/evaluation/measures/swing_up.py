@@ -162,7 +162,7 @@ def draw_scenario(scenario, spread: float, number: int):
         -spread, spread, len(DRAWN)
     )
     return scenario._replace(
-        faults=scenario.faults._replace(mismatch=Mismatch(**dict(zip(DRAWN, parts.tolist()))))
+        faults=scenario.faults._replace(mismatch=Mismatch(**dict(zip(DRAWN, map(float, parts)))))
     )
 
 

@@ -87,7 +87,7 @@ def plane(normal=(0.0, 0.0, 1.0), point=_ORIGIN, body=GROUND, velocity=_ORIGIN) 
     n = _axis("geom plane", "normal", normal)
     turn = np.array([1.0 + n[2], -n[1], n[0], 0.0])  # the shortest one from axis 3 to n
     turn = turn / np.linalg.norm(turn) if n[2] > -1.0 + 1e-12 else np.array([0.0, 1.0, 0.0, 0.0])
-    return Geom("plane", body, (), tuple(point), tuple(turn.tolist()), tuple(velocity))
+    return Geom("plane", body, (), tuple(point), tuple(map(float, turn)), tuple(velocity))
 
 
 class Contact(NamedTuple):

@@ -287,7 +287,7 @@ class EventDrivenRun:
     def integrate_flight(self, watched: list[Watched], end: float) -> list[int]:
         """Integrate to `end` or the first event; return the contacts whose events end it."""
         self.require_held()
-        functions = [f for _, f in watched]
+        functions: list[Any] = [f for _, f in watched]
         for f in functions:
             f.terminal, f.direction = True, -1.0
         y = np.concatenate([self.q, self.v])

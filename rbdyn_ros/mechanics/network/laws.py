@@ -55,7 +55,7 @@ Kind = TypeVar("Kind", bound=Law)
 KNOWN = (Equality, Complementarity, NewtonImpact, Friction2d, Friction3d)
 WITH_TANGENTS = (Friction2d, Friction3d)
 # of one contact, which has one gap; equalities take any number
-ROWS = {Complementarity: 1, NewtonImpact: 1, Friction2d: 2, Friction3d: 3}
+ROWS: dict[type, int] = {Complementarity: 1, NewtonImpact: 1, Friction2d: 2, Friction3d: 3}
 
 
 def check(law: Kind) -> Kind:

@@ -140,7 +140,7 @@ def _specific_force(system, input, c, work, t, q, v, position):
     x, Q, w, u = boundary.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     R = unit_quaternion.matrix(Q)
-    dw, du = accelerations(  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+    dw, du = accelerations(  # noqa: F821  # pyrefly: ignore[unknown-name]
         system, rod_on_cart.load(input), rod_on_cart.sines_at(input.sines, t), Q, w, u
     )
     if c is not None:

@@ -127,7 +127,7 @@ class _Pieces:
         self.J = np.eye(10, COLUMNS)
         self.later = np.zeros(COLUMNS)  # the derivatives of the instant
         self.by_duration = np.zeros(10)  # d xi by the end of the last part
-        self.rank = 0  # of the equations that were solved last
+        self.rank: Any = 0  # of the equations that were solved last
         self.work = np.zeros((5, 8))
 
     def follow(self, pieces: list[Array]) -> tuple[Array, Array]:
@@ -184,7 +184,7 @@ class _Pieces:
             return 1.0
         if kind == SLIDING or kind == SMOOTH:  # along P, without round-off
             z = z[0] / P[0] * P
-        half = tuple(((1.0 if world.has_turning_normal(C, i) else 0.5) * z).tolist())
+        half = tuple(map(float, (1.0 if world.has_turning_normal(C, i) else 0.5) * z))
         return float(fc3d.reach(contact_law.ROUND * world.law(C, i)[0], tuple(P.tolist()), half))
 
     def end_at_impact(self, rows: Array) -> None:

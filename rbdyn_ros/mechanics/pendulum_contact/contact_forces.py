@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
 from rbdyn_ros.types import Array, Vector
@@ -25,14 +25,12 @@ def touches(memory: ContactState | None, q: Array) -> tuple[ContactForce, ...]:
     """
     if memory is None or not memory.force.any():
         return ()
-    joint, d = (
-        np.array((q[0], q[1], 0.0)),
-        np.array(unit_quaternion.rotate(tuple(q[2:].tolist()), (0.0, 0.0, 1.0))),
-    )
+    joint = float(q[0]), float(q[1]), 0.0
+    d = unit_quaternion.rotate(tuple(q[2:].tolist()), (0.0, 0.0, 1.0))
     return tuple(
         ContactForce(
             i,
-            tuple((joint + _height(memory, i) * d).tolist()),
+            vec.axpy(_height(memory, i), d, joint),
             tuple(memory.axes[i, 0].tolist()),
             tuple(memory.force[i].tolist()),
         )

@@ -92,8 +92,8 @@ def create(names: tuple[str, ...] = world.NAMES, events: int = 1000) -> ContactS
         ("z", np.float64, (3 * n,)),
         ("newton", np.float64, (9, 3 * n)),  # rows of `contact_law.solve_by_newton`
     ]
-    kinds = [*_ONCE, *rows, *matrices, ("events", np.float64, (events, 8))]
-    kinds.append(("journal", np.float64, (_NOTES, NOTED)))
+    tables = [("events", np.float64, (events, 8)), ("journal", np.float64, (_NOTES, NOTED))]
+    kinds = [*_ONCE, *rows, *matrices, *tables]
     made: Any = np.zeros((), kinds).view(np.recarray)[()]
     made.name[: len(names)] = np.array(names, f"U{_LONGEST}").view(np.int32).reshape(-1, _LONGEST)
     return made

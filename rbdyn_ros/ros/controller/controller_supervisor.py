@@ -200,5 +200,5 @@ def _excitation(values: dict[str, Any], period: float) -> list | None:
         wave = excitation.of(given, period).sample(period)
     except ValueError as error:
         raise ValueError(f"excitation.low, high or period: {error}") from None
-    both = (wave, 0.0 * wave) if given.axis == "x" else (0.0 * wave, wave)
-    return np.column_stack(both).tolist()
+    both: Any = (wave, 0.0 * wave) if given.axis == "x" else (0.0 * wave, wave)
+    return np.transpose(both).tolist()

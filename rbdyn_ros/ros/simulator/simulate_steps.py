@@ -9,10 +9,8 @@ import time
 from rclpy.action.server import ActionServer, CancelResponse, GoalResponse, ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
-
-# The package is optional, and not on PyPI: pyright finds it only in a ROS workspace.
-from simulation_interfaces.action import SimulateSteps  # pyright: ignore[reportMissingImports]
-from simulation_interfaces.msg import Result  # pyright: ignore[reportMissingImports]
+from simulation_interfaces.action import SimulateSteps
+from simulation_interfaces.msg import Result
 
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.simulation.runner import Runner

@@ -13,11 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import simulation_interfaces.srv as srv  # pyright: ignore[reportMissingImports]
+import simulation_interfaces.srv as srv
 from geometry_msgs.msg import Vector3
-
-# The package is optional, and not on PyPI: pyright finds it only in a ROS workspace.
-from simulation_interfaces.msg import (  # pyright: ignore[reportMissingImports]
+from simulation_interfaces.msg import (
     Bounds,
     EntityCategory,
     EntityInfo,
@@ -28,7 +26,7 @@ from simulation_interfaces.msg import (  # pyright: ignore[reportMissingImports]
     SimulationState,
     SimulatorFeatures,
 )
-from simulation_interfaces.srv import (  # pyright: ignore[reportMissingImports]
+from simulation_interfaces.srv import (
     ResetSimulation,
     SetEntityState,
     SetSimulationState,
@@ -333,7 +331,7 @@ def _answer(act: Service) -> Callable[[Any, Any], Any]:
 
 
 def _world() -> Any:
-    from simulation_interfaces.msg import WorldResource  # pyright: ignore[reportMissingImports]
+    from simulation_interfaces.msg import WorldResource
 
     what = "The rod on the cart, which slides in a plane without end."
     resource = Resource(uri=f"package://rbdyn_ros/{WORLD}")

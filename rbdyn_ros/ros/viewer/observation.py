@@ -76,7 +76,8 @@ class Observation:
         self.newest: dict[str, Any] = {}  # by the topic's relative name
         self.arrived: dict[str, float] = {}  # [s, steady]
         self.diagnostics: dict[str, Any] = {}  # name of a line -> diagnostic_msgs/DiagnosticStatus
-        self.shape, self.set_point = Shape(), None
+        self.shape = Shape()
+        self.set_point: tuple[float, float] | None = None  # [m, world] x, y
         self._transforms: dict[str, Any] = {}  # child frame -> TransformStamped
         # the topics that are polled together; each of KINDS, and TF, is a group of its own
         self._groups: dict[str, Polled] = {}

@@ -89,7 +89,7 @@ class TopicSource(Source):
     # values for the page
 
     @property
-    def title(self) -> str:
+    def title(self) -> str:  # pyrefly: ignore[bad-override]
         """The names of the nodes that are shown."""
         return ", ".join(name for name in (self._plant, self._controller) if name) or "no plant"
 
