@@ -121,6 +121,7 @@ def soak(
             COMING_UP,
             "the viewer did not start",
         )
+    watch.require(nodes)
     processes = [psutil.Process(nodes.processes[name].pid) for name in names]
     watch.rest(2.0)
     watch.latency.turn_window()

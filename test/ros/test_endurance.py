@@ -14,6 +14,11 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+from rbdyn_ros.interrupts import Interruption  # noqa: E402
+from rbdyn_ros.tools.endurance import soak  # noqa: E402
+from rbdyn_ros.tools.node_processes import NodeProcesses  # noqa: E402
+from rbdyn_ros.tools.soak_watch import SoakEnded, Watch  # noqa: E402
+
 
 def ran(*words: str) -> subprocess.CompletedProcess:
     """A command of the package, in a ROS domain of its own process."""
@@ -74,6 +79,18 @@ def test_a_short_soak_is_judged_and_drawn(tmp_path):
         and found["rows"][-1]["simulated"] > found["rows"][0]["simulated"] + 2.0
     )
     assert (tmp_path / "out" / "soak" / "soak.png").stat().st_size > 10_000
+
+
+def test_a_node_that_ends_before_the_loop_runs_is_named(tmp_path):
+    nodes = NodeProcesses(["-p", "rod.mass:=-1.0"], tmp_path)
+    with Interruption() as stop:
+        watch = Watch(stop, lambda line: None)
+        try:
+            with pytest.raises(SoakEnded, match=r"ended by itself; see .*\.log"):
+                soak(nodes, watch, 0.1, ("simulator",))
+        finally:
+            nodes.end()
+            watch.close()
 
 
 def test_a_bridge_survives_malformed_frames(tmp_path):

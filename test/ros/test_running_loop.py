@@ -184,7 +184,10 @@ def test_ctrl_c_switches_the_excitation_off(nodes):
         bode.send_signal(signal.SIGINT)
         _, said = bode.communicate(timeout=60.0)
     finally:
-        bode.kill()
+        if bode.poll() is None:  # the tests that follow want no excitation
+            bode.kill()
+            with Interruption() as stop, Asker("", 60.0, stop) as loop:
+                loop.set(CONTROLLER, {"excitation.amplitude": 0.0}, 60.0)
     assert bode.returncode == 130 and "interrupted; the excitation is off" in said
     assert ask(CONTROLLER, "excitation.amplitude") == 0.0
 
