@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import gc
 import io
+import logging
 import socket
 import sys
 import threading
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 
 import viser
 import websockets.asyncio.server
+from websockets.exceptions import InvalidHandshake
 
 from rbdyn_ros import console
 from rbdyn_ros.parameters.nodes import LOOPBACK
@@ -45,6 +47,7 @@ def start(host: str, port: int) -> viser.ViserServer:
     family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][0]
     with socket.socket(family, socket.SOCK_STREAM) as probe:  # viser tries all ports, silently
         probe.bind((host, 0))
+    logging.getLogger("websockets.server").addFilter(_asks_for_page)
     serve, is_checked = websockets.asyncio.server.serve, threading.Event()
 
     def checking_serve(*arguments: Any, process_request: Any, **options: Any) -> Any:
@@ -103,6 +106,13 @@ def _call_glibc(name: str, *numbers: int) -> None:
     """Call a function of glibc, where that is the C library."""
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), name):
         libc[name](*numbers)
+
+
+def _asks_for_page(record: logging.LogRecord) -> bool:
+    """Return whether a record is none of a connection that asked for no page: a browser opens some
+    ahead of need and closes them unused. viser filters these from the first page on.
+    """
+    return not (record.exc_info and isinstance(record.exc_info[1], InvalidHandshake))
 
 
 def _refusal(headers: Any, host: str) -> str:

@@ -1,6 +1,8 @@
 """Who may connect to the live view, and which thread writes to it."""
 
+import logging
 import re
+import socket
 import threading
 from unittest.mock import MagicMock
 
@@ -74,13 +76,31 @@ def test_a_picture_that_the_browser_does_not_render_is_said():
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 def test_the_pages_own_origin_connects(server, name):
-    with connected(server, f"http://{name}:{server.get_port()}", name) as socket:
-        assert socket.recv(timeout=60.0)
+    with connected(server, f"http://{name}:{server.get_port()}", name) as page:
+        assert page.recv(timeout=60.0)
 
 
 def test_a_program_that_is_no_browser_connects(server):
-    with connected(server, None) as socket:
-        assert socket.recv(timeout=60.0)
+    with connected(server, None) as page:
+        assert page.recv(timeout=60.0)
+
+
+@pytest.mark.parametrize("what", [b"", b"GET", b"\x16\x03\x01\x02", b"POST / HTTP/1.1\r\n\r\n"])
+def test_a_connection_that_asks_for_no_page_is_passed_over(caplog, monkeypatch, what):
+    """Before the first page is served, too: browsers open some ahead of need, and close them."""
+    monkeypatch.setattr(logging.getLogger("websockets.server"), "filters", [])
+    server = view_server.start("127.0.0.1", free_port())
+    try:
+        address = "127.0.0.1", server.get_port()
+        with socket.create_connection(address, timeout=10.0) as connection:
+            connection.sendall(what)
+            connection.shutdown(socket.SHUT_WR)
+            connection.recv(4096)
+        with connected(server, None) as page:
+            assert page.recv(timeout=60.0)
+        assert not [record for record in caplog.records if record.exc_info]
+    finally:
+        server.stop()
 
 
 def test_memory_is_given_back_when_a_browser_leaves(server, monkeypatch):
@@ -89,8 +109,8 @@ def test_memory_is_given_back_when_a_browser_leaves(server, monkeypatch):
     camera = {"wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0,) * 3, "look_at": (0.0,) * 3}
     camera |= {"fov": 1.0, "near": 0.1, "far": 9.0, "image_height": 480, "image_width": 640}
     camera |= {"type": "ViewerCameraMessage", "up_direction": (0.0, 0.0, 1.0)}
-    with connected(server, None) as socket:
-        socket.send(msgspec.msgpack.encode(camera))
+    with connected(server, None) as page:
+        page.send(msgspec.msgpack.encode(camera))
         assert until(server.get_clients) and not is_given.is_set()
     assert is_given.wait(10.0)
 
