@@ -63,6 +63,27 @@ def pytest_collection_modifyitems(config, items) -> None:
                 item.add_marker(pytest.mark.flaky(reruns=2))
 
 
+def pytest_xdist_make_scheduler(config, log):
+    """Distribute files so that a process that crashes costs one test: xdist 3.8 gives the files
+    that it had finished to the others once more, which then wait for ever.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def remove_node(self, node):
+            files = self.assigned_work.pop(node)
+            crashed = [name for tests in files.values() for name in tests if not tests[name]][:1]
+            for file, tests in files.items():
+                tests |= dict.fromkeys(tests.keys() & set(crashed), True)
+                if not all(tests.values()):
+                    self.workqueue[file] = tests
+            for other in self.assigned_work:
+                self._reschedule(other)
+            return next(iter(crashed), None)
+
+    return Files(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def pytest_terminal_summary(terminalreporter) -> None:
     """Say why the further tries were needed."""
     for report in terminalreporter.stats.get("rerun", ()):
