@@ -73,17 +73,16 @@ def test_a_short_soak_is_judged_and_drawn(tmp_path):
     }
     of_viewer = [steady.pop(name) for name in list(steady) if "viewer" in name]
     assert len(of_viewer) == 2 * len(view)  # which may still be meeting the others
-    # beside other jobs a tick is late by some periods at either end: a thousandth of 8 s, but no
-    # clock that is wrong
-    del steady["drift of the loop, skipped periods apart"]
     drift = next(check for check in found["checks"] if check["name"].startswith("drift"))
-    assert drift["value"] < 5e3
-    assert len(steady) == 4 and all(steady.values()), done.stdout
+    assert len(steady) == 5 and drift["value"] < 5e3, done.stdout
+    assert all(ok for name, ok in steady.items() if name != drift["name"]), done.stdout
     assert (
         len(found["rows"]) >= 8
         and found["rows"][-1]["simulated"] > found["rows"][0]["simulated"] + 2.0
     )
     assert (tmp_path / "out" / "soak" / "soak.png").stat().st_size > 10_000
+    if not drift["ok"]:
+        pytest.xfail("beside busy processes the loop falls behind, uncounted (ledger)")
 
 
 def test_a_node_that_ends_before_the_loop_runs_is_named(tmp_path):
