@@ -72,14 +72,16 @@ def pytest_xdist_make_scheduler(config, log):
     class Files(LoadFileScheduling):
         def remove_node(self, node):
             files = self.assigned_work.pop(node)
-            crashed = [name for tests in files.values() for name in tests if not tests[name]][:1]
+            left = (name for tests in files.values() for name in tests if not tests[name])
+            crashed = next(left, None)
             for file, tests in files.items():
-                tests |= dict.fromkeys(tests.keys() & set(crashed), True)
+                if crashed in tests:
+                    tests[crashed] = True
                 if not all(tests.values()):
                     self.workqueue[file] = tests
             for other in self.assigned_work:
                 self._reschedule(other)
-            return next(iter(crashed), None)
+            return crashed
 
     return Files(config, log) if config.getvalue("dist") == "loadfile" else None
 
