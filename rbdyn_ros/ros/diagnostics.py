@@ -22,11 +22,11 @@ def status(name: str, findings: list[Finding], values: dict[str, Any]) -> Diagno
     )
 
 
-def array(statuses: list[DiagnosticStatus]) -> DiagnosticArray:
-    """Return the message of these lines, stamped with system time in every node: simulated time
-    may stand still, and the aggregator complains of a stamp of zero.
+def begin() -> DiagnosticArray:
+    """Return a message without lines, stamped before values are read: with system time in every
+    node, since simulated time may stand still, and the aggregator complains of a stamp of zero.
     """
-    message = DiagnosticArray(status=statuses)
+    message = DiagnosticArray()
     message.header.stamp = Clock().now().to_msg()
     return message
 

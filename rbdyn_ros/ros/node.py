@@ -316,8 +316,9 @@ class ManagedNode(CommonNode, LifecycleNode):
     def _diagnose(self) -> None:
         self.warn_of_peers()
         name = self.get_fully_qualified_name().lstrip("/")
-        statuses = [
+        message = diagnostics.begin()
+        message.status = [
             diagnostics.status(f"{name}: {part}", findings, values)
             for part, findings, values in self.findings()
         ]
-        self._diagnostics.publish(diagnostics.array(statuses))
+        self._diagnostics.publish(message)

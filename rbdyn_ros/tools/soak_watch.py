@@ -82,7 +82,7 @@ class Watch:
         self.answered = 0  # stamp of the state that the newest command answers
         self.state = (0, 1.0)  # stamp [ns], cosine of the tilt
         self.status = {SIMULATOR: "", CONTROLLER: ""}
-        # of the simulator's newest /diagnostics, and when [s] it was sent
+        # of the simulator's newest /diagnostics, and when [s, steady] they were read
         self.counts, self.counted = {}, math.nan
         self._polled, self._motions = Polled(self.node), OdometryBytes()
         for kind, topic, take, profile in (
@@ -186,7 +186,8 @@ class Watch:
     def _diagnostics(self, taken: Taken) -> None:
         message = deserialize_message(taken.message, DiagnosticArray)
         if found := diagnostics.values_of(message, SIMULATOR):
-            self.counted = nanoseconds(message.header.stamp) * 1e-9
+            stamped = nanoseconds(message.header.stamp) * 1e-9  # of a clock that may be set
+            self.counted = time.monotonic() - (time.time() - stamped)
             self.counts |= found
 
     def _status_changed(self, name: str, taken: Taken) -> None:

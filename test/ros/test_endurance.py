@@ -74,16 +74,12 @@ def test_a_short_soak_is_judged_and_drawn(tmp_path):
     }
     of_viewer = [steady.pop(name) for name in list(steady) if "viewer" in name]
     assert len(of_viewer) == 2 * len(view)  # which may still be meeting the others
-    drift = next(check for check in found["checks"] if check["name"].startswith("drift"))
-    assert len(steady) == 5 and drift["value"] < 5e3, done.stdout
-    assert all(ok for name, ok in steady.items() if name != drift["name"]), done.stdout
+    assert len(steady) == 5 and all(steady.values()), done.stdout
     assert (
         len(found["rows"]) >= 8
         and found["rows"][-1]["simulated"] > found["rows"][0]["simulated"] + 2.0
     )
     assert (tmp_path / "out" / "soak" / "soak.png").stat().st_size > 10_000
-    if not drift["ok"]:
-        pytest.xfail("beside busy processes the loop falls behind, uncounted (ledger)")
 
 
 DIES = """

@@ -10,8 +10,8 @@ from rbdyn_ros.tools.soak_watch import Check
 TICK = 0.002
 
 
-def run(leak=0.0, drift=0.0, slower=0.0, missed=0.0, threads=0.0, n=600) -> list:
-    """A sample per second; the first tenth fills caches."""
+def run(leak=0.0, drift=0.0, slower=0.0, missed=0.0, threads=0.0, late=0.0, n=600) -> list:
+    """A sample per second; the first tenth fills caches, and in the last a tick is `late` [s]."""
     noise = np.random.default_rng(1).normal(size=(3, n))
     return [
         ResourceSample(
@@ -20,7 +20,7 @@ def run(leak=0.0, drift=0.0, slower=0.0, missed=0.0, threads=0.0, n=600) -> list
             threads=(9, 9 + round(threads * t)),
             files=(40, 40),
             clock=1e9 + t,
-            simulated=t * (1.0 + drift) - missed * t * TICK,
+            simulated=t * (1.0 + drift) - missed * t * TICK - late * (t == n - 1),
             missed=missed * t,
             round_trip=0.3 + slower * t + 0.03 * noise[1, t],
             unanswered=0.01,
@@ -39,7 +39,7 @@ def failed(**options) -> list:
 
 
 def test_a_steady_run_passes_even_where_periods_are_skipped():
-    assert failed() == [] and failed(missed=3.0) == []
+    assert failed() == [] and failed(missed=3.0) == [] and failed(late=0.2) == []
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,7 @@ class Monitor(Watcher):
 
     def _diagnose(self) -> None:
         """Publish the figures of the last second as one line of /diagnostics."""
-        values, latency = self.parameters.values, self.latency
+        values, latency, message = self.parameters.values, self.latency, diagnostics.begin()
         found = self._double_publishers() + self._silence()
         figures = {
             f"{name}_{key}_ms": 1e3 * figure.window.percentile(percent)
@@ -306,8 +306,8 @@ class Monitor(Watcher):
         line = diagnostics.status(
             name, [(LEVELS[rank], sentence) for rank, sentence in found], numbers
         )
-        lines = [self.plant.status(node), line]
-        self._diagnostics.publish(diagnostics.array(lines))
+        message.status = [self.plant.status(node), line]
+        self._diagnostics.publish(message)
 
     def _silence(self) -> list[tuple[int, str]]:
         silent = time.monotonic() - self._newest
