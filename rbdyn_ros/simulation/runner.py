@@ -69,7 +69,7 @@ class Runner:
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def _interrupt(self) -> Iterator[None]:
+    def interrupt(self) -> Iterator[None]:
         """Interrupt the compiled loop and stay between two ticks."""
         with self._native_loop.interrupt(), self._between_ticks:
             yield
@@ -126,7 +126,7 @@ class Runner:
 
     def release(self, condition: str) -> None:
         """Mark a condition of the start as fulfilled, and begin time if it was the last one."""
-        with self._interrupt():
+        with self.interrupt():
             if condition in self._held:
                 self._held.discard(condition)
                 if not self._held:
@@ -134,14 +134,14 @@ class Runner:
 
     def refuse_start(self, why: str) -> None:
         """End in a fault instead of beginning, if time has not begun."""
-        with self._interrupt():
+        with self.interrupt():
             if self._held:
                 self._held.clear()
                 self._set_status(FAULT + why)
 
     def fail(self, why: str) -> None:
         """End in a fault, because the plant can no longer be commanded."""
-        with self._interrupt():
+        with self.interrupt():
             self._set_status(FAULT + why)
 
     def play(self) -> str:
@@ -153,7 +153,7 @@ class Runner:
         return self._change(PAUSED)
 
     def _change(self, status: str) -> str:
-        with self._interrupt():
+        with self.interrupt():
             if self.status.startswith(FAULT):
                 return f"the simulation is in {self.status}; reset it first"
             self._held.clear()
@@ -162,7 +162,7 @@ class Runner:
 
     def step(self) -> str:
         """Take one tick while paused. Return why that is not possible, or ""."""
-        with self._interrupt():
+        with self.interrupt():
             if self.status.startswith(FAULT):
                 return f"the simulation is in {self.status}; reset it first"
             if self.status != PAUSED:
@@ -176,7 +176,7 @@ class Runner:
 
         So no stamp has two states, and a command that answers the state before is late.
         """
-        with self._interrupt():
+        with self.interrupt():
             self.plant.reset(state, ticks=1)
             self.signals.faults.restart()
             self.signals.reset()
@@ -186,24 +186,24 @@ class Runner:
 
     def reconfigure(self, setup: Setup, pace: RunConfig) -> None:
         """Use another setup and configuration from now on."""
-        with self._interrupt():
+        with self.interrupt():
             self.plant.reconfigure(setup)
             self.pace, self.plant.limit = pace, pace.force_limit
             self.signals.faults.reconfigure(pace.faults, pace.seed)
 
     def push(self, wrench: Array, end: int) -> None:
         """Apply a wrench (9,) (see `types.Input`) to the rod until the stamp `end` [ns]."""
-        with self._interrupt():
+        with self.interrupt():
             self.plant.push(wrench, end)
 
     def recent_history(self) -> tuple[Array, Array]:
         """Return (stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` does."""
-        with self._interrupt():
+        with self.interrupt():
             return self.history.read()
 
     def reset_statistics(self) -> None:
         """Reset the counts to zero."""
-        with self._interrupt():
+        with self.interrupt():
             self.statistics, self.pacer = Statistics(), Pacer()
             self.command_queue.reset_counts()
             self.signals.faults.reset_counts()

@@ -156,13 +156,9 @@ class OfflineLoop(scene.Source):
 
     def reset(self) -> str:
         """Go back to the initial state, also after a fault."""
-        with self._changing:
-            is_running = self._runner.status != "paused"
-            self._runner.pause()
+        with self._changing, self._runner.interrupt():
             self._built.loop.law.reset()
             self._runner.reset(self._runner.plant.setup.initial)
-            if is_running:
-                self._runner.play()
         self._log.add_reset(self._runner.plant.time)
         return ""
 

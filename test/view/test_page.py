@@ -67,9 +67,10 @@ def loop(shown):
 
 
 def now(loop):
-    """A state of this moment."""
+    """A state of this moment, or the last one."""
+    shown = loop._state
     loop.latest()
-    time.sleep(0.06)
+    until(lambda: loop._state is not shown, limit=1.0)
     return loop.latest()
 
 

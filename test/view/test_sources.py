@@ -215,6 +215,16 @@ def test_events_are_the_sentences_of_the_view_with_nodes(loop):
         assert sentence in said
 
 
+def test_a_reset_shows_no_pause_while_time_runs_and_ends_none(loop, monkeypatch):
+    shown = []
+    monkeypatch.setattr(loop._runner, "_on_status", shown.append)
+    loop.reset()
+    assert not shown and now(loop).status == "playing" and now(loop).time > 0.0
+    loop.pause()
+    loop.reset()
+    assert shown == ["paused"] and now(loop).status == "paused"
+
+
 def test_the_rate_is_kept(loop):
     loop.set_rate(0.5)
     first, begun = now(loop).time, time.monotonic()
