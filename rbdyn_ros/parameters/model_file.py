@@ -93,18 +93,18 @@ def names() -> tuple[str, ...]:
 
 
 def find(word: str) -> Path:
-    """Return the file of --model: a path, or the name of a shipped model. Raise ValueError if it
-    is neither.
-    """
+    """Return the file of --model, a path or a shipped model. Raise ValueError for neither."""
     path = expand(word)
-    if word and (path.suffix in SUFFIXES or path.exists()):
+    if word and path.suffix in SUFFIXES:
         return path
+    if path.is_file():
+        rule = f"its name must end in {', '.join(SUFFIXES)}; expand a .xacro first"
+        raise ValueError(f"--model is {word}; {rule}: xacro {path.name} > expanded.urdf")
     known = names()
     if word not in known:
         raise ValueError(
             f"--model is {word or repr(word)}, which is neither a file nor a shipped model; "
-            f"{nearest(word, known)}"
-            f"known are {', '.join(known)}; list them with --list"
+            f"{nearest(word, known)}known are {', '.join(known)}; list them with --list"
         )
     files = (shipped.config("models") / f"{word}{suffix}" for suffix in SUFFIXES)
     return next(file for file in files if file.exists())
@@ -122,7 +122,7 @@ def read(path: Path) -> ModelFile:
     top, groups, starts = _group(path)
     bodies, joints, geoms, contacts, springs, notes = {}, {}, {}, {}, {}, ()
     if "urdf" in top:
-        found = urdf.read(path.parent / top["urdf"], starts["positions"], starts["rates"])
+        found = urdf.read(path.parent / expand(top["urdf"]), starts["positions"], starts["rates"])
         _, bodies, joints, geoms, springs, notes = found
     elif unused := [value.source for group in starts.values() for value in group.values()]:
         raise ValueError(

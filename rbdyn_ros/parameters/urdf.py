@@ -28,7 +28,23 @@ from rbdyn_ros.types import Array
 HINGES = ("revolute", "continuous")
 FAR = 1e3  # [m] along a slide: the far end of its damper, so that its line is that of the slide
 UNUSED = ("visual", "material", "transmission", "gazebo")  # tags that are not read
+NUMBERS = {  # tag -> its attributes, and of how many numbers each is
+    "origin": {"xyz": 3, "rpy": 3},
+    "axis": {"xyz": 3},
+    "mass": {"value": 1},
+    "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
+    "dynamics": {"damping": 1, "friction": 1},
+}
+OPTIONAL = ("origin", "limit", "dynamics")  # tags that may lack an attribute
 _NOTHING = MappingProxyType({})
+
+
+class UrdfError(ValueError):
+    """A sentence about what a URDF must have."""
 
 
 class Robot(NamedTuple):
@@ -76,7 +92,6 @@ def read(
             raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {advice}")
     try:
         above, order = _tree(robot)
-        _require_finite(robot)
         values = [
             {name: value for name, (value, _) in given.items()} for given in (positions, rates)
         ]
@@ -104,22 +119,58 @@ def _parse(path: Path) -> tuple:
     parser = library("urdf_parser_py.urdf", "urdf", f"--model {path.name}")
     try:
         tree = ElementTree.fromstring(content.encode())
+        _require_expanded(tree, path.name)
         for parent in tree.iter():
             for part in [part for part in parent if part.tag in UNUSED]:
                 parent.remove(part)
+        _require_attributes(tree)
         with redirect_stderr(io.StringIO()) as said:
             robot = parser.URDF.from_xml_string(ElementTree.tostring(tree))
+    except UrdfError as error:
+        raise ValueError(f"{path}: {error}") from None
     except Exception as error:  # noqa: BLE001  it raises anything, AssertionError too
         words = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(f"{path}: this is no URDF: {words[:160]}") from None
-    if any("xacro" in part.tag for part in tree.iter()):
-        rule = f"expand it first: xacro {path.name} > expanded.urdf"
-        raise ValueError(f"{path}: it has tags of xacro; {rule}")
     lines = dict.fromkeys(said.getvalue().splitlines())
     ends = (
         "it has no effect" if line.startswith("Unknown") else "the first counts" for line in lines
     )
     return robot, [f"{path.name}: {line}: {end}" for line, end in zip(lines, ends)]
+
+
+def _require_expanded(tree, name: str) -> None:
+    """Raise UrdfError for a file that xacro has still to expand."""
+    for part in tree.iter():
+        of_value = any(sign in str(part.attrib) for sign in ("${", "$("))
+        if of_value or "xacro" in part.tag:
+            what = "expressions" if of_value else "tags"
+            rule = f"expand it first: xacro {name} > expanded.urdf"
+            raise UrdfError(f"it has {what} of xacro; {rule}")
+
+
+def _require_attributes(tree) -> None:
+    """Raise UrdfError, with the name of the link or joint, where numbers are missing, not finite,
+    too few or too many.
+    """
+    for owner in tree:
+        for part in owner.iter():
+            for name, count in NUMBERS.get(part.tag, {}).items():
+                text = part.get(name)
+                if text is None and part.tag in OPTIONAL:
+                    continue
+                if text is None or not _are_finite(text, count, part.tag == "limit"):
+                    called = f"{owner.tag} {owner.get('name')}: {name} of its <{part.tag}>"
+                    found = "missing" if text is None else repr(text)
+                    rule = "a finite number" if count == 1 else f"{count} finite numbers"
+                    raise UrdfError(f"{called} is {found}; it must be {rule}")
+
+
+def _are_finite(text: str, count: int, or_unlimited: bool) -> bool:
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        return False
+    return len(numbers) == count and (or_unlimited or bool(np.isfinite(numbers).all()))
 
 
 def _tree(robot) -> tuple:
@@ -153,33 +204,6 @@ def _tree(robot) -> tuple:
             f"the joints of {', '.join(missing)} go round in a circle; a URDF is a tree"
         )
     return above, order
-
-
-def _require_finite(robot) -> None:
-    """Raise ValueError, with the name of its link or joint, for a number that is not finite."""
-    for joint in robot.joints:
-        _require_numbers(f"the origin of joint {joint.name}", joint.origin)
-    for link in robot.links:
-        for collision in link.collisions:
-            _require_numbers(f"the origin of a collision of link {link.name}", collision.origin)
-        if link.inertial is None:
-            continue
-        _require_numbers(f"the origin of the inertial of link {link.name}", link.inertial.origin)
-        numbers = [float(link.inertial.mass or 0.0)]
-        if link.inertial.inertia is not None:
-            numbers += np.ravel(link.inertial.inertia.to_matrix()).tolist()
-        if not np.isfinite(numbers).all():
-            raise ValueError(
-                f"the inertial of link {link.name} has the mass {numbers[0]} kg and the inertia "
-                f"{numbers[1:]} kg m^2; every number must be finite"
-            )
-
-
-def _require_numbers(called: str, origin) -> None:
-    if origin is not None:
-        xyz, rpy = origin.xyz or [], origin.rpy or []
-        if not np.isfinite([*xyz, *rpy]).all():
-            raise ValueError(f"{called} is {xyz} m, {rpy} rad; every number must be finite")
 
 
 def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
@@ -314,8 +338,7 @@ def _notes(joint) -> list:
             "take it out"
         )
     notes, limit, dynamics = [], joint.limit, _dynamics(joint)
-    bounded = limit is not None and (limit.lower or limit.upper)
-    if bounded and joint.type in ("revolute", "prismatic"):
+    if limit is not None and joint.type in ("revolute", "prismatic"):
         notes.append(f"the limits of joint {joint.name} are no stops: it moves past them")
     if dynamics.friction:
         notes.append(f"the dry friction of joint {joint.name} has no effect")

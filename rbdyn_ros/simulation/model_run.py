@@ -82,14 +82,12 @@ def job(arguments: argparse.Namespace) -> ModelJob:
         rule = f"it must be at least {sources.every}, which is {every:g} s"
         raise ValueError(f"{sources.duration} is {duration:g} s; {rule}")
     composition = "none" if arguments.composition is None else arguments.composition
-    if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
-        fit = (
-            "none, for it has contacts"
-            if file.scene.contacts
-            else f"one of {', '.join(COMPOSITIONS)}"
-        )
+    touches = file.scene.contacts or file.scene.colliders
+    if composition != "none" and (composition not in COMPOSITIONS or touches):
+        known = f"one of {', '.join(COMPOSITIONS)}"
+        fit = "none, for it has contacts" if touches else known
         raise ValueError(f"--composition is {composition}; for {path} it must be {fit}")
-    if events and not (file.scene.contacts or file.scene.colliders):
+    if events and not touches:
         raise ValueError(
             f"--events is given, but {path} has no contacts; "
             "write some below contacts:, or colliders:"
@@ -110,14 +108,13 @@ def job(arguments: argparse.Namespace) -> ModelJob:
 
 def _sources(arguments: argparse.Namespace, file: model_file.ModelFile, path: Path) -> Sources:
     """Return what the numbers of the rows are called: options, or words of the file."""
-    return Sources(
-        *(
-            f"{word} of {path}"
-            if getattr(arguments, word) is None and getattr(file, word)
-            else f"--{word}"
-            for word in Sources._fields
-        )
-    )
+
+    def source(word: str) -> str:
+        if getattr(arguments, word) is None and getattr(file, word):
+            return f"{word} of {path}"
+        return "the step" if word == "every" and arguments.every is None else f"--{word}"
+
+    return Sources(*map(source, Sources._fields))
 
 
 def run(planned: ModelJob, say) -> int:
@@ -264,7 +261,7 @@ def _summary(planned: ModelJob, out: Path, record: runs.Record, seconds: float) 
     parts.append(f"energy {record.energy[-1]:.9g} J,{less} {drift}")
     if record.names:
         parts.append(f"joints open by at most {record.opening.max():.2g}")
-    if planned.file.scene.contacts:
+    if planned.file.scene.contacts or planned.file.scene.colliders:
         parts.append(f"{models.impact_count(planned.model)} impacts")
     return "; ".join(parts)
 

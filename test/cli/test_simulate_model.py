@@ -205,6 +205,7 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
         (["--model", ""], "--model is '', which is neither a file nor a shipped model"),
         (["--duration", ""], "--duration is null; it must be a finite number >= 0"),
         (["--picture", ""], "--picture is given without --model"),
+        (["--model", "arm", "--duration", "1e-4"], "it must be at least the step, which is"),
         (
             ["--model", "door", "--duration", "-1"],
             "--duration is -1 s; it must be a finite number > 0",

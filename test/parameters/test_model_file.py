@@ -304,6 +304,20 @@ def test_joints_that_contradict_each_other_are_named(read):
         model_file.build(file, model_file.Path("m.yaml"))
 
 
+@pytest.mark.parametrize(
+    "name, sentence",
+    [
+        ("robot.xml", "--model is robot.xml; its name must end in .yaml, .yml, .urdf; "),
+        ("r.urdf.xacro", "expand a .xacro first: xacro r.urdf.xacro > expanded.urdf"),
+    ],
+)
+def test_a_file_of_another_kind_is_not_read_as_yaml(tmp_path, monkeypatch, name, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("<robot/>")
+    with pytest.raises(ValueError, match=sentence):
+        model_file.find(name)
+
+
 def test_colliders_that_cannot_be_are_named(read):
     assert read(BOX).scene.colliders is None
     with pytest.raises(

@@ -180,6 +180,7 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
         if scene.colliders is None and (geom.friction, geom.restitution) != (None, None):
             rule = "give it to its contacts, or add colliders"
             raise ValueError(f"geom {name}: it has a friction or restitution of its own; {rule}")
+    names_of.require_one_law(scene)
     candidates, owners = [], []
     for i, (name, contact) in enumerate(scene.contacts.items()):
         found = _candidates(name, contact, scene.geoms, numbers)

@@ -27,3 +27,17 @@ def two(called: str, between, known, what: str) -> tuple[str, str]:
         one_of(called, what, name, known)
     first, second = between
     return first, second
+
+
+def require_one_law(scene) -> None:
+    """Raise ValueError where two contacts, or a contact and the colliders, have the same geoms."""
+    joined, known = {frozenset(joint.between) for joint in scene.joints.values()}, {}
+    for name, contact in scene.contacts.items():
+        pair = frozenset(contact.between)
+        if (before := known.setdefault(pair, name)) != name:
+            raise ValueError(f"contact {name}: it has the geoms of contact {before}; keep one")
+        geoms = [scene.geoms[word] for word in pair if word in scene.geoms]
+        collide = all(geom.kind != "point" for geom in geoms)
+        if scene.colliders and collide and frozenset(geom.body for geom in geoms) not in joined:
+            rule = "leave it out, and give the geoms their own friction and restitution"
+            raise ValueError(f"contact {name}: its geoms touch as colliders, too; {rule}")

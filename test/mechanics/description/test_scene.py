@@ -8,6 +8,7 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import joints, multipliers
 from rbdyn_ros.mechanics.description.scene import (
+    Colliders,
     Contact,
     Geom,
     Joint,
@@ -185,6 +186,20 @@ def test_contacts_that_cannot_be_are_named(contact, sentence):
     }
     with pytest.raises(ValueError, match=sentence):
         build(scene(geoms=geoms, contacts={"c": contact}))
+
+
+@pytest.mark.parametrize(
+    "second, colliders, sentence",
+    [
+        (("floor", "bob"), None, "contact d: it has the geoms of contact c; keep one"),
+        (("tip", "floor"), Colliders(0.2), "contact c: its geoms touch as colliders, too; leave"),
+    ],
+)
+def test_two_laws_of_one_pair_are_named(second, colliders, sentence):
+    geoms = {"tip": Geom("point", "rod"), "bob": Geom("sphere", "rod", (0.1,)), "floor": FLOOR}
+    contacts = {"c": Contact(("bob", "floor"), 0.6), "d": Contact(second, 0.1)}
+    with pytest.raises(ValueError, match=sentence):
+        build(scene(geoms=geoms, contacts=contacts)._replace(colliders=colliders))
 
 
 def test_a_model_is_closed_where_points_are_given_in_the_bodies():
