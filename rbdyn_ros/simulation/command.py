@@ -112,6 +112,11 @@ class CommandQueue:
             self.rejected[rejected.reason] += count
             self.rejection = str(rejected)
 
+    def reject_push(self, rejected: Rejected) -> None:
+        """Count a push that is not applied, which says nothing of the newest command."""
+        with self._changed:
+            self.rejected[rejected.reason] += 1
+
     def clear(self) -> None:
         """Discard all commands, as they answer states from before a reset of the plant."""
         with self._changed:

@@ -125,6 +125,7 @@ def test_disturbance_in_world_and_body_frames(graph):
     push.publish(wrench((1.0, 0.0, 0.0), "elsewhere"))
     push.publish(wrench((math.nan, 0.0, 0.0)))
     graph.until(lambda: simulator.runner.command_queue.rejected == {"frame": 1, "not finite": 1})
+    assert simulator.runner.command_queue.rejection == ""  # of the newest command
 
 
 @pytest.mark.parametrize("height", [2.4, -0.1, 7.0])  # of the tip, of the ground, of nothing

@@ -37,7 +37,7 @@ class CommandSubscribers:
             (WrenchStamped, "~/disturbance", self._disturbance),
             (PointStamped, "/clicked_point", self._clicked_point),
         ):
-            callback = node.guard(take, self._reject)
+            callback = node.guard(take, self._reject_push)
             node.create_subscription(kind, topic, callback, qos.OFFERED, **qos.SUBSCRIBING)
 
     def _reject(self, rejected: Rejected) -> None:
@@ -46,6 +46,10 @@ class CommandSubscribers:
             self._report_unstamped(str(rejected))
         else:
             commands.log_rejection(self._node, rejected)
+
+    def _reject_push(self, rejected: Rejected) -> None:
+        self._runner.command_queue.reject_push(rejected)
+        commands.log_rejection(self._node, rejected)
 
     def _report_unstamped(self, sentence: str) -> None:
         """Log an error and publish it in ~/status, once for each topic."""
