@@ -172,17 +172,28 @@ def check_requests(node: Node, service: Service) -> None:
                 return SetParametersResult(successful=False, reason=reason)
         return None
 
+    def keep_types(parameters: Sequence[ParameterMessage]) -> None:
+        """Describe parameters by the types of their values: rclpy has written those of values that
+        were refused into the descriptions, too.
+        """
+        for name in {parameter.name for parameter in parameters}:
+            node.describe_parameter(name).type = node.get_parameter(name).type_.value
+
     def set_each(request, response):
         for parameter in request.parameters:
             one, done = SetParameters.Request(parameters=[parameter]), SetParameters.Response()
             refused = refuse([parameter])
             response.results += [refused] if refused else answer(one, done).results
+            if not refused:
+                keep_types([parameter])
         return response
 
     def set_all(request, response):
         refused = refuse(request.parameters)
         if not refused:
-            return answer(request, response)
+            answered = answer(request, response)
+            keep_types(request.parameters)
+            return answered
         response.result = refused
         return response
 

@@ -111,7 +111,10 @@ class Runner:
         answers none.
         """
         if self.pace.lockstep and not self.signals.is_first_answer(command.stamp):
-            self.command_queue.late += 1
+            if COMMAND in self._held and command.stamp == self.signals.expected_stamp:
+                self.release(COMMAND)  # answered before the thread was ended and begun again
+            else:
+                self.command_queue.late += 1
             return
         self.statistics.record_answer(command.stamp, command.received)
         self.command_queue.put(command)
@@ -161,7 +164,7 @@ class Runner:
             return ""
 
     def step(self) -> str:
-        """Take one tick while paused. Return why that is not possible, or ""."""
+        """Take one tick while paused. Return why that is not possible or was a fault, or ""."""
         with self.interrupt():
             if self.status.startswith(FAULT):
                 return f"the simulation is in {self.status}; reset it first"
@@ -169,7 +172,7 @@ class Runner:
                 return f"the simulation is {self.status}; only a paused one steps"
             self._tick(self.signals.command(time.monotonic(), self.pace, self.statistics))
             self._publish()
-            return ""
+            return self.status if self.status.startswith(FAULT) else ""
 
     def reset(self, state: State | None = None) -> None:
         """Put the plant into `state` (the initial one if None) a tick later, also after a fault.

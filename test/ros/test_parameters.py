@@ -260,6 +260,23 @@ def test_each_parameter_says_what_it_is(graph):
     assert "hold" in reaction.additional_constraints and name.read_only
 
 
+def test_a_refused_value_changes_no_description(graph):
+    graph.simulator(start="paused")
+    wrong = [Parameter("gravity", value="abc").to_parameter_msg()]
+    wrong.append(Parameter("history.keep", value=2.5).to_parameter_msg())
+    each = graph.call(SetParameters, f"{NODE}/set_parameters", parameters=wrong).results
+    assert not any(result.successful for result in each)
+    for parameter in wrong:
+        assert not graph.call(
+            SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=[parameter]
+        ).result.successful
+    described = graph.call(
+        DescribeParameters, f"{NODE}/describe_parameters", names=["gravity", "history.keep"]
+    ).descriptors
+    types = [ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_INTEGER]
+    assert [each.type for each in described] == types
+
+
 @pytest.mark.parametrize("name", ["obstacles", "start_after"])
 def test_an_empty_list_of_names_has_the_type_of_names(graph, name):
     """It was one of bytes, and `ros2 param describe` said so."""

@@ -281,3 +281,17 @@ def test_a_clock_before_zero_is_refused(graph):
             graph.executor.spin_once(timeout_sec=0.01)
     graph.until(lambda: controller.get_clock().now().nanoseconds == 5 * 10**9)
     assert controller.active
+
+
+def test_an_emergency_stop_lasts_until_it_is_armed(graph):
+    """A cycle of the lifecycle forgot it, and force flowed."""
+    node, name = graph.controller(), "/pendulum_controller"
+    assert graph.call(Trigger, f"{name}/emergency_stop").success
+    for _ in range(2):
+        node.trigger_deactivate(), node.trigger_cleanup()
+        node.trigger_configure(), node.trigger_activate()
+        assert not node.armed
+    assert graph.call(SetBool, f"{name}/arm", data=True).success
+    node.trigger_deactivate(), node.trigger_cleanup()
+    node.trigger_configure(), node.trigger_activate()
+    assert node.armed

@@ -79,14 +79,16 @@ def test_states_steps_and_reset(graph):
         and get_state(graph) == SimulationState.STATE_STOPPED
     )
     assert np.array_equal(plant.q, plant.setup.initial.q)
+    assert graph.call(StepSimulation, f"{NODE}/step_simulation", steps=1).result.result == OK
+    assert get_state(graph) == SimulationState.STATE_PAUSED  # at another state than the stop's
     assert (
         set_state(graph, SimulationState.STATE_QUITTING).result
         == Result.RESULT_FEATURE_UNSUPPORTED
     )
-    only_time = graph.call(
-        ResetSimulation, f"{NODE}/reset_simulation", scope=ResetSimulation.Request.SCOPE_TIME
-    ).result
-    assert only_time.result == Result.RESULT_FEATURE_UNSUPPORTED
+    scopes = ResetSimulation.Request
+    for scope in (scopes.SCOPE_TIME, scopes.SCOPE_TIME | scopes.SCOPE_STATE):
+        of_time = graph.call(ResetSimulation, f"{NODE}/reset_simulation", scope=scope).result
+        assert of_time.result == Result.RESULT_FEATURE_UNSUPPORTED
     stamp = plant.stamp
     assert (
         graph.call(ResetSimulation, f"{NODE}/reset_simulation").result.result == OK
@@ -134,10 +136,22 @@ def test_entities(graph):
         assert bad.result == SetEntityState.Response.INVALID_POSE, z
         assert f"has z = {z:g}; it must be 0" in bad.error_message
         vector.z = 0.0
-    missing = graph.call(GetEntityState, f"{NODE}/get_entity_state", entity="ball").result
-    assert (
-        missing.result == Result.RESULT_NOT_FOUND and "cart and pendulum" in missing.error_message
-    )
+    request["entity"] = "ball"
+    for missing in (
+        graph.call(GetEntityState, f"{NODE}/get_entity_state", entity="ball").result,
+        graph.call(SetEntityState, f"{NODE}/set_entity_state", **request).result,
+    ):
+        assert missing.result == Result.RESULT_NOT_FOUND
+        assert "cart and pendulum" in missing.error_message
+
+
+def test_a_step_that_ends_in_a_fault_has_failed(graph):
+    simulator = graph.simulator(start="paused", travel_policy="fault")
+    far = simulator.runner.plant.setup.initial
+    simulator.runner.reset(far._replace(q=np.array((1e3, 0.0, *far.q[2:]))))
+    result = graph.call(StepSimulation, f"{NODE}/step_simulation", steps=2).result
+    assert result.result == Result.RESULT_OPERATION_FAILED
+    assert "the cart left its travel" in result.error_message
 
 
 def test_what_is_known_of_the_entities(graph):

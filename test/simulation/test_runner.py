@@ -288,6 +288,19 @@ def test_lockstep_waits_for_the_answer(running):
         )  # the others answer no state that is
 
 
+def test_an_answer_of_before_begins_time_after_an_end(running):
+    """The state that was answered is published again after each begin, and answered again."""
+    with running(lockstep__enabled=True, lockstep__timeout=60.0, start="on_command") as runner:
+        runner.pause()
+        runner.command(command(stamp=runner.plant.stamp))
+        runner.end()
+        runner.begin()
+        assert runner.status == PAUSED
+        runner.command(command(stamp=runner.plant.stamp))
+        wait(lambda: runner.plant.steps > 0)
+        assert runner.status == PLAYING and runner.command_queue.late == 0
+
+
 def test_a_lockstep_fault_tells_what_was_rejected(running):
     with running(
         lockstep__enabled=True, lockstep__timeout=0.02, lockstep__reaction="fault"

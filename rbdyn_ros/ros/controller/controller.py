@@ -67,7 +67,7 @@ class ControllerNode(ManagedNode):
     def __init__(self, **node_options):
         self.law: ControllerSupervisor | None = None  # while configured
         self.newest: tuple[int, State] | None = None  # stamp [ns] and state
-        self.status = STOPPED
+        self.status, self._is_stopped = STOPPED, False  # by an emergency stop, until it is armed
         self.refused: Counter[str] = Counter()
         self.refusals = 0.0
         super().__init__(NAME, **node_options)
@@ -101,7 +101,8 @@ class ControllerNode(ManagedNode):
         self.law = law = ControllerSupervisor(values)
         self.synchronizer = make_synchronizer(values)
         self.leaps, self.late_answers, self.slowness = 0, 0, 0.0
-        self.reference, self.armed = values["reference"], values["armed"]
+        self.reference = values["reference"]
+        self.armed = values["armed"] and not self._is_stopped
         self.get_logger().info(f"law: {law.name}; warming up, and planning if it plans ahead")
         law.warm_up()
         self._make_topics(values)
@@ -279,6 +280,7 @@ class ControllerNode(ManagedNode):
 
     def _arm(self, request, response):
         self.armed = request.data
+        self._is_stopped = self._is_stopped and not self.armed
         if self.law and self.armed and not self._reset_law():
             response.success, response.message = False, self.status
         else:
@@ -286,7 +288,7 @@ class ControllerNode(ManagedNode):
         return response
 
     def _emergency_stop(self, request, response):
-        self.armed = False
+        self.armed, self._is_stopped = False, True
         self._send(ZERO)
         self.get_logger().error("emergency stop: zero force until ~/arm")
         response.success, response.message = True, "zero force until ~/arm"

@@ -91,7 +91,8 @@ class SimulationInterfacesServices:
     """
 
     def __init__(self, node: ManagedNode, runner: Runner):
-        self._node, self._runner, self._stopped = node, runner, False
+        self._node, self._runner = node, runner
+        self._stopped_at = -1  # stamp [ns] of the state that a stop has reset to
         services: dict[str, Service] = {
             "GetSimulatorFeatures": self._features,
             "GetSimulationState": self._get_state,
@@ -122,7 +123,8 @@ class SimulationInterfacesServices:
     def _get_state(self, request, response) -> Result:
         """Fill in the state of the simulation; a fault is paused, with its reason as message."""
         status = self._runner.status
-        stopped = status == STOPPED or self._stopped and status == PAUSED
+        stands = status == PAUSED and self._stopped_at == self._runner.plant.stamp
+        stopped = status == STOPPED or stands
         state = SimulationState.STATE_STOPPED if stopped else SimulationState.STATE_PAUSED
         response.state.state = SimulationState.STATE_PLAYING if status == PLAYING else state
         return Result(
@@ -136,14 +138,19 @@ class SimulationInterfacesServices:
             return _unsupported("the states are stopped, playing and paused")
         runner = self._runner
         refusal = runner.play() if target == states.STATE_PLAYING else runner.pause()
-        self._stopped = target == states.STATE_STOPPED and not refusal
-        if self._stopped:
+        if target == states.STATE_STOPPED and not refusal:
             runner.reset()
+            self._stopped_at = runner.plant.stamp
+        else:
+            self._stopped_at = -1
         return _result(refusal, SetSimulationState.Response.STATE_TRANSITION_ERROR)
 
     def _reset(self, request, response) -> Result | None:
         scopes = request.scope or ResetSimulation.Request.SCOPE_ALL
-        if not scopes & ResetSimulation.Request.SCOPE_STATE:
+        of_time = scopes & ResetSimulation.Request.SCOPE_TIME
+        if not scopes & ResetSimulation.Request.SCOPE_STATE or (
+            of_time and scopes != ResetSimulation.Request.SCOPE_ALL
+        ):
             return _unsupported("only the state can be reset; time goes on")
         self._runner.reset()
         return None
@@ -211,10 +218,7 @@ class SimulationInterfacesServices:
             for entity in self._entities():
                 if entity.name == request.entity:
                     return fill(entity, response)
-            return Result(
-                result=Result.RESULT_NOT_FOUND,
-                error_message=f"no entity '{request.entity}'; there are {CART} and {ROD}",
-            )
+            return _not_found(request.entity)
 
         return act
 
@@ -276,6 +280,8 @@ class SimulationInterfacesServices:
         return lambda request, response: _unsupported(why)
 
     def _set_entity(self, request, response) -> Result | None:
+        if request.entity not in (CART, ROD):
+            return _not_found(request.entity)
         if request.entity != ROD:
             return _unsupported(
                 f"'{request.entity}' cannot be set; '{ROD}' can: its joint is the cart's position"
@@ -310,6 +316,11 @@ class SimulationInterfacesServices:
             for name, part in start_values(q.tolist(), v.tolist()).items()
         }
         return initial_state({**self._node.parameters.values, **given})
+
+
+def _not_found(entity: str) -> Result:
+    known = f"there are {CART} and {ROD}"
+    return Result(result=Result.RESULT_NOT_FOUND, error_message=f"no entity '{entity}'; {known}")
 
 
 def _check_in_plane(what: str, z: float) -> None:

@@ -313,7 +313,7 @@ def _plant(runner: Runner) -> Line:
         findings.append((WARN, f"travel exceeded: the cart is beyond {plant.setup.travel:g} m"))
     values = {
         "status": runner.status,
-        "time": f"{plant.time:.6f}",
+        "time": f"{1e-9 * plant.stamp:.6f}",  # as in /clock
         "excursions": counts.excursions,
         "saturated": counts.saturated,
     }
