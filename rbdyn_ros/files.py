@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import shlex
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -177,7 +178,7 @@ def try_file(path: str | Path, option: str) -> Path:
     if not place.parent.is_dir():
         raise ValueError(
             f"{option} is {path}, but there is no folder {place.parent}; make it first: mkdir -p "
-            f"{place.parent}"
+            f"{shlex.quote(str(place.parent))}"
         )
     try:
         if place.exists() and not os.access(place, os.W_OK):

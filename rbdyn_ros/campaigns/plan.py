@@ -110,7 +110,9 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> CampaignPlan:
     """
     lines = {
         line.name: line
-        for line in (_line(entry, f"{path}:{entry.line}") for entry in yaml_file.read(path))
+        for line in (
+            _line(entry, f"{path}:{entry.line}") for entry in yaml_file.read(path, "campaign file")
+        )
     }
     for override in overrides:
         value = yaml_file.value_of(override.text, override.source)

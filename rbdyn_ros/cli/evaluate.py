@@ -171,6 +171,8 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     suite = read(path, rows, arguments.quick)
     if arguments.external and not arguments.over_ros:
         raise ValueError("--external is for a node of somebody else; add --over-ros")
+    if arguments.real_time and not arguments.over_ros:
+        raise ValueError("--real-time is for the running nodes; add --over-ros")
     asked = arguments.controller, arguments.params_file, arguments.kind, suite.plant
     law = controller_under_test(*asked, call_timeout, arguments.external)
     if not arguments.external:

@@ -88,7 +88,10 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
         raise ValueError(f"controller {name}: a table PARAMETERS is not read; {advice}")
     own = [option for option in options._fields if option not in SHARED]
     for option in own:
-        default = options._field_defaults.get(option)
+        if option not in options._field_defaults:
+            rule = f"write one, such as {option}: float = 0.0"
+            raise ValueError(f"controller {name}: its option {option} has no default; {rule}")
+        default = options._field_defaults[option]
         if type(default) not in _KINDS:
             raise ValueError(
                 f"controller {name}: its option {option} has the default {default!r}; "

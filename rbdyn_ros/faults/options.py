@@ -127,7 +127,7 @@ class Faults(NamedTuple):
     command_delay: Annotated[
         float,
         spec(
-            "Delays every command on its way to the cart.",
+            "Delays every command on its way to the cart; loops round it to whole periods.",
             "s",
             "faults.command.delay",
             low=0.0,

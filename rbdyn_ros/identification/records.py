@@ -86,8 +86,8 @@ def _cut(
     steps, notes = np.diff(t), []
     even = np.abs(steps - h) <= 2.0 * JITTER * h
     jitter = 0.5 * float(np.abs(steps[even] / h - 1.0).max(initial=0.0))
+    h = float(np.mean(steps[even]))  # of stamps that are rounded the median is one of two values
     if jitter > EVEN:
-        h = float(np.mean(steps[even]))
         notes.append(
             f"its rows are {h:g} s apart, and up to {100.0 * jitter:.0f} % of that early or late; "
             "they are taken as evenly spaced"

@@ -166,7 +166,8 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
             f"{error}{tracebacks.place(error)}"
         ) from error
     try:
-        force = np.empty(0) if np.iscomplexobj(returned) else np.asarray(returned, float)
+        is_text_or_complex = np.asarray(returned).dtype.kind in "SUc"
+        force = np.empty(0) if is_text_or_complex else np.asarray(returned, float)
     except (TypeError, ValueError):
         force = np.empty(0)
     if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):

@@ -173,6 +173,7 @@ def test_a_row_that_misses_is_exit_code_1(tmp_path, capsys):
         (["--kind", "balanse"], "--kind: balanse is not a kind of law; did you mean balance?"),
         (["--jobs", "-1"], "--jobs is -1; it must be a whole number >= 0"),
         (["--patience", "soon"], "--patience is 'soon'; it must be a finite number > 0"),
+        (["--real-time"], "--real-time is for the running nodes; add --over-ros"),
         (["--resume"], "--resume is given without a folder; add --out DIR or --entry DIR"),
         (["--resume", "--out", "nowhere"], "--resume: there is no nowhere/cases.jsonl"),
         (["--controller", "lqrr"], "controller is 'lqrr'; known are "),

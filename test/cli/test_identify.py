@@ -86,6 +86,20 @@ def test_stamps_that_are_early_or_late_are_said(run, tmp_path, capsys, part):
     assert found["value"] == pytest.approx(2.5, rel=1e-4)
 
 
+def test_stamps_that_are_rounded_change_no_number(run, tmp_path, capsys):
+    """Those of Unix time are, to 2.4e-7 s: the period is their mean, not their median."""
+
+    def to_unix_time(columns):
+        columns["t"] = columns["t"] + 1.7e9
+
+    words, found = ["--fit", "cart.mass", *PLANT[1:], "--json"], []
+    for change in (lambda columns: None, to_unix_time):
+        fit = tmp_path / "fit.json"
+        assert main(["identify", str(changed(run, tmp_path, change)), *words, str(fit)]) == 0
+        found.append(json.loads(fit.read_text())["parameters"]["cart.mass"]["value"])
+    assert found[1] == pytest.approx(found[0], rel=2e-6) and "early" not in capsys.readouterr().err
+
+
 def test_without_velocities_it_takes_differences(run, tmp_path, capsys):
     def forget(columns):
         return {n: c for n, c in columns.items() if n not in ("vx", "vy", "wx", "wy", "wz")}

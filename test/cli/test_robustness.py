@@ -105,8 +105,9 @@ def test_a_folder_that_holds_something_is_refused(folder, capsys, name, option):
 )
 def test_a_file_in_a_missing_folder_is_refused(folder, capsys, name, option):
     skip_without(COMMANDS[name])
-    place = folder / "nowhere" / COMMANDS[name].outputs[option][0]
-    assert "there is no folder" in refused(given(name, option, str(place)), capsys)
+    place = folder / "no where" / COMMANDS[name].outputs[option][0]
+    said = refused(given(name, option, str(place)), capsys)
+    assert "there is no folder" in said and f"mkdir -p '{place.parent.resolve()}'" in said
     assert not place.parent.exists()
 
 

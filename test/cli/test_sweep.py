@@ -222,7 +222,7 @@ def workers(pid: int) -> list:
     ("words", "sentence"),
     (
         ((), "give a campaign's FILE.yaml or one --preset"),
-        (("nowhere.yaml",), "nowhere.yaml: cannot read the parameter file"),
+        (("nowhere.yaml",), "nowhere.yaml: cannot read the campaign file"),
         (("--preset", "region_of_atraction"), "did you mean region_of_attraction?"),
         (("mine.yaml", "--controller", "lqrr"), "--controller: controller is 'lqrr'"),
         (("mine.yaml", "--set", "start.tillt=3"), "did you mean start.tilt?"),

@@ -161,9 +161,13 @@ def test_annotations_for_others_are_left_alone():
 
 def test_an_option_without_a_default():
     law = SimpleNamespace(Options=NamedTuple("Options", [("gain", float)]))
-    with pytest.raises(ValueError, match="mine: its option gain has the default None; it must be"):
+    with pytest.raises(
+        ValueError, match="mine: its option gain has no default; write one, such as gain"
+    ):
         options.table("mine", law)
     annotated = Annotated[float, spec("Sets the gain.")]
     law = SimpleNamespace(Options=NamedTuple("Options", [("gain", annotated)]))
-    with pytest.raises(ValueError, match="mine: its option gain has the default None; it must be"):
+    with pytest.raises(
+        ValueError, match="mine: its option gain has no default; write one, such as gain"
+    ):
         options.table("mine", law)

@@ -232,8 +232,12 @@ def _leaves(t, state):
             lambda t, state: "left",
             "mine returned 'left' at t = 0.000 s; it must return two finite forces [N]",
         ),
+        (
+            lambda t, state: ["1", "2"],
+            "mine returned ['1', '2'] at t = 0.000 s; it must return two finite forces [N]",
+        ),
     ],
-    ids=("raises", "nan", "exit", "complex", "shape", "column", "none", "word"),
+    ids=("raises", "nan", "exit", "complex", "shape", "column", "none", "word", "words"),
 )
 def test_a_law_that_misbehaves_is_named(force, sentence):
     seen = looped(Law(force), name="mine")
