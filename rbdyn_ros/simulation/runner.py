@@ -107,14 +107,14 @@ class Runner:
     def command(self, command: Command) -> None:
         """Accept a valid command: it is applied from the next tick on, and releases a held start.
 
-        In lockstep only the first answer to the present state counts; a command without a stamp
-        answers none.
+        In lockstep only the first answer to the present state counts, since the thread began if
+        the start waits for it; a command without a stamp answers none.
         """
-        if self.pace.lockstep and not self.signals.is_first_answer(command.stamp):
-            if COMMAND in self._held and command.stamp == self.signals.expected_stamp:
-                self.release(COMMAND)  # answered before the thread was ended and begun again
-            else:
-                self.command_queue.late += 1
+        answers = self.signals.is_first_answer(command.stamp) or (
+            COMMAND in self._held and command.stamp == self.signals.expected_stamp
+        )
+        if self.pace.lockstep and not answers:
+            self.command_queue.late += 1
             return
         self.statistics.record_answer(command.stamp, command.received)
         self.command_queue.put(command)

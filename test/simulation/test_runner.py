@@ -292,13 +292,14 @@ def test_an_answer_of_before_begins_time_after_an_end(running):
     """The state that was answered is published again after each begin, and answered again."""
     with running(lockstep__enabled=True, lockstep__timeout=60.0, start="on_command") as runner:
         runner.pause()
-        runner.command(command(stamp=runner.plant.stamp))
+        runner.command(command((7.0, 0.0), runner.plant.stamp))
         runner.end()
         runner.begin()
         assert runner.status == PAUSED
-        runner.command(command(stamp=runner.plant.stamp))
+        runner.command(command((0.0, 0.0), runner.plant.stamp))
         wait(lambda: runner.plant.steps > 0)
         assert runner.status == PLAYING and runner.command_queue.late == 0
+        assert runner.signals.active_command.force == (0.0, 0.0)  # no longer that of before
 
 
 def test_a_lockstep_fault_tells_what_was_rejected(running):
