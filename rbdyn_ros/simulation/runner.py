@@ -127,6 +127,11 @@ class Runner:
         """Return whether time does not begin because of this condition only."""
         return self._held == {condition}
 
+    @property
+    def is_held(self) -> bool:
+        """Whether time begins as soon as the conditions of the start hold."""
+        return bool(self._held)
+
     def release(self, condition: str) -> None:
         """Mark a condition of the start as fulfilled, and begin time if it was the last one."""
         with self.interrupt():

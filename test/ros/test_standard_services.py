@@ -96,6 +96,33 @@ def test_states_steps_and_reset(graph):
     )
 
 
+def test_a_state_that_is_there_already_or_does_not_follow_has_its_own_code(graph):
+    simulator = graph.simulator(start="on_command")
+    states, codes = SimulationState, SetSimulationState.Response
+    assert get_state(graph) == states.STATE_PAUSED
+    for state, code in (
+        (states.STATE_PAUSED, OK),  # a command no longer begins time
+        (states.STATE_PAUSED, codes.ALREADY_IN_TARGET_STATE),
+        (states.STATE_STOPPED, OK),
+        (states.STATE_STOPPED, codes.ALREADY_IN_TARGET_STATE),
+        (states.STATE_PAUSED, codes.INCORRECT_TRANSITION),
+    ):
+        stamp = simulator.runner.plant.stamp
+        result = set_state(graph, state)
+        assert result.result == code and bool(result.error_message) == (code != OK)
+        reset = state == states.STATE_STOPPED and code == OK
+        assert (simulator.runner.plant.stamp > stamp) == reset
+    assert get_state(graph) == states.STATE_STOPPED
+    for code in (OK, codes.ALREADY_IN_TARGET_STATE):
+        assert set_state(graph, states.STATE_PLAYING).result == code
+    assert set_state(graph, states.STATE_PAUSED).result == OK
+    simulator.runner.fail("for a test")
+    for state in (states.STATE_PAUSED, states.STATE_PLAYING, states.STATE_STOPPED):
+        result = set_state(graph, state)
+        assert result.result == codes.STATE_TRANSITION_ERROR
+        assert "for a test" in result.error_message
+
+
 def test_entities(graph):
     simulator = graph.simulator(start="paused")
     assert graph.call(GetEntities, f"{NODE}/get_entities").entities == ["cart", "pendulum"]

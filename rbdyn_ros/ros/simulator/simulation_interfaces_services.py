@@ -41,7 +41,7 @@ from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode
 from rbdyn_ros.ros.simulator.entity_filter import Entity, Unsupported, choose, has_tags
 from rbdyn_ros.ros.simulator.simulate_steps import StepAction
 from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.status import PAUSED, PLAYING, STOPPED
+from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING, STOPPED
 from rbdyn_ros.types import State
 from rbdyn_ros.view.scene import CART as CART_EDGES
 
@@ -123,27 +123,42 @@ class SimulationInterfacesServices:
     def _get_state(self, request, response) -> Result:
         """Fill in the state of the simulation; a fault is paused, with its reason as message."""
         status = self._runner.status
-        stands = status == PAUSED and self._stopped_at == self._runner.plant.stamp
-        stopped = status == STOPPED or stands
-        state = SimulationState.STATE_STOPPED if stopped else SimulationState.STATE_PAUSED
-        response.state.state = SimulationState.STATE_PLAYING if status == PLAYING else state
+        response.state.state = self._state_now()
         return Result(
             result=Result.RESULT_OK,
             error_message="" if status in (PAUSED, PLAYING, STOPPED) else status,
         )
 
+    def _state_now(self) -> int:
+        """Return the number of the simulation's state: it is stopped while nothing moves after a
+        stop, and paused in a fault.
+        """
+        runner, states = self._runner, SimulationState
+        if runner.status == PLAYING:
+            return states.STATE_PLAYING
+        stands = runner.status == PAUSED and self._stopped_at == runner.plant.stamp
+        stopped = runner.status == STOPPED or (stands and not runner.is_held)
+        return states.STATE_STOPPED if stopped else states.STATE_PAUSED
+
     def _set_state(self, request, response) -> Result:
-        target, states = request.state.state, SimulationState
+        target, states, codes = request.state.state, SimulationState, SetSimulationState.Response
         if target not in (states.STATE_PLAYING, states.STATE_PAUSED, states.STATE_STOPPED):
             return _unsupported("the states are stopped, playing and paused")
-        runner = self._runner
+        runner, present = self._runner, self._state_now()
+        is_fault = runner.status.startswith(FAULT)
+        if target == present and not is_fault and not runner.is_held:
+            why = "the simulation is in this state already"
+            return _result(why, codes.ALREADY_IN_TARGET_STATE)
+        if target == states.STATE_PAUSED and present == states.STATE_STOPPED:
+            why = "a stopped simulation cannot be paused; it can be played"
+            return _result(why, codes.INCORRECT_TRANSITION)
         refusal = runner.play() if target == states.STATE_PLAYING else runner.pause()
         if target == states.STATE_STOPPED and not refusal:
             runner.reset()
             self._stopped_at = runner.plant.stamp
         else:
             self._stopped_at = -1
-        return _result(refusal, SetSimulationState.Response.STATE_TRANSITION_ERROR)
+        return _result(refusal, codes.STATE_TRANSITION_ERROR)
 
     def _reset(self, request, response) -> Result | None:
         scopes = request.scope or ResetSimulation.Request.SCOPE_ALL
