@@ -41,6 +41,7 @@ from simulation_interfaces.srv import (  # noqa: E402
     SetSimulationState,
     StepSimulation,
 )
+from std_srvs.srv import Trigger  # noqa: E402
 
 from rbdyn_ros.ros.simulator.simulation_interfaces_services import UNSUPPORTED  # noqa: E402
 
@@ -179,6 +180,20 @@ def test_a_step_that_ends_in_a_fault_has_failed(graph):
     result = graph.call(StepSimulation, f"{NODE}/step_simulation", steps=2).result
     assert result.result == Result.RESULT_OPERATION_FAILED
     assert "the cart left its travel" in result.error_message
+    simulator.runner.reset()
+    assert set_state(graph, SimulationState.STATE_PAUSED).result == OK
+    simulator.runner.reset(far._replace(q=np.array((1e3, 0.0, *far.q[2:]))))
+    step = graph.call(Trigger, f"{NODE}/step")
+    assert not step.success and "the cart left its travel" in step.message
+    simulator.runner.reset()
+    assert set_state(graph, SimulationState.STATE_PAUSED).result == OK
+    simulator.runner.reset(far._replace(q=np.array((1e3, 0.0, *far.q[2:]))))
+    stepping = Stepping(graph, 1)
+    status, result = stepping.result()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.result == Result.RESULT_OPERATION_FAILED
+    assert "the cart left its travel" in result.error_message
+    stepping.close()
 
 
 def test_what_is_known_of_the_entities(graph):
