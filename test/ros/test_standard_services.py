@@ -176,18 +176,21 @@ def test_entities(graph):
 def test_a_step_that_ends_in_a_fault_has_failed(graph):
     simulator = graph.simulator(start="paused", travel_policy="fault")
     far = simulator.runner.plant.setup.initial
-    simulator.runner.reset(far._replace(q=np.array((1e3, 0.0, *far.q[2:]))))
+    far = far._replace(q=np.array((1e3, 0.0, *far.q[2:])))
+
+    def recover() -> None:
+        simulator.runner.reset()
+        assert set_state(graph, SimulationState.STATE_PAUSED).result == OK
+        simulator.runner.reset(far)
+
+    simulator.runner.reset(far)
     result = graph.call(StepSimulation, f"{NODE}/step_simulation", steps=2).result
     assert result.result == Result.RESULT_OPERATION_FAILED
     assert "the cart left its travel" in result.error_message
-    simulator.runner.reset()
-    assert set_state(graph, SimulationState.STATE_PAUSED).result == OK
-    simulator.runner.reset(far._replace(q=np.array((1e3, 0.0, *far.q[2:]))))
+    recover()
     step = graph.call(Trigger, f"{NODE}/step")
     assert not step.success and "the cart left its travel" in step.message
-    simulator.runner.reset()
-    assert set_state(graph, SimulationState.STATE_PAUSED).result == OK
-    simulator.runner.reset(far._replace(q=np.array((1e3, 0.0, *far.q[2:]))))
+    recover()
     stepping = Stepping(graph, 1)
     status, result = stepping.result()
     assert status == GoalStatus.STATUS_ABORTED
