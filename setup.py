@@ -1,16 +1,34 @@
 """Package rbdyn_ros, as colcon and pip build it."""
 
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
 PACKAGE = "rbdyn_ros"
+SOURCES = Path(__file__).resolve().parent  # colcon calls this file by a link
+PAGE = (SOURCES / "README.md").read_text(encoding="utf-8").splitlines(keepends=True)
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version="1.0.0",  # catkin_prepare_release writes it with that of package.xml
     description="A spherical-pendulum testbed: variational rigid-body mechanics over ROS 2.",
+    long_description="".join(line for line in PAGE if not line.startswith("![")),
+    long_description_content_type="text/markdown",
     license="Apache-2.0",
+    license_files=["LICENSE"],
+    classifiers=[
+        "Development Status :: 5 - Production/Stable",
+        "Intended Audience :: Education",
+        "Intended Audience :: Science/Research",
+        "License :: OSI Approved :: Apache Software License",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        "Topic :: Scientific/Engineering :: Physics",
+    ],
+    keywords=["ROS", "pendulum", "control", "rigid-body dynamics", "variational integrators"],
+    author="rbdyn_ros maintainers",
+    author_email="rbdyn-ros@users.noreply.github.com",
     maintainer="rbdyn_ros maintainers",
     maintainer_email="rbdyn-ros@users.noreply.github.com",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
@@ -67,6 +85,8 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
+        # what `ros2 run` and launch files start; only the command comes onto PATH
+        (f"lib/{PACKAGE}", sorted(glob("scripts/*"))),
         (f"share/{PACKAGE}/launch", sorted(glob("launch/*.launch.py"))),
         (f"share/{PACKAGE}/config", sorted(glob("config/*.*"))),
         (f"share/{PACKAGE}/config/campaigns", sorted(glob("config/campaigns/*.*"))),
@@ -78,15 +98,7 @@ setup(
     ],
     entry_points={
         "console_scripts": [
-            "controller = rbdyn_ros.ros.start:controller",
-            "hil_bridge = rbdyn_ros.ros.start:hil_bridge",
-            "monitor = rbdyn_ros.ros.start:monitor",
             "rbdyn_ros = rbdyn_ros.console:command",
-            "recorder = rbdyn_ros.ros.start:recorder",
-            "referee = rbdyn_ros.ros.start:referee",
-            "replay = rbdyn_ros.ros.start:replay",
-            "simulator = rbdyn_ros.ros.start:simulator",
-            "viewer = rbdyn_ros.ros.start:viewer",
         ],
     },
     zip_safe=True,

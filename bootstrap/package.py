@@ -13,6 +13,7 @@ PACKAGE = "rbdyn_ros"
 # An editable installation leaves the data files of setup.py out: they are linked instead.
 DATA = {
     f"share/ament_index/resource_index/packages/{PACKAGE}": f"resource/{PACKAGE}",
+    f"lib/{PACKAGE}": "scripts",  # the nodes, where `ros2 run` and launch files look for them
     f"share/{PACKAGE}/package.xml": "package.xml",
     f"share/{PACKAGE}/config": "config",
 }
@@ -22,8 +23,8 @@ LAUNCH = sorted(
 
 
 def install(place, keep_open):
-    """Install the package as editable, with its launch files, settings and executables where ROS 2
-    looks for them.
+    """Install the package as editable, with its launch files, settings and nodes where ROS 2 looks
+    for them.
     """
     remove(place)
     pip.install(
@@ -40,24 +41,22 @@ def install(place, keep_open):
         link(place.prefix / name, ROOT / source)
     for name in LAUNCH:
         link(place.prefix / "share" / PACKAGE / "launch" / name, ROOT / "launch" / name)
-    for name in executables(place):
-        link(place.prefix / "lib" / PACKAGE / name, place.prefix / "bin" / name)
 
 
 def remove(place):
     """Remove an earlier installation by hand: pip refuses one that was interrupted."""
+    for name in executables(place):
+        (place.prefix / "bin" / name).unlink(missing_ok=True)
     ours = (place.prefix / "lib" / PACKAGE, place.prefix / "share" / PACKAGE)
     for folder in (*place.site_packages.glob(f"{PACKAGE}-*.dist-info"), *ours):
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)  # no link is followed
 
 
 def executables(place):
-    """Return the names of the installed nodes, which `ros2 run` and launch files look for in
-    lib/rbdyn_ros.
-    """
+    """Return the names of the commands that an earlier installation put onto PATH."""
     entries = configparser.ConfigParser(delimiters="=")
     entries.read(place.site_packages.glob(f"{PACKAGE}-*.dist-info/entry_points.txt"))
-    return list(entries["console_scripts"])
+    return [*entries["console_scripts"]] if entries.has_section("console_scripts") else []
 
 
 def link(path, target):

@@ -12,6 +12,7 @@ import sys  # noqa: E402
 from importlib import import_module  # noqa: E402
 from textwrap import indent  # noqa: E402
 
+import rbdyn_ros  # noqa: E402
 from rbdyn_ros import cli  # noqa: E402
 from rbdyn_ros.parameters.tables import alternatives  # noqa: E402
 
@@ -30,6 +31,8 @@ def main(argv: list[str] | None = None) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         print(introduction())
         return 0
+    if argv[0] == "--version":
+        return print_version()
     command, names = argv[0], command_names()
     if command not in names:
         sentence = f"{command} is not a command; {alternatives(command, names)}"
@@ -57,6 +60,16 @@ def command_names() -> tuple[str, ...]:
     return tuple(sorted(module.name for module in pkgutil.iter_modules(cli.__path__)))
 
 
+def print_version() -> int:
+    """Print the version of the installed package; return the exit code."""
+    try:
+        print(f"rbdyn_ros {rbdyn_ros.__version__}")
+    except ImportError:  # the sources are on PYTHONPATH
+        print(f"{PROGRAM}: rbdyn_ros is not installed; run ./testbed setup", file=sys.stderr)
+        return 1
+    return 0
+
+
 def introduction() -> str:
     """Return what `--help` prints, on one screen: what this is, a line for each command, three
     examples.
@@ -66,7 +79,8 @@ def introduction() -> str:
     lines = ["usage: rbdyn_ros COMMAND [options]   or   python -m rbdyn_ros COMMAND [options]"]
     lines += [INTRODUCTION, ""]
     lines += [f"  {name:{width}}  {module.HELP}" for name, module in modules.items()]
-    return "\n".join([*lines, "", EXAMPLES, "More of each: rbdyn_ros COMMAND --help"])
+    more = "More of each: rbdyn_ros COMMAND --help; the version: rbdyn_ros --version"
+    return "\n".join([*lines, "", EXAMPLES, more])
 
 
 def parser(name: str) -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""The executables of the nodes, and their ends.
+"""The starts of the nodes, and their ends; their executables are in scripts/.
 
 They handle SIGINT, SIGTERM, and SIGHUP of a terminal that is closed, from before the imports,
 which take a second, to the last callback: a process that gets one ends with exit code 0.
@@ -11,11 +11,12 @@ import faulthandler
 import os
 import signal
 import sys
-from functools import partial
 from importlib import import_module
 from types import ModuleType
+from typing import NoReturn
 
 from rbdyn_ros import console, interrupts
+from rbdyn_ros.optional import no_ros
 
 
 def leave_at_once() -> None:
@@ -43,8 +44,11 @@ def _module(node: str) -> ModuleType:
     return import_module(f"rbdyn_ros.ros.{NODES[node][0]}")
 
 
-def _main(node: str) -> int:
+def run_node(node: str) -> NoReturn:
+    """Run a node as `ros2 run rbdyn_ros NODE` does, and end the process."""
     leave_at_once()
+    if missing := no_ros("start it in `./testbed exec bash`"):
+        sys.exit(f"{node}: {missing}")
     try:
         code = _module(node).main()
     except SystemExit as left:  # a signal during the start
@@ -55,16 +59,6 @@ def _main(node: str) -> int:
     # error.
     os._exit(code)
 
-
-# what `ros2 run rbdyn_ros NAME` calls
-simulator = partial(_main, "simulator")
-controller = partial(_main, "controller")
-recorder = partial(_main, "recorder")
-referee = partial(_main, "referee")
-monitor = partial(_main, "monitor")
-viewer = partial(_main, "viewer")
-hil_bridge = partial(_main, "hil_bridge")
-replay = partial(_main, "replay")
 
 WATCHERS = {"recorder", "viewer"}  # their subscriptions are polled
 

@@ -4,7 +4,9 @@ import ast
 import configparser
 import importlib.metadata
 import importlib.util
+import os
 import re
+import shutil
 import sys
 import sysconfig
 import xml.etree.ElementTree as ElementTree
@@ -12,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
+import rbdyn_ros
 from bootstrap import recipe
 from bootstrap.place import Place
 from rbdyn_ros.ros.start import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
+NO_CATKIN = "catkin_pkg is not installed (./testbed test brings it)"
 
 # import name -> (rosdep key, name on PyPI)
 LIBRARIES = {
@@ -76,7 +80,32 @@ def depends(*kinds):
 
 
 def test_versions_are_equal():
-    assert MANIFEST.findtext("version") == ast.literal_eval(call_of_setup()["version"])
+    """Package.xml has it; setup.py repeats it, and the command says that of the installation."""
+    version = MANIFEST.findtext("version")
+    assert version == ast.literal_eval(call_of_setup()["version"]) == rbdyn_ros.__version__
+
+
+def test_a_release_raises_every_version(tmp_path):
+    """By catkin_prepare_release, which writes into both files."""
+    catkin_pkg = pytest.importorskip("catkin_pkg.package", reason=NO_CATKIN)
+    from catkin_pkg.package_version import update_versions
+
+    for name in ("package.xml", "setup.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    package = catkin_pkg.parse_package(str(tmp_path / "package.xml"))
+    update_versions({str(tmp_path): package}, "7.8.9")
+    for name in ("package.xml", "setup.py"):
+        assert "7.8.9" in (tmp_path / name).read_text()
+
+
+def test_the_changelog_has_this_version():
+    """As bloom reads it for the packages of a distribution."""
+    pytest.importorskip("catkin_pkg.package", reason=NO_CATKIN)
+    from catkin_pkg.changelog import get_changelog_from_path
+
+    changelog = get_changelog_from_path(str(ROOT), "rbdyn_ros")
+    version, date, content = next(changelog.foreach_version())
+    assert version == MANIFEST.findtext("version") and date and content
 
 
 def test_manifest_is_format_3_for_ament_python():
@@ -88,9 +117,7 @@ def test_manifest_is_format_3_for_ament_python():
 
 
 def test_manifest_passes_the_parser_of_colcon_and_rosdep():
-    catkin_pkg = pytest.importorskip(
-        "catkin_pkg.package", reason="catkin_pkg is not installed (./testbed test brings it)"
-    )
+    catkin_pkg = pytest.importorskip("catkin_pkg.package", reason=NO_CATKIN)
     package, warnings = catkin_pkg.parse_package(str(ROOT / "package.xml")), []
     package.validate(warnings=warnings)
     assert warnings == []
@@ -157,22 +184,6 @@ def test_every_pin_is_exact_and_stands_once():
             ), line
 
 
-@pytest.mark.parametrize(
-    "name", ["simulator", "controller", "recorder", "referee", "monitor", "hil_bridge", "replay"]
-)
-def test_ros2_run_finds_the_nodes(name):
-    scripts = ast.literal_eval(call_of_setup()["entry_points"])["console_scripts"]
-    assert f"{name} = rbdyn_ros.ros.start:{name}" in scripts
-    module = ROOT / "rbdyn_ros" / "ros" / f"{NODES[name][0].replace('.', '/')}.py"
-    tree = ast.parse(module.read_text())
-    assert "main" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def test_the_package_is_a_command():
-    scripts = ast.literal_eval(call_of_setup()["entry_points"])["console_scripts"]
-    assert "rbdyn_ros = rbdyn_ros.console:command" in scripts
-
-
 def test_the_environment_has_one_setuptools():
     """With the files of two, `colcon build` dies of a command that only the old one knows."""
     found = [
@@ -213,21 +224,15 @@ def test_pytest_leaves_the_plugins_of_launch_alone():
     )
 
 
-def test_executables_go_to_lib_rbdyn_ros():
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "setup.cfg")
-    assert (
-        settings["develop"]["script_dir"]
-        == settings["install"]["install_scripts"]
-        == "$base/lib/rbdyn_ros"
-    )
-
-
-def test_share_is_found():
+def test_nodes_and_share_are_found():
     if importlib.util.find_spec("ament_index_python") is None:
         pytest.skip("ament_index_python is not here: this Python has no ROS 2")
-    from ament_index_python import get_package_share_path
+    from ament_index_python import get_package_prefix, get_package_share_path
 
+    nodes = get_package_prefix("rbdyn_ros") + "/lib/rbdyn_ros"
+    assert {name for name in os.listdir(nodes) if os.access(f"{nodes}/{name}", os.X_OK)} == {
+        *NODES
+    }
     share = get_package_share_path("rbdyn_ros")
     assert (share / "package.xml").read_text() == (ROOT / "package.xml").read_text()
     for folder in ("launch", "config"):
