@@ -175,7 +175,7 @@ def test_a_signal_while_it_starts_is_no_error(hangups, moment, number):
     code = (
         "from rbdyn_ros.ros import start; start.leave_at_once(); print('listening', "
         "flush=True);"
-        "raise SystemExit(start.simulator())"
+        "start.run_node('simulator')"
     )
     command = [sys.executable, "-c", code, "--ros-args", "-p", "start:=immediately"]
     simulator = subprocess.Popen(
