@@ -20,6 +20,7 @@ from rbdyn_ros.parameters.command_line import (
     chosen_rows,
     count_jobs,
     message_printer,
+    named_file,
     number,
     parameter_files,
 )
@@ -77,7 +78,8 @@ OPTIONS = (
     (
         "--suite",
         "FILE",
-        "Evaluate the rows of your own file (default: config/suites/standard.yaml).",
+        "Evaluate the rows of your own file, or of a shipped one by its name, such as "
+        "leaderboard (default: standard).",
     ),
     ("--rows", "S3,S4", "Evaluate only these rows."),
     (
@@ -166,7 +168,7 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
 
     entry = _entry(arguments)
     shipped = config("suites", "leaderboard.yaml" if entry else "standard.yaml")
-    path = Path(arguments.suite) if arguments.suite else shipped
+    path = Path(named_file("--suite", arguments.suite, "suites")) if arguments.suite else shipped
     rows = chosen_rows(arguments.rows)
     suite = read(path, rows, arguments.quick)
     if arguments.external and not arguments.over_ros:

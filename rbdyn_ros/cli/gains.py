@@ -14,8 +14,8 @@ HELP = "Design a linear control law; write its gains, also as C code."
 EXAMPLES = f"""\
 {COMMAND}                  # what the default plant needs
 {COMMAND} --controller pd  # gains of your own, checked
-{COMMAND} --params-file config/pendulum.yaml \\
-    --params-file config/lqr.yaml --format c --out gains.h
+{COMMAND} --params-file pendulum \\
+    --params-file lqr --format c --out gains.h
 {COMMAND} --controller policy --format c --out weights.h
 """
 _say = message_printer(COMMAND)

@@ -33,7 +33,7 @@ COMMAND = "python -m rbdyn_ros identify"
 HELP = "Fit the plant's parameters to recorded motions."
 EXAMPLES = f"""\
 {COMMAND} run.csv --out plant.yaml
-{COMMAND} demo/bag --params-file config/pendulum.yaml \\
+{COMMAND} demo/bag --params-file pendulum \\
     --set rod.mass=0.45 --out plant.yaml
 {COMMAND} a.csv b.csv --fit cart.mass,delay --json fit.json
 {COMMAND} --design excitation.yaml --controller lqr

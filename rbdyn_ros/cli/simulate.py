@@ -38,7 +38,7 @@ EXAMPLES = f"""\
 {COMMAND} --duration 5 --out drop.csv \\
     --set initial.orientation=[0.9961947,0,0.0871557,0]
 # the files of the nodes, another integrator
-{COMMAND} --params-file config/pendulum.yaml \\
+{COMMAND} --params-file pendulum \\
     --integrator rk4 --step 0.01 --duration 60 --out run.npz
 # a law in closed loop with the plant; or your own: path/to/law.py
 {COMMAND} --controller lqr --every 0.01 --out caught.csv

@@ -23,7 +23,6 @@ from rbdyn_ros.parameters.command_line import (
     message_printer,
     overrides,
 )
-from rbdyn_ros.parameters.tables import alternatives
 from rbdyn_ros.progress import bar, notice
 
 if TYPE_CHECKING:
@@ -161,11 +160,7 @@ def _file(arguments: argparse.Namespace) -> Path:
         raise ValueError("give a campaign's FILE.yaml or one --preset; see --list")
     if arguments.file:
         return Path(arguments.file)
-    known = shipped.names("campaigns")
-    if arguments.preset not in known:
-        advice = alternatives(arguments.preset, known)
-        raise ValueError(f"--preset {arguments.preset} is not known; {advice}")
-    return shipped.config("campaigns", f"{arguments.preset}.yaml")
+    return shipped.find("--preset", arguments.preset, "campaigns")
 
 
 def _list() -> int:

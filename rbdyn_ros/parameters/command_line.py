@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ SCENARIO = (
 FILES = (
     "--params-file",
     "F ...",
-    "Read parameters from this ROS YAML file; may be repeated, later files take effect.",
+    "Read parameters from this ROS YAML file, or from a shipped one by its name, such as "
+    "pendulum; may be repeated, later files take effect.",
 )
 
 
@@ -54,9 +56,29 @@ def add_options(parser: ArgumentParser, *rows: tuple[Any, ...]) -> None:
             parser.add_argument(name, type=kind, choices=value, default=chosen, help=text)
         elif value.endswith(" ..."):
             metavar = value.removesuffix(" ...")
-            parser.add_argument(name, metavar=metavar, action="append", default=[], help=text)
+            kind = partial(_parameter_file, parser) if name == FILES[0] else str
+            parser.add_argument(
+                name, metavar=metavar, action="append", default=[], type=kind, help=text
+            )
         else:
             parser.add_argument(name, metavar=value, default=(*default, None)[0], help=text)
+
+
+def _parameter_file(parser: ArgumentParser, word: str) -> str:
+    try:
+        return named_file(FILES[0], word)
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def named_file(option: str, word: str, folder: str = "") -> str:
+    """Return the path of a file, or that of a shipped one in a folder of config/ by its name
+    without suffix. Raise ValueError for a word that is neither.
+    """
+    path = expand_input(word)
+    if path.suffix or len(path.parts) != 1 or path.exists():
+        return word
+    return str(shipped.find(option, word, folder, more=", or give the path of a file"))
 
 
 def number(parameter: Parameter, text: str):
@@ -120,10 +142,7 @@ def parameter_files(names: Iterable[str]) -> list[Path]:
 
 def scenario(name: str) -> Path:
     """Return the file of --scenario. Raise ValueError for an unknown name."""
-    known = shipped.names("scenarios")
-    if name not in known:
-        raise ValueError(f"--scenario is {name}; known are {', '.join(known)}")
-    return shipped.config("scenarios", f"{name}.yaml")
+    return shipped.find("--scenario", name, "scenarios")
 
 
 def given_files(arguments: Namespace) -> list[Path]:

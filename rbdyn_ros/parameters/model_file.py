@@ -88,8 +88,7 @@ class YamlValue(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """Return the names of the shipped models, alphabetically."""
-    files = shipped.config("models").iterdir()
-    return tuple(sorted({file.stem for file in files if file.suffix in SUFFIXES}))
+    return tuple(shipped.names("models", SUFFIXES))
 
 
 def find(word: str) -> Path:
@@ -100,14 +99,8 @@ def find(word: str) -> Path:
     if path.is_file():
         rule = f"its name must end in {', '.join(SUFFIXES)}; expand a .xacro first"
         raise ValueError(f"--model is {word}; {rule}: xacro {path.name} > expanded.urdf")
-    known = names()
-    if word not in known:
-        raise ValueError(
-            f"--model is {word or repr(word)}, which is neither a file nor a shipped model; "
-            f"{nearest(word, known)}known are {', '.join(known)}; list them with --list"
-        )
-    files = (shipped.config("models") / f"{word}{suffix}" for suffix in SUFFIXES)
-    return next(file for file in files if file.exists())
+    more = f", or give the path of a file that ends in {', '.join(SUFFIXES)}"
+    return shipped.find("--model", word, "models", SUFFIXES, more)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a sentence follows

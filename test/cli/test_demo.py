@@ -278,10 +278,7 @@ def test_the_error_of_a_node_is_the_reason(play, tmp_path):
         (("--seed", "x"), "--seed is 'x'; it must be a whole number >= 0"),
         (
             ("--scenario", "nowhere"),
-            (
-                "--scenario is nowhere; known are delayed, hanging, heavy, lossy, noisy, rolling, "
-                "spinning, swing_up, worn"
-            ),
+            "; known are delayed, hanging, heavy, lossy, noisy, rolling, spinning, swing_up, worn",
         ),
         (("--params-file", "nowhere.yaml"), "nowhere.yaml"),
         (

@@ -193,7 +193,7 @@ def test_without_an_emulator_one_sentence_names_what_to_install(monkeypatch, cap
         (["--duration", "0"], "--duration is 0 s; it must be a finite number > 0"),
         (["--udp", "70000"], "udp.port is 70000; it must be a whole number >= 1 and <= 65535"),
         (["--serial", "/dev/ttyACM0", "--baud", "9"], "serial.baud is 9 bit/s; it must be"),
-        (["--scenario", "nowhere"], "--scenario is nowhere; known are delayed, hanging"),
+        (["--scenario", "nowhere"], "scenarios; known are delayed, hanging"),
         (["--key", "nowhere"], "the key file nowhere cannot be read: No such file or directory"),
         (["--params-file", "nowhere.yaml"], "--params-file nowhere.yaml: there is no such file"),
     ],

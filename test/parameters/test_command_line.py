@@ -12,9 +12,11 @@ import pytest
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
+    FILES,
     add_options,
     fresh_folder,
     message_printer,
+    named_file,
     number,
     parameter_files,
     scenario,
@@ -64,8 +66,32 @@ def test_a_scenario_is_one_of_the_shipped(tmp_path, monkeypatch):
         (tmp_path / "scenarios" / f"{name}.yaml").touch()
     monkeypatch.setattr(shipped, "config", tmp_path.joinpath)
     assert scenario("calm") == tmp_path / "scenarios" / "calm.yaml"
-    with pytest.raises(ValueError, match="^--scenario is wet; known are calm, windy$"):
+    place = re.escape(str(tmp_path / "scenarios"))
+    wrong = f"^--scenario is wet, which is not in {place}; known are calm, windy$"
+    with pytest.raises(ValueError, match=wrong):
         scenario("wet")
+
+
+def test_a_shipped_parameter_file_is_found_by_its_name_anywhere(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    parser, shipped_one = ArgumentParser("prog"), str(shipped.config("pendulum.yaml"))
+    add_options(parser, FILES)
+
+    def given(word: str) -> list[str]:
+        return parser.parse_args(["--params-file", word]).params_file
+
+    assert given("pendulum") == [shipped_one]
+    assert given("sub/pendulum") == ["sub/pendulum"] and given("other.yaml") == ["other.yaml"]
+    with pytest.raises(SystemExit):
+        given("pendlum")
+    said = capsys.readouterr().err
+    assert f"--params-file is pendlum, which is not in {shipped.config()}; did you mean" in said
+    assert "known are h_infinity, hil," in said
+    (tmp_path / "pendulum").touch()  # a file of one's own goes before
+    assert given("pendulum") == ["pendulum"]
+    assert named_file("--suite", "standard", "suites") == str(
+        shipped.config("suites", "standard.yaml")
+    )
 
 
 def test_a_fresh_folder_holds_nothing(tmp_path):
