@@ -64,3 +64,41 @@ def test_what_is_not_finite_is_passed_over():
     assert not detector.update(State(PERIOD, np.full(6, math.nan), np.zeros(5)))
     assert not detector.update(at(2 * PERIOD))
     assert detector.update(at(3 * PERIOD, x=1.0))
+
+
+@pytest.mark.parametrize("angle, cart", [(0.05, 0.0), (0.017, 0.0), (0.0, 0.02)])
+def test_noise_beyond_the_limits_is_no_displacement(angle, cart):
+    """It jumps at every second state, or at a few of a thousand."""
+    rng, detector = np.random.default_rng(2), JumpDetector()
+    jumps, displaced = 0, 0
+    for i in range(20_000):
+        pitch, roll, x = rng.normal(0.0, 1.0, 3) * (angle, angle, cart)
+        lean = math.hypot(pitch, roll)
+        displaced += detector.update(at(i * PERIOD, lean, x, math.atan2(roll, pitch)))
+        jumps += detector.jumped
+    assert jumps > 50 and detector.is_rough and displaced <= 3
+
+
+@pytest.mark.parametrize("of_one", [1, 10], ids=["in turn", "one of eleven"])
+@pytest.mark.parametrize("other", [at(0.0, tilt=1.0), at(100.0)], ids=["elsewhere", "other time"])
+def test_two_simulators_are_no_displacements_until_one_of_them_ends(of_one, other):
+    detector, jumps, displaced = JumpDetector(), 0, 0
+    for i in range(2000):
+        second = i % (of_one + 1) == of_one
+        state = at(i * PERIOD) if not second else State(other.t + i * PERIOD, other.q, other.v)
+        displaced += detector.update(state)
+        jumps += detector.jumped
+    assert jumps > 300 and detector.is_rough and displaced < 20
+    after = [
+        detector.update(State(other.t + i * PERIOD, other.q, other.v)) for i in range(2000, 2500)
+    ]
+    assert sum(after) == 1 and not detector.is_rough  # the law has seen both
+
+
+def test_each_of_many_resets_is_a_displacement():
+    """Of trials that take 40 ms each."""
+    detector, displaced = JumpDetector(), []
+    for i in range(1000):
+        if detector.update(at(i * PERIOD, tilt=0.02 * (i % 20))):
+            displaced.append(i)
+    assert displaced == [*range(20, 1000, 20)]

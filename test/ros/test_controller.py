@@ -1,6 +1,7 @@
 """The controller node: it balances, follows a goal, and gives up as it should."""
 
 import math
+import re
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +13,10 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from geometry_msgs.msg import PoseStamped, WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from rcl_interfaces.msg import Log  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -243,6 +246,35 @@ def test_a_stamp_that_no_command_can_repeat_is_refused(graph, stamp):
     graph.until(lambda: controller.status == "running")
     controller.newest = (0, controller.newest[1])  # zero force, before the first instant
     controller._send((0.0, 0.0), answers=False)
+
+
+@pytest.mark.parametrize(
+    "simulators, cause",
+    [
+        (1, "noise of more than 0.03 m or 0.05 rad"),
+        (2, "2 nodes publish on joint_states (/probe, "),
+    ],
+    ids=["noise", "two simulators"],
+)
+def test_jumps_that_repeat_are_logged_once_per_second_and_do_not_reset_the_law(
+    graph, simulators, cause
+):
+    controller, said, resets = graph.controller(), graph.listen(Log, "/rosout"), []
+    forget = controller.law._law.reset
+    controller.law._law.reset = lambda: (resets.append(controller.newest), forget())
+    senders, stamp = [states(graph) for _ in range(simulators)], 0
+    began = time.monotonic()
+    while time.monotonic() - began < 2.5 or controller.leaps < 100:
+        stamp += 2_000_000
+        senders[stamp // 2_000_000 % simulators](stamp, tilt=0.1 * (stamp // 2_000_000 % 2))
+        graph.until(lambda: controller.newest and controller.newest[0] == stamp)
+    elapsed = time.monotonic() - began
+    lines = [each for each in said if "has jumped" in each.msg]
+    assert 2 <= len(lines) <= elapsed + 1.0 and len(resets) < 10
+    assert lines[-1].level == Log.WARN and cause in lines[-1].msg
+    assert re.search(r"has jumped \d+ times in \d", lines[-1].msg)
+    level, sentence = max(controller.findings()[0][1])
+    assert level == DiagnosticStatus.WARN and cause in sentence
 
 
 def test_rest_sends_zero(graph):

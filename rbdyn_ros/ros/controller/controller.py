@@ -26,7 +26,12 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
     ControllerSupervisor,
     ControlOutput,
 )
-from rbdyn_ros.ros.controller.synchronizers import TimeScale, make_synchronizer, subscribe
+from rbdyn_ros.ros.controller.synchronizers import (
+    JumpLog,
+    TimeScale,
+    make_synchronizer,
+    subscribe,
+)
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.messages.commands import CommandPublisher
 from rbdyn_ros.ros.messages.messages import label_array, xyz
@@ -100,6 +105,7 @@ class ControllerNode(ManagedNode):
         values = self.parameters.values
         self.law = law = ControllerSupervisor(values)
         self.synchronizer = make_synchronizer(values)
+        self.jump_log = JumpLog(self, self.synchronizer.topics)
         self.leaps, self.late_answers, self.slowness = 0, 0, 0.0
         self.reference = values["reference"]
         self.armed = values["armed"] and not self._is_stopped
@@ -175,11 +181,12 @@ class ControllerNode(ManagedNode):
         """Reset the law if the pendulum was displaced, by ~/reset or by hand. Return whether the
         law can go on.
         """
-        if self.synchronizer.jumped:
-            self.leaps += 1
-            self.get_logger().info("the measured state has jumped: the control law is reset")
-            return self._reset_law()
-        return True
+        self.leaps += self.synchronizer.jump_detector.jumped
+        self._log_jumps()
+        return self._reset_law() if self.synchronizer.displaced else True
+
+    def _log_jumps(self) -> None:
+        self.jump_log.write(self.leaps, self.synchronizer.jump_detector.is_rough)
 
     def _reset_law(self) -> bool:
         try:
@@ -237,6 +244,7 @@ class ControllerNode(ManagedNode):
             self._set_status(f"{REFUSES}{error}")
 
     def _watch(self) -> None:
+        self._log_jumps()
         timeout = self.parameters.values["state_timeout"]
         late = self.active and time.monotonic() - self.arrival > timeout * self.time_scale.factor
         if late and (self.status in (RUNNING, DISARMED, SLOW) or self.status.startswith(REFUSES)):
@@ -357,8 +365,11 @@ class ControllerNode(ManagedNode):
         values = {f"rejected, {what}": n for what, n in sorted(self.refused.items())}
         if not self.law:
             return [("control", [(level, self.status)], values)]
+        found = [(level, self.status)]
+        if self.active and self.synchronizer.jump_detector.is_rough:
+            found.append((WARN, f"the measured state jumps: {self.jump_log.likely_cause()}"))
         return [
-            ("control", [(level, self.status)], {**values, **self._counts()}),
+            ("control", found, {**values, **self._counts()}),
             *self.synchronizer.findings(),
         ]
 

@@ -17,6 +17,8 @@ from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState
 
+from rbdyn_ros.control.observer.continuity import CART as CART_JUMP
+from rbdyn_ros.control.observer.continuity import ROD as ROD_JUMP
 from rbdyn_ros.control.observer.continuity import JumpDetector
 from rbdyn_ros.control.observer.estimator import Estimator, Instant, state_at_rest
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -26,6 +28,7 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.cdr import JointBytes, OdometryBytes, columns
 from rbdyn_ros.ros.messages.messages import instant_of, xyz
+from rbdyn_ros.ros.messages.polled import WARN_PERIOD
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.schema import record
 from rbdyn_ros.types import State, System
@@ -93,8 +96,8 @@ def subscribe(
 class StateSynchronizer:
     """Keeps the newest messages of joint_states and odometry.
 
-    `jumped` says whether the last state has a jump, as after ~/reset; then the states before it do
-    not count.
+    `displaced` says whether the pendulum was moved elsewhere, as by ~/reset; then the states
+    before do not count.
     """
 
     nis, compute_time = math.nan, 0.0  # nothing is estimated
@@ -113,7 +116,7 @@ class StateSynchronizer:
         self._cart: tuple[float, ...] = ()  # position and velocity
         self._rod: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
         self._cart_stamp, self._rod_stamp = -1, -2
-        self._jump_detector, self.jumped = JumpDetector(), False
+        self.jump_detector, self.displaced = JumpDetector(), False
 
     def read_joints(self, data: bytes) -> None:
         """Read the cart's state from a serialized message.
@@ -135,7 +138,7 @@ class StateSynchronizer:
         orientation, angular = self._rod
         q, v = np.array((x, y, *orientation)), np.array((vx, vy, *angular))
         state = State(self._rod_stamp * 1e-9, q, v)
-        self.jumped = self._jump_detector.update(state)
+        self.displaced = self.jump_detector.update(state)
         return self._rod_stamp, state
 
     def reconfigure(self, values: dict[str, Any]) -> None:
@@ -144,6 +147,49 @@ class StateSynchronizer:
     def findings(self) -> list[Line]:
         """Return no diagnostics."""
         return []
+
+
+class JumpLog:
+    """Logs the jumps of the measured state, at most once per WARN_PERIOD, and what causes them."""
+
+    def __init__(self, node: Node, topics: Topics):
+        self._node, self._topics = node, topics
+        self._logged, self._time = 0, -math.inf  # jumps until the last line, and when it was [s]
+
+    def write(self, jumps: int, is_rough: bool) -> None:
+        """Log the jumps since the last line, if there are some and a line is due; `is_rough` as in
+        `JumpDetector`.
+        """
+        new, now = jumps - self._logged, time.monotonic()
+        elapsed = now - self._time
+        if new == 0 or elapsed < WARN_PERIOD:
+            return
+        self._logged, self._time = jumps, now
+        times = f" {new} times in {elapsed:.1f} s" if new > 1 else ""
+        what, logger = f"the measured state has jumped{times}", self._node.get_logger()
+        if is_rough:
+            logger.warning(
+                f"{what}; the control law is not reset until that ends: {self.likely_cause()}"
+            )
+        else:
+            logger.info(f"{what}: the control law is reset")
+
+    def likely_cause(self) -> str:
+        """Return why the measured state jumps again and again."""
+        for _, topic, _, _ in self._topics:
+            publishers = self._node.get_publishers_info_by_topic(topic)
+            if len(publishers) > 1:
+                names = ", ".join(
+                    f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in publishers
+                )
+                return (
+                    f"{len(publishers)} nodes publish on {topic} ({names}); end all but one, or "
+                    "give each a namespace of its own"
+                )
+        return (
+            f"the likely cause is noise of more than {CART_JUMP:g} m or {ROD_JUMP:g} rad from one "
+            "state to the next; reduce it (faults.noise.* of a simulator), or filter it"
+        )
 
 
 # mean normalized innovation per value, beyond which the observer's model does not fit
@@ -179,7 +225,7 @@ class SensorSynchronizer:
         self._joints: tuple[float, ...] | None = None
         self._imu: _Inertial = (None, None)
         self._joints_stamp, self._imu_stamp = -1, -2
-        self._jump_detector, self.jumped = JumpDetector(), False
+        self.jump_detector, self.displaced = JumpDetector(), False
         self.restarts, self.compute_time = 0, 0.0
 
     def _warm_up(self) -> None:
@@ -222,8 +268,8 @@ class SensorSynchronizer:
             (force[0], force[1]),
             *self._imu,
         )
-        self.jumped = self._jump_detector.update(state_at_rest(measured))
-        if self.jumped:
+        self.displaced = self.jump_detector.update(state_at_rest(measured))
+        if self.displaced:
             self._estimator.reset()
             self.restarts += 1
         state = self._estimator.estimate(measured)
