@@ -102,11 +102,15 @@ def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, 
         and there.received(FORCE)[1].stamp == 0
     )
     assert node.board.counts["saturated"] == 1
-    graph.publisher(JointState, "/joint_commands").publish(
-        JointState(name=list(JOINTS[::-1]), effort=[2.0, 1.0])
-    )
+    efforts = graph.publisher(JointState, "/joint_commands")
+    efforts.publish(JointState(name=list(JOINTS[::-1]), effort=[2.0, 1.0]))
     graph.until(lambda: len(there.received(FORCE)) > 2)
     assert there.received(FORCE)[2].numbers == (1.0, 2.0) and there.received(FORCE)[2].stamp == 0
+    efforts.publish(JointState(name=list(JOINTS), effort=[math.nan] * 2))  # commands nothing
+    graph.until(lambda: node.board.counts["rejected, no command"] == 1)
+    efforts.publish(JointState(name=list(JOINTS), effort=[3.0, math.nan]))
+    graph.until(lambda: len(there.received(FORCE)) > 3)
+    assert there.received(FORCE)[3].numbers == (3.0, 0.0)
 
 
 def test_a_force_limit_beyond_32_bits_cuts_at_them(graph, bridge, board, port):

@@ -43,6 +43,9 @@ FORCE = (5.0, -2.0)
         ([X], [1.0], (1.0, 0.0)),
         ([Y], [1.0], (0.0, 1.0)),
         ([JOINTS[3], Y], [1.0], (0.0, 1.0)),
+        ([X, Y], [3.0, NAN], (3.0, 0.0)),  # no controller has claimed the other joint
+        (JOINTS, [NAN, -2.0], (0.0, -2.0)),
+        (JOINTS[::-1], [NAN, NAN, NAN, NAN, 3.0], (3.0, 0.0)),
     ],
 )
 def test_efforts_are_taken_by_name(names, efforts, force):
@@ -59,8 +62,9 @@ REFUSED = [
     ([X, Y], [], "length", "has 0 efforts for 2 joints"),
     ([X, Y], [1.0], "length", "has 1 efforts for 2 joints"),
     (JOINTS, [1.0, 2.0, 3.0], "length", "has 3 efforts for 5 joints"),
-    ([X, Y], [1.0, NAN], "not finite", "[1.0, nan] N"),
-    ([X, Y], [NAN, math.inf], "not finite", "[nan, inf] N"),
+    ([X, Y], [1.0, -math.inf], "not finite", "an effort of -inf N for cart_y_joint"),
+    ([X, Y], [NAN, math.inf], "not finite", "an effort of inf N for cart_y_joint"),
+    (JOINTS, [NAN, NAN, 0.0, 0.0, 0.0], commands.UNSET, "no controller has set it"),
     ([X, Y], [NAN, NAN], commands.UNSET, "no controller has set it"),
 ]
 
@@ -79,11 +83,13 @@ def stamped(interface="effort", names=(X, Y), values=FORCE):
 
 def test_a_stamped_command_is_one_of_efforts_with_a_value_for_each_joint():
     assert force_of_stamped(stamped(), "topic") == FORCE
+    assert force_of_stamped(stamped(values=(NAN, -2.0)), "topic") == (0.0, -2.0)
     for message, reason in (
         (stamped("position"), "interface"),
         (stamped(""), "interface"),
         (stamped(names=JOINTS), "length"),
         (stamped(names=("elbow", Y)), "joint"),
+        (stamped(values=(NAN, NAN)), commands.UNSET),
     ):
         with pytest.raises(Rejected) as refused:
             force_of_stamped(message, "topic")
@@ -121,6 +127,8 @@ def test_what_is_refused_is_counted_and_the_command_before_stays(graph):
     assert any(f"rejected, {commands.UNSET}" in v for _, _, v in simulator.findings())
     publisher.publish(JointState(name=[Y], effort=[3.0]))  # a joint that is not named gets zero
     graph.until(lambda: simulator.runner.plant.force == (0.0, 3.0))
+    publisher.publish(JointState(name=[X, Y], effort=[3.0, NAN]))  # and one that is not claimed
+    graph.until(lambda: simulator.runner.plant.force == (3.0, 0.0))
 
 
 @pytest.fixture

@@ -163,6 +163,7 @@ def test_the_commanded_force_is_that_of_any_topic():
     cart = Wrench(0, "", (1.0, 2.0, 0.0), (0.0, 0.0, 0.0))
     efforts = Float64MultiArray(data=[3.0, 4.0])
     joints = state_topics.JointState(name=["cart_y_joint", "cart_x_joint"], effort=[6.0, 5.0])
+    unclaimed = state_topics.JointState(name=joints.name, effort=[6.0, math.nan])
     stamped = SimpleNamespace(
         header=joints.header, interface_name="effort", joint_names=["cart_y_joint"], values=[7.0]
     )  # as `control_msgs/JointCommand`
@@ -170,6 +171,7 @@ def test_the_commanded_force_is_that_of_any_topic():
         ("cart/command", cart, (1.0, 2.0)),
         ("effort_controller/commands", efforts, (3.0, 4.0)),
         ("joint_commands", joints, (5.0, 6.0)),
+        ("joint_commands", unclaimed, (0.0, 6.0)),
         ("joint_commands/stamped", stamped, (0.0, 7.0)),
     ):
         assert read_force(topic, message) == force

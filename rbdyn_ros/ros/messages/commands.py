@@ -124,7 +124,9 @@ def force_of_joints(names: Sequence[str], efforts: Sequence[float], what: str) -
     """Return the force (2,) [N] of efforts by joint name, in any order.
 
     There is one effort for each name, or one for each joint of the cart, as the plugin sends them.
-    A joint of the cart that is not named gets zero. Raise Rejected if anything else does not fit.
+    NaN is the effort of an interface that no controller has claimed. Such a joint of the cart gets
+    zero, as one that is not named. Raise Rejected if no joint of the cart is commanded, or if
+    anything else does not fit.
     """
     driven = _cart_joints(names, what)
     if len(efforts) not in (len(names), len(driven)):
@@ -134,21 +136,25 @@ def force_of_joints(names: Sequence[str], efforts: Sequence[float], what: str) -
             f"each, or one for each of {', '.join(driven)}",
         )
     named = dict(zip(names if len(efforts) == len(names) else driven, map(float, efforts)))
-    for name, effort in named.items():
-        if name not in DRIVEN and effort and not math.isnan(effort):
+    commanded = {name: effort for name, effort in named.items() if not math.isnan(effort)}
+    for name, effort in commanded.items():
+        if name not in DRIVEN and effort:
             raise Rejected(
                 "joint",
                 f"{what} has an effort of {effort:g} for {name}, which has no drive; it must be "
                 "0 or NaN",
             )
-    force = [named[name] for name in driven]
-    if all(map(math.isnan, force)):
+        if not math.isfinite(effort):
+            raise Rejected(
+                "not finite",
+                f"{what} has an effort of {effort:g} N for {name}; it must be finite, or NaN if "
+                "the joint is not commanded",
+            )
+    if commanded.keys().isdisjoint(driven):
         raise Rejected(
             UNSET, f"{what} has the effort NaN for {', '.join(driven)}: no controller has set it"
         )
-    if not all(map(math.isfinite, force)):
-        raise Rejected("not finite", f"{what} is {force} N; it must be finite")
-    return named.get(DRIVEN[0], 0.0), named.get(DRIVEN[1], 0.0)
+    return commanded.get(DRIVEN[0], 0.0), commanded.get(DRIVEN[1], 0.0)
 
 
 def force_of_stamped(message: Any, what: str) -> Planar:
