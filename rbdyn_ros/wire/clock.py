@@ -1,60 +1,60 @@
-"""The offset of the other end's clock, from the four instants of a frame and its echo.
+"""The offset of the other end's clock, with a bound, from the four instants of a frame and its
+echo.
 
 A frame is sent at t1 [our clock], arrives at t2 and is answered at t3 [its clock], the answer
-arrives at t4 [our clock]:
+arrives at t4 [our clock]. No frame arrives before it was sent, whatever queues delay it, so with
+its clock minus ours as o(t)
 
-    offset = ((t2 - t1) + (t3 - t4)) / 2        its clock minus ours
-    delay  = (t4 - t1) - (t3 - t2)              round trip on the wire
+    t3 - t4 <= o(t4),    o(t1) <= t2 - t1                            two points, and o between them
 
-where t3 - t2 is converted to our clock once the drift is known.
+Over a window a line o(t) = o + d t lies above all points of the first kind and below those of the
+second. All (o, d) for which it does form a convex polygon: it holds the true offset and drift
+together, its extent at an instant bounds the offset, and the middle of that is the estimate. A
+point without a queue cuts off most of it; a queued one cuts off nothing. The time for which a
+frame was held never enters, so a fast clock and a slow one are the same problem.
 
-The error of the offset is at most delay / 2: it is half the difference of both ways. So of
-each interval the sample with the least delay is kept, and a line through those gives offset and
-drift. Mills, RFC 5905, section 8; Paxson, On Calibrating Measurements of Packet Transit Times,
-SIGMETRICS 1998.
+The bound holds while the rate changes by at most `WANDER`: an older point is relaxed by the square
+of its age. Where the rate changes faster, or the clock was set by less than `SLACK`, no line
+agrees with all points; then the older ones are dropped, and the bound may fail until they are.
+
+Moon, Skelly and Towsley, Estimation and Removal of Clock Skew from Network Delay Measurements,
+INFOCOM 1999, have the linear program, with points of one way.
 """
 
 from collections import deque
-from statistics import linear_regression
+from math import gcd
 from typing import NamedTuple
 
-INTERVAL = 250_000_000  # [ns] of which the best sample is kept
+INTERVAL = 250_000_000  # [ns] of which the best point of each way is kept
 KEPT = 40  # of them: ten seconds
 SLACK = 2_000_000  # [ns] by which an instant may be wrong: a board may count milliseconds
 DRIFT = 0.05  # [-] of the worst oscillator, one of resistor and capacitor
-_NOISY = 2  # times the least delay; samples with a larger one were queued and are not fitted
+WANDER = 1e-14  # [1/ns] largest change of the drift with time: 10 ppm/s
 
 
 class RoundTrip(NamedTuple):
-    """One round trip, while no drift is known."""
+    """The bounds that round trips give: the offset was at most `upper` at `sent`, and at least
+    `lower` at `arrived`.
+    """
 
-    at: int  # [ns] t4, our clock
-    offset: float  # [ns]
-    delay: int  # [ns]
-    held: int  # [ns] t3 - t2, the other clock
-
-    def corrected(self, drift: float) -> "RoundTrip":
-        """Return it with the time for which the frame was held by our clock."""
-        drift = max(-DRIFT, min(drift, DRIFT))
-        excess = self.held * drift / (1.0 + drift)
-        return self._replace(offset=self.offset + excess / 2, delay=round(self.delay + excess))
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether no time was negative."""
-        return self.delay >= 0 <= self.held
+    sent: int  # [ns] t1, our clock
+    upper: int  # [ns] t2 - t1
+    arrived: int  # [ns] t4, our clock
+    lower: int  # [ns] t3 - t4
 
 
 class OffsetLine(NamedTuple):
     """The offset as a line over our time."""
 
     at: int = 0  # [ns]
-    offset: float = 0.0  # there [ns]
+    base: int = 0  # [ns] of the offset; a float cannot hold it to the nanosecond
+    offset: float = 0.0  # there, beyond the base [ns]
     drift: float = 0.0  # [-]
     uncertainty: float = 0.0  # [ns]
 
 
 _UNKNOWN = OffsetLine()
+Corners = list[tuple[float, float]]  # of a polygon, in order: (offset beyond the base [ns], drift)
 
 
 class ClockOffset:
@@ -65,46 +65,49 @@ class ClockOffset:
 
     def restart(self) -> None:
         """Forget all round trips, as another clock may answer now."""
-        self._best: deque[RoundTrip] = deque(maxlen=KEPT)
+        self._best: deque[RoundTrip] = deque(maxlen=KEPT)  # of each interval the tightest bounds
+        self._tick = 0  # [ns] of the other clock: all its instants are multiples of it
+        self._corners: Corners = []  # of all lines that agree with the bounds
         # one assignment, as other threads read it
         self._line = _UNKNOWN
-        self._last: RoundTrip | None = None  # the newest sample
+        self._last: RoundTrip | None = None  # the newest one
 
     def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
         """Return whether no offset, with any drift, agrees with both this round trip and the one
         before. Then the clock was set.
         """
-        sample, last = _sample(t1, t2, t3, t4).corrected(self.drift), self._last
-        if last is None or not sample.is_possible:
+        last = self._last
+        if last is None or not _is_possible(t3 - t2, t4 - t1):
             return False
-        allowed = (sample.delay + last.delay) / 2 + _tolerance(last.at, t4)
-        return abs(sample.offset - last.offset) > allowed
+        is_behind = t2 - t1 < last.lower - SLACK - DRIFT * abs(t1 - last.arrived)
+        return is_behind or self.is_ahead(t3, t4)
 
     def is_ahead(self, theirs: int, now: int) -> bool:
         """Return whether an instant of the other end's clock, at which it sent what has arrived
         now, is in the future. Then the clock was set.
         """
         last = self._last
-        if last is None:
-            return False
-        return theirs - last.offset - now > last.delay / 2 + _tolerance(last.at, now)
+        return last is not None and theirs - now > last.upper + SLACK + DRIFT * (now - last.sent)
 
     def add(self, t1: int, t2: int, t3: int, t4: int) -> int | None:
         """Add a round trip. Return its delay [ns], or None if it cannot be one: the echo of a
         frame that was never sent.
         """
-        sample = _sample(t1, t2, t3, t4)
-        corrected = sample.corrected(self.drift)
-        if not corrected.is_possible:
+        held, away = t3 - t2, t4 - t1
+        if not _is_possible(held, away):
             return None
-        self._last, delay = corrected, corrected.delay
-        if not self._best or sample.at // INTERVAL != self._best[-1].at // INTERVAL:
-            self._best.append(sample)
-            self._line = self._fit()
-        elif delay < self._best[-1].corrected(self.drift).delay:
-            self._best[-1] = sample
-            self._line = self._fit()
-        return delay
+        self._last = trip = RoundTrip(t1, t2 - t1, t4, t3 - t4)
+        self._tick = gcd(self._tick, t2, t3)
+        if self._best and t4 // INTERVAL == self._best[-1].arrived // INTERVAL:
+            self._best[-1] = _tightest(self._best[-1], trip, self.drift)
+            self._corners = self._cut(self._corners, trip)
+        else:
+            self._best.append(trip)
+            self._corners = []
+        if not self._corners:
+            self._solve(trip)
+        self._line = self._middle(trip)
+        return max(0, round(away - held / (1.0 + self.drift)))
 
     @property
     def is_known(self) -> bool:
@@ -118,7 +121,9 @@ class ClockOffset:
 
     @property
     def uncertainty(self) -> float:
-        """The offset's largest possible error [ns]; 0 before the first round trip."""
+        """The offset's largest possible error at the newest round trip [ns]; 0 before the first
+        one.
+        """
         return self._line.uncertainty
 
     def offset(self, now: int) -> float:
@@ -126,34 +131,82 @@ class ClockOffset:
         trip.
         """
         line = self._line
-        return line.offset + line.drift * (now - line.at)
+        return line.base + (line.offset + line.drift * (now - line.at))
 
     def ours(self, theirs: int, now: int) -> int:
         """Convert an instant of the other end's clock to our clock [ns]."""
-        return round(theirs - self.offset(now))
+        line = self._line
+        return theirs - line.base - round(line.offset + line.drift * (now - line.at))
 
-    def _fit(self) -> OffsetLine:
-        """Fit a line by least squares to the samples that were not queued; a constant until they
-        span a second. However old they are, the newest one, queued or not, bounds the offset.
+    def _solve(self, newest: RoundTrip) -> None:
+        """Find all lines that agree with the newest bounds and with the kept ones, up to the
+        oldest with which any agrees; drop those before.
         """
-        samples = [sample.corrected(self.drift) for sample in self._best]
-        newest, least = samples[-1], max(0, min(sample.delay for sample in samples))
-        good = [sample for sample in samples if sample.delay <= _NOISY * least]
-        t = [sample.at - newest.at for sample in good]
-        if t[-1] - t[0] < 4 * INTERVAL:
-            drift, offset = 0.0, min(good, key=lambda sample: sample.delay).offset
-        else:
-            drift, offset = linear_regression(t, [sample.offset for sample in good])
-        reach = max(0, newest.delay) / 2
-        bounded = min(max(offset, newest.offset - reach), newest.offset + reach)
-        return OffsetLine(newest.at, bounded, drift, least / 2 if bounded == offset else reach)
+        self._at, self._base = newest.arrived, newest.lower
+        reach = newest.upper - newest.lower + DRIFT * (newest.arrived - newest.sent)
+        low, high = -1.0 - self._tick, 1.0 + self._tick + reach
+        corners = [(low, -DRIFT), (high, -DRIFT), (high, DRIFT), (low, DRIFT)]
+        self._corners, agreeing = self._cut(corners, newest), deque[RoundTrip](maxlen=KEPT)
+        for bounds in reversed(self._best):
+            if not (corners := self._cut(self._corners, bounds)):
+                break
+            self._corners = corners
+            agreeing.appendleft(bounds)
+        self._best = agreeing or deque([newest], KEPT)
+
+    def _cut(self, corners: Corners, bounds: RoundTrip) -> Corners:
+        """Return the part of a polygon whose lines agree with bounds; empty if none does."""
+        # the age that they have at the end of an interval
+        ages = (self._at + INTERVAL - bounds.sent, self._at + INTERVAL - bounds.arrived)
+        upper, lower = (self._tick + WANDER * age * age / 2 for age in ages)
+        corners = _clip(corners, bounds.sent - self._at, bounds.upper - self._base + upper, 1)
+        return _clip(corners, bounds.arrived - self._at, bounds.lower - self._base - lower, -1)
+
+    def _middle(self, newest: RoundTrip) -> OffsetLine:
+        """Return the line that is in the middle of the polygon halfway through the newest round
+        trip, and the largest distance of the others from it at its end.
+        """
+        away = newest.arrived - newest.sent
+        halfway = newest.sent + away // 2
+        offsets = [o + d * (halfway - self._at) for o, d in self._corners]
+        drifts = [d for _, d in self._corners]
+        offset, drift = (min(offsets) + max(offsets)) / 2, (min(drifts) + max(drifts)) / 2
+        errors = (o - offset + (d - drift) * away / 2 for o, d in zip(offsets, drifts))
+        return OffsetLine(halfway, self._base, offset, drift, max(map(abs, errors)))
 
 
-def _tolerance(at: int, now: int) -> float:
-    """Return by how much the clock may have moved since the instant `at` of a sample [ns]."""
-    return SLACK + DRIFT * (now - at)
+def _is_possible(held: int, away: int) -> bool:
+    """Return whether a frame that was away for a time [ns, our clock] can have been held that long
+    [ns, the other clock].
+    """
+    return 0 <= held <= (1.0 + DRIFT) * away
 
 
-def _sample(t1: int, t2: int, t3: int, t4: int) -> RoundTrip:
-    """Return a round trip as offset and delay."""
-    return RoundTrip(t4, ((t2 - t1) + (t3 - t4)) / 2, (t4 - t1) - (t3 - t2), t3 - t2)
+def _tightest(first: RoundTrip, second: RoundTrip, drift: float) -> RoundTrip:
+    """Return of two pairs of bounds the tightest ones, along a drift."""
+    upper = second.upper - first.upper < drift * (second.sent - first.sent)
+    lower = second.lower - first.lower > drift * (second.arrived - first.arrived)
+    return RoundTrip(*(second if upper else first)[:2], *(second if lower else first)[2:])
+
+
+def _clip(corners: Corners, at: float, bound: float, sign: int) -> Corners:
+    """Return the part of a polygon in which the line is at most (sign 1), or at least (-1), a
+    bound at the time `at`; empty if there is none. Sutherland and Hodgman, 1974.
+    """
+    excess = [sign * (offset + drift * at - bound) for offset, drift in corners]
+    if max(excess, default=0.0) <= 0.0:
+        return corners
+    kept: Corners = []
+    for i, (corner, over) in enumerate(zip(corners, excess)):
+        before, was_over = corners[i - 1], excess[i - 1]
+        if (over > 0.0) != (was_over > 0.0):
+            share = was_over / (was_over - over)
+            kept.append(
+                (
+                    before[0] + share * (corner[0] - before[0]),
+                    before[1] + share * (corner[1] - before[1]),
+                )
+            )
+        if over <= 0.0:
+            kept.append(corner)
+    return kept

@@ -43,9 +43,10 @@ def test_states_go_there_and_forces_come_back(link):
         (force,) = link.incoming(answer, sent + 3 * MS)
         assert (force.kind, force.stamp, force.numbers) == (FORCE, sent, (1.0, -2.0))
     figures = link.figures()
-    assert link.clock.offset(0) == pytest.approx(THERE, rel=1e-12)
+    error = link.clock.offset(203 * MS) - THERE
+    assert abs(error) <= 1e6 * figures["clock_uncertainty_ms"] < 2.5 * MS
     assert (figures["accepted"], figures["lost"], figures["outages"]) == (50, 0, 0)
-    assert figures["delay_p50_ms"] == pytest.approx(2.0) and figures[
+    assert figures["delay_p50_ms"] == pytest.approx(2.0, abs=0.01) and figures[
         "age_p99_ms"
     ] == pytest.approx(1.0, abs=0.1)
     assert figures["jitter_max_ms"] == pytest.approx(0.0, abs=1e-6)
@@ -154,7 +155,7 @@ def test_an_echo_that_cannot_be_gives_no_figures(link):
     assert [after[f"delay_{which}_ms"] for which in ("p50", "p99", "max")] == [
         before[f"delay_{which}_ms"] for which in ("p50", "p99", "max")
     ]
-    assert link.clock.offset(21 * MS) == THERE
+    assert link.clock.offset(21 * MS) == pytest.approx(THERE, abs=0.1 * MS)
 
 
 @pytest.mark.parametrize("leap", [-(10**13), -3000 * MS, -30 * MS, 30 * MS, 3000 * MS, 10**15])
@@ -215,7 +216,7 @@ def test_figures_are_read_while_frames_come(link, short_slices):
     board, done = Link(100 * MS), threading.Event()
 
     def receive() -> None:
-        for i in range(1, 3000):
+        for i in range(1, 300):
             exchange(link, board, 300 * MS * i, lambda t: THERE + t)
         done.set()
 
@@ -224,10 +225,11 @@ def test_figures_are_read_while_frames_come(link, short_slices):
     read = 0
     while not done.is_set() and thread.is_alive():
         figures, read = link.figures(), read + 1
-        assert 0.0 <= figures["clock_uncertainty_ms"] <= 1.5
+        # half the delay, and the millisecond in which this clock seems to count
+        assert 0.0 <= figures["clock_uncertainty_ms"] <= 2.1
     thread.join()
-    assert done.is_set() and read > 100
-    assert link.figures()["accepted"] == 2999
+    assert done.is_set() and read > 10
+    assert link.figures()["accepted"] == 299
 
 
 # what is held back
