@@ -80,19 +80,35 @@ def test_states_steps_and_reset(graph):
         and get_state(graph) == SimulationState.STATE_STOPPED
     )
     assert np.array_equal(plant.q, plant.setup.initial.q)
-    assert graph.call(StepSimulation, f"{NODE}/step_simulation", steps=1).result.result == OK
+    stamp = plant.stamp
+    refused = graph.call(StepSimulation, f"{NODE}/step_simulation", steps=1).result
+    assert refused.result == Result.RESULT_OPERATION_FAILED and "stopped" in refused.error_message
+    stepping = Stepping(graph, 1)
+    status, refused = stepping.result()
+    stepping.close()
+    assert status == GoalStatus.STATUS_ABORTED and plant.stamp == stamp
+    assert refused.result == Result.RESULT_OPERATION_FAILED and "stopped" in refused.error_message
+    assert graph.call(Trigger, f"{NODE}/step").success  # to which both are paused
     assert get_state(graph) == SimulationState.STATE_PAUSED  # at another state than the stop's
     assert (
         set_state(graph, SimulationState.STATE_QUITTING).result
         == Result.RESULT_FEATURE_UNSUPPORTED
     )
-    scopes = ResetSimulation.Request
-    for scope in (scopes.SCOPE_TIME, scopes.SCOPE_TIME | scopes.SCOPE_STATE):
-        of_time = graph.call(ResetSimulation, f"{NODE}/reset_simulation", scope=scope).result
-        assert of_time.result == Result.RESULT_FEATURE_UNSUPPORTED
-    stamp = plant.stamp
+    scopes, stamp = ResetSimulation.Request, plant.stamp
+    for scope in (
+        scopes.SCOPE_DEFAULT,
+        scopes.SCOPE_ALL,
+        scopes.SCOPE_TIME,
+        scopes.SCOPE_TIME | scopes.SCOPE_STATE,
+        scopes.SCOPE_SPAWNED,
+        scopes.SCOPE_SPAWNED | scopes.SCOPE_STATE,
+    ):
+        other = graph.call(ResetSimulation, f"{NODE}/reset_simulation", scope=scope).result
+        assert other.result == Result.RESULT_FEATURE_UNSUPPORTED and plant.stamp == stamp
+        assert f"scope is {scope}; it must be 2" in other.error_message
+    state = scopes.SCOPE_STATE
     assert (
-        graph.call(ResetSimulation, f"{NODE}/reset_simulation").result.result == OK
+        graph.call(ResetSimulation, f"{NODE}/reset_simulation", scope=state).result.result == OK
         and plant.stamp == stamp + 2_000_000
     )
 

@@ -5,6 +5,7 @@ One goal at a time; there is feedback until the last tick or a cancellation.
 
 import threading
 import time
+from collections.abc import Callable
 
 from rclpy.action.server import ActionServer, CancelResponse, GoalResponse, ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -19,10 +20,12 @@ FEEDBACK_PERIOD = 0.05  # [s] between two messages of feedback
 
 
 class StepAction:
-    """The action's server; it takes its ticks in a thread of its own."""
+    """The action's server; it takes its ticks in a thread of its own, unless `refuse()` says why
+    none can be taken.
+    """
 
-    def __init__(self, node: ManagedNode, runner: Runner):
-        self._runner, self._busy = runner, threading.Lock()
+    def __init__(self, node: ManagedNode, runner: Runner, refuse: Callable[[], str]):
+        self._runner, self._refuse, self._busy = runner, refuse, threading.Lock()
         self._server = ActionServer(
             node,
             SimulateSteps,
@@ -63,11 +66,11 @@ class StepAction:
 
     def _step(self, goal: ServerGoalHandle, done: Future) -> None:
         """Take the ticks of a goal. The future's result is why they ended early, or ""."""
-        refusal = ""
+        refusal = self._refuse()
         try:
             steps, completed, published = goal.request.steps, 0, time.monotonic()
             while completed < steps and goal.is_active and not goal.is_cancel_requested:
-                refusal = self._runner.step()
+                refusal = refusal or self._runner.step()
                 if refusal:
                     break
                 completed += 1

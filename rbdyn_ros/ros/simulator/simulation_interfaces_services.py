@@ -114,7 +114,7 @@ class SimulationInterfacesServices:
             if kind := getattr(srv, name, None):
                 topic = re.sub("(?<!^)(?=[A-Z])", "_", name).lower()
                 node.create_service(kind, f"~/{topic}", _answer(act))
-        StepAction(node, runner)
+        StepAction(node, runner, self._refuse_stopped)
 
     def _features(self, request, response) -> None:
         response.features.features = FEATURES
@@ -161,17 +161,17 @@ class SimulationInterfacesServices:
         return _result(refusal, codes.STATE_TRANSITION_ERROR)
 
     def _reset(self, request, response) -> Result | None:
-        scopes = request.scope or ResetSimulation.Request.SCOPE_ALL
-        of_time = scopes & ResetSimulation.Request.SCOPE_TIME
-        if not scopes & ResetSimulation.Request.SCOPE_STATE or (
-            of_time and scopes != ResetSimulation.Request.SCOPE_ALL
-        ):
-            return _unsupported("only the state can be reset; time goes on")
+        of_state = ResetSimulation.Request.SCOPE_STATE
+        if request.scope != of_state:
+            return _unsupported(
+                f"scope is {request.scope}; it must be {of_state} (SCOPE_STATE): simulated time "
+                "goes on, and nothing is spawned"
+            )
         self._runner.reset()
         return None
 
     def _step(self, request, response) -> Result:
-        refusal = ""
+        refusal = self._refuse_stopped()
         if request.steps > MOST_STEPS:  # the node does nothing else during the call
             refusal = (
                 f"steps is {request.steps}; it must be at most {MOST_STEPS}: the action "
@@ -182,6 +182,11 @@ class SimulationInterfacesServices:
             if refusal:
                 break
         return _result(refusal)
+
+    def _refuse_stopped(self) -> str:
+        """Return why no step can be taken of a stopped simulation, or ""."""
+        stopped = self._state_now() == SimulationState.STATE_STOPPED
+        return "the simulation is stopped; only a paused one steps" if stopped else ""
 
     def _entities(self) -> list[Entity]:
         """Return the entities where they are now."""
