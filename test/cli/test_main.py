@@ -34,6 +34,12 @@ def test_help_names_every_command_and_fits_a_screen(argv, capsys):
         assert [line for line in lines if line.startswith(f"  {name} ")]
 
 
+def test_the_version_is_that_of_the_manifest(capsys):
+    assert program.main(["--version"]) == 0
+    manifest = (ROOT / "package.xml").read_text()
+    assert f"<version>{capsys.readouterr().out.split()[1]}</version>" in manifest
+
+
 def test_the_examples_of_the_help_can_be_typed():
     examples = [shlex.split(line) for line in program.EXAMPLES.splitlines()]
     assert len(examples) == 3
