@@ -97,7 +97,7 @@ class Errors(NamedTuple):
 def row(name: str, scene: Scene, rounds: int, drake: Drake | None = None) -> dict:
     """Return the medians over `rounds` pairs of measurements of one scene."""
     other = mujoco and Peer(scene)
-    ours = Ours(scene, other.smallest_gap if other and scene.colliders else None)
+    ours = Ours(scene)
     times, theirs, of_drake = [], [], []
     for _ in range(rounds):
         times.append(ours.seconds())
@@ -136,19 +136,10 @@ def drake_columns(drake: Drake, times: list[float], theirs: list[float]) -> dict
 class Ours:
     """A scene by rbdyn_ros/mechanics, after its first `settle` steps."""
 
-    def __init__(self, scene: Scene, measure: Callable | None = None):
-        """Build the scene and take its first steps; `measure` is a function from q to the smallest
-        gap of colliders, by MuJoCo.
-        """
-        self.measure = measure
-        self.scene, self.model = (
-            scene,
-            models.build(
-                *(scene.bodies, scene.q, scene.v, scene.constraints, scene.pairs),
-                options=models.Options(whole_steps=scene.colliders is not None),
-                colliders=scene.colliders,
-            ),
-        )
+    def __init__(self, scene: Scene):
+        """Build the scene and take its first steps."""
+        parts = scene.bodies, scene.q, scene.v, scene.constraints, scene.pairs
+        self.scene, self.model = scene, models.build(*parts)
         self.advance = bind(step.advance, self.model.arena, 1e-3, 1)
         self.take(scene.settle)
         self.start = self.model.arena.f.copy(), self.model.arena.z.copy()
@@ -180,7 +171,7 @@ class Ours:
         return Errors(
             float(np.abs(energy - energy[0]).max()) if self.scene.conservative else None,
             float(opening.max()) if self.scene.constraints.names else None,
-            float(max(0.0, -gap.min())) if len(self.scene.pairs.kind) or self.measure else None,
+            float(max(0.0, -gap.min())) if len(self.scene.pairs.kind) else None,
         )
 
     def _state(self) -> tuple:
@@ -190,7 +181,7 @@ class Ours:
         return (
             rigid_bodies.energy(scene.bodies, q, v),
             opening,
-            pairs.gaps(scene.pairs, q).min(initial=self.measure(q) if self.measure else np.inf),
+            pairs.gaps(scene.pairs, q).min(initial=np.inf),
         )
 
 
@@ -213,14 +204,6 @@ class Peer:
     def reset(self) -> None:
         mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:], self.data.qvel[:], self.data.qacc_warmstart[:] = self.start
-
-    def smallest_gap(self, q) -> float:
-        """Return the smallest gap of the bodies at q (n, 7), by MuJoCo's detection of
-        collisions.
-        """
-        self.data.qpos[:] = q.reshape(-1)
-        mujoco.mj_fwdPosition(self.model, self.data)
-        return min((contact.dist for contact in self.data.contact), default=np.inf)
 
     def seconds(self) -> float:
         self.reset()
@@ -247,7 +230,7 @@ class Peer:
         return Errors(
             error if self.scene.conservative else None,
             None,
-            deepest if len(self.scene.pairs.kind) or self.scene.colliders else None,
+            deepest if len(self.scene.pairs.kind) else None,
         )
 
 

@@ -12,8 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # a checkout need not be 
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import geoms, joints, pairs
-from rbdyn_ros.mechanics.description.geoms import ColliderSet
+from rbdyn_ros.mechanics.description import joints, pairs
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
@@ -51,7 +50,6 @@ class Scene(NamedTuple):
     extra: str = ""
     g: float = G
     h: float = H
-    colliders: ColliderSet | None = None  # for whole steps
 
     def xml(self) -> str:
         return XML.format(h=self.h, g=self.g, flag=self.flag, body=self.body, extra=self.extra)
@@ -158,39 +156,6 @@ def chain(count: int) -> Scene:
         qvel=((2, spin),),
         steps=steps,
     )
-
-
-def heap(count: int, side: int, steps: int, settle: int, h: float = 2e-3) -> Scene:
-    """Return spheres and boxes of 1 kg over each other, `side` x `side` to a layer, that have
-    fallen into a bin; every second one is a box.
-    """
-    radius, pitch, random = 0.1, 0.25, np.random.default_rng(1)
-    edges, wall = np.array([0.16, 0.14, 0.12]), 0.5 * side * pitch + radius
-    sides = [(x, y, 0.0) for x, y in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))]
-    parts, shaped, text = [], [geoms.plane()] + [geoms.plane(n, -wall) for n in sides], plane()
-    for n in sides:
-        at = f'zaxis="{numbers(n)}" pos="{numbers(-wall * np.array(n))}" size="5 5 1"'
-        text += f'<geom type="plane" {at} friction="{MU} 0 0" condim="3"/>'
-    for i in range(count):
-        place = (np.array([i % side, i // side % side]) - 0.5 * (side - 1)) * pitch
-        x, y = place + random.uniform(-0.02, 0.02, 2)
-        start = {"position": (x, y, 0.15 + pitch * (i // side**2))}
-        if (i + i // side) % 2:
-            start["orientation"] = tuple(quaternion.exp(random.uniform(-0.6, 0.6, 3)))
-            parts.append(shapes.box(edges, mass=1.0, **start))
-            shaped.append(geoms.box(edges, i))
-            form = f'type="box" size="{numbers(0.5 * edges)}"'
-        else:
-            parts.append(shapes.sphere(radius, mass=1.0, **start))
-            shaped.append(geoms.sphere(radius, i))
-            form = f'type="sphere" size="{radius}"'
-        turned = numbers(parts[-1].orientation)
-        geom = f'<geom {form} mass="1" friction="{MU} 0 0" condim="3"/>'
-        at = numbers(parts[-1].position)
-        text += f'<body pos="{at}" quat="{turned}"><freejoint/>{geom}</body>'
-    more = {"steps": steps, "settle": settle, "h": h, "conservative": False}
-    memory = '<size memory="500M"/>'
-    return scene(parts, (), (), text, extra=memory, colliders=geoms.colliders(shaped, MU), **more)
 
 
 CART = shapes.Body(2.0, (1.0, 1.0, 1.0), held=(0, 0, 1, 1, 1, 1))
@@ -326,5 +291,4 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "tip_slide": partial(pendulum, LYING, 2.0, floor=True, steps=300),
     "four_bar": four_bar,
     "door": door,
-    "heap_200": partial(heap, 200, 4, steps=10, settle=500),
 }

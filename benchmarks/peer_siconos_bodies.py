@@ -21,7 +21,6 @@ LEFT_OUT = {  # what Siconos does not run, and why
     "tip_rest": "it has no joint of a cart that slides in a plane and does not turn",
     "tip_slide": "it has no joint of a cart that slides in a plane and does not turn",
     "door": "its solver fails on rows that are redundant",
-    "heap_200": "thirty boxes take it 0.1 s a step or more, so the heap would take many minutes",
 }
 
 

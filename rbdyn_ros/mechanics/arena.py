@@ -73,26 +73,6 @@ PARTS = (
     ("pair_shapes", 3, False),  # shape of a, shape of b, feature of each pair
     ("springs", c.SPRING, True),
     ("spring_integers", 3, False),  # kind, a, b of each spring
-    # distances of centers below which pairs can touch [m], -1: they always can; empty unless
-    # steps are whole
-    ("bounds", 1, True),
-    ("near", 1, False),  # the pairs that can touch, `counters[NEAR]` of them
-    ("colliders", c.COLLIDER, True),  # shapes that can touch each other
-    # kind of shape, body, first slot, place in the sorted list
-    ("collider_integers", c.COLLIDER_INTEGERS, False),
-    # of the last pairs, which shapes share: other shape, number, next slot, when it was last seen
-    ("slots", c.SLOT, False),
-    ("used", 1, False),  # the pairs of slots that are taken, `counters[USED]` of them
-    ("polygon", c.POLYGON, True),  # (32, 5) corners of a face that is cut, and room for a copy
-    # impulses of the contacts that colliders i < j have had, row i + j (j - 1)/2
-    ("touched", c.TOUCHED, True),
-    # what failed steps restore (`slots.save`): two copies of the contacts in slots and of the
-    # first slots of the colliders; one of the list of free slots and of `touched`
-    ("kept_contacts", c.KEPT_CONTACT, True),
-    ("kept_links", c.KEPT_LINK, False),
-    ("kept_next", 1, False),
-    ("kept_heads", 1, False),
-    ("kept_touched", 1, True),
 )
 HEADER = 2 * len(PARTS)
 
@@ -189,19 +169,6 @@ geoms = _view("geoms")
 pair_shapes = _view("pair_shapes")
 springs = _view("springs")
 spring_integers = _view("spring_integers")
-bounds = _view("bounds")
-near = _view("near")
-colliders = _view("colliders")
-collider_integers = _view("collider_integers")
-slots = _view("slots")
-used = _view("used")
-polygon = _view("polygon")
-touched = _view("touched")
-kept_contacts = _view("kept_contacts")
-kept_links = _view("kept_links")
-kept_next = _view("kept_next")
-kept_heads = _view("kept_heads")
-kept_touched = _view("kept_touched")
 
 
 def _numbers(builder, context, signature, arguments):
@@ -321,10 +288,8 @@ def copy_state(m, place, to_saved):
     clock, count = arena.clock(m), arena.counters(m)
     if to_saved:
         store[at], store[at + 1] = clock[c.TIME], count[c.IMPACTS]
-        store[at + 2], store[at + 3] = count[c.RESTS], count[c.OWED]
     else:
         clock[c.TIME], count[c.IMPACTS] = store[at], int(store[at + 1])
-        count[c.RESTS], count[c.OWED] = int(store[at + 2]), int(store[at + 3])
 
 
 @part

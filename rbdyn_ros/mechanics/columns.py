@@ -106,29 +106,11 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
     COUPLED,
     PAIR,
 ) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4, 1, 1, 9, 1))
-KEPT, DESCRIBED = np.int64(_m - LA), _m
+KEPT = np.int64(_m - LA)
 # In a pair's integers: 1 if the contact persists, HELD if the rest of a step tries to close it.
 CLOSED, HELD = ROWS, np.int64(2)
 FACE, BALLS = np.int64(0), np.int64(1)
 WORLD = np.int64(-1)
-
-# Shapes that can touch each other: center and axes (as rows) in the body, half edges of a box,
-# radius of a ball, friction, restitution; center and axes in the world, low and high end of the
-# box about it along the world's axes.
-PLACE_IN, AXES_IN, EXTENT, ROUND, MU_OF, E_OF, CENTER, AXES, _n = offsets(3, 9, 3, 1, 1, 1, 3, 9)
-LOW, HIGH, COLLIDER = (_n + c for c in offsets(3, 3))
-# ... and their integers: kind, its body, the first of its slots, a place in the sorted list.
-SHAPE, BODY_OF, HEAD, ORDER, COLLIDER_INTEGERS = offsets(1, 1, 1, 1)
-BALL_SHAPE, CAPSULE_SHAPE, BOX_SHAPE, CYLINDER_SHAPE, PLANE_SHAPE = (np.int64(i) for i in range(5))
-# Slots of contacts: the other shape, the contact's number, the next slot, when it was last seen,
-# and the next free slot, which a slot that is taken keeps until it is given back.
-OTHER, NUMBER, NEXT, SEEN, NEXT_FREE, SLOT = offsets(1, 1, 1, 1, 1)
-TOUCHED = np.int64(4)  # of two shapes: what `TOTAL` is of a pair
-POLYGON = np.int64(5)
-# What is saved of a contact in a slot: the columns of its pair up to `DESCRIBED`, sums of its
-# shapes; and its pair, its integers, its first shape, its slot without when it was seen.
-SUMS, KEPT_CONTACT = offsets(int(DESCRIBED), int(TOUCHED))[1:]
-PAIR_OF, INTEGERS_OF, LOW_OF, SLOT_OF, KEPT_LINK = offsets(1, int(INTEGERS), 1, int(SEEN))
 
 # Springs. Points [m] or axes in a and in b, attitude of a in b from which the angle counts,
 # stiffness, length or angle at rest, damping; length or angle at the node, unit force or torque
@@ -153,18 +135,13 @@ IMPACT = np.int64(7)
 # Counters of a run, and where a step has failed. RESPONDED: whether U_X, U_W and D are the
 # response to the impulses of the only contact of bodies with joints.
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
-STALLS, FAILURE, WHERE, NEAR, RESPONDED, _n, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1, 1, 5))
-# Of the slots: the first free one, those that are taken, the number of the search for contacts.
-# Of Newton's method for colliders: rounds for which it pauses, and is to pause later (`friction`).
-FREE, USED, STAMP, RESTS, OWED = (_n + c for c in range(5))
+STALLS, FAILURE, WHERE, RESPONDED, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
-# place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
-# the list of near pairs, and how far a body may have moved since it was made [m]; how far a point
-# of contact has gone along a rim in the step [radii], and how long steps are [s]; the model's own
-# units of length [m] and of velocity [m/s], in which tolerances are given; what bodies with a
-# prescribed velocity do by the part of the contacts' impulses that has acted until the node [J];
-# whether the velocities of contacts are those of the node's frames (`whole`).
-TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, TRAVEL, STEP, _n = offsets(*[1] * 9)
-LENGTH, SPEED, NODE_WORK, LINEAR, CLOCK = (_n + c for c in offsets(1, 1, 1, 1))
+# place in `restitution.LAWS`); whether the run has started; how far a point of contact has gone
+# along a rim in the step [radii], and how long steps are [s]; the model's own units of length [m]
+# and of velocity [m/s], in which tolerances are given; what bodies with a prescribed velocity do
+# by the part of the contacts' impulses that has acted until the node [J].
+TIME, MAX_IMPACTS, LAW, STARTED, TRAVEL, STEP, _n = offsets(*[1] * 6)
+LENGTH, SPEED, NODE_WORK, CLOCK = (_n + c for c in offsets(1, 1, 1))
 
 DENSE = np.int64(96)  # rows of the contacts whose W with joints is kept

@@ -12,16 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import arguments
-from rbdyn_ros.mechanics import colliding, packing, step, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import joints as of_joints
+from rbdyn_ros.mechanics import packing, step, velocity
 from rbdyn_ros.mechanics.arena import Arena
-from rbdyn_ros.mechanics.contact import restitution, slots
-from rbdyn_ros.mechanics.contact.failures import contact_name, failure
-from rbdyn_ros.mechanics.description import geoms, joints, redundancy, rigid_bodies
+from rbdyn_ros.mechanics.contact import restitution
+from rbdyn_ros.mechanics.contact.failures import failure
+from rbdyn_ros.mechanics.description import joints, redundancy, rigid_bodies
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description import springs as of_springs
-from rbdyn_ros.mechanics.description.geoms import ColliderSet
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
@@ -40,7 +39,6 @@ class Names(NamedTuple):
     bodies: tuple = ()  # (n,) of str; (): body 0, body 1, ...
     contacts: tuple = ()  # of str; (): contact 0, contact 1, ..., one for each pair
     contact_of: tuple = ()  # (k,) the contact that each pair belongs to
-    colliders: tuple = ()  # of str; (): shape 0, shape 1, ...
 
 
 class Options(NamedTuple):
@@ -51,8 +49,6 @@ class Options(NamedTuple):
     # where it would gain energy, "newton" does not; "poisson": ratio of impulses; "energetic": of
     # works (Stronge), for one contact at a time
     impact_law: str = "bounded_newton"
-    # impacts do not split steps: for heaps, of first order in time
-    whole_steps: bool = False
     # [kg m^2], one or for each body: the free parameter of the kinetic energy of a turn
     # (doc/nonsmooth.md, Q.14): 0 keeps the energy of a free body, 4/3 of an inertia turns about
     # that axis with order 4
@@ -73,7 +69,6 @@ class Model(NamedTuple):
     owners: tuple  # of each joint block: the joint, from 0 on
     names: Names
     springs: Springs
-    colliders: ColliderSet
 
 
 def build(
@@ -84,7 +79,6 @@ def build(
     pairs: Pairs | None = None,
     options: Options = Options(),
     springs: Springs | None = None,
-    colliders: ColliderSet | None = None,
 ) -> Model:
     """Build the model that starts at q (n, 7), v (n, 6).
 
@@ -94,8 +88,7 @@ def build(
     constraints = joints.assemble(n) if constraints is None else constraints
     pairs = contacts.build(n) if pairs is None else pairs
     springs = of_springs.build(n) if springs is None else springs
-    colliders = geoms.colliders(()) if colliders is None else colliders
-    names = _complete_names(options.names, n, pairs, len(colliders.geoms))
+    names = _complete_names(options.names, n, pairs)
     q, v = start(bodies, constraints, q, v, names.bodies)
     if np.shape(options.gamma) not in ((), (n,)):
         raise ValueError(f"gamma has shape {np.shape(options.gamma)}; give one number, or {n}")
@@ -106,47 +99,27 @@ def build(
                 f"gamma of {names.bodies[i]} is {value} kg m^2; "
                 "it must be >= 0 (4/3 of the smallest inertia is a good choice)"
             )
-    _require_possible(options, pairs, colliders, names)
+    _require_possible(options)
     kept = redundancy.independent_rows(constraints, q, bodies.held).kept
-    for geom in colliders.geoms:
-        if geom.body >= n:
-            what = f"a {geom.kind} of body {geom.body} is among the colliders"
-            raise ValueError(f"{what}; there are {n} bodies")
-    law = restitution.LAWS.index(options.impact_law)
-    numbers = options.max_impacts, law, options.whole_steps
+    numbers = options.max_impacts, restitution.LAWS.index(options.impact_law)
     rows = joints.select_rows(constraints, kept)
-    elements = packing.Elements(bodies, rows, pairs, springs, colliders)
+    elements = packing.Elements(bodies, rows, pairs, springs)
     arena, owners = packing.arena_of(elements, q, v, gamma, options.impacts, numbers)
-    model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs, colliders)
+    model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs)
     observe(model)
     _require_apart(model, options.overlap)
     add_node_reactions(model, -1.0)
     return model
 
 
-def _require_possible(
-    options: Options, pairs: Pairs, colliders: ColliderSet, names: Names
-) -> None:
-    """Raise ValueError for options out of range, or that do not fit what can touch."""
+def _require_possible(options: Options) -> None:
+    """Raise ValueError for options out of range."""
     count(options.max_impacts, "max_impacts", 1, 1000)
     count(options.impacts, "impacts", 0)
     number(options.overlap, "overlap", 0.0, unit=" m")
     if options.impact_law not in restitution.LAWS:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
-    if options.whole_steps and options.impact_law != restitution.LAWS[0]:
-        rule = f"impacts of whole steps obey {restitution.LAWS[0]}: leave one of them out"
-        raise ValueError(f"whole_steps is True, but impact_law is '{options.impact_law}'; {rule}")
-    for i in range(len(pairs.e)) if options.whole_steps else ():
-        called = f"whole_steps is True, but {names.contacts[names.contact_of[i]]}"
-        if pairs.kind[i] > contacts.BALLS:
-            rule = "take corners and spheres on planes and on each other"
-            raise ValueError(f"{called} is between shapes with faces that end; {rule}")
-    if colliders.geoms and not options.whole_steps:
-        raise ValueError(
-            "there are colliders, but whole_steps is False; it must be True "
-            "(in a file: whole_steps: true, beside colliders)"
-        )
 
 
 def start(
@@ -200,7 +173,6 @@ def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, 
         return bind_once(step.advance, model.arena, 1e-3, 1)
     if composition not in COMPOSITIONS:
         raise ValueError(f"composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
-    colliding.require_none(model, f"composition '{composition}'")
     if len(model.pairs.kind):
         raise ValueError(f"composition is '{composition}', but contacts need 'none'")
     weights = COMPOSITIONS[composition]
@@ -276,18 +248,13 @@ def damping_loss(model: Model) -> float:
     return float(part(model, "springs")[:, c.LOSS].sum())
 
 
-def work_of_drives(
-    model: Model, impulses: Array, reactions: Array, touched: tuple[Array, Array]
-) -> float:
+def work_of_drives(model: Model, impulses: Array, reactions: Array) -> float:
     """Return the work of bodies with a prescribed velocity [J] by the impulses (k, 4) of the
-    pairs, (joints, 2, 6) of the joints and of the colliders, `touched` (`colliding.impulses`).
+    pairs and (joints, 2, 6) of the joints.
     """
     drive = np.zeros((len(model.bodies.mass) + 1, 3))  # the last one is the world
     drive[:-1] = part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3]
     work = np.sum(impulses[:, 1:] * (drive[model.pairs.b] - drive[model.pairs.a]))
-    of_colliders = np.array([geom.body for geom in model.colliders.geoms], np.int64)
-    on, by = of_colliders[touched[0]].T
-    work += np.sum(touched[1][:, 1:] * (drive[by] - drive[on]))
     for joint, sides in enumerate(reactions):
         row = model.constraints.joint.index(joint)
         ends = model.constraints.rows.a[row], model.constraints.rows.b[row]
@@ -340,7 +307,7 @@ def contact_impulses(model: Model) -> Array:
     """Return the (k, 4) impulses of each pair since the last call [N s]: along its normal, and the
     vector on a [world]; reset the sums.
     """
-    sums = part(model, "pairs")[: len(model.pairs.kind), c.TOTAL : c.TOTAL + 4]
+    sums = part(model, "pairs")[:, c.TOTAL : c.TOTAL + 4]
     found = sums.copy()
     sums[:] = 0.0
     return found
@@ -353,8 +320,7 @@ def impact_count(model: Model) -> int:
 
 def impacts(model: Model) -> Array:
     """Return the (impacts, 7) table of time [s], pair, impulse along normal and tangents [N s],
-    normal velocity before and after [m/s]; the pairs of colliders come after those that are listed
-    (`colliding.of_row`).
+    normal velocity before and after [m/s].
     """
     table = part(model, "impacts")
     return table[: min(len(table), impact_count(model))].copy()
@@ -366,25 +332,19 @@ def part(model: Model, name: str) -> Array:
 
 
 def _require_apart(model: Model, overlap: float) -> None:
-    """Raise ValueError for contacts that overlap at the start, or more of colliders than room."""
-    if part(model, "counters")[c.FAILURE, 0] == slots.NO_ROOM:
-        raise ValueError(failure(model))
-    count, gaps = part(model, "counters")[c.USED, 0], part(model, "pairs")[:, c.GAP]
-    listed = zip(map(model.names.contacts.__getitem__, model.names.contact_of), gaps)
-    found = ((contact_name(model, pair), gaps[pair]) for pair in part(model, "used")[:count, 0])
-    for called, gap in (*listed, *found):
+    """Raise ValueError for contacts that overlap at the start."""
+    for contact, gap in zip(model.names.contact_of, part(model, "pairs")[:, c.GAP]):
         if not gap >= -overlap:
             raise ValueError(
-                f"{called} overlaps by {-gap:.3g} m at the start; "
+                f"{model.names.contacts[contact]} overlaps by {-gap:.3g} m at the start; "
                 f"it must not by more than {overlap:g} m: move its body"
             )
 
 
-def _complete_names(names: Names, n: int, pairs: Pairs, shaped: int) -> Names:
+def _complete_names(names: Names, n: int, pairs: Pairs) -> Names:
     """Return names for everything: numbers where none are given."""
     bodies = names.bodies or tuple(f"body {i}" for i in range(n))
-    colliders = names.colliders or tuple(f"shape {i}" for i in range(shaped))
     if names.contacts:
-        return Names(bodies, names.contacts, names.contact_of, colliders)
+        return Names(bodies, names.contacts, names.contact_of)
     numbers = tuple(range(len(pairs.kind)))
-    return Names(bodies, tuple(f"contact {i}" for i in numbers), numbers, colliders)
+    return Names(bodies, tuple(f"contact {i}" for i in numbers), numbers)

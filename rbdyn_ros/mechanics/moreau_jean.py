@@ -17,7 +17,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, colliding, joints, smooth, springs, velocity
+from rbdyn_ros.mechanics import arena, joints, smooth, springs, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
@@ -51,7 +51,6 @@ def advance(
     loads.
     """
     h = number(h, "h", 0.0, open_low=True)
-    colliding.require_none(model, "moreau_jean")
     numbers = _loads(loads, int(n), model), h, int(n), options
     return bind_once(steps, model.arena, *numbers)(model.arena, *numbers)
 

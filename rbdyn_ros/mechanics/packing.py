@@ -14,17 +14,13 @@ from rbdyn_ros.mechanics import skyline, sparse
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
 from rbdyn_ros.mechanics.contact import coupled, interior
 from rbdyn_ros.mechanics.description import features
-from rbdyn_ros.mechanics.description.geoms import COLLIDING, ColliderSet
 from rbdyn_ros.mechanics.description.joints import Constraints
-from rbdyn_ros.mechanics.description.pairs import BALLS, Pairs, reach
+from rbdyn_ros.mechanics.description.pairs import Pairs, reach
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import POINT, WORLD
 from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.types import Array
 
-# numbers in a row of the matrix, in the mean, for which colliders have room: above it their
-# contacts are swept even at rest
-ROOM = 120
 COARSEST = 64.0  # times one unit is the next
 EARTH = 9.81  # [m/s^2]
 _BOUND: dict = {}
@@ -37,7 +33,6 @@ class Elements(NamedTuple):
     constraints: Constraints  # independent rows
     pairs: Pairs
     springs: Springs
-    colliders: ColliderSet
 
 
 def arena_of(
@@ -48,7 +43,7 @@ def arena_of(
 
     gamma (n,) [kg m^2]; options: impacts within a step, the number of the impact law.
     """
-    bodies, constraints, pairs, springs, colliders = elements
+    bodies, constraints, pairs, springs = elements
     blocks, integers, owners = _blocks(constraints)
     rows = _bodies(bodies, q, v, gamma, integers)
     rows[:, c.REACH] = reach(pairs, len(q))
@@ -56,11 +51,8 @@ def arena_of(
     count = len(springs.kind)
     parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, count, impacts)
     parts |= _springs(springs)
-    if options[2]:
-        _prepare_whole_steps(parts, pairs)
-    _add_colliders(parts, colliders)
     units = _units(rows)
-    parts["clock"][[c.MAX_IMPACTS, c.LAW, c.WHOLE, c.LENGTH, c.SPEED], 0] = *options, *units
+    parts["clock"][[c.MAX_IMPACTS, c.LAW, c.LENGTH, c.SPEED], 0] = *options, *units
     parts["geoms"] = pairs.geoms.copy()
     parts["geoms"][:, features.UNIT] = units[0]
     return _pack(parts), owners
@@ -223,7 +215,7 @@ def _parts(
     few = min(k, int(c.DENSE) // 3) if len(blocks) > 0 else 0
     flags = np.zeros((k, c.INTEGERS), np.int64)
     flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
-    saved = n * (c.STATE + 1) + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + springs + 4
+    saved = n * (c.STATE + 1) + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + springs + 2
     saved = max(2 * saved, coupled.size(k))
     return {
         "bodies": bodies,
@@ -250,75 +242,7 @@ def _parts(
         "clock": np.zeros((c.CLOCK, 1)),
         "geoms": pairs.geoms,
         "pair_shapes": pairs.shapes,
-        "bounds": np.zeros((0, 1)),
-        "near": np.zeros((0, 1), np.int64),
-        "polygon": np.zeros((0, c.POLYGON)),
     }
-
-
-def _prepare_whole_steps(parts: dict, pairs: Pairs) -> None:
-    """Make room for the list of near pairs, and no matrix of all bodies where it would be nearly
-    dense.
-    """
-    bodies = parts["bodies"]
-    arms = np.linalg.norm(pairs.p, axis=1), np.linalg.norm(pairs.n, axis=1)
-    two = (pairs.kind == BALLS) & (pairs.b != c.WORLD)
-    np.maximum.at(bodies[:, c.REACH], pairs.a, arms[0])
-    np.maximum.at(bodies[:, c.REACH], pairs.b[two], arms[1][two])
-    parts["bounds"] = np.where(two, arms[0] + arms[1] + pairs.size, -1.0)[:, None]
-    parts["near"] = np.zeros((len(two), 1), np.int64)
-    if len(parts["skyline"]) > skyline.WIDEST * 6 * len(bodies):
-        parts["skyline"] = np.zeros((0, 1))
-
-
-def _add_colliders(parts: dict, colliders: ColliderSet) -> None:
-    """Add the shapes that can all touch each other, and the slots of their contacts: rows of pairs
-    that are taken when two of them come near.
-    """
-    n, slots = len(colliders.geoms), colliders.contacts
-    rows, integers = np.zeros((n, c.COLLIDER)), np.zeros((n, c.COLLIDER_INTEGERS), np.int64)
-    laws = colliders.friction, colliders.restitution
-    for geom, mu, e, row, numbers in zip(colliders.geoms, *laws, rows, integers):
-        turn = geom.orientation
-        if geom.kind == "plane":
-            axes = np.zeros((3, 3))
-            axes[2] = turn
-        else:
-            axes = quaternion.to_matrix(np.array(turn)).T
-        row[c.PLACE_IN : c.PLACE_IN + 3] = geom.position
-        row[c.AXES_IN : c.AXES_IN + 9] = axes.ravel()
-        row[c.EXTENT : c.EXTENT + 3], row[c.ROUND] = geom.half, geom.radius
-        row[c.MU_OF], row[c.E_OF] = mu, e
-        numbers[[c.SHAPE, c.BODY_OF]] = COLLIDING.index(geom.kind), geom.body
-        if geom.body != WORLD:
-            reach = np.linalg.norm(geom.position) + np.linalg.norm(geom.half) + geom.radius
-            body = parts["bodies"][geom.body]
-            body[c.REACH] = max(body[c.REACH], reach)
-    integers[:, c.HEAD], integers[:, c.ORDER] = -1, np.arange(n)
-    table = np.zeros((slots, c.SLOT), np.int64)
-    table[:, c.NEXT_FREE] = np.append(np.arange(1, slots), -1)[:slots]
-    more, flags = np.zeros((slots, c.PAIR)), np.zeros((slots, c.INTEGERS), np.int64)
-    more[:, c.SIZE], flags[:, [c.A, c.B]] = -1.0, WORLD  # touches nothing
-    parts |= {"colliders": rows, "collider_integers": integers, "slots": table}
-    parts["used"], parts["polygon"] = np.zeros((slots, 1), np.int64), np.zeros((32, c.POLYGON))
-    for name, added in (
-        ("pairs", more),
-        ("pair_integers", flags),
-        ("pair_shapes", np.full((slots, 3), -1)),
-        ("active", np.zeros((slots, 1), np.int64)),
-        ("saved", np.zeros((2 * slots * int(c.KEPT), 1))),
-        ("saved_flags", np.zeros((2 * slots, 1), np.int64)),
-    ):
-        parts[name] = np.concatenate([parts[name], added])
-    if n:
-        parts["skyline"] = np.zeros((6 * len(parts["bodies"]) * ROOM, 1))
-        parts["counters"][c.FREE] = 0 if slots else -1
-    parts["touched"] = np.zeros((n * (n - 1) // 2, c.TOUCHED))
-    parts["kept_contacts"] = np.zeros((2 * slots, c.KEPT_CONTACT))
-    parts["kept_links"] = np.zeros((2 * slots, c.KEPT_LINK), np.int64)
-    parts["kept_next"] = np.zeros((slots, 1), np.int64)
-    parts["kept_heads"] = np.zeros((2 * (n + 2), 1), np.int64)
-    parts["kept_touched"] = np.zeros((parts["touched"].size, 1))
 
 
 def _complete_gather(gather: Array, integers: Array) -> Array:

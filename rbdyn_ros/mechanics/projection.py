@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import accelerations, colliding
+from rbdyn_ros.mechanics import accelerations
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.arena import Arena
@@ -40,7 +40,6 @@ def project(model: models.Model, tolerance: float = 1e-12, max_iterations: int =
     there are none within `max_iterations`, it stays. Velocities do not change, open contacts stay
     open.
     """
-    colliding.require_none(model, "the projection")
     before, q = models.places(model), models.places(model)
     found = Projected(q, 0, np.inf, False)
     for iteration in range(max_iterations + 1):

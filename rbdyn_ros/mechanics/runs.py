@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics import colliding
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, rigid_bodies
@@ -53,10 +52,6 @@ class Record(NamedTuple):
     iterations: int  # of Newton's method; none by multipliers
     ok: bool
     message: str  # why it stopped early, else ""
-    # (k, 2) the colliders i < j that have touched, (rows, k, 4) their impulses since the last row
-    # [N s]: along the normals, vector on the body of i [world]
-    colliders: Array = np.zeros((0, 2), np.int64)
-    collider_impulses: Array = np.zeros((0, 0, 4))
 
 
 class Forces(NamedTuple):
@@ -90,7 +85,7 @@ def run(
     count(rows, "rows", 1)
     count(steps_per_row, "steps_per_row", 1)
     of_contacts = len(model.names.contacts)
-    since, done_by_drives, touched = [models.places(model)], [0.0], []
+    since, done_by_drives = [models.places(model)], [0.0]
 
     def advance(t, q, v):
         before, done = models.iterations(model), 0
@@ -113,9 +108,8 @@ def run(
     def loads(done, q, v):
         sums, of_pairs = np.zeros((of_contacts, 4)), models.contact_impulses(model)
         np.add.at(sums, list(model.names.contact_of), of_pairs)
-        touched.append(colliding.impulses(model))
         impulses = models.reactions(model, since[0])
-        done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses, touched[-1])
+        done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses)
         means = impulses / (done * h) if done else np.zeros_like(impulses)
         at_node = models.part(model, "clock")[c.NODE_WORK, 0]  # of the velocities of this row
         work = done_by_drives[0] + at_node - models.damping_loss(model)
@@ -123,20 +117,7 @@ def run(
 
     start = models.state(model)
     record = _run(model, h * steps_per_row, rows, steps_per_row, advance, loads, *start)
-    between, impulses = _of_rows(touched)
-    impacts = models.impacts(model)
-    return record._replace(impacts=impacts, colliders=between, collider_impulses=impulses)
-
-
-def _of_rows(touched: list) -> tuple:
-    """Return ((k, 2), (rows, k, 4)) of the colliders of all rows, and their impulses."""
-    between = sorted({tuple(map(int, ij)) for found, _ in touched for ij in found})
-    column = {ij: k for k, ij in enumerate(between)}
-    impulses = np.zeros((len(touched), len(between), 4))
-    for row, (found, values) in enumerate(touched):
-        for ij, value in zip(found, values):
-            impulses[row, column[tuple(map(int, ij))]] = value
-    return np.array(between, np.int64).reshape(-1, 2), impulses
+    return record._replace(impacts=models.impacts(model))
 
 
 def multiplier_run(
@@ -160,7 +141,6 @@ def multiplier_run(
     count(rows, "rows", 1)
     count(steps_per_row, "steps_per_row", 1)
     number(alpha, "alpha", 0.0)
-    colliding.require_none(model, "a run by multipliers")
     if len(model.pairs.kind):
         raise ValueError(
             f"the model has {len(model.pairs.kind)} contact pairs; its multipliers know joints "

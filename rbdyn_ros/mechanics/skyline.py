@@ -15,7 +15,7 @@ from rbdyn_ros.mechanics import columns as c
 
 NARROW = 13  # numbers in a row, in the mean, up to which bodies touch the next ones alone
 FEW = 3000  # numbers of a matrix that is small, if its rows are no longer than these:
-WIDEST = 30  # numbers in a row of the matrix, in the mean, above which contacts are swept
+WIDEST = 30  # numbers in a row of the matrix, in the mean
 
 
 def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
@@ -31,34 +31,6 @@ def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
         envelope[i] = 6 * first[i // 6], size - 6 * first[i // 6]
         size += i + 1 - 6 * first[i // 6]
     return size, envelope
-
-
-@part
-def follow(m):
-    """Make the envelope that of the active pairs; return whether there is room for the matrix. An
-    envelope that holds them stays while its factors are of use.
-    """
-    low, integers, active = arena.envelope(m), arena.pair_integers(m), arena.active(m)
-    count, bodies = arena.counters(m), arena.bodies(m)
-    fits = count[c.FRESH] > 0
-    for at in range(count[c.ACTIVE]):
-        a, b = integers[active[at], c.A], integers[active[at], c.B]
-        if b != c.WORLD and low[6 * max(a, b), 0] > 6 * min(a, b):
-            fits = False
-    if fits:
-        return True
-    count[c.FRESH], size = 0, 0
-    for i in range(len(bodies)):
-        low[6 * i, 0] = 6 * i
-    for at in range(count[c.ACTIVE]):
-        a, b = integers[active[at], c.A], integers[active[at], c.B]
-        if b != c.WORLD:
-            low[6 * max(a, b), 0] = min(low[6 * max(a, b), 0], 6 * min(a, b))
-    for i in range(len(low)):
-        low[i, 0] = low[i - i % 6, 0]
-        low[i, 1] = size - low[i, 0]
-        size += i + 1 - low[i, 0]
-    return size <= len(arena.skyline(m))
 
 
 @inlined

@@ -14,7 +14,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
-from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
+from rbdyn_ros.mechanics.contact import friction, impact
 from rbdyn_ros.mechanics.contact.pairs import push, set_mean_velocities, smallest
 from rbdyn_ros.numerics import bracket
 
@@ -24,11 +24,10 @@ ROUND_OFF = 4e-15  # of the places, per step: least tolerance of a contact's vel
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
 # [LENGTH] of a change of one contact whose W has the joints in it: as far as that is exact, O(h w)
 SHORT = 5e-12
-FEW_ROUNDS, HOLDS = 1, 4  # in each pass of a whole step; tries to hold what else would overlap
-COARSE = 1e-9  # [SPEED] for each contact: what impulses are found to in whole steps
+HOLDS = 4  # tries to hold what else would overlap
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
-LEAST_PIECE = 2.0**-12  # of a step that fails as a whole
+LEAST_PIECE = 2.0**-12  # of a step that fails
 FARTHEST = 0.1  # [radii] along a rim, in one step, if it is not the least piece
 ROUNDS_FAILED, IMPACT_FAILED = 4, 5
 OBSERVE = np.int64(-1)
@@ -73,11 +72,9 @@ def advance_part(m, h, full):
         count[c.ITERATIONS] += done
         return done >= 0
     unit = arena.clock(m)[c.LENGTH]
-    least = COARSE * arena.clock(m)[c.SPEED] if arena.clock(m)[c.WHOLE] != 0.0 else 0.0
-    tolerance = least * n + ROUND_OFF * n * (unit + vec.size(get(arena.bodies(m), 0, c.X))) / h
+    tolerance = ROUND_OFF * n * (unit + vec.size(get(arena.bodies(m), 0, c.X))) / h
     change = friction.FAILED
-    rounds = FEW_ROUNDS if least > 0.0 else ROUNDS
-    for k in range(rounds + 1 if least > 0.0 and joined else rounds):
+    for k in range(ROUNDS):
         if k > 0:
             smooth.start(m)
         for at in range(n):
@@ -86,24 +83,19 @@ def advance_part(m, h, full):
         if done < 0:
             return False
         count[c.ITERATIONS] += done
-        if k == rounds:  # another pass goes on, with closed joints
-            return is_travel_short(m, h)
         count[c.ROUNDS] += 1
-        if arena.clock(m)[c.LINEAR] != 0.0:
-            whole.set_linear_velocities(m, h)
-        else:
-            set_mean_velocities(m, h, full)
+        set_mean_velocities(m, h, full)
         stalls = count[c.STALLS]
         change = friction.solve(m, tolerance, h)
         if change == friction.FAILED:
             return False
-        stalled = least == 0.0 and k > 1 and count[c.STALLS] > stalls
+        stalled = k > 1 and count[c.STALLS] > stalls
         is_exact = joined and n == 1 and change * tolerance * h <= SHORT * unit
         if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
             move_linearly(m, h)
             return is_travel_short(m, h)
-    # another pass goes on; or round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
-    if least > 0.0 or change < 1e6:
+    # round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
+    if change < 1e6:
         move_linearly(m, h)
         count[c.STALLS] += 1
         return is_travel_short(m, h)
@@ -121,7 +113,7 @@ def is_travel_short(m, h):
 
 
 @part
-def attempt(m, h, whole, scale):
+def attempt(m, h, full, scale):
     """Attempt a part h of a step from the node, its turns guessed as `scale` times those of the
     last attempt; return whether it was solved.
     """
@@ -132,11 +124,11 @@ def attempt(m, h, whole, scale):
         for i in range(len(bodies)):
             if bodies[i, c.TURNS] != 0.0:
                 put(bodies, i, c.V, vec.scale(scale, get(bodies, i, c.V)))
-    return advance_part(m, h, whole)
+    return advance_part(m, h, full)
 
 
 @part
-def find_impact(m, left, whole):
+def find_impact(m, left, full):
     """Find and solve the part of a step at whose end the first gap is just closed, and nothing
     overlaps; return its length, 0 if it is too short to be taken, -1 if it failed.
     """
@@ -145,36 +137,36 @@ def find_impact(m, left, whole):
     start, end = max(smallest(m, c.X, c.R), 0.0), smallest(m, c.X_1, c.R_1)
     b = bracket.between(0.0, left, start, end - aim)
     for k in range(bracket.TRIALS):
-        if b.closed <= SHORTEST * whole:
+        if b.closed <= SHORTEST * full:
             return 0.0
-        narrow = b.closed - b.open <= 1e-13 * whole
+        narrow = b.closed - b.open <= 1e-13 * full
         tau = b.open if narrow else bracket.trial(b, k)
         arena.counters(m)[c.TRIALS] += 1
-        if not attempt(m, tau, whole, tau / at):
+        if not attempt(m, tau, full, tau / at):
             return -1.0
         at = tau
         g = smallest(m, c.X_1, c.R_1)
         if narrow or 0.0 <= g <= allowed:
-            return finish_part(m, tau, left, whole)
+            return finish_part(m, tau, left, full)
         b = bracket.narrow(b, tau, g - aim)
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = IMPACT_FAILED, 0
     return -1.0
 
 
 @part
-def finish_part(m, tau, left, whole):
+def finish_part(m, tau, left, full):
     """Return the part tau of what is left of a step, which is solved; 0, or all that is left,
     where it or the rest would be too short; -1 if that failed.
     """
-    if tau <= SHORTEST * whole:
+    if tau <= SHORTEST * full:
         return 0.0
-    if left - tau > SHORTEST * whole or tau == left:
+    if left - tau > SHORTEST * full or tau == left:
         return tau
-    return left if attempt(m, left, whole, left / tau) else -1.0
+    return left if attempt(m, left, full, left / tau) else -1.0
 
 
 @part
-def take(m, h, whole):
+def take(m, h, full):
     """Make the part that was solved the node: sum up its impulses, open contacts that parted."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     active = arena.active(m)
@@ -182,7 +174,7 @@ def take(m, h, whole):
     for i in range(len(bodies)):
         moved = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
         bodies[i, c.DRIFT] += moved + unit * vec.size(get(bodies, i, c.V))
-    smooth.commit(m, h, h > 1e-3 * whole)
+    smooth.commit(m, h, h > 1e-3 * full)
     springs.update(m, h)
     arena.clock(m)[c.TIME] += h
     for at in range(arena.counters(m)[c.ACTIVE]):
@@ -195,7 +187,7 @@ def take(m, h, whole):
 
 
 @part
-def hold_rest(m, left, whole):
+def hold_rest(m, left, full):
     """Solve what is left of a step as one part, at whose end nothing overlaps that was open: it
     obeys the law of contacts that stay, unless no impulses hold it. Return whether it was solved.
     """
@@ -204,11 +196,11 @@ def hold_rest(m, left, whole):
         if found == 0:
             impact.end_hold(m, 1)
             return True
-        if found < 0 or not attempt(m, left, whole, 1.0):
+        if found < 0 or not attempt(m, left, full, 1.0):
             break
     impact.end_hold(m, 0)
     undo(m, NOT_SAVED)
-    return attempt(m, left, whole, 1.0)
+    return attempt(m, left, full, 1.0)
 
 
 @part
@@ -245,46 +237,6 @@ def step(m, h):
         joints.node_gradients(m)
         springs.keep_impulses(m)
         scale = 1.0
-    return True
-
-
-@part
-def whole_step(m, h):
-    """Take a step or a piece that no impact splits, or undo it; return whether it was solved."""
-    whole.save_contacts(m)
-    if try_whole_step(m, h):
-        return True
-    whole.restore_contacts(m)
-    return False
-
-
-@part
-def try_whole_step(m, h):
-    """Do the same, but leave the contacts as they are where it fails."""
-    smooth.guess(m, h)
-    joints.node_gradients(m)
-    springs.keep_impulses(m)
-    if not whole.predict(m, h):
-        return False
-    whole.find_candidates(m)
-    for k in range(whole.PASSES):
-        whole.begin_pass(m, k)
-        if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
-            return False
-        whole.separate(m)
-        longest = whole.longest_way(m)
-        if longest == friction.FAILED:
-            return False
-        if not whole.needs_another_pass(m, h, k, longest):
-            break
-    if whole.is_crushed(m, longest):
-        return False
-    arena.clock(m)[c.MOVED] += longest
-    arrived, energy = impact.find_arrivals(m, h)
-    take(m, h, h)
-    whole.open_idle(m)
-    if arrived > 0:
-        impact.apply_restitution(m, energy)
     return True
 
 
@@ -337,8 +289,6 @@ def advance(m, h, n):
     if n == OBSERVE:
         if arena.clock(m)[c.STARTED] == 0.0:
             impact.note_gaps(m)
-            if len(arena.colliders(m)) > 0:
-                broad_phase.find_contacts(m, 0.0, False)
         return 1 if impact.observe(m) else 0
     if arena.clock(m)[c.STARTED] == 0.0:
         if not impact.strike(m, h, 1.0):
@@ -350,26 +300,21 @@ def advance(m, h, n):
             if not step_without_pairs(m, h):
                 return k
         return n
-    is_whole, taken, left, piece = arena.clock(m)[c.WHOLE] != 0.0, 0, h, h
+    taken, left, piece = 0, h, h
     arena.clock(m)[c.STEP] = h
-    if arena.counters(m)[c.FAILURE] == slots.NO_ROOM:  # shorter steps may need less
-        arena.counters(m)[c.FAILURE] = 0
     while taken < n:
-        if whole_step(m, piece) if is_whole else step(m, piece):
+        if step(m, piece):
             left -= piece
             piece = min(2.0 * piece, left)
             if left <= 0.0:
                 taken, left, piece = taken + 1, h, h
             continue
         if piece == h:
-            whole.save_start(m)
+            copy_state(m, AT_START, True)
         undo(m, NOT_SAVED)
         piece *= 0.5
         if piece < LEAST_PIECE * h:
-            if is_whole:
-                whole.restore_start(m)
-            else:
-                undo(m, AT_START)
+            undo(m, AT_START)
             return taken
     return n
 

@@ -6,7 +6,6 @@ Every value is checked, and named with its line where it is wrong.
     joints:   {NAME: {type: hinge, between: [rod, cart], point: [0, 0, 0], axis: [0, 1, 0]}}
     geoms:    {NAME: {shape: plane, normal: [0, 0, 1], point: [0, 0, -1]}}
     contacts: {NAME: {between: [ball, floor], friction: 0.4, restitution: 0.5}}
-    colliders: {friction: 0.4, restitution: 0.0}
     springs:  {NAME: {between: [cart, world], end: [1, 0, 0], stiffness: 20.0, damping: 0.5}}
 
 A body with a shape that can touch is its own geom, under the same name. doc/bodies.md explains it.
@@ -60,8 +59,9 @@ def _tables() -> dict[str, dict[str, Parameter]]:
 
 
 GROUPS = _tables()
-TOP, COLLIDERS, STARTS = (GROUPS.pop(group) for group in ("top", "colliders", "starts"))
-_PLACE, _LAW = {"position", "orientation", "rpy"}, set(COLLIDERS)
+TOP, STARTS = (GROUPS.pop(group) for group in ("top", "starts"))
+_PLACE, _LAW = {"position", "orientation", "rpy"}, ("friction", "restitution")
+_LISTED = "list what touches: contacts: {NAME: {between: [GEOM, GEOM], friction: 0.5}}"
 
 
 class ModelFile(NamedTuple):
@@ -74,7 +74,6 @@ class ModelFile(NamedTuple):
     every: float | None = None  # [s] from row to row
     view: str = "xz"  # the plane of its picture: "xz", "yz", "xy"
     impact_law: str = restitution.LAWS[0]
-    whole_steps: bool = False  # impacts do not split a step
     notes: tuple = ()  # sentences about what was read and has no effect
     groups: Mapping[str, dict] = MappingProxyType({})  # group -> name -> key -> YamlValue
 
@@ -136,8 +135,6 @@ def read(path: Path) -> ModelFile:
             _require_name(name, known, values, what)
             known[name] = make(f"{what}s.{name}", values)
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
-    if top["colliders"]:
-        whole["colliders"] = scene.Colliders(**top["colliders"])
     made = scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole)
     given: dict[str, Any] = {"title": path.stem}
     given |= {word: value for word, value in top.items() if word in ModelFile._fields}
@@ -168,7 +165,6 @@ def _group(path: Path) -> tuple:
     file.
     """
     top, groups, starts = {}, {group: {} for group in GROUPS}, {word: {} for word in STARTS}
-    top["colliders"] = {}
     for entry in yaml_file.read(path, "model file", empty=True):
         source, (first, *rest) = f"{path}:{entry.line}", entry.name.split(".", 2)
         if first in STARTS:  # a URDF's names may have dots
@@ -181,9 +177,13 @@ def _group(path: Path) -> tuple:
             )
         if first in TOP and not rest:
             top[first] = check(TOP[first], entry.value, source)
+        elif first in ("whole_steps", "colliders"):
+            raise ValueError(f"{source}: {first} is not known; {_LISTED}")
         elif first in GROUPS and len(rest) == 2:
             name, key = rest
             table = GROUPS[first]
+            if key in _LAW and first in ("bodies", "geoms"):
+                raise ValueError(f"{source}: {entry.name} is a contact's; {_LISTED}")
             if key not in table:
                 raise ValueError(
                     f"{source}: {entry.name} is not known; {nearest(key, table)}a part of "
@@ -195,21 +195,12 @@ def _group(path: Path) -> tuple:
             starts[first][rest[0]] = YamlValue(
                 check(STARTS[first]._replace(name=entry.name), entry.value, source), source
             )
-        elif first == "colliders" and len(rest) == 1 and rest[0] in COLLIDERS:
-            value = check(COLLIDERS[rest[0]]._replace(name=entry.name), entry.value, source)
-            top["colliders"][rest[0]] = value
-        elif first == "colliders":
-            what = "is not known" if rest else "has no parts"
-            raise ValueError(
-                f"{source}: {entry.name} {what}; write colliders: {{friction: 0.5, "
-                f"restitution: 0}}"
-            )
         elif first in GROUPS or first in STARTS:
             raise ValueError(
                 f"{source}: {entry.name} has no parts; write {first}: {{NAME: {{...}}}}"
             )
         else:
-            advice = alternatives(first, (*TOP, *GROUPS, "colliders", *STARTS))
+            advice = alternatives(first, (*TOP, *GROUPS, *STARTS))
             raise ValueError(f"{source}: {entry.name} is not known; {advice}")
     return top, groups, starts
 
@@ -236,8 +227,6 @@ def _body(called: str, values: dict) -> tuple:
     allowed |= {"velocity", "angular_velocity", "held"} | ({"radius"} if shape == "rod" else set())
     if shape == "none":
         allowed -= {"density"}
-    else:
-        allowed |= _LAW
     what = f"a {shape}" if shape != "none" else "a body without a shape"
     _refuse_others(called, values, allowed, what)
     size = {word: _need(called, values, word, f"{what} needs it") for word in sizes}
@@ -259,7 +248,7 @@ def _body(called: str, values: dict) -> tuple:
     except ValueError as error:  # what is finite alone, and not together
         raise ValueError(f"{_source(values)}: {called}: {error}") from None
     kind = "cylinder" if shape == "rod" else shape
-    geom = scene.Geom(kind, size=edges or _round_size(size, shape), **_values_of(values, _LAW))
+    geom = scene.Geom(kind, size=edges or _round_size(size, shape))
     return body, geom if geom.kind in scene.SIZES else None
 
 
@@ -311,21 +300,19 @@ def _joint(called: str, values: dict) -> scene.Joint:
 
 def _geom(called: str, values: dict) -> scene.Geom:
     kind = _need(called, values, "shape", f"write one of {', '.join(scene.SIZES)}")
-    sizes, law = scene.SIZES[kind], _values_of(values, _LAW)
+    sizes = scene.SIZES[kind]
     place = {"normal", "point"} if kind == "plane" else _PLACE
-    _refuse_others(
-        called, values, {"shape", "body", "velocity", *sizes, *place, *_LAW}, f"a {kind}"
-    )
+    _refuse_others(called, values, {"shape", "body", "velocity", *sizes, *place}, f"a {kind}")
     given = _values_of(values, ("normal", "point", "body", "position", "velocity"))
     if kind == "plane":
         if not np.any(given.get("normal", 1.0)):
             raise ValueError(
                 f"{values['normal'].source}: {called}.normal is zero; a direction must not be"
             )
-        return scene.plane(**given)._replace(**law)
+        return scene.plane(**given)
     size = [_need(called, values, word, f"a {kind} needs it") for word in sizes]
     size = size[0] if sizes == ("size",) else tuple(size)
-    return scene.Geom(kind, size=size, orientation=_orientation(called, values), **given, **law)
+    return scene.Geom(kind, size=size, orientation=_orientation(called, values), **given)
 
 
 def _contact(called: str, values: dict) -> scene.Contact:

@@ -14,11 +14,11 @@ from rbdyn_ros.figures import canvas, draw_legend, label_axes
 from rbdyn_ros.files import write_or_rescue, write_table
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.mechanics import colliding, runs, shapes
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import runs, shapes
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import rigid_bodies, scene
-from rbdyn_ros.mechanics.description.rows import POINT, WORLD
+from rbdyn_ros.mechanics.description.rows import POINT
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import command_line, model_file
 from rbdyn_ros.parameters.command_line import cannot_write, number_or, optional_file, output_file
@@ -33,7 +33,10 @@ EVERY = setting("--every", 1e-3, "s", above=0.0)  # from row to row; by default 
 IMPACTS = 20_000  # largest number of impacts that are kept
 MOST_NUMBERS = 100_000_000  # in a table: 0.8 GB
 COMPILING = "compiling, once on this machine: about a minute ..."
-PENDULUM_ONLY = ("params_file", "set", "integrator", "controller")
+PENDULUM_ONLY = (
+    *("params_file", "set", "integrator", "controller"),
+    *("scenario", "tilt", "azimuth"),
+)
 AXES = {"xz": (0, 2), "yz": (1, 2), "xy": (0, 1)}
 COLORS = ("#1f6fb4", "#edae49", "#2a9d6f", "#d1495b", "#7a5195", "#58b4d6", "#8a8a8a")
 INSTANTS = 6  # number of drawn instants, the last one opaque
@@ -82,15 +85,14 @@ def job(arguments: argparse.Namespace) -> ModelJob:
         rule = f"it must be at least {sources.every}, which is {every:g} s"
         raise ValueError(f"{sources.duration} is {duration:g} s; {rule}")
     composition = "none" if arguments.composition is None else arguments.composition
-    touches = file.scene.contacts or file.scene.colliders
+    touches = file.scene.contacts
     if composition != "none" and (composition not in COMPOSITIONS or touches):
         known = f"one of {', '.join(COMPOSITIONS)}"
         fit = "none, for it has contacts" if touches else known
         raise ValueError(f"--composition is {composition}; for {path} it must be {fit}")
     if events and not touches:
         raise ValueError(
-            f"--events is given, but {path} has no contacts; "
-            "write some below contacts:, or colliders:"
+            f"--events is given, but {path} has no contacts; write some below contacts:"
         )
     width = 13 * len(file.scene.bodies) + 6 * len(file.scene.joints) + 4 * len(file.scene.contacts)
     if planned.count * width > MOST_NUMBERS:
@@ -100,7 +102,7 @@ def job(arguments: argparse.Namespace) -> ModelJob:
             f"{MOST_NUMBERS} numbers; take an --every of at least {least:.1g} s"
         )
     picture = optional_file("--picture", arguments.picture, command_line.PICTURES)
-    options = models.Options(impact_law=law, whole_steps=file.whole_steps, impacts=IMPACTS)
+    options = models.Options(impact_law=law, impacts=IMPACTS)
     with notice(COMPILING):
         model = model_file.build(file, path, options)
     return ModelJob(file, model, composition, step, planned, duration, out, events, picture)
@@ -148,9 +150,8 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
     [N m, axes and center of mass of the first body]: the load on its first body, the mean
     since the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on
     the body of its first geom, or of the second if the first is a plane or fixed to the world,
-    since the row before; of colliders that have touched
-    FIRST/SECOND.Pn and Px Py Pz, on the body of FIRST; E [J], work [J] of moving walls, less the
-    dissipation of dampers, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin], opening:
+    since the row before; E [J], work [J] of moving walls, less the dissipation of dampers,
+    Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin], opening:
     the constraint error of the joints [m] or [-].
     """
     table = {"t": record.t}
@@ -165,8 +166,6 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
         add(f"{name}.", "fx fy fz tx ty tz", record.reactions[:, i, 0])
     for i, name in enumerate(contact_names(model)):
         add(f"{name}.", "Pn Px Py Pz", record.contacts[:, i])
-    for k, (i, j) in enumerate(record.colliders):
-        add(f"{_between(model, i, j)}.", "Pn Px Py Pz", record.collider_impulses[:, k])
     table |= {"E": record.energy, "work": record.work}
     add("P", "x y z", rigid_bodies.momentum(model.bodies, record.v))
     add("L", "x y z", rigid_bodies.angular_momentum(model.bodies, record.q, record.v))
@@ -177,21 +176,10 @@ def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]
     """Return the columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before
     and after [m/s].
     """
-    impacts, listed = record.impacts, len(model.pairs.kind)
-    names, bodies = contact_names(model), (*model.names.bodies, "world")
-    called, between = [], []
-    for k in impacts[:, 1].astype(int):
-        if k < listed:
-            called.append(names[model.names.contact_of[k]])
-            ends = model.pairs.a[k], model.pairs.b[k]
-        else:
-            i, j = colliding.of_row(k - listed)
-            called.append(_between(model, i, j))
-            ends = sorted(
-                (model.colliders.geoms[i].body, model.colliders.geoms[j].body),
-                key=lambda body: body == WORLD,
-            )
-        between.append(f"{bodies[ends[0]]} on {bodies[ends[1]]}")
+    impacts, names, bodies = record.impacts, contact_names(model), (*model.names.bodies, "world")
+    pairs = impacts[:, 1].astype(int)
+    called = [names[model.names.contact_of[k]] for k in pairs]
+    between = [f"{bodies[model.pairs.a[k]]} on {bodies[model.pairs.b[k]]}" for k in pairs]
     words = ("P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus")
     return {
         "t": impacts[:, 0],
@@ -203,10 +191,6 @@ def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]
 def joint_names(record: runs.Record) -> tuple[str, ...]:
     """Return the joints' own names."""
     return tuple(name.split(" ")[1] for name in record.names)
-
-
-def _between(model: models.Model, i: int, j: int) -> str:
-    return f"{model.names.colliders[i]}/{model.names.colliders[j]}"
 
 
 def contact_names(model: models.Model) -> tuple[str, ...]:
@@ -261,7 +245,7 @@ def _summary(planned: ModelJob, out: Path, record: runs.Record, seconds: float) 
     parts.append(f"energy {record.energy[-1]:.9g} J,{less} {drift}")
     if record.names:
         parts.append(f"joints open by at most {record.opening.max():.2g}")
-    if planned.file.scene.contacts or planned.file.scene.colliders:
+    if planned.file.scene.contacts:
         parts.append(f"{models.impact_count(planned.model)} impacts")
     return "; ".join(parts)
 

@@ -170,10 +170,6 @@ def test_stabilization_that_is_none(alpha):
         ({"max_impacts": 0}, "max_impacts is 0; it must be a whole number from 1 to 1000"),
         ({"max_impacts": 1001}, "max_impacts is 1001"),
         ({"max_impacts": 1.5}, "max_impacts is 1.5"),
-        (
-            {"impact_law": "poisson", "whole_steps": True},
-            "whole_steps is True, but impact_law is 'poisson'; impacts of whole steps obey",
-        ),
         ({"impacts": -1}, "impacts is -1; it must be a whole number >= 0"),
         ({"overlap": float("nan")}, "overlap is nan m; it must be finite and >= 0"),
         ({"gamma": [1.0, 2.0]}, r"gamma has shape \(2,\); give one number, or 1"),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import scene as scenes
 from rbdyn_ros.parameters import model_file
 
@@ -55,10 +54,10 @@ def scaled(scene, length, mass, time):
     )
 
 
-def path(scene, scale, steps, options, every=20):
+def path(scene, scale, steps, every=20):
     """(places, velocities) every so many steps of a scene in other units, in the old ones."""
     length, _, time = scale
-    model, found = scenes.build(scaled(scene, *scale), options), []
+    model, found = scenes.build(scaled(scene, *scale)), []
     for _ in range(steps // every):
         assert models.advance(model, H * time, every) == every, models.failure(model)
         q, v = models.state(model)
@@ -67,46 +66,30 @@ def path(scene, scale, steps, options, every=20):
     return np.array(found)
 
 
-def heap():
-    """Two of each kind of shape, which fall on each other and on a floor."""
-    sizes = {"sphere": (0.06,), "box": (0.1, 0.14, 0.12), "capsule": (0.04, 0.1)}
-    sizes |= {"cylinder": (0.06, 0.1)}
-    bodies, geoms = {}, {"floor": scenes.plane()}
-    for i, (kind, size) in enumerate([*sizes.items()] * 2):
-        name, size = f"{kind}_{i}", (size,) if kind == "box" else size
-        at = (0.05 * (-1) ** i, 0.03 * (i % 3), 0.12 + 0.16 * i)
-        spin = (1.0, 0.3 * i, 0.0)
-        bodies[name] = getattr(shapes, kind)(*size, mass=1.0, position=at, angular_velocity=spin)
-        geoms[name] = scenes.Geom(kind, name, size[0] if kind == "box" else size)
-    return scenes.Scene(bodies, geoms=geoms, colliders=scenes.Colliders(0.4, 0.3))
-
-
 def scene_of(name):
-    """(the scene, the options) of a shipped model or the heap."""
-    if name == "heap":
-        return heap(), models.Options(whole_steps=True)
-    return model_file.read(model_file.find(name)).scene, models.Options()
+    """The scene of a shipped model."""
+    return model_file.read(model_file.find(name)).scene
 
 
 UNITS = [(64.0, 1.0, 1.0), (64.0**-2, 1.0, 1.0), (1.0, 4.0, 1.0), (1.0, 1.0, 64.0)]
 UNITS += [(1.0, 1.0, 1.0 / 64.0), (64.0, 1.0 / 16.0, 1.0 / 64.0)]
 
 
-@pytest.mark.parametrize("name", [*model_file.names(), "heap"])
+@pytest.mark.parametrize("name", model_file.names())
 def test_units_change_nothing(name):
     """In units of powers of 64, those of tolerances, numbers are the same: up to `belt`, whose
     wall has a mass that is not scaled, to the bit.
     """
-    scene, options = scene_of(name)
-    found = path(scene, (1.0, 1.0, 1.0), 300, options)
+    scene = scene_of(name)
+    found = path(scene, (1.0, 1.0, 1.0), 300)
     for scale in UNITS:
-        assert np.abs(path(scene, scale, 300, options) - found).max() < 1e-12, scale
+        assert np.abs(path(scene, scale, 300) - found).max() < 1e-12, scale
 
 
 @pytest.mark.parametrize("length", [1e-3, 1e-1, 10.0, 1e3])
 def test_any_length_moves_the_same(length):
-    scene, options = scene_of("stack_of_boxes")
-    found = path(scene, (1.0, 1.0, 1.0), 500, options)
-    assert np.abs(path(scene, (length, 1.0, 1.0), 500, options) - found)[:, :, :7].max() < 1e-3
-    faster = path(scene, (length, 1.0, length**0.5), 500, options)  # on earth
+    scene = scene_of("stack_of_boxes")
+    found = path(scene, (1.0, 1.0, 1.0), 500)
+    assert np.abs(path(scene, (length, 1.0, 1.0), 500) - found)[:, :, :7].max() < 1e-3
+    faster = path(scene, (length, 1.0, length**0.5), 500)  # on earth
     assert np.abs(faster - found)[:, :, :7].max() < 1e-3

@@ -237,8 +237,7 @@ def test_a_floor_that_rises_does_its_work_at_once():
     np.testing.assert_allclose(lost, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["contact", "colliders"])
-def test_a_belt_carries_a_box_along(kind):
+def test_a_belt_carries_a_box_along():
     """mu g until it moves with the belt, without creep from then on; half of the belt's work is
     lost in sliding.
     """
@@ -247,13 +246,8 @@ def test_a_belt_carries_a_box_along(kind):
         "box": scene.Geom("box", "box", (0.4, 0.4, 0.2)),
         "belt": scene.plane(velocity=(0.6, 0.0, 0.0)),
     }
-    parts = scene.Scene({"box": box}, geoms=geoms)
-    if kind == "contact":
-        contacts = {"rub": scene.Contact(("box", "belt"), friction=0.3)}
-        model = scene.build(parts._replace(contacts=contacts))
-    else:
-        parts = parts._replace(colliders=scene.Colliders(friction=0.3))
-        model = scene.build(parts, options=models.Options(whole_steps=True))
+    contacts = {"rub": scene.Contact(("box", "belt"), friction=0.3)}
+    model = scene.build(scene.Scene({"box": box}, geoms=geoms, contacts=contacts))
     record = runs.run(model, 1e-3, 10, 50)
     assert record.ok, record.message
     t = 0.6 / (0.3 * G)

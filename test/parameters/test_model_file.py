@@ -27,7 +27,6 @@ def test_values_reach_the_scene(read):
     file = read(
         "title: All of it\nstep: 2e-3\nduration: 3\nevery: 0.01\nview: yz\ngravity: [0, 0, -1]\n"
         "close: true\n"
-        "whole_steps: true\ncolliders: {friction: 0.6, restitution: 0.1}\n"
         "bodies:\n"
         "  a: {shape: capsule, radius: 0.1, length: 0.4, density: 1000, position: [1, 2, 3], "
         "rpy: [0, 0.5, 0],\n"
@@ -48,13 +47,7 @@ def test_values_reach_the_scene(read):
         "yz",
     )
     whole = file.scene
-    assert whole.colliders == (0.6, 0.1)
-    assert (
-        file.whole_steps
-        and whole.gravity == (0, 0, -1)
-        and whole.close
-        and list(whole.bodies) == ["a", "b", "c"]
-    )
+    assert whole.gravity == (0, 0, -1) and whole.close and list(whole.bodies) == ["a", "b", "c"]
     a, c = whole.bodies["a"], whole.bodies["c"]
     volume = np.pi * 0.1**2 * (0.4 + 4.0 / 3.0 * 0.1)
     assert a.mass == pytest.approx(1000.0 * volume) and a.held == (0, 1, 0, 0, 0, 0)
@@ -153,7 +146,20 @@ def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
         ("bodies: 3", "m.yaml:1: bodies has no parts; write bodies: {NAME: {...}}"),
         ("bodies: {a: 3}", "m.yaml:1: bodies.a has no parts"),
         (BOX + "contacts: {c: {}}", "m.yaml:2: contacts.c has no parts"),
-        (BOX + "colliders: {}", "m.yaml:2: colliders has no parts; write colliders: {friction"),
+        (BOX + "colliders: {}", "m.yaml:2: colliders is not known; list what touches: contacts"),
+        (
+            BOX + "colliders: {friction: 1}",
+            "m.yaml:2: colliders is not known; list what touches: contacts: {NAME",
+        ),
+        (BOX + "whole_steps: true", "m.yaml:2: whole_steps is not known; list what touches"),
+        (
+            BOX.replace("2.0", "2.0, friction: 0.5"),
+            "m.yaml:1: bodies.crate.friction is a contact's; list what touches: contacts",
+        ),
+        (
+            BOX + "geoms: {g: {shape: plane, restitution: 0.5}}",
+            "m.yaml:2: geoms.g.restitution is a contact's; list what touches: contacts",
+        ),
         (
             BOX.replace("size", "from: [0, 0, 0], to: [0, 0, 1], size"),
             "m.yaml:1: bodies.crate.from has no meaning for a box; leave it out",
@@ -286,12 +292,6 @@ def test_a_start_that_is_not_finite_is_refused(read, stiffness, length, sentence
         model_file.build(read(BOX + f"springs: {{s: {{{spring}}}}}"), model_file.Path("m.yaml"))
 
 
-def test_a_friction_of_a_body_without_colliders_is_named_with_its_line(read):
-    file = read(BOX.replace("2.0", "2.0, friction: 0.5"))
-    with pytest.raises(ValueError, match="m.yaml:1: geom crate: it has a friction"):
-        model_file.build(file, model_file.Path("m.yaml"))
-
-
 def test_joints_that_contradict_each_other_are_named(read):
     """A bar of 1 m between two anchors 1.5 m apart, which `close` cannot close."""
     file = read(
@@ -316,16 +316,6 @@ def test_a_file_of_another_kind_is_not_read_as_yaml(tmp_path, monkeypatch, name,
     Path(name).write_text("<robot/>")
     with pytest.raises(ValueError, match=sentence):
         model_file.find(name)
-
-
-def test_colliders_that_cannot_be_are_named(read):
-    assert read(BOX).scene.colliders is None
-    with pytest.raises(
-        ValueError, match=r"m.yaml:2: colliders.mu is not known; write colliders: {friction: 0.5"
-    ):
-        read(BOX + "colliders: {mu: 0.5}")
-    with pytest.raises(ValueError, match="m.yaml:2: colliders.restitution is 2"):
-        read(BOX + "colliders: {restitution: 2}")
 
 
 @pytest.mark.filterwarnings("error")

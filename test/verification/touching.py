@@ -1,8 +1,5 @@
 """What the tests of shapes share: random poses, gaps and their gradients, and short runs."""
 
-from functools import cache
-from itertools import combinations
-
 import numpy as np
 import pytest
 
@@ -14,7 +11,6 @@ from rbdyn_ros.mechanics.description import geoms, pairs
 TURNED = tuple(quaternion.exp((0.4, -0.8, 0.3)))
 AWRY = {"position": (0.1, -0.05, 0.02), "orientation": TURNED}
 TABLE = geoms.box((1.0, 1.0, 0.1), position=(0.0, 0.0, -0.05))
-between = cache(geoms.pairs_between)  # the candidates of two shapes, at any place of them
 
 
 def poses(seed, count, apart=0.4):
@@ -75,18 +71,6 @@ def run(parts, candidates, h, n):
 
 def least_gap(model, q):
     return pairs.gaps(model.pairs, q).min()
-
-
-def smallest_gap(model, apart=np.inf):
-    """Of all colliders, by the candidates of each pair whose bodies are less than `apart` [m] from
-    each other.
-    """
-    q, found = models.places(model), []
-    for a, b in combinations(model.colliders.geoms, 2):
-        near = a.body == -1 or np.linalg.norm(q[a.body, :3] - q[b.body, :3]) < apart
-        if a.body != b.body and near:
-            found += between(a, b)
-    return pairs.gaps(pairs.build(len(q), *found), q).min()
 
 
 def random_start(random, apart, height):

@@ -1,13 +1,11 @@
 """The active contact pairs of bodies, as sweeps and the law of an impact read them."""
 
-from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put
 from rbdyn_ros.mechanics.contact import pairs
 
-GIVEN = 1e-5  # of the kinetic energy: more of it would be given by impulses
 FALLS_BACK = False  # where several contacts meet Stronge's law fails
 
 
@@ -119,26 +117,3 @@ def fail(m, kind, k):
 def forget_failure(m):
     """Clear the failure: the impulses were found with a smaller share."""
     fail(m, 0, 0)
-
-
-@part
-def gives_energy(m):
-    """Return whether the impulses of a step raise the kinetic energy, of B_X, B_W before them,
-    and do as much work against their law: push contacts that part, or pull along what slides.
-    """
-    bodies, rows, active = arena.bodies(m), arena.pairs(m), arena.active(m)
-    work, before, after = 0.0, 0.0, 0.0
-    for at in range(arena.counters(m)[c.ACTIVE]):
-        k = active[at]
-        u = vec.add(get(rows, k, c.U), pairs.velocity(m, k))
-        work += max(vec.dot(get(rows, k, c.LA), u), 0.0)
-    for i in range(len(bodies)):
-        p, l = get(bodies, i, c.B_X), get(bodies, i, c.B_W)
-        before += vec.dot(p, vec.times(get(bodies, i, c.IM), p))
-        before += vec.dot(l, vec.times(get(bodies, i, c.IJ), l))
-        v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.P_1))
-        w = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L_1))
-        v, w = vec.add(v, get(bodies, i, c.U_X)), vec.add(w, get(bodies, i, c.U_W))
-        after += vec.dot(v, vec.times(get(bodies, i, c.M), v))
-        after += vec.dot(w, vec.times(get(bodies, i, c.J), w))
-    return min(2.0 * work, after - before) > GIVEN * before

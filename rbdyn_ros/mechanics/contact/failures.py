@@ -7,7 +7,7 @@ import numpy as np
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import smooth, step
 from rbdyn_ros.mechanics.arena import Arena
-from rbdyn_ros.mechanics.contact import exchange, friction, impact, slots, whole
+from rbdyn_ros.mechanics.contact import exchange, friction, impact
 from rbdyn_ros.mechanics.contact.lagrangian import LARGEST
 from rbdyn_ros.mechanics.description import jacobian, joints
 from rbdyn_ros.mechanics.description.rows import WORLD
@@ -25,9 +25,6 @@ def failure(model, of_active: bool = False) -> str:
     it names the body, the joint or the contact. See `judge`.
     """
     code, where = (int(x) for x in part(model.arena, "counters")[[c.FAILURE, c.WHERE], 0])
-    if code == slots.NO_ROOM:
-        most = model.colliders.contacts
-        return f"there are more than {most} contacts of colliders; give room for more"
     verdict, pairs = judge(model, of_active)
     if verdict.kind == existence.JAMMED:
         return _jam(model, verdict, pairs)
@@ -58,9 +55,6 @@ def failure(model, of_active: bool = False) -> str:
         what = f"no impulse was found that obeys the law of {contact_name(model, where)}"
     elif code == exchange.LAW_FAILED:
         what = f"no impulse was found by the energetic law of {contact_name(model, where)}"
-    elif code == whole.CRUSHED_FAILED:
-        most = whole.CRUSHED * part(model.arena, "clock")[c.LENGTH, 0]
-        what = f"{contact_name(model, where)} overlaps by more than {most:g} m"
     elif code == step.ROUNDS_FAILED:
         rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
         what = f"{rounds}; {contact_name(model, where)} is one of them"
@@ -91,10 +85,8 @@ def judge(model, of_active: bool = False) -> tuple[existence.ExistenceVerdict, A
     unit, ahead = clock[c.LENGTH, 0], 2.0 * piece
     fastest = (np.linalg.norm(v, axis=1) + unit * np.linalg.norm(w, axis=1)).max()
     touching = impact.TOUCHING * unit
-    listed = np.arange(len(pairs)) < len(model.pairs.kind)
-    listed[part(at.arena, "used")[: part(at.arena, "counters")[c.USED, 0], 0]] = True
     near = pairs[:, c.GAP] <= touching + REACH * ahead * fastest
-    near = np.flatnonzero(listed & (near | (integers[:, c.CLOSED] != 0)))
+    near = np.flatnonzero(near | (integers[:, c.CLOSED] != 0))
     if of_active:
         near = part(model.arena, "active")[: part(model.arena, "counters")[c.ACTIVE, 0], 0].copy()
         pairs[near, c.GAP] = 0.0
@@ -178,11 +170,7 @@ def contact_name(model, pair: int) -> str:
     """Return the name of the contact of a pair, and its bodies."""
     bodies = model.names.bodies
     a, b = (int(body) for body in part(model.arena, "pair_integers")[pair, [c.A, c.B]])
-    if pair < len(model.pairs.kind):
-        name = model.names.contacts[model.names.contact_of[pair]]
-    else:
-        i, j = part(model.arena, "pair_shapes")[pair, :2]
-        name = f"the contact of {model.names.colliders[i]} and {model.names.colliders[j]}"
+    name = model.names.contacts[model.names.contact_of[pair]]
     return f"{name} ({bodies[a]} on {'the world' if b == WORLD else bodies[b]})"
 
 

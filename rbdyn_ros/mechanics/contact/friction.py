@@ -18,17 +18,11 @@ from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact import active_pairs, sweeps
 from rbdyn_ros.mechanics.contact.lagrangian import (
     ACCEPTED,
-    DEAR,
     FAILED,
     ROUND_OFF,
-    SIGMA,
-    approach,
-    improve,
     is_excessive,
-    pause,
     refine,
     restart,
-    rounds_of,
     solve_lagrangian,
     violation,
 )
@@ -49,8 +43,6 @@ from rbdyn_ros.mechanics.velocity import node_velocities, respond, respond_to_un
 # both ends
 FAR = 1.5
 SWEEPS = 2000
-# in whole steps, and as many as that where impulses would give energy
-FEW_SWEEPS, MANY_SWEEPS = 40, 400
 IMPACT_TOLERANCE = 1e-14  # [SPEED]
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
@@ -64,8 +56,7 @@ SWEPT = 8  # contacts: no more are swept first, and few sweeps suffice
 # ones, which the augmented Lagrangian would not find
 SLIDING = 200
 CONTACT_FAILED = 3
-SLOW = 4.0  # steps in which weights make the velocity up to which colliders are slow
-NEARER_BY = 0.1  # of the violation of the law: what is left after rounds that are taken
+SLOW = 4.0  # steps in which weights make the velocity up to which bodies are slow
 TALL = 10  # bodies: a tower of more bends so softly that its impulses are refined
 
 
@@ -187,11 +178,7 @@ def solve(m, tolerance, h):
     smooth.clear(m, c.U_X, c.U_W)
     for at in range(n):
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
-    shaped = len(arena.colliders(m)) > 0
-    has_matrix = len(arena.skyline(m)) > 0 and not shaped
-    if shaped and not joined and solve_slow(m, tolerance, h):
-        return 0.0
-    if has_matrix and (n > SWEPT or joined and n > 1):
+    if n > SWEPT or joined and n > 1:
         moved, size = violation(m)
         factors = count[c.FACTORS]
         if solve_lagrangian(m, 0.3 * tolerance, h):
@@ -207,17 +194,11 @@ def solve(m, tolerance, h):
             restart(m)
         couple_all(m, h)
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
-    is_whole, enough = arena.clock(m)[c.WHOLE] != 0.0, 1
-    few = FEW_SWEEPS if is_whole else SWEEPS
-    more = PROJECTIONS if h == 0.0 and not is_whole and n > 1 else 0
-    for k in range(MANY_SWEEPS if is_whole and h > 0.0 else few + more):
-        if is_whole and k >= few and k % few == 0 and not active_pairs.gives_energy(m):
+    enough, more = 1, PROJECTIONS if h == 0.0 and n > 1 else 0
+    for k in range(SWEEPS + more):
+        if k == SWEEPS and lawful and moved <= STALLED * size:
             break
-        if not is_whole and k == few and lawful and moved <= STALLED * size:
-            break
-        # in piles a change needs many sweeps
-        how = h, not is_whole and k >= few
-        moved, size, lawful, where = sweep(m, is_whole and k % 2 == 1, h, how)
+        moved, size, lawful, where = sweep(m, False, h, (h, k >= SWEEPS))
         count[c.SWEEPS] += 1
         allowed = tolerance + ROUND_OFF * size
         if k == 0:
@@ -226,16 +207,13 @@ def solve(m, tolerance, h):
             return first
         if not moved < FAILED or n == 1 and not lawful or is_excessive(m, h):
             return fail(m, where)
-        if k == enough and has_matrix and not joined and 1 < n <= SWEPT:
+        if k == enough and not joined and 1 < n <= SWEPT:
             if h > 0.0 and k < SLIDING and is_sliding(m):
                 enough = SLIDING
             elif solve_lagrangian(m, 0.3 * tolerance, h):
                 return first
             else:
                 restart(m)  # what is left is no start for sweeps
-    if is_whole:  # the next round or step goes on with what is left
-        count[c.STALLS] += 1
-        return first
     if not (moved <= STALLED * size and lawful):
         return fail(m, where)
     count[c.STALLS] += 1 if h == 0.0 else 0
@@ -269,36 +247,6 @@ def refine_tower(m):
     """Refine the impulses of many bodies whose matrix is narrow: those of a tower."""
     if len(arena.bodies(m)) > TALL and skyline.is_narrow(m):
         refine(m)
-
-
-@part
-def solve_slow(m, tolerance, h):
-    """Find the impulses of colliders that hardly move, by Newton's method, if their matrix has
-    room; return whether they were found. Where not, sweeps go on from there, and Newton's method
-    pauses for some rounds. Those at the node, h = 0, are none: reading changes no pause.
-    """
-    count = arena.counters(m)
-    if h == 0.0 and (count[c.RESTS] > 0 or not is_slow(m)):
-        return False
-    if count[c.RESTS] > 0 or not is_slow(m) or not skyline.follow(m):
-        count[c.RESTS] = max(count[c.RESTS] - 1, 0)
-        count[c.FRESH] = 0
-        return False
-    factors = count[c.FACTORS]
-    found = solve_lagrangian(m, 0.3 * tolerance, h)
-    if not found:
-        restart(m)
-        if count[c.ACTIVE] > SWEPT and rounds_of(m, 1) <= DEAR:
-            moved, _ = violation(m)
-            if approach(m, 0.3 * tolerance) < NEARER_BY * moved:
-                found = improve(m, 0.3 * tolerance, SIGMA)
-            else:
-                restart(m)
-    if found:
-        refine_tower(m)
-    if h > 0.0:
-        pause(m, found, count[c.FACTORS] - factors)
-    return found
 
 
 @part

@@ -3,8 +3,7 @@ friction (doc/nonsmooth.md, M.20 to M.26).
 
     M (v+ - v-) = A^T nu + D^T P,   A v+ = 0
 
-The impulses P obey the law of the model (`exchange`). Whole steps stop what arrives; at their end
-only the restitution is left to an impact (M.31).
+The impulses P obey the law of the model (`exchange`).
 """
 
 import numpy as np
@@ -21,9 +20,6 @@ from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 TOUCHING = 1e-9  # [LENGTH] a gap that counts as closed
 # [SPEED^2/LENGTH] times the step: a velocity below which a contact stays closed
 RESTING = 0.005
-ROUND_OFF = 1e-14  # of an energy
-HALVINGS = 10  # of the share of the restitution
-SLOW = 2.0  # times what weights give in a step: the least velocity of an impact
 find_impulses = exchange.of(active_pairs, friction)
 
 
@@ -106,9 +102,9 @@ def note_slack(m):
 
 @part
 def note_gaps(m):
-    """Record the gaps of all pairs at the node, except those of colliders."""
+    """Record the gaps of all pairs at the node."""
     pairs = arena.pairs(m)
-    for k in range(len(pairs) - len(arena.slots(m))):
+    for k in range(len(pairs)):
         pairs[k, c.GAP] = any_gap(m, k, c.X, c.R)
 
 
@@ -218,110 +214,10 @@ def add_up(pairs, k):
 
 @part
 def record(m, k, before, after):
-    """Record an impact; it is counted also where the table is full. That of two colliders has the
-    number of the listed pairs plus that of their row of `touched`.
-    """
-    table, count, pairs = arena.impacts(m), arena.counters(m), arena.pairs(m)
-    e, listed = count[c.IMPACTS], len(pairs) - len(arena.slots(m))
+    """Record an impact; it is counted also where the table is full."""
+    table, count, e = arena.impacts(m), arena.counters(m), arena.counters(m)[c.IMPACTS]
     if e < len(table):
-        shapes = arena.pair_shapes(m)
-        row = shapes[k, 0] + shapes[k, 1] * (shapes[k, 1] - 1) // 2
-        table[e, 0], table[e, 1] = arena.clock(m)[c.TIME], k if k < listed else listed + row
-        put(table, e, 2, get(pairs, k, c.LA))
+        table[e, 0], table[e, 1] = arena.clock(m)[c.TIME], k
+        put(table, e, 2, get(arena.pairs(m), k, c.LA))
         table[e, 5], table[e, 6] = before, after
     count[c.IMPACTS] = e + 1
-
-
-@part
-def kinetic_energy(m, on_x, on_w):
-    """Set U_X, U_W to the velocities of the momenta in columns on_x, on_w; return their energy."""
-    bodies, energy = arena.bodies(m), 0.0
-    for i in range(len(bodies)):
-        p, l = get(bodies, i, on_x), get(bodies, i, on_w)
-        v, w = vec.times(get(bodies, i, c.IM), p), vec.times(get(bodies, i, c.IJ), l)
-        put(bodies, i, c.U_X, vec.add(v, get(bodies, i, c.DRIVE)))
-        put(bodies, i, c.U_W, w)
-        energy += 0.5 * (vec.dot(p, v) + vec.dot(l, w))
-    return energy
-
-
-@inlined
-def impact_threshold(m, k, h):
-    """Return the velocity of pair k [m/s] up to which an arrival is no impact: a multiple of what
-    weights give.
-    """
-    bodies, integers, given = arena.bodies(m), arena.pair_integers(m), 0.0
-    for side in range(2):
-        i = integers[k, c.A + side]
-        if i != c.WORLD:
-            given += vec.size(vec.times(get(bodies, i, c.F), get(bodies, i, c.IM)))
-    return SLOW * h * given
-
-
-@part
-def find_arrivals(m, h):
-    """Set SLACK to the velocity at which active pairs have arrived in the step that was solved, 0
-    for others; return (how many have, energy that the impacts may leave [J]).
-
-    U_N- is that of the node: what arrives has been stopped since. The energy is the kinetic one
-    there and what the forces have done.
-    """
-    bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
-    energy, count = kinetic_energy(m, c.P, c.L), 0
-    for i in range(len(bodies)):
-        moved = vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X))
-        energy += vec.dot(get(bodies, i, c.F), moved)
-    for at in range(arena.counters(m)[c.ACTIVE]):
-        k = active[at]
-        pairs[k, c.SLACK] = 0.0
-        if arena.saved_flags(m)[k] == 0 and pairs[k, c.LA] > 0.0:
-            arrival = -pair_velocity(m, k)[0]
-            if arrival > impact_threshold(m, k, h):
-                pairs[k, c.SLACK] = arrival
-                count += 1
-    return count, energy
-
-
-@part
-def apply_restitution(m, most):
-    """Resolve the impact at the end of a step: pairs that have arrived part at e times the
-    velocity in SLACK, or at the largest halved share of it that leaves no more energy than `most`.
-    Where e is 0 no share changes anything: there is one try.
-    """
-    pairs, integers = arena.pairs(m), arena.pair_integers(m)
-    active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
-    velocity.prepare_node(m)
-    tries = 1
-    for at in range(n):
-        k = active[at]
-        put(pairs, k, c.KEEP, get(pairs, k, c.LA))
-        if pairs[k, c.E] * pairs[k, c.SLACK] > 0.0:
-            tries = HALVINGS
-    n, share, is_found = gather(m, 0.0, False), 1.0, False
-    for _ in range(tries):
-        for at in range(n):
-            k = active[at]
-            u = get(pairs, k, c.BEFORE)
-            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-            put(pairs, k, c.U, (u[0] - share * pairs[k, c.E] * pairs[k, c.SLACK], u[1], u[2]))
-        allowed = most + ROUND_OFF * abs(most)
-        if friction.solve_impact(m) and velocity.node_velocities(m, True) <= allowed:
-            is_found = True
-            break
-        share *= 0.5
-    if is_found:
-        push_all(m)
-        follow_rates(m)
-    for at in range(n):
-        k = active[at]
-        stopping = get(pairs, k, c.KEEP)
-        if is_found:
-            after, s, t = pair_velocity(m, k)
-            pairs[k, c.U_P], pairs[k, c.U_P + 1] = s, t  # for friction in the next step
-            if pairs[k, c.SLACK] > 0.0:
-                put(pairs, k, c.LA, vec.add(stopping, get(pairs, k, c.LA)))
-                record(m, k, -pairs[k, c.SLACK], after)
-                integers[k, c.CLOSED] = 0 if pairs[k, c.E] > 0.0 and after > 0.0 else 1
-        is_closed = integers[k, c.CLOSED] != 0
-        put(pairs, k, c.LA, stopping if is_closed else (0.0, 0.0, 0.0))
-        pairs[k, c.SLACK] = 0.0

@@ -34,7 +34,6 @@ from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     own_size,
     round_off,
 )
-from rbdyn_ros.mechanics.contact.pairs import accelerate
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 
@@ -48,8 +47,7 @@ OUTER, INNER, SLOW = 60, 12, 0.3
 # how much of the slope along a change may come back with the other sign, and halvings until it
 # does not
 OVERSHOT, HALVINGS = 0.5, 10
-FRUITLESS = 3  # rounds that may find nothing; in wide heaps none
-NEARER, MANY_INNER = 4, 30  # rounds of `approach`, and of Newton's method in each
+FRUITLESS = 3  # rounds that may find nothing
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
 # times as many alternations at the node, where nothing contradicts the law, if they come near
 AT_NODE = 3
@@ -63,11 +61,6 @@ STALLING = 0.5
 # [SPEED], of what impulses give each for itself: those of an impact that are larger are none, for
 # the law would hold for infinite ones only, by which contacts and joints press each other
 LARGEST = 1e4
-# for colliders: factorizations with which Newton's method goes on, the most rounds for which it
-# pauses, and may owe while it finds the impulses
-CHEAP, LONGEST_REST, MOST_OWED = 5, 1024, 256
-DEAR, SELDOM = 2, 16  # rounds of a factorization in large heaps, and how much longer they pause
-SWEEPS_OF_ONE = 2400  # multiplications that a round of sweeps takes for a contact
 FAILED = 1e300
 
 
@@ -105,15 +98,12 @@ def solve_lagrangian(m, tolerance, h):
     """Find the impulses LA from L_B, at which U holds; return whether they were found.
 
     Where Newton's method alone does not get there, alternating directions come before it, and at
-    last those from the middle of all if there are joints; not so for heaps of colliders, whose
-    matrix is wide.
+    last those from the middle of all if there are joints.
     """
     restart(m)
     if newton(m, tolerance, SIGMA) and not is_excessive(m, h):
         return True
     restart(m)
-    if len(arena.colliders(m)) > 0 and not skyline.is_narrow(m):
-        return False
     scale, before, least, left = 1.0, FAILED, FAILED, FAILED
     near = ACCEPTED * arena.clock(m)[c.SPEED]
     most = ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS
@@ -162,7 +152,9 @@ def is_excessive(m, h):
 @part
 def refine(m):
     """Refine the impulses LA to FINE [SPEED], if Newton's method gets there."""
-    improve(m, FINE * arena.clock(m)[c.SPEED], STIFF_SIGMA)
+    keep_alternation(m, True)
+    if not newton(m, FINE * arena.clock(m)[c.SPEED], STIFF_SIGMA):
+        keep_alternation(m, False)
 
 
 @part
@@ -217,7 +209,6 @@ def newton(m, tolerance, scale):
     count = arena.counters(m)
     last, is_start = FAILED, scale >= SIGMA
     fresh = scale == SIGMA and count[c.FRESH] == count[c.ACTIVE]
-    most = 0 if len(arena.colliders(m)) > 0 and not skyline.is_narrow(m) else FRUITLESS
     for outer in range(OUTER if scale <= LARGEST_SIGMA else FEW_OUTER):
         before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
         slope = 0.0
@@ -247,7 +238,7 @@ def newton(m, tolerance, scale):
         if found and is_settled and not is_coarse:
             count[c.FRESH] = count[c.ACTIVE] if fresh and scale == SIGMA else 0
             return True
-        if not found and (outer >= most or scale > LARGEST_SIGMA):
+        if not found and (outer >= FRUITLESS or scale > LARGEST_SIGMA):
             break
         if is_coarse:
             scale, fresh = 0.1 * scale, False
@@ -256,76 +247,6 @@ def newton(m, tolerance, scale):
         last = moved
     count[c.FRESH] = 0
     return False
-
-
-@part
-def approach(m, tolerance):
-    """Approach the impulses LA from L_B, at which U holds, by a few rounds with a small sigma,
-    each the minimum of a convex function, and set U_X, U_W to what they change. Return the
-    change of the last round as velocities, FAILED if a round did not find its minimum.
-    """
-    arena.counters(m)[c.FRESH], moved = 0, FAILED
-    for _ in range(NEARER):
-        slope, found = 0.0, False
-        for inner in range(MANY_INNER):
-            size, left = newton_system(m, SOFT_SIGMA, PROJECTED_AGAIN, 0.0)
-            found = left <= 0.1 * tolerance + ROUND_OFF * size
-            if found or not left < FAILED:
-                break
-            if inner > 0:
-                size, left = step_back(m, SOFT_SIGMA, slope, size, left)
-            slope = take_change(m, SOFT_SIGMA, True)
-        if not found:
-            return FAILED
-        moved, size = update_multipliers(m, SOFT_SIGMA)
-        if moved <= tolerance + ROUND_OFF * size:
-            break
-    balance(m)
-    return moved
-
-
-@part
-def pause(m, found, factors):
-    """Set for how many rounds Newton's method pauses, after it has found the impulses or not with
-    so many factorizations: so that it takes no more time than sweeps do, unless it is cheap, and
-    less in large heaps. While it finds them it may go on, for at rest it gets cheap.
-    """
-    count = arena.counters(m)
-    if skyline.is_narrow(m) or found and factors <= CHEAP:
-        count[c.OWED], count[c.RESTS] = 0, 0 if found else 1
-        return
-    owed = count[c.OWED] + rounds_of(m, factors) * (1 if rounds_of(m, 1) <= DEAR else SELDOM)
-    pauses = not found or owed > MOST_OWED
-    count[c.RESTS] = min(owed, LONGEST_REST) if pauses else 0
-    count[c.OWED] = 0 if pauses else owed
-
-
-@part
-def rounds_of(m, factors):
-    """Return how many rounds of sweeps take as long as so many factorizations."""
-    low, n = arena.envelope(m), len(arena.right_side(m))
-    numbers = low[n - 1, 1] + n
-    return factors * numbers // n * numbers // (SWEEPS_OF_ONE * arena.counters(m)[c.ACTIVE])
-
-
-@part
-def improve(m, tolerance, scale):
-    """Return whether Newton's method finds the impulses from LA, which stay where not."""
-    keep_alternation(m, True)
-    if newton(m, tolerance, scale):
-        return True
-    keep_alternation(m, False)
-    return False
-
-
-@part
-def balance(m):
-    """Set U_X, U_W to what the change of the impulses from L_B to LA gives the bodies."""
-    pairs, active = arena.pairs(m), arena.active(m)
-    smooth.clear(m, c.U_X, c.U_W)
-    for at in range(arena.counters(m)[c.ACTIVE]):
-        k = active[at]
-        accelerate(m, k, vec.sub(get(pairs, k, c.LA), get(pairs, k, c.L_B)))
 
 
 @part

@@ -21,7 +21,6 @@ FAR = 1e-3  # of a gap that is not looked at again before its bodies have moved
 DIFFERS = 2e-6  # of the gap between features that are met, with the normal given or not
 LEFT = 5e-7  # of a gap at the start of a step in which the contact would be closed
 BENT = 1e-6  # by which a gap of first order may be wrong at the end of a step
-STAYS = 1e-4  # [LENGTH]: a contact with a larger gap has ended
 STILL = 1e-13  # a way, turns counted in [rad], of bodies after which frames and levers still hold
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -255,33 +254,14 @@ def velocity(m, k):
     return vec.add(vec.matvec(get9(pairs, k, c.FRAME), v), u)
 
 
-@inlined
-def is_unjointed(m, k):
-    """Return whether no joint holds the bodies of pair k."""
-    bodies, integers = arena.bodies(m), arena.pair_integers(m)
-    a, b = integers[k, c.A], integers[k, c.B]
-    if bodies[a, c.JOINTED] != 0.0:
-        return False
-    return b == c.WORLD or bodies[b, c.JOINTED] == 0.0
-
-
-@inlined
-def is_lasting(m, k):
-    """Return whether pair k, of bodies without joints, has carried an impulse and is not open."""
-    is_near = arena.pairs(m)[k, c.GAP] <= STAYS * arena.clock(m)[c.LENGTH]
-    return is_near and arena.saved_flags(m)[k] != 0 and is_unjointed(m, k)
-
-
 @part
-def set_mean_velocities(m, h, whole):
+def set_mean_velocities(m, h, full):
     """Set U to the mean velocities of the active pairs over the step: gap over h, and the
     tangents' shift over h (M.15).
 
-    An overlap at the start is taken back as fast as a step of the length `whole` would; whole
-    steps leave it, and the gap of a contact that stays (`whole.separate`).
+    An overlap at the start is taken back as fast as a step of the length `full` would.
     """
-    is_whole, rate = arena.clock(m)[c.WHOLE] != 0.0, 1.0 / h
-    left = 1.0 if is_whole else 1.0 - h / whole  # of the overlap
+    rate, left = 1.0 / h, 1.0 - h / full  # of the overlap
     arena.clock(m)[c.TRAVEL] = 0.0
     bodies, pairs, integers, active = (
         arena.bodies(m),
@@ -305,8 +285,7 @@ def set_mean_velocities(m, h, whole):
             d = vec.sub(d, contact_displacement(bodies, b, get(pairs, k, c.ON_B), point))
             note_travel(m, k, point)
         pairs[k, c.GAP_1] = g
-        start = pairs[k, c.GAP]
-        keep = start if is_whole and is_lasting(m, k) else left * min(start, 0.0)
+        keep = left * min(pairs[k, c.GAP], 0.0)
         s = rate * vec.dot(get(pairs, k, c.FRAME + 3), d)
         t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)
         pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t

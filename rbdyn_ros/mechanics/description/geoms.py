@@ -7,7 +7,6 @@
 Boxes, spheres, capsules, cylinders and points are exact against each other and against planes.
 """
 
-from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -16,12 +15,10 @@ import numpy as np
 from rbdyn_ros.geometry import arguments, quaternion
 from rbdyn_ros.mechanics.description import cylinders, features, pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.numerics.arguments import count, number, positive
+from rbdyn_ros.numerics.arguments import number, positive
 
 # of its radius: how far inside of its rim four points of a cylinder's end carry it when it stands
 INSIDE = 1e-3
-# in the order of `columns.BALL_SHAPE` and so on
-COLLIDING = ("sphere", "capsule", "box", "cylinder", "plane")
 _ORIGIN, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -81,52 +78,6 @@ def plane(normal=(0.0, 0.0, 1.0), offset: float = 0.0, body: int = WORLD) -> Col
     number(offset, "the offset of a plane", unit=" m")
     at = tuple(map(float, offset * n))
     return CollisionGeom("plane", _ORIGIN, 0.0, _body(body), at, tuple(map(float, n)))
-
-
-class ColliderSet(NamedTuple):
-    """Shapes each of which can touch every other one of another body."""
-
-    geoms: tuple[CollisionGeom, ...]
-    friction: tuple[float, ...]  # of each, Coulomb's mu; of two that touch sqrt(mu_a mu_b)
-    restitution: tuple[float, ...]  # of each, e_n; of two that touch the larger one
-    contacts: int  # at most, at one time
-
-
-def colliders(
-    geoms: Iterable[CollisionGeom],
-    friction: float | Sequence[float] = 0.0,
-    restitution: float | Sequence[float] = 0.0,
-    contacts: int | None = None,
-) -> ColliderSet:
-    """Return shapes that can all touch each other, for whole steps; `friction` and `restitution`
-    are one number for all or one for each, `contacts` the room for contacts at one time, by
-    default 16 for each shape.
-
-    Of two that touch friction is sqrt(mu_a mu_b), restitution max(e_a, e_b).
-    """
-    geoms = tuple(geoms)
-    for geom in geoms:
-        if geom.kind not in COLLIDING:
-            known = ", ".join(COLLIDING)
-            raise ValueError(f"a {geom.kind} is among the colliders; they can be {known}")
-    mu = _of_each("friction", friction, np.inf, len(geoms))
-    e = _of_each("restitution", restitution, 1.0, len(geoms))
-    contacts = 16 * len(geoms) if contacts is None else contacts
-    return ColliderSet(geoms, mu, e, count(contacts, "contacts", 1 if geoms else 0))
-
-
-def _of_each(name: str, values, most: float, shapes: int) -> tuple[float, ...]:
-    """Return one number of a law for each collider. Raise ValueError for another count or a number
-    out of range.
-    """
-    found = np.array(values, dtype=float)
-    if found.shape not in ((), (shapes,)):
-        raise ValueError(
-            f"the {name} of the colliders has {found.size} numbers; give 1 or {shapes}"
-        )
-    for value in found.ravel():
-        number(value, f"the {name} of the colliders", 0.0, most)
-    return tuple(map(float, np.broadcast_to(found, shapes)))
 
 
 def pairs_between(

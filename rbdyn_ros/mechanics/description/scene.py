@@ -76,8 +76,6 @@ class Geom(NamedTuple):
     orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, from its axes to those of the body
     # [m/s] of a geom of the world, which then becomes a body of its name that nothing stops
     velocity: tuple = (0.0, 0.0, 0.0)
-    friction: float | None = None  # among the colliders; None: theirs
-    restitution: float | None = None
 
 
 def plane(normal=(0.0, 0.0, 1.0), point=_ORIGIN, body=GROUND, velocity=_ORIGIN) -> Geom:
@@ -96,15 +94,6 @@ class Contact(NamedTuple):
     between: tuple
     friction: float = 0.0  # Coulomb's mu
     restitution: float = 0.0  # Newton's e_n, from 0 to 1
-
-
-class Colliders(NamedTuple):
-    """All geoms can touch each other, for whole steps, except points; friction and
-    restitution of those that do not give their own. Of two: sqrt(mu_a mu_b), max(e_a, e_b).
-    """
-
-    friction: float = 0.0
-    restitution: float = 0.0
 
 
 class Spring(NamedTuple):
@@ -132,7 +121,6 @@ class Scene(NamedTuple):
     # velocities as the joints' impulses would
     close: bool = False
     springs: Mapping = _NOTHING  # name -> Spring
-    colliders: Colliders | None = None
 
 
 # how many axes a joint has
@@ -177,9 +165,6 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
         v = redundancy.closed_velocity(constraints, bodies, q, v)
     for name, geom in scene.geoms.items():
         _check_geom(name, geom, numbers)
-        if scene.colliders is None and (geom.friction, geom.restitution) != (None, None):
-            rule = "give it to its contacts, or add colliders"
-            raise ValueError(f"geom {name}: it has a friction or restitution of its own; {rule}")
     names_of.require_one_law(scene)
     candidates, owners = [], []
     for i, (name, contact) in enumerate(scene.contacts.items()):
@@ -191,20 +176,8 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
     )
     found = pairs.build(len(q), *candidates)
     made = [_spring(*item, at, q) for item, at in zip(scene.springs.items(), ends)]
-    colliders = None
-    if scene.colliders:
-        shaped = [_shape(geom, numbers[geom.body]) for geom in scene.geoms.values()]
-        names = names._replace(colliders=tuple(scene.geoms))
-        friction, restitution = (
-            [
-                own if (own := getattr(geom, word)) is not None else common
-                for geom in scene.geoms.values()
-            ]
-            for word, common in zip(Colliders._fields, scene.colliders)
-        )
-        colliders = touching.colliders(shaped, friction, restitution)
     options, held = options._replace(names=names), springs.build(len(q), *made)
-    return models.build(bodies, q, v, constraints, found, options, held, colliders)
+    return models.build(bodies, q, v, constraints, found, options, held)
 
 
 def opening(constraints: Constraints, q: Array) -> float:
@@ -271,8 +244,7 @@ def replace_moving_geoms(scene: Scene) -> Scene:
         at = {"position": tuple(geom.position), "orientation": tuple(geom.orientation)}
         moves = {"velocity": tuple(velocity.tolist()), "held": (1.0,) * 6}
         bodies[name] = shapes.Body(1.0, (1.0, 1.0, 1.0), **at, **moves)
-        law = {"friction": geom.friction, "restitution": geom.restitution}
-        geoms[name] = Geom(geom.kind, name, geom.size, **law)
+        geoms[name] = Geom(geom.kind, name, geom.size)
     return scene._replace(bodies=bodies, geoms=geoms)
 
 

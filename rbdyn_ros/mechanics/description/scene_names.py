@@ -30,14 +30,9 @@ def two(called: str, between, known, what: str) -> tuple[str, str]:
 
 
 def require_one_law(scene) -> None:
-    """Raise ValueError where two contacts, or a contact and the colliders, have the same geoms."""
-    joined, known = {frozenset(joint.between) for joint in scene.joints.values()}, {}
+    """Raise ValueError where two contacts have the same geoms."""
+    known: dict[frozenset, str] = {}
     for name, contact in scene.contacts.items():
         pair = frozenset(contact.between)
         if (before := known.setdefault(pair, name)) != name:
             raise ValueError(f"contact {name}: it has the geoms of contact {before}; keep one")
-        geoms = [scene.geoms[word] for word in pair if word in scene.geoms]
-        collide = all(geom.kind != "point" for geom in geoms)
-        if scene.colliders and collide and frozenset(geom.body for geom in geoms) not in joined:
-            rule = "leave it out, and give the geoms their own friction and restitution"
-            raise ValueError(f"contact {name}: its geoms touch as colliders, too; {rule}")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rbdyn_ros.mechanics import accelerations, colliding, projection
+from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian
 from rbdyn_ros.mechanics.network import laws, second_order
@@ -112,7 +112,6 @@ class OfModel:
     """The bodies of a model with its joints, springs and pairs, by its kernels."""
 
     def __init__(self, model: models.Model, wrench: Callable | None):
-        colliding.require_none(model, "an event-driven run")
         self.memory, self.wrench = projection.memory_of(model), wrench
         frictions, restitutions = model.pairs.mu.tolist(), model.pairs.e.tolist()
         self.laws = tuple(

@@ -8,6 +8,7 @@ import pytest
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import geoms, jacobian, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import TURN, WORLD
 
@@ -292,3 +293,22 @@ def test_what_falls_after_too_many_impacts_of_a_step_does_not_overlap_at_its_end
     assert len(run.impacts) == 2
     assert run.gaps() == pytest.approx(0.0, abs=1e-12)
     assert run.take(0.08, 3).v == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("count", "still"), [(10, 1e-12), (20, 2e-10)])
+def test_a_tower_of_cubes_stands(count, still):
+    """Askew cubes whose faces, edges and corners carry each other do not rock."""
+    random, size = np.random.default_rng(6), (0.2, 0.2, 0.2)
+    places = [(*random.uniform(-0.01, 0.01, 2), 0.1 + 0.2 * k) for k in range(count)]
+    bodies, q, v = shapes.assemble([shapes.box(size, mass=1.0, position=at) for at in places])
+    boxes = [geoms.box(size, i) for i in range(count)]
+    found = [
+        candidate
+        for above, below in zip(boxes, [geoms.plane(), *boxes])
+        for candidate in geoms.pairs_between(above, below, mu=0.5)
+    ]
+    run = Run(bodies, q, v, found)
+    q = run.take(1e-3, 200).q
+    run.take(1e-3, 100)
+    assert np.abs(run.v).max() < still
+    assert run.q == pytest.approx(q, abs=100 * 1e-3 * still + 1e-12)
