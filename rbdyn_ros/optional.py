@@ -4,8 +4,13 @@ lacks.
 
 import os
 import socket
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 
 class MissingLibrary(ValueError):
@@ -17,15 +22,46 @@ def library(name: str, extra: str, job: str):
 
     Raise MissingLibrary, with the command that installs it, where it is not installed.
     """
-    try:
+    with asking_for(name, extra, job):
         return import_module(name)
+
+
+@contextmanager
+def asking_for(name: str, extra: str, job: str) -> Iterator[None]:
+    """Raise MissingLibrary, as `library` does, for an import of the module `name` within."""
+    try:
+        yield
     except ModuleNotFoundError as error:
-        if error.name != name.split(".")[0]:
+        if error.name != name.partition(".")[0]:
             raise
-        raise MissingLibrary(
-            f"{job} needs {error.name}, which is not installed: run ./testbed setup, "
-            f"or without it pip install 'rbdyn_ros[{extra}]'"
-        ) from None
+        raise MissingLibrary(no_library(name, extra, job)) from None
+
+
+def no_library(name: str, extra: str, job: str) -> str:
+    """Return why a job cannot be done without the library `name`, and how to get it; "" where it
+    is installed.
+    """
+    top = name.partition(".")[0]
+    if find_spec(top):
+        return ""
+    install = f"python3 -m pip install 'rbdyn_ros[{extra}]'"
+    if is_externally_managed():
+        install = (
+            f"{install} --user --break-system-packages, as the operating system manages this "
+            "Python; or, without these two options, in an environment of python3 -m venv "
+            "--system-site-packages"
+        )
+    return (
+        f"{job} needs {top}, which is not installed: run ./testbed setup, or without it {install}"
+    )
+
+
+def is_externally_managed() -> bool:
+    """Return whether pip refuses to install into this Python, as PEP 668 asks: it belongs to the
+    operating system, and is no virtual environment.
+    """
+    marker = Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED"
+    return sys.prefix == sys.base_prefix and marker.is_file()
 
 
 def stay_local(own_domain: bool = False) -> None:

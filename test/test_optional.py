@@ -3,11 +3,13 @@
 import math
 import os
 import socket
+import sys
+import sysconfig
 
 import pytest
 
 from rbdyn_ros import optional
-from rbdyn_ros.optional import MissingLibrary, library
+from rbdyn_ros.optional import MissingLibrary, asking_for, library
 
 
 def test_what_is_there_is_imported():
@@ -19,6 +21,30 @@ def test_what_is_not_there_is_named_with_the_extra_that_brings_it():
         MissingLibrary, match=r"mpc needs no_such_solver, .* pip install 'rbdyn_ros\[mpc\]'"
     ):
         library("no_such_solver", "mpc", "mpc")
+
+
+@pytest.mark.parametrize("in_an_environment", [True, False])
+def test_where_pip_refuses_to_install_the_sentence_says_how(
+    tmp_path, monkeypatch, in_an_environment
+):
+    """As on Ubuntu 24.04 and Debian 12 (PEP 668)."""
+    (tmp_path / "EXTERNALLY-MANAGED").write_text("[externally-managed]\n")
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(sys, "base_prefix", "/usr" if in_an_environment else sys.prefix)
+    said = optional.no_library("no_such_solver", "mpc", "mpc")
+    assert ("pip install 'rbdyn_ros[mpc]' --user --break-system-packages" in said) == (
+        not in_an_environment
+    )
+    assert ("python3 -m venv --system-site-packages" in said) == (not in_an_environment)
+
+
+def test_an_import_statement_is_asked_for_in_the_same_way(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cobs", None)
+    with (
+        pytest.raises(MissingLibrary, match=r"the wire needs cobs, .*'rbdyn_ros\[hil\]'"),
+        asking_for("cobs", "hil", "the wire"),
+    ):
+        import cobs  # noqa: F401
 
 
 def test_a_library_that_is_broken_keeps_its_own_error(tmp_path, monkeypatch):

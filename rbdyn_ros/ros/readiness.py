@@ -5,6 +5,10 @@ or the reverse. A message that has arrived proves both. Before time begins the p
 publishes its first state repeatedly, every node of interest reports on `~/received` which
 topics it has received a message of, and time begins when these reports cover all topics that carry
 messages.
+
+A node of others, such as `ros2 bag record`, makes no report. It counts as soon as it subscribes to
+all of these topics: `ros2 bag record` does so when it has discovered a topic's publisher, and a
+subscription in this node's graph is one that this node's publishers know.
 """
 
 import time
@@ -14,6 +18,7 @@ from functools import partial
 from rclpy.node import Node
 from std_msgs.msg import String
 
+from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.schema import format_value
@@ -21,6 +26,7 @@ from rbdyn_ros.schema import format_value
 RECEIVED, WAITING, IGNORED = "received", "waiting", "ignored"
 OTHERS = "*"  # the line of a report for all topics that it does not list
 CHECK_PERIOD = 0.05  # [s]
+SAID_EVERY = 1.0  # [s] at the soonest, what time waits for
 COMMANDS = "cart/command"
 
 
@@ -77,6 +83,7 @@ class StartCondition:
         self._carrying, self._begin, self._fail = carrying, begin, fail
         self._reports: dict[str, dict[str, str] | None] = {name: None for name in names}
         self._since: float | None = None
+        self._said, self._say_after = "", 0.0  # the newest line of the log, [s] until the next
         self._subscriptions = [
             node.create_subscription(
                 String,
@@ -111,7 +118,7 @@ class StartCondition:
         if carrying is None:
             return
         self._since = self._since or time.monotonic()
-        missing = "; ".join(self._missing(carrying))
+        missing = "; ".join(self._missing(sorted(carrying)))
         waited = time.monotonic() - self._since
         if not missing:
             self._node.get_logger().info(
@@ -120,23 +127,42 @@ class StartCondition:
             )
             self._timer.cancel()
             self._begin()
-        elif waited > self._timeout:
+            return
+        if missing != self._said and waited >= self._say_after:
+            self._said, self._say_after = missing, waited + SAID_EVERY
+            self._node.get_logger().info(f"time waits: {missing}")
+        if waited > self._timeout:
             self._timer.cancel()
             self._fail(
                 f"time did not begin within start_timeout, {self._timeout:g} s: {missing}; "
                 "start what is missing, or take it out of start_after"
             )
 
-    def _missing(self, carrying: set[str]) -> Iterator[str]:
+    def _missing(self, carrying: list[str]) -> Iterator[str]:
         for name, report in self._reports.items():
-            if report is None:
+            if report is not None:
+                waiting = [t for t in carrying if report.get(t, report.get(OTHERS)) == WAITING]
+                if waiting:
+                    yield f"{name} has not received {', '.join(waiting)}"
+            elif not self._is_foreign(name):
                 yield f"{name} has not reported what it receives"
-            elif waiting := [
-                topic
-                for topic in sorted(carrying)
-                if report.get(topic, report.get(OTHERS)) == WAITING
-            ]:
-                yield f"{name} has not received {', '.join(waiting)}"
+            elif unheard := [topic for topic in carrying if not self._subscribes(name, topic)]:
+                yield f"{name} does not subscribe to {', '.join(unheard)}"
+
+    def _is_foreign(self, name: str) -> bool:
+        """Return whether there is such a node, and it makes no reports."""
+        if name.rpartition("/")[2] in NODES or self._node.count_publishers(f"{name}/received"):
+            return False
+        return self._full_name(name) in self._node.get_fully_qualified_node_names()
+
+    def _subscribes(self, name: str, topic: str) -> bool:
+        return any(
+            f"{reader.node_namespace.rstrip('/')}/{reader.node_name}" == self._full_name(name)
+            for reader in self._node.get_subscriptions_info_by_topic(topic)
+        )
+
+    def _full_name(self, name: str) -> str:
+        return self._node.resolve_topic_name(name)
 
 
 def answers(node: Node, topics: Iterable[str], names: Iterable[str] | None = None) -> set[str]:

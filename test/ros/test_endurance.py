@@ -145,7 +145,7 @@ def test_bad_input_is_one_sentence(words, sentence):
 
 
 def test_a_replay_says_what_to_do_with_the_bag_of_a_killed_recorder(tmp_path):
-    from rbdyn_ros.ros.recording.replay import CannotReplay, RecordedBag
+    from rbdyn_ros.ros.recording.recorded_bag import CannotReplay, RecordedBag
 
     (tmp_path / "bag.mcap").write_bytes(b"")
     with pytest.raises(

@@ -21,7 +21,7 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
 from rbdyn_ros.ros import qos  # noqa: E402
-from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
+from rbdyn_ros.ros.messages.messages import message_class, nanoseconds  # noqa: E402
 from rbdyn_ros.ros.simulator import telemetry  # noqa: E402
 from rbdyn_ros.ros.simulator.telemetry import FlowControl  # noqa: E402
 from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
@@ -145,6 +145,22 @@ def test_a_topic_that_does_not_arrive_is_named(graph):
     )
     graph.until(lambda: simulator.runner.status.startswith("fault: "))
     assert "pendulum_recorder has not received /imu/data; start" in simulator.runner.status
+
+
+def test_a_node_that_makes_no_reports_must_subscribe_to_every_topic(graph):
+    """As `ros2 bag record`; the topic that is missing is named."""
+    simulator, _ = graph.simulator(start_after=["/probe"]), graph.controller()
+    graph.until(lambda: simulator.runner.command_queue.accepted)
+    graph.until(lambda: "/pendulum_controller/controller_state" in simulator._carrying())
+    kinds = dict(simulator.get_topic_names_and_types())
+    first, *others = sorted(simulator._carrying())
+    for topic in others:
+        graph.listen(message_class(kinds[topic][0]), topic)
+    missing = f"/probe does not subscribe to {first}"
+    graph.until(lambda: [*simulator.start_condition._missing([first, *others])] == [missing])
+    assert simulator.runner.plant.stamp == EPOCH_NS
+    graph.listen(message_class(kinds[first][0]), first)
+    graph.until(lambda: simulator.runner.plant.stamp > EPOCH_NS)
 
 
 @pytest.mark.parametrize("text", ["broken", "/joint_states received\n\n", "a b c"])

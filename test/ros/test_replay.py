@@ -2,6 +2,7 @@
 same topics.
 """
 
+import time
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,14 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
+from rbdyn_ros.ros import qos  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
-from rbdyn_ros.ros.recording.replay import (  # noqa: E402
+from rbdyn_ros.ros.recording.recorded_bag import (  # noqa: E402
     CannotReplay,
     RecordedBag,
-    Replay,
     is_of_the_plant,
 )
+from rbdyn_ros.ros.recording.replay import Replay  # noqa: E402
 
 MS = 1_000_000  # [ns]
 
@@ -112,7 +114,36 @@ def test_the_first_states_are_found_in_a_bag_that_begins_long_before(bag):
     waited for nobody.
     """
     begin, first = RecordedBag(bag(recorded=10**18), "plant", ()).beginning(1.0)
-    assert begin == 10**18 - 5000 * MS and {*first} == {"/clock", "/lab/odometry"}
+    assert begin == 10**18 + 1000 * MS and {*first} == {"/clock", "/lab/odometry"}
+
+
+@pytest.mark.parametrize("with_clock", [True, False])
+def test_a_replay_begins_with_the_plants_first_message(graph, bag, replay, with_clock):
+    """The recorder was there six seconds before; what it recorded then comes out at once."""
+    early, poses = graph.listen(String, "/arm"), graph.listen(Odometry, "/lab/odometry")
+    clock, began = graph.listen(Clock, "/clock"), time.monotonic()
+    node = replay(path=bag(with_clock, recorded=10**18))
+    graph.until(lambda: node.over and early and poses)
+    assert time.monotonic() - began < 6.0 and node.counts["/arm"] == 1
+    if not with_clock:  # the time of the recording, from the first state on
+        assert min(nanoseconds(each.clock) for each in clock) >= 10**18 + 1000 * MS
+
+
+def test_a_replay_says_what_it_waits_for(graph, bag):
+    words = (
+        f"replay.path:={bag(recorded=10**18)}",
+        "start_after:=[pendulum_controller]",
+        "replay.start_paused:=true",
+    )
+    node = graph.process("replay", *(part for word in words for part in ("-p", word)))
+    graph.until(lambda: "pendulum_controller has not reported" in graph.log("replay"))
+    received = graph.probe.create_publisher(String, "/pendulum_controller/received", qos.LATCHED)
+    received.publish(String(data="* received"))
+    graph.until(lambda: "a call of /pendulum_replay/pause with false" in graph.log("replay"))
+    assert "begins 6.0 s after the bag, with the plant" in graph.log("replay")
+    node.terminate()
+    graph.until(lambda: node.poll() is not None)
+    assert node.returncode == 0
 
 
 def test_a_bag_without_a_clock_makes_one(graph, bag, replay):

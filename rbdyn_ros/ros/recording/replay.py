@@ -1,203 +1,34 @@
-"""The replay node: it publishes a recorded bag on its original topics, in its own time.
+"""The replay node: it publishes a recorded bag on its original topics, in its own time, which
+begins with the plant's first message: a recorder may have been there long before the plant. What
+was recorded before that is published at once.
 
 Messages are published as the recorded bytes, stamps included, with the quality of service that was
 offered then. /clock is that of the bag; for a bag without it, such as a ~/dump, it follows from
 the messages' own times.
 """
 
-import math
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
 
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
-from rosbags.interfaces import Qos, QosDurability
-from rosbags.rosbag2 import Reader
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
-from rbdyn_ros.files import expand_input
-from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
-from rbdyn_ros.ros.messages.messages import message_class, set_stamp
+from rbdyn_ros.ros.messages.messages import set_stamp
 from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
+from rbdyn_ros.ros.recording.recorded_bag import CLOCK, RecordedBag
 from rbdyn_ros.simulation.pacing import Timeline
 from rbdyn_ros.simulation.status import PAUSED, PLAYING, STOPPED
-from rbdyn_ros.view.recording import describe_missing_bag
-
-CLOCK, DIAGNOSTICS = "/clock", "/diagnostics"
-MANY = 10  # messages in a bag from which on a topic is a state, not an event
-# ends of the names of topics that are not the plant's
-OF_NO_PLANT = tuple(
-    """
-    cart/command effort_controller/commands joint_commands joint_commands/stamped goal_pose
-    clicked_point pendulum_simulator/disturbance rosout parameter_events
-    """.split()
-)
-# nodes whose private topics are not the plant's
-OF_OTHERS = NODES.keys() - {"pendulum_simulator"}
-
-
-class CannotReplay(RuntimeError):
-    """There is nothing to replay; the message says why."""
-
-
-class Track(NamedTuple):
-    """One topic of the bag."""
-
-    topic: str
-    kind: type
-    profile: QoSProfile
-
-
-class RecordedBag:
-    """An open bag."""
-
-    def __init__(self, path: str, what: str, topics: tuple[str, ...]):
-        """Open a bag; `what` is "plant" or "all"; `topics` are the only ones besides /clock, or
-        empty for all of those.
-
-        Raise CannotReplay if it is no bag, or has none of the topics.
-        """
-        self.path = Path(path)
-        if not path:
-            raise CannotReplay(
-                "replay.path is empty; it must be the folder of a bag, such as "
-                "rosbag2_2026_01_31-12_00_00"
-            )
-        self._reader = _open(self.path)
-        there = {connection.topic for connection in self._reader.connections}
-        self.refusals = [
-            f"{topic} is not in {self.path}; it has {', '.join(sorted(there))}"
-            for topic in topics
-            if topic not in there
-        ]
-        chosen = [
-            c
-            for c in self._reader.connections
-            if (not topics or c.topic in (*topics, CLOCK))  # the time of their stamps
-            and (what == "all" or is_of_the_plant(c.topic))
-        ]
-        # of ROS 2, so `ext` has profiles
-        self._connections: list[Any] = [c for c in chosen if self._is_known(c)]
-        if not any(not topics or c.topic in topics for c in self._connections):
-            has = ", ".join(sorted(there)) or "no topics"
-            raise CannotReplay(
-                f"{self.path} has nothing to replay: it has {has}; see replay.what and "
-                "replay.topics"
-            )
-
-    @property
-    def tracks(self) -> list[Track]:
-        """The topics of the bag that are replayed."""
-        offers: dict[tuple[str, str], list[Qos]] = {}
-        for connection in self._connections:  # one for each recorded publisher
-            offers.setdefault((connection.topic, connection.msgtype), []).extend(
-                connection.ext.offered_qos_profiles
-            )
-        return [
-            Track(topic, found, replay_profile(profiles))
-            for (topic, kind), profiles in offers.items()
-            if (found := message_class(kind))
-        ]
-
-    def messages(self) -> Iterator[tuple[str, int, bytes]]:
-        """Yield (topic, recorded at [ns], bytes), in the order of their times."""
-        for connection, stamp, data in self._reader.messages(self._connections):
-            yield connection.topic, stamp, data
-
-    def beginning(self, duration: float) -> tuple[int, dict[str, bytes]]:
-        """Return when the recording begins [ns], and topic -> the bytes of its first message.
-
-        It has the plant's topics with many messages that begin within the first `duration` [s] of
-        its states: to publish one again while time is paused changes nothing. A recorder may have
-        been there long before the plant.
-        """
-        counts: Counter[str] = Counter()
-        for connection in self._connections:
-            counts[connection.topic] += connection.msgcount
-        states = {
-            track.topic
-            for track in self.tracks
-            if track.profile.durability != DurabilityPolicy.TRANSIENT_LOCAL
-            and counts[track.topic] >= MANY
-            and is_of_the_plant(track.topic)
-        }
-        first: dict[str, bytes] = {}
-        begin, end = 0, math.inf
-        for topic, stamp, data in self.messages():
-            begin = begin or stamp
-            if stamp > end or not states:
-                break
-            if topic in states:
-                first.setdefault(topic, data)
-                if topic != DIAGNOSTICS:  # which other nodes publish, too
-                    end = min(end, stamp + 1e9 * duration)
-        return begin, first
-
-    def summary(self) -> str:
-        """Return a sentence about what is replayed."""
-        count = sum(c.msgcount for c in self._connections)
-        topics, duration = len({c.topic for c in self._connections}), 1e-9 * self._reader.duration
-        return f"{self.path}: {count} messages of {topics} topics, {duration:.1f} s"
-
-    def close(self) -> None:
-        """Close the bag."""
-        self._reader.close()
-
-    def _is_known(self, connection) -> bool:
-        if message_class(connection.msgtype) is None:
-            self.refusals.append(
-                f"{connection.topic} is not replayed: its type {connection.msgtype} is not "
-                "installed here"
-            )
-            return False
-        return True
-
-
-def replay_profile(profiles: list[Qos]) -> QoSProfile:
-    """Return the profile that a replay offers for the profiles of a topic's publishers.
-
-    It is latched if one was, else reliable, with a depth of at least 10.
-    """
-    latched = any(profile.durability == QosDurability.TRANSIENT_LOCAL for profile in profiles)
-    return QoSProfile(
-        depth=max([10, *(profile.depth for profile in profiles)]),
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
-    )
-
-
-def is_of_the_plant(topic: str) -> bool:
-    """Return whether a plant publishes a topic: it is neither a command nor of another node."""
-    return not topic.endswith(OF_NO_PLANT) and not any(f"/{node}/" in topic for node in OF_OTHERS)
-
-
-def _open(path: Path) -> Reader:
-    found = expand_input(path)
-    try:
-        reader = Reader(found)
-        reader.open()
-    except FileNotFoundError:
-        why = describe_missing_bag(found, str(path))
-        raise CannotReplay(f"replay.path is {path}: {why}") from None
-    except Exception as error:  # a damaged bag may make its reader raise anything
-        raise CannotReplay(
-            f"replay.path is {path}, which is not a bag that can be read: "
-            f"{' '.join(str(error).split())}"  # a YAML error has several lines
-        ) from None
-    return reader
-
 
 NAME = "pendulum_replay"
 OVER = "over"
 BEGINNING = 1.0  # [s] of the recording, whose states are repeated until time begins
 REPEATED_EVERY = 0.02  # [s]
+SILENCE = 1.0  # [s] before the plant's first message from which on it is reported
 
 
 class Replay(ManagedNode):
@@ -241,10 +72,11 @@ class Replay(ManagedNode):
         """Start the thread; time begins when the nodes of `start_after` receive everything."""
         values = self.parameters.values
         self._ending, self.over, self._rounds, self.failure = False, False, 0, ""
+        self._begin = 0  # [ns] of the plant's first message; 0: not looked for yet
         self._paused, self._may_begin = values["replay.start_paused"], threading.Event()
         self._condition: StartCondition | None = None
         if values["start_after"]:
-            self._first_stamp, self._first = require(self.recording).beginning(BEGINNING)
+            self._begin, self._first = require(self.recording).beginning(BEGINNING)
             timeout = values["start_timeout"]
             self._condition = StartCondition(
                 self,
@@ -297,12 +129,20 @@ class Replay(ManagedNode):
             for topic, data in self._first.items():
                 self._outputs[topic].publish(data)
             if self._own_clock:
-                self._publish_time(self._own_clock, self._first_stamp)
+                self._publish_time(self._own_clock, self._begin)
             self._may_begin.wait(REPEATED_EVERY)
 
     def _run(self) -> None:
         try:
             self._hold()
+            recording = require(self.recording)
+            self._begin = self._begin or recording.beginning(BEGINNING)[0]
+            lead = 1e-9 * (self._begin - recording.start)
+            if lead > SILENCE:
+                self.get_logger().info(f"begins {lead:.1f} s after the bag, with the plant")
+            if self._paused:
+                pause = self.resolve_service_name("~/pause")
+                self.get_logger().info(f"time waits: a call of {pause} with false begins")
             while not self._ending and (
                 self._rounds == 0 or self.parameters.values["replay.loop"]
             ):
@@ -317,14 +157,13 @@ class Replay(ManagedNode):
             self.announce(OVER)
 
     def _play(self) -> None:
-        """Publish the messages from the first to the last."""
-        for i, (topic, stamp, data) in enumerate(require(self.recording).messages()):
-            if i == 0:
-                self._timeline.begin(stamp)
-            self._timeline.wait(stamp, self._pace, lambda: self._ending)
+        """Publish the messages from the first to the last; time begins with the plant's."""
+        self._timeline.begin(self._begin)
+        for topic, stamp, data in require(self.recording).messages():
+            self._timeline.wait(max(stamp, self._begin), self._pace, lambda: self._ending)
             if self._ending:
                 return
-            if self._own_clock:
+            if self._own_clock and stamp >= self._begin:
                 self._publish_time(self._own_clock, stamp)
             self._outputs[topic].publish(data)
             self.counts[topic] += 1
