@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import rbdyn_ros
-from bootstrap import recipe
+from bootstrap import package, recipe
 from bootstrap.place import Place
 from rbdyn_ros.ros.start import NODES
 
@@ -30,7 +30,6 @@ LIBRARIES = {
     "numba": ("python3-numba", "numba"),
     "numpy": ("python3-numpy", "numpy"),
     "psutil": ("python3-psutil", "psutil"),
-    "rosbags": ("python3-rosbags-pip", "rosbags"),
     "scipy": ("python3-scipy", "scipy"),
     "serial": ("python3-serial", "pyserial"),
     "setuptools": ("python3-setuptools", "setuptools"),
@@ -47,7 +46,7 @@ BROUGHT = {
 # harm.
 OPTIONAL = {
     *("cobs", "dask", "distributed", "mujoco", "osqp", "pyarrow", "simulation_interfaces"),
-    *("gymnasium", "viser"),
+    *("gymnasium", "rosbags", "viser"),
 }
 
 
@@ -123,6 +122,11 @@ def test_manifest_passes_the_parser_of_colcon_and_rosdep():
     assert warnings == []
 
 
+def test_a_release_depends_on_no_package_that_pip_installs():
+    """bloom refuses the keys of such packages."""
+    assert not [key for key in depends("exec_depend") if key.endswith("-pip")]
+
+
 @pytest.mark.parametrize("folder", ["rbdyn_ros", "launch"])
 def test_manifest_names_every_import(folder):
     keys = {LIBRARIES.get(name, (name,))[0] for name in imported(folder)}
@@ -136,7 +140,7 @@ def test_setup_names_every_library():
     assert required == {LIBRARIES[name][1] for name in LIBRARIES}
 
 
-DEMO_EXTRAS = {"hil", "mpc", "urdf", "view"}  # small enough for the demo's environment
+DEMO_EXTRAS = {"bag", "hil", "mpc", "urdf", "view"}  # small enough for the demo's environment
 
 
 def pinned(distro, kind=""):
@@ -222,6 +226,20 @@ def test_pytest_leaves_the_plugins_of_launch_alone():
     assert {("-p", f"no:{name}") for name in ("launch_testing", "launch_ros")} <= set(
         zip(words, words[1:])
     )
+
+
+def test_executables_of_an_earlier_installation_leave_the_path(tmp_path):
+    """All nodes were on PATH once; pip forgets them with the record of that installation."""
+    place = Place("jazzy", tmp_path, sourced=False)
+    record = place.site_packages / "rbdyn_ros-0.1.0.dist-info"
+    for folder in (record, tmp_path / "bin", tmp_path / "lib" / "rbdyn_ros"):
+        folder.mkdir(parents=True)
+    (record / "entry_points.txt").write_text("[console_scripts]\nsimulator = a:b\n")
+    for name in ("simulator", "python"):
+        (tmp_path / "bin" / name).touch()
+    package.remove(place)
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == ["python"]
+    assert not record.exists() and not (tmp_path / "lib" / "rbdyn_ros").exists()
 
 
 def test_nodes_and_share_are_found():
