@@ -48,7 +48,6 @@ setup(
         "psutil",
         "pyserial",
         "pyyaml",
-        "rosbags",
         "scipy",
         "setuptools",
         "tqdm",
@@ -56,6 +55,7 @@ setup(
     ],
     # What rosdep has no key for is asked for where it is used, by a sentence that names the extra.
     extras_require={
+        "bag": ["rosbags"],
         "benchmarks": ["mujoco"],
         "cluster": ["dask", "distributed"],
         "control": ["control"],

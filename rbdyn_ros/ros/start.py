@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from rbdyn_ros import console, interrupts
-from rbdyn_ros.optional import no_ros
+from rbdyn_ros.optional import MissingLibrary, no_ros
 
 
 def leave_at_once() -> None:
@@ -41,7 +41,12 @@ NODES = {  # module within rbdyn_ros.ros, and class
 
 
 def _module(node: str) -> ModuleType:
-    return import_module(f"rbdyn_ros.ros.{NODES[node][0]}")
+    """Return the module of a node. Exit with a sentence where a library of it is missing."""
+    try:
+        return import_module(f"rbdyn_ros.ros.{NODES[node][0]}")
+    except MissingLibrary as missing:
+        print(f"rbdyn_ros: {missing}", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 def run_node(node: str) -> NoReturn:

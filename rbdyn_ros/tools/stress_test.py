@@ -19,8 +19,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.parameters.tables import lookup
-from rbdyn_ros.ros.recording.bag_repair import repair
-from rbdyn_ros.ros.recording.recorder import SAVED_EVERY
+from rbdyn_ros.ros.recording.bag_repair import SAVED_EVERY, repair
 from rbdyn_ros.ros.topic_observer import SIMULATOR
 from rbdyn_ros.simulation.status import PAUSED
 from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rbdyn_ros.files import read_arrays
+from rbdyn_ros.optional import asking_for
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import scene
 from rbdyn_ros.view.scene import SceneState, Shape
@@ -115,8 +116,9 @@ def describe_missing_bag(folder: Path, word: str) -> str:
 @contextmanager
 def open_bag(path: Path) -> Iterator[Any]:
     """Open a bag for reading. Raise ValueError, in one sentence, for one that cannot be read."""
-    from rosbags.highlevel import AnyReader, AnyReaderError
-    from rosbags.typesys import Stores, get_typestore
+    with asking_for("rosbags", "bag", f"{path}, a bag,"):
+        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.typesys import Stores, get_typestore
 
     if path.is_dir() and not (path / "metadata.yaml").exists():
         raise ValueError(f"{path}: {describe_missing_bag(path, str(path))}")

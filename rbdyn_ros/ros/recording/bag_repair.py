@@ -17,7 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rbdyn_ros.files import make_folder
+from rbdyn_ros.optional import library
 
+# [s] that a killed recorder loses; `python -m rbdyn_ros repair` makes a bag of the rest
+SAVED_EVERY = 1.0
 MAGIC = b"\x89MCAP0\r\n"
 _FOOTER, _MESSAGE, _CHUNK, _DATA_END = 0x02, 0x05, 0x06, 0x0F  # kinds of records
 _SHORTEST = {0x03: 14, 0x04: 16, _MESSAGE: 22}  # [bytes] of the records of a chunk
@@ -41,8 +44,10 @@ def repair(
     """Write the folder `repaired` from the folder `bag`, which is not changed.
 
     `progress` may wrap the messages' iterator. Raise ValueError, with a sentence, if there is
-    nothing to repair, or nothing that can be read; OSError if a file cannot be written.
+    nothing to repair, nothing that can be read, or no rosbags here; OSError if a file cannot be
+    written.
     """
+    library("rosbags", "bag", "repair")
     try:
         source = _file(bag)
         end = sound_end(source)

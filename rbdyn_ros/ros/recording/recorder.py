@@ -18,24 +18,28 @@ from typing import Any
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 from rclpy.topic_or_service_is_hidden import topic_or_service_is_hidden
-from rosbags.interfaces import (
-    Qos,
-    QosDurability,
-    QosHistory,
-    QosLiveliness,
-    QosReliability,
-    QosTime,
-)
-from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
-from rosbags.typesys import Stores, get_typestore
 
 from rbdyn_ros.files import expand
+from rbdyn_ros.optional import asking_for
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import message_class
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
+from rbdyn_ros.ros.recording.bag_repair import SAVED_EVERY
+
+with asking_for("rosbags", "bag", "the recorder"):
+    from rosbags.interfaces import (
+        Qos,
+        QosDurability,
+        QosHistory,
+        QosLiveliness,
+        QosReliability,
+        QosTime,
+    )
+    from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+    from rosbags.typesys import Stores, get_typestore
 
 
 class Losses:
@@ -67,8 +71,6 @@ NAME = "pendulum_recorder"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EMPTIED_EVERY = 0.02  # [s]
 LOOKED_EVERY = 0.1  # [s] after which a new topic is found
-# [s] that a killed recorder loses; `python -m rbdyn_ros repair` makes a bag of the rest
-SAVED_EVERY = 1.0
 
 
 class CannotRecord(RuntimeError):

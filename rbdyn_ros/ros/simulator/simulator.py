@@ -21,6 +21,7 @@ from std_srvs.srv import SetBool, Trigger
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.files import expand
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.optional import MissingLibrary, asking_for, library
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding, Line
@@ -62,7 +63,7 @@ def add_services(node: ManagedNode, runner: Runner, dump: Callable[[str], Path])
     def write_dump(request, response):
         try:
             response.message, response.success = str(dump("request")), True
-        except OSError as error:
+        except (OSError, MissingLibrary) as error:
             response.message, response.success = f"no dump: {error}", False
         return response
 
@@ -89,10 +90,12 @@ def write(
 ) -> Path:
     """Write the result of `Runner.recent_history` to an MCAP bag, and return its path.
 
-    It is named by the time and by `why`. Raise OSError if that cannot be done.
+    It is named by the time and by `why`. Raise OSError if that cannot be done, MissingLibrary
+    without rosbags.
     """
-    from rosbags.rosbag2 import StoragePlugin, Writer  # takes a tenth of the node's start
-    from rosbags.typesys import Stores, get_typestore
+    with asking_for("rosbags", "bag", "a dump"):
+        from rosbags.rosbag2 import StoragePlugin, Writer  # takes a tenth of the node's start
+        from rosbags.typesys import Stores, get_typestore
 
     path = folder(directory) / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S.%fZ}_{why}"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -268,10 +271,11 @@ class Simulator(ManagedNode):
         if status.startswith(FAULT):
             self.get_logger().error(status)
             try:
+                library("rosbags", "bag", "a dump")  # before an older one is removed
                 removed = ", ".join(self._remove_dumps())
                 old = f"; history.keep removed {removed}" if removed else ""
                 self.get_logger().error(f"the last seconds are in {self._dump('fault')}{old}")
-            except OSError as error:
+            except (OSError, MissingLibrary) as error:
                 self.get_logger().error(f"the last seconds could not be written: {error}")
         else:
             self.get_logger().info(status)
