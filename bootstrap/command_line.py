@@ -45,22 +45,22 @@ EVERY_TEST = [
 
 def main(arguments):
     """Read the command line, set up what is missing, and run the command."""
-    parser = make_parser()
-    options = parser.parse_args(distro_first(arguments))
+    options = read(arguments)
     if options.command is None:
-        parser.print_help()
+        make_parser().print_help()
         return 2
-    if options.command == "exec" and not options.rest:
-        parser.error(
-            "exec needs a command, for example: ./testbed exec python -m rbdyn_ros --help"
-        )
-    if options.command == "setup" and options.rest:
-        parser.error(f"setup takes no arguments, got: {' '.join(options.rest)}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # Ctrl-C ends the set-up by an exception, which ends what it has started; before and after that
+    # it ends this process.
+    before = signal.getsignal(signal.SIGINT)
     try:
-        return become(
-            set_up(options.distro, everything=options.command in ("test", "setup")), options
-        )
+        try:
+            if before is not signal.SIG_IGN:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            place = set_up(options.distro, everything=options.command in ("test", "setup"))
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return become(place, options)
     except KeyboardInterrupt:
         say("\nInterrupted; the same command goes on from here.")
         return 128 + signal.SIGINT
@@ -73,6 +73,19 @@ def main(arguments):
     except (Trouble, OSError) as trouble:
         say(f"testbed: {trouble}")
         return 1
+
+
+def read(arguments):
+    """Return the options of a command line; exit with a sentence where it is wrong."""
+    parser = make_parser()
+    options = parser.parse_args(distro_first(arguments))
+    if options.command == "exec" and not options.rest:
+        parser.error(
+            "exec needs a command, for example: ./testbed exec python -m rbdyn_ros --help"
+        )
+    if options.command == "setup" and options.rest:
+        parser.error(f"setup takes no arguments, got: {' '.join(options.rest)}")
+    return options
 
 
 def make_parser():

@@ -130,3 +130,39 @@ def test_an_old_python_gets_a_note_of_a_newer_one(tmp_path, monkeypatch):
     assert old_python.complaint().endswith(
         "No newer one is on PATH: install one, for example by: apt-get install python3"
     )
+
+
+INTERRUPTED_AT = """
+import builtins, os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+place, script = sys.argv[1:3]
+sys.argv = sys.argv[2:]
+plain = builtins.__import__
+
+def interrupted(name, *rest):
+    if name == place:
+        builtins.__import__ = plain
+        os.kill(os.getpid(), signal.SIGINT)
+    return plain(name, *rest)
+
+def interrupted_call(frame, event, argument):
+    if event == "call" and frame.f_code.co_name == place:
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGINT)
+
+builtins.__import__ = interrupted
+sys.setprofile(interrupted_call)
+sys.path.insert(0, os.path.dirname(script))
+runpy.run_path(script, run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    "place", ["bootstrap.command_line", "argparse", "parse_args", "find", "become", "execvpe"]
+)
+def test_an_interrupt_of_testbed_itself_shows_no_traceback(place):
+    """While it is read, reads its arguments, sets up, and starts the command."""
+    command = [sys.executable, "-c", INTERRUPTED_AT, place, str(ROOT / "testbed"), "exec", "true"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr == "\nInterrupted; the same command goes on from here.\n"
