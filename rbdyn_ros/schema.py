@@ -9,7 +9,6 @@ it, and `check` is the one check that a value passes, wherever it comes from.
 """
 
 import math
-import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -18,10 +17,6 @@ from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 Record = TypeVar("Record")
 Made = TypeVar("Made", bound=NamedTuple)
-
-_EXPONENT = re.compile(
-    r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+"
-)  # "1e-3": a number to people, a string to YAML 1.1
 
 
 class Parameter(NamedTuple):
@@ -39,6 +34,7 @@ class Parameter(NamedTuple):
     choices: (
         tuple | Callable[[], tuple]
     ) = ()  # the strings that are allowed, or what finds them; () is any
+    suffix: str = ""  # of files whose path is allowed besides the choices
     read_only: bool = False  # structural: fixed once the node is configured
     refine: Callable | None = (
         None  # a further condition: value -> value, or ValueError with the rest of the sentence
@@ -231,7 +227,8 @@ def describe_allowed(parameter: Parameter) -> str:
     """Return the allowed values in words: "a number > 0", "a list of 3 numbers", "rk4 or tqdl"."""
     choices = choices_of(parameter)
     if choices:
-        return ("one of " if len(choices) > 2 else "") + _either(choices)
+        words = ("one of " if len(choices) > 2 else "") + _either(choices)
+        return f"{words}, or the path of a {parameter.suffix} file" if parameter.suffix else words
     one, many = _WORDS[parameter.kind]
     if not parameter.kind.endswith("_array"):
         return one + _range(parameter)
@@ -273,7 +270,8 @@ def _is_allowed(parameter: Parameter, value: object) -> bool:
 def _in_range(parameter: Parameter, value: Any) -> bool:
     if isinstance(value, str):
         choices = choices_of(parameter)
-        return not choices or value in choices
+        is_file = bool(parameter.suffix) and value.endswith(parameter.suffix)
+        return not choices or value in choices or is_file
     low = -math.inf if parameter.low is None else parameter.low
     high = math.inf if parameter.high is None else parameter.high
     return low <= value <= high and not (parameter.low_open and value == low)
@@ -298,7 +296,7 @@ def _int(value: object) -> int | None:
 
 
 def _float(value: Any) -> float | None:
-    if not _is_number(value) and not (isinstance(value, str) and _EXPONENT.fullmatch(value)):
+    if not _is_number(value):
         return None
     try:
         coerced = float(value)

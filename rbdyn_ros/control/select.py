@@ -1,86 +1,54 @@
 """The control laws by the names of the YAML: the files of `control.laws`, the entry points of
-other packages, and the path of any law.py.
+other packages, and the path of any law.py (`rbdyn_ros.plugins`).
 """
 
-import os
-import sys
 import warnings
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
-from zlib import crc32
 
-from rbdyn_ros import files, tracebacks
-from rbdyn_ros.control import laws
+from rbdyn_ros import plugins, tracebacks
 from rbdyn_ros.parameters.tables import all_parameters
+from rbdyn_ros.plugins import absolute as absolute
+from rbdyn_ros.plugins import is_path as is_path
+from rbdyn_ros.plugins import short as short
 
 GROUP = "rbdyn_ros.control"  # of entry points
 METHODS = ("command", "reset")  # that every designed law has
+
+
+def _reserved(stem: str) -> str:
+    taken = {name.partition(".")[0] for name in all_parameters()}
+    is_free = stem.isidentifier() and stem not in taken
+    return "" if is_free else "cannot begin the names of its options"
+
+
+LAWS = plugins.Kind(
+    parameter="controller",
+    noun="law",
+    package="rbdyn_ros.control.laws",
+    group=GROUP,
+    signature="design(model, params, options)",
+    reserved=_reserved,
+)
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the known laws, alphabetically: those of `control.laws` and those of the
     entry-point group, whether they can be loaded or not.
     """
-    return tuple(sorted({*_own(), *(point.name for point in entry_points(group=GROUP))}))
+    return plugins.names(LAWS)
 
 
 def load(name: str) -> ModuleType:
     """Return the law `name`, a module as `control.options` describes it; a name that ends in .py
-    is the path of its file.
-
-    Raise ValueError, in one sentence, for a name that is unknown (with the known ones) or taken
-    twice, and for an entry point or a file that does not load (with the reason) or has no
-    `design`.
+    is the path of its file. Raise ValueError as `plugins.load` does.
     """
-    if is_path(name):
-        return _of_file(files.expand_input(name))
-    foreign = [point for point in entry_points(group=GROUP) if point.name == name]
-    own = [name] if is_own(name) else []
-    if not own and not foreign:
-        raise ValueError(
-            f"controller is '{name}'; known are {', '.join(names())}, and the path of a law of "
-            "your own, such as ./law.py"
-        )
-    if len(own) + len(foreign) > 1:
-        packages = " and by ".join(
-            [laws.__name__ for _ in own] + [_package(point) for point in foreign]
-        )
-        raise ValueError(
-            f"controller '{name}' is offered by {packages}; rename one, or uninstall its package"
-        )
-    return import_module(f"{laws.__name__}.{name}") if own else _foreign(foreign[0])
+    return plugins.load(LAWS, name)
 
 
 def is_own(name: str) -> bool:
     """Return whether a law of this package has the name."""
-    return name in _own()
-
-
-def is_path(name: str) -> bool:
-    """Return whether the name of a law is the path of its file: it ends in .py, or has a separator
-    of folders.
-    """
-    return name.endswith(".py") or "/" in name or os.sep in name
-
-
-def short(name: str) -> str:
-    """Return the law's name in sentences, in files and before its options: `lean` of the path
-    examples/lean.py.
-    """
-    return Path(name).stem if is_path(name) else name
-
-
-def absolute(name: str, *folders: Path) -> str:
-    """Return the name for processes that work in other folders: a path is made absolute, from the
-    working folder or else from one of `folders`.
-    """
-    if not is_path(name):
-        return name
-    places = [folder / files.expand_input(name) for folder in (Path.cwd(), *folders)]
-    return str(next((place for place in places if place.is_file()), places[0]).resolve())
+    return name in plugins.own_names(LAWS)
 
 
 def make_law(
@@ -122,94 +90,3 @@ def make_law(
             stacklevel=2,
         )
     return law
-
-
-def _own() -> tuple:
-    own = Path(laws.__file__).parent.glob("*.py")
-    return tuple(f.stem for f in own if "\ndef design(" in f.read_text("utf-8"))
-
-
-def _foreign(point: EntryPoint) -> ModuleType:
-    which = f"controller '{point.name}' of {_package(point)} ({point.value})"
-    try:
-        law = point.load()
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # a module of somebody else may raise anything while it is imported
-        if tracebacks.is_signal(error):
-            raise
-        raise ValueError(f"{which} does not load: {tracebacks.describe(error)}") from error
-    return _require_design(law, which)
-
-
-def _of_file(path: Path) -> ModuleType:
-    """Return the module of a law's file, as it is now: an edit makes another module. Raise
-    ValueError if it does not load.
-    """
-    which = f"controller '{path}'"
-    if path.is_dir():
-        raise ValueError(
-            f"{which} is a folder; name the file of a law in it, such as {path / 'law.py'}"
-        )
-    if path.suffix != ".py":
-        raise ValueError(f"{which} is not the path of a law; it must end in .py")
-    if not path.stem.isidentifier() or path.stem in {
-        name.partition(".")[0] for name in all_parameters()
-    }:
-        raise ValueError(
-            f"{which}: {path.stem} cannot begin the names of its options; rename the file, for "
-            "instance to my_law.py"
-        )
-    try:
-        source = path.read_bytes()
-    except OSError as error:
-        raise ValueError(
-            f"{which} cannot be read: {error.strerror}; check its path, or take one of "
-            f"{', '.join(names())}"
-        ) from None
-    path = path.resolve()
-    name = f"law_{path.stem}_{crc32(bytes(path) + source):08x}"
-    return (
-        sys.modules[name]
-        if name in sys.modules
-        else _require_design(_execute(name, path, source, which), which)
-    )
-
-
-def _execute(name: str, path: Path, source: bytes, which: str) -> ModuleType:
-    """Return the module `name` from its source.
-
-    The module finds other modules in its own folder, after all installed ones. Raise ValueError if
-    it does not load.
-    """
-    module = ModuleType(name)
-    module.__file__ = str(path)
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
-    sys.modules[name] = module
-    try:
-        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # a law of somebody else may raise anything while it is imported
-        del sys.modules[name]
-        if tracebacks.is_signal(error):
-            raise
-        raise ValueError(
-            f"{which} does not load: {tracebacks.describe(error, str(path))}"
-        ) from error
-    return module
-
-
-def _require_design(law: ModuleType, which: str) -> ModuleType:
-    if not callable(getattr(law, "design", None)):
-        raise ValueError(
-            f"{which} has no function `design(model, params, options)`; a law exports one"
-        )
-    return law
-
-
-def _package(point: EntryPoint) -> str:
-    return f"the package {point.dist.name}" if point.dist else "an unknown package"

@@ -72,7 +72,9 @@ class Scenario(NamedTuple):
         float, spec("Sets the control period that the law is designed for.", "s", above=0.0)
     ] = 0.002
     step: Annotated[float, spec("Sets the step of the integrator.", "s", above=0.0)] = 0.001
-    integrator: Annotated[str, spec("Names the integrator of the plant.", choices=names)] = "rk4"
+    integrator: Annotated[
+        str, spec("Names the integrator of the plant.", choices=names, suffix=".py")
+    ] = "rk4"
     observer: Annotated[
         str,
         spec(

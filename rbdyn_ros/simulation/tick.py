@@ -15,6 +15,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import bind, hot, inlined, kernel
 from rbdyn_ros.kernel_calls import address_of, call_at
 from rbdyn_ros.mechanics.integrators import boundary
+from rbdyn_ros.mechanics.integrators.boundary import TAKEN
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.saturation import limit_in_kernel
@@ -127,9 +128,6 @@ def _write_row(ring, stamp, q, v, force):
         ring.rows[row, 7 + i] = v[i]
     ring.rows[row, 12], ring.rows[row, 13] = force[0], force[1]
     ring.count[0] += 1
-
-
-TAKEN = 0, 0, 0.0  # what `advance` of an integrator returns: steps, iterations, residual
 
 
 @hot

@@ -169,7 +169,8 @@ def _input(gui: viser.GuiApi, control: Control) -> tuple[Any, Any]:
     label, hint = with_unit(parameter.name, parameter.unit), _hint(parameter)
     made: Any
     if choices := choices_of(parameter):
-        made = gui.add_dropdown(label, choices, initial_value=value, hint=hint)
+        known = choices if value in choices else (*choices, value)  # the path of a file
+        made = gui.add_dropdown(label, known, initial_value=value, hint=hint)
     elif parameter.kind == "bool":
         made = gui.add_checkbox(label, bool(value), hint=hint)
     elif parameter.kind == "int":

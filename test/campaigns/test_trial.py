@@ -3,7 +3,6 @@ others go on.
 """
 
 import sys
-from importlib.metadata import EntryPoint
 from types import ModuleType
 
 import numpy as np
@@ -31,7 +30,7 @@ def outcomes(tmp_path):
 
 
 @pytest.fixture
-def stranger(monkeypatch):
+def stranger(tmp_path, monkeypatch):
     """A law of somebody else: the regulator, that cannot bear a rod beyond 30 degrees."""
 
     class Timid(lqr.Lqr):
@@ -45,9 +44,11 @@ def stranger(monkeypatch):
         lqr.design(model, params, lqr.Options()).gains, 20.0
     )
     monkeypatch.setitem(sys.modules, "timid", module)
-    monkeypatch.setattr(
-        select, "entry_points", lambda group: [EntryPoint("timid", "timid", group)]
-    )
+    info = tmp_path / "timid-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: timid\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{select.GROUP}]\ntimid = timid\n")
+    monkeypatch.syspath_prepend(tmp_path)
     return "timid"
 
 

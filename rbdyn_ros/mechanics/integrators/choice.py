@@ -1,28 +1,49 @@
-"""The declaration of the stepper and of its Newton iteration, which loads no stepper."""
+"""The declaration of the stepper and of its Newton iteration, which loads no stepper.
 
-from functools import cache
-from pathlib import Path
+The integrators are the files of this folder that export `advance`, the entry points of other
+packages, and the path of any file (doc/extending.md, An integrator of your own).
+"""
+
 from typing import Annotated, NamedTuple
 
+from rbdyn_ros import plugins
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.schema import spec
 
 
-@cache  # it is asked at each choice, and reads twenty files
+def _reserved(stem: str) -> str:
+    if stem in plugins.own_names(INTEGRATORS):  # known by that name to derivatives and figures
+        return "is the name of an integrator of this package"
+    return "" if stem.isidentifier() else "is no name that code can have"
+
+
+INTEGRATORS = plugins.Kind(
+    parameter="integrator.name",
+    noun="integrator",
+    package="rbdyn_ros.mechanics.integrators",
+    group="rbdyn_ros.integrators",
+    signature="advance(system, options, input, h, n, state, reaction)",
+    reserved=_reserved,
+)
+
+
 def names() -> tuple[str, ...]:
-    """Return the known integrators, alphabetically: the files of this folder that export
-    `advance`.
-    """
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return tuple(f.stem for f in files if "\ndef advance(" in f.read_text("utf-8"))
+    """Return the known integrators, alphabetically, those of other packages included."""
+    return plugins.names(INTEGRATORS)
 
 
 class Choice(NamedTuple):
     """An integrator with its numbers."""
 
-    name: Annotated[str, spec("Chooses the integrator.", choices=names, read_only=True)] = (
-        "quaternion_midpoint"
-    )
+    name: Annotated[
+        str,
+        spec(
+            "Chooses the integrator, by its name or by the path of its file.",
+            choices=names,
+            suffix=".py",
+            read_only=True,
+        ),
+    ] = "quaternion_midpoint"
     composition: Annotated[
         str,
         spec(
