@@ -6,12 +6,18 @@ import pkgutil
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from textwrap import shorten
 
 from rbdyn_ros import console
 from rbdyn_ros.files import expand, make_folder, write_or_rescue
-from rbdyn_ros.parameters.command_line import add_options, cannot_write, message_printer
+from rbdyn_ros.parameters.command_line import (
+    add_options,
+    cannot_write,
+    message_printer,
+    split_words,
+)
 from rbdyn_ros.parameters.tables import alternatives
 from rbdyn_ros.progress import bar
 
@@ -21,6 +27,8 @@ EXAMPLES = f"""\
 {COMMAND} --list                     # the questions
 {COMMAND} four_disp --out results
 {COMMAND} dzhanibekov --animate gif  # with a film
+# two integrators, one of them your own: doc/extending.md
+{COMMAND} work_precision --methods rk4,examples/implicit_midpoint.py
 """
 _say = message_printer(COMMAND)
 HOLDS, FAILS, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
@@ -62,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             ("gif", "mp4"),
             "Write a film as well if the experiment has one (mp4 needs ffmpeg).",
         ),
+        (
+            "--methods",
+            "A,B",
+            "Compare these integrators, by name or path/to/integrator.py, in place of those that "
+            "the experiment names.",
+        ),
     )
 
 
@@ -79,7 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         advice = alternatives(arguments.name, names())
         return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
     try:
-        return _answer(name, expand(arguments.out), arguments.short, arguments.animate)
+        chosen = _methods(name, arguments.methods)
+        return _answer(name, expand(arguments.out), arguments.short, arguments.animate, chosen)
     except ValueError as error:
         if console.is_interrupted():  # Matplotlib makes a ValueError of it
             raise KeyboardInterrupt from error
@@ -99,7 +114,33 @@ def _list() -> int:
     return HOLDS
 
 
-def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
+def _methods(name: str, text: str | None) -> dict[str, tuple[str, ...]]:
+    """Return the integrators of --methods, as keywords of the experiment's `run`. Raise ValueError
+    where it compares none, and for one that is no integrator or named twice.
+    """
+    if text is None:
+        return {}
+    if not _compares(name):
+        able = ", ".join(filter(_compares, names()))
+        raise ValueError(f"{name} compares no integrators; leave --methods out, or take {able}")
+    from rbdyn_ros.mechanics.integrators.select import select
+
+    methods = split_words(text)
+    if not methods:
+        raise ValueError(f"--methods is '{text}'; name integrators, such as rk4,rattle_s2")
+    short = [select(method).name for method in methods]
+    if twice := [method for method in short if short.count(method) > 1]:
+        raise ValueError(
+            f"--methods: {twice[0]} is there twice; leave one out, or rename its file"
+        )
+    return {"methods": methods}
+
+
+def _compares(name: str) -> bool:
+    return "methods" in signature(_load(name).run).parameters
+
+
+def _answer(name: str, out: Path, short: bool, animate: str | None, chosen: dict) -> int:
     from rbdyn_ros.experiments import outcome as outcomes
 
     experiment = _load(name)
@@ -107,7 +148,7 @@ def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
     make_folder(out)
     print(f"{name}: {experiment.QUESTION}")
     with bar(1.0, "of the work") as show:
-        outcome = experiment.run(short, show)
+        outcome = experiment.run(short, show, **chosen)
     print(outcomes.verdict(outcome), flush=True)
     elsewhere = []
     for file, write in _files(name, experiment, outcome, animate):

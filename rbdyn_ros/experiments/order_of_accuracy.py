@@ -1,5 +1,6 @@
 """The order of accuracy of each method and composition on the nonlinear pendulum."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,12 +10,12 @@ from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import apparatus, closed_form
 from rbdyn_ros.experiments.apparatus import CONE, PITCH
 from rbdyn_ros.experiments.outcome import (
-    METHOD_LABELS,
     Outcome,
     between,
     columns,
     label_axes,
     line_style,
+    names_of,
     slope,
     track_progress,
     where,
@@ -54,17 +55,24 @@ class ReferenceCase(NamedTuple):
     end: np.ndarray  # (5,) cart and rod's direction
 
 
-def run(short: bool, progress) -> Outcome:
-    """Halve the step of each method until round-off, and fit the slope."""
+def run(short: bool, progress, methods: Sequence[str] = METHODS) -> Outcome:
+    """Halve the step of each method until round-off, and fit the slope.
+
+    Raise ValueError, before any of them is measured, for a method that does not apply.
+    """
     halvings = 3 if short else 5
-    problems = {name: problem(name) for name in METHODS}
+    problems = {name: problem(name) for name in methods}
+    for method, given in problems.items():
+        select(method).check(given.system, given.start, no_input())
     rows, slopes = [], []
-    for name, composition in track_progress(list_compositions(METHODS), progress):
+    for method, composition in track_progress(list_compositions(methods), progress):
+        is_notebook = method == "tqdl"
         integrator = (
-            apparatus.notebook_scheme(tqdl.FROZEN) if name == "tqdl" else select(name, composition)
+            apparatus.notebook_scheme(tqdl.FROZEN) if is_notebook else select(method, composition)
         )
-        h = STEPS[integrator.order] / 2.0 ** np.arange(halvings + 1)
-        e = np.array([error(integrator, problems[name], step) for step in h])
+        h = largest_step(integrator.order) / 2.0 ** np.arange(halvings + 1)
+        e = np.array([error(integrator, problems[method], step) for step in h])
+        name = integrator.name
         rows += [(name, composition, step, value) for step, value in zip(h, e)]
         slopes.append((name, composition, integrator.order, observed_order(h, e)))
     tables = {
@@ -75,6 +83,11 @@ def run(short: bool, progress) -> Outcome:
         between(f"{n}, {c}" if c != "none" else n, m, o - 0.35, o + 1.3) for n, c, o, m in slopes
     )
     return Outcome(tables, tuple(claims))
+
+
+def largest_step(order: int) -> float:
+    """Return the coarsest step [s] for a method of that order: that of the next lower one."""
+    return STEPS[max(known for known in STEPS if known <= order)]
 
 
 def list_compositions(methods) -> list[tuple[str, str]]:
@@ -149,21 +162,20 @@ def draw(outcome: Outcome, figure) -> None:
     """Draw one panel for each composition, with all methods in it."""
     errors, slopes = outcome.tables["errors"], outcome.tables["slopes"]
     for axes, composition in zip(figure.subplots(2, 2).flat, COMPOSITIONS):
-        for name in METHODS:
+        for name in names_of(errors):
             rows, fitted = (
                 where(table, method=name, composition=composition) for table in (errors, slopes)
             )
             if rows.any():
                 order = slopes["measured"][fitted][0]
-                style = {
-                    **line_style(name),
-                    "label": f"{METHOD_LABELS[name]}: {order:.2f}",
-                }
+                style = line_style(name, names_of(errors))
+                style["label"] += f": {order:.2f}"
                 axes.loglog(
                     errors["step"][rows], errors["error"][rows], "o-", markersize=4, **style
                 )
         axes.axhspan(1e-16, FLOOR, color="#f0f0f0", zorder=0)
         axes.set_ylim(bottom=1e-15)
-        axes.legend(fontsize=8, loc="lower right", title="measured order", title_fontsize=8)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize=8, loc="lower right", title="measured order", title_fontsize=8)
         title = "The methods alone" if composition == "none" else f"Composed: {composition}"
         label_axes(axes, title, "step [s]", "error after 1.6 s [m, rad]")

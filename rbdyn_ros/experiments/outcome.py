@@ -64,6 +64,11 @@ def where(table: dict[str, Array], **values: object) -> Array:
     )
 
 
+def names_of(table: dict[str, Array]) -> list[str]:
+    """Return the methods of a table, in the order of their first rows."""
+    return list(dict.fromkeys(table["method"].tolist()))
+
+
 def only(table: dict[str, Array], column: str, **values: object) -> float:
     """Return the number of a column in the one row that has these values."""
     return table[column][where(table, **values)].item()
@@ -88,8 +93,18 @@ def _claim(text: str, value: float, expected: str, holds: bool) -> Claim:
     return Claim(text, float(value), expected.rstrip(), bool(holds))
 
 
+def claims_of(
+    measured: Iterable[str], *rows: tuple[str, Callable[[], Claim]]
+) -> tuple[Claim, ...]:
+    """Return the claims whose methods, the words before each, are all among the measured."""
+    known = set(measured)
+    return tuple(claim() for methods, claim in rows if known >= set(methods.split()))
+
+
 def verdict(outcome: Outcome) -> str:
     """Return the claims as lines of text, the failed ones marked."""
+    if not outcome.claims:
+        return "  nothing is claimed of these methods; the tables have their numbers"
     width = max(len(claim.text) for claim in outcome.claims)
     lines = [
         f"  {'holds' if c.holds else 'FAILS'}  {c.text:{width}}  {c.value:.4g}  (expected "
@@ -157,9 +172,16 @@ BEHIND = {"color": GREY, "linewidth": 3.5, "alpha": 0.35}  # of a line that othe
 STYLE: dict[Any, Any] = {"legend.frameon": False, "legend.fontsize": 9.0}
 
 
-def line_style(key: str) -> dict[str, str]:
-    """Return color and label of a method, as keywords of `plot`."""
-    return {"color": METHOD_COLORS[key], "label": METHOD_LABELS[key]}
+def line_style(key: str, methods: Sequence[str] = ()) -> dict[str, str]:
+    """Return color and label of a method, as keywords of `plot`; one of somebody else has its own
+    name, and a color that none of the other `methods` has.
+    """
+    if key in METHOD_COLORS:
+        return {"color": METHOD_COLORS[key], "label": METHOD_LABELS[key]}
+    taken = {METHOD_COLORS.get(method) for method in methods}
+    free = [color for color in figures.PALETTE if color not in taken]
+    others = [method for method in methods if method not in METHOD_COLORS]
+    return {"color": free[others.index(key) % len(free)], "label": key}
 
 
 def label_axes(axes, title: str, x: str, y: str) -> None:
