@@ -11,7 +11,7 @@ from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.ros.launching import argument, end_launch, needs
+from rbdyn_ros.ros.launching import argument, clock_argument, clock_remapping, end_launch, needs
 from rbdyn_ros.ros.rviz_view import view_for
 
 
@@ -27,6 +27,7 @@ def show(context) -> list:
             namespace=given["namespace"],
             arguments=["-d", view, "-f", f"{prefix}world"],
             parameters=[{"use_sim_time": given["use_sim_time"] == "true"}],
+            remappings=clock_remapping(given),
             on_exit=end_launch,
         )
     ]
@@ -39,6 +40,7 @@ def generate_launch_description():
             argument("rviz_config", "Names the configuration file of RViz.", default=view),
             argument("namespace", "Sets the namespace of the simulator."),
             argument("frame_prefix", "Sets the frame prefix of the simulator."),
+            clock_argument(),
             argument(
                 "use_sim_time",
                 "Makes the nodes follow /clock.",

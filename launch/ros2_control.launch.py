@@ -12,6 +12,7 @@ from launch_ros.substitutions import FindPackageShare
 from rbdyn_ros.ros.launching import (
     ENDING,
     argument,
+    clock_remapping,
     end_launch,
     existing_file,
     fail_after_error,
@@ -23,7 +24,8 @@ from rbdyn_ros.ros.launching import (
 def control(context) -> list:
     """Start the controller manager, and have it start the controllers."""
     given = context.launch_configurations
-    file, common = given["controllers_file"], dict(namespace=given["namespace"], output="screen")
+    file = given["controllers_file"]
+    common = dict(namespace=given["namespace"], remappings=clock_remapping(given), output="screen")
     return [
         Node(
             package="controller_manager",

@@ -50,6 +50,7 @@ def shared_arguments() -> list[DeclareLaunchArgument]:
             "/clicked_point.",
         ),
         argument("frame_prefix", "Sets the prefix of every frame name, without a leading slash."),
+        clock_argument(),
         argument(
             "autostart",
             "Configures and activates the nodes at once; otherwise they wait for "
@@ -63,6 +64,20 @@ def shared_arguments() -> list[DeclareLaunchArgument]:
             ("debug", "info", "warn", "error", "fatal"),
         ),
     ]
+
+
+def clock_argument() -> DeclareLaunchArgument:
+    """Return the argument of the clock that a plant publishes, and its other nodes follow."""
+    return argument(
+        "clock_topic",
+        "Names the topic of the clock, which is in the namespace if it begins with no slash; if "
+        "empty, it is /clock.",
+    )
+
+
+def clock_remapping(given: dict) -> list[tuple[str, str]]:
+    """Return the remapping of a node to the clock among the given arguments."""
+    return [("/clock", given["clock_topic"])] if given["clock_topic"] else []
 
 
 def start_conditions() -> list[DeclareLaunchArgument]:
@@ -117,6 +132,7 @@ def launch_node(
                 executable=executable,
                 namespace=given["namespace"],
                 parameters=[*_parameter_files(files, given), chosen],
+                remappings=clock_remapping(given),
                 ros_arguments=["--log-level", given["log_level"]],
                 output="screen",
                 sigkill_timeout=ENDING,

@@ -5,17 +5,12 @@ is none.
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
-from domain import alone
-from waiting import wait
 
 pytest.importorskip(
     "launch_ros",
@@ -25,50 +20,7 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-LAUNCH = Path(__file__).parents[2] / "launch"
-RUN = """
-import sys
-from launch import LaunchDescription, LaunchService
-from launch.actions import IncludeLaunchDescription
-path, *arguments = sys.argv[1:]
-pairs = [argument.split(':=') for argument in arguments]
-service = LaunchService()
-service.include_launch_description(
-    LaunchDescription([IncludeLaunchDescription(path, launch_arguments=pairs)]))
-sys.exit(service.run())
-"""  # what `ros2 launch` does with a path
-TIMEOUT = 300.0  # [s] a loaded machine may compile first
-wait_for = partial(wait, limit=TIMEOUT, every=0.05)
-
-
-@pytest.fixture
-def launch(tmp_path):
-    """Launch a file in an empty folder, in a ROS domain of its own; whatever is left of it is
-    ended.
-    """
-    started = []
-
-    def start(name: str, *arguments: str) -> subprocess.Popen:
-        command = [sys.executable, "-c", RUN, str(LAUNCH / name), *arguments]
-        environment = {**os.environ, **alone()}
-        with open(tmp_path / "said", "w") as log:
-            output = dict(stdout=log, stderr=subprocess.STDOUT)
-            started.append(
-                subprocess.Popen(
-                    command, env=environment, cwd=tmp_path, start_new_session=True, **output
-                )
-            )
-        return started[-1]
-
-    yield start
-    for process in started:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def said(folder: Path) -> str:
-    return (folder / "said").read_text()
+from .launches import LAUNCH, MARKERS, TIMEOUT, said, wait_for  # noqa: E402
 
 
 def test_simulation_with_a_duration_ends_with_the_verdict_and_a_bag(launch, tmp_path):
@@ -320,8 +272,7 @@ def ros2_control(tmp_path, monkeypatch):
     """
 
     def install(*packages: str) -> None:
-        markers = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
-        programs = tmp_path / "lib" / "controller_manager"
+        markers, programs = tmp_path / MARKERS, tmp_path / "lib" / "controller_manager"
         for folder in (markers, programs):
             folder.mkdir(parents=True)
         for package in packages:
@@ -350,7 +301,8 @@ def test_the_controllers_of_ros2_control_are_started_on_the_hardware(
 ):
     """Time begins with the first force of the stand-in, which finds its topics in the URDF."""
     ros2_control(*PACKAGES)
-    running = launch("ros2_control.launch.py", f"namespace:={space}")
+    clock = "clock_topic:=clock" if space else "clock_topic:="
+    running = launch("ros2_control.launch.py", f"namespace:={space}", clock)
     wait_for(
         lambda: (
             ("playing" in said(tmp_path) and "--param-file" in said(tmp_path))
@@ -364,6 +316,7 @@ def test_the_controllers_of_ros2_control_are_started_on_the_hardware(
     assert re.search(f"spawner {controllers} --param-file {config}", said(tmp_path))
     assert re.search(f"ros2_control_node --ros-args .*--params-file {config}", said(tmp_path))
     assert not space or f"__ns:=/{space}" in said(tmp_path)
+    assert said(tmp_path).count("-r /clock:=clock") == 2 * bool(space)  # manager and spawner
 
 
 def test_a_missing_package_of_ros2_control_is_one_sentence(launch, tmp_path, ros2_control):

@@ -42,8 +42,8 @@ class Graph:
         self.executor.add_node(self.probe)
         self.nodes, self.processes = [], []
 
-    def simulator(self, **parameters):
-        """A simulator, active; `__` stands for the dot of a parameter's name."""
+    def simulator(self, kind=None, **parameters):
+        """A simulator, active; `__` stands for the dot of a parameter's name. `kind` makes it."""
         from rbdyn_ros.ros.simulator.simulator import Simulator
 
         quiet = {
@@ -51,13 +51,13 @@ class Graph:
             "watchdog__timeout": 0.0,
             "integrator__name": "moser_veselov",
         }
-        return self._start(Simulator, {**quiet, **parameters})
+        return self._start(kind or Simulator, {**quiet, **parameters})
 
-    def controller(self, **parameters):
-        """A controller, active."""
+    def controller(self, kind=None, **parameters):
+        """A controller, active. `kind` makes it."""
         from rbdyn_ros.ros.controller.controller import ControllerNode
 
-        return self._start(ControllerNode, parameters)
+        return self._start(kind or ControllerNode, parameters)
 
     def _start(self, kind, parameters: dict):
         from rclpy.parameter import Parameter

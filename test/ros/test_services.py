@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -114,6 +115,37 @@ def test_another_publisher_of_the_clock_is_reported(graph):
     graph.probe.create_publisher(Clock, "/clock", 1)
     graph.until(lambda: timing()[0] == DiagnosticStatus.WARN)
     assert timing()[1].startswith("another node publishes /clock")
+
+
+def test_two_pendulums_side_by_side_have_a_clock_each(graph):
+    """Remapped as by the launch argument clock_topic. The controllers follow them, also where one
+    stands still.
+    """
+    from rbdyn_ros.ros.controller.controller import ControllerNode
+    from rbdyn_ros.ros.simulator.simulator import Simulator
+
+    sides = {}
+    for side in ("left", "right"):
+        words = ["--ros-args", "-r", f"__ns:=/{side}", "-r", "/clock:=clock"]
+        graph.controller(use_sim_time=True, kind=partial(ControllerNode, cli_args=words))
+        kind, prefix = partial(Simulator, cli_args=words), f"{side}/"
+        sides[side] = (
+            graph.simulator(start="paused", frame_prefix=prefix, kind=kind),
+            graph.nodes[-2],
+        )
+    (left, follows_left), (right, follows_right) = sides.values()
+    assert graph.call(SetBool, "/left/pendulum_simulator/pause", data=False).success
+    graph.until(lambda: left.runner.plant.time > 2.0)
+
+    def seconds(node) -> float:
+        return 1e-9 * node.get_clock().now().nanoseconds
+
+    graph.until(lambda: seconds(follows_left) > 2.0 and seconds(follows_right) > 0.0)
+    assert seconds(follows_right) == 1.0
+    assert graph.probe.count_publishers("/clock") == graph.probe.count_subscribers("/clock") == 0
+    for simulator in (left, right):
+        (timing,) = [line[1] for line in simulator.findings() if line[0] == "timing"]
+        assert not timing
 
 
 def test_diagnostics_of_all_nodes_are_stamped_with_system_time(graph):

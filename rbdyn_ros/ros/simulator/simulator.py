@@ -298,7 +298,7 @@ class Simulator(ManagedNode):
             return [("plant", [(OK, "not configured")], {})]
         plant, timing = _plant(self.runner), _timing(self.runner)  # of one instant, the stamp's
         if self.count_publishers(self.telemetry.clock_topic) > 1:
-            another = "another node publishes /clock; end it, or remap /clock of each"
+            another = "another node publishes /clock; end it, or give each a clock_topic at launch"
             timing[1].append((WARN, another))
         return [
             plant,
