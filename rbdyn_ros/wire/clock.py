@@ -25,11 +25,12 @@ from collections import deque
 from math import gcd
 from typing import NamedTuple
 
-INTERVAL = 250_000_000  # [ns] of which the best point of each way is kept
-KEPT = 40  # of them: ten seconds
+INTERVAL = 250_000_000  # [ns] of which the tightest bounds are kept
+KEPT = 20  # of them: five seconds
 SLACK = 2_000_000  # [ns] by which an instant may be wrong: a board may count milliseconds
 DRIFT = 0.05  # [-] of the worst oscillator, one of resistor and capacitor
 WANDER = 1e-14  # [1/ns] largest change of the drift with time: 10 ppm/s
+SLEW = 0.5  # [-] of an interval, by which `advance` may lengthen or shorten it
 
 
 class RoundTrip(NamedTuple):
@@ -61,16 +62,20 @@ class ClockOffset:
     """The other end's clock minus ours, as a line over our time."""
 
     def __init__(self):
+        self._reached = 0  # [ns, our clock] by `advance`, of whatever clock
         self.restart()
 
     def restart(self) -> None:
         """Forget all round trips, as another clock may answer now."""
-        self._best: deque[RoundTrip] = deque(maxlen=KEPT)  # of each interval the tightest bounds
+        # of each interval the tightest bounds along the least and the largest drift
+        self._best: deque[tuple[RoundTrip, RoundTrip]] = deque(maxlen=KEPT)
+        self._end = 0  # [ns] of the newest interval
         self._tick = 0  # [ns] of the other clock: all its instants are multiples of it
         self._corners: Corners = []  # of all lines that agree with the bounds
         # one assignment, as other threads read it
         self._line = _UNKNOWN
         self._last: RoundTrip | None = None  # the newest one
+        self._advanced: int | None = None  # [ns, their clock] the newest instant of `advance`
 
     def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
         """Return whether no offset, with any drift, agrees with both this round trip and the one
@@ -98,12 +103,14 @@ class ClockOffset:
             return None
         self._last = trip = RoundTrip(t1, t2 - t1, t4, t3 - t4)
         self._tick = gcd(self._tick, t2, t3)
-        if self._best and t4 // INTERVAL == self._best[-1].arrived // INTERVAL:
-            self._best[-1] = _tightest(self._best[-1], trip, self.drift)
+        if self._best and t4 < self._end:
+            drifts = [drift for _, drift in self._corners]
+            slow, fast = self._best[-1]
+            self._best[-1] = _tightest(slow, trip, min(drifts)), _tightest(fast, trip, max(drifts))
             self._corners = self._cut(self._corners, trip)
         else:
-            self._best.append(trip)
-            self._corners = []
+            self._best.append((trip, trip))
+            self._end, self._corners = t4 + INTERVAL, []
         if not self._corners:
             self._solve(trip)
         self._line = self._middle(trip)
@@ -133,10 +140,28 @@ class ClockOffset:
         line = self._line
         return line.base + (line.offset + line.drift * (now - line.at))
 
-    def ours(self, theirs: int, now: int) -> int:
+    def ours(self, theirs: int) -> int:
         """Convert an instant of the other end's clock to our clock [ns]."""
         line = self._line
-        return theirs - line.base - round(line.offset + line.drift * (now - line.at))
+        passed = (theirs - line.base - line.at - line.offset) / (1.0 + line.drift)
+        return line.at + round(passed)
+
+    def advance(self, theirs: int) -> int | None:
+        """Convert an instant as `ours` does, but later than the one before by half to one and a
+        half times what has passed between them, so that no new estimate makes two of them nearly
+        equal; return None if it is not later.
+        """
+        ours, before = self.ours(theirs), self._advanced
+        if before is not None:
+            least, most = (
+                self._reached + round(share * (theirs - before))
+                for share in (1.0 - SLEW, 1.0 + SLEW)
+            )
+            ours = min(max(ours, least), most)
+        if ours <= self._reached:
+            return None
+        self._advanced, self._reached = theirs, ours
+        return ours
 
     def _solve(self, newest: RoundTrip) -> None:
         """Find all lines that agree with the newest bounds and with the kept ones, up to the
@@ -146,13 +171,14 @@ class ClockOffset:
         reach = newest.upper - newest.lower + DRIFT * (newest.arrived - newest.sent)
         low, high = -1.0 - self._tick, 1.0 + self._tick + reach
         corners = [(low, -DRIFT), (high, -DRIFT), (high, DRIFT), (low, DRIFT)]
-        self._corners, agreeing = self._cut(corners, newest), deque[RoundTrip](maxlen=KEPT)
-        for bounds in reversed(self._best):
-            if not (corners := self._cut(self._corners, bounds)):
+        self._corners = self._cut(corners, newest)
+        agreeing: deque[tuple[RoundTrip, RoundTrip]] = deque(maxlen=KEPT)
+        for slow, fast in reversed(self._best):
+            if not (corners := self._cut(self._cut(self._corners, slow), fast)):
                 break
             self._corners = corners
-            agreeing.appendleft(bounds)
-        self._best = agreeing or deque([newest], KEPT)
+            agreeing.appendleft((slow, fast))
+        self._best = agreeing or deque([(newest, newest)], KEPT)
 
     def _cut(self, corners: Corners, bounds: RoundTrip) -> Corners:
         """Return the part of a polygon whose lines agree with bounds; empty if none does."""

@@ -301,7 +301,7 @@ class Link:
 
     def age(self, frame: Frame, now: int) -> float | None:
         """Return how long ago [ns] the frame was sent; None while the clock offset is unknown."""
-        return now - frame.time + self.clock.offset(now) if self.clock.is_known else None
+        return now - self.clock.ours(frame.time) if self.clock.is_known else None
 
     def figures(self) -> dict[str, float]:
         """Return the statistics of the wire by name: counts, and milliseconds."""

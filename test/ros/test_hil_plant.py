@@ -22,7 +22,7 @@ from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from rbdyn_ros.ros.diagnostics import WARN  # noqa: E402
-from rbdyn_ros.ros.hil.hil_plant import NO_STATE  # noqa: E402
+from rbdyn_ros.ros.hil.hil_plant import NO_STATE, SATURATED  # noqa: E402
 from rbdyn_ros.ros.messages.messages import (  # noqa: E402
     nanoseconds,
     wxyz,
@@ -30,6 +30,7 @@ from rbdyn_ros.ros.messages.messages import (  # noqa: E402
 from rbdyn_ros.ros.messages.state_topics import JOINTS  # noqa: E402
 from rbdyn_ros.wire.frame import FORCE, LARGEST, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import UP  # noqa: E402
+from rbdyn_ros.wire.ports import Udp  # noqa: E402
 
 
 def test_a_plant_that_is_received_and_measures_nothing_is_warned_of(graph, bridge, board, port):
@@ -188,6 +189,62 @@ def test_a_stamp_of_another_clock_is_refused(graph, bridge, board, port):
         there.line.send(STATE, stamp, LEANING)
     graph.until(lambda: node.board.counts["rejected, stamp"] == 3)
     assert not poses
+
+
+def test_a_measurement_is_published_once(graph, bridge, board, port):
+    """A second frame of it used to be stamped a nanosecond later."""
+    node, poses = bridge(board="plant"), graph.listen(Odometry, "/odometry")
+    there = board(port)
+    graph.until(lambda: node.line.link.clock.is_known)
+    graph.until(lambda: send_states(there, time.monotonic_ns()) or poses)
+    measured, upright = time.monotonic_ns(), (*LEANING[:2], 1.0, 0.0, 0.0, 0.0, *LEANING[6:])
+    for stamp in (measured, measured, measured - 1000, measured + 2_000_000):
+        graph.until(lambda stamp=stamp: there.line.send(STATE, stamp, upright))
+
+    def stamps() -> list:
+        found = (pose for pose in poses if pose.pose.pose.orientation.w == 1.0)
+        return [nanoseconds(pose.header.stamp) for pose in found]
+
+    graph.until(lambda: len(stamps()) == 2)
+    assert node.board.counts["repeated"] == 2
+    assert 900_000 < stamps()[1] - stamps()[0] < 3_100_000
+
+
+class FillingQueue(Udp):
+    """A way to the bridge in which frames wait, a little longer each, up to two seconds."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.waiting, self.delay = [], 0.0
+
+    def write(self, data: bytes) -> bool:
+        self.delay = min(2.0, self.delay + 0.02)
+        self.waiting.append((time.monotonic() + self.delay, data))
+        while self.waiting and self.waiting[0][0] <= time.monotonic():
+            super().write(self.waiting.pop(0)[1])
+        return True
+
+
+def test_a_saturated_line_is_named_and_not_the_stamp(graph, bridge, port):
+    node = bridge(board="plant")
+    status = graph.listen(String, "/pendulum_hil/status", latched=True)
+    there = Board(port, kind=FillingQueue)
+    try:
+        graph.until(
+            lambda: (
+                send_states(there, time.monotonic_ns()) or node.board.counts["rejected, late"] > 5
+            )
+        )
+        graph.until(
+            lambda: (
+                send_states(there, time.monotonic_ns())
+                or (status and status[-1].data == SATURATED)
+            )
+        )
+        assert not node.board.counts["rejected, stamp"]
+        assert (WARN, SATURATED) in node.findings()[0][1]
+    finally:
+        there.line.end()
 
 
 # both

@@ -19,10 +19,10 @@ LEANING = (0.5, -0.25, 0.96, 0.28, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # q (6,),
 class Board:
     """The other end; it keeps what it receives, and answers states where an answer is given."""
 
-    def __init__(self, port: int, answer=None):
+    def __init__(self, port: int, answer=None, kind=Udp):
         self.frames, self.answer = [], answer
         self.line = Line(
-            lambda: Udp("127.0.0.1", 0, ("127.0.0.1", port)),
+            lambda: kind("127.0.0.1", 0, ("127.0.0.1", port)),
             Link(3_000_000_000),
             0.02,
             0.1,

@@ -28,7 +28,7 @@ def test_one_round_trip_bounds_the_offset(offset, there, back):
     exchanged(clock, 10**12 + 1, there, back, lambda t: t + offset, hold)
     away = there + hold + back
     now = 10**12 + 1 + away
-    assert abs(now - clock.ours(now + offset, now)) <= clock.uncertainty
+    assert abs(now - clock.ours(now + offset)) <= clock.uncertainty
     # nothing is known of the drift yet, and nothing of the other clock's resolution
     assert clock.uncertainty <= (there + back) / 2 + DRIFT * away + hold + 1000
 
@@ -91,6 +91,35 @@ def test_the_bound_stays_tight_for_longer_than_its_window(drift, wander, tick, l
         assert t1 < 10**12 + 2000 * MS or clock.uncertainty < limit
 
 
+def test_instants_advance_evenly_while_the_estimate_changes():
+    """States measured every 2 ms by a fast board; the first round trip is off by 10 ms."""
+    clock, (_, theirs) = ClockOffset(), board_clock(0.03)
+    found, errors = [], []
+    for i in range(1500):
+        measured = 10**12 + 2 * MS * i
+        queue = 20 * MS * (i < 10 or i % 10 == 0)
+        answered, t4 = measured + MS // 10, measured + MS // 5 + queue
+        clock.add(measured - MS // 5, theirs(measured - MS // 10), theirs(answered), t4)
+        found.append(clock.advance(theirs(measured)))
+        errors.append(abs(found[-1] - measured))
+    steps = np.diff(found)
+    assert steps.min() > 0.9 * MS and steps.max() < 3.2 * MS
+    assert max(errors[100:]) < MS // 4 < max(errors[:10])
+    assert clock.advance(theirs(measured)) is None  # measured once, stamped once
+    assert clock.advance(theirs(measured - MS)) is None
+
+
+def test_instants_advance_over_a_clock_that_is_set():
+    clock, found = ClockOffset(), []
+    for offset in (10**15, 0):
+        clock.restart()
+        for i in range(50):
+            at = 10**12 + 100 * MS * (offset == 0) + 2 * MS * i
+            exchanged(clock, at, MS, MS, lambda t: t + offset, hold=1)  # noqa: B023
+            found.append(clock.advance(at + offset))
+    assert None not in found and np.diff(found).min() > 0.9 * MS
+
+
 def test_after_a_leap_too_small_to_be_seen_at_once_the_bound_recovers():
     """A clock set by 1 ms, which a board that counts milliseconds does all the time."""
     clock = ClockOffset()
@@ -129,7 +158,7 @@ def test_a_drift_is_followed(ppm):
     now = 10**12 + 13_000 * MS
     assert 1e6 * clock.drift == pytest.approx(ppm, abs=5.0)
     assert clock.offset(now) == pytest.approx(theirs(now) - now, abs=MS // 20)
-    assert clock.ours(theirs(now), now) == pytest.approx(now, abs=MS // 20)
+    assert clock.ours(theirs(now)) == pytest.approx(now, abs=MS // 20)
 
 
 @pytest.mark.parametrize("drift", [-0.02, 0.02])

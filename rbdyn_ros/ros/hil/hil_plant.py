@@ -93,11 +93,15 @@ def board_plant(values: dict[str, Any]) -> sample.Described:
 
 
 REMEMBERED = 256  # number of states that a command may still answer
-# [ns] a state that is apparently older, or that early, has no stamp of the board's clock
+# [ns] a state that is older, or early by as much, was queued, or its stamp is of another clock
 STALE = 500_000_000
 ZERO = (0.0, 0.0)
-STATE_TIMEOUT = 1.0  # [s] within which a board sends a state
+STATE_TIMEOUT = 1.0  # [s] within which a board sends a state, and one that was not queued
 NO_STATE = "connected, but the board sends no state: does its measurement run?"
+SATURATED = (
+    "connected, but the states of the board arrive too late: the line carries less than the board "
+    "sends; send fewer states, or use a faster line"
+)
 
 
 class PlantBoard:
@@ -112,8 +116,11 @@ class PlantBoard:
         self._newest = 0  # ROS stamp
         self._force, self._commanded = ZERO, math.inf  # sent last; when its command arrived [s]
         self._measured = math.inf  # [s, steady] when the newest state arrived, or the first frame
+        self._queued = (
+            -math.inf
+        )  # [s, steady] when the newest one arrived that was on its way long
         self.counts: Counter[str] = Counter(
-            states=0, early=0, commands=0, saturated=0, command_timeouts=0
+            states=0, early=0, repeated=0, commands=0, saturated=0, command_timeouts=0
         )
         commands.subscribe(node, self._command, self._refuse)
 
@@ -125,29 +132,43 @@ class PlantBoard:
 
     def take(self, frame: Frame, now: int) -> None:
         """Process a frame of the board that arrived at `now`. A state before the first round trip
-        is dropped, as its stamp cannot be converted yet.
+        is dropped, as its stamp cannot be converted yet; so is one that was measured no later than
+        the one before it.
         """
         if frame.kind == STATE or self._measured == math.inf:
             self._measured = time.monotonic()
         if frame.kind != STATE or not self._node.active:
             return
-        if not self._line.link.clock.is_known:
+        clock = self._line.link.clock
+        if not clock.is_known:
             self.counts["early"] += 1
             return
-        age = now - self._line.link.clock.ours(frame.stamp, now)
-        if abs(age) > STALE:
-            self._refuse(
-                Rejected(
-                    "stamp",
-                    f"a state of the board is {age * 1e-9:.3g} s old; its stamp must be an "
-                    "instant of the board's clock",
-                )
+        if abs(age := now - clock.ours(frame.stamp)) > STALE:
+            self._refuse(self._explain(frame, age * 1e-9))
+        elif (measured := clock.advance(frame.stamp)) is None:
+            self.counts["repeated"] += 1
+        else:
+            self.counts["states"] += 1
+            self._newest = self._epoch + measured
+            keep_newest(self._device, self._newest, frame.stamp, REMEMBERED)
+            self._states.publish(self._newest, frame.numbers, self._force)
+
+    def _explain(self, frame: Frame, age: float) -> Rejected:
+        """Return why a state seems to be of another time: it was sent soon after its measurement,
+        so it was on its way for that long, or else its stamp is wrong.
+        """
+        if abs(frame.time - frame.stamp) <= STALE:
+            self._queued = time.monotonic()
+            return Rejected(
+                "late",
+                f"a state of the board was on its way for {age:.3g} s; the line carries less than "
+                "the board sends",
             )
-            return
-        self.counts["states"] += 1
-        self._newest = max(self._newest + 1, self._epoch + now - max(0, age))
-        keep_newest(self._device, self._newest, frame.stamp, REMEMBERED)
-        self._states.publish(self._newest, frame.numbers, self._force)
+        return Rejected(
+            "stamp",
+            f"a state of the board is {age:.3g} s old; its stamp must be an instant of the "
+            "board's clock",
+        )
 
     def disconnect(self) -> None:
         """Forget the force of the lost board, which its own watchdog sets to zero."""
@@ -170,8 +191,11 @@ class PlantBoard:
         return self._findings()
 
     def idle_warning(self) -> str:
-        """Return why a connected board is no plant; empty if it sends states."""
-        return NO_STATE if time.monotonic() - self._measured > STATE_TIMEOUT else ""
+        """Return why a connected board is no plant; empty if its states are used."""
+        now = time.monotonic()
+        if now - self._queued <= STATE_TIMEOUT:
+            return SATURATED
+        return NO_STATE if now - self._measured > STATE_TIMEOUT else ""
 
     def _findings(self) -> list[Finding]:
         if self._commanded < math.inf:
@@ -187,8 +211,9 @@ class PlantBoard:
     def _command(self, force: tuple[float, float], stamp: int, what: str) -> None:
         values = self._node.parameters.values
         if force != ZERO:  # zero force is valid however late it is
-            limit = values["command_timeout"]
-            check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
+            limit, now = values["command_timeout"], self._epoch + time.monotonic_ns()
+            # a state may be stamped ahead of its arrival, as long as little is known of the clock
+            check_stamp(min(stamp, self._newest, now), now, limit, what)
         self.counts["commands"] += 1
         self._commanded = time.monotonic()
         force, cut = limit_force(force, min(values["cart.force_limit"], LARGEST))
