@@ -179,6 +179,11 @@ def _sqrt(builder, call, a):
     return root, builder.select(builder.fcmp_ordered(">", a, _real(0.0)), slope, _real(0.0))
 
 
+def _exp(builder, call, a):
+    value = call(math.exp, a)
+    return value, value
+
+
 def _sin(builder, call, a):
     return call(math.sin, a), call(math.cos, a)
 
@@ -244,6 +249,7 @@ _TWO = {
 }
 _ONE = {
     math.sqrt: _sqrt,
+    math.exp: _exp,
     math.sin: _sin,
     math.cos: _cos,
     math.tan: _tan,

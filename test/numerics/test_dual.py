@@ -28,6 +28,7 @@ def _functions(x, y, values, slopes):
     results = (
         a + b, a - 2, 3.0 - b, a * b, 2 * a, a / b, 1.0 / b, a / 4, a**3, b**0.5,
         math.sqrt(a), math.sin(a), math.cos(b), math.tan(b), math.asin(b), math.atan2(a, b),
+        math.exp(-b),
         -a, abs(-b), max(a, b), min(a, 1.0), _branch(a), _branch(b) + 0.0 * a,
         with_value(a * b, 7) + with_value(x, 2.0),
     )  # fmt: skip
@@ -38,7 +39,7 @@ def _functions(x, y, values, slopes):
 
 def test_derivatives_of_the_functions():
     x, y = 1.7, 0.6
-    values, slopes = np.zeros(23), np.zeros((23, 2))
+    values, slopes = np.zeros(24), np.zeros((24, 2))
     _functions(x, y, values, slopes)
     r = x * x + y * y
     exact = [
@@ -47,7 +48,7 @@ def test_derivatives_of_the_functions():
         (x**3, 3 * x**2, 0), (y**0.5, 0, 0.5 / y**0.5), (x**0.5, 0.5 / x**0.5, 0),
         (math.sin(x), math.cos(x), 0), (math.cos(y), 0, -math.sin(y)),
         (math.tan(y), 0, 1 / math.cos(y) ** 2), (math.asin(y), 0, 1 / math.sqrt(1 - y * y)),
-        (math.atan2(x, y), y / r, -x / r), (-x, -1, 0), (y, 0, 1), (x, 1, 0), (1.0, 0, 0),
+        (math.atan2(x, y), y / r, -x / r), (math.exp(-y), 0, -math.exp(-y)), (-x, -1, 0), (y, 0, 1), (x, 1, 0), (1.0, 0, 0),
         (x * x, 2 * x, 0), (4.0, 0, 0), (9.0, y, x),
     ]  # fmt: skip
     np.testing.assert_allclose(np.column_stack((values, slopes)), exact, rtol=1e-14, atol=1e-15)

@@ -148,7 +148,7 @@ def rk4_stage(system, options, load, forces, h, state, held):
     """Take a step of `rk4`."""
     x, attitude, w, u = state
     state = x, dual_attitude.quaternion(attitude), w, u
-    x, Q, w, u = rk4.stage(system, load, forces, h, state)
+    x, Q, w, u = rk4.stage(system, load, forces, h, rk4.spin_decay(system, h), state)
     return (x, dual_attitude.from_quaternion(Q), w, u), held, 0.0
 
 
