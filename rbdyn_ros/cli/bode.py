@@ -277,7 +277,8 @@ def _listen(job: BodeJob, arguments: argparse.Namespace) -> "Measured | int":
     from rbdyn_ros.tools.running_loop import LoopInterrupted, OfController, OfPlant
 
     assert job.periods is not None
-    kind, waiting = OfPlant if arguments.external else OfController, float(arguments.waiting)
+    kind = OfPlant if arguments.external else OfController
+    waiting = number(WAITING, arguments.waiting)
     with Interruption() as stop:
         try:
             with kind(arguments.namespace, waiting, stop) as loop:

@@ -230,7 +230,7 @@ def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
     designed = _design(plan, _names(arguments), None, system)
     sine = designed.sine
     given = Excitation(float(sine.amplitude), *plan.band, plan.axis, designed.seed, sine.period)
-    reach = arguments.namespace, float(arguments.waiting)
+    reach = arguments.namespace, number(WAITING, arguments.waiting)
     with bar(plan.duration, "s") as show:
         columns = running_loop.record(given, plan.loop.period, plan.duration, reach, show)
     path, elsewhere = write_or_rescue(arguments.live, lambda draft: write_table(columns, draft))

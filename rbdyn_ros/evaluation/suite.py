@@ -32,6 +32,7 @@ from rbdyn_ros.evaluation.metrics import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import flatten_names
+from rbdyn_ros.parameters.yaml_loader import Loader
 from rbdyn_ros.schema import Parameter, by_name, check, flat
 from rbdyn_ros.simulation import closed_loop
 
@@ -323,8 +324,8 @@ def unit_of(case: Case, name: str) -> str:
     )
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader of YAML, for which a key that is given twice is an error."""
+class _Loader(Loader):
+    """The loader for which a key that is given twice is an error."""
 
     def construct_mapping(self, node, deep=False):
         seen = set()
@@ -355,7 +356,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     except (
         ValueError,
         RecursionError,
-    ) as error:  # such as a date that does not exist, or nesting without end
+    ) as error:  # such as an integer of thousands of digits, or nesting without end
         raise ValueError(f"{path}: broken YAML: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{path}: is not a mapping; it must have `title:` and `rows:`")

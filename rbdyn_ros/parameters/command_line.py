@@ -21,6 +21,7 @@ JOBS = setting("--jobs", 0, low=0, high=1024)
 SEED = setting("--seed", 0, low=0)
 TILT = setting("--tilt", 10.0, "degrees", low=0.0, high=180.0)
 WAITING = setting("--waiting", 20.0, "s", above=0.0)
+_HERTZ = setting("--band", 1.0, "Hz")
 # suffixes of output files
 TABLES, IMPACTS, PICTURES = (".csv", ".npz"), (".csv",), (".png", ".svg", ".pdf")
 # rows of `add_options`
@@ -116,7 +117,7 @@ def chosen_rows(text: str | None) -> tuple[str, ...]:
 def band(text: str, example: str) -> tuple[float, float]:
     """Return the frequencies [Hz] of --band. Raise ValueError for anything but two numbers."""
     try:
-        low, high = map(float, text.split(","))
+        low, high = (number(_HERTZ, word) for word in text.split(","))
     except ValueError:
         raise ValueError(
             f"--band is {text}; it must be LOW,HIGH in hertz, such as {example}"

@@ -170,6 +170,8 @@ def _are_finite(text: str, count: int, or_unlimited: bool) -> bool:
         numbers = [float(word) for word in text.split()]
     except ValueError:
         return False
+    if "_" in text:  # which is a number to Python only
+        return False
     return len(numbers) == count and (or_unlimited or bool(np.isfinite(numbers).all()))
 
 

@@ -5,17 +5,18 @@ checked.
 values of a run without nodes: defaults, then files, then the command line.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import yaml
-from yaml.composer import ComposerError
 
 from rbdyn_ros.files import expand
 from rbdyn_ros.parameters import obstacles, tables
 from rbdyn_ros.parameters.plant import PLANT, plant_params
+from rbdyn_ros.parameters.yaml_loader import NotANumber, ParameterLoader
 from rbdyn_ros.schema import Parameter, by_name, check, defaults, format_value
 
 _MARK = "ros__parameters"
@@ -32,28 +33,6 @@ class Entry(NamedTuple):
     line: int  # from 1
 
 
-class _Loader(yaml.SafeLoader):
-    """A safe loader without what ROS does not read: aliases and dates."""
-
-    keeps_empty, what = False, "parameter file"  # whether an empty mapping is a value; for errors
-
-    def compose_node(self, parent, index):
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
-            why = f"a {self.what} has no aliases: write the value again"
-            raise ComposerError(None, None, why, mark)
-        return super().compose_node(parent, index)
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-# launch writes a list as a Python tuple; ROS's own reader takes it as a list
-_Loader.add_constructor("tag:yaml.org,2002:python/tuple", yaml.SafeLoader.construct_yaml_seq)
-
-
 def read(path: str | Path, what: str = "parameter file", empty: bool = False) -> list[Entry]:
     """Return the entries of a file in their order, those of empty mappings only if asked for.
 
@@ -64,7 +43,7 @@ def read(path: str | Path, what: str = "parameter file", empty: bool = False) ->
     """
     content = text(path, what)
     try:
-        loader = _Loader(content)
+        loader = ParameterLoader(content)
         loader.keeps_empty, loader.what = empty, what
         entries = list(_entries(loader, loader.get_single_node(), path))
     except yaml.MarkedYAMLError as error:
@@ -86,7 +65,7 @@ def value_of(text: str, source: str) -> object:
     with the source, if it is broken.
     """
     try:
-        return _Loader(text).get_single_data()
+        return ParameterLoader(text).get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError):
         advice = "write a number, true, false, a word or a list [a, b, c]"
         raise ValueError(f"{source}: {text!r} is not a value; {advice}") from None
@@ -239,6 +218,14 @@ def assignment(text: str) -> Override:
     return Override(name.strip(), value, f"--set {text}")
 
 
+def check_override(override: Override, more: Mapping[str, Parameter]) -> Any:
+    """Return the checked value of an override of any node's parameter, or of one of `more`. Raise
+    ValueError for an unknown name or a wrong value.
+    """
+    parameter = more.get(override.name) or tables.lookup(override.name, override.source, more=more)
+    return check(parameter, value_of(override.text, override.source), override.source)
+
+
 def offline_values(
     paths: Iterable[str | Path],
     overrides: Iterable[Override] = (),
@@ -269,16 +256,12 @@ def offline_values(
     }  # the others are the nodes'
     values |= given
     for override in overrides:
-        parameter = table.get(override.name) or tables.lookup(
-            override.name, override.source, more=table
-        )
+        checked = check_override(override, table)
         obstacles.require_listed(override.name, listed, override.source)
         if override.name not in values:
             advice = "it is a parameter of the nodes and has no effect without them; leave it out"
             raise ValueError(f"{override.source}: {override.name} cannot be set; {advice}")
-        values[override.name] = check(
-            parameter, value_of(override.text, override.source), override.source
-        )
+        values[override.name] = checked
     return values
 
 
@@ -305,10 +288,11 @@ def _obstacles(found: Mapping, overrides: tuple) -> tuple:
     return names
 
 
-def _entries(loader: _Loader, root: yaml.Node | None, path) -> Iterator[Entry]:
+def _entries(loader: ParameterLoader, root: yaml.Node | None, path) -> Iterator[Entry]:
     top = _mapping(root, "the file", path)
     if _is_plain(top):
-        _refuse_bare_sections(top, path)
+        for key, value in _pairs(top, path):
+            _refuse_bare_section(key, value, path)
         yield from _values(loader, top, path, "", "")
     else:
         yield from _sections(loader, top, path, "")
@@ -321,16 +305,32 @@ def _is_plain(node: yaml.Node | None) -> bool:
     return all(key.value != _MARK and _is_plain(value) for key, value in node.value)
 
 
-def _refuse_bare_sections(root: yaml.MappingNode, path) -> None:
-    for key, _ in _pairs(root, path):
-        if key.value.startswith("/"):
-            advice = "write it between the section and the values"
-            raise ValueError(
-                f"{path}:{_line(key)}: section {key.value} has no `{_MARK}:`; {advice}"
-            )
+def _refuse_bare_section(key: yaml.ScalarNode, value: yaml.Node, path) -> None:
+    """Raise ValueError for a section, or what is written like one, without its mark."""
+    written = _misspelt_mark(value)
+    if written or key.value.startswith("/") or key.value in tables.NODES:
+        place = (
+            f"in the place of `{written}:`" if written else "between the section and the values"
+        )
+        raise ValueError(
+            f"{path}:{_line(key)}: section {key.value} has no `{_MARK}:`; write it {place}"
+        )
 
 
-def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> Iterator[Entry]:
+def _misspelt_mark(node: yaml.Node) -> str:
+    """Return the key at or below the node that is meant for `ros__parameters`; "" if none is."""
+    if not isinstance(node, yaml.MappingNode):
+        return ""
+    found = (
+        key.value if re.fullmatch("ros_*param(eter)?s?", str(key.value)) else _misspelt_mark(value)
+        for key, value in node.value
+    )
+    return next(filter(None, found), "")
+
+
+def _sections(
+    loader: ParameterLoader, node: yaml.MappingNode, path, section: str
+) -> Iterator[Entry]:
     for key, value in _pairs(node, path):
         if key.value == _MARK:
             values = _mapping(value, f"`{_MARK}:`", path)
@@ -338,6 +338,7 @@ def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> It
         elif isinstance(value, yaml.MappingNode) and not _is_plain(value):
             yield from _sections(loader, value, path, f"{section}/{key.value.strip('/')}")
         else:
+            _refuse_bare_section(key, value, path)
             raise ValueError(
                 f"{path}:{_line(key)}: {key.value} stands outside `{_MARK}:`; move it below "
                 "one, for example below /**:"
@@ -345,7 +346,7 @@ def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> It
 
 
 def _values(
-    loader: _Loader, node: yaml.MappingNode, path, section: str, prefix: str
+    loader: ParameterLoader, node: yaml.MappingNode, path, section: str, prefix: str
 ) -> Iterator[Entry]:
     for key, value in _pairs(node, path):
         name = prefix + key.value
@@ -366,13 +367,13 @@ def _pairs(node: yaml.MappingNode, path) -> Iterator[tuple]:
         yield key, value
 
 
-def _construct(loader: _Loader, node: yaml.Node, path, name: str) -> object:
+def _construct(loader: ParameterLoader, node: yaml.Node, path, name: str) -> object:
     try:
         return loader.construct_object(node, deep=True)
-    except ValueError:  # such as !!int on a word, or an integer of thousands of digits
+    except (ValueError, NotANumber):  # such as 010, or an integer of thousands of digits
         raise ValueError(
-            f"{path}:{_line(node)}: the value of {name} cannot be read: write a plain number, "
-            "word or list"
+            f"{path}:{_line(node)}: the value of {name} cannot be read: write a plain number "
+            "without a leading 0, a word or a list"
         ) from None
 
 

@@ -245,7 +245,7 @@ def _sentence(error: Exception, words: list[str]) -> str:
         files = [word for flag, word in zip(words, words[1:]) if flag == "--params-file"]
         try:
             for file in files:
-                yaml_file.read(file)
+                yaml_file.read_files([file])
         except ValueError as unreadable:
             return str(unreadable)
     mixed = "Sequence should be of same type" in said

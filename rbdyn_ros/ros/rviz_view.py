@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from rbdyn_ros.parameters.yaml_loader import Loader
+
 MODEL, MARKERS = "rviz_default_plugins/RobotModel", "rviz_default_plugins/MarkerArray"
 DRAWN = ("cart", "rod")  # namespaces of the markers that replace the robot model
 
@@ -45,7 +47,7 @@ def view_for(template: str, prefix: str, copy: str) -> str:
     if not prefix:
         return template
     try:
-        view = with_prefix(yaml.safe_load(Path(template).read_text("utf-8")), prefix)
+        view = with_prefix(yaml.load(Path(template).read_text("utf-8"), Loader), prefix)
     except (ValueError, yaml.YAMLError) as error:
         what = f"the view {template} cannot be given the frame_prefix '{prefix}'"
         raise ValueError(f"{what}: {error}") from None

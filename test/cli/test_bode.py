@@ -65,6 +65,7 @@ def test_it_measures_the_loop_of_each_measurement(tmp_path, capsys):
     [
         (["--band", "20,1"], 2, "--band 20,1: the band is 20 to 1 Hz; it must rise"),
         (["--band", "low"], 2, "--band is low; it must be LOW,HIGH in hertz"),
+        (["--band", "1,2_0"], 2, "--band is 1,2_0; it must be LOW,HIGH in hertz"),
         (["--amplitude", "0"], 2, "--amplitude is 0 N; it must be a finite number > 0"),
         (["--at", "measurement", "--amplitude", "0.1"], 2, "--amplitude is 0.1 m or rad; it must"),
         (["--at", "measurement", "--over-ros"], 2, "--at measurement is for a law that is simul"),

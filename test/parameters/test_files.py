@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from rbdyn_ros.parameters import read_files, yaml_file
+from rbdyn_ros.evaluation import suite
+from rbdyn_ros.parameters import model_file, read_files, yaml_file
 
 
 @pytest.fixture
@@ -88,9 +89,50 @@ def test_what_belongs_to_ros_or_to_foreign_nodes_is_left_alone(read):
     assert read(text) == {}
 
 
-def test_numbers_of_yaml_1_1(read):
-    """PyYAML takes 1e-3 for a string; the files of ROS do not."""
-    assert read("integrator.step: 1e-3")["integrator.step"] == (0.001, "a.yaml:1")
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("1e-3", 0.001),
+        ("1.5E+3", 1500.0),
+        ("+2", 2.0),
+        (".5", 0.5),
+        ("2.", 2.0),
+        ("0", 0.0),
+        ("01.5", 1.5),
+        ("0x1F", 31.0),
+        ("!!float 3", 3.0),
+    ],
+)
+def test_a_number_is_what_rcl_takes_for_the_same_number(read, written, number):
+    assert read(f"gravity: {written}")["gravity"] == (number, "a.yaml:1")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["1_000", "1_0.5", "1:30", "1:30.5", "0b11", "0o17", "0x_F", '"1.5"', "010", "-07", "1e1_0"],
+)
+@pytest.mark.parametrize("tag", ["", "!!int ", "!!float "])
+def test_what_readers_take_for_different_numbers_is_refused(read, written, tag):
+    with pytest.raises(ValueError, match="^a.yaml:1: .*gravity.*(must be|write) a .*number"):
+        read(f"gravity: {tag}{written}" if '"' not in written else f"gravity: {written}")
+
+
+@pytest.mark.parametrize("written", ["010", "1_000", "1:30"])
+def test_the_command_line_reads_the_numbers_of_the_files(written):
+    with pytest.raises(ValueError, match="^--set gravity="):
+        yaml_file.offline_values([], [yaml_file.assignment(f"gravity={written}")])
+
+
+@pytest.mark.parametrize("file", ["suite", "model file"])
+def test_suites_and_models_have_the_same_numbers(tmp_path, file):
+    where = tmp_path / "a.yaml"
+    reads = suite.read if file == "suite" else model_file.read
+    rows = "rows: {S1: {measure: release, require: [travel <= 1], settings: {tilt: %s}}}"
+    bodies = "bodies: {ball: {mass: %s, inertia: [1, 1, 1]}}"
+    for written, found in [("1_0", "'1_0'"), ("1:30", "'1:30'"), ("010", ".*leading 0")]:
+        where.write_text((rows if file == "suite" else bodies) % f"\n      {written}\n   ")
+        with pytest.raises(ValueError, match=f"a.yaml.*{found}"):
+            reads(where)
 
 
 def test_a_thin_rod_is_a_body_within_round_off(read):
@@ -196,6 +238,16 @@ def test_a_center_of_mass_is_a_distance_or_a_point(read, written, distance):
             "a.yaml:4: gravity stands outside `ros__parameters:`",
         ),
         ("/**:\n  gravity: 1", r"a.yaml:1: section /\*\* has no `ros__parameters:`"),
+        *(
+            (text, "a.yaml:1: section .* has no `ros__parameters:`; write it in the place of `ros")
+            for text in (
+                "/**:\n  ros_parameters:\n    gravity: 1",
+                "pendulum_simulator:\n  ros_parameters:\n    gravity: 1",
+                "ns:\n  pendulum_simulator:\n    ros__parameter:\n      gravity: 1",
+                "left:\n  ros_parameters:\n    gravity: 1\n" + section("/**", "gravity: 1"),
+            )
+        ),
+        ("pendulum_simulator:\n  gravity: 1", "a.yaml:1: section .* has no `ros__parameters:`"),
         ("/**:\n  ros__parameters:", "a.yaml:2: `ros__parameters:` holds no parameters"),
         ("", "a.yaml: the file holds no parameters"),
         ("- 1", "a.yaml:1: the file holds no parameters"),

@@ -267,6 +267,10 @@ def test_what_is_for_drawing_and_drives_is_not_read(read):
             "link b: value of its <mass> is 'inf'; it must be a finite number",
         ),
         (
+            ROBOT.replace('value="0.7"', 'value="1_0"'),
+            "link b: value of its <mass> is '1_0'; it must be a finite number",
+        ),
+        (
             ROBOT.replace('<link name="a">', f'<link name="a">{2 * BALL}')
             .replace('"b"', '"a_1"')
             .replace('<link name="a_1">', f'<link name="a_1">{BALL}'),

@@ -200,6 +200,22 @@ def test_a_signal_while_it_starts_is_no_error(hangups, moment, number):
             "pendulum.yaml:4: rod.mas is not a known parameter",
         ),
         ("/**:\n  ros__parameters:\n    rod: [\n", "pendulum.yaml"),
+        (  # rcl takes the first for a broken file, the second for a word, the third for 8
+            "/**:\n  ros__parameters:\n    cart: {mass: 1:30}\n",
+            "pendulum.yaml:3: cart.mass is '1:30'",
+        ),
+        (
+            "/**:\n  ros__parameters:\n    rod: {length: 1_000}\n",
+            "pendulum.yaml:3: rod.length is '1_000'",
+        ),
+        (
+            "/**:\n  ros__parameters:\n    cart: {mass: 010}\n",
+            "pendulum.yaml:3: the value of cart.mass cannot be read: write a plain number without",
+        ),
+        (
+            "pendulum_simulator:\n  ros_parameters:\n    cart: {mass: 3.0}\n",
+            "pendulum.yaml:1: section pendulum_simulator has no `ros__parameters:`; write it in",
+        ),
         ("/**:\n  ros__parameters:\n    rod:\n      inertia: [1, 1, 0.5]\n", "with a point"),
     ],
 )
