@@ -20,6 +20,7 @@ PALETTE = (
     "#d1495b",
 )
 BLUE, ORANGE, GREEN, *_ = PALETTE
+_LINES = "-", "--", ":", "-."  # of the first ten lines, of the next ten, and so on
 GREY, RED = "#8a8a8a", "#c1272d"
 logging.getLogger("matplotlib").addFilter(
     lambda record: record.funcName != "_get_config_or_cache_dir"
@@ -43,6 +44,12 @@ def label_axes(axes, x: str, y: str, title: str = "", size: float = 9.0) -> None
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=size - 1.0)
+
+
+def line_looks(count: int) -> list[dict[str, str]]:
+    """Return color and style of so many lines in one figure, no two alike up to forty."""
+    kinds = [{"color": color, "linestyle": line} for line in _LINES for color in PALETTE]
+    return [kinds[i % len(kinds)] for i in range(count)]
 
 
 def draw_legend(place, *lines, **style: Any) -> None:

@@ -17,7 +17,6 @@ from rbdyn_ros.evaluation.entry import LAW, check_files, files_of
 from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.evaluation.suite import Row, Suite, read
-from rbdyn_ros.figures import PALETTE
 from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.shipped import config
@@ -265,21 +264,19 @@ def _table(discipline: str, lines: list[RankedEntry], suite: Suite) -> dict[str,
         "heads": [*zip(titles, meanings)],
         "lines": [(line, cells(discipline, line)) for line in lines],
         "rows": rows,
-        "picture": _runs_of_the_best(rows, lines),
+        "picture": _undisturbed_runs(rows, lines),
         "bar": titles.index("score"),
     }
 
 
-def _runs_of_the_best(rows: list[Row], lines: list[RankedEntry]) -> str:
-    """Return the undisturbed runs of the best entries in one picture; "" where there is no such
-    row.
-    """
+def _undisturbed_runs(rows: list[Row], lines: list[RankedEntry]) -> str:
+    """Return the undisturbed runs of all entries in one picture; "" where there is no such row."""
     for row in rows:
         for case in row.cases:
             if case.measure == "performance":
                 found = [
                     entries.criteria(line.entry)[case.name]._replace(label=line.entry["name"])
-                    for line in lines[: len(PALETTE)]
+                    for line in lines
                 ]
                 return pictures.picture(row, found)
     return ""

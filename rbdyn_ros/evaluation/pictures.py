@@ -9,7 +9,7 @@ import numpy as np
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
-from rbdyn_ros.figures import GREY, PALETTE, RED, canvas, draw_legend, label_axes
+from rbdyn_ros.figures import GREY, PALETTE, RED, canvas, draw_legend, label_axes, line_looks
 from rbdyn_ros.schema import with_unit
 
 
@@ -42,12 +42,12 @@ def _draw_runs(cases: list):
     """Draw tilt, cart and force over time."""
     figure = canvas(10.0, 5.2)
     rows = figure.subplots(3, 1, sharex=True)
-    for case, color in zip(cases, PALETTE):
+    for case, look in zip(cases, line_looks(len(cases))):
         c = case.curves
         goal = c.get("goal", (0.0, 0.0))
         cart = np.hypot(np.array(c["x"]) - goal[0], np.array(c["y"]) - goal[1])
         for axes, values in zip(rows, (c["tilt"], cart, c["force"])):
-            axes.plot(c["t"], values, color=color, linewidth=1.3, label=case.label or None)
+            axes.plot(c["t"], values, linewidth=1.3, label=case.label or None, **look)
     rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle="--")
     rows[1].axhline(0.02, color=GREY, linewidth=0.8, linestyle="--")
     for axes, name in zip(rows, ("tilt [°]", "cart from its\nset point [m]", "force [N]")):
@@ -81,12 +81,10 @@ def _draw_settling_times(cases: list):
     times = [[t for t in case.curves["settled"] if t is not None] for case in cases]
     last = math.ceil(max((max(t) for t in times if t), default=1.0))
     bins = np.linspace(0.0, last, 2 * last + 1).tolist()
-    for case, t, color in zip(cases, times, PALETTE):
+    for case, t, look in zip(cases, times, line_looks(len(cases))):
         share = np.full(len(t), 100.0 / len(case.curves["settled"]))
         kind = "stepfilled" if len(cases) == 1 else "step"
-        axes.hist(
-            t, bins, weights=share, histtype=kind, color=color, linewidth=1.4, label=case.label
-        )
+        axes.hist(t, bins, weights=share, histtype=kind, linewidth=1.4, label=case.label, **look)
     label_axes(axes, "settled after [s]", "starts [%]")
     if len(cases) > 1:
         draw_legend(axes)

@@ -5,7 +5,7 @@ title: My suite
 plant: {joint: {damping: 0.005}}    # parameters of the plant; files of parameters win
 rows:
   S3:
-    title: release from 10 degrees
+    title: release from {tilt} degrees   # {tilt}: the setting, as the form of the row has it
     measure: release                # a file of evaluation/measures
     for: balance                    # a kind of law, a list of kinds, any, or plant: no law
     settings: {tilt: 10}            # of `scenario` and of the measure
@@ -33,7 +33,7 @@ from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import flatten_names
 from rbdyn_ros.parameters.yaml_loader import Loader
-from rbdyn_ros.schema import Parameter, by_name, check, flat
+from rbdyn_ros.schema import Parameter, by_name, check, flat, format_value
 from rbdyn_ros.simulation import closed_loop
 
 T = TypeVar("T")
@@ -152,12 +152,33 @@ def _row(name: str, row: object, where: str, quick: bool) -> Row:
         for label, case in given.items()
     ]
     picture = _check_keys(row.get("picture", {}), ("x", "y", "title"), f"{where}.picture")
-    return Row(
-        name,
-        str(row.get("title", name)),
-        tuple(case for case in cases if case),
-        _check_picture(picture, cases, where),
-    )
+    kept = tuple(case for case in cases if case)
+    title = _title(str(row.get("title", name)), kept, where)
+    return Row(name, title, kept, _check_picture(picture, cases, where))
+
+
+def _title(text: str, cases: tuple[Case, ...], where: str) -> str:
+    """Return the title with the settings of the cases in the places of their names in braces, so
+    that it says what is measured, in the quick form too. Raise ValueError for a name that is no
+    setting, or on which the cases differ.
+    """
+
+    def value(found: re.Match) -> str:
+        name = found[1]
+        known = [{**flat(case.scenario), **case.settings} for case in cases]
+        if any(name not in settings for settings in known):
+            advice = alternatives(name, known[0])
+            raise ValueError(f"{where}.title: {name} is not a setting of each case; {advice}")
+        values = dict.fromkeys(format_value(settings[name]) for settings in known)
+        if len(values) > 1:
+            differing = ", ".join(values)
+            raise ValueError(
+                f"{where}.title: {name} is {differing} in its cases; a title can name a setting "
+                "that all of them share"
+            )
+        return next(iter(values)).removesuffix(".0")
+
+    return re.sub(r"\{(\w[\w.]*)\}", value, text) if cases else text
 
 
 def _case(

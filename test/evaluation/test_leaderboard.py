@@ -1,6 +1,7 @@
 """The leaderboard: scores, entries that lie, hang or change, verification, pages."""
 
 import argparse
+import base64
 import json
 import shutil
 from contextlib import redirect_stderr, redirect_stdout
@@ -17,6 +18,7 @@ from rbdyn_ros.evaluation import bench, board, entry, score
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.metrics import Scenario
 from rbdyn_ros.evaluation.score import Score, controller_under_test
+from rbdyn_ros.figures import line_looks
 
 ROOT = Path(__file__).parents[2]
 SUITE = board.suite_of_board()
@@ -315,6 +317,21 @@ def test_the_page_shows_every_entry_and_what_has_no_rank(quick, tmp_path):
     assert "data:image/svg+xml" in (tmp_path / "site" / "pd.html").read_text()
     total = found.lines["balance"][0].scores["total"]
     assert f"{total:.3f}" in board.terminal(found)
+
+
+def test_the_picture_has_every_entry(quick, tmp_path):
+    """Twelve entries, where ten colors are known: no line is missing, and no two look alike."""
+    names, good = [f"law_{i}" for i in range(12)], whole(entry.read(quick), SUITE)
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / entry.FILE).write_text(json.dumps(sealed({**good, "name": name})))
+    found = board.collect(board.folders_of([tmp_path]), SUITE)
+    board.write_pages(found, SUITE, tmp_path / "site")
+    page = (tmp_path / "site" / board.INDEX).read_text()
+    drawn = base64.b64decode(page.partition("svg+xml;base64,")[2].partition('"')[0]).decode()
+    assert [name for name in names if f">{name}<" not in drawn] == []
+    looks = [tuple(look.items()) for look in line_looks(12)]
+    assert len(set(looks)) == 12
 
 
 def test_equal_scores_share_a_rank(quick, tmp_path):

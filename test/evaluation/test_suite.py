@@ -2,6 +2,7 @@
 
 import json
 import pkgutil
+import re
 from pathlib import Path
 
 import numpy as np
@@ -281,6 +282,35 @@ def test_the_largest_tilt_is_looked_for_towards_24_azimuths():
     assert [case.settings["azimuths"] for case in row.cases] == [24] * 5
     (quick,) = suite.read(STANDARD, ("S4",), True).rows[0].cases
     assert quick.settings["azimuths"] == 8  # with those between the axes
+
+
+@pytest.mark.parametrize(
+    "file, row, whole, quick",
+    [
+        ("standard", "S4", "the smallest of 24 azimuths", "the smallest of 8 azimuths"),
+        ("leaderboard", "B3", "balance for 60 s", "balance for 10 s"),
+        ("leaderboard", "U3", "60 s from hanging on", "15 s from hanging on"),
+    ],
+)
+def test_the_title_of_the_quick_form_says_what_it_does(file, row, whole, quick):
+    path = config("suites", f"{file}.yaml")
+    assert whole in suite.read(path, (row,)).rows[0].title
+    assert quick in suite.read(path, (row,), True).rows[0].title
+
+
+@pytest.mark.parametrize(
+    "title, sentence",
+    [
+        ("from {tlit}", "rows.A.title: tlit is not a setting of each case; did you mean tilt?"),
+        ("from {tilt}", "rows.A.title: tilt is 10.0, 20.0 in its cases; a title can name a sett"),
+    ],
+)
+def test_a_title_names_a_setting_that_its_cases_share(read, title, sentence):
+    titled = GOOD.replace("  A:\n", f"  A:\n    title: {title}\n")
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        read(titled)
+    if "tilt" in title:
+        assert read(titled, (), True).rows[0].title == "from 2"
 
 
 def test_the_swing_up_is_tested_where_everything_is_wrong_at_once():

@@ -1,4 +1,4 @@
-"""The share of a minute with random pushes in which the rod is upright."""
+"""The share of the time in which the rod is upright, under random pushes."""
 
 import math
 
