@@ -14,6 +14,7 @@ from rbdyn_ros.files import expand
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
 from rbdyn_ros.parameters.command_line import (
+    SET,
     WAITING,
     add_options,
     cannot_write,
@@ -22,6 +23,7 @@ from rbdyn_ros.parameters.command_line import (
     message_printer,
     named_file,
     number,
+    overrides,
     parameter_files,
 )
 from rbdyn_ros.schema import setting
@@ -37,7 +39,7 @@ HELP = "Evaluate a control law: a table, JSON, a page with figures."
 EXAMPLES = f"""\
 # the standard suite: about a minute; then two of its rows
 {COMMAND} --controller lqr --out scored
-{COMMAND} --controller lqr --rows S3,S4
+{COMMAND} --controller lqr --rows S3,S4 --set lqr.force_weight=0.1
 # a law of your own, in seconds; then a node of your own, over topics
 {COMMAND} --controller mine --params-file mine.yaml --quick
 {COMMAND} --controller mine --over-ros --external
@@ -69,6 +71,7 @@ OPTIONS = (
         "F ...",
         "Read parameters of law and plant from this ROS YAML file; may be repeated.",
     ),
+    SET,
     (
         "--kind",
         "KINDS",
@@ -176,7 +179,8 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     if arguments.real_time and not arguments.over_ros:
         raise ValueError("--real-time is for the running nodes; add --over-ros")
     asked = arguments.controller, arguments.params_file, arguments.kind, suite.plant
-    law = controller_under_test(*asked, call_timeout, arguments.external)
+    given = overrides(arguments)
+    law = controller_under_test(*asked, call_timeout, arguments.external, given)
     if not arguments.external:
         check_options(
             suite, law.name, by_name(options.table(law.name, load(law.controller))), path

@@ -22,8 +22,9 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from rbdyn_ros import schema
-from rbdyn_ros.control.select import short
+from rbdyn_ros.control import select
 from rbdyn_ros.parameters import tables, yaml_file
+from rbdyn_ros.parameters.yaml_file import Override
 from rbdyn_ros.schema import Parameter, check
 from rbdyn_ros.types import Array, State
 
@@ -82,7 +83,7 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
     The `name` of a law that is a path is the file's, without .py. Raise ValueError if an option
     has no default, or an annotation cannot be read.
     """
-    name, options = short(name), type_of(law)
+    name, options = select.short(name), type_of(law)
     if hasattr(law, "PARAMETERS"):
         advice = "annotate the fields of Options with rbdyn_ros.schema.spec, as lqr.py does"
         raise ValueError(f"controller {name}: a table PARAMETERS is not read; {advice}")
@@ -123,7 +124,7 @@ def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[
     Raise ValueError, with file and line, for an option that the law has not, or a value out of
     range.
     """
-    parameters, values, group = schema.by_name(table(name, law)), {}, short(name)
+    parameters, values, group = schema.by_name(table(name, law)), {}, select.short(name)
     for path in files:
         for entry in yaml_file.read(path):
             if entry.section.rpartition("/")[2] not in _REACHES or not entry.name.startswith(
@@ -136,6 +137,20 @@ def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[
                 raise ValueError(f"{source}: {entry.name} is not an option of {group}; {advice}")
             values[entry.name] = check(parameters[entry.name], entry.value, source)
     return values
+
+
+def require_own(overrides: Iterable[Override], name: str | None) -> None:
+    """Raise ValueError for an override of an option of another law than `name`; None: there is no
+    law.
+    """
+    for override in overrides:
+        group, dot, _ = override.name.partition(".")
+        if dot and group in select.names() and (name is None or group != select.short(name)):
+            chosen = "there is no law" if name is None else f"the law is {select.short(name)}"
+            raise ValueError(
+                f"{override.source}: {override.name} is an option of the law {group}, and "
+                f"{chosen}; leave it out, or choose --controller {group}"
+            )
 
 
 def checked(name: str, options: Options) -> Options:

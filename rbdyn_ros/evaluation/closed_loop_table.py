@@ -66,6 +66,8 @@ def values(
     """Return the checked values, by name, of a closed loop of the law `module`. Raise ValueError
     for a value that is unknown, out of range or `refused`, as `offline_values` does.
     """
+    overrides = tuple(overrides)
+    options.require_own(overrides, name)
     given, more = options.from_files(name, module, files), parameters_of(name, module)
     return offline_values(files, overrides, (*more, *OBSERVER), given, refused)
 

@@ -24,8 +24,8 @@ from rbdyn_ros.interrupts import CallTimeout, block
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT as PLANT_PARAMETERS
 from rbdyn_ros.parameters.tables import alternatives, nearest
-from rbdyn_ros.parameters.yaml_file import read_loop, refuse_contacts
-from rbdyn_ros.schema import by_name, check, defaults
+from rbdyn_ros.parameters.yaml_file import Override, check_override, read_loop, refuse_contacts
+from rbdyn_ros.schema import Parameter, by_name, check, defaults
 
 PART, PARTS = 4, 16  # minimum number of starts in a part; maximum number of parts of a case
 
@@ -279,10 +279,11 @@ def controller_under_test(
     plant: Mapping[str, Any],
     call_timeout: float,
     external: bool = False,
+    overrides: Iterable[Override] = (),
 ) -> ControllerUnderTest:
-    """Return the law `name`, or that of the file of that path, with the parameters of the files,
-    over those of the suite's `plant`. One that is `external` runs in a node of the user, and only
-    the plant is known here.
+    """Return the law `name`, or that of the file of that path, with the parameters of the
+    `overrides` over those of the files, over those of the suite's `plant`. One that is `external`
+    runs in a node of the user, and only the plant is known here.
 
     `kinds` as "balance,wide".
 
@@ -303,6 +304,10 @@ def controller_under_test(
     values = _plant(files, plant)
     if module:
         values |= options.from_files(name, module, files)
+    own = options.table(name, module) if module else ()
+    values |= _overridden(
+        overrides, None if external else name, by_name((*PLANT_PARAMETERS, *own))
+    )
     return ControllerUnderTest(
         name, values, chosen, kinds_given, call_timeout, identity(name, module, values), path
     )
@@ -322,6 +327,25 @@ def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
     refuse_contacts(files, "an evaluation")
     found = read_loop(files).items()
     return values | {name: value for name, (value, _) in found if name in values}
+
+
+def _overridden(
+    overrides: Iterable[Override], law: str | None, known: Mapping[str, Parameter]
+) -> dict[str, Any]:
+    """Return the checked values of the overrides. Raise ValueError for one that is not `known`, or
+    is a matter of the suite.
+    """
+    values, overrides = {}, tuple(overrides)
+    options.require_own(overrides, law)
+    for override in overrides:
+        value = check_override(override, known)
+        if override.name not in known or override.name in options.SHARED.values():
+            raise ValueError(
+                f"{override.source}: {override.name} cannot be set: an evaluation takes "
+                "parameters of the plant and options of the law, and its suite sets the rest"
+            )
+        values[override.name] = value
+    return values
 
 
 def _kinds(given: Any, source: str) -> tuple[str, ...]:

@@ -40,6 +40,35 @@ def scored(tmp_path_factory):
     return out, evaluate("--quick", "--out", out)
 
 
+def test_set_changes_law_and_plant_over_the_files(tmp_path):
+    law = "/**/pendulum_controller:\n  ros__parameters:\n    lqr: {force_weight: 3.0}\n"
+    plant = "/**:\n  ros__parameters:\n    rod: {mass: 1.5}\n"
+    (tmp_path / "heavy.yaml").write_text(plant + law)
+    words = ("--rows", "S3", "--params-file", tmp_path / "heavy.yaml", "--set", "rod.mass=1.2")
+    assert evaluate(*words, "--set", "lqr.tilt_weight=7", "--out", tmp_path / "out") in (0, 1)
+    given = json.loads((tmp_path / "out" / "evaluation.json").read_text())["parameters"]
+    assert (given["rod.mass"], given["lqr.force_weight"], given["lqr.tilt_weight"]) == (1.2, 3, 7)
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("rod.mas=1", "--set rod.mas=1: rod.mas is not a known parameter; did you mean rod.mass?"),
+        ("rod.mass=-1", "--set rod.mass=-1: rod.mass is -1 kg; it must be a finite number > 0"),
+        (
+            "cart.travel=3",
+            "cart.travel cannot be set: an evaluation takes parameters of the plant",
+        ),
+        ("contact.floor.enabled=true", "contact.floor.enabled cannot be set: an evaluation takes"),
+        ("pd.x=1", "--set pd.x=1: pd.x is an option of the law pd, and the law is lqr; leave it"),
+    ],
+)
+def test_what_cannot_be_set_is_said_before_anything_is_measured(tmp_path, capsys, word, sentence):
+    assert evaluate("--set", word, "--out", tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert sentence in said and said.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
 def test_the_regulator_passes_the_quick_suite(scored):
     out, code = scored
     told = json.loads((out / "evaluation.json").read_text())
