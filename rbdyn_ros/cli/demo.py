@@ -3,6 +3,7 @@ simulates it.
 """
 
 import argparse
+import json
 import math
 import socket
 import sys
@@ -14,11 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
-from rbdyn_ros.parameters import shipped
+from rbdyn_ros.parameters import shipped, start
 from rbdyn_ros.parameters.command_line import (
-    SCENARIO,
     SEED,
-    TILT,
+    SET,
     add_options,
     cannot_write,
     fresh_folder,
@@ -26,10 +26,11 @@ from rbdyn_ros.parameters.command_line import (
     message_printer,
     named_law,
     number,
+    overrides,
 )
-from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.parameters.yaml_file import Override, check_override, offline_values
 from rbdyn_ros.progress import LiveLine
-from rbdyn_ros.schema import setting
+from rbdyn_ros.schema import by_name, setting
 
 if TYPE_CHECKING:
     from rbdyn_ros.tools.node_processes import NodeProcesses
@@ -41,7 +42,7 @@ EXAMPLES = f"""\
 {COMMAND} --tilt 15 --seed 7   # another fall
 {COMMAND} --scenario swing_up  # from hanging, over the top
 {COMMAND} --controller rest    # nobody catches it: exit code 1
-{COMMAND} --processes 2 --scenario spinning --out spinning
+{COMMAND} --processes 2 --scenario spinning --set rod.mass=1.2
 """
 _say = message_printer(COMMAND)
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
@@ -49,13 +50,18 @@ DURATION = setting("--duration", 20.0, "s", above=0.0)
 HOST, VIEW_PORT, VIEW_PORTS = "127.0.0.1", 8080, 100  # the first port that is tried, and how many
 BAG, LOG = "bag", "nodes.log"
 FACTOR = setting("--real-time-factor", 1.0, low=0.0)
+_OWN = {  # parameters that cannot be set, and what can be done instead
+    "controller": "use --controller",
+    "seed": "use --seed",
+    "start": "leave it out",
+}
 
 
 class DemoRequest(NamedTuple):
     """The demo that the options ask for."""
 
     duration: float  # [s] simulated
-    tilt: float | None  # [rad]; None leaves it to the scenario
+    release: start.Release | None  # None leaves it to scenario and parameters
     seed: int
     processes: int
     files: tuple  # of parameters, later ones win
@@ -70,11 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         (DURATION, "T", "Simulate T seconds"),
-        (
-            "--tilt",
-            "DEGREES",
-            "Release the rod at this tilt (default: 10, or that of the scenario).",
-        ),
+        *start.OPTIONS,
         (
             "--processes",
             (1, 2),
@@ -98,13 +100,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "Use this control law, by name or path/to/law.py (default: lqr, or "
             "that of the scenario); rest applies no force.",
         ),
-        SCENARIO,
         ("--no-view", None, "Serve no live view in the browser."),
         (
             "--params-file",
             "F ...",
             "Override all these parameters by this ROS YAML file; may be repeated.",
         ),
+        SET,
         (
             "--out",
             "DIR",
@@ -136,16 +138,15 @@ def plan(arguments: argparse.Namespace) -> DemoRequest:
     """Return the demo that the arguments ask for. Raise ValueError, in one sentence, for what does
     not fit.
     """
-    tilt = arguments.tilt or (None if arguments.scenario else str(TILT.default))
-    files = _files(arguments)
+    files, given = _files(arguments), overrides(arguments)
     return DemoRequest(
         duration=number(DURATION, arguments.duration),
-        tilt=None if tilt is None else math.radians(number(TILT, tilt)),
+        release=start.release(arguments, given_files(arguments), given),
         seed=number(SEED, arguments.seed),
         processes=arguments.processes,
         files=files,
-        words=_words(arguments, files),
-        rod_length=offline_values(files)["rod.length"],
+        words=(*_set_words(given, arguments, files), *_words(arguments, files)),
+        rod_length=_rod_length(files, given),
         out=fresh_folder(arguments.out, "demo"),
         view_port=0 if arguments.no_view else _view_port(),
     )
@@ -169,6 +170,32 @@ def _law(arguments: argparse.Namespace, files: Iterable) -> str:
     return absolute(arguments.controller or named_law(files))
 
 
+def _set_words(given: list[Override], arguments: argparse.Namespace, files: tuple) -> list[str]:
+    """Return the parameters of --set as words of ROS. Raise ValueError for an unknown one, a wrong
+    value, and one that the demo sets itself.
+    """
+    from rbdyn_ros.control import options, select
+
+    name = _law(arguments, files)
+    law = by_name(options.table(name, select.load(name)))
+    words = []
+    for override in given:
+        options.require_own((override,), name)
+        if override.name in _OWN:
+            raise ValueError(
+                f"{override.source}: the demo sets {override.name} itself; {_OWN[override.name]}"
+            )
+        value = check_override(override, law)
+        words.append(f"{override.name}:={json.dumps(value)}")
+    return words
+
+
+def _rod_length(files: tuple, given: list[Override]) -> float:
+    return offline_values(files, [each for each in given if each.name == "rod.length"])[
+        "rod.length"
+    ]
+
+
 def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
     law = f"controller:={_law(arguments, files)}"
     # for the node by its name too: a file's section for that node would win over what is for all
@@ -188,9 +215,9 @@ def _run_with_display(planned: DemoRequest) -> int:
     from rbdyn_ros.tools.demo_run import DemoSession, demo_plan
     from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 
-    play = demo_plan(planned.duration, planned.tilt, planned.seed)
-    start = [f"initial.orientation:={list(play.orientation)}"] if play.orientation else []
-    parameters = ros_words(planned.files, (*planned.words, *start))
+    play = demo_plan(planned.duration, planned.release, planned.seed)
+    lean = [f"{start.ORIENTATION}:={list(play.orientation)}"] if play.orientation else []
+    parameters = ros_words(planned.files, (*planned.words, *lean))
     with Interruption() as stop:
         processes = NodeProcesses(parameters, planned.out / LOG)
         view = _view(planned)
@@ -252,8 +279,9 @@ def _report(planned: DemoRequest, trial, recorded: str) -> int:
         print(trial_report.summary(trial, recorded))
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}", flush=True)
     if len(trial.t):
-        start = "" if planned.tilt is None else f" from {math.degrees(planned.tilt):g}°"
-        title = f"{planned.duration:g} s{start}, seed {planned.seed}"
+        released = planned.release
+        lean = f" from {math.degrees(released.tilt):g}°" if released else ""
+        title = f"{planned.duration:g} s{lean}, seed {planned.seed}"
         picture, elsewhere = write_or_rescue(
             planned.out / "demo.png",
             lambda draft: trial_report.write(trial, judged, planned.rod_length, title, draft),

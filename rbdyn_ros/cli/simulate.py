@@ -3,11 +3,12 @@
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbdyn_ros import parameters
 from rbdyn_ros.files import write_or_rescue, write_table
 from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.parameters import start, tables
 from rbdyn_ros.parameters.command_line import (
     FILES,
     IMPACTS,
@@ -20,10 +21,11 @@ from rbdyn_ros.parameters.command_line import (
     optional_file,
     output_file,
     overrides,
+    scenario,
 )
-from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.parameters.yaml_file import Override, offline_values, read
 from rbdyn_ros.progress import bar, notice
-from rbdyn_ros.schema import setting
+from rbdyn_ros.schema import by_name, setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is needed
     from rbdyn_ros.evaluation.closed_loop_table import Loop
@@ -35,13 +37,14 @@ COMMAND = "python -m rbdyn_ros simulate"
 HELP = "Simulate the pendulum or another mechanism, without ROS."
 EXAMPLES = f"""\
 # the default plant, dropped from 10 degrees
-{COMMAND} --duration 5 --out drop.csv \\
-    --set initial.orientation=[0.9961947,0,0.0871557,0]
+{COMMAND} --tilt 10 --duration 5 --out drop.csv
 # the files of the nodes, another integrator
 {COMMAND} --params-file pendulum \\
-    --integrator rk4 --step 0.01 --duration 60 --out run.npz
+    --tilt 10 --integrator rk4 --step 0.01 --duration 60 --out run.npz
 # a law in closed loop with the plant; or your own: path/to/law.py
 {COMMAND} --controller lqr --every 0.01 --out caught.csv
+# from hanging to upright, by the law that the scenario names
+{COMMAND} --scenario swing_up --every 0.01 --out swung.csv
 # behind a filter of encoders of 4096 counts a turn and 0.1 mm
 {COMMAND} --controller lqr --out filtered.csv \\
     --set observer.sensors=encoders --set faults.encoder.gimbal=4096 \\
@@ -64,6 +67,7 @@ REFUSED = {
     "excitation.amplitude": "has no effect without the controller node; leave it out, or measure "
     "the loop with `bode`"
 }
+STILL = 1e-9  # [m], [rad], [m/s], [rad/s]: what an equilibrium is kept within
 DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
 
 
@@ -91,9 +95,11 @@ OPTIONS = (
     (
         "--controller",
         "NAME",
-        "Close the loop with this control law, by name or path/to/law.py; "
-        "period, reference, observer.* and faults.* can be set as well.",
+        "Close the loop with this control law, by name or path/to/law.py "
+        "(default: none, or that of the scenario); period, reference, observer.* and faults.* "
+        "can be set as well.",
     ),
+    *start.OPTIONS,
     (
         "--model",
         "FILE",
@@ -206,10 +212,10 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
     if arguments.impact_law is not None:
         advice = "of the pendulum set contact.impact_law"
         raise ValueError(f"--impact-law is given without --model; {advice}")
-    values, make_loop = _values(arguments)
+    law, values = _values(arguments)
     step = values["integrator.step"]
     duration = number_or(DURATION, arguments.duration, DURATION.default)
-    shortest = values["period"] if arguments.controller else step
+    shortest = values["period"] if law else step
     every = number_or(EVERY, arguments.every, shortest)
 
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build
@@ -226,7 +232,7 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
         rows=_rows(duration, every, shortest, step),
         out=out,
         events=optional_file("--events", arguments.events, IMPACTS, out),
-        loop=make_loop(),
+        loop=_loop(law, values) if law else None,
     )
     planned.integrator.check(planned.system, planned.state, planned.input)
     if planned.events and not has_candidates(planned.system.contacts):
@@ -237,23 +243,39 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
     return planned
 
 
-def _values(arguments: argparse.Namespace) -> tuple:
-    """Return (the values of the parameters by name, a function that makes the closed loop of them,
-    or None).
-
-    Raise ValueError for wrong input.
+def _values(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """Return (the name of the law, "" for none; the values of the parameters by name). Raise
+    ValueError for wrong input.
     """
-    given = overrides(arguments, SHORT)
-    if arguments.controller is None:
-        return offline_values(arguments.params_file, given), lambda: None
+    from rbdyn_ros.control import options, select
 
+    given, law, files = overrides(arguments, SHORT), arguments.controller, arguments.params_file
+    if arguments.scenario:
+        entries = read(scenario(arguments.scenario))
+        files = [scenario(arguments.scenario), *files]
+        law = law or next((e.value for e in entries if e.name == "controller"), None)
+        if not law and not any(entry.name in by_name(tables.OFFLINE) for entry in entries):
+            raise ValueError(
+                f"--scenario is {arguments.scenario}, which has no effect without a law; add "
+                "--controller"
+            )
+    if release := start.release(arguments, files, given, has_default=law is not None):
+        text, said = str(list(release.orientation)), "--tilt and --azimuth"
+        given = [*given, Override(start.ORIENTATION, text, said)]
+    if law is None:
+        options.require_own(given, None)
+        return "", offline_values(files, given)
+
+    from rbdyn_ros.evaluation import closed_loop_table
+
+    return law, closed_loop_table.values(law, select.load(law), files, given, REFUSED)
+
+
+def _loop(law: str, values: dict[str, Any]) -> "Loop":
     from rbdyn_ros.control import select
     from rbdyn_ros.evaluation import closed_loop_table
 
-    name = arguments.controller
-    module = select.load(name)
-    values = closed_loop_table.values(name, module, arguments.params_file, given, REFUSED)
-    return values, lambda: closed_loop_table.make_loop(name, module, values)
+    return closed_loop_table.make_loop(law, select.load(law), values)
 
 
 def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows":
@@ -330,13 +352,20 @@ def _simulate_and_write(job: SimulationJob, interruption: Interruption) -> int:
             elsewhere = "; ".join(filter(None, (elsewhere, _write_events(job.events, run))))
     except OSError as error:
         return _say(cannot_write(error, job.out), CANNOT_WRITE)
-    print(f"{out}: {len(table['t'])} rows; {_summary(job, run, seconds)}")
+    still = "; nothing moved: the start is an equilibrium, see --tilt" if _is_still(run) else ""
+    print(f"{out}: {len(table['t'])} rows; {_summary(job, run, seconds)}{still}")
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
     if run.ok:
         return CANNOT_WRITE if elsewhere else DONE
     code = SIGNAL + interruption.signal if interruption.signal else NOT_CONVERGED
     return _say(f"{run.message}; {out} has the rows until then", code)
+
+
+def _is_still(run: "Rollout") -> bool:
+    """Return whether the plant has stayed where it was for all of a run."""
+    moved = max(abs(run.q - run.q[0]).max(), abs(run.v).max())
+    return len(run.t) > 1 and bool(moved < STILL)
 
 
 def _write_events(path: Path, run: "Rollout") -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import library
+from rbdyn_ros.parameters import start
 from rbdyn_ros.parameters.command_line import (
-    SCENARIO,
     SET,
     TILT,
     add_options,
@@ -55,13 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         ("--controller", "NAME", "Use this control law, by name or path/to/law.py."),
-        SCENARIO,
-        (
-            "--tilt",
-            "DEGREES",
-            "Release the rod at this tilt (default: 10, or that of the scenario or the "
-            "parameters).",
-        ),
+        *start.OPTIONS,
         ("--params-file", "F ...", "Read parameters from this ROS YAML file; may be repeated."),
         SET,
         *((f"--{word}", "VALUE", f"Set {name}.") for word, name in _SHORT.items()),
@@ -135,7 +129,7 @@ def _options(arguments: argparse.Namespace) -> dict:
 
 def _recording(arguments: argparse.Namespace) -> "Source":
     """Return the recorded runs as a source. Raise ValueError for what cannot be played."""
-    for option in ("controller", "scenario", "tilt", "integrator", "step"):
+    for option in ("controller", "scenario", "tilt", "azimuth", "integrator", "step"):
         if getattr(arguments, option) is not None:
             raise ValueError(
                 f"--{option} is given with a recorded run, which it cannot change; leave it out"
@@ -155,19 +149,16 @@ def _recording(arguments: argparse.Namespace) -> "Source":
 
 def _loop(arguments: argparse.Namespace) -> "Source":
     """Return the simulation as a source. Raise ValueError for what does not fit."""
-    from rbdyn_ros.parameters.plant import attitude
     from rbdyn_ros.view import selection
     from rbdyn_ros.view.offline import OfflineLoop
 
     files = tuple(parameter_files(arguments.params_file))
     given = tuple(overrides(arguments, _SHORT))
-    start = arguments.scenario or selection.NONE
-    chosen = selection.Selection(files, given, arguments.controller or "", start)
-    if arguments.tilt is None:
-        chosen = chosen._replace(tilt=math.radians(TILT.default))
-    else:  # until another scenario is chosen, which has a start of its own
-        tilt = math.radians(number(TILT, arguments.tilt))
-        chosen = chosen._replace(changed=(("initial.orientation", attitude(tilt)),))
+    names = arguments.controller or "", arguments.scenario or selection.NONE
+    chosen = selection.Selection(files, given, *names, tilt=math.radians(TILT.default))
+    release = start.release(arguments, selection.paths(chosen), given, has_default=False)
+    if release:  # until another scenario is chosen, which has a start of its own
+        chosen = chosen.change(start.ORIENTATION, release.orientation)
     with notice("compiling, once on this machine: less than a minute ..."):
         return OfflineLoop(chosen)
 

@@ -20,7 +20,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.parameters.plant import attitude
+from rbdyn_ros.parameters.start import Release
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
@@ -54,8 +54,8 @@ class DemoPlan(NamedTuple):
     pushes: tuple
 
 
-def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
-    """Return the demo of `duration` [s] that begins at `tilt` [rad]; equal seeds give equal
+def demo_plan(duration: float, release: Release | None, seed: int) -> DemoPlan:
+    """Return the demo of `duration` [s] that begins with the release; equal seeds give equal
     demos.
     """
     draw = Random(seed)
@@ -64,7 +64,9 @@ def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
         TipPush(part * duration, strength * draw.uniform(*PUSH), draw.uniform(-math.pi, math.pi))
         for part in PUSHED_AT
     )
-    return DemoPlan(duration, None if tilt is None else attitude(tilt, azimuth), pushes)
+    if release and release.azimuth is None:
+        release = release._replace(azimuth=azimuth)
+    return DemoPlan(duration, release.orientation if release else None, pushes)
 
 
 STILL = 10.0  # [s] real time without a new state, or an answer, after which the trial is given up

@@ -25,7 +25,8 @@ from rbdyn_ros.parameters.plant import (
     attitude,
     start_values,
 )
-from rbdyn_ros.parameters.yaml_file import Override, offline_values, read, write
+from rbdyn_ros.parameters.start import has_start
+from rbdyn_ros.parameters.yaml_file import Override, offline_values, write
 from rbdyn_ros.schema import Parameter, by_name, defaults, setting
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant, Setup
@@ -91,13 +92,6 @@ def law(selection: Selection) -> str:
     return selection.law or named_law(paths(selection))
 
 
-def has_start(selection: Selection) -> bool:
-    """Return whether files or overrides set where the rod starts."""
-    names = [entry.name for path in paths(selection) for entry in read(path)]
-    names += [override.name for override in selection.overrides]
-    return any(name.startswith("initial.") for name in names)
-
-
 def _tilt(q: tuple[float, ...]) -> float:
     """Return the tilt of a rod with the attitude q wxyz [deg]."""
     _, x, y, _ = q
@@ -112,8 +106,9 @@ def build(selection: Selection) -> Built:
     module = select.load(name)
     more = (*LOOP, *closed_loop_table.parameters_of(name, module))
     given = options.from_files(name, module, files)
+    options.require_own(selection.overrides, name)
     values = offline_values(files, selection.overrides, more, given)
-    if not has_start(selection):
+    if not has_start(paths(selection), selection.overrides):
         values |= {"initial.orientation": attitude(selection.tilt)}
     values = defaults(SIMULATOR) | values | dict(selection.changed)
     values |= {"rates.state": 1.0 / values["period"], "history.duration": HISTORY}

@@ -24,6 +24,8 @@ from rosbags.highlevel import AnyReader  # noqa: E402
 from waiting import wait  # noqa: E402
 
 from rbdyn_ros.__main__ import main  # noqa: E402
+from rbdyn_ros.parameters.plant import attitude  # noqa: E402
+from rbdyn_ros.parameters.start import Release  # noqa: E402
 from rbdyn_ros.tools.demo_run import demo_plan  # noqa: E402
 
 from .command_table import LIMIT  # noqa: E402
@@ -216,7 +218,23 @@ def test_the_process_that_watches_imports_no_compiler():
 
 
 def test_equal_seeds_give_equal_falls():
-    assert demo_plan(20.0, 0.2, 5) == demo_plan(20.0, 0.2, 5) != demo_plan(20.0, 0.2, 6)
+    lean = Release(0.2, None)
+    assert demo_plan(20.0, lean, 5) == demo_plan(20.0, lean, 5) != demo_plan(20.0, lean, 6)
+    assert demo_plan(20.0, Release(0.2, 0.0), 5).orientation == attitude(0.2)
+
+
+def test_set_wins_over_files_and_scenario(play, tmp_path):
+    """A heavier rod than that of the file, from a start of its own, under a weaker law."""
+    given = ("rod.mass=1.25", "lqr.force_weight=0.2", "initial.orientation=[0.999,0.0447,0,0]")
+    words = [word for one in given for word in ("--set", one)]
+    (tmp_path / "light.yaml").write_text("/**:\n  ros__parameters:\n    rod: {mass: 0.5}\n")
+    files = ("--params-file", str(tmp_path / "light.yaml"))
+    said, code = play("--duration", "3", "--scenario", "hanging", *files, *words, "--no-view")
+    assert code in (0, 1) and "wrote" in said, said
+    first = received(tmp_path / "out" / "bag")["/ground_truth/odometry"][0].pose.pose.orientation
+    assert first.x == pytest.approx(0.0447, abs=1e-3)
+    (description,) = received(tmp_path / "out" / "bag")["/robot_description"]
+    assert 'mass value="1.25"' in description.data
 
 
 def test_a_rod_that_nobody_catches_is_exit_code_1(play):
@@ -275,6 +293,17 @@ def test_the_error_of_a_node_is_the_reason(play, tmp_path):
         (("--duration", "-1"), "--duration is -1 s; it must be a finite number > 0"),
         (("--duration", "nan"), "--duration is 'nan'; it must be a finite number > 0"),
         (("--tilt", "200"), "--tilt is 200 degrees; it must be a finite number >= 0 and <= 180"),
+        (("--set", "rod.mas=1"), "rod.mas is not a known parameter; did you mean rod.mass?"),
+        (("--set", "rod.mass=010"), "--set rod.mass=010: '010' is not a value"),
+        (("--set", "seed=1"), "--set seed=1: the demo sets seed itself; use --seed"),
+        (
+            ("--set", "pd.x=1"),
+            "--set pd.x=1: pd.x is an option of the law pd, and the law is lqr; leave it out",
+        ),
+        (
+            ("--tilt", "5", "--set", "initial.orientation=[1,0,0,0]"),
+            "--set initial.orientation=[1,0,0,0] and --tilt both set the start; leave one out",
+        ),
         (("--seed", "x"), "--seed is 'x'; it must be a whole number >= 0"),
         (
             ("--scenario", "nowhere"),

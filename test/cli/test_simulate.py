@@ -1,5 +1,6 @@
 """`python -m rbdyn_ros simulate`, from the command line to the file."""
 
+import math
 import os
 import signal
 import subprocess
@@ -77,9 +78,13 @@ def test_the_reference_trajectories(
 # -------------------------------------------------------------------------------------------
 
 
+STILL = "nothing moved: the start is an equilibrium"
+
+
 def test_it_works_without_any_option(simulate):
     """The default rod stands upright at rest: an equilibrium."""
-    assert simulate()[0] == 0
+    code, out, _ = simulate()
+    assert code == 0 and STILL in out
     rows = table()
     assert len(rows) == 10001 and (rows["t"][0], rows["t"][-1]) == (0.0, 10.0)
     assert (
@@ -105,6 +110,25 @@ def test_the_shipped_files_and_their_overrides(simulate):
         == 0
     )
     assert np.ptp(table()["E"]) < 1e-4
+
+
+def test_a_tilt_towards_a_direction(simulate):
+    code, out, err = simulate("--tilt", "30", "--azimuth", "90", "--duration", "0.5")
+    assert code == 0 and STILL not in out, err
+    rows = table()
+    start = [rows[name][0] for name in ("qw", "qx", "qy", "qz")]
+    assert start == pytest.approx([math.cos(math.pi / 12), -math.sin(math.pi / 12), 0, 0])
+    assert np.abs(rows["x"]).max() < 1e-15 < 1e-3 < np.abs(rows["y"]).max()
+
+
+def test_a_scenario_starts_the_run_and_files_win_over_it(simulate):
+    assert simulate("--scenario", "spinning", "--duration", "0.1")[0] == 0
+    assert table()["wz"][0] == pytest.approx(4.0 * math.pi)
+    Path("slow.yaml").write_text("initial: {angular_velocity: [0, 0, 1]}")
+    slow = ("--params-file", "slow.yaml", "--tilt", "20", "--duration", "0.1")
+    assert simulate("--scenario", "spinning", *slow)[0] == 0
+    assert table()["wz"][0] == 1.0
+    assert table()["qy"][0] == pytest.approx(math.sin(math.radians(10.0)))
 
 
 def test_a_later_file_wins(simulate):
@@ -216,8 +240,29 @@ def test_a_cart_without_mass(simulate):
             "--composition: integrator.composition is 'yoshida'; it must be one of none, suzuki4",
         ),
         (["--integrator", "rk4", "--composition", "suzuki4"], "rk4 is not symmetric"),
+        (["--tilt", "181"], "--tilt is 181 degrees; it must be a finite number >= 0 and <= 180"),
+        (["--tilt", "1_0"], "--tilt is '1_0'; it must be a finite number"),
+        (["--azimuth", "x"], "--azimuth is 'x'; it must be a finite number >= -360 and <= 360"),
+        (
+            ["--tilt", "5", "--set", "initial.orientation=[1,0,0,0]"],
+            "--set initial.orientation=[1,0,0,0] and --tilt both set the start; leave one out",
+        ),
+        (
+            ["--scenario", "spinning", "--azimuth", "5"],
+            "--azimuth is given without --tilt, and scenario or parameters set the start",
+        ),
+        (["--scenario", "nowhere"], "--scenario is nowhere"),
+        (
+            ["--scenario", "lossy"],
+            "--scenario is lossy, which has no effect without a law; add --controller",
+        ),
+        (
+            ["--set", "lqr.force_weight=1"],
+            "lqr.force_weight is an option of the law lqr, and there is no law; leave it out, or "
+            "choose --controller lqr",
+        ),
         (["--step", "0"], "--step: integrator.step is 0 s; it must be a finite number > 0"),
-        (["--step=-1e-3"], "--step: integrator.step is '-1e-3'; it must be a finite number > 0"),
+        (["--step=-1e-3"], "--step: integrator.step is -0.001 s; it must be a finite number > 0"),
         (["--step", "fast"], "--step: integrator.step is 'fast'; it must be a finite number > 0"),
         (
             ["--duration", "-1"],

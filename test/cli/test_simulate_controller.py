@@ -61,6 +61,46 @@ def simulate(tmp_path, capsys, monkeypatch):
     return run
 
 
+def test_a_law_catches_a_rod_that_leans_by_10_degrees(simulate):
+    code, rows, out, err = simulate("--controller", "lqr", "--every", "0.01")
+    assert code == 0 and len(rows) == 1001 and "nothing moved" not in out, err
+    tilt = 2.0 * np.degrees(np.arcsin(np.hypot(rows["qx"], rows["qy"])))
+    assert tilt[0] == pytest.approx(10.0) and tilt[-1] < 0.01
+    turned = simulate("--controller", "lqr", "--every", "0.01", "--azimuth", "90")[1]
+    np.testing.assert_allclose(turned["y"], rows["x"], atol=1e-9)
+
+
+def test_a_law_that_has_nothing_to_do_is_said(simulate):
+    code, rows, out, _ = simulate("--controller", "lqr", "--tilt", "0", "--duration", "1")
+    assert code == 0 and not rows["Fx"][:-1].any()
+    assert "nothing moved: the start is an equilibrium" in out
+
+
+def test_a_scenario_may_name_the_law_and_a_given_one_wins(simulate):
+    code, rows, out, err = simulate("--scenario", "swing_up", "--every", "0.01")
+    assert code == 0 and "of the law swing_up" in out and rows["qw"][0] == 0.0, err
+    assert np.hypot(rows["qx"], rows["qy"])[-1] < 1e-3
+    how = ("--scenario", "swing_up", "--controller", "rest", "--duration", "0.1")
+    assert "of the law rest" in simulate(*how)[2]
+
+
+def test_an_option_of_another_law_names_that_law(simulate):
+    code, _, _, err = simulate("--controller", "pd", "--set", "lqr.force_weight=3")
+    sentence = "lqr.force_weight is an option of the law lqr, and the law is pd; leave it out, or"
+    assert code == 2 and sentence in err and err.count("\n") == 1
+
+
+def test_rk4_takes_a_light_rod_whose_spin_stops_within_a_step(simulate):
+    """d / I_3 is 8000/s, and the attitude gives the spin a round-off."""
+    plant = ("rod.mass=0.05", "rod.length=0.1", "rod.radius=0.005", "joint.damping=0.005")
+    lean = "initial.orientation=[0.9990482216, -0.0169863, 0.0401761, 0.0]"
+    options = [word for one in (*plant, lean) for word in ("--set", one)]
+    for step in ("0.001", "0.002"):
+        how = ("--controller", "lqr", "--integrator", "rk4", "--step", step)
+        code, rows, _, err = simulate(*how, *options)
+        assert code == 0 and np.hypot(rows["qx"], rows["qy"])[-1] < 1e-9, err
+
+
 @pytest.mark.parametrize("sensors", ("encoders", "imu"))
 def test_the_law_is_behind_the_observer_that_the_evaluation_has(simulate, sensors):
     given = {

@@ -1,5 +1,6 @@
 """The sources of the view without a browser: the simulation in this process, and recordings."""
 
+import argparse
 import csv
 import io
 import math
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros import parameters
+from rbdyn_ros.cli import view
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 from rbdyn_ros.schema import defaults
@@ -320,6 +322,17 @@ def test_a_new_scenario_begins_at_its_own_start_and_keeps_the_rate():
         assert made._runner.pace.real_time_factor == 0.5
         assert made.set_control("scenario", "none") == ""
         assert values(made)["tilt"] == pytest.approx(12.0)
+    finally:
+        made.close()
+
+
+def test_the_command_tilts_the_rod_towards_a_direction_over_its_scenario():
+    parser = argparse.ArgumentParser()
+    view.add_arguments(parser)
+    made = view._loop(parser.parse_args(["--scenario", "hanging", "--tilt=20", "--azimuth=90"]))
+    try:
+        assert values(made)["tilt"] == pytest.approx(20.0)
+        assert made._runner.plant.setup.initial.q[3] == pytest.approx(-math.sin(math.radians(10)))
     finally:
         made.close()
 
