@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rbdyn_ros.console import SIGNAL
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
@@ -117,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play the demo and return the exit code: 0 the rod stood at the end, 1 it did not, 2 bad
-    input, 3 there is no ROS 2, 4 a file cannot be written.
+    input, 3 there is no ROS 2, 4 a file cannot be written, 128 + n interrupted by signal n.
     """
     if missing := no_ros("start it as ./testbed demo"):
         return _say(missing, NO_ROS)
@@ -235,7 +236,7 @@ def _run_with_display(planned: DemoRequest) -> int:
         finally:
             if view:
                 view.end()
-        return _report(planned, trial, stage.recorder.tally())
+        return _report(planned, trial, stage.recorder.tally(), stop.signal)
 
 
 def _view_port() -> int:
@@ -267,7 +268,7 @@ def _view(planned: DemoRequest) -> "NodeProcesses | None":
     return view
 
 
-def _report(planned: DemoRequest, trial, recorded: str) -> int:
+def _report(planned: DemoRequest, trial, recorded: str, signal: int) -> int:
     from rbdyn_ros.evaluation import trial_report
 
     judged, written, elsewhere = (
@@ -277,7 +278,7 @@ def _report(planned: DemoRequest, trial, recorded: str) -> int:
     )
     if len(trial.t):
         print(trial_report.summary(trial, recorded))
-    print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}", flush=True)
+    print(judged, flush=True)
     if len(trial.t):
         released = planned.release
         lean = f" from {math.degrees(released.tilt):g}°" if released else ""
@@ -290,4 +291,6 @@ def _report(planned: DemoRequest, trial, recorded: str) -> int:
     print("\n".join(f"wrote {path}" for path in written))
     if elsewhere:
         return _say(elsewhere, CANNOT_WRITE)
+    if judged.stood is None:
+        return SIGNAL + signal
     return STOOD if judged.stood else FELL

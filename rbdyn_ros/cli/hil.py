@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from rbdyn_ros.console import SIGNAL
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import no_ros, stay_local
@@ -126,7 +127,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Test the board and return the exit code: 0 the rod stood at the end, 1 it did not, 2 bad
-    input, 3 there is no ROS 2 or no emulator, 4 a file cannot be written.
+    input, 3 there is no ROS 2 or no emulator, 4 a file cannot be written, 128 + n interrupted by
+    signal n.
     """
     if missing := no_ros("start it in `./testbed exec bash`"):
         return _say(missing, MISSING)
@@ -215,13 +217,15 @@ def _hold(
     if refused := trial.describe_refused():
         print(f"{'refused frames':22} {refused}")
     print(f"{'the plant':22} {trial.plant.summary()}")
-    print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
+    print(judged)
     if arguments.json:
         found = {"stood": judged.stood, "verdict": judged.sentence, "plant": trial.plant.report()}
         text = json_text(found | trial.figures, 2)
         _, elsewhere = write_or_rescue(arguments.json, text)
         if elsewhere:
             return _say(elsewhere, CANNOT_WRITE)
+    if judged.stood is None:
+        return SIGNAL + stop.signal
     return STOOD if judged.stood else FELL
 
 

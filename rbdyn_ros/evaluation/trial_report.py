@@ -23,8 +23,11 @@ BLINK = 0.2  # [s] without a state, too short to leave `STANDING` and to return
 class Verdict(NamedTuple):
     """Whether the rod stood, for the exit code, and the reason."""
 
-    stood: bool
+    stood: bool | None  # None: interrupted
     sentence: str
+
+    def __str__(self) -> str:
+        return f"FAILED: {self.sentence}" if self.stood is False else self.sentence
 
 
 class SettlingTime(NamedTuple):
@@ -38,22 +41,19 @@ def verdict(trial: Trial) -> Verdict:
     """Return whether the rod stood: its tilt stayed below `STANDING` during the last second.
 
     What was not observed is not claimed: where states are missing from the last second there is no
-    success, and pushes that came late are named. A trial that the user ended early is a failure
-    only if the rod lay by then.
+    success, and pushes that came late are named. A trial that the user ended early is neither a
+    success nor a failure.
     """
     if trial.failure:
         return Verdict(False, trial.failure)
     if not len(trial.t):
-        return Verdict(
-            trial.interrupted,
-            "interrupted before the start" if trial.interrupted else "no state was seen",
-        )
-    lean, end = tilt(trial.q), trial.t[-1]
-    if trial.interrupted and lean[-1] < math.pi / 2:
-        return Verdict(
-            True, f"interrupted after {end:.1f} s, the rod at {math.degrees(lean[-1]):.1f}°"
-        )
-    end = end if trial.interrupted else trial.duration
+        if trial.interrupted:
+            return Verdict(None, "interrupted before the start")
+        return Verdict(False, "no state was seen")
+    lean, end = tilt(trial.q), trial.duration
+    if trial.interrupted:
+        angle = math.degrees(lean[-1])
+        return Verdict(None, f"interrupted after {trial.t[-1]:.1f} s, the rod at {angle:.1f}°")
     worst = math.degrees(lean[trial.t >= end - LAST].max(initial=0.0))
     if worst >= math.degrees(STANDING):
         why = f"; the controller reported: {trial.remark}" if trial.remark else ""
@@ -180,7 +180,7 @@ def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: P
         f"{title} – {verdict.sentence}",
         fontsize=13,
         fontweight="bold",
-        color="black" if verdict.stood else RED,
+        color=RED if verdict.stood is False else "black",
     )
     figure.savefig(path, dpi=120)
 

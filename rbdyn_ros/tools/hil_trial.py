@@ -122,7 +122,7 @@ class HilTrial:
             end,
             wall_time=time.monotonic() - began,
             failure=self.failure,
-            interrupted=bool(interrupted()),
+            interrupted=self._topic_observer.stamp < end and bool(interrupted()),
         )
 
     def _failure(self, still: float) -> str:

@@ -203,7 +203,7 @@ def test_the_live_view_is_served_where_the_demo_says(demo, tmp_path):
         assert page.status == 200 and b"<html" in page.read()
     played.send_signal(signal.SIGINT)
     said, _ = played.communicate(timeout=LIMIT)
-    assert played.returncode == 0, said
+    assert played.returncode == 130, said
 
 
 def test_without_a_view_none_is_started(demo, tmp_path):
@@ -242,8 +242,8 @@ def test_a_rod_that_nobody_catches_is_exit_code_1(play):
     assert code == 1 and "FAILED: the rod did not stand" in said, said
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_with_its_exit_code_one_zero_command_and_a_readable_bag(
     demo, tmp_path, number
 ):
     played = demo("--duration", "1000")
@@ -251,7 +251,8 @@ def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(
     time.sleep(1.0)
     played.send_signal(number)
     said, _ = played.communicate(timeout=LIMIT)
-    assert played.returncode == 0 and "interrupted after" in said and "Traceback" not in said, said
+    assert played.returncode == 128 + number and "interrupted after" in said, said
+    assert "Traceback" not in said and "FAILED" not in said
     topics = received(tmp_path / "out" / "bag")
     force = topics["/cart/command"][-1].wrench.force
     assert (force.x, force.y) == (0.0, 0.0) and topics["/odometry"]

@@ -71,10 +71,10 @@ def test_a_failure_is_the_reason_whatever_the_rod_does():
     )
 
 
-def test_who_interrupts_gets_no_verdict_unless_the_rod_lies():
-    assert verdict(trial([20.0] * 200, interrupted=True)).stood
-    assert not verdict(trial([170.0] * 200, interrupted=True)).stood
-    assert verdict(trial([], interrupted=True)).stood
+@pytest.mark.parametrize("lean", [[20.0] * 200, [170.0] * 200, []])
+def test_an_interrupted_trial_has_neither_stood_nor_fallen(lean):
+    judged = verdict(trial(lean, interrupted=True))
+    assert judged.stood is None and str(judged).startswith("interrupted")
 
 
 def test_nothing_seen_is_no_success():
