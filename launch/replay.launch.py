@@ -10,6 +10,7 @@ from rbdyn_ros.ros.launching import (
     SWITCH,
     argument,
     launch_node,
+    needs_library,
     shared_arguments,
     start_conditions,
 )
@@ -18,6 +19,7 @@ from rbdyn_ros.ros.launching import (
 def generate_launch_description():
     return LaunchDescription(
         [
+            needs_library("rosbags", "bag", "the replay"),
             *shared_arguments(),
             *start_conditions(),
             argument("bag", "Names the folder of the bag."),

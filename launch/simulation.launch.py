@@ -19,7 +19,11 @@ from rbdyn_ros.ros.launching import (
     if_given,
     if_is,
     launch_node,
+    launch_recorder,
+    needs_library,
+    needs_recorder,
     only_with,
+    recorder_name,
     unless_is,
 )
 
@@ -43,7 +47,8 @@ def generate_launch_description():
             ),
             argument(
                 "record",
-                "Records all topics into a bag in the working directory.",
+                "Records all topics into a bag in the working directory, by `ros2 bag record` "
+                "where it is installed.",
                 default="false",
                 choices=("true", "false"),
             ),
@@ -64,8 +69,10 @@ def generate_launch_description():
             only_with("plant", ("replay",), "bag", "rate", "loop", "what"),
             only_with("plant", ("hil",), "serial_port", "udp_port", "transport", "key_file"),
             existing_file("params_file"),
+            needs_recorder(IfCondition(LaunchConfiguration("record"))),
+            needs_library("viser", "view", "view:=true", IfCondition(LaunchConfiguration("view"))),
             begin_after(
-                ("record", "true", "pendulum_recorder"),
+                ("record", "true", recorder_name()),
                 ("monitor", "true", "pendulum_monitor"),
                 ("duration", "", "pendulum_referee"),
                 ("plant", "replay", "pendulum_controller"),
@@ -99,7 +106,7 @@ def generate_launch_description():
                 condition=IfCondition(LaunchConfiguration("view")),
                 is_essential=False,
             ),
-            launch_node("recorder", condition=IfCondition(LaunchConfiguration("record"))),
+            launch_recorder(IfCondition(LaunchConfiguration("record"))),
             launch_node(
                 "monitor",
                 files=("pendulum.yaml",),

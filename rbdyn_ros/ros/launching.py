@@ -9,14 +9,18 @@ import os
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.action import Action
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, Shutdown
+from launch.condition import Condition
 from launch.conditions import IfCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration, NotEqualsSubstitution
 from launch_ros.actions import Node
 
+from rbdyn_ros.optional import no_library
 from rbdyn_ros.parameters import shipped
 
 PACKAGE = "rbdyn_ros"
+ROS2_BAG = ("ros2bag", "rosbag2_storage_mcap")
 SWITCH = ("", "true", "false")
 # arguments that no other plant has
 OF_THE_SIMULATOR = ("lockstep", "real_time_factor", "ros2_control", "seed", "start_immediately")
@@ -143,6 +147,48 @@ def launch_node(
     return OpaqueFunction(function=start, condition=condition)
 
 
+def has_ros2_bag() -> bool:
+    """Return whether `ros2 bag` is installed, with the storage MCAP."""
+    return all(map(_is_installed, ROS2_BAG))
+
+
+def recorder_name() -> str:
+    """Return the name of the node that `launch_recorder` starts. That of `ros2 bag record`, which
+    knows no namespace, is of this launch alone: another one must not count as its recorder.
+    """
+    return f"/rosbag2_recorder_{os.getpid()}" if has_ros2_bag() else "pendulum_recorder"
+
+
+def launch_recorder(condition: Condition) -> Action:
+    """Record all topics into a bag in the working folder: by `ros2 bag record` where that is
+    installed, else by the recorder of this package.
+    """
+    if not has_ros2_bag():
+        return launch_node("recorder", condition=condition)
+    name = recorder_name().lstrip("/")
+    return ExecuteProcess(
+        cmd=["ros2", "bag", "record", "--all", "--storage", "mcap", "--node-name", name],
+        output="screen",
+        sigkill_timeout=ENDING,
+        on_exit=end_launch,
+        condition=condition,
+    )
+
+
+def needs_recorder(condition: Condition) -> Action:
+    """End the launch, with a sentence, if the condition holds and nothing can record."""
+
+    def look(context) -> None:
+        missing = no_library("rosbags", "bag", "without it the recorder of this package")
+        if missing and not has_ros2_bag():
+            raise RuntimeError(
+                "`ros2 bag` is not installed; install it (apt-get install "
+                f"{' '.join(map(_of_apt, ROS2_BAG))}); {missing}"
+            )
+
+    return OpaqueFunction(function=look, condition=condition)
+
+
 def _parameter_files(files: tuple, given: dict) -> list:
     """Return the paths of the parameter files, in their order. A control law need not have one."""
     if not files:
@@ -227,16 +273,38 @@ def needs(package: str, condition=None, otherwise: str = "start without it") -> 
     """
 
     def look(context) -> None:
-        try:
-            get_package_prefix(package)
-        except PackageNotFoundError:
-            distro = os.environ.get("ROS_DISTRO", "<distro>")
+        if not _is_installed(package):
             raise RuntimeError(
-                f"{package} is not installed; install it (apt-get install "
-                f"ros-{distro}-{package.replace('_', '-')}), or {otherwise}"
-            ) from None
+                f"{package} is not installed; install it (apt-get install {_of_apt(package)}), "
+                f"or {otherwise}"
+            )
 
     return OpaqueFunction(function=look, condition=condition)
+
+
+def needs_library(name: str, extra: str, job: str, condition: Condition | None = None) -> Action:
+    """End the launch, with a sentence, if the condition holds and the Python library `name` for
+    `job` is not installed.
+    """
+
+    def look(context) -> None:
+        if sentence := no_library(name, extra, job):
+            raise RuntimeError(sentence)
+
+    return OpaqueFunction(function=look, condition=condition)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _of_apt(package: str) -> str:
+    """Return the name of a ROS package among the system's packages."""
+    return f"ros-{os.environ.get('ROS_DISTRO', '<distro>')}-{package.replace('_', '-')}"
 
 
 def end_launch(event, context):
