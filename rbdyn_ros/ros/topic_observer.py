@@ -19,12 +19,10 @@ from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.simulation.pacing import StallDetector
-from rbdyn_ros.simulation.status import FAULT, REFUSES, phase
+from rbdyn_ros.simulation.status import FAULT, GIVEN_UP, REFUSES, phase
 from rbdyn_ros.types import Array
 
 SIMULATOR, CONTROLLER, BRIDGE = "pendulum_simulator", "pendulum_controller", "pendulum_hil"
-# [s] real time for which the controller may refuse states before that counts as its failure
-GIVEN_UP = 2.0
 ENERGIES = ("time", "energy", "energy_drift")  # labels of ~/integrator
 SECOND_CLOCK = (
     "another simulator publishes /clock in this ROS_DOMAIN_ID: end it, or set another domain"

@@ -20,6 +20,7 @@ from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.simulation.rollout import Rollout, Rows, Simulation, Stop
+from rbdyn_ros.simulation.status import GIVEN_UP, REFUSES, Refusals
 from rbdyn_ros.types import Array, State
 
 FIRST = 120.0  # [s] for one of the first commands, which may compile
@@ -77,6 +78,10 @@ class ControlError(Exception):
     """A law raised an exception or returned an invalid force; the message says which."""
 
 
+class StateRefused(ControlError):
+    """A law raised a ValueError: it cannot use this state, but perhaps the next one."""
+
+
 def run(
     params: spherical_pendulum.Params,
     integrator: Integrator,
@@ -91,8 +96,10 @@ def run(
 
     The force is first limited and then subject to the faults, as a command is in the simulator.
 
-    A law that raises, returns an invalid force or exceeds its time limit ends the run, and so does
-    a step that does not converge: `fault` says which, and the rows until then are kept. Raise
+    After a ValueError of the law, which refuses the state, the force is zero for one period, as in
+    the controller node. A law that refuses states for two seconds or at the end, raises another
+    exception, returns an invalid force or exceeds its time limit ends the run, and so does a step
+    that does not converge: `fault` says which, and the rows until then are kept. Raise
     ValueError if the period is not a multiple of the step, or if the integrator does not apply.
     """
     loop = _ClosedLoop(params, integrator, law, state, duration, period, conditions)
@@ -132,7 +139,7 @@ def warm_up(
     conditions: Conditions,
 ) -> str:
     """Run a few commands near upright and some farther away, so that code is compiled and
-    libraries are loaded. Return the fault, or "".
+    libraries are loaded. Return the fault, or "". Farther away a law may refuse the states.
     """
     first = Conditions(
         step=conditions.step,
@@ -142,9 +149,10 @@ def warm_up(
         observer=conditions.observer,
     )
     for tilt in WARM_UP:
-        if fault := run(
+        fault = run(
             params, integrator, law, spherical_pendulum.upright(tilt), 20 * period, period, first
-        ).fault:
+        ).fault
+        if fault and not (tilt and fault.startswith(REFUSES)):
             return fault
     return ""
 
@@ -152,7 +160,8 @@ def warm_up(
 def command_force(law, t: float, state: State, reference: Array, name: str = "the law") -> Array:
     """Return the law's force (2,) [N].
 
-    Raise ControlError, with its name, if it raises or returns anything but two finite numbers.
+    Raise ControlError, with its name, if it raises or returns anything but two finite numbers;
+    `StateRefused` if it raises ValueError.
     """
     try:
         returned = law.command(t, state, reference)
@@ -161,7 +170,8 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
     except (Exception, SystemExit) as error:  # the law is the user's, and may raise anything
         if tracebacks.is_signal(error):
             raise
-        raise ControlError(
+        kind = StateRefused if isinstance(error, ValueError) else ControlError
+        raise kind(
             f"{name} raised {type(error).__name__} at t = {t:.3f} s: "
             f"{error}{tracebacks.place(error)}"
         ) from error
@@ -176,6 +186,39 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
             "finite forces [N]"
         )
     return force
+
+
+class LawCaller:
+    """The calls of a law in one run. As in the controller node, the force is zero after a state
+    that it refuses.
+    """
+
+    def __init__(self, law, name: str = "the law"):
+        self._law, self.name = law, name
+        self._accepted: float | None = None  # [s] when it last answered most states
+        self.refusals = Refusals()
+
+    def force(self, t: float, state: State, reference: Array) -> Array:
+        """Return the force (2,) [N]. Raise ControlError as `command_force` does, and where the law
+        has refused states for too long.
+        """
+        try:
+            force = command_force(self._law, t, state, reference, self.name)
+        except StateRefused as refused:
+            self.refusals.refuse(str(refused))
+            force = np.zeros(2)
+        else:
+            self.refusals.accept()
+        if not self.refusals.why or self._accepted is None:
+            self._accepted = t
+        elif t - self._accepted > GIVEN_UP:
+            self.check()
+        return force
+
+    def check(self) -> None:
+        """Raise ControlError if the law refuses states now."""
+        if self.refusals.why:
+            raise ControlError(f"{REFUSES}{self.refusals.why}")
 
 
 def reset(law, name: str = "the law") -> None:
@@ -193,7 +236,7 @@ class _ClosedLoop:
 
     def __init__(self, params, integrator, law, state, duration, period, conditions):
         c, n = conditions, round(duration / period)
-        self.law, self.conditions, self.commanded = law, c, (0.0, 0.0)
+        self.caller, self.conditions, self.commanded = LawCaller(law, c.name), c, (0.0, 0.0)
         self.pipeline = FaultPipeline(c.faults, c.seed, period) if c.faults != Faults() else None
         input = spherical_pendulum.no_input()
         if c.sines is not None:
@@ -217,6 +260,7 @@ class _ClosedLoop:
         """Run to the end. Raise ControlError or CallTimedOut."""
         c = self.conditions
         self.simulation.run(lambda i, t: self._force(calls, i, t), travel_stop(c.travel, c.stop))
+        self.caller.check()
 
     def _force(self, calls: CallTimeout, i: int, t: float) -> tuple[float, float]:
         """Return the force that reaches the cart in control period i."""
@@ -224,7 +268,7 @@ class _ClosedLoop:
         self.seen[i, :6], self.seen[i, 6:] = state.q, state.v
         reference, began = self.reference(t), time.thread_time()
         calls.edges += 1
-        command = command_force(self.law, t, state, reference, c.name)
+        command = self.caller.force(t, state, reference)
         calls.edges += 1
         self.compute[i] = time.thread_time() - began
         self.commanded = tuple(command.tolist())
@@ -250,7 +294,9 @@ class _ClosedLoop:
         """Return the rows so far."""
         record = self.simulation.record()
         n = len(record.force)
-        return record._replace(seen=self.seen[:n], compute=self.compute[:n])
+        return record._replace(
+            seen=self.seen[:n], compute=self.compute[:n], refused=self.caller.refusals.count
+        )
 
 
 def _reference_function(reference: Any) -> Callable[[float], Array]:

@@ -117,6 +117,7 @@ class Rollout(NamedTuple):
     lost_impacts: int = 0  # impacts between two rows for which there was no room
     seen: Array = np.empty((0, 11))  # (n, 11) q and v as the law got them
     compute: Array = np.empty(0)  # (n,) [s] of processor time that the law took
+    refused: int = 0  # states that the law refused, after which the force was zero
 
     @property
     def ok(self) -> bool:

@@ -28,13 +28,13 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
 from rbdyn_ros.ros.process import SWITCH_INTERVAL, events_executor, join
 from rbdyn_ros.ros.simulator.simulator import Simulator
-from rbdyn_ros.ros.topic_observer import CONTROLLER, GIVEN_UP
+from rbdyn_ros.ros.topic_observer import CONTROLLER
 from rbdyn_ros.schema import flat
 from rbdyn_ros.simulation.closed_loop import travel_stop
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.rollout import Rollout, Stop
 from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.status import FAULT, REFUSES
+from rbdyn_ros.simulation.status import FAULT, GIVEN_UP, REFUSES
 from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses, ros_words
 from rbdyn_ros.types import State
 

@@ -23,7 +23,7 @@ from rbdyn_ros.files import write_csv
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
 from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.schema import check
-from rbdyn_ros.simulation.closed_loop import ControlError, command_force
+from rbdyn_ros.simulation.closed_loop import ControlError, LawCaller
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.native_loop import warm_up
 from rbdyn_ros.simulation.plant import Plant
@@ -157,7 +157,9 @@ class OfflineLoop(scene.Source):
     def reset(self) -> str:
         """Go back to the initial state, also after a fault."""
         with self._changing, self._runner.interrupt():
-            self._built.loop.law.reset()
+            law = self._built.loop.law
+            law.reset()
+            self._caller = LawCaller(law, self._caller.name)
             self._runner.reset(self._runner.plant.setup.initial)
         self._log.add_reset(self._runner.plant.time)
         return ""
@@ -212,6 +214,7 @@ class OfflineLoop(scene.Source):
             raise ValueError(fault)
         runner = Runner(made, config, self._prepare, lambda status: None)
         self._chosen, self._built, self._runner = chosen, built, runner
+        self._caller = LawCaller(built.loop.law, f"the law {built.loop.name}")
         self._controls = selection.controls(chosen, built)
         self._reference = np.array(built.values["reference"])
         self._answered, self._is_pushed, self._impacts, self._status = -1, False, 0, ""
@@ -289,16 +292,14 @@ class OfflineLoop(scene.Source):
     def _answer(self, runner: Runner) -> None:
         """Compute and send the law's command for a state that is new."""
         runner.mark_published()
-        stamp, loop = runner.signals.expected_stamp, self._built.loop
+        stamp = runner.signals.expected_stamp
         if stamp == self._answered:
             return
         seen, plant = runner.signals.measurement, runner.plant
         q, v = (np.array(seen.q), np.array(seen.v)) if seen else (plant.q, plant.v)
         state = State(1e-9 * (stamp - EPOCH_NS), q.copy(), v.copy())
         try:
-            force = command_force(
-                loop.law, state.t, state, self._reference.copy(), f"the law {loop.name}"
-            )
+            force = self._caller.force(state.t, state, self._reference.copy())
         except ControlError as error:
             runner.fail(str(error))
             return

@@ -128,6 +128,10 @@ def test_verdicts(scored, cases):
             "if t > 0.1: raise KeyError('late')\nreturn (0.0, 0.0)",
             "the law strange raised KeyError at t = 0.102 s",
         ),
+        (  # it ends no case by itself, as in the controller node
+            "if t > 0.1: raise ValueError('late')\nreturn (0.0, 0.0)",
+            "state refused: the law strange raised ValueError at t = 0.1",
+        ),
     ],
 )
 def test_a_law_that_breaks_breaks_its_cases_with_its_name(scored, cases, law_of, body, sentence):

@@ -244,6 +244,38 @@ def test_a_law_that_misbehaves_is_named(force, sentence):
     assert seen.fault == sentence and len(seen.t) == 1
 
 
+def refusing(refuses):
+    """A law of 1 N that refuses the states at the instants of which `refuses(t)` holds."""
+
+    def force(t, state):
+        if refuses(t):
+            raise ValueError("out of reach")
+        return (1.0, 0.0)
+
+    return Law(force)
+
+
+def test_the_force_is_zero_after_a_state_that_the_law_refuses():
+    """As in the controller node, which goes on with the next state."""
+    seen = looped(refusing(lambda t: 0.0045 < t < 0.0105), name="mine")
+    assert seen.ok and seen.refused == 3
+    np.testing.assert_array_equal(seen.force[:, 0], [1, 1, 1, 0, 0, 0, 1, 1, 1, 1])
+
+
+def test_a_law_that_refuses_states_for_long_or_at_the_end_has_failed():
+    sentence = "state refused: mine raised ValueError at t = {:.3f} s: out of reach ("
+    always = looped(refusing(lambda t: True), name="mine")
+    assert always.fault.startswith(sentence.format(0.0)) and len(always.force) == 10
+    late = looped(refusing(lambda t: t > 0.5), 10.0, name="mine")
+    assert "out of reach" in late.fault and 2.5 < late.t[-1] < 2.6
+    most = looped(refusing(lambda t: t > 0.1 and round(t / PERIOD) % 3 > 0), 1.0, name="mine")
+    assert "out of reach" in most.fault and most.refused > 290
+    some = looped(refusing(lambda t: round(t / PERIOD) % 3 == 1), 1.0)
+    assert some.ok and some.refused > 160
+    again = looped(refusing(lambda t: 0.1 < t < 1.0), 2.0)
+    assert again.ok and again.refused > 440
+
+
 def test_what_was_computed_before_a_law_broke_is_kept():
     seen = looped(Law(lambda t, state: (1.0, 0.0) if t < 0.0115 else None))
     assert "at t = 0.012 s" in seen.fault and len(seen.force) == 6

@@ -75,6 +75,8 @@ def measure(
         )
         if run.fault:
             raise ValueError(f"{run.message} while it was {place}")
+        if run.refused:
+            raise ValueError(f"the law refused {run.refused} states while it was {place}")
         if not run.ok:
             raise ValueError(
                 f"{run.message} while it was {place}: the loop is not stable, or the excitation "

@@ -43,11 +43,14 @@ from rbdyn_ros.simulation.status import (
     DISARMED,
     FAULT,
     LATE,
+    MEMORY,
+    OFTEN,
     REFUSES,
     RUNNING,
     SLOW,
     STOPPED,
     WAITING,
+    Refusals,
 )
 from rbdyn_ros.types import State
 
@@ -60,8 +63,6 @@ LABELS = tuple(
 )
 WATCH_PERIOD = 0.02  # [s] between two checks of the state's age
 CHECK_PERIOD = 0.05  # [s] between two checks for subscribers of the reports
-# The status reports late or refused answers if they are this fraction of about the last MEMORY
-OFTEN, MEMORY = 0.5, 50
 
 
 class ControllerNode(ManagedNode):
@@ -74,7 +75,7 @@ class ControllerNode(ManagedNode):
         self.newest: tuple[int, State] | None = None  # stamp [ns] and state
         self.status, self._is_stopped = STOPPED, False  # by an emergency stop, until it is armed
         self.refused: Counter[str] = Counter()
-        self.refusals = 0.0
+        self.refusals = Refusals()
         super().__init__(NAME, **node_options)
         self._reception = readiness.ReceptionReport(self)
         self.add_post_set_parameters_callback(self._use_reference_parameter)
@@ -142,7 +143,7 @@ class ControllerNode(ManagedNode):
         require(self.law).reset()
         self.synchronizer.reset()
         self.newest, self.answered, self.time_scale = None, None, TimeScale()
-        self.arrival, self.next_check, self.refusals = math.inf, 0.0, 0.0
+        self.arrival, self.next_check, self.refusals = math.inf, 0.0, Refusals()
         self._report_reception(False)
         self._set_status(WAITING)
 
@@ -203,14 +204,16 @@ class ControllerNode(ManagedNode):
             answer = self._answer(*self.newest)
         except ValueError as error:
             self._refuse("state", error)
-            self._count_refusal(error)
+            self.refusals.refuse(str(error))
+            if self.refusals.why and not self.status.startswith(REFUSES):
+                self._set_status(f"{REFUSES}{error}")
             self._send(ZERO)
         except Abort as abort:
             self._abort(abort)
         else:
             self._time(answer)
-            self.refusals -= self.refusals / MEMORY
-            if self.refusals <= OFTEN:
+            self.refusals.accept()
+            if not self.refusals.why:
                 self._set_status(
                     DISARMED if not self.armed else SLOW if self.slowness > OFTEN else RUNNING
                 )
@@ -234,14 +237,6 @@ class ControllerNode(ManagedNode):
             name, duration = require(self.law).name, 1e3 * answer.compute_time
             why = f"the law {name} took {duration:.3g} ms for an answer; see budget"
             self.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
-
-    def _count_refusal(self, error: ValueError) -> None:
-        """Report a law that refuses the first state, or most of the last ones, in ~/status."""
-        self.refusals += (1.0 - self.refusals) / MEMORY
-        if (self.status == WAITING or self.refusals > OFTEN) and not self.status.startswith(
-            REFUSES
-        ):
-            self._set_status(f"{REFUSES}{error}")
 
     def _watch(self) -> None:
         self._log_jumps()
@@ -359,7 +354,7 @@ class ControllerNode(ManagedNode):
             ERROR
             if self.status.startswith(FAULT)
             else WARN
-            if self.status in (LATE, DISARMED, SLOW) or self.refusals > OFTEN
+            if self.status in (LATE, DISARMED, SLOW) or self.refusals.why
             else OK
         )
         values = {f"rejected, {what}": n for what, n in sorted(self.refused.items())}
