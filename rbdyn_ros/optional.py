@@ -3,6 +3,7 @@ lacks.
 """
 
 import os
+import re
 import socket
 import sys
 import sysconfig
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 
 class MissingLibrary(ValueError):
@@ -44,16 +46,55 @@ def no_library(name: str, extra: str, job: str) -> str:
     top = name.partition(".")[0]
     if find_spec(top):
         return ""
-    install = f"python3 -m pip install 'rbdyn_ros[{extra}]'"
+    install = _pip_install(f"rbdyn_ros[{extra}]")
+    return (
+        f"{job} needs {top}, which is not installed: run ./testbed setup, or without it {install}"
+    )
+
+
+def _pip_install(requirement: str) -> str:
+    """Return the command that installs a library, also where the system manages this Python."""
+    install = f"python3 -m pip install '{requirement}'"
     if is_externally_managed():
-        install = (
+        return (
             f"{install} --user --break-system-packages, as the operating system manages this "
             "Python; or, without these two options, in an environment of python3 -m venv "
             "--system-site-packages"
         )
-    return (
-        f"{job} needs {top}, which is not installed: run ./testbed setup, or without it {install}"
-    )
+    return install
+
+
+def demand_libraries(module: ModuleType, job: str) -> None:
+    """Raise MissingLibrary for the first of the LIBRARIES that a module names and that is not
+    installed, before the `job` that uses it begins.
+    """
+    for name, extra in getattr(module, "LIBRARIES", {}).items():
+        if sentence := no_library(name, extra, job):
+            raise MissingLibrary(sentence)
+
+
+def demand_version(module: ModuleType, oldest: str) -> None:
+    """Raise MissingLibrary where a module is older than what this package works with."""
+    name, found = module.__name__, module.__version__
+    if _numbers(found) < _numbers(oldest):
+        raise MissingLibrary(
+            f"{name} {found} is installed, and rbdyn_ros needs {name} {oldest} or newer: run "
+            f"./testbed setup, or without it {_pip_install(f'{name}>={oldest}')}"
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
+
+
+def refusal_of_numba(error: ImportError) -> str:
+    """Return, if this is the error by which Numba refuses the NumPy that is installed, the
+    sentence that says so; else "".
+    """
+    if not str(error).startswith("Numba needs NumPy"):
+        return ""
+    refused = " ".join(str(error).split())
+    return f"{refused} Run ./testbed setup, or without it {_pip_install('numba>=0.61')}"
 
 
 def is_externally_managed() -> bool:

@@ -29,6 +29,7 @@ import numpy as np
 
 from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.control import options, select
+from rbdyn_ros.optional import demand_libraries
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import Override, read_loop
@@ -134,6 +135,7 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> CampaignPlan:
     known = quantities.table(laws)
     base = {name: found.get(name, (p.default, ""))[0] for name, p in known.items()}
     for name in laws:
+        demand_libraries(select.load(name), f"controller {select.short(name)}")
         base |= options.from_files(name, select.load(name), files)
     plan = _plan(rest, known, base, whole["draws"], whole["seed"])
     if not plan.varied_names and plan.draws == 1:

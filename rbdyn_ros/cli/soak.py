@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rbdyn_ros.console import SIGNAL, received_signal
 from rbdyn_ros.files import json_text, make_folder, write_or_rescue
-from rbdyn_ros.optional import no_ros, stay_local
+from rbdyn_ros.optional import library, no_ros, stay_local
 from rbdyn_ros.parameters.command_line import (
     SEED,
     add_options,
@@ -80,11 +80,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tests(arguments: argparse.Namespace) -> dict:
-    """Return test -> its size. Raise ValueError for a size that does not fit."""
+    """Return test -> its size. Raise ValueError for a size that does not fit, and for a library
+    that is missing.
+    """
     tests = {}
+    if arguments.view:
+        library("viser", "view", "--view")
     if arguments.minutes or not (arguments.kills or arguments.trouble):
         tests["soak"] = number(MINUTES, arguments.minutes or str(MINUTES.default))
     if arguments.kills:
+        library("rosbags", "bag", "--kills")
         tests["kills"] = number(KILLS, arguments.kills)
     if arguments.trouble:
         tests["trouble"] = True

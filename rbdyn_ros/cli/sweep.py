@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rbdyn_ros import console
 from rbdyn_ros.files import expand, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.optional import library
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
     add_options,
@@ -141,6 +142,8 @@ def job(arguments: argparse.Namespace) -> SweepJob:
     does not fit.
     """
     path = _file(arguments)
+    if arguments.scheduler:
+        library("distributed", "cluster", "--scheduler")
     jobs, given = count_jobs(arguments.jobs), overrides(arguments, {"controller": "controller"})
 
     from rbdyn_ros.campaigns import plan, store, trial

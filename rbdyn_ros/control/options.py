@@ -6,6 +6,8 @@ A control law is a module that exports `design`, and `Options` if there is somet
     Options            NamedTuple of numbers, each with its default and, where it is annotated with
                                       `schema.spec`, its unit, its range and what it does
     KINDS      optional: what it is meant for, such as ("balance",), so that it is measured at that
+    LIBRARIES  optional: modules that only design() imports, each with the extra of this package
+                                      that brings it, such as {"osqp": "mpc"}
     design(model, params, options)    the work that is done once; returns a `Controller`
 
 `model` is the module of the machine (`model.build(params)` gives its `System`) and `params` are

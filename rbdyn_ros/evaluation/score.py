@@ -21,6 +21,7 @@ from rbdyn_ros.evaluation.metrics import SCENARIO, CannotGoOn, Metric, NotForThi
 from rbdyn_ros.evaluation.results import BROKEN, NOT_APPLICABLE, Criterion, assess, mark
 from rbdyn_ros.evaluation.suite import ANY, KINDS, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout, block
+from rbdyn_ros.optional import demand_libraries
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT as PLANT_PARAMETERS
 from rbdyn_ros.parameters.tables import alternatives, nearest
@@ -295,6 +296,7 @@ def controller_under_test(
         if not select.is_own(name):
             try_to_load(name)
         module = load(name)
+        demand_libraries(module, f"controller {select.short(name)}")
         name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
     kinds_given = kinds is not None or hasattr(module, "KINDS")
     if kinds is not None:

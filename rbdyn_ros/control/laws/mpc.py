@@ -190,6 +190,7 @@ class Options(NamedTuple):
     travel: float = 2.0  # [m]
 
 
+LIBRARIES = {"osqp": "mpc"}
 LONGEST = 2000  # periods of the horizon
 
 
