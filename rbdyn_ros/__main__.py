@@ -13,7 +13,7 @@ from importlib import import_module  # noqa: E402
 from textwrap import indent  # noqa: E402
 
 import rbdyn_ros  # noqa: E402
-from rbdyn_ros import cli  # noqa: E402
+from rbdyn_ros import cli, optional  # noqa: E402
 from rbdyn_ros.parameters.tables import alternatives  # noqa: E402
 
 INTRODUCTION = "A testbed for the spherical pendulum: mechanics, control laws and ROS 2 nodes."
@@ -43,8 +43,11 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"{PROGRAM} {command}: interrupted before there was a result", file=sys.stderr)
         return console.SIGNAL + console.received_signal()
-    except console.CannotBegin as error:
-        print(f"{PROGRAM} {command}: {error}", file=sys.stderr)
+    except (console.CannotBegin, optional.MissingLibrary, ImportError) as error:
+        sentence = optional.refusal_of_numba(error) if isinstance(error, ImportError) else error
+        if not sentence:
+            raise
+        print(f"{PROGRAM} {command}: {sentence}", file=sys.stderr)
         return 1
     except OSError as error:  # that the command does not expect
         print(

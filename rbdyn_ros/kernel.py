@@ -7,10 +7,6 @@ fingerprints, of every kernel that it calls: an edit recompiles exactly the kern
 reaches. The fingerprint is taken when the kernel is first called, because only then its file and
 the kernels that are defined below it have been read.
 
-Numba numbers the files of compiled code 1, 2, …: two processes that compile at once, or before and
-after an edit, would write different machine code under one name, and one would run the other's.
-Here a name follows from what the file holds. One process at a time compiles a kernel: others wait.
-
 Kernels of the running loop are `@hot`: compiled without Numba's runtime. Such a kernel cannot
 allocate (an error when it is compiled), and it does not count references to arrays: two atomic
 additions for each array of a NamedTuple, at every call that passes it on, can take longer than the
@@ -19,41 +15,35 @@ array that was never acquired.
 """
 
 import dis
-import errno
-import fcntl
 import functools
-import gc
-import glob
 import hashlib
 import inspect
-import os
-import pickle
 import sys
-import time
+import threading
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 from numba import config, njit
 from numba import types as nb
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
-from numba.core.runtime import rtsys
-from numba.extending import overload
+from numba.extending import is_jitted
 
-from rbdyn_ros import kernel_parts
-from rbdyn_ros.kernel_overhead import reduce_overhead
-from rbdyn_ros.kernel_parts import KernelCompiler, LazyPart, WholeCompiler
-from rbdyn_ros.kernel_sources import COMPILER, MEMORY, KernelMissing, allowed
+from rbdyn_ros import kernel_cache
+from rbdyn_ros.optional import demand_version
+
+demand_version(numba, "0.56")
+demand_version(np, "1.23")
+try:
+    from rbdyn_ros import kernel_parts
+except (ImportError, AttributeError):
+    kernel_parts = None
+    kernel_cache.warn(kernel_cache.WITHOUT_PARTS)
 
 # An option that is missing here would be that of the kernel's first caller.
 _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)
 
-LONGEST_WAIT = 300.0  # [s] for a process that compiles the same kernel
-_turns: list[tuple[int, int]] = []  # (file, byte) of the kernels that this process compiles
 _tuples: dict[int, tuple[dict, int, list]] = {}  # of a file: its names, their number, NamedTuples
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
 _FLAGS = int(sys.version_info >= (3, 11))  # [bits] of its argument that are not the name's number
@@ -67,17 +57,15 @@ def kernel(function: Callable[..., Any] | None = None, **options) -> Callable[..
     """
     if function is None:
         return lambda f: kernel(f, **options)
-    wanted = {"pipeline_class": KernelCompiler, **_OPTIONS, **options}
+    wanted = {**_OPTIONS, **options}
+    if kernel_parts:
+        wanted.setdefault("pipeline_class", kernel_parts.KernelCompiler)
+    else:
+        del wanted["_nrt"]
     dispatcher = njit(**wanted)(function)
-    if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
+    if is_jitted(dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
         dispatcher.kernel_options = options
-        file = dispatcher._cache._cache_file
-        file.__class__ = _cache_file_class(dispatcher, type(file))
-        file._load_index = _tolerate(file._load_index, dict)
-        file.load = _tolerate(file.load, lambda: None)
-        _compile_in_turn(dispatcher)
-        # to look for extensions of Numba among all packages takes 50 ms, and kernels use none
-        dispatcher._compilation_chain_init_hook = lambda: None
+        kernel_cache.adopt(dispatcher, lambda: _of_kernel(dispatcher))
     return dispatcher
 
 
@@ -87,14 +75,15 @@ def hot(function: Callable[..., Any], **options) -> Callable[..., Any]:
     It cannot allocate, counts no references, and returns numbers only.
     """
     dispatcher = kernel(function, **{"_nrt": False, **options})
-    if isinstance(dispatcher, Dispatcher):
+    if is_jitted(dispatcher):
         dispatcher.add_overload = _refuse_arrays(dispatcher)
     return dispatcher
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a hot kernel together with each hot kernel that calls it (`kernel_parts`)."""
-    return _part(function, hot, _nrt=False, pipeline_class=WholeCompiler)
+    compiler = {"pipeline_class": kernel_parts.WholeCompiler} if kernel_parts else {}
+    return _part(function, hot, _nrt=False, **compiler)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -104,6 +93,38 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _part(function: Callable[..., Any], make: Callable[..., Any], **options) -> Callable[..., Any]:
     return function if vars(config)["DISABLE_JIT"] else LazyPart(function, make, **options)
+
+
+class LazyPart:
+    """A kernel for other kernels, whose dispatcher is made when one is compiled, or Python calls
+    it: a kernel that is read from the cache needs none of its parts.
+    """
+
+    fingerprint: str  # once it is known
+    _lock = threading.Lock()
+
+    def __init__(self, function: Callable[..., Any], make: Callable[..., Any], **options: Any):
+        functools.update_wrapper(self, function)
+        self.py_func, self.kernel_options = function, options
+        self._make = make
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """The dispatcher, which links what it is as a part."""
+        with self._lock:
+            if made := vars(self).get("dispatcher"):  # by another thread, meanwhile
+                return made
+            made = self._make(self.py_func, **self.kernel_options)
+            self.dispatcher = kernel_parts.link_as_part(made) if kernel_parts else made
+            return self.dispatcher
+
+    @property
+    def _numba_type_(self):
+        """The type of the dispatcher, which Numba asks for."""
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *arguments):
+        return self.dispatcher(*arguments)
 
 
 def specialize(template: Callable[..., Any], name: str, **scope: Any) -> Callable[..., Any]:
@@ -127,7 +148,7 @@ def bind(dispatcher: Callable[..., Any], *example) -> Callable[..., Any]:
     where a caller always passes the same types, and bind anew where one of them changes.
     """
     dispatcher = getattr(dispatcher, "dispatcher", dispatcher)  # of a part
-    if not isinstance(dispatcher, Dispatcher):
+    if not is_jitted(dispatcher):
         return dispatcher
     return dispatcher.compile(tuple(map(dispatcher.typeof_pyval, example)))
 
@@ -148,7 +169,7 @@ def _hash_compiler() -> bytes:
     Comments, docstrings and the form of the lines do not count.
     """
     digest = hashlib.sha1()
-    for module in (sys.modules[__name__], kernel_parts):
+    for module in filter(None, (sys.modules[__name__], kernel_parts)):
         code = compile(inspect.getsource(module), module.__name__, "exec", optimize=2)
         _hash_code(code, {}, digest)
     return digest.digest()
@@ -174,7 +195,7 @@ def _is_ours(module: types.ModuleType) -> bool:
     return module.__name__.startswith(__package__ + ".")
 
 
-def _refuse_arrays(dispatcher: Dispatcher) -> Callable[..., Any]:
+def _refuse_arrays(dispatcher: Any) -> Callable[..., Any]:
     """Return its `add_overload` with a check that refuses code that returns arrays."""
     add = dispatcher.add_overload
 
@@ -195,158 +216,12 @@ def _has_array(type) -> bool:
     return isinstance(type, nb.Array)
 
 
-def _cache_file_class(dispatcher: Dispatcher, base: type) -> type:
-    """Return the class of a cache file whose stamp is the fingerprint, taken when read."""
-    stamp = property(lambda file: _of_kernel(dispatcher), _ignore)
-    return type(base.__name__, (base,), {"_source_stamp": stamp, "save": _save})
-
-
-def _save(file, key, data) -> None:
-    """Keep compiled code: first the code, under the name of its stamp and key, then the index.
-
-    A process that loses a race for the index compiles again; code that the index no longer lists
-    is removed.
-    """
-    number = hashlib.sha1(repr((file._source_stamp, key)).encode()).hexdigest()[:15]
-    name = file._data_name(int(number, 16))
-    file._save_data(name, data)
-    overloads = {**file._load_index(), key: name}
-    file._save_index(overloads)
-    stem = file._index_name.removesuffix("nbi")
-    for path in Path(file._cache_path).glob(f"{glob.escape(stem)}*.nbc"):
-        if path.name not in overloads.values():
-            path.unlink(missing_ok=True)
-
-
-def _compile_in_turn(dispatcher: Dispatcher) -> None:
-    """Let a kernel that the cache does not hold wait until no other process compiles it."""
-    cache, compile_now = dispatcher._cache, dispatcher.compile
-    load = cache._load_overload
-
-    def load_or_wait(signature, context):
-        # Numba's own load first registers all that it can compile and imports scipy.linalg for
-        # that: 0.6 s. A compilation does so by itself; to run takes the runtime alone.
-        rtsys.initialize(context)
-        source = allowed.get()
-        found = None if source == MEMORY else load(signature, context)
-        if found is None and source != COMPILER:
-            raise KernelMissing(dispatcher.__name__)
-        if found is None and _take_turn(Path(cache._cache_file._index_path)):
-            found = load(signature, context)
-        if found is None:
-            _shorten_slice_errors()
-            reduce_overhead()
-        return found
-
-    def compile_in_turn(signature):
-        with global_compiler_lock, _without_garbage_collection():
-            before = len(_turns)
-            try:
-                return _with_room(compile_now, signature)
-            finally:
-                while len(_turns) > before:
-                    file, byte = _turns.pop()
-                    fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
-
-    cache.load_overload, dispatcher.compile = load_or_wait, compile_in_turn
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off for a while: the compiler makes millions of objects that stay,
-    to look through which takes an eighth of its time.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
-
-
-@functools.cache
-def _shorten_slice_errors() -> None:
-    """Let kernels refuse a slice that does not fit without its shapes in the message.
-
-    To write them, Numba compiles its strings in each process that compiles a slice: up to 5 s.
-    """
-    from numba.np import arrayobj  # takes 0.3 s
-
-    def refuse(source, target):
-        raise NotImplementedError
-
-    overload(refuse)(arrayobj.ol_raise_with_shape_context_generic)
-    arrayobj.raise_with_shape_context = refuse
-
-
-def _with_room(function: Callable[..., Any], argument: Any) -> Any:
-    """Call with so large a frame that all frames of the calls below it are in one chunk of memory.
-
-    From 3.11 on Python has its frames in chunks, usually of 16 KiB, and gives one back as soon as
-    no frame is in it. Where the many small calls of a compilation go to and fro across the end of
-    one, each costs two system calls: a sixth of the time.
-    """
-    return function(argument)
-
-
-# [words] of a chunk of 1 MiB, of which the other 0.4 MiB is for the frames below
-_with_room.__code__ = _with_room.__code__.replace(co_stacksize=80_000)
-
-
-def _take_turn(index: Path) -> bool:
-    """Lock the byte that stands for a kernel in a file beside its cache; return whether that was
-    done.
-
-    The lock ends with the process, however that ends.
-    """
-    byte = int(hashlib.sha1(index.name.encode()).hexdigest()[:15], 16)
-    end = time.monotonic() + LONGEST_WAIT
-    try:
-        file = _lock_file(index.parent)
-        while time.monotonic() < end:
-            try:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
-                _turns.append((file, byte))
-                return True
-            except OSError as error:
-                if error.errno not in (errno.EACCES, errno.EAGAIN):
-                    raise
-            time.sleep(0.02)
-    except OSError:  # a folder that cannot be written, or a file system without locks
-        pass
-    return False
-
-
-@functools.cache
-def _lock_file(folder: Path) -> int:
-    """Open the file of the locks, for good: a process that closes it would give up all of them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return os.open(folder / "kernels.lock", os.O_RDWR | os.O_CREAT, 0o666)
-
-
-def _ignore(file, stamp) -> None:
-    """Ignore the modification time that Numba sets."""
-
-
-def _of_kernel(dispatcher: Dispatcher | LazyPart) -> str:
+def _of_kernel(dispatcher: Any) -> str:
     """Return the fingerprint of a kernel, taken once; a recursive kernel counts by its name."""
     if not hasattr(dispatcher, "fingerprint"):
         dispatcher.fingerprint = dispatcher.py_func.__name__
         dispatcher.fingerprint = fingerprint(dispatcher.py_func, dispatcher.kernel_options)
     return dispatcher.fingerprint
-
-
-def _tolerate(load: Callable[..., Any], nothing: Callable[[], Any]) -> Callable[..., Any]:
-    """Return `load`, which gives nothing() for code whose types or modules no longer exist."""
-
-    def load_or_nothing(*arguments):
-        try:
-            return load(*arguments)
-        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
-            return nothing()
-
-    return load_or_nothing
 
 
 def _hash_code(code: types.CodeType, scope: dict[str, Any], digest) -> None:
@@ -389,7 +264,7 @@ def _values(name: str, names: tuple[str, ...], scope: dict[str, Any]) -> list[An
 
 
 def _stamp(value) -> bytes:
-    if isinstance(value, (Dispatcher, LazyPart)) and hasattr(value, "kernel_options"):
+    if hasattr(value, "kernel_options"):
         return _of_kernel(value).encode()
     if hasattr(value, "fingerprint"):
         return value.fingerprint.encode()

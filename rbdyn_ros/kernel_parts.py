@@ -6,39 +6,66 @@ for Python. Here a kernel that is called by a kernel is only translated; the ker
 calls links its parts and optimizes all of them together, once. It alone is kept in the cache.
 
 This is Numba's own way for what it implements by compiled Python (`Flags.no_compile`), opened to
-kernels; its names are private.
+kernels; its names are private. A kernel of two lines tries them out before the first is compiled.
 
 A kernel that is compiled by itself and called by another one is in the cache with its optimized
 code. Where that is too long to be inlined, the caller is optimized without it.
+
+Private interfaces: Numba's libraries of machine code, stages of the compiler, dispatchers.
+Tested with Numba 0.56.4 to 0.68.1, llvmlite 0.39 to 0.50.
+Fallback: each kernel is compiled as Numba does it by itself, which takes longer.
 """
 
-from collections.abc import Callable
-from functools import cache, cached_property, partial, update_wrapper
+from functools import cache, partial
 from typing import Any
 
+import numba
 from numba.core import compiler, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
+
+from rbdyn_ros.kernel_cache import WITHOUT_PARTS, warn
 
 # [bytes] of bitcode: some thousand instructions; LLVM inlines what has less than a hundred
 LARGE = 100_000
 # Passes of Numba for what parts of this package do not have, a fourteenth of the time to compile:
 # closures, `with`, the inlining of Python code, literals as types, sums of whole arrays.
 UNUSED = {
-    untyped_passes.WithLifting,
-    untyped_passes.InlineClosureLikes,
-    untyped_passes.MakeFunctionToJitFunction,
-    untyped_passes.InlineInlinables,
-    untyped_passes.FindLiterallyCalls,
-    untyped_passes.LiteralUnroll,
-    untyped_passes.LiteralPropagationSubPipelinePass,
-    typed_passes.InlineOverloads,
-    typed_passes.NopythonRewrites,
-}
+    getattr(module, name, None)
+    for module, names in (
+        (
+            untyped_passes,
+            "WithLifting InlineClosureLikes MakeFunctionToJitFunction InlineInlinables "
+            "FindLiterallyCalls LiteralUnroll LiteralPropagationSubPipelinePass",
+        ),
+        (typed_passes, "InlineOverloads NopythonRewrites"),
+    )
+    for name in names.split()
+} - {None}
+_tried: list[bool] = []  # whether this Numba has what parts need
+
+
+def is_supported() -> bool:
+    """Return whether this Numba has what parts need, tried once with a kernel of two lines."""
+    if not _tried:
+        _tried.append(True)  # as long as it is tried
+        try:
+            _tried[0] = _twice_plus_one() == 4.0
+        except Exception:  # of whatever kind: what is private may have changed in any way
+            _tried[0] = False
+        if not _tried[0]:
+            warn(WITHOUT_PARTS)
+    return _tried[0]
+
+
+def _twice_plus_one() -> float:
+    """Return 2 (1 + 1), by a kernel with a part."""
+    compiled = numba.njit(_nrt=False, pipeline_class=WholeCompiler)
+    plus_one = link_as_part(compiled(lambda x: x + 1.0))
+    return compiled(lambda x: plus_one(x) + plus_one(x))(1.0)
 
 
 def closure(library: JITCodeLibrary) -> list[JITCodeLibrary]:
@@ -80,15 +107,16 @@ class PartLibrary(JITCodeLibrary):
         """Return the code of this part with all that it needs, for a library without parts."""
         if self._shared_module is None:
             module = self.own_module().clone()
-            link(module, closure(self)[1:], self._reload_init)
+            link(module, closure(self)[1:], self)
             self._shared_module = module
         return self._shared_module
 
 
-def link(module, libraries: list[JITCodeLibrary], reload_init: set[Any]) -> None:
-    """Link each library into `module`."""
+def link(module, libraries: list[JITCodeLibrary], target: JITCodeLibrary) -> None:
+    """Link each library into `module` of the library `target`."""
     for library in libraries:
-        reload_init.update(library._reload_init)
+        if hasattr(library, "_reload_init"):  # from 0.63 on: what to do when it is read
+            target._reload_init.update(library._reload_init)
         is_part = isinstance(library, PartLibrary)
         code = library.own_module() if is_part else library._get_module_for_linking()
         module.link_in(code, preserve=True)
@@ -124,13 +152,13 @@ class KernelLibrary(JITCodeLibrary):
         needed = closure(self)[1:]
         self._optimized = [library for library in needed if is_large(library)]
         needed = [library for library in needed if library not in self._optimized]
-        link(self._final_module, needed, self._reload_init)
+        link(self._final_module, needed, self)
         self._linking_libraries = []
         return needed
 
     def _optimize_final_module(self):
         self._run_passes()
-        link(self._final_module, self._optimized, self._reload_init)
+        link(self._final_module, self._optimized, self)
 
     def _run_passes(self):
         super()._optimize_final_module()
@@ -151,7 +179,10 @@ class WholeLibrary(KernelLibrary):
 
     def _run_passes(self):
         """Run the passes once: the second run of Numba only removes reference counts."""
-        passes, builder = self._codegen._module_pass_manager()
+        made = self._codegen._module_pass_manager()
+        if not isinstance(made, tuple):  # of the pass managers that LLVM had before
+            return super()._run_passes()
+        passes, builder = made
         with self._recorded_timings.record("Module passes", builder):
             passes.run(self._final_module, builder)
 
@@ -176,7 +207,14 @@ class KernelCompiler(compiler.Compiler):
 
     library = KernelLibrary
 
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
+        if not is_supported():  # a kernel that Numba compiles may return arrays to any other
+            flags.nrt = True
+        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
+
     def _compile_core(self):
+        if not is_supported():
+            return super()._compile_core()
         name = self.state.func_id.func_qualname
         self.state.library = self.library(self.state.targetctx.codegen(), name)
         self.state.library.enable_object_caching()
@@ -193,7 +231,8 @@ class WholeCompiler(KernelCompiler):
     def define_pipelines(self) -> list[PassManager]:
         """Return the passes, in Numba's order."""
         pipelines = super().define_pipelines()
-        return [*map(shorten, pipelines)] if is_own(self.state.func_id.modname) else pipelines
+        shortens = is_supported() and is_own(self.state.func_id.modname)
+        return [*map(shorten, pipelines)] if shortens else pipelines
 
 
 class PartCompiler(WholeCompiler):
@@ -243,8 +282,11 @@ def link_as_part(dispatcher: CPUDispatcher) -> CPUDispatcher:
     counts = dispatcher.targetoptions["_nrt"]
     part = cache(partial(PartDispatcher, dispatcher))  # made when a caller is compiled
     need_counts = set()
+    own = dispatcher.get_call_template, dispatcher.get_overload
 
     def get_call_template(args, kws):
+        if not is_supported():
+            return own[0](args, kws)
         if args not in need_counts and not (counts and ConfigStack().top().nrt):
             try:
                 return part(counts=False).get_call_template(args, kws)
@@ -255,36 +297,10 @@ def link_as_part(dispatcher: CPUDispatcher) -> CPUDispatcher:
         return part(counts=True).get_call_template(args, kws)
 
     def get_overload(sig):
+        if not is_supported():
+            return own[1](sig)
         is_plain = not (counts and ConfigStack().top().nrt) and part(counts=False).has(sig)
         return part(counts=not is_plain).get_overload(sig)
 
     dispatcher.get_call_template, dispatcher.get_overload = get_call_template, get_overload
     return dispatcher
-
-
-class LazyPart:
-    """A kernel for other kernels, whose dispatcher is made when one is compiled, or Python calls
-    it: a kernel that is read from the cache needs none of its parts.
-    """
-
-    fingerprint: str  # once it is known
-
-    def __init__(self, function: Callable[..., Any], make: Callable[..., Any], **options: Any):
-        update_wrapper(self, function)
-        self.py_func, self.kernel_options = function, options
-        self._make = make
-
-    @cached_property
-    def dispatcher(self) -> CPUDispatcher:
-        """The dispatcher, which links what it is as a part."""
-        with global_compiler_lock:
-            made = vars(self).get("dispatcher")  # by another thread, meanwhile
-            return made or link_as_part(self._make(self.py_func, **self.kernel_options))
-
-    @property
-    def _numba_type_(self):
-        """The type of the dispatcher, which Numba asks for."""
-        return self.dispatcher._numba_type_
-
-    def __call__(self, *arguments):
-        return self.dispatcher(*arguments)

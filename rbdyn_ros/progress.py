@@ -13,6 +13,7 @@ from typing import TextIO, TypeVar
 T = TypeVar("T")
 _DELAY = 2.0  # [s]
 IN_PLACE, LINES = 0.1, 1.0  # [s] between two updates
+WAITED = (0, 10, 60)  # [s] of a wait that get a line each where lines are not rewritten
 _ERASE = "\r\x1b[2K"
 
 
@@ -27,14 +28,20 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
         + "[{elapsed} so far, {remaining} to go]"
     )
     pace = 0.1 if sys.stderr.isatty() else _DELAY  # a log file needs fewer lines
-    with tqdm(
-        total=total, delay=_DELAY, mininterval=pace, bar_format=form, file=sys.stderr
-    ) as drawn:
+    start, drawn = time.time(), []  # tqdm has its own `delay` from 4.58 on
 
-        def show(done: float) -> None:
-            drawn.update(done - drawn.n)
+    def show(done: float) -> None:
+        if not drawn and time.time() - start >= _DELAY:
+            drawn.append(tqdm(total=total, mininterval=pace, bar_format=form, file=sys.stderr))
+            drawn[0].start_t = start
+        for one in drawn:
+            one.update(done - one.n)
 
+    try:
         yield show
+    finally:
+        for one in drawn:
+            one.close()
 
 
 def count(things: Iterable[T], unit: str) -> Iterable[T]:
@@ -92,6 +99,14 @@ class LiveLine:
             self._stream.write(line + "\n")
             self._last = line
         self._stream.flush()
+
+    def waited(self, seconds: float) -> int:
+        """Return the seconds of a wait to show: each whole one in place; elsewhere the last one of
+        `WAITED`, so that a log gets three lines.
+        """
+        if self._in_place:
+            return int(seconds)
+        return max(mark for mark in WAITED if mark <= max(seconds, 0.0))
 
     def close(self) -> None:
         """End the line that is open."""

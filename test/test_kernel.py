@@ -272,17 +272,57 @@ def passes_of(function) -> list:
     return found
 
 
+PARTED = """
+import sys
+{change}
+import numpy as np
+from rbdyn_ros.kernel import hot, inlined, kernel, part
+
+@inlined
+def rest(a): return a[1:]
+@part
+def first(a): return a[0]
+@part
+def second(a): return first(a) + 1.0
+@hot
+def twice(a): return 2.0 * second(a)
 @kernel
-def fill(target, source):
-    target[:2] = source
-    return target[0]
+def both(a): return rest(a), twice(a)
+
+a = np.arange(3.0)
+counted = sys.getrefcount(a)
+for _ in range(5):
+    kept, value = both(a)
+    twice(a)
+    assert (kept == [1.0, 2.0]).all() and value == 2.0 and second(a) == 1.0
+    del kept
+assert sys.getrefcount(a) == counted
+"""
+CHANGES = {
+    "none": ("", ""),
+    "a class has another name": (
+        "import numba.core.codegen as c; c.JITCodeLibrary_ = c.__dict__.pop('JITCodeLibrary')",
+        "compiles no parts",
+    ),
+    "no such module": ("sys.modules['rbdyn_ros.kernel_parts'] = None", "compiles no parts"),
+    "a library lacks an attribute": (
+        "from rbdyn_ros import kernel_parts as k; del k.KernelLibrary._link_needed",
+        "compiles no parts",
+    ),
+}
 
 
-def test_a_slice_that_does_not_fit_is_refused_without_its_shapes():
-    """Numba's message with them compiles its strings for seconds."""
-    assert fill(np.zeros(3), np.ones(2)) == 1.0
-    with pytest.raises(ValueError, match="cannot assign slice from input of different size"):
-        fill(np.zeros(3), np.ones(3))
+@pytest.mark.parametrize("change", CHANGES)
+def test_where_numba_is_another_kernels_are_compiled_by_its_own_way(tmp_path, change):
+    """And it is said; no reference to an array is lost."""
+    (tmp_path / "main.py").write_text(PARTED.format(change=CHANGES[change][0]))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, tmp_path / "main.py"], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    said = CHANGES[change][1]
+    assert done.stderr.count(said) == 1 if said else not done.stderr
 
 
 @pytest.mark.parametrize("collects", [True, False])

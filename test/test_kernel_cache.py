@@ -12,7 +12,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from rbdyn_ros.kernel import _globals_read, _hash_compiler, _turns, fingerprint, kernel
+from rbdyn_ros.kernel import _globals_read, _hash_compiler, fingerprint, kernel
+from rbdyn_ros.kernel_cache import _turns
 
 ROOT = Path(__file__).parent.parent
 
@@ -335,6 +336,29 @@ def test_two_processes_that_compile_at_once_never_read_the_code_of_the_other(
     assert ours.load("float64") in (None, b"ours")
 
 
+UNKNOWN = """
+import json, sys
+from rbdyn_ros import kernel_cache
+kernel_cache._CACHE += ("_of_another_numba",)
+from main import high
+print(high(10.0), sum(high.stats.cache_hits.values()))
+"""
+
+
+def test_with_a_cache_that_is_not_known_numba_keeps_the_code_by_itself(tmp_path):
+    """And it is said, once."""
+    for name, text in PACKAGE.items():
+        (tmp_path / name).write_text(text.format(factor=2.0))
+    (tmp_path / "unknown.py").write_text(UNKNOWN)
+    command = [sys.executable, "unknown.py"]
+    for hits in ("0", "1"):
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True
+        )
+        assert done.stdout.split()[-2:] == ["21.0", hits]
+        assert done.stderr.count("another cache than this package knows") == 1
+
+
 SLOW = """
 import sys, time
 from pathlib import Path
@@ -365,9 +389,9 @@ def test_a_kernel_is_compiled_by_one_process_and_read_by_the_other(tmp_path):
 def test_a_kernel_that_cannot_wait_is_compiled(cache_files, monkeypatch, why):
     """Where no file can be locked, or the other process takes too long."""
     if why == "no folder":
-        monkeypatch.setattr("rbdyn_ros.kernel._lock_file", Mock(side_effect=PermissionError))
+        monkeypatch.setattr("rbdyn_ros.kernel_cache._lock_file", Mock(side_effect=PermissionError))
     else:
-        monkeypatch.setattr("rbdyn_ros.kernel.LONGEST_WAIT", 0.0)
+        monkeypatch.setattr("rbdyn_ros.kernel_cache.LONGEST_WAIT", 0.0)
     assert sys.modules["alone"].f(2.0) == 4.0 and not _turns
 
 

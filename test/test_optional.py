@@ -3,13 +3,17 @@
 import math
 import os
 import socket
+import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import pytest
 
 from rbdyn_ros import optional
 from rbdyn_ros.optional import MissingLibrary, asking_for, library
+
+ROOT = Path(__file__).parent.parent
 
 
 def test_what_is_there_is_imported():
@@ -21,6 +25,40 @@ def test_what_is_not_there_is_named_with_the_extra_that_brings_it():
         MissingLibrary, match=r"mpc needs no_such_solver, .* pip install 'rbdyn_ros\[mpc\]'"
     ):
         library("no_such_solver", "mpc", "mpc")
+
+
+OLD = """
+import sys, runpy
+import {module}
+{change}
+sys.argv = ["rbdyn_ros", "simulate", "--duration", "0.01", "--out", "never.csv"]
+runpy.run_module("rbdyn_ros", run_name="__main__", alter_sys=True)
+"""
+FOUND = {
+    "an old Numba": (
+        "numba",
+        "numba.__version__ = '0.55.2'",
+        "numba 0.55.2 is installed, and rbdyn_ros needs numba 0.56 or newer: run ./testbed setup",
+    ),
+    "a NumPy that is new for Numba": (
+        "numpy",
+        "numpy.__version__ = '99.0.0'",
+        "Numba needs NumPy",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_versions_that_do_not_fit_are_one_sentence(tmp_path, what):
+    module, change, sentence = FOUND[what]
+    code = OLD.format(module=module, change=change)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True
+    )
+    said = done.stderr.splitlines()[-1]  # SciPy may warn of NumPy, too
+    assert sentence in said and "pip install '" in said and "defect" not in said
+    assert done.returncode in (1, 2) and not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("in_an_environment", [True, False])

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from rbdyn_ros import console, interrupts
-from rbdyn_ros.optional import MissingLibrary, no_ros
+from rbdyn_ros.optional import MissingLibrary, no_ros, refusal_of_numba
 
 
 def leave_at_once() -> None:
@@ -44,8 +44,11 @@ def _module(node: str) -> ModuleType:
     """Return the module of a node. Exit with a sentence where a library of it is missing."""
     try:
         return import_module(f"rbdyn_ros.ros.{NODES[node][0]}")
-    except MissingLibrary as missing:
-        print(f"rbdyn_ros: {missing}", file=sys.stderr)
+    except (MissingLibrary, ImportError) as error:
+        sentence = refusal_of_numba(error) if isinstance(error, ImportError) else error
+        if not sentence:
+            raise
+        print(f"rbdyn_ros: {sentence}", file=sys.stderr)
         raise SystemExit(1) from None
 
 

@@ -133,8 +133,15 @@ def test_manifest_names_every_import(folder):
     assert keys <= depends("exec_depend")
 
 
+def bounds(argument):
+    """Return, of an argument of setup(), {name on PyPI: its oldest version, or ""}."""
+    found = ast.literal_eval(call_of_setup()[argument])
+    listed = sum(found.values(), []) if isinstance(found, dict) else found
+    return {line.partition(">=")[0]: line.partition(">=")[2] for line in listed}
+
+
 def test_setup_names_every_library():
-    required = set(ast.literal_eval(call_of_setup()["install_requires"]))
+    required = set(bounds("install_requires"))
     libraries = imported("rbdyn_ros") & set(LIBRARIES)
     assert {LIBRARIES[name][1] for name in libraries} <= required
     assert required == {LIBRARIES[name][1] for name in LIBRARIES}
@@ -156,13 +163,29 @@ def pinned(distro, kind=""):
 
 @pytest.mark.parametrize("distro", ["jazzy", "kilted"])
 def test_pins_hold_what_setup_requires(distro):
-    extras = ast.literal_eval(call_of_setup()["extras_require"])
+    extras = {
+        extra: [line.partition(">=")[0] for line in listed]
+        for extra, listed in ast.literal_eval(call_of_setup()["extras_require"]).items()
+    }
     required = {
-        *ast.literal_eval(call_of_setup()["install_requires"]),
+        *bounds("install_requires"),
         *sum((extras[name] for name in DEMO_EXTRAS), []),
     }
     assert required | {f"ros-{distro}-rclpy", "ninja", "cmake", "uv"} <= pinned(distro)
     assert set(sum(extras.values(), [])) - required <= pinned(distro, "-tests")
+
+
+def test_oldest_versions_are_the_same_everywhere():
+    """In setup.py, in what comes beside a sourced ROS 2, and where the kernels ask."""
+    oldest = {**bounds("extras_require"), **bounds("install_requires")}
+    listed = (ROOT / "bootstrap/pins/libraries.in").read_text().splitlines()
+    for line in (line for line in listed if line and not line.startswith("#")):
+        name, _, version = re.split(r"(>=|<)", line + ">=")[:3]
+        assert "<" in line or version.removesuffix(">=") == oldest[name], line
+    asked = re.findall(
+        r'demand_version\((\w+), "(.+)"\)', (ROOT / "rbdyn_ros/kernel.py").read_text()
+    )
+    assert dict(asked) == {"numba": oldest["numba"], "np": oldest["numpy"]}
 
 
 @pytest.mark.parametrize("distro", ["jazzy", "kilted"])

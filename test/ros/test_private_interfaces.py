@@ -32,8 +32,8 @@ ROOT = Path(__file__).parents[2]
 # by file: the modules and attributes that it may use; of the kernels' files by their prefix alone
 KERNELS = {
     "rbdyn_ros/kernel.py",
+    "rbdyn_ros/kernel_cache.py",
     "rbdyn_ros/kernel_calls.py",
-    "rbdyn_ros/kernel_overhead.py",
     "rbdyn_ros/kernel_parts.py",
     "rbdyn_ros/mechanics/arena.py",
     "rbdyn_ros/numerics/dual.py",
