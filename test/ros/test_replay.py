@@ -2,10 +2,13 @@
 same topics.
 """
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from without import hide_from_processes
 
 pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
@@ -32,6 +35,7 @@ from rbdyn_ros.ros.recording.recorded_bag import (  # noqa: E402
 from rbdyn_ros.ros.recording.replay import Replay  # noqa: E402
 
 MS = 1_000_000  # [ns]
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 @pytest.fixture
@@ -256,6 +260,16 @@ def test_a_bag_that_is_missing_ends_the_process(graph):
         and "there is no such bag" in graph.log("replay")
         and "Traceback" not in graph.log("replay")
     )
+
+
+@pytest.mark.parametrize("name", ["replay", "recorder"])
+def test_without_rosbags_a_node_ends_with_one_sentence(tmp_path, monkeypatch, name):
+    hide_from_processes("rosbags", monkeypatch, tmp_path)
+    words = [sys.executable, str(SCRIPTS / name)]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60.0)
+    assert ended.returncode == 1 and ended.stdout == ""
+    assert f"the {name} needs rosbags, which is not installed" in ended.stderr
+    assert ended.stderr.count("\n") == 1 and "'rbdyn_ros[bag]'" in ended.stderr
 
 
 def test_the_process_ends_with_the_bag(graph, bag):

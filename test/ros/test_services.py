@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from without import hide
 
 pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
@@ -262,6 +263,28 @@ def test_only_the_newest_dumps_of_faults_stay(graph, capfd):
     assert {*others, faults[3]} < left and not {faults[1], faults[2]} & left
     assert len(left) == len(others) + 2
     assert f"history.keep removed {faults[1]}, {faults[2]}" in capfd.readouterr().err
+
+
+def test_a_fault_without_rosbags_is_logged_and_stops_and_no_dump_is_removed(
+    graph, capfd, monkeypatch
+):
+    hide("rosbags", monkeypatch)
+    former = graph.directory / "20260101T000000.000000Z_fault"
+    former.mkdir()
+    for file in (f"{former.name}.mcap", "metadata.yaml"):
+        (former / file).touch()
+    simulator = graph.simulator(start="immediately", history__keep=1)
+    graph.until(lambda: simulator.runner.plant.time > 0.1)
+    simulator.runner.fail("a test")
+    graph.until(lambda: simulator.runner.status == "fault: a test")
+    said = capfd.readouterr().err
+    assert "fault: a test" in said
+    assert "the last seconds could not be written: a dump needs rosbags, which is not" in said
+    assert [path.name for path in graph.directory.iterdir()] == [former.name]
+    stopped = simulator.runner.plant.stamp
+    response = graph.call(Trigger, f"{NODE}/dump")
+    assert not response.success and response.message.startswith("no dump: a dump needs rosbags")
+    assert simulator.runner.plant.stamp == stopped
 
 
 @pytest.mark.parametrize("directory", ["~nobody-of-that-name/dumps", "/dev/null/dumps"])
