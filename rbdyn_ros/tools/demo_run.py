@@ -198,8 +198,8 @@ class DemoSession:
         self.until(
             lambda: self.is_complete and self.topic_observer.controller == RUNNING,
             lambda: (
-                f"the nodes come up: {time.monotonic() - began:.0f} s (the first start on a "
-                "machine compiles)"
+                f"the nodes come up: {self.live.waited(time.monotonic() - began)} s (the first "
+                "start on a machine compiles)"
             ),
             COMING_UP,
             f"the nodes did not start within {COMING_UP:g} s",

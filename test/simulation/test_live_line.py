@@ -47,6 +47,23 @@ def test_a_pipe_gets_what_has_not_changed_once():
     assert stream.getvalue() == "starting\nno port\nplaying\n"
 
 
+def waiting(stream: io.StringIO) -> str:
+    """What the stream has after a wait of 100 s that is counted."""
+    clock = Clock()
+    line = LiveLine(stream, clock)
+    for seconds in range(101):
+        clock.time = 100.0 + seconds
+        line.show(lambda seconds=seconds: f"up: {line.waited(seconds + 0.3)} s")
+    line.close()
+    return stream.getvalue()
+
+
+def test_a_wait_is_one_line_that_changes_on_a_terminal_and_three_lines_in_a_log():
+    assert waiting(io.StringIO()) == "up: 0 s\nup: 10 s\nup: 60 s\n"
+    text = waiting(Terminal())
+    assert text.count("\n") == 1 and text.endswith("up: 99 s\r\x1b[2Kup: 100 s\n")
+
+
 def test_a_terminal_gets_one_line_rewritten_ten_times_a_second():
     text = shown(Terminal(), (0.0, 0.05, 0.2))
     assert text == "\r\x1b[2Kat 0.0\r\x1b[2Kat 0.2\n"
