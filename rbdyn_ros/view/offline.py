@@ -111,7 +111,7 @@ class OfflineLoop(scene.Source):
                 return str(error)
             finally:
                 self._preparing = "", 0.0
-        # a number, where one was typed that YAML reads as text
+        # as the parameter has it: a float, where a whole number was typed
         value = self._built.values.get(name, value)
         parameter = TILT if name == TILT.name else self._built.table.get(name)
         unit = parameter.unit if parameter else ""

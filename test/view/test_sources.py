@@ -13,7 +13,7 @@ import pytest
 from rbdyn_ros import parameters
 from rbdyn_ros.cli import view
 from rbdyn_ros.parameters.nodes import TABLES
-from rbdyn_ros.parameters.yaml_file import assignment, offline_values
+from rbdyn_ros.parameters.yaml_file import assignment, offline_values, value_of
 from rbdyn_ros.schema import defaults
 from rbdyn_ros.view import selection
 from rbdyn_ros.view.offline import OfflineLoop
@@ -177,7 +177,9 @@ def test_what_is_refused_changes_nothing(loop):
 
 
 def test_a_number_that_is_typed_is_a_number_in_the_events(loop):
-    assert loop.set_control("integrator.tolerance", "1e-13") == ""
+    assert loop.set_control("cart.mass", value_of("3", "cart.mass")) == ""
+    assert loop.events(0)[-1].sentence == "cart.mass is 3.0 kg now."
+    assert loop.set_control("integrator.tolerance", value_of("1e-13", "")) == ""
     assert loop.events(0)[-1].sentence == "integrator.tolerance is 1e-13 now."
 
 
