@@ -353,7 +353,8 @@ def _simulate_and_write(job: SimulationJob, interruption: Interruption) -> int:
     except OSError as error:
         return _say(cannot_write(error, job.out), CANNOT_WRITE)
     still = "; nothing moved: the start is an equilibrium, see --tilt" if _is_still(run) else ""
-    print(f"{out}: {len(table['t'])} rows; {_summary(job, run, seconds)}{still}")
+    refused = f"; states refused, with zero force there: {run.refused}" if run.refused else ""
+    print(f"{out}: {len(table['t'])} rows; {_summary(job, run, seconds)}{refused}{still}")
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
     if run.ok:

@@ -122,6 +122,7 @@ class Bench:
     """The test bench of one law, which is designed anew for each scenario that differs."""
 
     over_ros = False  # whether the law is reached over topics
+    remark = ""  # on the last runs, for the note of their case
 
     def __init__(self, under_test: ControllerUnderTest):
         """Load the law. Raise ValueError if there is no such law."""
@@ -191,6 +192,10 @@ class Bench:
         )
         if run.fault:
             raise LawFailed(run.fault)
+        if run.refused:
+            self.remark = (
+                f"states that the law refused in a run, with zero force there: {run.refused}"
+            )
         return run
 
     def _design(self, scenario: Scenario):

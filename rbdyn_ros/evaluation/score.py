@@ -139,10 +139,13 @@ def server(bench: Bench) -> Callable[[CasePart], Any]:
 
     def answer(task: CasePart):
         measure, (case, part) = measures.load(task.case.measure), task
+        bench.remark = ""
         arguments = (bench, case.scenario, case.settings)
         try:
             if hasattr(measure, "measure"):
-                return measure.measure(*arguments)
+                found = measure.measure(*arguments)
+                note = "; ".join(filter(None, (found.note, bench.remark)))
+                return found._replace(note=note)
             return (
                 Count(measure.starts(*arguments))
                 if part is None

@@ -69,7 +69,7 @@ class RosBench:
     The rows of a run are the simulator's own history: the truth.
     """
 
-    over_ros = True
+    over_ros, remark = True, ""
 
     def __init__(
         self,

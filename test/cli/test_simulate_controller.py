@@ -277,6 +277,13 @@ def test_a_law_that_cannot_be_asked_is_exit_code_3(simulate, body, sentence):
     assert code == 3 and sentence in err and err.count("\n") == 1 and rows is None
 
 
+def test_states_that_a_law_refuses_are_counted(simulate):
+    name = law("if 0.0995 < t < 0.1035: raise ValueError('no')\n        return 1.0, 0.0")
+    code, rows, out, _ = simulate("--controller", name)
+    assert code == 0 and "states refused, with zero force there: 2" in out
+    assert rows["Fx"][:-1].min() == 0.0 and rows["Fx"][:-1].max() == 1.0
+
+
 def test_a_law_that_fails_later_keeps_the_rows_until_then(simulate):
     name = law(
         "if state.q[0] < 0.9: raise RuntimeError('enough')\n        return -3 * state.q[:2]"

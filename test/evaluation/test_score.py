@@ -140,6 +140,14 @@ def test_a_law_that_breaks_breaks_its_cases_with_its_name(scored, cases, law_of,
     assert sentence in found["near"].note
 
 
+def test_states_that_a_law_refuses_are_noted(scored, cases, law_of):
+    """Nothing else comes of a few: the rod falls with this law, as it does with zero force."""
+    body = "if t == 0.1: raise ValueError('once')\nreturn (0.0, 0.0)"
+    found = scored(cases("lqr"), law_of(body))["near"]
+    assert found.verdict == MISSES
+    assert found.note.endswith("refused in a run, with zero force there: 1")
+
+
 @pytest.mark.parametrize("kinds", ("'balance'", "('balance', 'flying')", "(['balance'],)", "3"))
 def test_kinds_that_are_none_are_refused(tmp_path, kinds):
     file = tmp_path / "strange.py"
