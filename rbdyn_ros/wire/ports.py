@@ -7,6 +7,7 @@ import os
 import select
 import socket
 import termios
+import time
 from typing import Any
 
 import serial
@@ -177,13 +178,17 @@ def _why(error: OSError) -> str:
 
 
 _AT_ONCE = 4096  # largest number of bytes of one read
+KEEP, LOW, RESET = "keep", "low", "reset"  # what DTR and RTS do when a port is opened
+RESET_TIME = 0.1  # [s]
 
 
 class SerialPort(Port):
     """An open serial port, exclusively for this process."""
 
-    def __init__(self, path: str, baud: int):
-        """Open the port at `baud` bit/s, 8N1, without flow control. Raise NotThere, CannotOpen."""
+    def __init__(self, path: str, baud: int, control_lines: str = KEEP):
+        """Open the port at `baud` bit/s, 8N1, without flow control, with its shortest latency.
+        Raise NotThere, CannotOpen.
+        """
         try:
             port = str(expand_input(path))
             self._serial = serial.Serial(
@@ -191,6 +196,8 @@ class SerialPort(Port):
             )
         except (OSError, ValueError) as error:
             raise _refusal(path, baud, error) from None
+        _shorten_latency(self._serial)
+        _set_control_lines(self._serial, control_lines)
         self.name = f"{path} at {baud} baud"
 
     def read(self) -> bytes:
@@ -235,6 +242,36 @@ class SerialPort(Port):
         """Free the port, without waiting for the other end to read."""
         self.discard()
         self._serial.close()
+
+
+def _shorten_latency(port: serial.Serial) -> None:
+    """Let the driver pass on what arrives at once, where it can do so: FTDI's waits for 16 ms."""
+    try:
+        port.set_low_latency_mode(True)
+    except (OSError, ValueError, NotImplementedError):  # ValueError: a port without the setting
+        pass
+
+
+def _set_control_lines(port: serial.Serial, control_lines: str) -> None:
+    """Set DTR and RTS, which the system has asserted while it opened the port, and let them stay
+    when it is closed, as a board may be wired to be reset by their edges.
+
+    An Arduino is reset by the edge of DTR that asserts it, an ESP32 while RTS is asserted and DTR
+    is not; so RTS is cleared first and set last.
+    """
+    try:
+        attributes = termios.tcgetattr(port.fileno())
+        attributes[2] &= ~termios.HUPCL
+        termios.tcsetattr(port.fileno(), termios.TCSANOW, attributes)
+        if control_lines == LOW:
+            port.rts, port.dtr = False, False
+        elif control_lines == RESET:
+            port.dtr, port.rts = False, True
+            time.sleep(RESET_TIME)
+            port.rts = False
+            port.dtr, port.rts = True, True
+    except (OSError, termios.error):  # a pseudo-terminal has no such lines
+        pass
 
 
 def _refusal(path: str, baud: int, error: Exception) -> CannotOpen:

@@ -6,10 +6,14 @@ import errno
 import os
 import re
 import socket
+import termios
 import time
 
 import pytest
 
+serial = pytest.importorskip(
+    "serial", reason="pyserial is not installed (./testbed test brings it)"
+)
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE  # noqa: E402
@@ -210,6 +214,50 @@ def test_what_is_no_serial_port_is_refused(tmp_path):
     for path in ("", str(tmp_path), os.devnull):
         with pytest.raises(CannotOpen, match=f"serial.port is {path or repr(path)}, which is no"):
             SerialPort(path, 115200)
+
+
+@pytest.mark.parametrize(
+    "control_lines, expected",
+    [
+        ("keep", []),
+        ("low", [("rts", False), ("dtr", False)]),
+        (
+            "reset",
+            [("dtr", False), ("rts", True), ("rts", False), ("dtr", True), ("rts", True)],
+        ),
+    ],
+)
+def test_the_control_lines_reset_a_board_only_on_request(
+    cable, monkeypatch, control_lines, expected
+):
+    """An ESP32 is reset while RTS is asserted and DTR is not; any board where they fall at the
+    end of a process and rise with the next one.
+    """
+    changes, low_latency = [], []
+
+    class Recorded(serial.Serial):
+        rts = property(lambda _: True, lambda _, value: changes.append(("rts", value)))
+        dtr = property(lambda _: True, lambda _, value: changes.append(("dtr", value)))
+
+        def set_low_latency_mode(self, value):
+            low_latency.append(value)
+            super().set_low_latency_mode(value)  # which a pseudo-terminal refuses
+
+    cable.plug()
+    attributes = termios.tcgetattr(cable.master)
+    attributes[2] |= termios.HUPCL
+    termios.tcsetattr(cable.master, termios.TCSANOW, attributes)
+    monkeypatch.setattr("serial.Serial", Recorded)
+    port = SerialPort(str(cable.path), 115200, control_lines)
+    assert changes == expected and low_latency == [True]
+    port.close()
+    assert not termios.tcgetattr(cable.master)[2] & termios.HUPCL
+
+
+@pytest.mark.parametrize("control_lines", ["keep", "low", "reset"])
+def test_a_port_without_control_lines_is_opened(cable, control_lines):
+    cable.plug()
+    SerialPort(str(cable.path), 115200, control_lines).close()
 
 
 def test_a_port_in_the_home_folder_is_found(cable, monkeypatch):

@@ -280,7 +280,8 @@ class HilBridge(ManagedNode):
 def opener(values: dict[str, Any]) -> Callable[[], SerialPort | Udp]:
     """Return a function that opens the port that the parameters name."""
     if values["transport"] == "serial":
-        return lambda: SerialPort(values["serial.port"], values["serial.baud"])
+        given = values["serial.port"], values["serial.baud"], values["serial.control_lines"]
+        return lambda: SerialPort(*given)
     peer = (
         (values["udp.peer_address"], values["udp.peer_port"])
         if values["udp.peer_address"]
