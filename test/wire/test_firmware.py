@@ -5,6 +5,7 @@ Everything that is measured is printed (pytest -rP).
 
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -230,6 +231,23 @@ def test_other_options_make_another_image_in_the_same_folder(tmp_path):
         assert build(tmp_path, **options) == image and image.read_bytes() != plain
         build(tmp_path)
         assert image.read_bytes() == plain
+
+
+def test_a_key_that_others_may_read_is_refused(tmp_path):
+    file = key_file(tmp_path)
+    file.chmod(0o640)
+    with pytest.raises(CannotEmulate, match="others may use the key file .*board.key; `chmod 600"):
+        build(tmp_path, KEY=file)
+    assert not [*tmp_path.glob("*.elf")] and not (tmp_path / "key.h").exists()
+
+
+def test_an_image_with_a_key_is_nobody_elses(tmp_path):
+    """Also where an image of the same name was there, for all to read."""
+    build(tmp_path).chmod(0o755)
+    (tmp_path / "key.h").write_text("")
+    image = build(tmp_path, KEY=key_file(tmp_path))
+    assert stat.S_IMODE(image.stat().st_mode) == 0o600 and KEY in image.read_bytes()
+    assert stat.S_IMODE((tmp_path / "key.h").stat().st_mode) == 0o600
 
 
 def test_what_is_missing_is_named_with_its_package(monkeypatch):
