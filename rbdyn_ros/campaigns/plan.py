@@ -115,6 +115,7 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> CampaignPlan:
             _line(entry, f"{path}:{entry.line}") for entry in yaml_file.read(path, "campaign file")
         )
     }
+    overrides = tuple(overrides)
     for override in overrides:
         value = yaml_file.value_of(override.text, override.source)
         lines[override.name] = _line_of(override.name, value, override.source)
@@ -131,6 +132,7 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> CampaignPlan:
     laws = (quantities.RUN[0].default,)
     if "controller" in lines:
         lines["controller"], laws = _laws(lines["controller"], path.parent)
+    options.require_own(overrides, *laws)
     rest = [line for line in lines.values() if line.name not in whole]
     known = quantities.table(laws)
     base = {name: found.get(name, (p.default, ""))[0] for name, p in known.items()}

@@ -263,7 +263,7 @@ def _values(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
         text, said = str(list(release.orientation)), "--tilt and --azimuth"
         given = [*given, Override(start.ORIENTATION, text, said)]
     if law is None:
-        options.require_own(given, None)
+        options.require_own(given)
         return "", offline_values(files, given)
 
     from rbdyn_ros.evaluation import closed_loop_table

@@ -141,14 +141,13 @@ def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[
     return values
 
 
-def require_own(overrides: Iterable[Override], name: str | None) -> None:
-    """Raise ValueError for an override of an option of another law than `name`; None: there is no
-    law.
-    """
+def require_own(overrides: Iterable[Override], *laws: str) -> None:
+    """Raise ValueError for an override of an option of a law that is none of these."""
+    own = [select.short(law) for law in laws]
     for override in overrides:
         group, dot, _ = override.name.partition(".")
-        if dot and group in select.names() and (name is None or group != select.short(name)):
-            chosen = "there is no law" if name is None else f"the law is {select.short(name)}"
+        if dot and group in select.names() and group not in own:
+            chosen = f"the law is {' or '.join(own)}" if own else "there is no law"
             raise ValueError(
                 f"{override.source}: {override.name} is an option of the law {group}, and "
                 f"{chosen}; leave it out, or choose --controller {group}"

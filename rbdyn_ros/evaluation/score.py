@@ -294,7 +294,7 @@ def controller_under_test(
     Raise ValueError for an unknown law, kind or parameter, a value out of range, and a law that
     does not load.
     """
-    module, path, files = None, "", tuple(files)
+    module, path, files, overrides = None, "", tuple(files), tuple(overrides)
     if not external:
         if not select.is_own(name):
             try_to_load(name)
@@ -310,9 +310,8 @@ def controller_under_test(
     if module:
         values |= options.from_files(name, module, files)
     own = options.table(name, module) if module else ()
-    values |= _overridden(
-        overrides, None if external else name, by_name((*PLANT_PARAMETERS, *own))
-    )
+    options.require_own(overrides, *(() if external else (name,)))
+    values |= _overridden(overrides, by_name((*PLANT_PARAMETERS, *own)))
     return ControllerUnderTest(
         name, values, chosen, kinds_given, call_timeout, identity(name, module, values), path
     )
@@ -334,14 +333,11 @@ def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
     return values | {name: value for name, (value, _) in found if name in values}
 
 
-def _overridden(
-    overrides: Iterable[Override], law: str | None, known: Mapping[str, Parameter]
-) -> dict[str, Any]:
+def _overridden(overrides: Iterable[Override], known: Mapping[str, Parameter]) -> dict[str, Any]:
     """Return the checked values of the overrides. Raise ValueError for one that is not `known`, or
     is a matter of the suite.
     """
-    values, overrides = {}, tuple(overrides)
-    options.require_own(overrides, law)
+    values = {}
     for override in overrides:
         value = check_override(override, known)
         if override.name not in known or override.name in options.SHARED.values():

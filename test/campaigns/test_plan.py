@@ -151,3 +151,10 @@ def test_a_sample_settles_by_default_as_a_swing_up_does():
     usual = defaults(quantities.RUN)
     settled = math.radians(usual["settled.tilt"]), usual["settled.distance"], usual["settled.hold"]
     assert settled == pytest.approx(SWING_UP[:3])
+
+
+def test_a_set_of_another_laws_option_names_that_law(read):
+    text = "controller: {values: [lqr, pd]}\nstart.tilt: {grid: [-10, 10, 5]}\n"
+    sentence = "mpc.horizon is an option of the law mpc, and the law is lqr or pd; leave it out"
+    with pytest.raises(ValueError, match=f"^--set mpc.horizon=3: {sentence}"):
+        read(text, "mpc.horizon=3")
