@@ -57,9 +57,6 @@ PARTS = (
     ("skyline", 1, True),
     ("envelope", 2, False),  # of 6n rows: first column, and where column 0 would lie
     ("right_side", 1, True),
-    # of models with joints: W of the active contacts, Newton's matrix, the rows of `interior`
-    ("dense", c.DENSE, True),
-    ("pressed", 1, False),  # which of the active contacts Newton's method finds pressed
     ("last_change", 1, True),  # what Newton's method has added to the velocities last
     ("impacts", c.IMPACT, True),  # that were recorded
     (
@@ -158,8 +155,6 @@ counters = _view("counters")
 skyline = _view("skyline")
 envelope = _view("envelope")
 right_side = _view("right_side")
-dense = _view("dense")
-pressed = _view("pressed")
 last_change = _view("last_change")
 impacts = _view("impacts")
 saved = _view("saved")

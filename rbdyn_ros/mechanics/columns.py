@@ -143,5 +143,3 @@ STALLS, FAILURE, WHERE, RESPONDED, COUNTERS = (_n + c for c in offsets(1, 1, 1, 
 # by the part of the contacts' impulses that has acted until the node [J].
 TIME, MAX_IMPACTS, LAW, STARTED, TRAVEL, STEP, _n = offsets(*[1] * 6)
 LENGTH, SPEED, NODE_WORK, CLOCK = (_n + c for c in offsets(1, 1, 1))
-
-DENSE = np.int64(96)  # rows of the contacts whose W with joints is kept

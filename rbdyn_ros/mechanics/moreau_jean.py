@@ -80,7 +80,7 @@ def failure(model: models.Model) -> str:
     """Return why the last step was not taken, in a sentence without its full stop."""
     if models.part(model, "counters")[c.FAILURE, 0] == NOT_AGREED:
         return "velocities and impulses do not agree; take a smaller step or more iterations"
-    return models.failure(model, True)
+    return models.failure(model)
 
 
 @part

@@ -12,7 +12,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import skyline, sparse
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
-from rbdyn_ros.mechanics.contact import coupled, interior
+from rbdyn_ros.mechanics.contact import coupled
 from rbdyn_ros.mechanics.description import features
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs, reach
@@ -212,7 +212,6 @@ def _parts(
     size, gather, pivots, reach, updates = sparse.plan(joined)
     touching = [(int(a), int(b)) for a, b in zip(pairs.a, pairs.b)] + joined if k else []
     numbers, envelope = skyline.plan(n, touching)
-    few = min(k, int(c.DENSE) // 3) if len(blocks) > 0 else 0
     flags = np.zeros((k, c.INTEGERS), np.int64)
     flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
     saved = n * (c.STATE + 1) + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + springs + 2
@@ -234,8 +233,6 @@ def _parts(
         "envelope": envelope,
         "right_side": np.zeros((6 * n, 1)),
         "last_change": np.zeros((6 * n, 1)),
-        "dense": np.zeros((6 * few + interior.ROWS if few > 0 else 0, c.DENSE)),
-        "pressed": np.zeros((few, 1), np.int64),
         "impacts": np.zeros((impacts, c.IMPACT)),
         "saved": np.zeros((saved, 1)),
         "saved_flags": np.zeros((2 * k, 1), np.int64),

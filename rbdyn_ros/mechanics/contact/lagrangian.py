@@ -14,14 +14,6 @@ from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
-from rbdyn_ros.mechanics.contact.interior import (
-    ACCEPTED,
-    ROUND_OFF,
-    SIGMA,
-    approach_center,
-    finish,
-    has_room,
-)
 from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     HELD,
     HELD_AGAIN,
@@ -37,6 +29,9 @@ from rbdyn_ros.mechanics.contact.lagrangian_rows import (
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 
+SIGMA = 1e4  # over W
+ROUND_OFF = 1e-12  # of the impulses, relative
+ACCEPTED = 1e-5  # [SPEED] where joints and contacts contradict each other in a step
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
 STAGNANT = 300.0  # times NOISE: what a residual falls to by the matrix
 NEAR = 1e-4  # of the impulses: residuals below may be round-off
@@ -51,7 +46,6 @@ FRUITLESS = 3  # rounds that may find nothing
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
 # times as many alternations at the node, where nothing contradicts the law, if they come near
 AT_NODE = 3
-FEW = 10  # alternations of bodies with joints
 # of the impulses, relative: a change that is taken where Newton's method does not end
 SETTLED = 1e-10
 # of a change to the next one: it falls no more, and up to ACCEPTED is taken. Where more contacts
@@ -97,8 +91,7 @@ def restart(m):
 def solve_lagrangian(m, tolerance, h):
     """Find the impulses LA from L_B, at which U holds; return whether they were found.
 
-    Where Newton's method alone does not get there, alternating directions come before it, and at
-    last those from the middle of all if there are joints.
+    Where Newton's method alone does not get there, alternating directions come before it.
     """
     restart(m)
     if newton(m, tolerance, SIGMA) and not is_excessive(m, h):
@@ -107,7 +100,7 @@ def solve_lagrangian(m, tolerance, h):
     scale, before, least, left = 1.0, FAILED, FAILED, FAILED
     near = ACCEPTED * arena.clock(m)[c.SPEED]
     most = ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS
-    for k in range(FEW if has_room(m) else most):
+    for k in range(most):
         left, size = alternate(m, tolerance, scale)
         least = min(least, left)
         if not left < FAILED or k >= ALTERNATIONS and least > near or is_excessive(m, h):
@@ -124,20 +117,9 @@ def solve_lagrangian(m, tolerance, h):
         if left <= SETTLED * size:
             return True
         if is_stalled:
-            if has_room(m) and solve_in_the_middle(m, tolerance, h):
-                return True
-            keep_alternation(m, False)
             arena.counters(m)[c.STALLS] += 1
             return True
-    return has_room(m) and solve_in_the_middle(m, tolerance, h)
-
-
-@part
-def solve_in_the_middle(m, tolerance, h):
-    """Return whether Newton's method finds the impulses LA from those in the middle of all."""
-    restart(m)
-    left, _ = approach_center(m)
-    return left < FAILED and finish(m, tolerance, h) and not is_excessive(m, h)
+    return False
 
 
 @part
@@ -187,12 +169,12 @@ def alternate(m, tolerance, scale):
     rounds, then z and r by projection.
     """
     y, moved, size = arena.right_side(m), FAILED, 0.0
-    newton_system(m, scale, HELD, 0.0)
+    newton_system(m, scale, HELD)
     skyline.factor_and_solve(m)
     arena.counters(m)[c.FRESH] = 0
     for turn in range(ROUNDS):
         if turn > 0:
-            newton_system(m, scale, HELD_AGAIN, 0.0)
+            newton_system(m, scale, HELD_AGAIN)
             skyline.solve_again(m)
         add_change(m, y, 1.0)
         moved, size = update_multipliers(m, scale)
@@ -213,7 +195,7 @@ def newton(m, tolerance, scale):
         before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
         slope = 0.0
         for inner in range(INNER):
-            size, left = newton_system(m, scale, PROJECTED_AGAIN, 0.0)
+            size, left = newton_system(m, scale, PROJECTED_AGAIN)
             small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
             found = left <= 0.1 * tolerance + small
             if not found and left <= NEAR * size and (outer > 0 or left > 0.1 * before_last):
@@ -259,7 +241,7 @@ def take_change(m, scale, fresh):
     for k in range(len(y)):
         change[k] = y[k]
     if fresh:
-        newton_system(m, scale, PROJECTED, 0.0)
+        newton_system(m, scale, PROJECTED)
         skyline.factor_and_solve(m)
         arena.counters(m)[c.FACTORS] += 1
     else:
@@ -288,7 +270,7 @@ def step_back(m, scale, slope, size, left):
             break
         share *= 0.5
         add_change(m, change, -share)
-        size, left = newton_system(m, scale, PROJECTED_AGAIN, 0.0)
+        size, left = newton_system(m, scale, PROJECTED_AGAIN)
     return size, left
 
 

@@ -11,13 +11,10 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put9
 from rbdyn_ros.mechanics.contact.pairs import velocity
 from rbdyn_ros.mechanics.solvers.fc3d import project, projection_gradient
-from rbdyn_ros.mechanics.solvers.interior_point import centered
 from rbdyn_ros.mechanics.turn import product
 
 NOISE = 3e-16  # of x: what cancels where r = x + sigma z
-PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN, INTERIOR, INTERIOR_AGAIN = (
-    np.int64(i) for i in range(6)
-)
+PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN = (np.int64(i) for i in range(4))
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -122,28 +119,6 @@ def augmented_impulse(m, pairs, k, sigma):
     return x, project(x, pairs[k, c.MU])
 
 
-@inlined
-def change_of(m, k):
-    """Return the change of the velocity of pair k by the change of the bodies' velocities in the
-    right side.
-    """
-    pairs, integers, y = arena.pairs(m), arena.pair_integers(m), arena.right_side(m)
-    u = (0.0, 0.0, 0.0)
-    for side in range(2):
-        i = integers[k, c.A + side]
-        for j in range(6 if i != c.WORLD else 0):
-            u = vec.axpy(y[6 * i + j], direction(pairs, k, side, j), u)
-    return u
-
-
-@inlined
-def rest_of(m, k):
-    """Return u + s e_N - z of pair k."""
-    pairs = arena.pairs(m)
-    u = vec.add(get(pairs, k, c.U), velocity(m, k))
-    return vec.sub((u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.Z))
-
-
 @part
 def add_change(m, change, share):
     """Add a share of a change to the bodies' velocities."""
@@ -159,12 +134,11 @@ def add_change(m, change, share):
 
 
 @part
-def newton_system(m, scale, what, center):
+def newton_system(m, scale, what):
     """Set the right side -M du + D^T (r - r_0); unless AGAIN, the matrix M + sigma D^T G D.
 
     PROJECTED: r = proj_K(x), G its gradient. HELD: z = (proj_K(x) - x)/sigma of the last round is
-    held, r = x + sigma z, G = 1. INTERIOR: r = center i - H (u + s e_N - z) of the
-    interior point, sigma G = H. Return (size of the impulses, of the right side) as velocities.
+    held, r = x + sigma z, G = 1. Return (size of the impulses, of the right side) as velocities.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     A, low, y, active = arena.skyline(m), arena.envelope(m), arena.right_side(m), arena.active(m)
@@ -172,7 +146,7 @@ def newton_system(m, scale, what, center):
         for k in range(3):
             y[6 * i + k] = -bodies[i, c.M + k] * bodies[i, c.U_X + k]
             y[6 * i + 3 + k] = -bodies[i, c.J + k] * bodies[i, c.U_W + k]
-    fresh = what == PROJECTED or what == HELD or what == INTERIOR
+    fresh = what == PROJECTED or what == HELD
     if fresh:
         A[:] = 0.0
     size = 0.0
@@ -182,11 +156,6 @@ def newton_system(m, scale, what, center):
         x, r = augmented_impulse(m, pairs, k, sigma)
         if what == HELD or what == HELD_AGAIN:
             r = vec.add(x, vec.scale(sigma, get(pairs, k, c.Z)))
-        G = _UNIT
-        if what == INTERIOR or what == INTERIOR_AGAIN:
-            G, inverse = centered(get(pairs, k, c.LA), get(pairs, k, c.Z), pairs[k, c.MU])
-            r = vec.sub(vec.scale(center, inverse), vec.matvec(G, rest_of(m, k)))
-            sigma = 1.0
         change = vec.sub(r, get(pairs, k, c.L_B))
         force = vec.transposed_matvec(get9(pairs, k, c.FRAME), change)
         for side in range(2):
@@ -197,8 +166,7 @@ def newton_system(m, scale, what, center):
                     y[6 * i + j] += sign * force[j]
                     y[6 * i + 3 + j] += sign * torque[j]
         if fresh:
-            if what == PROJECTED:
-                G = projection_gradient(x, pairs[k, c.MU])
+            G = projection_gradient(x, pairs[k, c.MU]) if what == PROJECTED else _UNIT
             add_pair(m, k, G, sigma)
         size += pairs[k, c.W_OWN] * vec.size(r)
     add_joints(m, scale, fresh)

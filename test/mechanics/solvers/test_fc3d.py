@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.mechanics.solvers import fc3d, fc3d_one_contact, interior_point
+from rbdyn_ros.mechanics.solvers import fc3d, fc3d_one_contact
 from rbdyn_ros.mechanics.solvers.select import select, solve
 
 numbers = st.floats(-10.0, 10.0)
@@ -20,27 +20,6 @@ def test_projection_is_moreaus_decomposition(x, mu):
     assert np.hypot(p[1], p[2]) <= mu * p[0] + 1e-14 * size
     assert mu * np.hypot(d[1], d[2]) <= -d[0] + 1e-13 * size * (1.0 + mu)
     assert abs(p @ d) <= 1e-13 * size**2
-
-
-@pytest.mark.parametrize("mu", [0.0, 0.01, 0.5, 3.0])
-def test_scaling_of_nesterov_and_todd(mu):
-    """H maps z to r, is symmetric and positive; i is the inverse of z in the algebra of the cone:
-    r + dr = c i - H dz solves r o z = c e to first order.
-    """
-    random = np.random.default_rng(5)
-    for _ in range(200):
-        turns, (a, b) = random.normal(size=(2, 2)), random.uniform(0.0, 0.999, 2)
-        turns /= np.linalg.norm(turns, axis=1)[:, None]
-        r = random.exponential() * np.array([1.0, *(a * mu * turns[0])])
-        z = random.exponential() * np.array([1.0, *(b / (mu or np.inf) * turns[1])])
-        H, i = map(np.array, interior_point.centered(tuple(r), tuple(z), mu))
-        assert H @ z == pytest.approx(r, rel=1e-9, abs=1e-9 * r[0])
-        assert i @ z == pytest.approx(1.0, rel=1e-9)
-        if mu > 0.0:
-            assert pytest.approx(H.T, rel=1e-12) == H and np.linalg.eigvalsh(H).min() > 0.0
-            d = 1e-6 * random.normal(size=3) * z[0]
-            det = [x[0] ** 2 - mu**2 * (x[1] ** 2 + x[2] ** 2) for x in (z + d, z - d)]
-            assert 0.5 * np.log(det[0] / det[1]) / 2.0 == pytest.approx(i @ d, rel=1e-2, abs=1e-7)
 
 
 def test_how_far_a_cone_reaches_along_a_line():
