@@ -21,15 +21,15 @@ class Solver(NamedTuple):
     """
 
     name: str
-    problem: ModuleType  # the module of its Problem: lcp, mlcp, fc2d, fc3d
+    problem: ModuleType  # the module of its Problem: lcp, fc3d
     solve: Callable[[Any, np.ndarray, Options], Solution]  # (problem, guess, options)
     options: Options
     check: Callable[[Any], None]  # (Problem): ValueError where the method does not apply
 
 
 def names(problem: str = "") -> tuple[str, ...]:
-    """Return the names of the known solvers, alphabetically, of one problem ("lcp", "mlcp",
-    "fc2d", "fc3d") or of all.
+    """Return the names of the known solvers, alphabetically, of one problem ("lcp", "fc3d") or of
+    all.
     """
     files = sorted(Path(__file__).parent.glob(f"{problem}*_*.py"))
     return tuple(f.stem for f in files if "\ndef solve(" in f.read_text("utf-8"))

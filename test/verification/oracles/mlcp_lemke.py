@@ -11,9 +11,11 @@ The status is SINGULAR for a singular A; mlcp_enumeration does not need A^-1.
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke, mlcp
+from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke
 from rbdyn_ros.mechanics.solvers.solution import SINGULAR, Options
 from rbdyn_ros.numerics import linear
+
+from . import mlcp
 
 DEFAULTS = Options(tolerance=1e-10, max_iterations=10000)
 

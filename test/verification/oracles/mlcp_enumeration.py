@@ -5,8 +5,9 @@ It is the reference for mlcp_lemke, and works where the equations' own block is 
 """
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers import lcp_enumeration, mlcp
-from rbdyn_ros.mechanics.solvers.lcp_enumeration import DEFAULTS  # noqa: F401, read by `select`
+
+from . import lcp_enumeration, mlcp
+from .lcp_enumeration import DEFAULTS  # noqa: F401, read by `oracle`
 
 
 def check(problem: mlcp.Problem) -> None:

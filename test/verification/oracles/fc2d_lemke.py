@@ -11,8 +11,10 @@ linear in z = (r_N, x, l). Source: Klarbring, Comput. Methods Appl. Mech. Eng. 5
 
 import numpy as np
 
-from rbdyn_ros.mechanics.solvers import fc2d, lcp, lcp_lemke
+from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke
 from rbdyn_ros.mechanics.solvers.solution import Options, Solution, assess
+
+from . import fc2d
 
 DEFAULTS = Options(tolerance=1e-10, max_iterations=10000)
 
