@@ -122,9 +122,10 @@ def is_interrupted() -> bool:
 def run(program: str, main: Callable[[], int]) -> int:
     """Return the exit code of `main`, or of what kept it from returning one."""
     # not before `begin`: its own imports take longer than those of this file
-    from rbdyn_ros import interrupts
+    from rbdyn_ros import interrupts, progress
 
     output = _guard_streams()
+    progress.compilations_to.append(sys.stderr)
     interrupts.raise_on(KeyboardInterrupt, SIGNALS, _note)
     try:
         code = main()

@@ -32,6 +32,7 @@ from numba.extending import is_jitted
 
 from rbdyn_ros import kernel_cache
 from rbdyn_ros.optional import demand_version
+from rbdyn_ros.progress import compilations_to
 
 demand_version(numba, "0.56")
 demand_version(np, "1.23")
@@ -191,6 +192,23 @@ def _named_tuples(scope: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
+def reached(function: Callable[..., Any]) -> set[Callable[..., Any]]:
+    """Return the functions of all kernels that a function calls, directly or not."""
+    found: set[Callable[..., Any]] = set()
+    waiting = [(function.__code__, function.__globals__)]
+    while waiting:
+        code, scope = waiting.pop()
+        waiting += [(c, scope) for c in code.co_consts if isinstance(c, types.CodeType)]
+        read = _globals_read(code)
+        for name in (name for name in code.co_names if name in read):
+            for value in _values(name, code.co_names, scope):
+                callee = getattr(value, "py_func", None)
+                if hasattr(value, "kernel_options") and callee not in found:
+                    found.add(callee)
+                    waiting.append((callee.__code__, callee.__globals__))
+    return found
+
+
 def _is_ours(module: types.ModuleType) -> bool:
     return module.__name__.startswith(__package__ + ".")
 
@@ -273,3 +291,11 @@ def _stamp(value) -> bytes:
     if isinstance(value, np.ndarray):
         return value.tobytes()
     return b""
+
+
+for _stream in compilations_to:
+    try:
+        from rbdyn_ros.kernel_progress import watch
+    except (ImportError, AttributeError):  # where Numba has no events, nothing is shown
+        break
+    watch(_stream, reached)

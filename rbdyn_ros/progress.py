@@ -11,7 +11,8 @@ from threading import Timer
 from typing import TextIO, TypeVar
 
 T = TypeVar("T")
-_DELAY = 2.0  # [s]
+DELAY = 2.0  # [s]
+compilations_to: list[TextIO] = []  # streams that say what compiles: that of a command
 IN_PLACE, LINES = 0.1, 1.0  # [s] between two updates
 WAITED = (0, 10, 60)  # [s] of a wait that get a line each where lines are not rewritten
 _ERASE = "\r\x1b[2K"
@@ -27,11 +28,11 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
         + f" {unit} "
         + "[{elapsed} so far, {remaining} to go]"
     )
-    pace = 0.1 if sys.stderr.isatty() else _DELAY  # a log file needs fewer lines
+    pace = 0.1 if sys.stderr.isatty() else DELAY  # a log file needs fewer lines
     start, drawn = time.time(), []  # tqdm has its own `delay` from 4.58 on
 
     def show(done: float) -> None:
-        if not drawn and time.time() - start >= _DELAY:
+        if not drawn and time.time() - start >= DELAY:
             drawn.append(tqdm(total=total, mininterval=pace, bar_format=form, file=sys.stderr))
             drawn[0].start_t = start
         for one in drawn:
@@ -65,7 +66,7 @@ def estimate(simulated: float, duration: float, seconds: float) -> str:
 @contextmanager
 def notice(sentence: str) -> Iterator[None]:
     """Print the sentence on stderr if the block has not ended after two seconds."""
-    timer = Timer(_DELAY, print, (sentence,), {"file": sys.stderr, "flush": True})
+    timer = Timer(DELAY, print, (sentence,), {"file": sys.stderr, "flush": True})
     timer.daemon = True
     timer.start()
     try:
@@ -107,6 +108,13 @@ class LiveLine:
         if self._in_place:
             return int(seconds)
         return max(mark for mark in WAITED if mark <= max(seconds, 0.0))
+
+    def erase(self) -> None:
+        """Take the line away; in a log it stays."""
+        if self._open:
+            self._stream.write(_ERASE)
+            self._stream.flush()
+            self._open = False
 
     def close(self) -> None:
         """End the line that is open."""

@@ -14,6 +14,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
         "kernel_parts",
         "kernel_calls",
         "kernel_cache",
+        "kernel_progress",
         "kernel_sources",
         "interrupts",
         "optional",

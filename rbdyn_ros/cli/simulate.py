@@ -24,7 +24,7 @@ from rbdyn_ros.parameters.command_line import (
     scenario,
 )
 from rbdyn_ros.parameters.yaml_file import Override, offline_values, read
-from rbdyn_ros.progress import bar, notice
+from rbdyn_ros.progress import bar
 from rbdyn_ros.schema import by_name, setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is needed
@@ -297,12 +297,11 @@ def _warm_up(job: SimulationJob) -> str:
     """Compile what the run needs; return what a law did wrong there, or ""."""
     from rbdyn_ros.simulation import rollout
 
-    with notice("compiling, once on this machine: less than a minute ..."):
-        if job.loop:
-            from rbdyn_ros.evaluation.closed_loop_table import warm_up
+    if job.loop:
+        from rbdyn_ros.evaluation.closed_loop_table import warm_up
 
-            return warm_up(job.loop)
-        rollout.run(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
+        return warm_up(job.loop)
+    rollout.run(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
     return ""
 
 

@@ -24,7 +24,7 @@ from rbdyn_ros.parameters.command_line import (
     message_printer,
     overrides,
 )
-from rbdyn_ros.progress import bar, notice
+from rbdyn_ros.progress import bar
 
 if TYPE_CHECKING:
     from rbdyn_ros.campaigns.plan import CampaignPlan
@@ -214,13 +214,12 @@ def _warm_up(job: SweepJob) -> None:
     """Compile once here what the workers then find in the cache."""
     from rbdyn_ros.campaigns.trial import outcomes
 
-    with notice("compiling, once on this machine: less than a minute ..."):
-        if job.compiled:
-            first = job.plan._replace(
-                fixed=tuple((n, 0.02 if n == "duration" else value) for n, value in job.plan.fixed)
-            )
-            for begin in range(0, job.plan.size, max(1, job.plan.size // len(job.plan.laws))):
-                outcomes(first, begin, begin + 1)
+    if job.compiled:
+        first = job.plan._replace(
+            fixed=tuple((n, 0.02 if n == "duration" else value) for n, value in job.plan.fixed)
+        )
+        for begin in range(0, job.plan.size, max(1, job.plan.size // len(job.plan.laws))):
+            outcomes(first, begin, begin + 1)
 
 
 def _carry_out(job: SweepJob, stop) -> None:

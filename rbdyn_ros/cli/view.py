@@ -21,7 +21,6 @@ from rbdyn_ros.parameters.command_line import (
     parameter_files,
 )
 from rbdyn_ros.parameters.nodes import TABLES
-from rbdyn_ros.progress import notice
 from rbdyn_ros.schema import by_name, defaults
 
 if TYPE_CHECKING:  # Numba and viser are imported only where they are needed
@@ -159,8 +158,7 @@ def _loop(arguments: argparse.Namespace) -> "Source":
     release = start.release(arguments, selection.paths(chosen), given, has_default=False)
     if release:  # until another scenario is chosen, which has a start of its own
         chosen = chosen.change(start.ORIENTATION, release.orientation)
-    with notice("compiling, once on this machine: less than a minute ..."):
-        return OfflineLoop(chosen)
+    return OfflineLoop(chosen)
 
 
 def _page(source: "Source", options: dict) -> "Page":

@@ -22,7 +22,7 @@ from rbdyn_ros.mechanics.description.rows import POINT
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import command_line, model_file
 from rbdyn_ros.parameters.command_line import cannot_write, number_or, optional_file, output_file
-from rbdyn_ros.progress import bar, notice
+from rbdyn_ros.progress import bar
 from rbdyn_ros.schema import setting
 from rbdyn_ros.simulation.rollout import Rows, Sources, plan_rows
 from rbdyn_ros.types import Array
@@ -32,7 +32,6 @@ DURATION = setting("--duration", 10.0, "s", above=0.0)
 EVERY = setting("--every", 1e-3, "s", above=0.0)  # from row to row; by default the step
 IMPACTS = 20_000  # largest number of impacts that are kept
 MOST_NUMBERS = 100_000_000  # in a table: 0.8 GB
-COMPILING = "compiling, once on this machine: about a minute ..."
 PENDULUM_ONLY = (
     *("params_file", "set", "integrator", "controller"),
     *("scenario", "tilt", "azimuth"),
@@ -103,8 +102,7 @@ def job(arguments: argparse.Namespace) -> ModelJob:
         )
     picture = optional_file("--picture", arguments.picture, command_line.PICTURES)
     options = models.Options(impact_law=law, impacts=IMPACTS)
-    with notice(COMPILING):
-        model = model_file.build(file, path, options)
+    model = model_file.build(file, path, options)
     return ModelJob(file, model, composition, step, planned, duration, out, events, picture)
 
 
@@ -126,8 +124,7 @@ def run(planned: ModelJob, say) -> int:
     if note := planned.rows.note(planned.duration):
         say(note, DONE)
     last = planned.rows.every * planned.rows.count
-    with notice(COMPILING):
-        models.stepper(planned.model, planned.composition)
+    models.stepper(planned.model, planned.composition)
     with Interruption() as stop:
         with bar(last, "s simulated") as show:
 

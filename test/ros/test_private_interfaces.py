@@ -35,6 +35,7 @@ KERNELS = {
     "rbdyn_ros/kernel_cache.py",
     "rbdyn_ros/kernel_calls.py",
     "rbdyn_ros/kernel_parts.py",
+    "rbdyn_ros/kernel_progress.py",
     "rbdyn_ros/mechanics/arena.py",
     "rbdyn_ros/numerics/dual.py",
 }
