@@ -26,6 +26,7 @@ RUNS = {
         *("--tilt", "10", "--duration", "0.5"),
         *(word for name, value in FLOOR.items() for word in ("--set", f"contact.{name}={value}")),
     ],
+    "pd": ["--controller", "pd", "--tilt", "10", "--duration", "0.2"],
     "lqr": ["--controller", "lqr", "--tilt", "10", "--duration", "0.2"],
 }
 
@@ -70,7 +71,7 @@ def bag(folder: Path) -> str:
 def counted(things):
     """Return the things, with a bar that is drawn at once."""
     drawn = StringIO()
-    progress._DELAY = 0.0
+    progress.DELAY = 0.0
     with redirect_stderr(drawn), progress.bar(1.0, "s") as show:
         show(0.5)
         show(1.0)
