@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+LARGEST_INPUT = 64_000_000  # bytes of a file of parameters, of a model, of a law
+LARGEST_TABLE = 1_000_000_000  # bytes of a recording as text: two hours of states at 500 Hz
 _LONGEST = 200  # characters of a draft's name that are taken from the file's own
 
 
@@ -39,6 +41,17 @@ def expand_input(path: str | Path) -> Path:
         return expand(path)
     except OSError:
         return Path(path)
+
+
+def read_input(path: str | Path, limit: int = LARGEST_INPUT) -> bytes:
+    """Return the content of a file that a user names. Raise OSError as the system does, and for
+    more than `limit` bytes: a device such as /dev/zero has no end.
+    """
+    with open(path, "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"it has more than {limit} bytes", str(path))
+    return content
 
 
 @contextmanager
@@ -152,13 +165,16 @@ def read_arrays(path: Path) -> dict[str, Any]:
     """
     import numpy as np
 
+    is_archive = False
     try:
+        with open(path, "rb") as file:
+            is_archive = file.read(2) == b"PK"
         with np.load(path, allow_pickle=False) as file:
             return {name: np.asarray(file[name]) for name in file.files}
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        why = f": {error}" if zipfile.is_zipfile(path) else ""  # else NumPy takes it for a pickle
+        why = f": {error}" if is_archive else ""  # else NumPy takes it for a pickle
         raise ValueError(f"{path}: it is no .npz file of numbers{why}") from None
 
 

@@ -147,7 +147,7 @@ def _of_file(kind: Kind, path: Path) -> ModuleType:
             f"{which}: {path.stem} {why}; rename the file, for instance to my_{kind.noun}.py"
         )
     try:
-        source = path.read_bytes()
+        source = files.read_input(path)
     except OSError as error:
         raise ValueError(
             f"{which} cannot be read: {error.strerror}; check its path, or take one of "

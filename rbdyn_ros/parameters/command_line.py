@@ -136,8 +136,12 @@ def parameter_files(names: Iterable[str]) -> list[Path]:
     """Return the files of --params-file. Raise ValueError for one that does not exist."""
     paths = [*map(expand_input, names)]
     for path in paths:
-        if not path.is_file():
+        if not path.exists():
             raise ValueError(f"--params-file {path}: there is no such file")
+        if not path.is_file():
+            raise ValueError(
+                f"--params-file {path}: it is no regular file, and the nodes have to read it, too"
+            )
     return paths
 
 

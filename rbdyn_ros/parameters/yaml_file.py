@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from rbdyn_ros.files import expand
+from rbdyn_ros.files import expand, read_input
 from rbdyn_ros.parameters import obstacles, tables
 from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.parameters.yaml_loader import NotANumber, ParameterLoader
@@ -97,7 +97,7 @@ def text(path: str | Path, what: str) -> str:
         if str(path) in _PIPED:
             return _PIPED[str(path)]
         file = expand(path)
-        content = file.read_text(encoding="utf-8")
+        content = read_input(file).decode()
     except OSError as error:
         raise ValueError(
             f"{path}: cannot read the {what}: {error.strerror}; check its path"

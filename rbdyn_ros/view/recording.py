@@ -5,6 +5,7 @@ asks for it.
 """
 
 import csv
+import io
 import math
 import threading
 import time
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.files import read_arrays
+from rbdyn_ros.files import LARGEST_TABLE, read_arrays, read_input
 from rbdyn_ros.optional import asking_for
 from rbdyn_ros.types import Array
 from rbdyn_ros.view import scene
@@ -64,8 +65,8 @@ def read(path: Path) -> Table:
 
 def _from_csv(path: Path) -> Table:
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            head, *rows = [*csv.reader(file)] or [[]]
+        lines = io.StringIO(read_input(path, LARGEST_TABLE).decode("utf-8-sig"), newline="")
+        head, *rows = [*csv.reader(lines)] or [[]]
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, csv.Error) as error:

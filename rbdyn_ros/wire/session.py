@@ -21,11 +21,12 @@ import struct
 from collections.abc import Callable
 from hashlib import blake2s
 
-from rbdyn_ros.files import expand_input
+from rbdyn_ros.files import expand_input, read_input
 from rbdyn_ros.wire import frame
 from rbdyn_ros.wire.frame import COMPACT, HEARTBEAT, TAG, Frame
 
 KEY = 32  # bytes
+LARGEST_FILE = 1000  # bytes of the file of a key
 NO_SESSION, HELLO, SESSION, FORGED = "early", "hello", "session", "tag"
 _PREFIX, _LEFT_OUT = struct.Struct("<BQQ"), struct.Struct("<HI")
 _KIND = 1  # place of the kind in a frame
@@ -39,7 +40,7 @@ def read_key(path: str) -> bytes:
     what, word = f"the key file {path}", shlex.quote(str(path))
     try:
         file = expand_input(path)
-        mode, text = file.stat().st_mode, file.read_bytes().strip()
+        mode, text = file.stat().st_mode, read_input(file, LARGEST_FILE).strip()
     except OSError as error:
         raise ValueError(f"{what} cannot be read: {error.strerror}") from None
     if stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):

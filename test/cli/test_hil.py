@@ -211,6 +211,11 @@ def test_without_an_emulator_one_sentence_names_what_to_install(monkeypatch, cap
         (["--serial", "/dev/ttyACM0", "--baud", "9"], "serial.baud is 9 bit/s; it must be"),
         (["--scenario", "nowhere"], "scenarios; known are delayed, hanging"),
         (["--key", "nowhere"], "the key file nowhere cannot be read: No such file or directory"),
+        (
+            ["--key", "/dev/zero"],
+            "the key file /dev/zero cannot be read: it has more than 1000 bytes",
+        ),
+        (["--params-file", "/dev/zero"], "--params-file /dev/zero: it is no regular file"),
         (["--params-file", "nowhere.yaml"], "--params-file nowhere.yaml: there is no such file"),
     ],
 )

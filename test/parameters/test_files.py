@@ -1,11 +1,17 @@
 """Parameter files: what ROS writes is read, what is wrong is named with its file and line."""
 
 import math
+import os
+import subprocess
 
 import pytest
 
+from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import suite
+from rbdyn_ros.files import read_input
 from rbdyn_ros.parameters import model_file, read_files, yaml_file
+from rbdyn_ros.view import recording
+from rbdyn_ros.wire.session import read_key
 
 
 @pytest.fixture
@@ -20,6 +26,41 @@ def read(tmp_path, monkeypatch):
         return read_files(names, **options)
 
     return read_texts
+
+
+ENDLESS = "/dev/zero"
+
+
+@pytest.mark.parametrize(
+    "read, suffix",
+    [
+        (lambda path: read_files([path]), ""),
+        (suite.read, ".yaml"),
+        (model_file.read, ".yaml"),
+        (model_file.read, ".urdf"),
+        (recording.read, ".csv"),
+        (recording.read, ".npz"),
+        (lambda path: select.load(str(path)), ".py"),
+        (lambda path: read_key(str(path)), ""),
+    ],
+    ids=["parameters", "suite", "model", "urdf", "table", "arrays", "law", "key"],
+)
+def test_a_file_without_an_end_is_refused(tmp_path, monkeypatch, read, suffix):
+    monkeypatch.setattr("rbdyn_ros.view.recording.LARGEST_TABLE", 1_000_000)
+    path = tmp_path / f"endless{suffix}"
+    path.symlink_to(ENDLESS)
+    with pytest.raises(ValueError, match="it has more than 1?[0-9]*000 bytes|is no .npz file"):
+        read(path)
+
+
+def test_a_pipe_without_an_end_is_refused_at_its_size(tmp_path):
+    """What a device or a pipe gives is read, up to the limit and no further."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with subprocess.Popen(["dd", "if=/dev/zero", f"of={path}", "status=none"]) as writer:
+        with pytest.raises(OSError, match="it has more than 1000 bytes"):
+            read_input(path, 1000)
+    assert writer.returncode  # nobody has read on
 
 
 def section(name, *lines):
