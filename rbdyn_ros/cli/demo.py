@@ -8,14 +8,19 @@ import math
 import socket
 import sys
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros.console import SIGNAL
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.optional import no_ros, stay_local
+from rbdyn_ros.optional import (
+    demand_libraries,
+    library,
+    no_library,
+    no_ros,
+    stay_local,
+)
 from rbdyn_ros.parameters import shipped, start
 from rbdyn_ros.parameters.command_line import (
     SEED,
@@ -140,6 +145,7 @@ def plan(arguments: argparse.Namespace) -> DemoRequest:
     not fit.
     """
     files, given = _files(arguments), overrides(arguments)
+    _demand_libraries(_law(arguments, files))
     return DemoRequest(
         duration=number(DURATION, arguments.duration),
         release=start.release(arguments, given_files(arguments), given),
@@ -151,6 +157,14 @@ def plan(arguments: argparse.Namespace) -> DemoRequest:
         out=fresh_folder(arguments.out, "demo"),
         view_port=0 if arguments.no_view else _view_port(),
     )
+
+
+def _demand_libraries(law: str) -> None:
+    """Raise MissingLibrary for one that the recorder or the control law needs."""
+    from rbdyn_ros.control import select
+
+    library("rosbags", "bag", "the demo's recorder")
+    demand_libraries(select.load(law), f"controller {select.short(law)}")
 
 
 def _files(arguments: argparse.Namespace) -> tuple:
@@ -243,8 +257,8 @@ def _view_port() -> int:
     """Return the port of the live view, the first one from 8080 on that is free; 0 where viser is
     not installed.
     """
-    if find_spec("viser") is None:
-        print("there is no live view: viser is not installed; run ./testbed setup", flush=True)
+    if missing := no_library("viser", "view", "the live view"):
+        print(f"there is no live view: {missing}", flush=True)
         return 0
     for port in range(VIEW_PORT, VIEW_PORT + VIEW_PORTS):
         with socket.socket() as probe:

@@ -13,7 +13,7 @@ from typing import Any
 from rbdyn_ros.console import SIGNAL
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.optional import no_ros, stay_local
+from rbdyn_ros.optional import library, no_ros, stay_local
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
     SCENARIO,
@@ -135,6 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
     # two trials in one network must not hear each other
     stay_local()
     try:
+        library("cobs", "hil", "hil")
         duration, files = number(DURATION, arguments.duration), _files(arguments)
         words, nodes = _words(arguments, files), ("pendulum_simulator", "pendulum_monitor")
         # what the files say of the plant, and of how its changes are detected
