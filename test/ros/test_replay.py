@@ -288,6 +288,7 @@ def test_the_process_ends_with_the_bag(graph, bag):
         ("/lab/cart/command", False),
         ("/pendulum_controller/controller_state", False),
         ("/rosout", False),
+        ("/events/write_split", False),
         ("/lab/wrench/disturbance", True),
         ("/lab/pendulum_simulator/disturbance", False),
         ("/clicked_point", False),

@@ -25,7 +25,7 @@ MANY = 10  # messages in a bag from which on a topic is a state, not an event
 OF_NO_PLANT = tuple(
     """
     cart/command effort_controller/commands joint_commands joint_commands/stamped goal_pose
-    clicked_point pendulum_simulator/disturbance rosout parameter_events
+    clicked_point pendulum_simulator/disturbance rosout parameter_events events/write_split
     """.split()
 )
 # nodes whose private topics are not the plant's
