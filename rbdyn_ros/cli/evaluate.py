@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 COMMAND = "python -m rbdyn_ros evaluate"
 HELP = "Evaluate a control law: a table, JSON, a page with figures."
 EXAMPLES = f"""\
-# the standard suite: about a minute; then two of its rows
+# the standard suite: about a minute; then one of its rows, another rod
 {COMMAND} --controller lqr --out scored
-{COMMAND} --controller lqr --rows S3,S4 --set lqr.force_weight=0.1
+{COMMAND} --controller lqr --rows S3 --set rod.mass=1.2
 # a law of your own, in seconds; then a node of your own, over topics
 {COMMAND} --controller mine --params-file mine.yaml --quick
 {COMMAND} --controller mine --over-ros --external
