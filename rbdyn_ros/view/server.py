@@ -52,6 +52,10 @@ def start(host: str, port: int) -> viser.ViserServer:
 
     def checking_serve(*arguments: Any, process_request: Any, **options: Any) -> Any:
         def process(connection: Any, request: Any) -> Any:
+            for name in ("Origin", "Host"):  # of which a browser sends one
+                if len(request.headers.get_all(name)) > 1:
+                    said = f"the request has more than one header {name}\n"
+                    return connection.respond(HTTPStatus.BAD_REQUEST, said)
             refusal = _refusal(request.headers, host)
             if refusal:
                 warnings.warn(refusal, RuntimeWarning, stacklevel=1)

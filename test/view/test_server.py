@@ -124,6 +124,20 @@ def test_a_page_of_another_origin_does_not_connect(server, origin):
     assert origin in refused.value.response.body.decode()
 
 
+@pytest.mark.parametrize("name", ["Origin", "Host"])
+@pytest.mark.parametrize("also", ["", "Connection: Upgrade\r\nUpgrade: websocket\r\n"])
+def test_a_header_that_is_given_twice_is_a_bad_request(server, caplog, name, also):
+    own = f"127.0.0.1:{server.get_port()}"
+    given = {"Host": [own], "Origin": [f"http://{own}"]}
+    given[name] *= 2
+    lines = "".join(f"{key}: {value}\r\n" for key, values in given.items() for value in values)
+    also += "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
+    with socket.create_connection(("127.0.0.1", server.get_port()), timeout=20.0) as link:
+        link.sendall(f"GET / HTTP/1.1\r\n{lines}{also}\r\n".encode())
+        assert link.recv(4096).startswith(b"HTTP/1.1 400 ")
+    assert "Traceback" not in caplog.text
+
+
 @pytest.mark.parametrize(
     "origin, asked, host, is_own",
     [
