@@ -191,6 +191,8 @@ def _set_words(given: list[Override], arguments: argparse.Namespace, files: tupl
     """
     from rbdyn_ros.control import options, select
 
+    if not given:
+        return []
     name = _law(arguments, files)
     law = by_name(options.table(name, select.load(name)))
     words = []
