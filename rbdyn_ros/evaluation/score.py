@@ -107,9 +107,13 @@ def _work(connection: Connection, last_resort: float, under_test: Any, serve: Ca
         while True:
             try:
                 task = connection.recv()
-            except EOFError:
+            except (EOFError, ConnectionError):
                 return
-            connection.send(answer(task))
+            answered = answer(task)
+            try:
+                connection.send(answered)
+            except ConnectionError:  # whoever asked has been killed meanwhile
+                return
 
 
 def _describe_exit(code: int) -> str:
