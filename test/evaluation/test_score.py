@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import subprocess
 import sys
 from collections import deque
 
@@ -345,3 +347,38 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, resume, prepare, sen
     with pytest.raises(ValueError, match=sentence):
         ResultsFolder(tmp_path, HEADING, resume)
     assert (tmp_path / prepare).read_text() == before
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+def serve(under_test):
+    def answer(task):
+        Path("begun").touch()
+        time.sleep(1.0)
+        return task
+    return answer
+"""
+KILLED = """
+import os, signal
+from collections import deque
+from rbdyn_ros.evaluation.score import Workers
+from slow import serve
+
+with Workers(1, None, serve) as workers:
+    for _ in workers.answers(deque([1]), interval=0.01):
+        if os.path.exists("begun"):
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_evaluation_leaves_no_traceback_of_its_worker(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "killed.py").write_text(KILLED)
+    program = "import killed"
+    command = [sys.executable, "-c", program]
+    # until the worker, too, has ended: it has the same streams
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120.0)
+    assert done.returncode == -signal.SIGKILL and (tmp_path / "begun").exists()
+    assert "Traceback" not in done.stderr, done.stderr
