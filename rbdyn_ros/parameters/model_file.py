@@ -50,6 +50,7 @@ def _tables() -> dict[str, dict[str, Parameter]]:
     }
     for group, name, choices in (
         ("top", "impact_law", restitution.LAWS),
+        ("top", "mimic", urdf.MIMIC),
         ("bodies", "shape", SHAPES),
         ("joints", "type", scene.KINDS),
         ("geoms", "shape", scene.SIZES),
@@ -74,6 +75,7 @@ class ModelFile(NamedTuple):
     every: float | None = None  # [s] from row to row
     view: str = "xz"  # the plane of its picture: "xz", "yz", "xy"
     impact_law: str = restitution.LAWS[0]
+    overlap: float | None = None  # [m] that contacts may have at the start
     notes: tuple = ()  # sentences about what was read and has no effect
     groups: Mapping[str, dict] = MappingProxyType({})  # group -> name -> key -> YamlValue
 
@@ -114,7 +116,8 @@ def read(path: Path) -> ModelFile:
     top, groups, starts = _group(path)
     bodies, joints, geoms, contacts, springs, notes = {}, {}, {}, {}, {}, ()
     if "urdf" in top:
-        found = urdf.read(path.parent / expand(top["urdf"]), starts["positions"], starts["rates"])
+        file, mimic = path.parent / expand(top["urdf"]), top.get("mimic", urdf.MIMIC[0])
+        found = urdf.read(file, starts["positions"], starts["rates"], mimic)
         _, bodies, joints, geoms, springs, notes = found
     elif unused := [value.source for group in starts.values() for value in group.values()]:
         raise ValueError(
@@ -145,6 +148,8 @@ def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:
     """Return the model of a file. Raise ValueError, starting with the path, and the line of the
     part that it names, for what cannot be.
     """
+    if file.overlap is not None:
+        options = options._replace(overlap=file.overlap)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # a sentence follows
             model = scene.build(file.scene, options)

@@ -278,7 +278,7 @@ def test_what_is_for_drawing_and_drives_is_not_read(read):
         ),
         (
             ROBOT.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="j1"/>'),
-            "joint j3 mimics j1, which is not there for a model",
+            "joint j3 mimics j1, and no joint of a model couples three bodies; with `mimic: ignore`",
         ),
     ],
 )
@@ -307,6 +307,7 @@ def test_a_missing_library_is_said_with_the_way_to_get_it(read, monkeypatch):
         raise ModuleNotFoundError("No module named 'urdf_parser_py'", name="urdf_parser_py")
 
     monkeypatch.setattr(optional, "import_module", missing)
+    monkeypatch.setattr(optional, "find_spec", lambda name: None)
     with pytest.raises(
         ValueError, match=r"--model r.urdf needs urdf_parser_py.*pip install 'rbdyn_ros\[urdf\]'"
     ):

@@ -3,13 +3,13 @@
 import re
 
 GROUND = "world"
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 def check(what: str, name: str, source: str = "") -> None:
     """Raise ValueError, starting with the `source`, for a name that a scene cannot have."""
     if not NAME.fullmatch(name) or name == GROUND:
-        rule = "letters, digits, _ and -, no digit first, and not be the word world"
+        rule = "letters, digits, _, - and dots, a letter or _ first, and not be the word world"
         raise ValueError(f"{source}the name of a {what} is {name!r}; it must have {rule}")
 
 
