@@ -337,7 +337,7 @@ def _require_apart(model: Model, overlap: float) -> None:
         if not gap >= -overlap:
             raise ValueError(
                 f"{model.names.contacts[contact]} overlaps by {-gap:.3g} m at the start; "
-                f"it must not by more than {overlap:g} m: move its body"
+                f"it must not by more than {overlap:g} m: move its body, or set overlap"
             )
 
 
