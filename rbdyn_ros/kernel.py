@@ -22,7 +22,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 import numba
 import numpy as np
@@ -202,10 +202,9 @@ def reached(function: Callable[..., Any]) -> set[Callable[..., Any]]:
         read = _globals_read(code)
         for name in (name for name in code.co_names if name in read):
             for value in _values(name, code.co_names, scope):
-                callee = getattr(value, "py_func", None)
-                if hasattr(value, "kernel_options") and callee not in found:
-                    found.add(callee)
-                    waiting.append((callee.__code__, callee.__globals__))
+                if hasattr(value, "kernel_options") and value.py_func not in found:
+                    found.add(value.py_func)
+                    waiting.append((value.py_func.__code__, value.py_func.__globals__))
     return found
 
 
@@ -293,9 +292,14 @@ def _stamp(value) -> bytes:
     return b""
 
 
-for _stream in compilations_to:
+def show_compilations(stream: TextIO) -> None:
+    """Say on a stream what compiles from now on, where Numba tells it."""
     try:
         from rbdyn_ros.kernel_progress import watch
-    except (ImportError, AttributeError):  # where Numba has no events, nothing is shown
-        break
-    watch(_stream, reached)
+    except (ImportError, AttributeError):
+        return
+    watch(stream, reached)
+
+
+for _stream in compilations_to:
+    show_compilations(_stream)

@@ -5,6 +5,7 @@ law, so that one that crashes or hangs takes nothing else with it.
 
 import multiprocessing
 import signal
+import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from rbdyn_ros.evaluation.metrics import SCENARIO, CannotGoOn, Metric, NotForThi
 from rbdyn_ros.evaluation.results import BROKEN, NOT_APPLICABLE, Criterion, assess, mark
 from rbdyn_ros.evaluation.suite import ANY, KINDS, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout, block
+from rbdyn_ros.kernel import show_compilations
 from rbdyn_ros.optional import demand_libraries
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT as PLANT_PARAMETERS
@@ -102,6 +104,7 @@ def _work(connection: Connection, last_resort: float, under_test: Any, serve: Ca
     process.
     """
     CallTimeout.last_resort = last_resort
+    show_compilations(sys.stderr)
     with limit_memory():
         answer = serve(under_test)
         while True:
