@@ -228,9 +228,7 @@ def test_a_recorded_lockstep_run_is_whole_from_the_first_stamp_on(launch, tmp_pa
 
     arguments = ("duration:=2", "lockstep:=true", "real_time_factor:=0")
     assert launch("simulation.launch.py", *arguments, *watchers).wait(TIMEOUT) == 0, said(tmp_path)
-    assert "0 lost on the way" in said(tmp_path) and "time begins: pendulum_recorder" in said(
-        tmp_path
-    )
+    assert re.search("time begins: (pendulum|/rosbag2)_recorder", said(tmp_path)), said(tmp_path)
     with AnyReader([next(tmp_path.glob("rosbag2_*"))]) as reader:
         messages = [
             reader.deserialize(data, c.msgtype)
