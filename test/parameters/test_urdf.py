@@ -278,7 +278,7 @@ def test_what_is_for_drawing_and_drives_is_not_read(read):
         ),
         (
             ROBOT.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="j1"/>'),
-            "joint j3 mimics j1, and no joint of a model couples three bodies; with `mimic: ignore`",
+            "joint j3 mimics j1, and no joint of a model couples three bodies; with `mimic: ign",
         ),
     ],
 )
