@@ -37,6 +37,14 @@ def asking_for(name: str, extra: str, job: str) -> Iterator[None]:
         if error.name != name.partition(".")[0]:
             raise
         raise MissingLibrary(no_library(name, extra, job)) from None
+    except ImportError as error:
+        if not (error.name or "").startswith(name.partition(".")[0]):
+            raise
+        install = _pip_install(f"rbdyn_ros[{extra}]")
+        raise MissingLibrary(
+            f"{job} needs a newer {name} than is installed ({error.msg}): run ./testbed setup, or "
+            f"without it {install}"
+        ) from None
 
 
 def no_library(name: str, extra: str, job: str) -> str:

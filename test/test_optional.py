@@ -85,6 +85,18 @@ def test_an_import_statement_is_asked_for_in_the_same_way(monkeypatch):
         import cobs  # noqa: F401
 
 
+def test_a_library_that_is_too_old_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "old_library.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    with (
+        pytest.raises(
+            MissingLibrary, match=r"bags needs a newer old_library .*'rbdyn_ros\[bag\]'"
+        ),
+        asking_for("old_library", "bag", "bags"),
+    ):
+        from old_library import StoragePlugin  # noqa: F401
+
+
 def test_a_library_that_is_broken_keeps_its_own_error(tmp_path, monkeypatch):
     (tmp_path / "broken_library.py").write_text("import a_part_that_is_gone\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -39,13 +39,13 @@ SETS = {
     "Ubuntu 24.04": Libraries(
         ("3.11", "3.10"),
         "numba==0.58.1 numpy==1.26.4 scipy==1.11.4 tqdm==4.57.0 psutil==5.9.4 PyYAML==6.0 "
-        "rosbags==0.10.0",
+        "rosbags==0.10.9",
     ),
     # Debian's own NumPy is 1.24.2, which Numba takes after a patch of Debian
     "Debian 12": Libraries(
         ("3.10",),
         "numba==0.56.4 numpy==1.23.5 scipy==1.10.1 tqdm==4.64.1 psutil==5.9.4 PyYAML==6.0 "
-        "rosbags==0.10.0 setuptools<80",
+        "rosbags==0.10.9 setuptools<80",
     ),
     "Debian 13": Libraries(
         ("3.13", "3.12", "3.11", "3.10"),
