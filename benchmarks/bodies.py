@@ -25,9 +25,7 @@ from peer import MISSING, mujoco
 from peer_drake import LEFT_OUT, Drake, Simulator
 from peer_drake import MISSING as MISSING_DRAKE
 
-from rbdyn_ros.kernel import bind
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import step
 from rbdyn_ros.mechanics.description import jacobian, pairs, rigid_bodies
 
 _ROWS = """write rows {scene, step [s], ns, mj_ns, ratio_to_mj_step, energy_error,
@@ -140,7 +138,7 @@ class Ours:
         """Build the scene and take its first steps."""
         parts = scene.bodies, scene.q, scene.v, scene.constraints, scene.pairs
         self.scene, self.model = scene, models.build(*parts)
-        self.advance = bind(step.advance, self.model.arena, 1e-3, 1)
+        self.advance = models.stepper(self.model)
         self.take(scene.settle)
         self.start = self.model.arena.f.copy(), self.model.arena.z.copy()
 

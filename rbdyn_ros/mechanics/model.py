@@ -170,7 +170,8 @@ def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, 
     (arena, h, n) -> taken.
     """
     if composition == "none":
-        return bind_once(step.advance, model.arena, 1e-3, 1)
+        kernel = step.advance if len(model.pairs.kind) else step.advance_without_pairs
+        return bind_once(kernel, model.arena, 1e-3, 1)
     if composition not in COMPOSITIONS:
         raise ValueError(f"composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
     if len(model.pairs.kind):
@@ -187,7 +188,7 @@ def iterations(model: Model) -> int:
 
 def observe(model: Model) -> bool:
     """Set the velocities of this instant in the arena; return whether they were found."""
-    return bind_once(step.advance, model.arena, 1e-3, 1)(model.arena, 0.0, int(step.OBSERVE)) == 1
+    return stepper(model)(model.arena, 0.0, int(step.OBSERVE)) == 1
 
 
 def add_node_reactions(model: Model, sign: float) -> None:

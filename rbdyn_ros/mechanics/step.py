@@ -11,7 +11,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn
+from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
 from rbdyn_ros.mechanics.contact import friction, impact
@@ -276,9 +276,9 @@ def step_without_pairs(m, h):
 
 @part
 def advance(m, h, n):
-    """Take n steps of h; return how many were taken. At a step that fails the state is that of its
-    start. With n = OBSERVE return 1 if U_X, U_W are now the velocities of the node, else 0. One
-    kernel does both, so that the solvers are compiled once.
+    """Take n steps of h of a model with contact pairs; return how many were taken. At a step that
+    fails the state is that of its start. With n = OBSERVE return 1 if U_X, U_W are now the
+    velocities of the node, else 0. One kernel does both, so that the solvers are compiled once.
 
     Before the first step what touches and does not part is closed, and what approaches there has
     its impact. A step that fails is tried in halves, down to LEAST_PIECE of it, and goes on in
@@ -295,11 +295,6 @@ def advance(m, h, n):
             return 0
         impact.note_slack(m)
         arena.clock(m)[c.STARTED] = 1.0
-    if len(arena.pairs(m)) == 0:
-        for k in range(n):
-            if not step_without_pairs(m, h):
-                return k
-        return n
     taken, left, piece = 0, h, h
     arena.clock(m)[c.STEP] = h
     while taken < n:
@@ -316,6 +311,24 @@ def advance(m, h, n):
         if piece < LEAST_PIECE * h:
             undo(m, AT_START)
             return taken
+    return n
+
+
+@part
+def advance_without_pairs(m, h, n):
+    """Do the same as `advance` for a model without contact pairs: a kernel of its own, which
+    compiles in a quarter of the time.
+    """
+    if n == OBSERVE or arena.clock(m)[c.STARTED] == 0.0:
+        springs.update(m, 0.0)
+    if n == OBSERVE:
+        velocity.prepare_node(m)
+        velocity.node_velocities(m, False)
+        return 1
+    arena.clock(m)[c.STARTED] = 1.0
+    for k in range(n):
+        if not step_without_pairs(m, h):
+            return k
     return n
 
 

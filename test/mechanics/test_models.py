@@ -2,8 +2,13 @@
 of impacts; shapes and failures.
 """
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from numba import config
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.geometry import quaternion
@@ -238,3 +243,24 @@ def test_shapes_have_the_inertia_of_their_density():
 def test_shapes_that_are_none(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+FIRST_STEP = """
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics.contact import friction
+from rbdyn_ros.parameters import model_file
+
+path = model_file.find("cart_double_pendulum")
+assert models.advance(model_file.build(model_file.read(path), path), 1e-3, 1) == 1
+print(len(friction.solve.dispatcher.overloads))
+"""
+
+
+def test_a_model_without_contacts_compiles_no_solver_of_contacts(tmp_path):
+    """Its first step on a machine took 28 s of processor time, four fifths of it for contacts."""
+    if vars(config)["DISABLE_JIT"]:
+        pytest.skip("nothing is compiled")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", FIRST_STEP]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
