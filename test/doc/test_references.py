@@ -119,11 +119,6 @@ def test_an_equation_has_a_number_of_its_own():
         assert len(set(numbers)) == len(numbers), (page.name, sorted(numbers))
 
 
-def test_lines_of_nonsmooth_outside_tables_have_at_most_99_columns():
-    lines = (ROOT / "doc" / "nonsmooth.md").read_text("utf-8").splitlines()
-    assert not [line for line in lines if not line.startswith("| ") and len(line) > 99]
-
-
 def test_what_docstrings_and_comments_name_exists():
     gone = {str(p.relative_to(ROOT)): missing(p.read_text("utf-8"), p) for p in MODULES}
     assert not {path: names for path, names in gone.items() if names}

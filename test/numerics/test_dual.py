@@ -48,7 +48,8 @@ def test_derivatives_of_the_functions():
         (x**3, 3 * x**2, 0), (y**0.5, 0, 0.5 / y**0.5), (x**0.5, 0.5 / x**0.5, 0),
         (math.sin(x), math.cos(x), 0), (math.cos(y), 0, -math.sin(y)),
         (math.tan(y), 0, 1 / math.cos(y) ** 2), (math.asin(y), 0, 1 / math.sqrt(1 - y * y)),
-        (math.atan2(x, y), y / r, -x / r), (math.exp(-y), 0, -math.exp(-y)), (-x, -1, 0), (y, 0, 1), (x, 1, 0), (1.0, 0, 0),
+        (math.atan2(x, y), y / r, -x / r), (math.exp(-y), 0, -math.exp(-y)),
+        (-x, -1, 0), (y, 0, 1), (x, 1, 0), (1.0, 0, 0),
         (x * x, 2 * x, 0), (4.0, 0, 0), (9.0, y, x),
     ]  # fmt: skip
     np.testing.assert_allclose(np.column_stack((values, slopes)), exact, rtol=1e-14, atol=1e-15)
