@@ -16,7 +16,6 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics import colliding
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, pairs, quaternion_body
 from rbdyn_ros.mechanics.description.joints import Constraints
@@ -44,7 +43,6 @@ def network(model: models.Model, wrench: Callable | None = None) -> tuple:
     q and v are tuples of one part, of 7 and 6 numbers for each body. Joints keep the rows that are
     independent; a pair without friction is a NewtonImpact of one row, the others are Friction3d.
     """
-    colliding.require_none(model, "a network")
     q, v = models.state(model)
     if len(model.springs.kind) or (v * model.bodies.held).any():
         raise ValueError("the model has springs or moving walls; a network knows none of them")
