@@ -28,7 +28,7 @@ EXAMPLES = f"""\
 {COMMAND} four_disp --out results
 {COMMAND} dzhanibekov --animate gif  # with a film
 # two integrators, one of them your own: doc/extending.md
-{COMMAND} work_precision --methods rk4,examples/implicit_midpoint.py
+{COMMAND} work_precision --methods rk4,mine.py
 """
 _say = message_printer(COMMAND)
 HOLDS, FAILS, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4

@@ -69,14 +69,6 @@ def design(model, params, options):
 PLACES = ("at_import", "in_design", "in_reset", "in_first_command", "later")
 ZERO = "wrong(fail, ZeroDivisionError('no such gain'))"
 CASES = {  # where and what goes wrong: what is reported, {line} being that of the mistake
-    "raises at import": (
-        {"at_import": ZERO},
-        ".*controller 'mine' .* does not load: ZeroDivisionError: no such gain \\({file}:",
-    ),
-    "exits at import": (
-        {"at_import": "wrong(sys.exit, 3)"},
-        ".*controller 'mine' .* does not load: SystemExit: 3 \\({file}:",
-    ),
     "raises in design": (
         {"in_design": ZERO},
         ".*the law mine: designing it raised ZeroDivisionError: no such gain \\({file}:",
@@ -180,6 +172,24 @@ def test_demo_reports_the_law(mine, watched, tmp_path, case):
     print(f"{case}: reported after {took:.1f} s")
     assert "Traceback" not in said and took < LONGEST
     assert said.count("the nodes come up") <= 3
+
+
+@pytest.mark.parametrize(
+    "mistake, error",
+    [(ZERO, "ZeroDivisionError: no such gain"), ("wrong(sys.exit, 3)", "SystemExit: 3")],
+)
+def test_demo_starts_nothing_for_a_law_that_does_not_load(mine, tmp_path, mistake, error):
+    file, environment, _ = mine({"at_import": mistake})
+    demo = subprocess.run(
+        [sys.executable, "-m", "rbdyn_ros", "demo", "--no-view", "--controller", "mine"]
+        + ["--out", str(tmp_path / "out")],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    expected = f"controller 'mine' .* does not load: {error} \\({re.escape(str(file))}:"
+    assert demo.returncode == 2 and re.search(expected, demo.stderr), demo.stderr
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

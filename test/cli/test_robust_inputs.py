@@ -1,7 +1,9 @@
 """Every command whose inputs are no inputs: one sentence, an exit code, no traceback."""
 
+import os
 import random
 import subprocess
+import sys
 
 import pytest
 
@@ -17,7 +19,6 @@ from .command_table import (
     options,
     refused,
     skip_without,
-    started,
 )
 
 YAML_FAULTS = {
@@ -45,8 +46,6 @@ def test_a_file_that_is_no_input_is_one_sentence(folder, capsys, name, option, f
         place.mkdir()
     elif content is not None:
         place.write_bytes(content)
-    if command.ros and option == "--controller":
-        pytest.skip("the node says it: test_the_node_names_a_file_that_is_no_law")
     words = given(name, option, str(place))
     if name == "evaluate" and option == "--suite":
         words = [word for word in words if word not in ("--rows", "S3,S4")]
@@ -75,14 +74,18 @@ def test_files_of_an_editor_on_windows_are_read(folder, capsys, name, option):
 
 def test_the_node_names_a_file_that_is_no_law(folder):
     skip_without(COMMANDS["demo"])
-    (folder / "law.py").write_text("def design(model, params")
-    done = started(["demo", "--controller", "law.py", "--duration", "1"], stdout=subprocess.PIPE)
-    out, said = done.communicate(timeout=LIMIT)
-    assert (
-        done.returncode == 1
-        and "law.py' does not load: SyntaxError" in out.decode()
-        and "Traceback" not in out.decode() + said
-    ), out
+    law = folder / "law.py"
+    law.write_text("def design(model, params")
+    node = subprocess.run(
+        [sys.executable, "-m", "rbdyn_ros.ros.start", str(os.getpid()), "controller"]
+        + ["--ros-args", "-p", f"controller:={law}"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    said = node.stdout + node.stderr
+    assert node.returncode != 0 and "law.py' does not load: SyntaxError" in said
+    assert "Traceback" not in said, said
 
 
 def bag_faults() -> list:
