@@ -55,7 +55,7 @@ setup(
     ],
     # What rosdep has no key for is asked for where it is used, by a sentence that names the extra.
     extras_require={
-        "bag": ["rosbags>=0.10.9"],
+        "bag": ["rosbags>=0.11"],
         "benchmarks": ["mujoco"],
         "cluster": ["dask", "distributed"],
         "control": ["control"],

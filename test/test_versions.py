@@ -39,18 +39,18 @@ SETS = {
     "Ubuntu 24.04": Libraries(
         ("3.11", "3.10"),
         "numba==0.58.1 numpy==1.26.4 scipy==1.11.4 tqdm==4.57.0 psutil==5.9.4 PyYAML==6.0 "
-        "rosbags==0.10.9",
+        "rosbags==0.11.0",
     ),
     # Debian's own NumPy is 1.24.2, which Numba takes after a patch of Debian
     "Debian 12": Libraries(
         ("3.10",),
         "numba==0.56.4 numpy==1.23.5 scipy==1.10.1 tqdm==4.64.1 psutil==5.9.4 PyYAML==6.0 "
-        "rosbags==0.10.9 setuptools<80",
+        "rosbags==0.11.0 setuptools<80",
     ),
     "Debian 13": Libraries(
         ("3.13", "3.12", "3.11", "3.10"),
         "numba==0.61.2 numpy==2.2.4 scipy==1.15.3 tqdm==4.67.1 psutil==7.0.0 PyYAML==6.0.2 "
-        "rosbags==0.10.10",
+        "rosbags==0.11.0",
     ),
     "newest": Libraries(
         ("3.13", "3.12", "3.11", "3.10"), "numba numpy scipy tqdm psutil PyYAML rosbags"
@@ -111,7 +111,8 @@ def test_last_rows_are_identical(name, expected):
     if name == "newest":
         shutil.rmtree(folder, ignore_errors=True)
     carry_out(folder, [Step("libraries", inputs, partial(make, place, python, SETS[name].pins))])
-    found = last_rows(place.python, NUMBA_CACHE_DIR=str(folder / "kernels"))
+    kernels = folder.with_name(f"{folder.name}_kernels")
+    found = last_rows(place.python, NUMBA_CACHE_DIR=str(kernels))
     gains = [[*map(float, rows.pop("lqr").split(","))] for rows in (found, {**expected})]
     assert found == {run: row for run, row in expected.items() if run != "lqr"}
     # LAPACK solves the Riccati equation to the last digits in another way
