@@ -18,7 +18,7 @@ from rbdyn_ros.mechanics import packing, step, velocity
 from rbdyn_ros.mechanics.arena import Arena
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.contact.failures import failure
-from rbdyn_ros.mechanics.description import joints, redundancy, rigid_bodies
+from rbdyn_ros.mechanics.description import joints, redundancy, rigid_bodies, stiffness
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description import springs as of_springs
 from rbdyn_ros.mechanics.description.joints import Constraints
@@ -31,6 +31,8 @@ from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-6  # [m] by which bodies may overlap at the start
+UNSTABLE = 2.0  # times the frequency of a spring: steps from which on it swings up
+STIFF = 1.0  # times the rate of a damper: stages beyond which a composition loses its order
 
 
 class Names(NamedTuple):
@@ -39,6 +41,7 @@ class Names(NamedTuple):
     bodies: tuple = ()  # (n,) of str; (): body 0, body 1, ...
     contacts: tuple = ()  # of str; (): contact 0, contact 1, ..., one for each pair
     contact_of: tuple = ()  # (k,) the contact that each pair belongs to
+    springs: tuple = ()  # of str; (): spring 0, spring 1, ...
 
 
 class Options(NamedTuple):
@@ -69,6 +72,7 @@ class Model(NamedTuple):
     owners: tuple  # of each joint block: the joint, from 0 on
     names: Names
     springs: Springs
+    fastest: stiffness.Fastest  # of them, at the start
 
 
 def build(
@@ -105,7 +109,8 @@ def build(
     rows = joints.select_rows(constraints, kept)
     elements = packing.Elements(bodies, rows, pairs, springs)
     arena, owners = packing.arena_of(elements, q, v, gamma, options.impacts, numbers)
-    model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs)
+    fastest = stiffness.fastest(springs, rows, bodies, q)
+    model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs, fastest)
     observe(model)
     _require_apart(model, options.overlap)
     add_node_reactions(model, -1.0)
@@ -157,12 +162,44 @@ def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
 
     `composition` raises the order from 2 to 4, 6 or 8 (`mechanics.integrators.composition`).
     Raise ValueError if it is not known, or if the model has contacts: some stages of a
-    composition go back in time; or for a step or a count that are none.
+    composition go back in time; for a step or a count that are none; or for a step that is too
+    long for the springs (`require_short`).
     """
     if not (0.0 < h < np.inf and n >= 0 and n == int(n)):
         positive(h, "the step", " s")
         count(n, "the number of steps", 0)
-    return stepper(model, composition)(model.arena, float(h), int(n))
+    kernel = stepper(model, composition)
+    require_short(model, h, composition)
+    return kernel(model.arena, float(h), int(n))
+
+
+def require_short(model: Model, h: float, composition: str = "none") -> None:
+    """Raise ValueError, naming a spring, where steps of h [s] are unstable, or where a composition
+    would lose its order by a stiff damper.
+
+    The frequencies are those of the start: a linkage may change them, and contacts and friction
+    are not in them.
+    """
+    found, longest = model.fastest, float(np.abs(COMPOSITIONS[composition]).max())
+    stage = "" if composition == "none" else f", for the longest stage of {composition}"
+    if not h * longest * found.frequency < UNSTABLE:
+        name = _spring_name(model, found.spring)
+        raise ValueError(
+            f"{name}: h sqrt(k/m) is {h * longest * found.frequency:.3g} at a step of {h:g} s"
+            f"{stage}; it must be below {UNSTABLE:g}: take a step below "
+            f"{UNSTABLE / longest / found.frequency:.2g} s, or a softer spring"
+        )
+    if stage and not h * longest * found.rate <= STIFF:
+        name = _spring_name(model, found.damper)
+        raise ValueError(
+            f"{name}: h c/m is {h * longest * found.rate:.3g} at a step of {h:g} s{stage}; beyond "
+            f"{STIFF:g} the order drops: take a step of at most "
+            f"{STIFF / longest / found.rate:.2g} s, less damping, or composition none"
+        )
+
+
+def _spring_name(model: Model, number: int) -> str:
+    return model.names.springs[number] if model.names.springs else f"spring {number}"
 
 
 def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, int], int]:
@@ -346,6 +383,7 @@ def _complete_names(names: Names, n: int, pairs: Pairs) -> Names:
     """Return names for everything: numbers where none are given."""
     bodies = names.bodies or tuple(f"body {i}" for i in range(n))
     if names.contacts:
-        return Names(bodies, names.contacts, names.contact_of)
+        return names._replace(bodies=bodies)
     numbers = tuple(range(len(pairs.kind)))
-    return Names(bodies, tuple(f"contact {i}" for i in numbers), numbers)
+    called = tuple(f"contact {i}" for i in numbers)
+    return names._replace(bodies=bodies, contacts=called, contact_of=numbers)

@@ -172,7 +172,10 @@ def build(scene: Scene, options: models.Options = models.Options()) -> models.Mo
         candidates += found
         owners += [i] * len(found)
     names = models.Names(
-        tuple(scene.bodies), tuple(f"contact {name}" for name in scene.contacts), tuple(owners)
+        tuple(scene.bodies),
+        tuple(f"contact {name}" for name in scene.contacts),
+        tuple(owners),
+        tuple(f"spring {name}" for name in scene.springs),
     )
     found = pairs.build(len(q), *candidates)
     made = [_spring(*item, at, q) for item, at in zip(scene.springs.items(), ends)]
