@@ -10,7 +10,6 @@ from rbdyn_ros.parameters import tables
 ROOT = Path(__file__).parents[2]
 PACKAGE, TEST = ROOT / "rbdyn_ros", ROOT / "test"
 PAGES = sorted((*ROOT.glob("*.md"), *(p for p in ROOT.glob("[!.]*/**/*.md"))))
-PROSE = [p for p in PAGES if p.relative_to(ROOT).parts[0] in ("README.md", "doc", "examples")]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TESTS = {path.stem for path in TEST.rglob("test_*.py")}
 FOLDERS = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")}
@@ -102,13 +101,6 @@ def test_what_a_page_names_exists(page):
     text = page.read_text("utf-8")
     links = {link for link in LINK.findall(text) if not (page.parent / link).exists()}
     assert not links and not missing(text, page)
-
-
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_lines_outside_tables_and_verbatim_blocks_have_at_most_120_columns(page):
-    lines = page.read_text("utf-8").splitlines()
-    prose = [line for line in lines if not line.startswith(("|", "    ", "!["))]
-    assert not [line for line in prose if len(line) > 120]
 
 
 def test_an_equation_has_a_number_of_its_own():

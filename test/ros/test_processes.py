@@ -153,7 +153,7 @@ def test_a_second_signal_during_the_end_is_no_error(graph, name):
     would die of it.
     """
     log = open(graph.directory / "log", "w")
-    code = f"from rbdyn_ros.ros import start; raise SystemExit(start.{name}())"
+    code = f"from rbdyn_ros.ros import start; start.run_node('{name}')"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=log, stderr=log, cwd=graph.directory
     )
