@@ -154,7 +154,7 @@ def become(place, options):
     command = {
         "demo": [python, "-m", "rbdyn_ros", "demo", *options.rest],
         "test": [python, "-m", "pytest", *(options.rest or EVERY_TEST)],
-        "soak": [python, "-m", "rbdyn_ros", "soak", *options.rest],
+        "soak": [python, str(ROOT / "test" / "endurance" / "soak.py"), *options.rest],
         "exec": options.rest,
     }[options.command]
     if options.command == "test":

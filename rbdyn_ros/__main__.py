@@ -21,6 +21,11 @@ EXAMPLES = """\
   rbdyn_ros demo --tilt 15 --seed 3
   rbdyn_ros simulate --controller lqr --out run.csv
   rbdyn_ros evaluate --controller mpc --quick --out score"""
+# commands of the release before, and where they are now, in the sources
+MOVED = {
+    "fuzz": "test/fuzz/fuzz.py: ./testbed exec python test/fuzz/fuzz.py",
+    "soak": "test/endurance/soak.py: ./testbed soak",
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -34,6 +39,10 @@ def main(argv: list[str] | None = None) -> int:
     if argv[0] == "--version":
         return print_version()
     command, names = argv[0], command_names()
+    if command in MOVED:
+        sentence = f"{command} is no command any more but a script of the sources, "
+        print(f"{PROGRAM}: {sentence}{MOVED[command]}", file=sys.stderr)
+        return 2
     if command not in names:
         sentence = f"{command} is not a command; {alternatives(command, names)}"
         print(f"{PROGRAM}: {sentence}; see `{PROGRAM} --help`", file=sys.stderr)

@@ -25,7 +25,7 @@ settings.load_profile("kernels")
 
 FOLDER = Path(__file__).parent
 # folders of tests that start nodes, other processes and threads in real time
-REAL_TIME = ("cli", "launch", "ros", "simulation", "view", "wire")
+REAL_TIME = ("cli", "endurance", "fuzz", "launch", "ros", "simulation", "view", "wire")
 # files that take minutes begin first, lest one runs alone at the end, in this order: two that
 # begin with the same kernels side by side would wait for one compiler
 LONG = (

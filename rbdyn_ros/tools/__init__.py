@@ -1,3 +1,1 @@
-"""Tools that run whole systems of nodes: the demo, the endurance tests, trials of a board,
-benchmarks.
-"""
+"""Tools that run whole systems of nodes: the demo, trials of a board, benchmarks."""

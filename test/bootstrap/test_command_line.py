@@ -1,7 +1,9 @@
 """The command line teaches, and says what is wrong with it."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -113,6 +115,15 @@ def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatc
     monkeypatch.setattr(command_line, "become", lambda place, options: 0)
     assert main(command) == 0
     assert asked == names
+
+
+def test_soak_is_a_script_of_the_sources(monkeypatch):
+    ran = []
+    monkeypatch.setattr(command_line, "environment", lambda place: os.environ)
+    monkeypatch.setattr(os, "execvpe", lambda file, words, env: ran.extend(words))
+    place = Place("jazzy", Path(sys.prefix), sourced=False)
+    command_line.become(place, make_parser().parse_args(["soak", "--kills", "3"]))
+    assert Path(ran[1]).is_file() and ran[2:] == ["--kills", "3"]
 
 
 def test_an_old_python_gets_a_note_of_a_newer_one(tmp_path, monkeypatch):

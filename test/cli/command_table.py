@@ -85,12 +85,6 @@ COMMANDS = {
         short=("bouncing_ball", "--short"),
         lasts=4.0,
     ),
-    "fuzz": Command(
-        ("--frames", "1000000", "--bridge", "0"),
-        {"--json": ("fuzz.json", FILE)},
-        {},
-        short=("--frames", "50", "--bridge", "0"),
-    ),
     "gains": Command(
         (),
         {"--out": ("gains.h", FILE)},
@@ -136,9 +130,6 @@ COMMANDS = {
         },
         {"--params-file": YAML, "--controller": LAW, "--model": YAML},
         short=("--duration", "0.1", "--out", "run.csv"),
-    ),
-    "soak": Command(
-        ("--minutes", "1"), {"--out": ("soak", FRESH)}, {}, ros=True, lasts=4.0, codes=(0, 1)
     ),
     "sweep": Command(
         ("slow.yaml", "--jobs", "1", "--out", "swept"),

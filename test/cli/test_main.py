@@ -19,8 +19,8 @@ PAGES = [
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 TYPED = re.compile(
-    r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= "
-    r"(?:demo|soak))) (.+)$",
+    r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= demo))"
+    r" (.+)$",
     re.M,
 )
 
@@ -134,6 +134,15 @@ def test_the_pages_show_commands_to_be_typed():
         )
         >= 9
     )
+
+
+@pytest.mark.parametrize("name", program.MOVED)
+def test_a_command_that_has_moved_names_its_script(name, capsys):
+    assert program.main([name, "--seed", "1"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    script = said[said.index("test/") :].partition(":")[0]
+    assert (ROOT / script).is_file()
 
 
 def test_an_unknown_command_lists_the_known_ones(capsys):

@@ -20,16 +20,13 @@ VARIED = "start.tilt: {grid: [-30, 30, 3]}\n"
         ("osqp", "mpc", "view --controller mpc --no-browser"),
         ("osqp", "mpc", "demo --controller mpc --no-view --out out"),
         ("viser", "view", "view"),
-        ("viser", "view", "soak --view --out out"),
         ("rosbags", "bag", "demo --no-view --out out"),
         ("rosbags", "bag", "repair bag --out out"),
         ("rosbags", "bag", "view bag"),
         ("rosbags", "bag", "identify bag --out out"),
-        ("rosbags", "bag", "soak --kills 1 --out out"),
         ("pyarrow", "sweep", "sweep varied.yaml --out out"),
         ("distributed", "cluster", "sweep varied.yaml --scheduler local --out out"),
         ("cobs", "hil", "hil"),
-        ("cobs", "hil", "fuzz"),
     ],
 )
 def test_a_missing_library_is_one_sentence_before_any_work(

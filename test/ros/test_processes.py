@@ -307,7 +307,7 @@ def test_words_that_are_no_ros_arguments_are_refused():
 )
 @pytest.mark.parametrize(
     "words",
-    [("rbdyn_ros.ros.simulator.simulator",), ("rbdyn_ros", "soak", "--minutes", "1")],
+    [("rbdyn_ros.ros.simulator.simulator",), ("rbdyn_ros", "hil", "--udp", "47999")],
     ids=["node", "command"],
 )
 def test_an_environment_in_which_ros_does_not_begin_is_one_sentence(

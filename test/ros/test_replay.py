@@ -296,3 +296,11 @@ def test_the_process_ends_with_the_bag(graph, bag):
 )
 def test_what_a_plant_says(topic, expected):
     assert is_of_the_plant(topic) == expected
+
+
+def test_a_replay_says_what_to_do_with_the_bag_of_a_killed_recorder(tmp_path):
+    (tmp_path / "bag.mcap").write_bytes(b"")
+    with pytest.raises(
+        CannotReplay, match=f"its recorder was killed; python -m rbdyn_ros repair {tmp_path} makes"
+    ):
+        RecordedBag(str(tmp_path), "all", ())

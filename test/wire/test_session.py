@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
-from rbdyn_ros.tools import wire_fuzz  # noqa: E402
+import wire_fuzz  # noqa: E402
+
 from rbdyn_ros.wire.frame import (  # noqa: E402
     COMPACT,
     FORCE,

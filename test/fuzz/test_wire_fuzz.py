@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("cobs", reason="cobs is not installed: pip install 'rbdyn_ros[hil]'")
 
-from rbdyn_ros.tools.wire_fuzz import Fuzz, through_a_link  # noqa: E402
+from wire_fuzz import Fuzz, through_a_link  # noqa: E402
 
 REASONS = {"framing", "too long", "length", "crc", "version", "kind", "not finite", "not unit"}
 

@@ -1,33 +1,20 @@
-"""The endurance tests behind `python -m rbdyn_ros soak`: their nodes, parameters and
-output files.
-
-The soak test: simulator and controller run for a long time, and nothing may grow, drift or
-queue.
-
-Its picture has memory, round trip and skipped periods over time.
-"""
+"""Simulator and controller run for a long time, and nothing may grow, drift or queue."""
 
 import math
-import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import psutil
+from checks import Check
+from loop_watch import Watch
 
-from rbdyn_ros.evaluation.latency import unanswered_share
 from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, canvas
-from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.parameters import shipped
-from rbdyn_ros.progress import LiveLine
-from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses, ros_words
-from rbdyn_ros.tools.soak_watch import Check, SoakEnded, Watch
-from rbdyn_ros.tools.stress_test import Kills, StressTest
+from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses
 
 SETTLED = 0.3  # part of a run after which caches, rings and allocators have filled
 LOOKED_EVERY = 1.0  # [s]
-NAMES = ("simulator", "controller")
 
 
 class ResourceSample(NamedTuple):
@@ -41,7 +28,6 @@ class ResourceSample(NamedTuple):
     simulated: float  # [s]
     missed: float  # periods skipped since the start
     round_trip: float  # [ms] p50 since the sample before
-    unanswered: float  # share of the states since the sample before
 
 
 def check_samples(
@@ -106,8 +92,8 @@ def growth(samples: list[ResourceSample], values: list[float]) -> float:
     return float(np.polyfit(t - t[0], values, 1)[0] * (t[-1] - t[0])) if len(t) > 2 else math.nan
 
 
-def soak(
-    nodes: NodeProcesses, watch: Watch, minutes: float, names: tuple[str, ...] = NAMES
+def long_run(
+    nodes: NodeProcesses, watch: Watch, minutes: float, names: tuple[str, ...]
 ) -> tuple[list[ResourceSample], list[Check]]:
     """Let the nodes `names` run; return (samples, checks). Raise SoakEnded if one ends."""
     for name in names:
@@ -139,7 +125,7 @@ def soak(
 def look(watch: Watch, processes: list[psutil.Process], begin: float) -> ResourceSample:
     """Return a sample, and begin a new window of latency."""
     trip = 1e3 * watch.latency.round_trip.window.percentile(50)
-    counts = watch.latency.turn_window()
+    watch.latency.turn_window()
     return ResourceSample(
         t=time.monotonic() - begin,
         rss=tuple(process.memory_info().rss / 2**20 for process in processes),
@@ -149,69 +135,7 @@ def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Resourc
         simulated=float(watch.counts.get("time", "nan")),
         missed=float(watch.counts.get("missed", "nan")),
         round_trip=trip,
-        unanswered=unanswered_share(counts),
     )
-
-
-# Between a kill and a new start the rod falls: only a law that swings it up comes back from that.
-LAWS = {"soak": "lqr", "kills": "swing_up", "trouble": "lqr"}
-
-
-class Result(NamedTuple):
-    """The result of a test."""
-
-    rows: list  # NamedTuples: samples, or kills
-    checks: list
-    failure: str  # why it broke off, else ""
-
-    @property
-    def passed(self) -> bool:
-        """Whether all checks hold."""
-        return not self.failure and all(check.ok for check in self.checks)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result for JSON."""
-        checks = [{**check._asdict(), "ok": check.ok} for check in self.checks]
-        return {
-            "passed": self.passed,
-            "failure": self.failure,
-            "checks": checks,
-            "rows": [row._asdict() for row in self.rows],
-        }
-
-
-def run(name: str, size: Any, folder: Path, seed: int, names: tuple[str, ...] = NAMES) -> Result:
-    """Run the test `name` with its results in `folder`: "soak" of `size` minutes with the nodes
-    `names`, `size` "kills", "trouble". Raise KeyboardInterrupt when a signal comes.
-    """
-    live = LiveLine(sys.stderr)
-    nodes = NodeProcesses(words(LAWS[name]), folder)
-    rows: Any = []
-    checks, failure = [], ""
-    with Interruption() as stop:
-        watch = Watch(stop, live.show)
-        try:
-            if name == "soak":
-                rows, checks = soak(nodes, watch, size, names)
-            elif name == "kills":
-                rows, checks = Kills(nodes, watch, folder, seed).run(size)
-            else:
-                checks = StressTest(nodes, watch, seed).run()
-        except SoakEnded as over:
-            failure = str(over)
-        finally:
-            live.close()
-            nodes.end()
-            watch.close()
-    if name == "soak" and rows:
-        draw_figure(rows, names, folder / "soak.png")
-    return Result(rows, checks, failure)
-
-
-def words(law: str) -> list[str]:
-    """Return the ROS command line of every node: the shipped parameters and the law's."""
-    files = [shipped.config() / f"{name}.yaml" for name in ("pendulum", "simulation", law)]
-    return ros_words(files, [f"controller:={law}"])
 
 
 def draw_figure(samples: list[ResourceSample], names: tuple[str, ...], path: Path) -> None:

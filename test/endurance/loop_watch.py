@@ -1,18 +1,16 @@
-"""The observation of the loop by a soak: its latency, the force, the status of both nodes, the
-counts of the simulator.
+"""The observation of the loop: its latency, the force, the status of both nodes, the counts of the
+simulator.
 
 Instants are those at which a message was sent: all nodes are on one machine, and this process
 itself may be late.
-
-The criteria of a long run are checks: numbers with limits.
 """
 
 import math
-import struct
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
@@ -22,7 +20,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from rbdyn_ros.evaluation.latency import Latency
-from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.cdr import OdometryBytes
 from rbdyn_ros.ros.messages.messages import nanoseconds
@@ -33,34 +30,7 @@ from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
 from rbdyn_ros.tools.node_processes import NodeProcesses
 
-
-class Check(NamedTuple):
-    """A number and its limit."""
-
-    name: str
-    value: float
-    limit: float
-    unit: str
-    least: bool = False  # the value must be at least the limit, not at most
-
-    @property
-    def ok(self) -> bool:
-        """Whether the value is within its limit; an unknown one, nan, is not."""
-        return self.value >= self.limit if self.least else self.value <= self.limit
-
-    @property
-    def sentence(self) -> str:
-        """The check with its result in words."""
-        bound = "at least" if self.least else "at most"
-        return (
-            f"{'ok  ' if self.ok else 'FAIL'} {self.name}: {self.value:.4g} {self.unit} ({bound} "
-            f"{self.limit:g})"
-        )
-
-
-def count_check(name: str, number: float, least: float) -> Check:
-    """Return the check that there are as many as there must be."""
-    return Check(name, float(number), float(least), "", least=True)
+SAID_EVERY = 10.0  # [s]
 
 
 class SoakEnded(Exception):
@@ -70,11 +40,7 @@ class SoakEnded(Exception):
 class Watch:
     """A node that subscribes to the loop, calls services, and waits."""
 
-    def __init__(self, stop: Interruption, show: Callable):
-        """Make the node; `show(text)` is called while it waits, and a signal in `stop` ends every
-        wait.
-        """
-        self._stop, self._show = stop, show
+    def __init__(self):
         self.node, self._executor = watcher("pendulum_soak")
         self.latency = Latency(warm_up=0.0)
         # newest [N]; when the newest that is not zero was sent [ns], its stamp
@@ -84,6 +50,7 @@ class Watch:
         self.status = {SIMULATOR: "", CONTROLLER: ""}
         # of the simulator's newest /diagnostics, and when [s, steady] they were read
         self.counts, self.counted = {}, math.nan
+        self._said = time.monotonic()
         self._polled, self._motions = Polled(self.node), OdometryBytes()
         for kind, topic, take, profile in (
             (Odometry, "odometry", self._odometry, qos.LOSSLESS),
@@ -102,14 +69,13 @@ class Watch:
         leave(self.node)
 
     def turn(self) -> None:
-        """Process what has arrived, in its order. Raise KeyboardInterrupt after a signal to
-        end.
-        """
-        if self._stop.signal:
-            raise KeyboardInterrupt(self._stop.signal)
+        """Process what has arrived, in its order; say the state of the loop now and then."""
         self._executor.spin_once(timeout_sec=0.01)
         for taken, take in self._polled.pop_collected():
             take(taken)
+        if time.monotonic() > self._said + SAID_EVERY:
+            print(self.line(), file=sys.stderr, flush=True)
+            self._said = time.monotonic()
 
     def until(self, condition: Callable[[], object], timeout: float, in_vain: str) -> float:
         """Wait until the condition holds; return how long it took [s]. Raise SoakEnded, with
@@ -120,7 +86,6 @@ class Watch:
             if time.monotonic() - began > timeout:
                 raise SoakEnded(f"{in_vain} within {timeout:g} s")
             self.turn()
-            self._show(self.line)
         return time.monotonic() - began
 
     def require(self, processes: NodeProcesses) -> None:
@@ -134,7 +99,6 @@ class Watch:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.turn()
-            self._show(self.line)
 
     def call(self, kind, service: str, timeout: float = 30.0, **fields) -> Any:
         """Return the response of a service. Raise SoakEnded if there is none."""
@@ -191,5 +155,4 @@ class Watch:
             self.counts |= found
 
     def _status_changed(self, name: str, taken: Taken) -> None:
-        (length,) = struct.unpack_from("<I", taken.message, 4)
-        self.status[name] = phase(bytes(taken.message[8 : 7 + length]).decode())
+        self.status[name] = phase(deserialize_message(taken.message, String).data)

@@ -6,7 +6,7 @@ import math
 import random
 import struct
 from binascii import crc32
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rbdyn_ros.optional import library
@@ -24,9 +24,6 @@ class BadFrame(NamedTuple):
 
     data: bytes  # with the zero that ends it
     reason: str  # under which it must be counted, or ANY
-
-
-Progress = Callable[[Iterable[BadFrame]], Iterable[BadFrame]]  # wraps the iterator
 
 
 class Fuzz:
@@ -131,23 +128,16 @@ def _encode(kind: int, numbers: tuple[float, ...], sequence: int = 0, time: int 
 class Counted(NamedTuple):
     """The counts of an end of the wire after wrong frames."""
 
-    sent: int
     counts: dict  # reason -> how many
     mistaken: list  # first few that were taken, or counted under another reason
 
 
-def through_a_link(
-    number: int,
-    seed: int,
-    progress: Progress = lambda frames: frames,
-    session: Session | None = None,
-) -> Counted:
-    """Feed so many wrong frames to one end of the wire, in pieces of any length.
-
-    `progress` may wrap the iterator. To an end with a key all are wrong, for whatever reason.
+def through_a_link(number: int, seed: int, session: Session | None = None) -> Counted:
+    """Feed so many wrong frames to one end of the wire, in pieces of any length. To an end with a
+    key all are wrong, for whatever reason.
     """
     link, mistaken, pieces = Link(timeout=10**9, session=session), [], random.Random(seed)
-    for wrong in progress(Fuzz(seed).frames(number)):
+    for wrong in Fuzz(seed).frames(number):
         before = link.statistics.malformed.copy()
         at = pieces.randint(0, len(wrong.data))
         taken = [*link.incoming(wrong.data[:at], 0), *link.incoming(wrong.data[at:], 0)]
@@ -158,4 +148,4 @@ def through_a_link(
                 f"{wrong.data[:40].hex()} should be '{wrong.reason}' and is {dict(new)}, taken "
                 f"{len(taken)}"
             )
-    return Counted(number, dict(link.statistics.malformed), mistaken)
+    return Counted(dict(link.statistics.malformed), mistaken)

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
+from wire_fuzz import Fuzz
 
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.ros.topic_observer import BRIDGE
 from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
-from rbdyn_ros.tools.soak_watch import SoakEnded
-from rbdyn_ros.tools.wire_fuzz import Fuzz, Progress
 from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
 
@@ -71,14 +70,9 @@ class FuzzedBridge:
         self._socket.close()
         leave(self._node)
 
-    def run(
-        self,
-        number: int,
-        seed: int,
-        progress: Progress = lambda frames: frames,
-    ) -> Survived:
-        """Send so many wrong frames and return the result. Raise SoakEnded if the bridge does not
-        come up.
+    def run(self, number: int, seed: int) -> Survived:
+        """Send so many wrong frames and return the result. Raise TimeoutError if the bridge does
+        not come up.
         """
         self._processes.start(
             "hil_bridge",
@@ -89,11 +83,11 @@ class FuzzedBridge:
         end = time.monotonic() + TIMEOUT
         while not self._accepted:
             if time.monotonic() > end or self._processes.ended_names():
-                log = self._processes.log("hil bridge")
-                raise SoakEnded(f"the bridge received no frame within {TIMEOUT:g} s; see {log}")
+                late = f"the bridge received no frame within {TIMEOUT:g} s"
+                raise TimeoutError(self._processes.failure() or late)
             self._send()
             self._turn(0.05)
-        for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):
+        for k, wrong in enumerate(Fuzz(seed).frames(number)):
             if k % ALIVE_EVERY == 0:
                 self._turn(PAUSE)
                 self._send()
