@@ -249,6 +249,15 @@ def get9(table, i, column):
 
 
 @inlined
+def pose(m, i, x, R):
+    """Return place and attitude of body i at the node or at the end, or those of the world."""
+    if i == c.WORLD:
+        return (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    bodies = arena.bodies(m)
+    return get(bodies, i, x), get9(bodies, i, R)
+
+
+@inlined
 def put9(table, i, column, value):
     """Write a 3x3 matrix to nine columns of a row."""
     put(table, i, column, value[0])

@@ -11,6 +11,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.contact import flush
 from rbdyn_ros.mechanics.description import cylinders, features
 from rbdyn_ros.mechanics.smooth import way
 
@@ -20,9 +21,9 @@ JUMP = 5e-6  # by which a gap may close without a way (see `features.OUTSIDE`)
 FAR = 1e-3  # of a gap that is not looked at again before its bodies have moved
 DIFFERS = 2e-6  # of the gap between features that are met, with the normal given or not
 LEFT = 5e-7  # of a gap at the start of a step in which the contact would be closed
+LIFTED = 1e-9  # of the gap of a face that ends: at a seam two of them carry, level up to this
 BENT = 1e-6  # by which a gap of first order may be wrong at the end of a step
 STILL = 1e-13  # a way, turns counted in [rad], of bodies after which frames and levers still hold
-_UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @inlined
@@ -57,14 +58,24 @@ def shape_gap(m, k, x, R, before):
     """Return the same as `gap` between features of two shapes, the point of contact in place of
     the center.
 
-    `before`: see `features.gap`.
+    `before`: see `features.gap`. Without it a face that another shape covers is not met.
     """
+    pair, found = own_gap(m, k, x, R, before)
+    if vec.size(before) > 0.0:
+        return found
+    integers = arena.pair_integers(m)
+    return flush.avoid_covered(m, pair, (integers[k, c.A], integers[k, c.B]), (x, R), found)
+
+
+@part
+def own_gap(m, k, x, R, before):
+    """Return (candidate, (gap, normal, point)) of pair k, whatever else is there."""
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
-    A, B = pose(m, integers[k, c.A], x, R), pose(m, integers[k, c.B], x, R)
+    A, B = arena.pose(m, integers[k, c.A], x, R), arena.pose(m, integers[k, c.B], x, R)
     p, n, size = get(pairs, k, c.CA), get(pairs, k, c.CB), pairs[k, c.SIZE]
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
     pair = features.Candidate(integers[k, c.KIND], i, j, feature, p, n, size)
-    return cylinders.gap(arena.geoms(m), pair, A, B, before)
+    return pair, cylinders.gap(arena.geoms(m), pair, A, B, before)
 
 
 @part
@@ -77,7 +88,7 @@ def end_gap(m, k, d):
     normal = get(pairs, k, c.FRAME)
     kind = integers[k, c.KIND]
     if kind == features.EDGES or kind == cylinders.LATERAL:
-        A, B = pose(m, integers[k, c.A], c.X, c.R), pose(m, integers[k, c.B], c.X, c.R)
+        A, B = arena.pose(m, integers[k, c.A], c.X, c.R), arena.pose(m, integers[k, c.B], c.X, c.R)
         if cylinders.is_skew(arena.geoms(m), kind, shapes[k, 0], shapes[k, 1], shapes[k, 2], A, B):
             b = integers[k, c.B]
             on_b = locate(arena.bodies(m), b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
@@ -126,21 +137,17 @@ def hold(m, k):
     an open pair would be a velocity without bound in a short part of a step.
     """
     unit = arena.clock(m)[c.LENGTH]
-    g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
-    if g > LEFT * unit or vec.dot(normal, get(arena.pairs(m), k, c.FRAME)) < 0.5:
+    frame = get(arena.pairs(m), k, c.FRAME)
+    g, normal, point = own_gap(m, k, c.X, c.R, _ORIGIN)[1]
+    if vec.dot(normal, frame) < 0.5:  # of a covered face?
+        g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
+    if g > LEFT * unit or vec.dot(normal, frame) < 0.5:
         return False
-    held = shape_gap(m, k, c.X, c.R, normal)[0]
+    held = own_gap(m, k, c.X, c.R, normal)[1][0]
     if abs(g - held) > DIFFERS * unit:
         return False
     set_contact(m, k, held, normal, point)
     return True
-
-
-@inlined
-def pose(m, i, x, R):
-    """Return place and attitude of body i at the node or at the end, or those of the world."""
-    bodies = arena.bodies(m)
-    return (_ORIGIN, _UPRIGHT) if i == c.WORLD else (get(bodies, i, x), get9(bodies, i, R))
 
 
 @part
@@ -259,9 +266,11 @@ def set_mean_velocities(m, h, full):
     """Set U to the mean velocities of the active pairs over the step: gap over h, and the
     tangents' shift over h (M.15).
 
-    An overlap at the start is taken back as fast as a step of the length `full` would.
+    An overlap at the start is taken back as fast as a step of the length `full` would, and a gap
+    up to `LIFTED` is closed no faster: in a short part its contact would not carry.
     """
-    rate, left = 1.0 / h, 1.0 - h / full  # of the overlap
+    rate, left = 1.0 / h, 1.0 - h / full  # of the gap
+    near = LIFTED * arena.clock(m)[c.LENGTH]
     arena.clock(m)[c.TRAVEL] = 0.0
     bodies, pairs, integers, active = (
         arena.bodies(m),
@@ -285,7 +294,8 @@ def set_mean_velocities(m, h, full):
             d = vec.sub(d, contact_displacement(bodies, b, get(pairs, k, c.ON_B), point))
             note_travel(m, k, point)
         pairs[k, c.GAP_1] = g
-        keep = left * min(pairs[k, c.GAP], 0.0)
+        is_level = integers[k, c.KIND] > c.BALLS and pairs[k, c.GAP] <= near
+        keep = left * (pairs[k, c.GAP] if is_level else min(pairs[k, c.GAP], 0.0))
         s = rate * vec.dot(get(pairs, k, c.FRAME + 3), d)
         t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)
         pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t
@@ -304,8 +314,8 @@ def note_travel(m, k, point):
         return
     side = 1 if kind != features.RIM and shapes[k, 2] & cylinders.SWAPPED != 0 else 0
     i, p = arena.pair_integers(m)[k, c.A + side], get(arena.pairs(m), k, c.ON_A + 3 * side)
-    x, R = pose(m, i, c.X_1, c.R_1)
-    lever, turned = vec.sub(point, x), vec.matvec(pose(m, i, c.X, c.R)[1], p)
+    x, R = arena.pose(m, i, c.X_1, c.R_1)
+    lever, turned = vec.sub(point, x), vec.matvec(arena.pose(m, i, c.X, c.R)[1], p)
     in_body = vec.norm(vec.sub(vec.transposed_matvec(R, lever), p))
     way = min(in_body, vec.norm(vec.sub(lever, turned)))
     way /= arena.geoms(m)[shapes[k, side], features.HALF]
@@ -362,7 +372,7 @@ def clearance(m, k, x, R, g):
     kind = integers[k, c.KIND]
     if kind != features.EDGES and kind < cylinders.LATERAL:
         return g
-    A, B = pose(m, integers[k, c.A], x, R), pose(m, integers[k, c.B], x, R)
+    A, B = arena.pose(m, integers[k, c.A], x, R), arena.pose(m, integers[k, c.B], x, R)
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
     return cylinders.apart(arena.geoms(m), kind, i, j, feature, A, B, pairs[k, c.SIZE])
 

@@ -32,13 +32,13 @@ from rbdyn_ros.geometry import vec, vec2
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.types import Vector
 
-BALL_ON_BOX, BOX_ON_BALL, EDGES, RIM, BALL_ON_CYLINDER, CYLINDER_ON_BALL = (
-    np.int64(i) for i in range(2, 8)
-)
+BALL_ON_BOX, BOX_ON_BALL, EDGES, RIM = map(np.int64, range(2, 6))
+BALL_ON_CYLINDER, CYLINDER_ON_BALL = map(np.int64, range(6, 8))
 TIP = np.int64(8)  # as the number of a corner: a point, whose normal may be any
-# Columns of a shape: place and attitude in its body, half edges (cylinder: radius, radius, half
-# length), rho; the model's unit of length [m], in which the lengths below are given.
-PLACE, TURN, HALF, RHO, UNIT, GEOM = (np.int64(i) for i in (0, 3, 12, 15, 16, 17))
+# Columns of a shape: place and attitude in its body (a plane: axis 3), half edges (cylinder: the
+# radius, again, half length), rho; the unit of the lengths below [m]; its body, and what it is.
+PLACE, TURN, HALF, RHO, UNIT, OWNER, SHAPE, GEOM = map(np.int64, (0, 3, 12, 15, 16, 17, 18, 19))
+ROUNDED, BOX, CYLINDER, PLANE = map(np.int64, range(4))
 MARGIN = 1e-8
 OUTSIDE = 1e-6
 # by which open edges lie deeper than corners, so that they take over without an impact
@@ -180,7 +180,7 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
         if not most > near and not d[f] >= most - near:
             rank = -1e200
         elif not most > near and feature != TIP:
-            rank = _in_cone(geoms, j, feature, vec.scale(side[f], axes[f]), R)
+            rank = cosine_in_cone(geoms, j, feature, vec.scale(side[f], axes[f]), R)
         if rank > best:
             face, best = f, rank
     at = (1.0 if face == 0 else 0.0, 1.0 if face == 1 else 0.0, 1.0 if face == 2 else 0.0)
@@ -195,7 +195,7 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
 
 
 @inlined
-def _in_cone(geoms, j, feature, N, R):
+def cosine_in_cone(geoms, j, feature, N, R):
     """Return how far -N is inside of the cone of corner `feature` of shape j: the smallest cosine
     with its three faces.
     """

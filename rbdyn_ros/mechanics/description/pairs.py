@@ -31,6 +31,7 @@ from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array, Vector
 
 FACE, BALLS = range(2)
+_SHAPES = {"box": features.BOX, "cylinder": features.CYLINDER, "plane": features.PLANE}
 
 
 class Pairs(NamedTuple):
@@ -47,6 +48,17 @@ class Pairs(NamedTuple):
     e: Array  # (k,) restitution [-]
     shapes: Array  # (k, 3) rows of `geoms` of a and b, and which feature; FACE and BALLS: -1
     geoms: Array  # (g, features.GEOM) the shapes with faces that end
+
+
+class Plane(NamedTuple):
+    """The plane of a candidate of kind FACE, as a shape."""
+
+    orientation: tuple  # its normal (3,)
+    position: tuple
+    body: int
+    kind: str = "plane"
+    half: tuple = (0.0, 0.0, 0.0)
+    radius: float = 0.0
 
 
 class Touch(NamedTuple):
@@ -171,12 +183,20 @@ def _shapes(candidates) -> tuple[Array, Array]:
         else [-1, -1, -1]
         for _, _, _, _, _, _, _, _, _, *rest in candidates
     ]
+    if rows:  # planes, too, may cover faces of the other shapes
+        for kind, _, b, _, n, size, radius, *_ in candidates:
+            if kind == FACE:
+                at = tuple(map(float, (size - radius) * np.asarray(n)))
+                rows.setdefault(Plane(tuple(map(float, n)), at, int(b)), len(rows))
     geoms = np.zeros((len(rows), features.GEOM))
     for geom, row in zip(rows, geoms):
         row[features.PLACE : features.PLACE + 3] = geom.position
         row[features.HALF : features.HALF + 3], row[features.RHO] = geom.half, geom.radius
-        row[features.UNIT] = 1.0
-        if len(geom.orientation) == 4:  # the normal of a plane is with its candidates
+        row[features.UNIT], row[features.OWNER] = 1.0, geom.body
+        row[features.SHAPE] = _SHAPES.get(geom.kind, features.ROUNDED)
+        if geom.kind == "plane":
+            row[features.TURN + 2 : features.TURN + 9 : 3] = geom.orientation
+        else:
             row[features.TURN : features.TURN + 9] = quaternion.to_matrix(
                 np.array(geom.orientation)
             ).ravel()
