@@ -7,6 +7,7 @@ from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.packing import part
 
 SMALLER = "take a smaller step"
+HEAVIEST = 1e5  # ratio of masses up to which a body lands on a lighter one
 
 
 def failure(model) -> str:
@@ -32,12 +33,31 @@ def failure(model) -> str:
     if code == step.ROUNDS_FAILED:
         rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
         return f"{rounds}; {contact_name(model, where)} is one of them; {SMALLER}"
+    if code == friction.CONTACT_FAILED and (heavy := too_heavy(model)):
+        return f"no impulses were found at {contact_name(model, where)}: {heavy}"
     if code == friction.CONTACT_FAILED:
         return (
             f"no impulses were found at {contact_name(model, where)}; {SMALLER} or less friction, "
             "or free what is pressed there"
         )
     return f"the instant of an impact is not found; {SMALLER}"
+
+
+def too_heavy(model) -> str:
+    """Return which bodies that can touch have too different masses, "" if none have."""
+    rows = part(model.arena, "bodies")[:, c.M : c.M + 3].max(axis=1)
+    pairs = part(model.arena, "pair_integers")[:, [c.A, c.B]]
+    touching = sorted({int(body) for body in pairs.ravel() if body != WORLD and rows[body] > 0.0})
+    if not touching:
+        return ""
+    light, heavy = (pick(touching, key=lambda body: rows[body]) for pick in (min, max))
+    ratio, names = rows[heavy] / rows[light], model.names.bodies
+    if not ratio > HEAVIEST:
+        return ""
+    return (
+        f"{names[heavy]} is {ratio:.3g} times as heavy as {names[light]}, and bodies that touch "
+        f"are solved up to a ratio of {HEAVIEST:g}; make the light one heavier"
+    )
 
 
 def contact_name(model, pair: int) -> str:

@@ -124,11 +124,20 @@ def solve_lagrangian(m, tolerance, h):
 
 @part
 def is_excessive(m, h):
-    """Return whether the impulses LA, not in a step of h but at the node, are too large."""
+    """Return whether the impulses LA, not in a step of h but at the node, are too large. What
+    stops a heavy body gives a light one below it as much more as their masses differ.
+    """
     pairs, active, size = arena.pairs(m), arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE] if h == 0.0 else 0):
         size += pairs[active[at], c.W_OWN] * vec.size(get(pairs, active[at], c.LA))
-    return size > LARGEST * arena.clock(m)[c.SPEED]
+    if not size > LARGEST * arena.clock(m)[c.SPEED]:
+        return False
+    bodies, light, heavy = arena.bodies(m), 1e300, 0.0
+    for i in range(len(bodies)):
+        for axis in range(3):
+            if bodies[i, c.M + axis] > 0.0:
+                light, heavy = min(light, bodies[i, c.M + axis]), max(heavy, bodies[i, c.M + axis])
+    return size * light > LARGEST * arena.clock(m)[c.SPEED] * heavy
 
 
 @part

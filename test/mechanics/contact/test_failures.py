@@ -155,3 +155,31 @@ def test_a_contact_between_welded_bodies_stops_no_run(seed, law):
     record = runs.run(scene.build(parts, models.Options(impact_law=law)), H, 400, 1)
     assert record.ok and len(record.impacts) > 0
     assert record.energy.max() <= record.energy[0] * (1.0 + 1e-9)
+
+
+def load_on_a_cube(mass):
+    """A box that falls 10 cm onto a cube of 1 kg on a table."""
+    bodies = {
+        "cube": shapes.box((0.2,) * 3, mass=1.0, position=(0.0, 0.0, 0.1)),
+        "load": shapes.box((0.3,) * 3, mass=mass, position=(0.0, 0.0, 0.45)),
+    }
+    geoms = {"cube": CUBE._replace(body="cube"), "load": Geom("box", "load", (0.3,) * 3)}
+    geoms["table"] = Geom("box", size=(2.0, 2.0, 1.0), position=(0.0, 0.0, -0.5))
+    contacts = {"stand": Contact(("cube", "table"), 0.5), "press": Contact(("load", "cube"), 0.5)}
+    return scene.build(scene.Scene(bodies, geoms=geoms, contacts=contacts))
+
+
+@pytest.mark.parametrize("mass", [10.0, 1e3, 3e3, 5e4])
+def test_a_body_lands_on_one_that_is_much_lighter(mass):
+    model = load_on_a_cube(mass)
+    assert models.advance(model, H, 300) == 300, models.failure(model)
+    q, v = models.state(model)
+    np.testing.assert_allclose(q[:, 2], [0.1, 0.35], atol=1e-8)
+    assert np.abs(v).max() < 1e-6
+
+
+def test_masses_that_are_too_different_are_named():
+    model = load_on_a_cube(1e8)
+    assert models.advance(model, H, 300) < 300
+    sentence = models.failure(model)
+    assert "load is 1e+08 times as heavy as cube" in sentence and "a ratio of 100000" in sentence
