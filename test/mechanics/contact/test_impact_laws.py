@@ -299,3 +299,30 @@ def test_energetic_law_of_a_contact_that_jams_gives_nothing_back(e):
 def test_a_law_that_is_not_known_is_refused():
     with pytest.raises(ValueError, match="impact_law is 'hertz'; it must be one of"):
         ball("hertz", 0.5)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("gap", [0.0, 1e-6])
+def test_five_balls_do_what_the_page_says(law, gap):
+    """What touches collides together; with gaps the impacts make Newton's cradle."""
+    names = [f"ball_{i}" for i in range(5)]
+    bodies = {
+        name: shapes.sphere(0.05, mass=0.5, position=((0.1 + gap) * i, 0.0, 0.0))
+        for i, name in enumerate(names)
+    }
+    first = {"position": (-0.01, 0.0, 0.0), "velocity": (1.0, 0.0, 0.0)}
+    bodies[names[0]] = bodies[names[0]]._replace(**first)
+    balls = {name: scene.Geom("sphere", name, (0.05,)) for name in names}
+    between = {
+        f"{a}_{b}": scene.Contact((b, a), restitution=1.0) for a, b in zip(names, names[1:])
+    }
+    row = scene.Scene(bodies, {}, balls, between, gravity=(0.0, 0.0, 0.0))
+    model = scene.build(row, models.Options(impact_law=law))
+    taken = models.advance(model, 1e-3, 30)
+    if law == "energetic" and gap == 0.0:
+        assert taken < 30 and "take impact_law poisson" in models.failure(model)
+        return
+    assert taken == 30, models.failure(model)
+    v = models.state(model)[1][:, 0]
+    expected = [-0.6, 0.4, 0.4, 0.4, 0.4] if gap == 0.0 else [0.0, 0.0, 0.0, 0.0, 1.0]
+    np.testing.assert_allclose(v, expected, atol=1e-9)
