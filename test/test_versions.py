@@ -1,4 +1,4 @@
-"""The same runs end in the same rows with the libraries of other distributions, to all digits.
+"""The same runs end in the same rows with the libraries of other distributions.
 
 Each set of libraries gets an environment of its own within that of the tests, which is kept. One
 is tested in every run, all of them by
@@ -25,6 +25,11 @@ from bootstrap.steps import STATE, Step, carry_out
 pytestmark = pytest.mark.timeout(3600)  # a first compile, where other jobs have the processors
 
 SHORT_LIST = [ROOT / "test/verification/short_list.py", ROOT / "config/models/stack_of_boxes.yaml"]
+
+# All other rows are identical. LAPACK solves for the gains of lqr to other last digits; LLVM makes
+# one rounding of a * b + c where it inlines, which is elsewhere in each version, and only a motion
+# out of a plane, that of the tick, shows it.
+WITHIN = {"lqr": 1e-9, "tick": 1e-13}
 
 
 class Libraries(NamedTuple):
@@ -85,17 +90,18 @@ def make(place: Place, python: str, pins: str, keep_open) -> None:
     pip.install(place, "libraries.log", keep_open, "--only-binary", ":all:", *pins.split())
 
 
-def last_rows(python: Path | str, **variables: str) -> dict[str, str]:
+def last_rows(python: Path | str, **variables: str) -> dict[str, list[float]]:
     """Return the last rows of the short list, run by an interpreter."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     env.pop("VIRTUAL_ENV", None)
     done = subprocess.run([python, *SHORT_LIST], env=env, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    rows = json.loads(done.stdout.splitlines()[-1])
+    return {run: [*map(float, row.split(","))] for run, row in rows.items()}
 
 
 @pytest.fixture(scope="module")
-def expected() -> dict[str, str]:
+def expected() -> dict[str, list[float]]:
     """The last rows with the libraries of the tests."""
     return last_rows(sys.executable)
 
@@ -113,7 +119,7 @@ def test_last_rows_are_identical(name, expected):
     carry_out(folder, [Step("libraries", inputs, partial(make, place, python, SETS[name].pins))])
     kernels = folder.with_name(f"{folder.name}_kernels")
     found = last_rows(place.python, NUMBA_CACHE_DIR=str(kernels))
-    gains = [[*map(float, rows.pop("lqr").split(","))] for rows in (found, {**expected})]
-    assert found == {run: row for run, row in expected.items() if run != "lqr"}
-    # LAPACK solves the Riccati equation to the last digits in another way
-    np.testing.assert_allclose(*gains, rtol=1e-9, atol=1e-12)
+    assert found.keys() == expected.keys()
+    for run, row in expected.items():
+        within = WITHIN.get(run, 0.0)
+        np.testing.assert_allclose(found[run], row, rtol=within, atol=1e-7 * within, err_msg=run)
