@@ -9,9 +9,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
+from numba import NumbaError, config
+from numba.extending import is_jitted
 
 from rbdyn_ros import plugins
 from rbdyn_ros.kernel_calls import address_of
@@ -116,7 +115,7 @@ def _check_method(name: str, method: ModuleType) -> None:
     if not isinstance(getattr(method, "ORDER", None), int):
         raise ValueError(f"{which} says no order of accuracy; write one, such as ORDER = 2")
     advance = getattr(method.advance, "dispatcher", method.advance)
-    if not (isinstance(advance, Dispatcher) or vars(config)["DISABLE_JIT"]):
+    if not (is_jitted(advance) or vars(config)["DISABLE_JIT"]):
         raise ValueError(
             f"{which}: its `advance` is not compiled; write @kernel of rbdyn_ros.kernel above it"
         )
