@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, rigid_bodies
 from rbdyn_ros.mechanics.description import springs as of_springs
+from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.description.springs import add_forces
 from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
@@ -46,6 +48,9 @@ class Record(NamedTuple):
     # (rows, contacts, 4) impulses since the row before [N s]: along the normals, vector on a
     # [world]; none by multipliers
     contacts: Array
+    # (rows, contacts, 3) where they acted last [m, world], the mean by their normal impulses; nan
+    # where none acted
+    points: Array
     # (impacts, 7) t, pair, P_n, P_t1, P_t2 [N s], u_n before, after [m/s]; none without
     # contacts
     impacts: Array
@@ -107,13 +112,17 @@ def run(
 
     def loads(done, q, v):
         sums, of_pairs = np.zeros((of_contacts, 4)), models.contact_impulses(model)
-        np.add.at(sums, list(model.names.contact_of), of_pairs)
+        owners, moments = list(model.names.contact_of), np.zeros((of_contacts, 3))
+        np.add.at(sums, owners, of_pairs)
+        np.add.at(moments, owners, of_pairs[:, :1] * contact_points(model))
+        with np.errstate(invalid="ignore"):
+            points = np.where(sums[:, :1] > 0.0, moments / sums[:, :1], np.nan)
         impulses = models.reactions(model, since[0])
         done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses)
         means = impulses / (done * h) if done else np.zeros_like(impulses)
         at_node = models.part(model, "clock")[c.NODE_WORK, 0]  # of the velocities of this row
         work = done_by_drives[0] + at_node - models.damping_loss(model)
-        return means, sums, models.spring_energy(model), work
+        return means, sums, points, models.spring_energy(model), work
 
     start = models.state(model)
     record = _run(model, h * steps_per_row, rows, steps_per_row, advance, loads, *start)
@@ -175,9 +184,18 @@ def multiplier_run(
         wrenches = multipliers.reactions(constraints.rows, q, found.multipliers)
         of_joints = np.zeros((max(constraints.joint, default=-1) + 1, 2, 6))
         np.add.at(of_joints, list(constraints.joint), wrenches)
-        return of_joints, np.zeros((0, 4)), of_springs.energy(model.springs, near), work[0]
+        none = np.zeros((0, 4)), np.zeros((0, 3))
+        return of_joints, *none, of_springs.energy(model.springs, near), work[0]
 
     return _run(model, h * steps_per_row, rows, steps_per_row, advance, record, q, v)
+
+
+def contact_points(model: models.Model) -> Array:
+    """Return where each pair (k, 3) touches, or touched last [m, world]."""
+    pairs, q = models.part(model, "pairs"), models.places(model)
+    on_b, b = pairs[:, c.ON_B : c.ON_B + 3], np.asarray(model.pairs.b)
+    moved = q[b, :3] + quaternion.rotate(q[b, 3:], on_b)
+    return np.where((b == WORLD)[:, None], on_b, moved)
 
 
 @kernel
@@ -233,7 +251,7 @@ def _run(model, interval, rows, steps_per_row, advance, loads, q, v) -> Record:
             kept.append((at, q.copy(), v.copy(), *loads(done, q, v)))
         if reason:
             break
-    t, q_rows, v_rows, forces, impulses, springs, work = (np.array(x) for x in zip(*kept))
+    t, q_rows, v_rows, forces, impulses, points, springs, work = (np.array(x) for x in zip(*kept))
     opening = np.array(
         [np.abs(jacobian.values(constraints.rows, x)).max(initial=0.0) for x in q_rows]
     )
@@ -249,6 +267,7 @@ def _run(model, interval, rows, steps_per_row, advance, loads, q, v) -> Record:
         forces,
         joints.joint_names(constraints),
         impulses,
+        points,
         np.zeros((0, 7)),
         iterations,
         message == "",

@@ -76,6 +76,7 @@ class ModelFile(NamedTuple):
     view: str = "xz"  # the plane of its picture: "xz", "yz", "xy"
     impact_law: str = restitution.LAWS[0]
     overlap: float | None = None  # [m] that contacts may have at the start
+    positions: Mapping[str, float] = MappingProxyType({})  # of joints at the start [rad] or [m]
     notes: tuple = ()  # sentences about what was read and has no effect
     groups: Mapping[str, dict] = MappingProxyType({})  # group -> name -> key -> YamlValue
 
@@ -141,7 +142,8 @@ def read(path: Path) -> ModelFile:
     made = scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole)
     given: dict[str, Any] = {"title": path.stem}
     given |= {word: value for word, value in top.items() if word in ModelFile._fields}
-    return ModelFile(made, **given, notes=notes, groups=groups)
+    positions = {name: float(value.value) for name, value in starts["positions"].items()}
+    return ModelFile(made, **given, positions=positions, notes=notes, groups=groups)
 
 
 def build(file: ModelFile, path: Path, options: Options = Options()) -> Model:

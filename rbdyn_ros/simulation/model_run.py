@@ -24,6 +24,7 @@ from rbdyn_ros.parameters import command_line, model_file
 from rbdyn_ros.parameters.command_line import cannot_write, number_or, optional_file, output_file
 from rbdyn_ros.progress import bar
 from rbdyn_ros.schema import setting
+from rbdyn_ros.simulation import joint_columns
 from rbdyn_ros.simulation.rollout import Rows, Sources, plan_rows
 from rbdyn_ros.types import Array
 
@@ -93,7 +94,7 @@ def job(arguments: argparse.Namespace) -> ModelJob:
         raise ValueError(
             f"--events is given, but {path} has no contacts; write some below contacts:"
         )
-    width = 13 * len(file.scene.bodies) + 6 * len(file.scene.joints) + 4 * len(file.scene.contacts)
+    width = 13 * len(file.scene.bodies) + 8 * len(file.scene.joints) + 7 * len(file.scene.contacts)
     if planned.count * width > MOST_NUMBERS:
         least = every * planned.count * width / MOST_NUMBERS
         raise ValueError(
@@ -103,6 +104,7 @@ def job(arguments: argparse.Namespace) -> ModelJob:
     picture = optional_file("--picture", arguments.picture, command_line.PICTURES)
     options = models.Options(impact_law=law, impacts=IMPACTS)
     model = model_file.build(file, path, options)
+    models.require_short(model, step, composition)
     return ModelJob(file, model, composition, step, planned, duration, out, events, picture)
 
 
@@ -139,17 +141,20 @@ def run(planned: ModelJob, say) -> int:
         return _write_and_report(planned, record, seconds, stop.signal, say)
 
 
-def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
+def columns(
+    file: model_file.ModelFile, model: models.Model, record: runs.Record
+) -> dict[str, Array]:
     """Return the columns of a run by name, each (rows,).
 
     t [s]; of each body BODY.x y z [m, world, center of mass], qw qx qy qz (body to world), vx vy
     vz [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
     [N m, axes and center of mass of the first body]: the load on its first body, the mean
-    since the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on
-    the body of its first geom, or of the second if the first is a plane or fixed to the world,
-    since the row before; E [J], work [J] of moving walls, less the dissipation of dampers,
-    Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin], opening:
-    the constraint error of the joints [m] or [-].
+    since the row before, and JOINT.position, rate (`joint_columns`); of each contact CONTACT.Pn
+    along the normals and Px Py Pz [N s, world] on the body of its first geom, or of the second if
+    the first is a plane or fixed to the world, since the row before, and Cx Cy Cz [m, world] where
+    it acted last, the center of the normal impulses, nan without any; E [J], work [J] of moving
+    walls, less the dissipation of dampers, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the
+    origin], opening: the constraint error of the joints [m] or [-].
     """
     table = {"t": record.t}
 
@@ -161,8 +166,10 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
         add(f"{name}.", "vx vy vz wx wy wz", record.v[:, i])
     for i, name in enumerate(joint_names(record)):
         add(f"{name}.", "fx fy fz tx ty tz", record.reactions[:, i, 0])
+    table |= joint_columns.columns(file.scene.joints, model.names.bodies, record, file.positions)
     for i, name in enumerate(contact_names(model)):
         add(f"{name}.", "Pn Px Py Pz", record.contacts[:, i])
+        add(f"{name}.", "Cx Cy Cz", record.points[:, i])
     table |= {"E": record.energy, "work": record.work}
     add("P", "x y z", rigid_bodies.momentum(model.bodies, record.v))
     add("L", "x y z", rigid_bodies.angular_momentum(model.bodies, record.q, record.v))
@@ -199,7 +206,7 @@ def _write_and_report(
     planned: ModelJob, record: runs.Record, seconds: float, signal: int, say
 ) -> int:
     """Write the files, report them, and return the exit code."""
-    model, places, elsewhere = planned.model, [], []
+    file, model, places, elsewhere = planned.file, planned.model, [], []
 
     def keep(path: Path, write) -> Path:
         place, sentence = write_or_rescue(path, write)
@@ -207,7 +214,9 @@ def _write_and_report(
         return place
 
     try:
-        places.append(keep(planned.out, lambda draft: write_table(columns(model, record), draft)))
+        places.append(
+            keep(planned.out, lambda draft: write_table(columns(file, model, record), draft))
+        )
         if planned.events:
             path = keep(
                 planned.events, lambda draft: write_table(impact_columns(model, record), draft)
