@@ -158,6 +158,7 @@ def test_without_pyarrow_there_is_a_sentence(tmp_path, monkeypatch):
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
     monkeypatch.setattr(optional, "import_module", absent)
+    monkeypatch.setattr(optional, "find_spec", lambda name: None)
     with pytest.raises(
         ValueError, match="sweep needs pyarrow, which is not installed: run ./testbed setup, or"
     ):

@@ -16,7 +16,7 @@ PLANT = ("--set=cart.mass=2.5", "--set=cart.damping=0.4", "--set=rod.center_of_m
 def run(tmp_path_factory):
     """A table of a plant that is not the default one."""
     file = tmp_path_factory.mktemp("identify") / "run.csv"
-    words = ["--controller", "tracking", "--duration", "12", "--out", str(file)]
+    words = ["--controller", "tracking", "--tilt", "0", "--duration", "12", "--out", str(file)]
     assert main(["simulate", *words, *PLANT]) == 0
     return file
 

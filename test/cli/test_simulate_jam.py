@@ -9,14 +9,14 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("right", "friction", "verdict"),
+    ("right", "friction"),
     [
-        ("normal: [-1, 0, 0], velocity: [-0.2, 0, 0]", 0.3, "; stop the motion of right earlier"),
-        ("normal: [-1, 0, 0], velocity: [-3e4, 0, 0]", 0.3, "one exists, for all contacts can"),
-        ("normal: [-0.9, 0, 0.4359], velocity: [-0.2, 0, 0]", 2.0, "law); take less friction"),
+        ("normal: [-1, 0, 0], velocity: [-0.2, 0, 0]", 0.3),
+        ("normal: [-1, 0, 0], velocity: [-3e4, 0, 0]", 0.3),
+        ("normal: [-0.9, 0, 0.4359], velocity: [-0.2, 0, 0]", 2.0),
     ],
 )
-def test_no_impulses_and_whether_any_exist(simulate, right, friction, verdict):
+def test_no_impulses_and_at_which_contact(simulate, right, friction):
     """A ball between a wall and one that moves toward it: pressed, hit too fast, or held by
     friction where it could slip out.
     """
@@ -32,9 +32,13 @@ def test_no_impulses_and_whether_any_exist(simulate, right, friction, verdict):
         f"  r: {{between: [ball, right], {law}}}\n"
     )
     code, _, err = simulate("--model", "jam.yaml", "--duration", "1", "--every", "0.01")
-    assert code == 3 and verdict in err and "run.csv has the rows until then" in err
+    assert code == 3 and "no impulses were found at contact r (ball on right)" in err
+    assert "run.csv has the rows until then" in err
+    names = Path("run.csv").read_text().split("\n", 1)[0].split(",")
     rows = np.loadtxt("run.csv", delimiter=",", skiprows=1, ndmin=2)
-    assert np.isfinite(rows).all() and rows[-1, 0] < 0.6
+    # where a contact acts is not a number while it does not
+    known = [not name.endswith((".Cx", ".Cy", ".Cz")) for name in names]
+    assert np.isfinite(rows[:, known]).all() and rows[-1, 0] < 0.6
 
 
 GATE = """\
