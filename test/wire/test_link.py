@@ -225,8 +225,9 @@ def test_figures_are_read_while_frames_come(link, short_slices):
     read = 0
     while not done.is_set() and thread.is_alive():
         figures, read = link.figures(), read + 1
-        # half the delay, and the millisecond in which this clock seems to count
-        assert 0.0 <= figures["clock_uncertainty_ms"] <= 2.1
+        # half the delay, the millisecond in which this clock seems to count and, as long as the
+        # drift is not known, a twentieth of the round trip
+        assert 0.0 <= figures["clock_uncertainty_ms"] <= 2.2
     thread.join()
     assert done.is_set() and read > 10
     assert link.figures()["accepted"] == 299
