@@ -1,5 +1,5 @@
 """The law of an impact: the impulses of all that touch, for bodies and for the pendulum
-(doc/nonsmooth.md, M.20 to M.26 and P.7).
+(doc/nonsmooth.md, M.20 to M.26).
 
     K_mu  in  P  _|_  u+ + (s e u_N- + mu |u_T+|) e_N  in  K_mu*                  Newton
 
