@@ -354,17 +354,25 @@ def test_a_file_that_cannot_be_read_is_one_sentence_and_exit_code_1(graph, conte
     assert "given.yaml" in said and reason.lstrip(": ") in said and "src/rcl" not in said
 
 
-def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
+def test_a_signal_ends_a_long_warm_up_and_the_nodes_that_have_started():
+    """Without an exception in the code that warms up, which may catch or lose it."""
     code = (
-        "import os, signal, time; from rbdyn_ros.ros.process import Signals\n"
-        "signals = Signals(starting=True)\n"
-        "class Dying:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n   "
-        "     sum(range(1000))\n"
-        "dying = Dying()\ndel dying\n"
-        "try:\n    time.sleep(20.0)\nfinally:\n    print(signals.stop)"
+        "import os, signal, time; from rclpy.node import Node; from rbdyn_ros.ros.process import "
+        "run\n"
+        f"{WATCHER}"
+        "    def autostart(self): pass\n"
+        "    def close(self): print('closed', flush=True)\n"
+        "class Slow(Watcher):\n"
+        "    def autostart(self):\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        while True:\n"
+        "            try: time.sleep(20.0)\n"
+        "            except BaseException: pass\n"
+        "raise SystemExit(run((Watcher, Slow)))"
     )
     done = run_code(code, 60.0)
-    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+    assert (done.stdout, done.returncode) == ("closed\n", 0), done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_recorder_whose_bag_is_taken_away_ends_with_exit_code_1(graph):
