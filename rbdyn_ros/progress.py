@@ -51,17 +51,6 @@ def count(things: Iterable[T], unit: str) -> Iterable[T]:
     return tqdm(things, unit=f" {unit}", disable=not sys.stderr.isatty())
 
 
-def estimate(simulated: float, duration: float, seconds: float) -> str:
-    """Return how far a run of `duration` [s] is that has simulated so much [s] in so many seconds;
-    one that settles ends earlier.
-    """
-    so_far = f"{max(simulated, 0.0):.2f} of {duration:g} s simulated"
-    if not simulated > 0.0:
-        return so_far
-    minutes, rest = divmod(round(seconds * max(duration - simulated, 0.0) / simulated), 60)
-    return f"{so_far}, at most {minutes}:{rest:02d} min to go in this run"
-
-
 @contextmanager
 def notice(sentence: str) -> Iterator[None]:
     """Print the sentence on stderr if the block has not ended after two seconds."""

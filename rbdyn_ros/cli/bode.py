@@ -274,7 +274,7 @@ def _listen(job: BodeJob, arguments: argparse.Namespace) -> "Measured | int":
     """
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import excited_record
-    from rbdyn_ros.tools.running_loop import LoopInterrupted, OfController, OfPlant
+    from rbdyn_ros.ros.running_loop import LoopInterrupted, OfController, OfPlant
 
     assert job.periods is not None
     kind = OfPlant if arguments.external else OfController

@@ -315,7 +315,7 @@ def measure_cases(
 
         score = Score(left, keep, lambda done: bar.update(done - bar.n))
         if planned and planned.ros:
-            from rbdyn_ros.tools.ros_bench import ros_bench
+            from rbdyn_ros.ros.ros_bench import ros_bench
 
             with ros_bench(planned.under_test, planned.ros, planned.out, stop) as bench:
                 bench.show = _line_printer(bar, pace)

@@ -28,8 +28,8 @@ from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.parameters.yaml_file import read_files, read_values
 from rbdyn_ros.progress import LiveLine
+from rbdyn_ros.ros.node_processes import ros_words
 from rbdyn_ros.schema import by_name, defaults, setting
-from rbdyn_ros.tools.node_processes import ros_words
 from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
 from rbdyn_ros.wire.session import read_key
 
@@ -192,7 +192,7 @@ def _hold(
     CannotEmulate where that is not possible.
     """
     from rbdyn_ros.evaluation.trial_report import verdict
-    from rbdyn_ros.tools.hil_trial import HilTrial
+    from rbdyn_ros.ros.hil.hil_trial import HilTrial
 
     live, folder = LiveLine(sys.stdout), Path(tempfile.mkdtemp(prefix="hil_"))
     keep: list[Path] = []

@@ -224,7 +224,7 @@ def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
     """
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters.controller import Excitation
-    from rbdyn_ros.tools import running_loop
+    from rbdyn_ros.ros import running_loop
 
     system = spherical_pendulum.build(plan.loop.params)
     designed = _design(plan, _names(arguments), None, system)
