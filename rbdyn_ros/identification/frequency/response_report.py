@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control.margins import margins
+from rbdyn_ros.control.margins import disk_margin, margins
 from rbdyn_ros.figures import BLUE, ORANGE, canvas
 from rbdyn_ros.files import write_table
 from rbdyn_ros.identification.frequency.frequency_response import (
     OUTPUTS,
     OutputResponse,
     Response,
-    disk_margin,
 )
 from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
 from rbdyn_ros.schema import with_unit
@@ -63,12 +62,12 @@ def summary(measured: Measured) -> Summary:
     curves = {axis: response.loop[:, i, i] for i, axis in enumerate(response.axes)}
     if measured.theory is not None:
         curves["theory"] = measured.theory
-    both = {} if len(response.axes) < 2 else {"both": response.sensitivity}
+    both = {} if len(response.axes) < 2 else {"both": response.loop}
     if outputs is not None:
         curves |= dict(zip(OUTPUTS, outputs.loops.T))
         for i, kind in enumerate(KINDS):
             own = slice(2 * i, 2 * i + 2)
-            both[f"{kind}both"] = outputs.sensitivity[:, own, own]
+            both[f"{kind}both"] = np.linalg.inv(outputs.sensitivity[:, own, own]) - np.eye(2)
             if measured.output_theory is not None:
                 curves[f"{kind}theory"] = measured.output_theory[:, i]
     found = {
@@ -77,7 +76,8 @@ def summary(measured: Measured) -> Summary:
         }
         for name, L in curves.items()
     }
-    return found | {name: {"disk": disk_margin(S)} for name, S in both.items()}
+    f = response.frequency
+    return found | {name: {"disk": disk_margin(f, L)} for name, L in both.items()}
 
 
 def table(measured: Measured, figures: Summary) -> str:
@@ -226,7 +226,7 @@ def _draw_force(panels, response: Response, theory: Array | None) -> None:
         _draw_theory(panels[0], f, theory)
     largest = np.linalg.norm(S, 2, axis=(1, 2))
     both.loglog(f, largest, color=GREY, linewidth=0.8, label="largest σ(S)")
-    _frame(panels[0], disk_margin(S), "loop |L|", "arg L")
+    _frame(panels[0], disk_margin(f, response.loop), "loop |L|", "arg L")
     _label(both, "sensitivities", "")
     _label(load, "|P S|: force to cart", "m/N")
     _label(noise, "|C S|: cart's measurement to force", "N/m")
@@ -246,7 +246,7 @@ def _draw_outputs(panels, outputs: OutputResponse, theory: Array | None) -> None
         noise.loglog(f, abs(outputs.force[:, i % 2, i]), **style)
     for l in () if theory is None else theory.T:
         _draw_theory(panels[0], f, l)
-    alpha = min(disk_margin((1.0 / (1.0 + l))[:, None, None]) for l in loops.T)
+    alpha = min(margins(f, l).disk for l in loops.T)
     _frame(panels[0], alpha, "loop |l| of one measurement", "arg l")
     _label(sensitivity, "|S| of each measurement", "")
     _label(noise, "its error to the force", "N/m, N/rad")
