@@ -1,6 +1,7 @@
 """The command `bode`: the frequency response of a loop as it is, and its margins."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -307,9 +308,9 @@ def _add_theory(
     from rbdyn_ros.identification.frequency import measurement
     from rbdyn_ros.identification.frequency.response_report import Measured
 
-    f = found.response.frequency
-    theory = measurement.predict(job.loop, f) if job.loop else None
-    of_outputs = measurement.predict_outputs(job.loop, f) if job.loop and found.outputs else None
+    loop = job.loop if job.loop and measurement.is_linear(job.loop) else None
+    theory: Any = partial(measurement.predict, loop) if loop else None
+    of_outputs: Any = partial(measurement.predict_outputs, loop) if loop and found.outputs else None
     return Measured(name, period, limit, found, theory, of_outputs)
 
 

@@ -45,12 +45,7 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
     def at(places: Any) -> Array:
         return np.exp(size(places) + 1j * turn(places))
 
-    places = np.array(_roots(w, size))
-    f = np.exp(places)
-    # how far L may turn clockwise to -1 [rad], from 0 to 2 pi
-    phases = (math.pi + np.angle(at(places))) % (2.0 * math.pi)
-    real = at(np.array(_roots(w, lambda place: np.sin(turn(place)))))
-    gains = 1.0 / np.abs(real[np.real(real) < 0.0])
+    f, phases, _, gains = crossings(frequency, loop)
 
     def largest_distance(center: float) -> float:  # of S
         return _peak(w, lambda places: np.abs(1.0 / (1.0 + at(places)) - center))
@@ -59,13 +54,33 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
         gain_up=gains[gains > 1.0].min(initial=math.inf),
         gain_down=gains[gains < 1.0].max(initial=0.0),
         phase=np.degrees(np.minimum(phases, 2.0 * math.pi - phases)).min(initial=math.inf),
-        crossover=max(f, default=math.inf),
+        crossover=f.max(initial=0.0) or math.inf,
         delay=(phases / (2.0 * math.pi * f)).min(initial=math.inf),
         disk=1.0 / largest_distance(0.5),
         sensitivity=largest_distance(0.0),
         complementary=largest_distance(1.0),
     )
     return AxisMargins(*map(float, found))
+
+
+class Crossings(NamedTuple):
+    """The places where L crosses the unit circle, and the negative real axis."""
+
+    unit: Array  # [Hz] where |L| = 1
+    phases: Array  # how far L may turn clockwise to -1 there [rad], from 0 to 2 pi
+    real: Array  # [Hz] where L < 0 is real
+    gains: Array  # 1 / |L| there
+
+
+def crossings(frequency: Array, loop: Array) -> Crossings:
+    """Return the crossings of L (n,) at frequencies [Hz], interpolated as in `margins`."""
+    w = np.log(frequency)
+    size, turn = _splines(w, loop)
+    unit = np.array(_roots(w, size))
+    real = np.array(_roots(w, lambda place: np.sin(turn(place))))
+    real = real[np.cos(turn(real)) < 0.0]
+    phases = (math.pi + turn(unit)) % (2.0 * math.pi)
+    return Crossings(np.exp(unit), phases, np.exp(real), np.exp(-size(real)))
 
 
 def disk_margin(frequency: Array, loop: Array) -> float:
