@@ -310,7 +310,8 @@ def _add_theory(
 
     loop = job.loop if job.loop and measurement.is_linear(job.loop) else None
     theory: Any = partial(measurement.predict, loop) if loop else None
-    of_outputs: Any = partial(measurement.predict_outputs, loop) if loop and found.outputs else None
+    at_sensors = loop if found.outputs else None
+    of_outputs: Any = partial(measurement.predict_outputs, at_sensors) if at_sensors else None
     return Measured(name, period, limit, found, theory, of_outputs)
 
 
