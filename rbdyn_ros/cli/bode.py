@@ -25,6 +25,7 @@ from rbdyn_ros.parameters.command_line import (
     write_files,
 )
 from rbdyn_ros.parameters.controller import CONTROLLER, Excitation
+from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import read_values
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import defaults, record, setting
@@ -190,7 +191,8 @@ def _job(arguments: argparse.Namespace) -> BodeJob:
         output_file("--picture", arguments.picture, PICTURES)
     name = arguments.controller or "lqr"
     module = select.load(name)
-    values = closed_loop_table.values(name, module, arguments.params_file, overrides(arguments))
+    files = (str(config("pendulum.yaml")), *arguments.params_file)
+    values = closed_loop_table.values(name, module, files, overrides(arguments))
     if arguments.at == "measurement" and values["observer.sensors"] != "none":
         raise ValueError(
             "--at measurement adds errors to what the law sees, which observer.sensors makes an "
