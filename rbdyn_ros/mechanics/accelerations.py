@@ -17,7 +17,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, sparse, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
-from rbdyn_ros.mechanics.contact.pairs import aim
+from rbdyn_ros.mechanics.contact.pairs import update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.description.rows import TURN
 from rbdyn_ros.mechanics.moreau_jean import set_forces
@@ -74,12 +74,12 @@ def fill(m, q, v, load, chosen, found):
         for place, weight in STENCIL:
             set_state(m, q, v, place * SHIFT)
             for at in range(count):
-                aim(m, chosen[at])
+                update_contact(m, chosen[at])
                 u_there = pair_velocity(m, chosen[at])
                 add_row(rate, at, vec.scale(weight / (12.0 * SHIFT), u_there))
     set_state(m, q, v, 0.0)
     for at in range(count):
-        aim(m, chosen[at])
+        update_contact(m, chosen[at])
         gap[at] = arena.pairs(m)[chosen[at], c.GAP]
         set_row(u, at, pair_velocity(m, chosen[at]))
     set_forces(m, load, 0)

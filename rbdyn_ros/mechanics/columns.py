@@ -32,7 +32,7 @@ V, W, B_X, B_W, X_1, P_1, L_1, Q_1, R_1, _n = (_n + c for c in offsets(3, 1, 3, 
 K, EXCESS, TORQUE, D_X, D_W, U_X, U_W, _n = (_n + c for c in offsets(9, 3, 3, 3, 3, 3, 3))
 # How far its shapes reach from its center; the way that no point of them has exceeded until the
 # node, and in the step [m]. How far it has moved and turned (times LENGTH) since its contacts were
-# aimed [m].
+# computed [m].
 REACH, WAY, STEP_WAY, DRIFT, BODY = (_n + c for c in offsets(1, 1, 1, 1))
 
 # Joint blocks of three rows. Points or directions in a and directions or points in b, offsets c,
@@ -100,8 +100,8 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
     KEEP,
     Z,
     KEEP_2,
-    WAKE,
-    AIMED,
+    CLEARANCE,
+    UP_TO_DATE,
     W_JOINED,
     COUPLED,
     PAIR,

@@ -22,7 +22,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
 from rbdyn_ros.mechanics.contact import coupled, friction, impact
-from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
+from rbdyn_ros.mechanics.contact.pairs import any_gap, push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
 from rbdyn_ros.mechanics.packing import bind_once
@@ -90,7 +90,7 @@ def steps(m, loads, h, n, options):
     arena.counters(m)[c.FRESH] = 0
     for j in range(len(arena.pairs(m))):
         arena.pair_integers(m)[j, c.CLOSED] = 0
-        arena.pairs(m)[j, c.AIMED] = 0.0
+        arena.pairs(m)[j, c.UP_TO_DATE] = 0.0
     coupled.forget(m)
     for k in range(n):
         now, then = min(k, len(loads) - 1), min(k + 1, len(loads) - 1)
@@ -188,7 +188,7 @@ def activate(m, ahead):
     for k in range(len(pairs)):
         g, is_active = any_gap(m, k, c.X, c.R), False
         if g <= touching + ahead * fastest(m, k):
-            aim(m, k)
+            update_contact(m, k)
             u = pair_velocity(m, k)
             is_active = g + ahead * u[0] <= touching
             put(pairs, k, c.BEFORE, u)
@@ -259,7 +259,7 @@ def update(m, ahead, lawful, gain, anew):
     active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
     velocity.prepare_node(m)
     for at in range(n):
-        aim(m, active[at])
+        update_contact(m, active[at])
         put(pairs, active[at], c.KEEP, get(pairs, active[at], c.LA))
     if not apply_impulses(m, ahead):
         return friction.FAILED, 1.0

@@ -202,7 +202,7 @@ def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():
     model = models.build(bodies, q, rigid_bodies.motion(bodies), None, pairs.build(3, *touches))
     m, rows, table = model.arena, models.part(model, "bodies"), models.part(model, "pairs")
     models.part(model, "pair_integers")[:, c.CLOSED] = 1
-    assert impact.gather(m, 0.0, False) == 12
+    assert impact.activate(m, 0.0, False) == 12
     random = np.random.default_rng(0)
     table[:, c.LA : c.LA + 3] = random.normal(size=(12, 3)) + (1.0, 0.0, 0.0)
     columns = [c.U_X, c.U_X + 1, c.U_X + 2, c.U_W, c.U_W + 1, c.U_W + 2]
@@ -249,7 +249,7 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
     model = models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor)
     models.part(model, "pair_integers")[:, c.CLOSED] = 1
     velocity.prepare_node(model.arena)
-    assert impact.gather(model.arena, 0.0, False) == 2
+    assert impact.activate(model.arena, 0.0, False) == 2
     D, table = np.zeros((6, 12)), models.part(model, "pairs")
     for k in range(2):
         frame, lever = (table[k, o : o + 9].reshape(3, 3) for o in (c.FRAME, c.T_A))

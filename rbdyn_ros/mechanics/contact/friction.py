@@ -22,11 +22,18 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     ROUND_OFF,
     is_excessive,
     refine,
-    restart,
     solve_lagrangian,
     violation,
+    warm_start,
 )
-from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
+from rbdyn_ros.mechanics.contact.pairs import (
+    STILL,
+    accelerate,
+    hold,
+    push,
+    update_contact,
+    velocity,
+)
 from rbdyn_ros.mechanics.solvers.fc3d import natural, settle
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     NONE,
@@ -61,7 +68,7 @@ TALL = 10  # bodies: a tower of more bends so softly that its impulses are refin
 
 
 @part
-def collect(m):
+def update_active_set(m):
     """Make the closed pairs the active ones, with frames and the shift of their friction law
     (M.17), and open those that have left the extent of what they touched. Frames of bodies that
     rest are kept. Return how many pairs are active.
@@ -70,23 +77,23 @@ def collect(m):
     active, n, still = arena.active(m), 0, STILL * arena.clock(m)[c.LENGTH]
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
-            pairs[k, c.AIMED] = 0.0
+            pairs[k, c.UP_TO_DATE] = 0.0
             continue
         b = integers[k, c.B]
-        is_aimed = pairs[k, c.AIMED] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= still
-        is_aimed = is_aimed and (b == c.WORLD or bodies[b, c.DRIFT] <= still)
+        is_current = pairs[k, c.UP_TO_DATE] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= still
+        is_current = is_current and (b == c.WORLD or bodies[b, c.DRIFT] <= still)
         of_shapes = integers[k, c.KIND] > c.BALLS
-        if not is_aimed and of_shapes and not hold(m, k):
+        if not is_current and of_shapes and not hold(m, k):
             integers[k, c.CLOSED] = 0
             put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-            pairs[k, c.AIMED] = 0.0
+            pairs[k, c.UP_TO_DATE] = 0.0
         else:
             active[n] = k
             n += 1
-            if not is_aimed:
+            if not is_current:
                 if not of_shapes:
-                    aim(m, k)
-                pairs[k, c.AIMED] = 1.0
+                    update_contact(m, k)
+                pairs[k, c.UP_TO_DATE] = 1.0
             s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
             stopped = (
                 max(pairs[k, c.W_OWN + 4], pairs[k, c.W_OWN + 8]) * pairs[k, c.MU] * pairs[k, c.LA]
@@ -101,7 +108,7 @@ def collect(m):
 
 
 @part
-def wedge(W, u, mu, old, h, unit):
+def stick_singular(W, u, mu, old, h, unit):
     """Return the Contact whose velocity at the impulse `old` is u and which sticks in all
     directions that its joints leave, if the velocity along the others, which they hold, is no more
     than round-off and, in a step of h, its curvature; `unit` of velocity. What is held along the
@@ -127,7 +134,7 @@ def solve_one(m, k, W, u, old, how):
         return settle(old, u, W, mu, w), True
     found, is_flat = update(W, u, mu, old), not is_regular(W, FLAT)
     if found.kind == NONE or found.kind == SLIDE and is_flat:
-        stuck = wedge(W, u, mu, old, h, arena.clock(m)[c.SPEED])
+        stuck = stick_singular(W, u, mu, old, h, arena.clock(m)[c.SPEED])
         found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k, c.STATUS] = found.kind
     if found.kind == NONE or is_flat:
@@ -183,15 +190,15 @@ def solve(m, tolerance, h):
         factors = count[c.FACTORS]
         if solve_lagrangian(m, 0.3 * tolerance, h):
             if h == 0.0 and count[c.FACTORS] > factors and not joined and is_slow(m):
-                refine_tower(m)
+                refine_stack(m)
             return moved / (tolerance + ROUND_OFF * size)
-        restart(m)
+        warm_start(m)
     if joined:
         if n == 1 and h > 0.0:
             change = solve_again(m, tolerance, h)
             if change < FAILED:
                 return change
-            restart(m)
+            warm_start(m)
         couple_all(m, h)
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
     enough, more = 1, PROJECTIONS if h == 0.0 and n > 1 else 0
@@ -213,7 +220,7 @@ def solve(m, tolerance, h):
             elif solve_lagrangian(m, 0.3 * tolerance, h):
                 return first
             else:
-                restart(m)  # what is left is no start for sweeps
+                warm_start(m)  # what is left is no start for sweeps
     if not (moved <= STALLED * size and lawful):
         return fail(m, where)
     count[c.STALLS] += 1 if h == 0.0 else 0
@@ -243,7 +250,7 @@ def is_slow(m):
 
 
 @part
-def refine_tower(m):
+def refine_stack(m):
     """Refine the impulses of many bodies whose matrix is narrow: those of a tower."""
     if len(arena.bodies(m)) > TALL and skyline.is_narrow(m):
         refine(m)

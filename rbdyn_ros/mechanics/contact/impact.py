@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.contact import active_pairs, exchange, friction
-from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
+from rbdyn_ros.mechanics.contact.pairs import any_gap, push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 
 TOUCHING = 1e-9  # [LENGTH] a gap that counts as closed
@@ -40,7 +40,7 @@ def share_before(m):
 
 
 @part
-def gather(m, share, touching):
+def activate(m, share, touching):
     """Make the closed pairs the active ones, with those that touch if asked for; set their frames
     and velocities, and return how many they are.
 
@@ -52,7 +52,7 @@ def gather(m, share, touching):
         if integers[k, c.CLOSED] != 0 or touching and any_gap(m, k, c.X, c.R) <= near:
             active[n] = k
             n += 1
-            aim(m, k)
+            update_contact(m, k)
             put(pairs, k, c.LA, vec.scale(share, get(pairs, k, c.LA)))
     arena.counters(m)[c.ACTIVE] = n
     velocity.node_velocities(m, share > 0.0)
@@ -64,8 +64,8 @@ def gather(m, share, touching):
 
 
 @part
-def strike(m, h, share):
-    """Let everything that touches at the node collide, with a share (0, 1) of its restitution;
+def collide(m, h, has_restitution):
+    """Let everything that touches at the node collide, with restitution or without;
     close the pairs that do not part. Return whether impulses were found.
 
     First the closed contacts get the part of the node's reactions that has acted before the
@@ -74,18 +74,18 @@ def strike(m, h, share):
     pairs, active, hit = arena.pairs(m), arena.active(m), False
     speed = arena.clock(m)[c.SPEED]
     velocity.prepare_node(m)
-    if gather(m, share_before(m), False) > 0:
+    if activate(m, share_before(m), False) > 0:
         if not friction.solve_impact(m):
             return False
         push_all(m)
     before = velocity.node_velocities(m, False)
-    for at in range(gather(m, 0.0, True)):
+    for at in range(activate(m, 0.0, True)):
         hit = hit or pairs[active[at], c.BEFORE] < -exchange.APPROACHING * speed
-    slow = resting(m, h) if share > 0.0 else np.inf
+    slow = resting(m, h) if has_restitution else np.inf
     if hit and not find_impulses(m, before, 0.0, slow):
         return False
     velocity.node_velocities(m, hit)
-    finish(m, h, hit)
+    close_contacts(m, h, hit)
     return True
 
 
@@ -109,7 +109,7 @@ def note_gaps(m):
 
 
 @part
-def hold(m):
+def hold_overlaps(m):
     """Hold the open pairs that overlap at the end of a part; return how many, -1 if one that is
     held overlaps.
     """
@@ -152,7 +152,7 @@ def observe(m):
     for k in range(len(pairs)):
         put(pairs, k, c.KEEP, get(pairs, k, c.LA))
     velocity.prepare_node(m)
-    n = gather(m, share_before(m), False)
+    n = activate(m, share_before(m), False)
     solved = n == 0 or friction.solve_impact(m)
     if n > 0:
         velocity.node_velocities(m, True)
@@ -176,7 +176,7 @@ def work_of_drives(m):
 
 
 @part
-def finish(m, h, hit):
+def close_contacts(m, h, hit):
     """Close what does not part, record impacts, let the rates of turning follow the jump."""
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     slow, speed = resting(m, h), arena.clock(m)[c.SPEED]

@@ -71,7 +71,7 @@ def violation(m):
 
 
 @part
-def restart(m):
+def warm_start(m):
     """Set LA to L_B, at which U holds, and what follows from that."""
     pairs, active = arena.pairs(m), arena.active(m)
     smooth.clear(m, c.U_X, c.U_W)
@@ -93,15 +93,15 @@ def solve_lagrangian(m, tolerance, h):
 
     Where Newton's method alone does not get there, alternating directions come before it.
     """
-    restart(m)
+    warm_start(m)
     if newton(m, tolerance, SIGMA) and not is_excessive(m, h):
         return True
-    restart(m)
+    warm_start(m)
     scale, before, least, left = 1.0, FAILED, FAILED, FAILED
     near = ACCEPTED * arena.clock(m)[c.SPEED]
     most = ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS
     for k in range(most):
-        left, size = alternate(m, tolerance, scale)
+        left, size = admm(m, tolerance, scale)
         least = min(least, left)
         if not left < FAILED or k >= ALTERNATIONS and least > near or is_excessive(m, h):
             break
@@ -110,10 +110,10 @@ def solve_lagrangian(m, tolerance, h):
             # far from the solution sigma grows; after the largest comes the smallest
             scale = STRIDE * scale if scale < LONGEST else 1.0 / LONGEST
         before = left
-        keep_alternation(m, True)
+        keep_iterate(m, True)
         if newton(m, tolerance, SOFT_SIGMA) and not is_excessive(m, h):
             return True
-        keep_alternation(m, False)
+        keep_iterate(m, False)
         if left <= SETTLED * size:
             return True
         if is_stalled:
@@ -143,13 +143,13 @@ def is_excessive(m, h):
 @part
 def refine(m):
     """Refine the impulses LA to FINE [SPEED], if Newton's method gets there."""
-    keep_alternation(m, True)
+    keep_iterate(m, True)
     if not newton(m, FINE * arena.clock(m)[c.SPEED], STIFF_SIGMA):
-        keep_alternation(m, False)
+        keep_iterate(m, False)
 
 
 @part
-def keep_alternation(m, to_kept):
+def keep_iterate(m, to_kept):
     """Save the result of the alternation, or restore it."""
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
@@ -170,7 +170,7 @@ def keep_alternation(m, to_kept):
 
 
 @part
-def alternate(m, tolerance, scale):
+def admm(m, tolerance, scale):
     """Alternate directions from LA, U_S and the bodies' velocities; return (change of the last
     round, size) as velocities.
 

@@ -130,8 +130,8 @@ def contact_displacement(bodies, i, p, point):
 
 @part
 def hold(m, k):
-    """Aim the closed pair k of two shapes; return False where it has left what it was closed on:
-    an edge's end, a face's rim.
+    """Update the closed pair k of two shapes; return False where it has left what it was closed
+    on: an edge's end, a face's rim.
 
     Its gap is taken as at the end of the step, with the normal given: a difference to the gap of
     an open pair would be a velocity without bound in a short part of a step.
@@ -161,20 +161,20 @@ def any_gap(m, k, x, R):
 
 
 @part
-def aim(m, k):
+def update_contact(m, k):
     """Set frame, contact points, levers and own block of the Delassus matrix of pair k at the
     node.
     """
     if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
-        aim_shape(m, k)
+        update_shapes(m, k)
     else:
         g, normal, center = gap(m, k, c.X, c.R)
         set_contact(m, k, g, normal, center)
 
 
 @part
-def aim_shape(m, k):
-    """Set the same as `aim`, of two shapes."""
+def update_shapes(m, k):
+    """Set the same as `update_contact`, of two shapes."""
     g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
     set_contact(m, k, g, normal, point)
 
@@ -352,13 +352,13 @@ def smallest_of_shapes(m, x, R):
             least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
             continue
         before, step = ways(m, k)
-        is_far = before + step < pairs[k, c.WAKE]
+        is_far = before + step < pairs[k, c.CLEARANCE]
         if is_far and integers[k, c.KIND] != features.RIM:  # a plane reaches farther than its body
-            bound = min(bound, pairs[k, c.WAKE] - before - step)
+            bound = min(bound, pairs[k, c.CLEARANCE] - before - step)
             continue
         g = shape_gap(m, k, x, R, _ORIGIN)[0]
         if g > FAR * unit:
-            pairs[k, c.WAKE] = before + clearance(m, k, x, R, g) - step - JUMP * unit
+            pairs[k, c.CLEARANCE] = before + clearance(m, k, x, R, g) - step - JUMP * unit
         least = min(least, g - pairs[k, c.SLACK])
     return least if least < 1e300 else bound
 

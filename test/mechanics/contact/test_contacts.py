@@ -275,11 +275,11 @@ def test_what_is_kept_from_step_to_step_changes_nothing(make):
     kept, anew = make(), make()
     for _ in range(200):
         kept.take(1e-3, 1)
-        models.part(anew.model, "pairs")[:, [c.AIMED, c.COUPLED]] = 0.0
+        models.part(anew.model, "pairs")[:, [c.UP_TO_DATE, c.COUPLED]] = 0.0
         anew.take(1e-3, 1)
     assert kept.q == pytest.approx(anew.q, abs=1e-12)
     assert kept.v == pytest.approx(anew.v, abs=1e-9)
-    assert (models.part(kept.model, "pairs")[:, [c.AIMED, c.COUPLED]] == 1.0).any()
+    assert (models.part(kept.model, "pairs")[:, [c.UP_TO_DATE, c.COUPLED]] == 1.0).any()
 
 
 def test_what_falls_after_too_many_impacts_of_a_step_does_not_overlap_at_its_end():
