@@ -21,7 +21,7 @@ from rbdyn_ros.mechanics import arena, joints, smooth, springs, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
-from rbdyn_ros.mechanics.contact import coupled, friction, impact
+from rbdyn_ros.mechanics.contact import coupled, friction, impact, sweeps
 from rbdyn_ros.mechanics.contact.pairs import any_gap, push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
@@ -288,7 +288,7 @@ def update(m, ahead, lawful, gain, anew):
 def solve(m, tolerance, gain, anew):
     """Find the impulses LA of the active pairs, with U at the present LA; whether they exist."""
     n = arena.counters(m)[c.ACTIVE]
-    if n <= coupled.FEW:
+    if n <= sweeps.FEW:
         if anew or not coupled.is_known(m):
             coupled.couple(m)
         if coupled.solve(m, tolerance, gain):

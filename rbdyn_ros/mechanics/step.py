@@ -14,7 +14,6 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
 from rbdyn_ros.mechanics.contact import friction
 from rbdyn_ros.mechanics.contact.impact import (
-    TOUCHING,
     add_up,
     collide,
     end_hold,
@@ -23,7 +22,7 @@ from rbdyn_ros.mechanics.contact.impact import (
     note_slack,
     observe,
 )
-from rbdyn_ros.mechanics.contact.pairs import push, set_mean_velocities, smallest
+from rbdyn_ros.mechanics.contact.pairs import TOUCHING, push, set_mean_velocities, smallest
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [LENGTH] the gap at which a part of a step ends
@@ -32,7 +31,6 @@ ROUND_OFF = 4e-15  # of the places, per step: least tolerance of a contact's vel
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
 # [LENGTH] of a change of one contact whose W has the joints in it: as far as that is exact, O(h w)
 SHORT = 5e-12
-HOLDS = 4  # tries to hold what else would overlap
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
 LEAST_PIECE = 2.0**-12  # of a step that fails
@@ -148,8 +146,9 @@ def impulses(m, h, full):
         if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
             move_linearly(m, h)
             return True
-    # round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
-    if change < 1e6:
+    # where more contacts stick than there are motions the rounds end in round-off of their inner
+    # stress
+    if change * tolerance <= friction.ACCEPTED * arena.clock(m)[c.SPEED]:
         move_linearly(m, h)
         count[c.STALLS] += 1
         return True
@@ -265,7 +264,7 @@ def hold_rest(m, left, full):
     """Solve what is left of a step as one part, at whose end nothing overlaps that was open: it
     obeys the law of contacts that stay, unless no impulses hold it. Return whether it was solved.
     """
-    for _ in range(HOLDS):
+    for _ in range(len(arena.pairs(m)) + 1):
         found = hold_overlaps(m)
         if found == 0:
             end_hold(m, 1)

@@ -17,13 +17,12 @@ from rbdyn_ros.mechanics.contact import active_pairs, friction, sweeps
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.velocity import respond_to_unit
 
-FEW = 8  # contacts: the sweeps of more of them do not end soon
-SWEEPS = 60
+SWEEPS = 60  # of W that is kept: where it serves, a few are enough
 
 
 def size(pairs: int) -> int:
     """Return how many numbers the matrix of so many pairs needs in the arena."""
-    n = min(pairs, FEW)
+    n = min(pairs, sweeps.FEW)
     return 1 + n + 9 * n * n
 
 
@@ -113,7 +112,7 @@ def solve(m, tolerance, gain):
             first = moved
         if not moved < friction.FAILED:
             break
-        if lawful and moved <= max(tolerance + friction.ROUND_OFF * total, gain * first):
+        if lawful and moved <= max(tolerance + sweeps.ROUND_OFF * total, gain * first):
             return True
     for at in range(n):
         put(pairs, active[at], c.LA, get(pairs, active[at], c.L_B))

@@ -19,7 +19,6 @@ from rbdyn_ros.mechanics.contact import active_pairs, sweeps
 from rbdyn_ros.mechanics.contact.lagrangian import (
     ACCEPTED,
     FAILED,
-    ROUND_OFF,
     is_excessive,
     refine,
     solve_lagrangian,
@@ -34,6 +33,8 @@ from rbdyn_ros.mechanics.contact.pairs import (
     update_contact,
     velocity,
 )
+from rbdyn_ros.mechanics.contact.restitution import JOINTS, SINGULAR
+from rbdyn_ros.mechanics.contact.sweeps import FEW, ROUND_OFF, STALLED, SWEEPS, TOLERANCE
 from rbdyn_ros.mechanics.solvers.fc3d import natural, settle
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import (
     NONE,
@@ -49,22 +50,9 @@ from rbdyn_ros.mechanics.velocity import node_velocities, respond, respond_to_un
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
 # both ends
 FAR = 1.5
-SWEEPS = 2000
-IMPACT_TOLERANCE = 1e-14  # [SPEED]
-# of the impulses, relative: a change per sweep that is taken where all sweeps are spent
-STALLED = 1e-6
-PROJECTIONS = 1000  # sweeps of projections at the node, where the exact laws have failed
-FLAT = 1e-11  # det W over (trace W)^3: W is singular, to the round-off of joints that react
-NOTHING = 1e-10  # [SPEED], and of a velocity: round-off of joints that react
 HELD = 1e-14  # of W without joints: an impulse response that joints leave, but for round-off
 BENT = 1e-3  # of a velocity: what a step's curvature may leave of it along what a joint holds
-SWEPT = 8  # contacts: no more are swept first, and few sweeps suffice
-# sweeps of contacts that all slide: where their loads are not unique, those nearest to the last
-# ones, which the augmented Lagrangian would not find
-SLIDING = 200
 CONTACT_FAILED = 3
-SLOW = 4.0  # steps in which weights make the velocity up to which bodies are slow
-TALL = 10  # bodies: a tower of more bends so softly that its impulses are refined
 
 
 @part
@@ -119,7 +107,7 @@ def stick_singular(W, u, mu, old, h, unit):
     if W[0][0] > 0.0:
         r, is_held = wedging_impulse(W, q, mu)
         left = vec.size(vec.add(vec.matvec(W, r), q))
-    most = max(ACCEPTED * unit, BENT * size) if h > 0.0 else NOTHING * max(unit, size)
+    most = max(ACCEPTED * unit, BENT * size) if h > 0.0 else JOINTS * max(unit, size)
     return ContactImpulse(r, STICK if is_held and left <= most else NONE)
 
 
@@ -132,7 +120,7 @@ def solve_one(m, k, W, u, old, how):
     mu, w, (h, is_projected) = arena.pairs(m)[k, c.MU], vec.trace(W), how
     if is_projected:
         return settle(old, u, W, mu, w), True
-    found, is_flat = update(W, u, mu, old), not is_regular(W, FLAT)
+    found, is_flat = update(W, u, mu, old), not is_regular(W, SINGULAR)
     if found.kind == NONE or found.kind == SLIDE and is_flat:
         stuck = stick_singular(W, u, mu, old, h, arena.clock(m)[c.SPEED])
         found = stuck if stuck.kind == STICK else found
@@ -185,12 +173,12 @@ def solve(m, tolerance, h):
     smooth.clear(m, c.U_X, c.U_W)
     for at in range(n):
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
-    if n > SWEPT or joined and n > 1:
+    if n > FEW or joined and n > 1:
         moved, size = violation(m)
         factors = count[c.FACTORS]
         if solve_lagrangian(m, 0.3 * tolerance, h):
-            if h == 0.0 and count[c.FACTORS] > factors and not joined and is_slow(m):
-                refine_stack(m)
+            if h == 0.0 and count[c.FACTORS] > factors and not joined and skyline.is_narrow(m):
+                refine(m)
             return moved / (tolerance + ROUND_OFF * size)
         warm_start(m)
     if joined:
@@ -201,7 +189,7 @@ def solve(m, tolerance, h):
             warm_start(m)
         couple_all(m, h)
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
-    enough, more = 1, PROJECTIONS if h == 0.0 and n > 1 else 0
+    enough, more = 1, SWEEPS if h == 0.0 and n > 1 else 0
     for k in range(SWEEPS + more):
         if k == SWEEPS and lawful and moved <= STALLED * size:
             break
@@ -214,9 +202,9 @@ def solve(m, tolerance, h):
             return first
         if not moved < FAILED or n == 1 and not lawful or is_excessive(m, h):
             return fail(m, where)
-        if k == enough and not joined and 1 < n <= SWEPT:
-            if h > 0.0 and k < SLIDING and is_sliding(m):
-                enough = SLIDING
+        if k == enough and not joined and 1 < n <= FEW:
+            if h > 0.0 and k < SWEEPS - 1 and is_sliding(m):
+                enough = SWEEPS - 1
             elif solve_lagrangian(m, 0.3 * tolerance, h):
                 return first
             else:
@@ -235,25 +223,6 @@ def is_sliding(m):
         if pairs[active[at], c.STATUS] == STICK:
             return False
     return True
-
-
-@part
-def is_slow(m):
-    """Return whether bodies are, in the mean, no faster than weights make them in SLOW steps."""
-    bodies, moving, given = arena.bodies(m), 0.0, 0.0
-    for i in range(len(bodies)):
-        p, l, f = get(bodies, i, c.P), get(bodies, i, c.L), get(bodies, i, c.F)
-        moving += vec.dot(p, vec.times(get(bodies, i, c.IM), p))
-        moving += vec.dot(l, vec.times(get(bodies, i, c.IJ), l))
-        given += vec.dot(f, vec.times(get(bodies, i, c.IM), f))
-    return moving <= (SLOW * arena.clock(m)[c.STEP]) ** 2 * given
-
-
-@part
-def refine_stack(m):
-    """Refine the impulses of many bodies whose matrix is narrow: those of a tower."""
-    if len(arena.bodies(m)) > TALL and skyline.is_narrow(m):
-        refine(m)
 
 
 @part
@@ -320,7 +289,7 @@ def respond_to_changes(m, h):
 @part
 def solve_impact(m):
     """Find the impulses of the active pairs at the node; return whether they were found."""
-    return solve(m, IMPACT_TOLERANCE * arena.clock(m)[c.SPEED], 0.0) < FAILED
+    return solve(m, TOLERANCE * arena.clock(m)[c.SPEED], 0.0) < FAILED
 
 
 @part

@@ -14,10 +14,9 @@ from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.contact import active_pairs, exchange, friction
-from rbdyn_ros.mechanics.contact.pairs import any_gap, push, update_contact
+from rbdyn_ros.mechanics.contact.pairs import TOUCHING, any_gap, push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 
-TOUCHING = 1e-9  # [LENGTH] a gap that counts as closed
 # [SPEED^2/LENGTH] times the step: a velocity below which a contact stays closed
 RESTING = 0.005
 find_impulses = exchange.of(active_pairs, friction)

@@ -26,24 +26,22 @@ from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     own_size,
     round_off,
 )
+from rbdyn_ros.mechanics.contact.sweeps import ROUND_OFF
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 
 SIGMA = 1e4  # over W
-ROUND_OFF = 1e-12  # of the impulses, relative
+GROWTH = 10.0  # of sigma, once, after a round of Newton's method that gains little
+SOFT_SIGMA = 1e2  # of Newton's method from the result of alternating directions
 ACCEPTED = 1e-5  # [SPEED] where joints and contacts contradict each other in a step
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
 STAGNANT = 300.0  # times NOISE: what a residual falls to by the matrix
-NEAR = 1e-4  # of the impulses: residuals below may be round-off
-GROWTH, LARGEST_SIGMA = 10.0, 1e5
-# of `refine`: in a tower of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
-STIFF_SIGMA, FINE, FEW_OUTER = 1e7, 1e-13, 5
+# of `refine`: in a stack of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
+STIFF_SIGMA, FINE = 1e7, 1e-13
 OUTER, INNER, SLOW = 60, 12, 0.3
-# how much of the slope along a change may come back with the other sign, and halvings until it
-# does not
-OVERSHOT, HALVINGS = 0.5, 10
+OVERSHOT = 0.5  # of the slope along a change: how much may come back with the other sign
 FRUITLESS = 3  # rounds that may find nothing
-SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
+STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 4.0, 64.0, 100, 40
 # times as many alternations at the node, where nothing contradicts the law, if they come near
 AT_NODE = 3
 # of the impulses, relative: a change that is taken where Newton's method does not end
@@ -97,10 +95,8 @@ def solve_lagrangian(m, tolerance, h):
     if newton(m, tolerance, SIGMA) and not is_excessive(m, h):
         return True
     warm_start(m)
-    scale, before, least, left = 1.0, FAILED, FAILED, FAILED
-    near = ACCEPTED * arena.clock(m)[c.SPEED]
-    most = ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS
-    for k in range(most):
+    scale, before, least, near = 1.0, FAILED, FAILED, ACCEPTED * arena.clock(m)[c.SPEED]
+    for k in range(ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS):
         left, size = admm(m, tolerance, scale)
         least = min(least, left)
         if not left < FAILED or k >= ALTERNATIONS and least > near or is_excessive(m, h):
@@ -200,14 +196,14 @@ def newton(m, tolerance, scale):
     count = arena.counters(m)
     last, is_start = FAILED, scale >= SIGMA
     fresh = scale == SIGMA and count[c.FRESH] == count[c.ACTIVE]
-    for outer in range(OUTER if scale <= LARGEST_SIGMA else FEW_OUTER):
+    for outer in range(OUTER if scale < STIFF_SIGMA else FRUITLESS):
         before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
         slope = 0.0
         for inner in range(INNER):
             size, left = newton_system(m, scale, PROJECTED_AGAIN)
             small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
             found = left <= 0.1 * tolerance + small
-            if not found and left <= NEAR * size and (outer > 0 or left > 0.1 * before_last):
+            if not found and (outer > 0 or left > 0.1 * before_last):
                 noise = round_off(m, scale)
                 is_noise = left <= noise or 0.3 * before_last < left <= STAGNANT * noise
             if found or is_noise:
@@ -229,12 +225,12 @@ def newton(m, tolerance, scale):
         if found and is_settled and not is_coarse:
             count[c.FRESH] = count[c.ACTIVE] if fresh and scale == SIGMA else 0
             return True
-        if not found and (outer >= FRUITLESS or scale > LARGEST_SIGMA):
+        if not found and (outer >= FRUITLESS or scale > GROWTH * SIGMA):
             break
         if is_coarse:
             scale, fresh = 0.1 * scale, False
         elif not is_noise and (moved > SLOW * last or not is_start):
-            scale, fresh = max(scale, min(GROWTH * scale, LARGEST_SIGMA)), False
+            scale, fresh = max(scale, min(GROWTH * scale, GROWTH * SIGMA)), False
         last = moved
     count[c.FRESH] = 0
     return False
@@ -271,7 +267,7 @@ def step_back(m, scale, slope, size, left):
     right side, and would else cycle between the pieces of the projection.
     """
     y, change, share = arena.right_side(m), arena.last_change(m), 1.0
-    for _ in range(HALVINGS):
+    for _ in range(INNER):
         along = 0.0
         for k in range(len(y)):
             along += y[k] * change[k]

@@ -13,16 +13,14 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact import flush
 from rbdyn_ros.mechanics.description import cylinders, features
+from rbdyn_ros.mechanics.description.features import OUTSIDE
 from rbdyn_ros.mechanics.smooth import way
 
 _ORIGIN = (0.0, 0.0, 0.0)
 # lengths in the model's own unit, LENGTH
-JUMP = 5e-6  # by which a gap may close without a way (see `features.OUTSIDE`)
+JUMP = 5.0 * OUTSIDE  # by which a gap may close without a way
 FAR = 1e-3  # of a gap that is not looked at again before its bodies have moved
-DIFFERS = 2e-6  # of the gap between features that are met, with the normal given or not
-LEFT = 5e-7  # of a gap at the start of a step in which the contact would be closed
-LIFTED = 1e-9  # of the gap of a face that ends: at a seam two of them carry, level up to this
-BENT = 1e-6  # by which a gap of first order may be wrong at the end of a step
+TOUCHING = 1e-9  # a gap that counts as closed: at a seam two faces carry, level up to this
 STILL = 1e-13  # a way, turns counted in [rad], of bodies after which frames and levers still hold
 
 
@@ -95,7 +93,7 @@ def end_gap(m, k, d):
             linear = pairs[k, c.GAP] + vec.dot(normal, d)
             if (
                 abs(linear - shape_gap(m, k, c.X_1, c.R_1, normal)[0])
-                > BENT * arena.clock(m)[c.LENGTH]
+                > OUTSIDE * arena.clock(m)[c.LENGTH]
             ):
                 arena.clock(m)[c.TRAVEL] = 1e300
             return linear, on_b
@@ -141,10 +139,10 @@ def hold(m, k):
     g, normal, point = own_gap(m, k, c.X, c.R, _ORIGIN)[1]
     if vec.dot(normal, frame) < 0.5:  # of a covered face?
         g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
-    if g > LEFT * unit or vec.dot(normal, frame) < 0.5:
+    if g > OUTSIDE * unit or vec.dot(normal, frame) < 0.5:
         return False
     held = own_gap(m, k, c.X, c.R, normal)[1][0]
-    if abs(g - held) > DIFFERS * unit:
+    if abs(g - held) > OUTSIDE * unit:
         return False
     set_contact(m, k, held, normal, point)
     return True
@@ -267,10 +265,10 @@ def set_mean_velocities(m, h, full):
     tangents' shift over h (M.15).
 
     An overlap at the start is taken back as fast as a step of the length `full` would, and a gap
-    up to `LIFTED` is closed no faster: in a short part its contact would not carry.
+    up to `TOUCHING` is closed no faster: in a short part its contact would not carry.
     """
     rate, left = 1.0 / h, 1.0 - h / full  # of the gap
-    near = LIFTED * arena.clock(m)[c.LENGTH]
+    near = TOUCHING * arena.clock(m)[c.LENGTH]
     arena.clock(m)[c.TRAVEL] = 0.0
     bodies, pairs, integers, active = (
         arena.bodies(m),
