@@ -80,7 +80,7 @@ def fill(m, q, v, load, chosen, found):
     set_state(m, q, v, 0.0)
     for at in range(count):
         update_contact(m, chosen[at])
-        gap[at] = arena.pairs(m)[chosen[at], c.GAP]
+        gap[at] = arena.pairs(m)[chosen[at]].gap
         set_row(u, at, pair_velocity(m, chosen[at]))
     set_forces(m, load, 0)
     velocity.prepare_node(m)

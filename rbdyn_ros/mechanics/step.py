@@ -11,7 +11,16 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn, velocity
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
+from rbdyn_ros.mechanics.arena import (
+    AT_IMPACT,
+    AT_START,
+    NOT_SAVED,
+    copy_state,
+    get,
+    put,
+    set_vector,
+    vector_of,
+)
 from rbdyn_ros.mechanics.contact import friction
 from rbdyn_ros.mechanics.contact.impact import (
     add_up,
@@ -132,7 +141,7 @@ def impulses(m, h, full):
         if k > 0:
             smooth.start(m)
         for at in range(n):
-            push(m, active[at], get(pairs, active[at], c.LA), c.P_1, c.L_1)
+            push(m, active[at], vector_of(pairs[active[at]].impulse), c.P_1, c.L_1)
         if not move(m, h):
             return False
         count[c.ROUNDS] += 1
@@ -180,15 +189,16 @@ def output(m, h, full):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         add_up(pairs, k)
-        pairs[k, c.U_P], pairs[k, c.U_P + 1] = pairs[k, c.U_N], pairs[k, c.U_N + 1]
-        if not pairs[k, c.LA] > 0.0 and pairs[k, c.GAP_1] > TOUCHING * unit:
+        pairs[k].u_last[0], pairs[k].u_last[1] = pairs[k].u_now[0], pairs[k].u_now[1]
+        if not pairs[k].impulse[0] > 0.0 and pairs[k].gap_1 > TOUCHING * unit:
             integers[k, c.CLOSED] = 0
-            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+            set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
 
 
 @part
 def move_linearly(m, h):
-    """Move bodies and joints linearly by the last small change of the impulses, from L_B to LA.
+    """Move bodies and joints linearly by the last small change of the impulses, from
+    `impulse_0` to `impulse`.
 
     What that leaves of the equation of the turn goes into the momentum (M.11).
     """
@@ -286,8 +296,8 @@ def undo(m, saved):
         springs.update(m, 0.0)
     pairs, blocks = arena.pairs(m), arena.blocks(m)
     for k in range(len(pairs)):
-        put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-        pairs[k, c.CLEARANCE] = pairs[k, c.UP_TO_DATE] = 0.0
+        set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
+        pairs[k].clearance = pairs[k].up_to_date = 0.0
     for j in range(len(blocks)):
         put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
     return False

@@ -14,7 +14,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.arena import matrix_of, set_matrix, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import active_pairs, sweeps
 from rbdyn_ros.mechanics.contact.lagrangian import (
     ACCEPTED,
@@ -65,29 +65,27 @@ def update_active_set(m):
     active, n, still = arena.active(m), 0, STILL * arena.clock(m)[c.LENGTH]
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
-            pairs[k, c.UP_TO_DATE] = 0.0
+            pairs[k].up_to_date = 0.0
             continue
         b = integers[k, c.B]
-        is_current = pairs[k, c.UP_TO_DATE] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= still
+        is_current = pairs[k].up_to_date != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= still
         is_current = is_current and (b == c.WORLD or bodies[b, c.DRIFT] <= still)
         of_shapes = integers[k, c.KIND] > c.BALLS
         if not is_current and of_shapes and not hold(m, k):
             integers[k, c.CLOSED] = 0
-            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-            pairs[k, c.UP_TO_DATE] = 0.0
+            set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
+            pairs[k].up_to_date = 0.0
         else:
             active[n] = k
             n += 1
             if not is_current:
                 if not of_shapes:
                     update_contact(m, k)
-                pairs[k, c.UP_TO_DATE] = 1.0
-            s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
-            stopped = (
-                max(pairs[k, c.W_OWN + 4], pairs[k, c.W_OWN + 8]) * pairs[k, c.MU] * pairs[k, c.LA]
-            )
+                pairs[k].up_to_date = 1.0
+            s, t = pairs[k].u_last[0], pairs[k].u_last[1]
+            stopped = max(pairs[k].W[4], pairs[k].W[8]) * pairs[k].mu * pairs[k].impulse[0]
             far = s * s + t * t > (FAR * stopped) ** 2
-            pairs[k, c.SHIFT], pairs[k, c.SHIFT + 1] = (s, t) if far else (0.0, 0.0)
+            pairs[k].shift[0], pairs[k].shift[1] = (s, t) if far else (0.0, 0.0)
     for i in range(len(bodies)):
         if bodies[i, c.DRIFT] > still:
             bodies[i, c.DRIFT] = 0.0
@@ -117,14 +115,14 @@ def solve_one(m, k, W, u, old, how):
     one. Without, it goes toward the law, for those of other contacts may let there be one. `how`:
     the step h or, h = 0, at the node; whether to project on the law in place of solving it.
     """
-    mu, w, (h, is_projected) = arena.pairs(m)[k, c.MU], vec.trace(W), how
+    mu, w, (h, is_projected) = arena.pairs(m)[k].mu, vec.trace(W), how
     if is_projected:
         return settle(old, u, W, mu, w), True
     found, is_flat = update(W, u, mu, old), not is_regular(W, SINGULAR)
     if found.kind == NONE or found.kind == SLIDE and is_flat:
         stuck = stick_singular(W, u, mu, old, h, arena.clock(m)[c.SPEED])
         found = stuck if stuck.kind == STICK else found
-    arena.pairs(m)[k, c.STATUS] = found.kind
+    arena.pairs(m)[k].status = found.kind
     if found.kind == NONE or is_flat:
         rest = natural(old, u, mu, w if w > 0.0 else 1.0)
         if vec.size(rest) <= ROUND_OFF * w * vec.size(old):
@@ -137,7 +135,7 @@ def solve_one(m, k, W, u, old, how):
 @inlined
 def velocity_of(m, k):
     """Return u of pair k, within a sweep."""
-    return vec.add(get(arena.pairs(m), k, c.U), velocity(m, k))
+    return vec.add(vector_of(arena.pairs(m)[k].u), velocity(m, k))
 
 
 @part
@@ -161,8 +159,8 @@ def fail(m, k):
 
 @part
 def solve(m, tolerance, h):
-    """Find the impulses LA of the active pairs whose velocities at the present LA are U, of a step
-    of h or, h = 0, at the node.
+    """Find the `impulse` of the active pairs, whose velocities at the present ones are `u`, in a
+    step of h or, h = 0, at the node.
 
     Return the change of the first sweep over the tolerance [m/s], FAILED if no impulses are found.
     U_X, U_W: the impulses' change of the bodies' velocities, where there are no joints.
@@ -172,7 +170,7 @@ def solve(m, tolerance, h):
     count[c.RESPONDED] = 0
     smooth.clear(m, c.U_X, c.U_W)
     for at in range(n):
-        put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
+        set_vector(pairs[active[at]].impulse_0, vector_of(pairs[active[at]].impulse))
     if n > FEW or joined and n > 1:
         moved, size = violation(m)
         factors = count[c.FACTORS]
@@ -220,7 +218,7 @@ def is_sliding(m):
     """Return whether none of the active pairs sticks."""
     pairs, active = arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
-        if pairs[active[at], c.STATUS] == STICK:
+        if pairs[active[at]].status == STICK:
             return False
     return True
 
@@ -232,16 +230,16 @@ def solve_again(m, tolerance, h):
     that is too much.
     """
     pairs, k = arena.pairs(m), arena.active(m)[0]
-    if pairs[k, c.COUPLED] == 0.0:
+    if pairs[k].is_coupled == 0.0:
         return FAILED
-    W, old, u = get9(pairs, k, c.W_JOINED), get(pairs, k, c.LA), get(pairs, k, c.U)
+    W, old, u = matrix_of(pairs[k].W_joined), vector_of(pairs[k].impulse), vector_of(pairs[k].u)
     r, is_taken = solve_one(m, k, W, u, old, (h, False))
-    put(pairs, k, c.LA, r)
+    set_vector(pairs[k].impulse, r)
     respond_to_changes(m, h)
     arena.counters(m)[c.SWEEPS] += 1
     size = W[0][0] * vec.size(r)
     if is_taken:
-        rest = natural(r, vec.add(u, velocity(m, k)), pairs[k, c.MU], W[0][0])
+        rest = natural(r, vec.add(u, velocity(m, k)), pairs[k].mu, W[0][0])
         is_taken = vec.size(rest) <= tolerance + ROUND_OFF * size
     if not is_taken:
         return FAILED
@@ -252,7 +250,7 @@ def solve_again(m, tolerance, h):
 
 @part
 def couple_all(m, h):
-    """Set W_OWN of the active pairs with the joints reacting."""
+    """Set W of the active pairs with the joints reacting."""
     active = arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         couple(m, active[at], h)
@@ -260,29 +258,30 @@ def couple_all(m, h):
 
 @part
 def couple(m, k, h):
-    """Set W_OWN of pair k with the joints reacting, 0 where they hold it but for round-off."""
+    """Set W of pair k with the joints reacting, 0 where they hold it but for round-off."""
     pairs, noise = arena.pairs(m), HELD * trace_alone(m, k)
     for j in range(3):
         respond_to_unit(m, k, j, h)
         u = velocity(m, k)
         for r in range(3):
-            pairs[k, c.W_OWN + 3 * r + j] = u[r] if abs(u[r]) > noise else 0.0
+            pairs[k].W[3 * r + j] = u[r] if abs(u[r]) > noise else 0.0
     if h > 0.0:
-        put9(pairs, k, c.W_JOINED, get9(pairs, k, c.W_OWN))
-        pairs[k, c.COUPLED] = 1.0
+        set_matrix(pairs[k].W_joined, matrix_of(pairs[k].W))
+        pairs[k].is_coupled = 1.0
     smooth.clear(m, c.U_X, c.U_W)
 
 
 @part
 def respond_to_changes(m, h):
-    """Set U_X, U_W, D_X, D_W to what the change of the impulses from L_B to LA gives the bodies
+    """Set U_X, U_W, D_X, D_W to what the change from `impulse_0` to `impulse` gives the bodies
     while the joints react.
     """
     pairs, active = arena.pairs(m), arena.active(m)
     smooth.clear(m, c.D_X, c.D_W)
     for at in range(arena.counters(m)[c.ACTIVE]):
-        k = active[at]
-        push(m, k, vec.sub(get(pairs, k, c.LA), get(pairs, k, c.L_B)), c.D_X, c.D_W)
+        pair = pairs[active[at]]
+        change = vec.sub(vector_of(pair.impulse), vector_of(pair.impulse_0))
+        push(m, active[at], change, c.D_X, c.D_W)
     respond(m, h, h == 0.0)
 
 
@@ -294,7 +293,7 @@ def solve_impact(m):
 
 @part
 def couple_impact(m):
-    """Set W_OWN of the active pairs at the node with the joints reacting."""
+    """Set W of the active pairs at the node with the joints reacting."""
     if len(arena.blocks(m)) > 0:
         couple_all(m, 0.0)
 
@@ -314,6 +313,6 @@ def begin_sweeps(m):
     pairs, active = arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        put(pairs, k, c.U, velocity(m, k))
-        put(pairs, k, c.L_B, get(pairs, k, c.LA))
+        set_vector(pairs[k].u, velocity(m, k))
+        set_vector(pairs[k].impulse_0, vector_of(pairs[k].impulse))
     smooth.clear(m, c.U_X, c.U_W)

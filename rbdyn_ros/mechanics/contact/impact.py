@@ -12,7 +12,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.arena import get, matrix_of, put, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import active_pairs, exchange, friction
 from rbdyn_ros.mechanics.contact.pairs import TOUCHING, any_gap, push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
@@ -52,13 +52,13 @@ def activate(m, share, touching):
             active[n] = k
             n += 1
             update_contact(m, k)
-            put(pairs, k, c.LA, vec.scale(share, get(pairs, k, c.LA)))
+            set_vector(pairs[k].impulse, vec.scale(share, vector_of(pairs[k].impulse)))
     arena.counters(m)[c.ACTIVE] = n
     velocity.node_velocities(m, share > 0.0)
     for at in range(n):
         u = pair_velocity(m, active[at])
-        put(pairs, active[at], c.U, u)
-        put(pairs, active[at], c.BEFORE, u)
+        set_vector(pairs[active[at]].u, u)
+        set_vector(pairs[active[at]].u_before, u)
     return n
 
 
@@ -79,7 +79,7 @@ def collide(m, h, has_restitution):
         push_all(m)
     before = velocity.node_velocities(m, False)
     for at in range(activate(m, 0.0, True)):
-        hit = hit or pairs[active[at], c.BEFORE] < -exchange.APPROACHING * speed
+        hit = hit or pairs[active[at]].u_before[0] < -exchange.APPROACHING * speed
     slow = resting(m, h) if has_restitution else np.inf
     if hit and not find_impulses(m, before, 0.0, slow):
         return False
@@ -90,13 +90,13 @@ def collide(m, h, has_restitution):
 
 @part
 def note_slack(m):
-    """Record in SLACK what open pairs overlap by while they part: round-off, or what a contact
+    """Record in `slack` what open pairs overlap by while they part: round-off, or what a contact
     that persisted has left.
     """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
-            pairs[k, c.SLACK] = min(any_gap(m, k, c.X, c.R), 0.0)
+            pairs[k].slack = min(any_gap(m, k, c.X, c.R), 0.0)
 
 
 @part
@@ -104,7 +104,7 @@ def note_gaps(m):
     """Record the gaps of all pairs at the node."""
     pairs = arena.pairs(m)
     for k in range(len(pairs)):
-        pairs[k, c.GAP] = any_gap(m, k, c.X, c.R)
+        pairs[k].gap = any_gap(m, k, c.X, c.R)
 
 
 @part
@@ -115,7 +115,7 @@ def hold_overlaps(m):
     pairs, integers, found = arena.pairs(m), arena.pair_integers(m), 0
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] != 1:
-            g = any_gap(m, k, c.X_1, c.R_1) - pairs[k, c.SLACK]
+            g = any_gap(m, k, c.X_1, c.R_1) - pairs[k].slack
             if integers[k, c.CLOSED] == 0 and g < 0.0:
                 integers[k, c.CLOSED] = c.HELD
                 found += 1
@@ -138,7 +138,7 @@ def push_all(m):
     """Add the impulses of the active pairs to the momenta and to the sums."""
     active = arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
-        push(m, active[at], get(arena.pairs(m), active[at], c.LA), c.P, c.L)
+        push(m, active[at], vector_of(arena.pairs(m)[active[at]].impulse), c.P, c.L)
         add_up(arena.pairs(m), active[at])
 
 
@@ -149,7 +149,7 @@ def observe(m):
     """
     pairs = arena.pairs(m)
     for k in range(len(pairs)):
-        put(pairs, k, c.KEEP, get(pairs, k, c.LA))
+        set_vector(pairs[k].kept, vector_of(pairs[k].impulse))
     velocity.prepare_node(m)
     n = activate(m, share_before(m), False)
     solved = n == 0 or friction.solve_impact(m)
@@ -157,7 +157,7 @@ def observe(m):
         velocity.node_velocities(m, True)
     arena.clock(m)[c.NODE_WORK] = work_of_drives(m)
     for k in range(len(pairs)):
-        put(pairs, k, c.LA, get(pairs, k, c.KEEP))
+        set_vector(pairs[k].impulse, vector_of(pairs[k].kept))
     return solved
 
 
@@ -166,8 +166,8 @@ def work_of_drives(m):
     """Return the work of prescribed velocities by the impulses of the active pairs [J]."""
     bodies, integers, active, work = arena.bodies(m), arena.pair_integers(m), arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
-        k, impulse = active[at], get(arena.pairs(m), active[at], c.LA)
-        force = vec.transposed_matvec(arena.get9(arena.pairs(m), k, c.FRAME), impulse)
+        k, impulse = active[at], vector_of(arena.pairs(m)[active[at]].impulse)
+        force = vec.transposed_matvec(matrix_of(arena.pairs(m)[k].frame), impulse)
         for column, sign in ((c.A, -1.0), (c.B, 1.0)):
             if integers[k, column] != c.WORLD:
                 work += sign * vec.dot(force, get(bodies, integers[k, column], c.DRIVE))
@@ -182,14 +182,14 @@ def close_contacts(m, h, hit):
     push_all(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        after, before = pair_velocity(m, k)[0], pairs[k, c.BEFORE]
+        after, before = pair_velocity(m, k)[0], pairs[k].u_before[0]
         if hit:
-            if before < -exchange.APPROACHING * speed and pairs[k, c.LA] > 0.0:
+            if before < -exchange.APPROACHING * speed and pairs[k].impulse[0] > 0.0:
                 record(m, k, before, after)
         integers[k, c.CLOSED] = 1 if after < slow else 0
-        put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+        set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
         if integers[k, c.CLOSED] == 0 or hit:
-            pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
+            pairs[k].u_last[0] = pairs[k].u_last[1] = 0.0
     if hit:
         follow_rates(m)
 
@@ -205,10 +205,11 @@ def follow_rates(m):
 @part
 def add_up(pairs, k):
     """Add the impulse of pair k to its sums."""
-    impulse = get(pairs, k, c.LA)
-    pairs[k, c.TOTAL] += impulse[0]
-    force = vec.transposed_matvec(arena.get9(pairs, k, c.FRAME), impulse)
-    arena.add(pairs, k, c.TOTAL + 1, force)
+    impulse = vector_of(pairs[k].impulse)
+    pairs[k].total[0] += impulse[0]
+    force = vec.transposed_matvec(matrix_of(pairs[k].frame), impulse)
+    for i in range(3):
+        pairs[k].total[1 + i] += force[i]
 
 
 @part
@@ -217,6 +218,6 @@ def record(m, k, before, after):
     table, count, e = arena.impacts(m), arena.counters(m), arena.counters(m)[c.IMPACTS]
     if e < len(table):
         table[e, 0], table[e, 1] = arena.clock(m)[c.TIME], k
-        put(table, e, 2, get(arena.pairs(m), k, c.LA))
+        put(table, e, 2, vector_of(arena.pairs(m)[k].impulse))
         table[e, 5], table[e, 6] = before, after
     count[c.IMPACTS] = e + 1

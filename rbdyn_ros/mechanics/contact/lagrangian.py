@@ -13,7 +13,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.arena import get, put, set_vector, vector_of
 from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     HELD,
     HELD_AGAIN,
@@ -62,7 +62,12 @@ def violation(m):
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        W, u, r, mu = pairs[k, c.W_OWN], get(pairs, k, c.U), get(pairs, k, c.LA), pairs[k, c.MU]
+        W, u, r, mu = (
+            pairs[k].W[0],
+            vector_of(pairs[k].u),
+            vector_of(pairs[k].impulse),
+            pairs[k].mu,
+        )
         moved += vec.size(natural(r, u, mu, W))
         size += W * vec.size(r)
     return moved, size
@@ -70,15 +75,15 @@ def violation(m):
 
 @part
 def warm_start(m):
-    """Set LA to L_B, at which U holds, and what follows from that."""
+    """Set `impulse` to `impulse_0`, at which `u` holds, and what follows from that."""
     pairs, active = arena.pairs(m), arena.active(m)
     smooth.clear(m, c.U_X, c.U_W)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        put(pairs, k, c.LA, get(pairs, k, c.L_B))
-        u = get(pairs, k, c.U)
-        pairs[k, c.U_S] = pairs[k, c.MU] * sqrt(u[1] * u[1] + u[2] * u[2])
-        put(pairs, k, c.Z, (max(u[0], 0.0) + pairs[k, c.U_S], u[1], u[2]))
+        set_vector(pairs[k].impulse, vector_of(pairs[k].impulse_0))
+        u = vector_of(pairs[k].u)
+        pairs[k].slip = pairs[k].mu * sqrt(u[1] * u[1] + u[2] * u[2])
+        set_vector(pairs[k].z, (max(u[0], 0.0) + pairs[k].slip, u[1], u[2]))
     blocks = arena.blocks(m)
     for j in range(len(blocks)):
         put(blocks, j, c.D, (0.0, 0.0, 0.0))
@@ -87,7 +92,7 @@ def warm_start(m):
 
 @part
 def solve_lagrangian(m, tolerance, h):
-    """Find the impulses LA from L_B, at which U holds; return whether they were found.
+    """Find `impulse` from `impulse_0`, at which `u` holds; return whether they were found.
 
     Where Newton's method alone does not get there, alternating directions come before it.
     """
@@ -120,12 +125,12 @@ def solve_lagrangian(m, tolerance, h):
 
 @part
 def is_excessive(m, h):
-    """Return whether the impulses LA, not in a step of h but at the node, are too large. What
+    """Return whether the impulses, not in a step of h but at the node, are too large. What
     stops a heavy body gives a light one below it as much more as their masses differ.
     """
     pairs, active, size = arena.pairs(m), arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE] if h == 0.0 else 0):
-        size += pairs[active[at], c.W_OWN] * vec.size(get(pairs, active[at], c.LA))
+        size += pairs[active[at]].W[0] * vec.size(vector_of(pairs[active[at]].impulse))
     if not size > LARGEST * arena.clock(m)[c.SPEED]:
         return False
     bodies, light, heavy = arena.bodies(m), 1e300, 0.0
@@ -138,7 +143,7 @@ def is_excessive(m, h):
 
 @part
 def refine(m):
-    """Refine the impulses LA to FINE [SPEED], if Newton's method gets there."""
+    """Refine the impulses to FINE [SPEED], if Newton's method gets there."""
     keep_iterate(m, True)
     if not newton(m, FINE * arena.clock(m)[c.SPEED], STIFF_SIGMA):
         keep_iterate(m, False)
@@ -151,11 +156,11 @@ def keep_iterate(m, to_kept):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         if to_kept:
-            put(pairs, k, c.KEEP_2, get(pairs, k, c.LA))
-            pairs[k, c.KEEP_2 + 3] = pairs[k, c.U_S]
+            set_vector(pairs[k].kept_2, vector_of(pairs[k].impulse))
+            pairs[k].kept_2[3] = pairs[k].slip
         else:
-            put(pairs, k, c.LA, get(pairs, k, c.KEEP_2))
-            pairs[k, c.U_S] = pairs[k, c.KEEP_2 + 3]
+            set_vector(pairs[k].impulse, vector_of(pairs[k].kept_2))
+            pairs[k].slip = pairs[k].kept_2[3]
     for i in range(len(bodies)):
         if to_kept:
             put(bodies, i, c.D_X, get(bodies, i, c.U_X))
@@ -167,8 +172,8 @@ def keep_iterate(m, to_kept):
 
 @part
 def admm(m, tolerance, scale):
-    """Alternate directions from LA, U_S and the bodies' velocities; return (change of the last
-    round, size) as velocities.
+    """Alternate directions from `impulse`, `slip` and the bodies' velocities; return (change of
+    the last round, size) as velocities.
 
     A round finds the bodies' velocities for z = u + s e_N held, with one factorization for all
     rounds, then z and r by projection.
@@ -190,8 +195,8 @@ def admm(m, tolerance, scale):
 
 @part
 def newton(m, tolerance, scale):
-    """Find LA by Newton's method from LA, U_S and the bodies' velocities; return whether it
-    converged.
+    """Find `impulse` by Newton's method from it, `slip` and the bodies' velocities; return whether
+    it converged.
     """
     count = arena.counters(m)
     last, is_start = FAILED, scale >= SIGMA
@@ -281,19 +286,21 @@ def step_back(m, scale, slope, size, left):
 
 @part
 def update_multipliers(m, scale):
-    """Set LA to proj_K(x), U_S to mu |u_T|, D to r; return (change, size of LA) as velocities."""
+    """Set `impulse` to proj_K(x), `slip` to mu |u_T|, D to r; return (change, size of the
+    impulses) as velocities.
+    """
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        sigma, old = scale / pairs[k, c.W_OWN], get(pairs, k, c.LA)
+        sigma, old = scale / pairs[k].W[0], vector_of(pairs[k].impulse)
         x, r = augmented_impulse(m, pairs, k, sigma)
-        put(pairs, k, c.LA, r)
-        put(pairs, k, c.Z, vec.scale(1.0 / sigma, vec.sub(r, x)))
-        slip = pairs[k, c.MU] / sigma * sqrt((r[1] - x[1]) ** 2 + (r[2] - x[2]) ** 2)
-        moved += vec.size(vec.sub(r, old)) / sigma + abs(slip - pairs[k, c.U_S])
-        size += pairs[k, c.W_OWN] * vec.size(r)
-        pairs[k, c.U_S] = slip
-        pairs[k, c.STATUS] = TAKE_OFF if r[0] == 0.0 else (STICK if slip == 0.0 else SLIDE)
+        set_vector(pairs[k].impulse, r)
+        set_vector(pairs[k].z, vec.scale(1.0 / sigma, vec.sub(r, x)))
+        slip = pairs[k].mu / sigma * sqrt((r[1] - x[1]) ** 2 + (r[2] - x[2]) ** 2)
+        moved += vec.size(vec.sub(r, old)) / sigma + abs(slip - pairs[k].slip)
+        size += pairs[k].W[0] * vec.size(r)
+        pairs[k].slip = slip
+        pairs[k].status = TAKE_OFF if r[0] == 0.0 else (STICK if slip == 0.0 else SLIDE)
     blocks, integers, unit = arena.blocks(m), arena.block_integers(m), arena.clock(m)[c.LENGTH]
     for j in range(len(blocks)):
         sigma = scale / blocks[j, c.W_JOINT]

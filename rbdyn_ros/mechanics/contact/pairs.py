@@ -10,7 +10,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.arena import get, get9, matrix_of, set_matrix, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import flush
 from rbdyn_ros.mechanics.description import cylinders, features
 from rbdyn_ros.mechanics.description.features import OUTSIDE
@@ -36,19 +36,19 @@ def gap(m, k, x, R):
     or at the end.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    a, b, n = integers[k, c.A], integers[k, c.B], get(pairs, k, c.CB)
-    center = locate(bodies, a, get(pairs, k, c.CA), x, R)
+    a, b, n = integers[k, c.A], integers[k, c.B], vector_of(pairs[k].point_b)
+    center = locate(bodies, a, vector_of(pairs[k].point_a), x, R)
     if integers[k, c.KIND] == c.FACE:
         if b == c.WORLD:
-            return vec.dot(n, center) - pairs[k, c.SIZE], n, center
+            return vec.dot(n, center) - pairs[k].offset, n, center
         normal = vec.matvec(get9(bodies, b, R), n)
         return (
-            vec.dot(normal, vec.sub(center, get(bodies, b, x))) - pairs[k, c.SIZE],
+            vec.dot(normal, vec.sub(center, get(bodies, b, x))) - pairs[k].offset,
             normal,
             center,
         )
     d = vec.sub(center, locate(bodies, b, n, x, R))
-    return vec.norm(d) - pairs[k, c.SIZE], vec.unit(d, (0.0, 0.0, 1.0)), center
+    return vec.norm(d) - pairs[k].offset, vec.unit(d, (0.0, 0.0, 1.0)), center
 
 
 @part
@@ -70,7 +70,7 @@ def own_gap(m, k, x, R, before):
     """Return (candidate, (gap, normal, point)) of pair k, whatever else is there."""
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
     A, B = arena.pose(m, integers[k, c.A], x, R), arena.pose(m, integers[k, c.B], x, R)
-    p, n, size = get(pairs, k, c.CA), get(pairs, k, c.CB), pairs[k, c.SIZE]
+    p, n, size = vector_of(pairs[k].point_a), vector_of(pairs[k].point_b), pairs[k].offset
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
     pair = features.Candidate(integers[k, c.KIND], i, j, feature, p, n, size)
     return pair, cylinders.gap(arena.geoms(m), pair, A, B, before)
@@ -83,14 +83,14 @@ def end_gap(m, k, d):
     normal may turn round.
     """
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
-    normal = get(pairs, k, c.FRAME)
+    normal = vector_of(pairs[k].frame)
     kind = integers[k, c.KIND]
     if kind == features.EDGES or kind == cylinders.LATERAL:
         A, B = arena.pose(m, integers[k, c.A], c.X, c.R), arena.pose(m, integers[k, c.B], c.X, c.R)
         if cylinders.is_skew(arena.geoms(m), kind, shapes[k, 0], shapes[k, 1], shapes[k, 2], A, B):
             b = integers[k, c.B]
-            on_b = locate(arena.bodies(m), b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
-            linear = pairs[k, c.GAP] + vec.dot(normal, d)
+            on_b = locate(arena.bodies(m), b, vector_of(pairs[k].on[1]), c.X_1, c.R_1)
+            linear = pairs[k].gap + vec.dot(normal, d)
             if (
                 abs(linear - shape_gap(m, k, c.X_1, c.R_1, normal)[0])
                 > OUTSIDE * arena.clock(m)[c.LENGTH]
@@ -108,8 +108,8 @@ def can_roll(pairs, integers, k):
     """
     kind = integers[k, c.KIND]
     if kind <= c.BALLS:
-        return pairs[k, c.RADIUS] > 0.0
-    return kind >= cylinders.LATERAL or kind == features.RIM or pairs[k, c.SIZE] > 0.0
+        return pairs[k].radius > 0.0
+    return kind >= cylinders.LATERAL or kind == features.RIM or pairs[k].offset > 0.0
 
 
 @inlined
@@ -135,7 +135,7 @@ def hold(m, k):
     an open pair would be a velocity without bound in a short part of a step.
     """
     unit = arena.clock(m)[c.LENGTH]
-    frame = get(arena.pairs(m), k, c.FRAME)
+    frame = vector_of(arena.pairs(m)[k].frame)
     g, normal, point = own_gap(m, k, c.X, c.R, _ORIGIN)[1]
     if vec.dot(normal, frame) < 0.5:  # of a covered face?
         g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
@@ -182,27 +182,27 @@ def set_contact(m, k, g, normal, center):
     """Set what follows from the gap and the normal of pair k."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     T = vec.frame(normal)
-    pairs[k, c.GAP] = g
-    put9(pairs, k, c.FRAME, T)
-    point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+    pairs[k].gap = g
+    set_matrix(pairs[k].frame, T)
+    point = vec.axpy(-pairs[k].radius, normal, center)
     W = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for side in range(2):
         i = integers[k, c.A + side]
         if i == c.WORLD:
-            put(pairs, k, c.ON_A + 3 * side, point)
+            set_vector(pairs[k].on[side], point)
             continue
         R = get9(bodies, i, c.R)
         p = vec.transposed_matvec(R, vec.sub(point, get(bodies, i, c.X)))
-        put(pairs, k, c.ON_A + 3 * side, p)
+        set_vector(pairs[k].on[side], p)
         S = lever(p, R, T[0]), lever(p, R, T[1]), lever(p, R, T[2])
-        put9(pairs, k, c.T_A + 9 * side, S)
+        set_matrix(pairs[k].levers[side], S)
         im, ij = get(bodies, i, c.IM), get(bodies, i, c.IJ)
         W = (
             own_row(W[0], T, S, im, ij, 0),
             own_row(W[1], T, S, im, ij, 1),
             own_row(W[2], T, S, im, ij, 2),
         )
-    put9(pairs, k, c.W_OWN, W)
+    set_matrix(pairs[k].W, W)
 
 
 @inlined
@@ -234,12 +234,12 @@ def accelerate(m, k, impulse):
 def apply(m, k, impulse, on_x, on_w, as_velocity):
     """Add the impulse of pair k to columns of its bodies, or the velocities that it gives them."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    force = vec.transposed_matvec(get9(pairs, k, c.FRAME), impulse)
+    force = vec.transposed_matvec(matrix_of(pairs[k].frame), impulse)
     for side in range(2):
         i = integers[k, c.A + side]
         if i != c.WORLD:
             x = vec.scale(1.0 if side == 0 else -1.0, force)
-            w = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), impulse)
+            w = vec.transposed_matvec(matrix_of(pairs[k].levers[side]), impulse)
             w = vec.scale(1.0 if side == 0 else -1.0, w)
             if as_velocity:
                 x, w = vec.times(get(bodies, i, c.IM), x), vec.times(get(bodies, i, c.IJ), w)
@@ -252,16 +252,16 @@ def velocity(m, k):
     """Return the velocity u of pair k, in its frame, for the velocities in U_X, U_W."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     a, b = integers[k, c.A], integers[k, c.B]
-    v, u = get(bodies, a, c.U_X), vec.matvec(get9(pairs, k, c.T_A), get(bodies, a, c.U_W))
+    v, u = get(bodies, a, c.U_X), vec.matvec(matrix_of(pairs[k].levers[0]), get(bodies, a, c.U_W))
     if b != c.WORLD:
         v = vec.sub(v, get(bodies, b, c.U_X))
-        u = vec.sub(u, vec.matvec(get9(pairs, k, c.T_B), get(bodies, b, c.U_W)))
-    return vec.add(vec.matvec(get9(pairs, k, c.FRAME), v), u)
+        u = vec.sub(u, vec.matvec(matrix_of(pairs[k].levers[1]), get(bodies, b, c.U_W)))
+    return vec.add(vec.matvec(matrix_of(pairs[k].frame), v), u)
 
 
 @part
 def set_mean_velocities(m, h, full):
-    """Set U to the mean velocities of the active pairs over the step: gap over h, and the
+    """Set `u` to the mean velocities of the active pairs over the step: gap over h, and the
     tangents' shift over h (M.15).
 
     An overlap at the start is taken back as fast as a step of the length `full` would, and a gap
@@ -279,25 +279,25 @@ def set_mean_velocities(m, h, full):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         a, b = integers[k, c.A], integers[k, c.B]
-        on_b = locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
+        on_b = locate(bodies, b, vector_of(pairs[k].on[1]), c.X_1, c.R_1)
         if integers[k, c.KIND] > c.BALLS:
-            d = vec.sub(locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1), on_b)
+            d = vec.sub(locate(bodies, a, vector_of(pairs[k].on[0]), c.X_1, c.R_1), on_b)
             g, point = end_gap(m, k, d)
         else:
             g, normal, center = gap(m, k, c.X_1, c.R_1)
-            point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+            point = vec.axpy(-pairs[k].radius, normal, center)
             d = vec.sub(center, on_b)
         if can_roll(pairs, integers, k):
-            d = contact_displacement(bodies, a, get(pairs, k, c.ON_A), point)
-            d = vec.sub(d, contact_displacement(bodies, b, get(pairs, k, c.ON_B), point))
+            d = contact_displacement(bodies, a, vector_of(pairs[k].on[0]), point)
+            d = vec.sub(d, contact_displacement(bodies, b, vector_of(pairs[k].on[1]), point))
             note_travel(m, k, point)
-        pairs[k, c.GAP_1] = g
-        is_level = integers[k, c.KIND] > c.BALLS and pairs[k, c.GAP] <= near
-        keep = left * (pairs[k, c.GAP] if is_level else min(pairs[k, c.GAP], 0.0))
-        s = rate * vec.dot(get(pairs, k, c.FRAME + 3), d)
-        t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)
-        pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t
-        put(pairs, k, c.U, (rate * (g - keep), s + pairs[k, c.SHIFT], t + pairs[k, c.SHIFT + 1]))
+        pairs[k].gap_1 = g
+        is_level = integers[k, c.KIND] > c.BALLS and pairs[k].gap <= near
+        keep = left * (pairs[k].gap if is_level else min(pairs[k].gap, 0.0))
+        s = rate * vec.dot(matrix_of(pairs[k].frame)[1], d)
+        t = rate * vec.dot(matrix_of(pairs[k].frame)[2], d)
+        pairs[k].u_now[0], pairs[k].u_now[1] = s, t
+        set_vector(pairs[k].u, (rate * (g - keep), s + pairs[k].shift[0], t + pairs[k].shift[1]))
 
 
 @inlined
@@ -311,7 +311,7 @@ def note_travel(m, k, point):
     if kind != features.RIM and kind != cylinders.RIM_FACE:
         return
     side = 1 if kind != features.RIM and shapes[k, 2] & cylinders.SWAPPED != 0 else 0
-    i, p = arena.pair_integers(m)[k, c.A + side], get(arena.pairs(m), k, c.ON_A + 3 * side)
+    i, p = arena.pair_integers(m)[k, c.A + side], vector_of(arena.pairs(m)[k].on[side])
     x, R = arena.pose(m, i, c.X_1, c.R_1)
     lever, turned = vec.sub(point, x), vec.matvec(arena.pose(m, i, c.X, c.R)[1], p)
     in_body = vec.norm(vec.sub(vec.transposed_matvec(R, lever), p))
@@ -330,7 +330,7 @@ def smallest(m, x, R):
     least, pairs, integers = 1e300, arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
-            least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+            least = min(least, gap(m, k, x, R)[0] - pairs[k].slack)
     return least
 
 
@@ -347,17 +347,17 @@ def smallest_of_shapes(m, x, R):
         if integers[k, c.CLOSED] != 0:
             continue
         if integers[k, c.KIND] <= c.BALLS:
-            least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+            least = min(least, gap(m, k, x, R)[0] - pairs[k].slack)
             continue
         before, step = ways(m, k)
-        is_far = before + step < pairs[k, c.CLEARANCE]
+        is_far = before + step < pairs[k].clearance
         if is_far and integers[k, c.KIND] != features.RIM:  # a plane reaches farther than its body
-            bound = min(bound, pairs[k, c.CLEARANCE] - before - step)
+            bound = min(bound, pairs[k].clearance - before - step)
             continue
         g = shape_gap(m, k, x, R, _ORIGIN)[0]
         if g > FAR * unit:
-            pairs[k, c.CLEARANCE] = before + clearance(m, k, x, R, g) - step - JUMP * unit
-        least = min(least, g - pairs[k, c.SLACK])
+            pairs[k].clearance = before + clearance(m, k, x, R, g) - step - JUMP * unit
+        least = min(least, g - pairs[k].slack)
     return least if least < 1e300 else bound
 
 
@@ -372,7 +372,7 @@ def clearance(m, k, x, R, g):
         return g
     A, B = arena.pose(m, integers[k, c.A], x, R), arena.pose(m, integers[k, c.B], x, R)
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
-    return cylinders.apart(arena.geoms(m), kind, i, j, feature, A, B, pairs[k, c.SIZE])
+    return cylinders.apart(arena.geoms(m), kind, i, j, feature, A, B, pairs[k].offset)
 
 
 @inlined
