@@ -165,7 +165,7 @@ def exchange(m, energy, spent, slow):
     law = contacts.law(m)
     if not has_rebound(m, slow):
         # Stronge's law with e = 0 is another one than Newton's where the sliding changes its
-        # direction; several contacts that meet have Newton's
+        # direction; it fails where several contacts meet, which have Newton's: `test_impact_laws`
         if law == restitution.ENERGETIC and has_approach(m, slow):
             solver.couple_impact(m)
             if collide_each(m, slow):

@@ -120,6 +120,8 @@ def solve_one(m, k, W, u, old, how):
         return settle(old, u, W, mu, w), True
     found, is_flat = update(W, u, mu, old), not is_regular(W, SINGULAR)
     if found.kind == NONE or found.kind == SLIDE and is_flat:
+        # the law of one contact fails where joints leave its point a plane or a line to move in:
+        # `test_a_rod_falls_on_a_rough_floor_and_leans_there`
         stuck = stick_singular(W, u, mu, old, h, arena.clock(m)[c.SPEED])
         found = stuck if stuck.kind == STICK else found
     arena.pairs(m)[k].status = found.kind
@@ -172,23 +174,31 @@ def solve(m, tolerance, h):
     for at in range(n):
         set_vector(pairs[active[at]].impulse_0, vector_of(pairs[active[at]].impulse))
     if n > FEW or joined and n > 1:
+        # sweeps of many contacts, or with joints that react, do not end soon:
+        # `test_stack_of_boxes_rests`
         moved, size = violation(m)
         factors = count[c.FACTORS]
         if solve_lagrangian(m, 0.3 * tolerance, h):
             if h == 0.0 and count[c.FACTORS] > factors and not joined and skyline.is_narrow(m):
                 refine(m)
             return moved / (tolerance + ROUND_OFF * size)
+        # Newton's method fails where joints and contacts are more than what holds the bodies; the
+        # sweeps below follow: `test_a_chain_of_hinges_that_has_fallen_on_a_rough_floor_rests`
         warm_start(m)
     if joined:
         if n == 1 and h > 0.0:
             change = solve_again(m, tolerance, h)
             if change < FAILED:
                 return change
+            # the W of an earlier step fails where the contact has moved too far since:
+            # `test_a_rod_falls_on_a_rough_floor_and_leans_there`
             warm_start(m)
         couple_all(m, h)
     first, moved, size, where, lawful = 0.0, 0.0, 0.0, 0, True
     enough, more = 1, SWEEPS if h == 0.0 and n > 1 else 0
     for k in range(SWEEPS + more):
+        # the exact laws of several contacts can send each other round in circles; projections on
+        # them follow: `test_random_impacts`
         if k == SWEEPS and lawful and moved <= STALLED * size:
             break
         moved, size, lawful, where = sweep(m, False, h, (h, k >= SWEEPS))
@@ -203,10 +213,12 @@ def solve(m, tolerance, h):
         if k == enough and not joined and 1 < n <= FEW:
             if h > 0.0 and k < SWEEPS - 1 and is_sliding(m):
                 enough = SWEEPS - 1
+            # sweeps fail where contacts stick: `test_block_at_rest_on_a_slope_does_not_creep`
             elif solve_lagrangian(m, 0.3 * tolerance, h):
                 return first
+            # it fails where there are no impulses: `test_failures`; what is left is no start
             else:
-                warm_start(m)  # what is left is no start for sweeps
+                warm_start(m)
     if not (moved <= STALLED * size and lawful):
         return fail(m, where)
     count[c.STALLS] += 1 if h == 0.0 else 0

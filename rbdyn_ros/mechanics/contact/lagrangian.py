@@ -94,7 +94,8 @@ def warm_start(m):
 def solve_lagrangian(m, tolerance, h):
     """Find `impulse` from `impulse_0`, at which `u` holds; return whether they were found.
 
-    Where Newton's method alone does not get there, alternating directions come before it.
+    Newton's method alone fails far from the solution: `test_thrown_rod_clatters_to_its_rolling`.
+    Then alternating directions come before it.
     """
     warm_start(m)
     if newton(m, tolerance, SIGMA) and not is_excessive(m, h):
@@ -115,8 +116,11 @@ def solve_lagrangian(m, tolerance, h):
         if newton(m, tolerance, SOFT_SIGMA) and not is_excessive(m, h):
             return True
         keep_iterate(m, False)
+        # it fails even from there where loads are not unique, but the change is round-off:
+        # `test_a_chain_of_hinges_that_has_fallen_on_a_rough_floor_rests`
         if left <= SETTLED * size:
             return True
+        # or where the contacts contradict each other: `test_askew_stack_of_listed_faces_rests`
         if is_stalled:
             arena.counters(m)[c.STALLS] += 1
             return True
