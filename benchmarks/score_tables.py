@@ -31,6 +31,12 @@ BOARD = suite_of_board(0)
 PAGES = ("README.md", "doc/evaluation.md", "doc/control.md", "doc/leaderboard.md")
 FILLED = {"width": 120, "subsequent_indent": "  ", "break_on_hyphens": False}
 MARK = re.compile(r"(<!-- scores: (\w+) -->\n)(.*?)(<!-- scores end -->)", re.DOTALL)
+FORCES = "acting force", "commanded force"  # that an observer is given
+SENSED = (  # sensors, and the case of the suite
+    ("encoders of 4096 lines", ("S11", "standing")),
+    ("encoders of 2048 lines", ("S12", "")),
+    ("encoder of the cart and an IMU", ("S13", "")),
+)
 OPTIMUM = "21.5°"  # within 2 m, by collocation
 WITHIN, WITHIN_ANY = ("S22", "2 m"), ("S31", "2 m")  # the largest tilt within 2 m: known, unknown
 
@@ -141,6 +147,28 @@ def board_swing_up() -> str:
 def board_tracking() -> str:
     """Return the ranking of the laws that follow a path."""
     return ranking_of("tracking")
+
+
+def sensors() -> str:
+    """Return what laws reach on the true state and behind the sensors of a real cart."""
+    found = [(law, Cases(law)) for law in ("lqr", "lqg", "h_infinity")]
+    rows = [
+        (f"settled from 10°, {what}", lambda c, at=at: c.number(*at, "settling_time", 2, " s"))
+        for what, at in (("true state", ("S3", "")), *SENSED)
+    ]
+    rows += [
+        (f"force at rest, {what}", lambda c, at=at: c.number(*at, "force_rms", 2, " N"))
+        for what, at in SENSED
+    ]
+    rows += [
+        (f"delay margin, {what}", lambda c, at=at: c.number(*at, "delay_margin", 0, " ms"))
+        for what, at in (
+            ("true state", ("S8", "")),
+            *((f"encoders, given the {u}", ("S32", f"delay, given the {u}")) for u in FORCES),
+        )
+    ]
+    lines = [(head, *(show(cases) for _, cases in found)) for head, show in rows]
+    return table(("", *(f"`{law}`" for law, _ in found)), lines)
 
 
 def measured() -> str:
@@ -262,7 +290,7 @@ def table(heads: tuple, lines: list) -> str:
 TABLES = {
     table.__name__: table
     for table in (
-        *(laws, leaderboard, board_balance, board_swing_up, board_tracking),
+        *(laws, leaderboard, sensors, board_balance, board_swing_up, board_tracking),
         *(measured, others, misses, by_force, by_travel),
     )
 }
