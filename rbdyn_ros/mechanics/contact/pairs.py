@@ -139,10 +139,10 @@ def hold(m, k):
     g, normal, point = own_gap(m, k, c.X, c.R, _ORIGIN)[1]
     if vec.dot(normal, frame) < 0.5:  # of a covered face?
         g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
-    if g > OUTSIDE * unit or vec.dot(normal, frame) < 0.5:
+    if g > 0.5 * OUTSIDE * unit or vec.dot(normal, frame) < 0.5:
         return False
     held = own_gap(m, k, c.X, c.R, normal)[1][0]
-    if abs(g - held) > OUTSIDE * unit:
+    if abs(g - held) > 2.0 * OUTSIDE * unit:
         return False
     set_contact(m, k, held, normal, point)
     return True
