@@ -98,7 +98,8 @@ def playing(folder: Path) -> bool:
 
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_the_rod_is_caught_pushed_and_stands(play, tmp_path, processes):
-    said, code = play("--duration", "3", "--seed", "3", "--processes", processes)
+    view = ("--no-view",) if processes == "2" else ()
+    said, code = play("--duration", "3", "--seed", "3", "--processes", processes, *view)
     assert code == 0, said
     for part in (
         "the rod stood",
@@ -184,15 +185,20 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
     assert " s, asked for at 1.20 s" in said
 
 
-def test_from_hanging_it_swings_up_and_stands(play, tmp_path):
-    """The scenario names the law; twelve seconds are enough, the two pushes included."""
-    pace = ("--real-time-factor", "2")
-    said, code = play("--scenario", "swing_up", "--duration", "12", "--no-view", *pace)
-    assert code == 0 and "the rod stood" in said, said
+def test_a_scenario_names_the_law_and_the_start(play, tmp_path):
+    """That the law swings the rod up within seconds is a claim of test_swing_up.py: a machine that
+    is busy may not show all of them to this process, which then claims nothing.
+    """
+    said, code = play("--scenario", "swing_up", "--duration", "1", "--no-view")
+    assert code in (0, 1) and "wrote" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
+    first = received(tmp_path / "out" / "bag")["/ground_truth/odometry"][0].pose.pose.orientation
+    assert abs(first.w) < 0.1
 
 
-def test_the_live_view_is_served_where_the_demo_says(demo, tmp_path):
+def test_the_live_view_is_served_until_a_signal_leaves_zero_force_and_a_readable_bag(
+    demo, tmp_path
+):
     played, url = demo("--duration", "1000"), ""
     while not url and (line := played.stdout.readline()):
         _, found, url = line.partition("the live view is at ")
@@ -201,15 +207,15 @@ def test_the_live_view_is_served_where_the_demo_says(demo, tmp_path):
     assert f"the live view is at {url.strip()}" in log.read_text()
     with urllib.request.urlopen(url.strip(), timeout=LIMIT) as page:
         assert page.status == 200 and b"<html" in page.read()
+    wait_for(lambda: playing(tmp_path) or played.poll() is not None)
+    time.sleep(1.0)
     played.send_signal(signal.SIGINT)
     said, _ = played.communicate(timeout=LIMIT)
-    assert played.returncode == 130, said
-
-
-def test_without_a_view_none_is_started(demo, tmp_path):
-    said, _ = (played := demo("--duration", "1", "--no-view")).communicate(timeout=LIMIT)
-    assert played.returncode in (0, 1) and "live view" not in said, said
-    assert not (tmp_path / "out" / "view.log").exists()
+    assert played.returncode == 130 and "interrupted after" in said, said
+    assert "Traceback" not in said and "FAILED" not in said
+    topics = received(tmp_path / "out" / "bag")
+    force = topics["/cart/command"][-1].wrench.force
+    assert (force.x, force.y) == (0.0, 0.0) and topics["/odometry"]
 
 
 def test_the_process_that_watches_imports_no_compiler():
@@ -229,7 +235,7 @@ def test_set_wins_over_files_and_scenario(play, tmp_path):
     words = [word for one in given for word in ("--set", one)]
     (tmp_path / "light.yaml").write_text("/**:\n  ros__parameters:\n    rod: {mass: 0.5}\n")
     files = ("--params-file", str(tmp_path / "light.yaml"))
-    said, code = play("--duration", "3", "--scenario", "hanging", *files, *words, "--no-view")
+    said, code = play("--duration", "1", "--scenario", "hanging", *files, *words, "--no-view")
     assert code in (0, 1) and "wrote" in said, said
     first = received(tmp_path / "out" / "bag")["/ground_truth/odometry"][0].pose.pose.orientation
     assert first.x == pytest.approx(0.0447, abs=1e-3)
@@ -237,25 +243,10 @@ def test_set_wins_over_files_and_scenario(play, tmp_path):
     assert 'mass value="1.25"' in description.data
 
 
-def test_a_rod_that_nobody_catches_is_exit_code_1(play):
+def test_a_rod_that_nobody_catches_is_exit_code_1(play, tmp_path):
     said, code = play("--duration", "2", "--controller", "rest", "--no-view")
     assert code == 1 and "FAILED: the rod did not stand" in said, said
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_it_with_its_exit_code_one_zero_command_and_a_readable_bag(
-    demo, tmp_path, number
-):
-    played = demo("--duration", "1000")
-    wait_for(lambda: playing(tmp_path) or played.poll() is not None)
-    time.sleep(1.0)
-    played.send_signal(number)
-    said, _ = played.communicate(timeout=LIMIT)
-    assert played.returncode == 128 + number and "interrupted after" in said, said
-    assert "Traceback" not in said and "FAILED" not in said
-    topics = received(tmp_path / "out" / "bag")
-    force = topics["/cart/command"][-1].wrench.force
-    assert (force.x, force.y) == (0.0, 0.0) and topics["/odometry"]
+    assert "live view" not in said and not (tmp_path / "out" / "view.log").exists()
 
 
 def test_a_killed_demo_leaves_no_node_behind(demo, tmp_path):
