@@ -40,21 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         ("--out", "DIR", "Write the page to this folder, which must be new or empty."),
-        (
-            "--verify",
-            "ENTRY",
-            "Replay the recorded forces of this entry, and measure it anew, with its seed and "
-            "with a new one.",
-        ),
+        ("--verify", "ENTRY", "Replay this entry's forces; measure it with its and a new seed."),
         ("--rows", "B1,U1", "With --verify: only these rows."),
         ("--jobs", "N", "With --verify: use N processes (default: one for each processor).", "0"),
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Rank or verify; return the exit code: 0 done, or equal; 1 the entry differs, or one has no
-    rank; 2 bad input; 4 cannot write; 130 interrupted.
-    """
+    """Rank or verify; return one of these exit codes, or 130 where it was interrupted."""
     try:
         return _verify(arguments) if arguments.verify else _rank(arguments)
     except ValueError as error:
@@ -74,8 +67,8 @@ def _rank(arguments: argparse.Namespace) -> int:
     print(board.terminal(found))
     if out:
         print(f"wrote {board.write_page(found, suite, out)}")
-    all_ranked = all(line.rank for lines in found.lines.values() for line in lines)
-    return DONE if all_ranked and not found.refused else DIFFERS
+    ranks = [line.rank for lines in found.lines.values() for line in lines]
+    return DONE if all(ranks) and not found.refused else DIFFERS
 
 
 def _verify(arguments: argparse.Namespace) -> int:

@@ -113,9 +113,7 @@ def _columns(discipline: str, suite: Suite) -> list[tuple[Case, str]]:
 
 def heads(discipline: str, suite: Suite) -> list[tuple[str, str]]:
     """Return the (head, meaning) of the columns of the table."""
-    parts = dict.fromkeys(
-        entries.PARTS[case.measure][0] for case in entries.cases_of(suite, discipline)
-    )
+    _, _, *parts = entries.score(suite, discipline, {})
     columns = []
     for case, name in _columns(discipline, suite):
         value = measures.MEASURES[case.measure].values[name]
@@ -133,9 +131,9 @@ def cells(discipline: str, line: RankedEntry, suite: Suite) -> list[str]:
         for case, name in _columns(discipline, suite)
         for value in (values.get(case.name, {}).get(name, math.nan),)
     ]
-    total, interval, *parts = (f"{value:.3f}" for value in line.scores.values())
-    score = f"{total} ± {interval}"
-    return [str(line.rank or NONE), line.entry["name"], score, *parts, *numbers, line.remark]
+    total, half, *parts = (f"{value:.3f}" for value in line.scores.values())
+    name, rank = line.entry["name"], str(line.rank or NONE)
+    return [rank, name, f"{total} ± {half}", *parts, *numbers, line.remark]
 
 
 def terminal(board: Board) -> str:

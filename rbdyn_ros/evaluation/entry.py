@@ -50,8 +50,7 @@ PARTS: dict[str, tuple[str, str, Callable[[float], float]]] = {
 
 def is_name(name: str) -> bool:
     """Return whether an entry may have this name, which is also that of its page."""
-    is_index = name.lower() == "index"
-    return bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name)) and not is_index
+    return bool(re.fullmatch(r"(?i)(?!index$)[a-z0-9][a-z0-9_.-]{0,63}", name, re.ASCII))
 
 
 def name_conflict(name: str, law: str, path: str) -> str:
@@ -77,10 +76,11 @@ def draw_seed(resumed: Path | None = None) -> int:
 
 def with_seed(suite: Suite, seed: int) -> Suite:
     """Return the suite with this seed in each case."""
-    rows = []
-    for row in suite.rows:
-        cases = (case._replace(scenario=case.scenario._replace(seed=seed)) for case in row.cases)
-        rows.append(row._replace(cases=tuple(cases)))
+
+    def change(case: Case) -> Case:
+        return case._replace(scenario=case.scenario._replace(seed=seed))
+
+    rows = (row._replace(cases=tuple(map(change, row.cases))) for row in suite.rows)
     return suite._replace(rows=tuple(rows))
 
 
@@ -120,13 +120,11 @@ def write(folder: Path, name: str, made: Evaluation, seed: int) -> list[Path]:
     cannot be done.
     """
     found, under_test = content(name, made, seed), made.under_test
-    has_files = under_test.path or any(
-        str(value).startswith(f"{LAW}/") for value in found["parameters"].values()
-    )
-    written: dict[str, bytes | str] = {
-        f"{LAW}/{Path(path).name}": Path(path).read_bytes()
-        for path in (under_test.files if has_files else ())
-    }
+    written: dict[str, bytes | str] = {}
+    if f"{LAW}/" in str([found["path"], *found["parameters"].values()]):
+        written = {
+            f"{LAW}/{Path(path).name}": Path(path).read_bytes() for path in under_test.files
+        }
     written[FILE] = json.dumps(found, ensure_ascii=False) + "\n"
     for path, data in written.items():
         (folder / path).parent.mkdir(exist_ok=True)
