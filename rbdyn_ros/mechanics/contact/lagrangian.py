@@ -36,6 +36,7 @@ SOFT_SIGMA = 1e2  # of Newton's method from the result of alternating directions
 ACCEPTED = 1e-5  # [SPEED] where joints and contacts contradict each other in a step
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
 STAGNANT = 300.0  # times NOISE: what a residual falls to by the matrix
+NEAR = 1e-4  # of the impulses: residuals below may be round-off
 # of `refine`: in a stack of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
 STIFF_SIGMA, FINE = 1e7, 1e-13
 OUTER, INNER, SLOW = 60, 12, 0.3
@@ -212,7 +213,7 @@ def newton(m, tolerance, scale):
             size, left = newton_system(m, scale, PROJECTED_AGAIN)
             small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
             found = left <= 0.1 * tolerance + small
-            if not found and (outer > 0 or left > 0.1 * before_last):
+            if not found and left <= NEAR * size and (outer > 0 or left > 0.1 * before_last):
                 noise = round_off(m, scale)
                 is_noise = left <= noise or 0.3 * before_last < left <= STAGNANT * noise
             if found or is_noise:
