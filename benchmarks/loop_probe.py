@@ -118,7 +118,6 @@ class Probe:
         ).T  # rings and caches have filled by then
         return {
             "ticks": kept.ticks,
-            "machine_code_percent": 100.0 * kept.plain / kept.ticks,
             "ticks_per_second": kept.ticks / elapsed,
             "step_thread_us_per_tick": 1e6 * step / kept.ticks,
             "simulator_us_per_tick": 1e6 * whole / kept.ticks,

@@ -1,8 +1,4 @@
-"""The signals between the plant and its controller: measurements and commands, with faults.
-
-The kernels here are those of a tick in Python (`PlantSignals`) and of the compiled loop
-(`simulation.native_loop`).
-"""
+"""The signals between the plant and its controller: measurements and commands, with faults."""
 
 from typing import NamedTuple
 
@@ -13,7 +9,7 @@ from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.faults.sensors import SensorState, measure_inertial, measure_state
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import bind, inlined, kernel
+from rbdyn_ros.kernel import bind, kernel
 from rbdyn_ros.simulation.command import (
     Command,
     CommandQueue,
@@ -24,7 +20,6 @@ from rbdyn_ros.simulation.command import (
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.simulation.statistics import Statistics
-from rbdyn_ros.simulation.steady_clock import now, wait
 from rbdyn_ros.types import Array
 
 # the numbers of `SignalState`: commands taken from their ring; whether one has arrived, its stamp;
@@ -92,21 +87,6 @@ def receive_commands(s, ring, tick, stamp, instants, oldest):
     s.active[0], s.active[1] = c.items[ARRIVED, 0], c.items[ARRIVED, 1]
     s.active[2] = received
     k[HAS_COMMAND], k[COMMAND_STAMP] = 1, answered
-    return True
-
-
-@inlined
-def wait_for_answer(s, ring, stamp, clock, asked, timeout):
-    """Wait until the newest command of a ring answers the state that its readers know, for
-    `timeout` [s] or until an interruption. Return whether it does. `stamp` [ns] is that of the
-    plant.
-    """
-    until = now(clock) + timeout
-    expected = s.states.ring[ARRIVED, 2] if s.numbers[HAS_MEASUREMENT] else stamp
-    while ring.count[0] == 0 or ring.stamps[(ring.count[0] - 1) % len(ring.stamps)] != expected:
-        if asked[0] or now(clock) >= until:
-            return False
-        wait(clock, until)
     return True
 
 
@@ -182,12 +162,6 @@ class PlantSignals:
         self.commands.clear()
         self._numbers[:] = 0
         self.measure()
-
-    def prepare_block(self) -> None:
-        """Draw random numbers for a block of ticks, which kernels use."""
-        if self.faults.is_exact:
-            self._see_truth()
-        self._refill()
 
     def _see_truth(self) -> None:
         self._numbers[HAS_MEASUREMENT], self._numbers[IS_NEW] = 0, 1

@@ -26,7 +26,6 @@ class Statistics:
 
     def __init__(self):
         self.ticks = 0
-        self.plain = 0  # ticks of these in the compiled loop
         self.saturated = 0  # ticks whose force was limited
         self.watchdog_trips = 0
         self.watchdog_expired = False  # now
@@ -57,24 +56,15 @@ class Statistics:
                 self.round_trips.append(received - instants.item(number % len(stamps)))
                 return
 
-    def count_tick(self, step_time: float, off_travel: bool) -> None:
-        """Count a tick that took `step_time` [s] per step and left the cart beyond its travel, or
-        not.
+    def count_tick(self, step_time: float, limited: bool, off_travel: bool) -> None:
+        """Count a tick that took `step_time` [s] per step: whether its force was limited, and
+        whether it left the cart beyond its travel.
         """
         self.ticks += 1
+        self.saturated += limited
         self.step_time = max(self.step_time, step_time)
         self.excursions += off_travel and not self.off_travel
         self.off_travel = off_travel
-
-    def count_ticks(self, ticks: int, saturated: int, step_time: float) -> None:
-        """Count ticks of the compiled loop, none beyond the travel; `step_time` [s] is the longest
-        per step.
-        """
-        self.ticks += ticks
-        self.plain += ticks
-        self.saturated += saturated
-        self.step_time = max(self.step_time, step_time)
-        self.off_travel = self.off_travel and not ticks
 
     def percentiles(self) -> tuple[float, float, float]:
         """Return (p50, p99, max) of the round trip [s], nan before the first."""

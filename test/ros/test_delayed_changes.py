@@ -24,7 +24,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rbdyn_ros.kernel_sources import KernelMissing  # noqa: E402
 from rbdyn_ros.parameters import tables  # noqa: E402
 from rbdyn_ros.ros import delayed_changes  # noqa: E402
-from rbdyn_ros.simulation.native_loop import warm_plant  # noqa: E402
+from rbdyn_ros.simulation.setup import warm_plant  # noqa: E402
 
 NODE = "/pendulum_simulator"
 FLOOR = "contact.floor.enabled"

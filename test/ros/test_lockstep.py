@@ -20,7 +20,6 @@ from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp  # noqa: E402
 from rbdyn_ros.simulation.command import UNSTAMPED  # noqa: E402
-from rbdyn_ros.simulation.steady_clock import steady  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from balancer_node import Balancer  # noqa: E402
@@ -64,7 +63,6 @@ def run(graph, changes: dict) -> dict:
     graph.until(lambda: simulator.runner.plant.stamp > END)
     simulator.runner.end()
     assert simulator.runner.statistics.lockstep_timeouts == 0
-    assert simulator.runner.statistics.plain > 100 or steady() is None
     assert (simulator.runner.plant.diagnostics.impacts > 0) == (changes == STOPS)
     assert (sum(simulator.runner.signals.faults.counts().values()) > 0) == (changes == FAULTS)
     stamped = [

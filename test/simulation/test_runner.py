@@ -252,7 +252,7 @@ def test_another_pace_ends_the_sleep_of_a_tick_of_hours(running):
     with running(start="immediately", real_time_factor=1.0) as runner:
         slow = runner.pace._replace(real_time_factor=1e-7)
         runner.reconfigure(runner.plant.setup, slow)
-        wait(lambda: runner.pacer.beat(runner.plant.tick_ns * 1e-9 / 1e-7) is not None)
+        wait(lambda: runner.pacer.period == runner.plant.tick_ns * 1e-9 / 1e-7)
         runner.reconfigure(runner.plant.setup, slow._replace(real_time_factor=1.0))
         steps = runner.plant.steps
         wait(lambda: runner.plant.steps > steps + 10)

@@ -35,9 +35,9 @@ from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
 from rbdyn_ros.ros.simulator.telemetry import Telemetry
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.native_loop import warm_plant, warm_up
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.setup import warm_plant, warm_up
 from rbdyn_ros.simulation.status import FAULT, STOPPED
 from rbdyn_ros.types import Array
 
@@ -218,14 +218,8 @@ class Simulator(ManagedNode):
             setup.run_config(values),
             self.telemetry,
             self._on_status,
-            self.telemetry.native_publisher,
         )
         self.telemetry.warm_up(self.runner)
-        if not (self.runner.compiles and self.telemetry.native_publisher.is_possible):
-            self.get_logger().info(
-                "every tick runs in Python: the compiled loop needs a 64-bit Linux and the "
-                "functions of librcl.so"
-            )
         self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
         add_services(self, self.runner, self._dump)
         add_standard_services(self, self.runner)
@@ -354,7 +348,6 @@ def _timing(runner: Runner) -> Line:
     counts = runner.statistics
     values = {
         "ticks": counts.ticks,
-        "ticks_in_machine_code": counts.plain,
         "missed": runner.pacer.missed,
         "overruns": runner.pacer.overruns,
         "slipped_ms": 1e3 * runner.pacer.slipped,
