@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rbdyn_ros import parameters
+from rbdyn_ros.faults.covariance import covariances, variances
 from rbdyn_ros.faults.options import Faults, SensorNoise, faults
-from rbdyn_ros.faults.pipeline import FaultPipeline
-from rbdyn_ros.faults.sensors import covariances, variances
+from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import actual_plant
 from rbdyn_ros.simulation.command import Watchdog
@@ -31,11 +31,6 @@ class RunConfig(NamedTuple):
     history_rows: int
     faults: Faults
     seed: int  # of the faults' random numbers
-
-    @property
-    def counting_watchdog(self) -> tuple[float, float]:
-        """The `Watchdog.numbers` of the watchdog, which is off in lockstep."""
-        return (0.0, 0.0) if self.lockstep else self.watchdog.numbers
 
     @property
     def slowdown(self) -> float:
@@ -127,7 +122,7 @@ def warm_up(setup: Setup) -> str:
     copy.to_world(copy.point((0.0, 0.0, 0.0)))  # as for a push in the rod's axes, or a click
     copy.check(setup)  # as a change of parameters does
     failure = copy.tick((0.0, 0.0))
-    FaultPipeline(_NOISY, 0, 1.0)
+    Sensors(_NOISY, 0)
     covariances(_NOISY, (0.0, 0.0, 0.0), _AXES, (0.0, 0.0, 0.0))
     copy.steps = 0
     copy.reset()

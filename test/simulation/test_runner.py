@@ -258,6 +258,18 @@ def test_another_pace_ends_the_sleep_of_a_tick_of_hours(running):
         wait(lambda: runner.plant.steps > steps + 10)
 
 
+def test_time_that_stands_still_is_not_caught_up(running):
+    with running(start="immediately", real_time_factor=0.02, overrun="stop") as runner:
+        wait(lambda: runner.plant.steps > 2)
+        with runner.standstill():
+            steps = runner.plant.steps
+            time.sleep(0.3)
+            assert runner.plant.steps == steps
+            runner.statistics.ticks = 0
+        wait(lambda: runner.statistics.ticks > 2 or runner.status != PLAYING)
+        assert runner.status == PLAYING and runner.pacer.missed == 0
+
+
 def test_lockstep_waits_for_the_answer(running):
     published = []
     with running(

@@ -123,7 +123,7 @@ class StepDiagnosticsTopic(Labeled):
         super().__init__(diagnostic_labels(NAMES))
 
     def _numbers(self, sample: Sample) -> tuple[tuple[float, ...], ...]:
-        e, met = sample.diagnostics, contact_names(sample.setup.system.contacts)
+        e, met = sample.diagnostics(), contact_names(sample.setup.system.contacts)
         if met != self._met:
             self._met = met
             super().__init__(diagnostic_labels(met))

@@ -108,7 +108,7 @@ class ContactMarkers:
             show(shape, name in shown)
             if name in shown:
                 _draw(shape, shown[name])
-        self._presses(sample.touches)
+        self._presses(sample.touches())
 
     def _add(self, name: str) -> None:
         space, number = name.partition(".")[0], NUMBERS.get(name, 100 + 2 * len(self.solids))
