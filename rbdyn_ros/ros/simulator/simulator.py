@@ -6,6 +6,7 @@ Also here: its basic services, and the dump of the last seconds as a bag for `ro
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 from importlib.util import find_spec
@@ -159,6 +160,7 @@ def _name(kind) -> str:
 
 NAME = "pendulum_simulator"
 READERS = "readers"  # a condition of the start
+NOTICEABLE = 0.1  # [s] from which on a standstill is logged
 
 
 def add_standard_services(node: ManagedNode, runner: Runner) -> None:
@@ -173,8 +175,6 @@ def add_standard_services(node: ManagedNode, runner: Runner) -> None:
 class Simulator(ManagedNode):
     """The simulator node: a `Runner` with topics, services and parameters."""
 
-    prepare = staticmethod(warm_plant)
-
     def __init__(self, **options):
         self.runner: Runner | None = None  # while configured
         super().__init__(NAME, **options)
@@ -188,11 +188,19 @@ class Simulator(ManagedNode):
     def validate(self, values: dict[str, Any]) -> None:
         """Raise ValueError if the values make no plant, or an obstacle overlaps the pendulum."""
         setup.run_config(values)
-        if self.runner:
-            self._plant = warm_plant(values)  # while the old plant goes on
-            self.runner.plant.check(self._plant)
-        else:
+        if not self.runner:
             setup.plant_setup(values)
+            return
+        start = time.monotonic()
+        # no command is received meanwhile, as this thread receives them
+        with self.runner.standstill():
+            self._plant = warm_plant(values)
+            self.runner.plant.check(self._plant)
+        if (took := time.monotonic() - start) > NOTICEABLE:
+            self.get_logger().info(
+                f"time stood still for {took:.1f} s, while code for other parameters was compiled "
+                "or loaded"
+            )
 
     def apply(self, values: dict[str, Any]) -> None:
         """Replace the configuration of the running simulation between two ticks."""
