@@ -9,7 +9,6 @@ from collections.abc import Callable
 _SET_TIMER_SLACK = 29  # of Linux's prctl
 SLICE = 0.02  # [s] longest sleep, within which a stop or a change of pace is noticed
 LATE = 0.1  # [s] beyond which recorded time slips, as of a suspended process
-WAITED = 0.3  # fraction of a period for the readers of a state, before light work begins
 
 
 def exact_sleeps() -> bool:
@@ -61,13 +60,6 @@ class Pacer:
             self._count_overrun(overrun, period, policy)
         self._sleep_until(deadline, stopped)
         return overrun
-
-    def wait_within(self, period: float, work: float, stopped: Callable[[], bool]) -> None:
-        """Sleep until WAITED periods after the last deadline, less `work` [s], if the deadline is
-        known.
-        """
-        if period == self.period:
-            self._sleep_until(self._base + (self._ticks + WAITED) * period - work, stopped)
 
     def _sleep_until(self, instant: float, stopped: Callable) -> None:
         while (left := instant - self._clock()) > 0.0 and not stopped():

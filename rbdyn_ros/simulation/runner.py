@@ -47,7 +47,6 @@ class Runner:
         self.signals = PlantSignals(self.plant, faults, self.command_queue)
         self._prepare, self._on_status = prepare, on_status
         self._ready: Callable | None = None  # publishes the last tick, once it is due
-        self._work = 0.0  # [s] that the last tick took
         self.between_ticks = threading.RLock()  # whoever holds it stays between two ticks
         self._held: set = set()  # conditions of the start that do not hold yet
         self._ending, self._factor = False, pace.real_time_factor  # that paces the tick
@@ -219,7 +218,7 @@ class Runner:
         """Take a tick, and publish it at its deadline."""
         factor = self._factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
-        if not self._wait_and_step(period):
+        if not self._wait_and_step():
             return
         late = self.pacer.wait(period, self._is_resting, self.pace.overrun)
         with self.between_ticks:
@@ -229,16 +228,15 @@ class Runner:
                 self._ready()
                 self._ready = None
 
-    def _wait_and_step(self, period: float) -> bool:
-        """Sleep, then step with the earlier command. Return whether a state is to be published.
+    def _wait_and_step(self) -> bool:
+        """Step, in lockstep after a wait for the command. Return whether a state is to be
+        published.
 
-        Later commands are for the next tick. The step waits for a part of the period: until then
-        the readers of the last state have the interpreter. The rest of the period covers the
-        variation of the step's time.
+        The step follows the publication of the last state, so that the code is in the processor's
+        caches, and the rest of the period covers the variation of its time. Commands that come
+        after it are for the next tick.
         """
-        in_time, begun = self._wait_for_answer(), time.monotonic()
-        if not self.pace.lockstep and not __import__("os").environ.get("VARIANT_B"):
-            self.pacer.wait_within(period, self._work, self._is_resting)
+        in_time = self._wait_for_answer()
         with self.between_ticks:
             if self._is_resting():
                 return False
@@ -249,15 +247,13 @@ class Runner:
                     f"{FAULT}no command answered the state within {timeout:g} s{rejected}"
                 )
                 return False
-            self._step(begun, drop=not in_time and self.pace.lockstep_reaction == "zero")
+            self._step(drop=not in_time and self.pace.lockstep_reaction == "zero")
             return True
 
-    def _step(self, begun: float, drop: bool) -> None:
-        start = time.monotonic()
-        commanded = self.signals.command(begun, self.pace, self.statistics)
+    def _step(self, drop: bool) -> None:
+        commanded = self.signals.command(time.monotonic(), self.pace, self.statistics)
         self._tick((0.0, 0.0) if drop else commanded)
         self._ready = self._prepare(self)
-        self._work = time.monotonic() - start
 
     def _publish(self) -> None:
         """Publish the state now, and discard a tick that was prepared."""

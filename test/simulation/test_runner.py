@@ -112,26 +112,19 @@ def test_reset_puts_the_state_back_a_tick_later(running):
         assert runner.plant.force == (0.0, 0.0) and runner.command_queue.newest is None
 
 
-def forces_of_ticks(
-    running, ticks=6, before=lambda runner, k: None, after=lambda runner, k: None
-) -> list:
-    """The cart's force [N] in each of the first ticks; `before` happens in the sleep before tick k
-    = 0, 1, ..., `after` in the one after it.
+def forces_of_ticks(running, in_sleep, ticks=6) -> list:
+    """The cart's force [N] in each of the first ticks; `in_sleep(runner, k)` happens after tick k
+    = 0, 1, ... was computed, and before it is published.
     """
     found = []
-    with running(
-        start="paused", real_time_factor=0.01
-    ) as runner:  # a step is light work in a period of 0.2 s
-
-        def middle(*_) -> None:
-            before(runner, len(found))
+    with running(start="paused", real_time_factor=1.0) as runner:
 
         def deadline(*_) -> float:
             found.append(runner.plant.force[0])
-            after(runner, len(found) - 1)
+            in_sleep(runner, len(found) - 1)
             return 0.0
 
-        runner.pacer.wait_within, runner.pacer.wait = middle, deadline
+        runner.pacer.wait = deadline
         runner.play()
         wait(lambda: len(found) > ticks)
     return found[:ticks]
@@ -141,45 +134,22 @@ def push(runner) -> None:
     runner.command(command((3.0, 0.0)))
 
 
-def test_a_command_that_comes_before_its_tick_is_made_counts_from_the_next_one_on(running):
-    """What a tick does is decided before the first sleep: the readers of a state have the same
-    time for it at any load.
+def test_a_command_that_comes_before_its_state_is_sent_counts_from_the_next_one_on(running):
+    """What a tick does is decided when the last state was sent: the readers of a state have the
+    same time for it at any load.
     """
-    assert forces_of_ticks(running, before=lambda runner, k: k == 2 and push(runner)) == [
-        0.0,
-        0.0,
-        0.0,
-        3.0,
-        3.0,
-        3.0,
-    ]
+    forces = forces_of_ticks(running, lambda runner, k: k == 2 and push(runner))
+    assert forces == [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]
 
 
-def test_a_command_that_comes_after_its_tick_was_made_counts_from_the_next_one_on(running):
-    assert forces_of_ticks(running, after=lambda runner, k: k == 2 and push(runner)) == [
-        0.0,
-        0.0,
-        0.0,
-        3.0,
-        3.0,
-        3.0,
-    ]
-
-
-@pytest.mark.parametrize("sleep, first", [("before", 4), ("after", 5)])
-def test_a_reset_in_a_sleep_takes_back_what_was_commanded(running, sleep, first):
-    def happens(runner, k):
+def test_a_reset_in_the_sleep_takes_back_what_was_commanded(running):
+    def in_sleep(runner, k):
         if k == 1:
             push(runner)
         if k == 4:
             runner.reset()
 
-    assert forces_of_ticks(running, **{sleep: happens}) == [
-        0.0,
-        0.0,
-        *[3.0] * (first - 2),
-        *[0.0] * (6 - first),
-    ]
+    assert forces_of_ticks(running, in_sleep) == [0.0, 0.0, 3.0, 3.0, 3.0, 0.0]
 
 
 def test_a_reset_before_a_state_leaves_is_what_is_told(running):
@@ -222,21 +192,6 @@ def test_a_step_before_a_state_leaves_is_what_is_told(running):
         runner.play()
         wait(lambda: runner.status == PAUSED and runner.plant.steps > 2)
     assert told == sorted(told)
-
-
-def test_a_step_begins_the_sooner_the_longer_it_takes(running):
-    with running(start="paused", real_time_factor=1.0) as runner:
-        asked, step = [], runner._step
-
-        def stepped(*arguments, **named) -> None:
-            step(*arguments, **named)
-            runner._work = 0.3
-
-        runner._step, runner.pacer.wait = stepped, lambda *_: 0.0
-        runner.pacer.wait_within = lambda period, work, stopped: asked.append((period, work))
-        runner.play()
-        wait(lambda: runner.plant.steps > 50)
-    assert set(asked[1:]) == {(runner.plant.tick_ns * 1e-9, 0.3)}
 
 
 def test_a_pause_in_the_sleep_lets_no_tick_follow(running):

@@ -64,11 +64,6 @@ class _Templated:
         numbers = self._numbers(sample)
         return self._template.pack(sample.stamp, *numbers)
 
-    @property
-    def image(self) -> tuple[bytes, list[int]] | None:
-        """The `Template.image` of the message."""
-        return self._template.image
-
 
 # the labels of ~/integrator
 LABELS = (
