@@ -236,3 +236,16 @@ def test_a_stray_command_without_a_stamp_does_not_change_a_run(graph, beside):
             "playing: rejected: effort_controller/commands has no stamp"
         )
     )
+
+
+def test_a_reader_loses_nothing(graph):
+    """However fast time runs: publishers wait for acknowledgments."""
+    simulator, states = graph.simulator(**START), graph.listen(Odometry, "/odometry")
+    graph.controller()
+    graph.until(lambda: simulator.runner.plant.stamp > END)
+    simulator.runner.end()
+    plant = simulator.runner.plant
+    graph.until(lambda: nanoseconds(states[-1].header.stamp) == plant.stamp)
+    stamps = {nanoseconds(message.header.stamp) for message in states}
+    assert len(stamps) == (plant.stamp - min(stamps)) // plant.tick_ns + 1
+    assert simulator.runner.statistics.lockstep_timeouts == 0

@@ -255,6 +255,29 @@ def test_lockstep_waits_for_the_answer(running):
         )  # the others answer no state that is
 
 
+def test_a_state_without_an_answer_is_sent_again_and_whoever_asks_is_served_meanwhile(running):
+    published = []
+    lockstep = dict(lockstep__enabled=True, lockstep__timeout=60.0, rates__idle=20.0)
+    with running(lambda r: published.append(r.plant.stamp), **lockstep) as runner:
+        runner.command(command(stamp=runner.plant.stamp))
+        wait(lambda: published[-1] > 1_000_000_000)
+        stamp, steps = published[-1], runner.plant.steps
+        wait(lambda: published.count(stamp) > 3)
+        assert runner.plant.steps == steps
+        assert runner.pause() == "" and runner.step() == "" and runner.play() == ""
+        assert runner.plant.steps == steps + runner.plant.setup.tick_steps
+        wait(lambda: published[-1] > stamp)
+
+
+def test_no_command_expires_in_lockstep(running):
+    lockstep = dict(lockstep__enabled=True, lockstep__timeout=60.0, watchdog__timeout=1e-3)
+    with running(real_time_factor=1.0, **lockstep) as runner:
+        late = time.monotonic() - 10.0
+        runner.command(Command((2.0, 0.0), runner.plant.stamp, late))
+        wait(lambda: runner.plant.steps > 0)
+        assert runner.plant.force == (2.0, 0.0) and runner.statistics.watchdog_trips == 0
+
+
 def test_an_answer_of_before_begins_time_after_an_end(running):
     """The state that was answered is published again after each begin, and answered again."""
     with running(lockstep__enabled=True, lockstep__timeout=60.0, start="on_command") as runner:
