@@ -70,7 +70,8 @@ class PlantSignals:
         for command in self.commands.take(now):
             channel.send(tick, (command, tick))
         if arrived := channel.receive(tick):
-            self._accept(*arrived, now, pace)
+            command, sent = arrived
+            self._accept(command, sent, now, pace)
         active = self.active_command
         if active is None:
             return 0.0, 0.0
