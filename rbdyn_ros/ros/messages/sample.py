@@ -52,7 +52,7 @@ class Sample(NamedTuple):
     diagnostics: Callable[[], StepDiagnostics] = StepDiagnostics
     reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
     disturbance: Array = np.zeros(9)  # as in types.Input
-    elapsed: float = 0.0  # [s] for which obstacles have moved
+    elapsed: Callable[[], float] = float  # [s] for which obstacles have moved
     # a contact_forces.ContactForce for each closed contact
     touches: Callable[[], tuple] = tuple
     specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
@@ -94,7 +94,7 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
         diagnostics=lambda: plant.diagnostics,
         reaction=plant.reaction,
         disturbance=plant.input.disturbance,
-        elapsed=plant.elapsed,
+        elapsed=lambda: plant.elapsed,
         touches=lambda: plant.touches,
         specific_force=plant.specific_force,
         faults=runner.signals.faults,

@@ -95,7 +95,7 @@ class ContactMarkers:
         C = sample.setup.system.contacts
         show(self.ground, C.floor == 0.0)
         _draw(self.ground, Solid("ground", "plane", (*sample.x, -CART[2])))
-        shown = {solid.name: solid for solid in solids(C, sample.elapsed)}
+        shown = {solid.name: solid for solid in solids(C, sample.elapsed())}
         if "floor" in shown:  # it follows the cart
             shown["floor"] = Solid("floor", "plane", (*sample.x, C.floor_height))
         for name in shown:
