@@ -7,8 +7,7 @@ an environment's numbers do not depend on how many there are, to the last bit.
 
 Faults have the names, ranges and units of `faults.options`; what they do is written here once
 more. The definitions of `faults` keep a state for each plant, in Python, and draw from streams;
-here thousands of plants pass in one kernel, and a random number depends on its place alone, so that
-an environment has the same numbers in every batch. Both are compared in the tests.
+here thousands of plants pass in one kernel, and a random number depends on its place alone.
 """
 
 import math

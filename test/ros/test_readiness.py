@@ -324,7 +324,8 @@ def test_where_nothing_is_acknowledged_nothing_is_counted(monkeypatch):
     control = FlowControl(warnings.append)
     for _ in range(2 * qos.KEPT):
         control.publish([((publisher,), None)])
-    assert publisher.sent == 2 * qos.KEPT and "does not report what was acknowledged" in warnings[0]
+    assert publisher.sent == 2 * qos.KEPT
+    assert "does not report what was acknowledged" in warnings[0]
 
 
 def test_a_reader_that_never_acknowledges_is_a_warning_and_no_standstill(monkeypatch):
