@@ -36,13 +36,6 @@ class Covariances(NamedTuple):
     acceleration: tuple = NONE[:9]  # (9,) of the IMU [m^2/s^4, body]
 
 
-@cache
-def _of_rotations() -> Callable[..., Any]:
-    """Return `rotation_covariances` for numbers of these types."""
-    three = 0.0, 0.0, 0.0
-    return bind(rotation_covariances, (0.0, 0.0), three, (three, three, three), three)
-
-
 @kernel
 def rotation_covariances(variances, angles, R, V):
     """Return (S of the attitude, that of the velocity V in body axes) (9,), row-major.
@@ -104,33 +97,47 @@ def covariances(
     """
     if not any(faults.noise) and not any(faults.encoder):
         return Covariances()
-    cart, angle, speed, rate, gyroscope, accelerometer = variances(faults)
-    rows = tuple(tuple(map(float, row)) for row in R)  # the types that the kernel is bound to
-    vectors = tuple(map(float, angles)), rows, tuple(map(float, V))
-    orientation, velocity = _of_rotations()((angle, speed), *vectors)
-    return Covariances(
-        _blocks(_diagonal(cart, 2), orientation),
-        _blocks(velocity, _diagonal(rate)),
-        orientation,
-        _diagonal(gyroscope),
-        _diagonal(accelerometer),
+    rows = (*R[0],), (*R[1],), (*R[2],)  # the types that the kernel is bound to
+    return Covariances(*_bound()(variances(faults), (*angles,), rows, (*V,)))
+
+
+@kernel
+def _covariances(variances, angles, R, V):
+    """Return the fields of `Covariances`."""
+    cart, angle, speed, rate, gyroscope, accelerometer = variances
+    S, v = rotation_covariances((angle, speed), angles, R, V)
+    z = 0.0
+    pose = (
+        *(cart, z, z, z, z, z),
+        *(z, cart, z, z, z, z),
+        *(z, z, z, z, z, z),
+        *(z, z, z, S[0], S[1], S[2]),
+        *(z, z, z, S[3], S[4], S[5]),
+        *(z, z, z, S[6], S[7], S[8]),
     )
+    twist = (
+        *(v[0], v[1], v[2], z, z, z),
+        *(v[3], v[4], v[5], z, z, z),
+        *(v[6], v[7], v[8], z, z, z),
+        *(z, z, z, rate, z, z),
+        *(z, z, z, z, rate, z),
+        *(z, z, z, z, z, rate),
+    )
+    return pose, twist, S, _diagonal(gyroscope), _diagonal(accelerometer)
+
+
+@kernel
+def _diagonal(value):
+    return value, 0.0, 0.0, 0.0, value, 0.0, 0.0, 0.0, value
+
+
+@cache
+def _bound() -> Callable[..., Any]:
+    """Return `_covariances` for numbers of these types."""
+    three = 0.0, 0.0, 0.0
+    return bind(_covariances, (0.0,) * 6, three, (three, three, three), three)
 
 
 def variance(deviation: float, count: float = 0.0) -> float:
     """Return the variance of a reading with white noise that is rounded to counts."""
     return float(deviation**2 + count**2 / 12.0)
-
-
-def _diagonal(value: float, size: int = 3) -> tuple:
-    """Return a 3 x 3 matrix with the value at the first `size` diagonal places, row-major."""
-    return tuple(value if i % 4 == 0 and i < 4 * size else 0.0 for i in range(9))
-
-
-def _blocks(first: tuple, second: tuple) -> tuple:
-    """Return the 6 x 6 matrix with two 3 x 3 blocks on its diagonal, row-major."""
-    zero, upper, lower = (0.0, 0.0, 0.0), (), ()
-    for i in (0, 3, 6):
-        upper += first[i : i + 3] + zero
-        lower += zero + second[i : i + 3]
-    return upper + lower

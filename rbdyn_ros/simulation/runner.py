@@ -31,13 +31,7 @@ class Runner:
     `on_status(status)` is called after every change of the status.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        pace: RunConfig,
-        prepare: Callable,
-        on_status: Callable,
-    ):
+    def __init__(self, setup: Setup, pace: RunConfig, prepare: Callable, on_status: Callable):
         self.pace, self.command_queue = pace, CommandQueue()
         self.history, self.statistics = History(pace.history_rows), Statistics()
         tick = setup.step_ns * setup.tick_steps * 1e-9  # [s]

@@ -106,10 +106,10 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
 def of_measurement(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
     """Return a sample of the sensors at the measurement's instant, with the true forces then."""
     m = measurement
-    more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
-    reading = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
     claimed = cache(lambda: covariances(m.faults, reading.angles, reading.R, reading.V))
-    return reading._replace(covariances=claimed)
+    more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt), covariances=claimed)
+    reading = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
+    return reading
 
 
 def of(
