@@ -232,7 +232,8 @@ class Runner:
         """
         in_time = self._wait_for_answer()
         with self.between_ticks:
-            if self._is_resting():
+            # a pause ends the wait, too, and may be over by now
+            if self._is_resting() or (in_time and self._lacks_answer):
                 return False
             if not in_time and self.pace.lockstep_reaction == "fault":
                 why, timeout = self.command_queue.rejection, self.pace.lockstep_timeout
@@ -274,23 +275,28 @@ class Runner:
         self._set_status(status)
         time.sleep(self.pace.idle_period)
 
+    @property
+    def _lacks_answer(self) -> bool:
+        """Whether lockstep waits for the command that repeats the expected stamp."""
+        if not self.pace.lockstep or self.command_queue.accepted == 0 or not self.signals.is_new:
+            return False
+        newest = self.command_queue.newest
+        return newest is None or newest.stamp != self.signals.expected_stamp
+
     def _wait_for_answer(self) -> bool:
         """Wait, in lockstep, for the answer to the state sent. Return whether it arrived in time.
         Do not wait before the first command.
 
         The state is sent again meanwhile, as a reader with best-effort QoS may have lost it.
         """
-        if not self.pace.lockstep or self.command_queue.accepted == 0 or not self.signals.is_new:
+        if not self._lacks_answer:
             return True
 
-        def is_answered(newest) -> bool:
-            """Return whether a command repeats the expected stamp, or time is stopped."""
-            return self._is_resting() or (
-                newest is not None and newest.stamp == self.signals.expected_stamp
-            )
+        def is_over(newest) -> bool:
+            return self._is_resting() or not self._lacks_answer
 
         deadline = time.monotonic() + self.pace.lockstep_timeout
-        while not self.command_queue.wait(is_answered, self.pace.idle_period):
+        while not self.command_queue.wait(is_over, self.pace.idle_period):
             if time.monotonic() > deadline:
                 self.statistics.lockstep_timeouts += 1
                 return False

@@ -260,7 +260,7 @@ def test_a_state_without_an_answer_is_sent_again_and_whoever_asks_is_served_mean
     lockstep = dict(lockstep__enabled=True, lockstep__timeout=60.0, rates__idle=20.0)
     with running(lambda r: published.append(r.plant.stamp), **lockstep) as runner:
         runner.command(command(stamp=runner.plant.stamp))
-        wait(lambda: published[-1] > 1_000_000_000)
+        wait(lambda: published and published[-1] > 1_000_000_000)
         stamp, steps = published[-1], runner.plant.steps
         wait(lambda: published.count(stamp) > 3)
         assert runner.plant.steps == steps
