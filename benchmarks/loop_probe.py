@@ -23,7 +23,7 @@ from rbdyn_ros.parameters import shipped
 from rbdyn_ros.ros.controller.controller import ControllerNode
 from rbdyn_ros.ros.process import events_executor, run
 from rbdyn_ros.ros.simulator.simulator import Simulator
-from rbdyn_ros.simulation.statistics import Sent, Statistics
+from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.status import PLAYING
 
 # A tick of 1 ms; the history is full when the warm-up ends, for a ring that fills touches new
@@ -44,10 +44,7 @@ class Trips:
 
     def __init__(self, room: int):
         # written, so that the memory is theirs
-        self._array, self._count = (
-            np.full(room, np.nan),
-            0,
-        )
+        self._array, self._count = np.full(room, np.nan), 0
 
     def append(self, trip: float) -> None:
         self._array[self._count] = trip
@@ -66,10 +63,19 @@ class Kept(Statistics):
 
     def __init__(self, room: int):
         super().__init__()
-        self.sent, self.round_trips = (
-            Sent(np.zeros(1, np.int64), np.full(room, -1), np.full(room, np.nan)),
-            Trips(room),
-        )
+        self.round_trips = Trips(room)
+        # written, so that the memory is theirs
+        self._instants, self._published = np.full(room, np.nan), 0
+
+    def record_publication(self, stamp: int) -> None:
+        super().record_publication(stamp)
+        self._instants[self._published] = time.monotonic()
+        self._published += 1
+
+    @property
+    def instants(self):
+        """The instants of all publications [s, steady]."""
+        return self._instants[: self._published]
 
 
 class Probe:
@@ -118,12 +124,11 @@ class Probe:
         ).T  # rings and caches have filled by then
         return {
             "ticks": kept.ticks,
-            "machine_code_percent": 100.0 * kept.plain / kept.ticks,
             "ticks_per_second": kept.ticks / elapsed,
             "step_thread_us_per_tick": 1e6 * step / kept.ticks,
             "simulator_us_per_tick": 1e6 * whole / kept.ticks,
             **figures(
-                kept.sent.instants[: kept.sent.count[0]],
+                kept.instants,
                 kept.round_trips.all(),
                 step,
                 whole,

@@ -27,8 +27,6 @@ from typing import Any
 
 import numba
 
-from rbdyn_ros.kernel_sources import COMPILER, MEMORY, KernelMissing, allowed
-
 try:
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.runtime import rtsys
@@ -113,10 +111,7 @@ def _compile_in_turn(dispatcher: Any) -> None:
         # Numba's own load first registers all that it can compile and imports scipy.linalg for
         # that: 0.6 s. A compilation does so by itself; to run takes the runtime alone.
         rtsys.initialize(context)
-        source = allowed.get()
-        found = None if source == MEMORY else load(signature, context)
-        if found is None and source != COMPILER:
-            raise KernelMissing(dispatcher.__name__)
+        found = load(signature, context)
         if found is None and _take_turn(Path(cache._cache_file._index_path)):
             found = load(signature, context)
         return found

@@ -22,8 +22,8 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.estimator import Estimator, Instant
 from rbdyn_ros.evaluation.metrics import NotForThisLaw, Scenario
+from rbdyn_ros.faults.covariance import variances
 from rbdyn_ros.faults.options import Faults, actual
-from rbdyn_ros.faults.sensors import variances
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
 from rbdyn_ros.mechanics.integrators.select import select as integrator

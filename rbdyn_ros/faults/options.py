@@ -5,107 +5,20 @@ differs from the one that a law is designed for.
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
+from rbdyn_ros.faults.drive import Drive
+from rbdyn_ros.faults.sensors import Bias, Encoder, SensorNoise
 from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
 from rbdyn_ros.schema import Parameter, format_value, record, setting, spec, table
-from rbdyn_ros.types import PART, Vector
+from rbdyn_ros.types import PART
 
 
 def _chance(of: str, name: str) -> Parameter:
     return spec(f"Sets the probability that {of}.", "", name, **PART)
 
 
-def _deviation(of: str, unit: str) -> Parameter:
-    return spec(f"Sets the standard deviation of {of}.", unit, low=0.0)
-
-
 def _excess(of: str) -> Parameter:
     description = f"Sets the fraction by which the simulated {of} exceeds the declared one."
     return spec(description, low=-0.9, high=9.0)
-
-
-class SensorNoise(NamedTuple):
-    """Standard deviations of white noise, drawn for each instant."""
-
-    cart: Annotated[float, _deviation("the cart's measured position, for each axis", "m")] = 0.0
-    cart_velocity: Annotated[
-        float, _deviation("the cart's measured velocity, for each axis", "m/s")
-    ] = 0.0
-    angle: Annotated[float, _deviation("the measured roll, pitch and spin", "rad")] = 0.0
-    rate: Annotated[
-        float, _deviation("the rod's measured angular velocity, for each body axis", "rad/s")
-    ] = 0.0
-    gyroscope: Annotated[
-        float, _deviation("the IMU's angular velocity, for each axis", "rad/s")
-    ] = 0.0
-    accelerometer: Annotated[
-        float, _deviation("the IMU's specific force, for each axis", "m/s^2")
-    ] = 0.0
-
-
-class Bias(NamedTuple):
-    """Constant errors that are added to measurements."""
-
-    cart: Annotated[
-        tuple[float, float], spec("Adds a constant to the cart's measured position, x and y.", "m")
-    ] = (0.0, 0.0)
-    angle: Annotated[
-        Vector, spec("Adds a constant to the measured roll, pitch and spin.", "rad")
-    ] = (0.0, 0.0, 0.0)
-    gyroscope: Annotated[
-        Vector, spec("Adds a constant to the IMU's angular velocity.", "rad/s")
-    ] = (0.0, 0.0, 0.0)
-    accelerometer: Annotated[
-        Vector, spec("Adds a constant to the IMU's specific force.", "m/s^2")
-    ] = (0.0, 0.0, 0.0)
-
-
-class Encoder(NamedTuple):
-    """Resolutions of the encoders."""
-
-    cart: Annotated[
-        float,
-        spec(
-            "Sets the distance between two counts of the cart's encoder; 0 reads exactly.",
-            "m",
-            low=0.0,
-        ),
-    ] = 0.0
-    gimbal: Annotated[
-        float,
-        spec(
-            "Sets the counts per turn of the encoders of roll, pitch and spin; 0 reads exactly.",
-            low=0.0,
-        ),
-    ] = 0.0
-
-
-class Drive(NamedTuple):
-    """Limits, lag and loss of the cart's drive."""
-
-    dead_band: Annotated[
-        float,
-        spec(
-            "Sets the force that the drive takes off every command; below it there is none.",
-            "N",
-            low=0.0,
-        ),
-    ] = 0.0
-    saturation: Annotated[
-        float,
-        spec(
-            "Limits the norm of the drive's force without the law's knowledge; 0 is no limit.",
-            "N",
-            low=0.0,
-        ),
-    ] = 0.0
-    rate_limit: Annotated[
-        float,
-        spec("Limits the rate of change of the drive's force; 0 is no limit.", "N/s", low=0.0),
-    ] = 0.0
-    lag: Annotated[float, spec("Sets the time constant of the drive.", "s", low=0.0)] = 0.0
-    loss: Annotated[
-        float, spec("Sets the fraction of the force that never reaches the cart.", **PART)
-    ] = 0.0
 
 
 class Mismatch(NamedTuple):

@@ -35,6 +35,7 @@ import numpy as np
 
 from rbdyn_ros.identification import innovations
 from rbdyn_ros.identification.innovations import DELAY, NAMES, Change, ObserverModel, ObserverState
+from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.types import Array
 
 BLOCK = 0.25  # [s]
@@ -129,10 +130,8 @@ class ChangeDetector:
         """Take the force (2,) [N] that was commanded in answer to the state of time t [s]."""
         if self._command_t and t <= self._command_t[-1] or not all(map(math.isfinite, force)):
             return
-        size = math.hypot(*force)
-        factor = min(1.0, self.settings.force_limit / size) if size > 0.0 else 1.0
         self._command_t.append(t)
-        self._commands.append((factor * force[0], factor * force[1]))
+        self._commands.append(limit_force(force, self.settings.force_limit)[0])
 
     def state(self, t: float, measured: Array) -> Change | None:
         """Take a measured state (11,), q and v, of time t [s]; return a certain change."""

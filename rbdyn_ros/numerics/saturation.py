@@ -3,6 +3,7 @@ another.
 """
 
 import math
+from typing import TypeVar, cast
 
 from rbdyn_ros.kernel import inlined
 
@@ -15,17 +16,17 @@ def saturate(ux, uy, limit):
     return scale * ux, scale * uy
 
 
-def limit_force(force, limit):
-    """Return the force (2,), its norm at most `limit`, and whether that changed it; exact also for
+Force = TypeVar("Force", tuple[float, float], tuple[float, float, float])
+
+
+def limit_force(force: Force, limit: float) -> tuple[Force, bool]:
+    """Return the force, its norm at most `limit`, and whether that changed it; exact also for
     numbers that have no square.
 
     It serves for all that arrives from outside.
     """
-    norm = math.hypot(force[0], force[1])
+    norm = math.hypot(*force)
     if norm <= limit:
-        return (force[0], force[1]), False
+        return force, False
     scale = limit / norm  # first: the product of two tiny numbers would lose its digits
-    return (force[0] * scale, force[1] * scale), True
-
-
-limit_in_kernel = inlined(limit_force)
+    return cast(Force, tuple(scale * part for part in force)), True

@@ -176,8 +176,6 @@ class ManagedNode(CommonNode, LifecycleNode):
 
     def close(self) -> None:
         """Deactivate an active node; its owner destroys it."""
-        if self.parameters.delayed:
-            self.parameters.delayed.close()
         if self.active:
             self.trigger_deactivate()
 
@@ -231,17 +229,8 @@ class ManagedNode(CommonNode, LifecycleNode):
             self.announce(STOPPED)
         return result
 
-    @property
-    def configured(self) -> bool:
-        """Whether the node is inactive or active."""
-        return bool(self._made)
-
     def on_activate(self, state) -> TransitionCallbackReturn:
-        """Set the parameters that wait for machine code, activate the managed publishers, then run
-        `activate`.
-        """
-        if self.parameters.delayed:
-            self.parameters.delayed.settle()
+        """Activate the managed publishers, then run `activate`."""
         self._attempt(
             lambda: None, super().on_activate, state
         )  # publishers first: `activate` may publish

@@ -30,9 +30,7 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.service import Service
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.kernel_sources import KernelMissing
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
-from rbdyn_ros.ros.delayed_changes import DelayedChanges
 from rbdyn_ros.schema import Parameter, by_name, check, defaults, describe_allowed, format_value
 
 TYPES = {
@@ -75,8 +73,6 @@ class Parameters:
         node.add_post_set_parameters_callback(self._apply_changes)
         for service in node.services:
             check_requests(node, service)
-        prepare = getattr(node, "prepare", None)
-        self.delayed = DelayedChanges(node, self, prepare) if prepare else None
 
     def _coerce(self, changes: list) -> list:
         return [self._convert(change) for change in changes]
@@ -102,10 +98,6 @@ class Parameters:
                 self._require_usable({**self.values, **ours}, ours)
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        except KernelMissing:
-            if self.delayed is None:
-                raise
-            return SetParametersResult(successful=False, reason=self.delayed.add(ours))
         return SetParametersResult(successful=True)
 
     def set(self, changes: dict[str, Any]) -> SetParametersResult:
@@ -130,8 +122,6 @@ class Parameters:
             ) from None
 
     def _apply_changes(self, changes: list) -> None:
-        if self.delayed:
-            self.delayed.drop(change.name for change in changes)
         ours = self._own_changes(changes)
         if ours:
             self.values = {**self.values, **ours}

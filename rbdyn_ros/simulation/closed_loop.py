@@ -245,7 +245,7 @@ class _ClosedLoop:
             c.step,
             Rows(period, n, steps(period, c.step)),
             c.force_limit,
-            self.pipeline and self.pipeline.actuator.state,
+            self.pipeline and self.pipeline.actuator,
         )
         self.pushes = _of_whole_periods(c.pushes, period)
         self.observer = c.observer() if c.observer else None

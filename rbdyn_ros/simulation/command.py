@@ -4,14 +4,10 @@ are valid.
 
 import math
 import threading
-from collections import Counter
+from collections import Counter, deque
 from typing import NamedTuple
 
-import numpy as np
-
-from rbdyn_ros.kernel import kernel
 from rbdyn_ros.simulation.status import Rejected
-from rbdyn_ros.types import Array
 
 WAITING = 64  # commands kept for the next tick; while time is paused several may arrive
 UNSTAMPED = "unstamped"  # the reason for which lockstep rejects a command
@@ -24,15 +20,6 @@ class Command(NamedTuple):
     force: tuple  # (2,) [N, world]
     stamp: int  # [ns] of the state that it answers; 0 unknown
     received: float  # [s] steady
-
-
-class CommandRing(NamedTuple):
-    """The newest commands as arrays: command k, counted from 0, is in the row k mod n."""
-
-    count: Array  # (1,) so far
-    received: Array  # (n,) [s, steady]
-    force: Array  # (n, 2) [N, world]
-    stamps: Array  # (n,) [ns] of the states that they answer
 
 
 def force_of(components, what: str) -> tuple[float, float]:
@@ -82,15 +69,12 @@ def check_lockstep(stamp: int, what: str) -> None:
 
 
 class CommandQueue:
-    """Keeps the newest commands; one thread puts them, another one reads the ring or waits."""
+    """Keeps the newest commands; one thread puts them, another one takes them or waits."""
 
     def __init__(self):
         self._changed = threading.Condition()
         self.newest: Command | None = None
-        self.ring = CommandRing(  # for readers that cannot wait for a lock
-            *(np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2))),
-            np.zeros(WAITING, np.int64),
-        )
+        self._waiting = deque[Command](maxlen=WAITING)  # for the next tick, oldest first
         self.accepted = 0
         self.late = (
             0  # in lockstep: commands that do not answer the present state, or answer it again
@@ -102,9 +86,17 @@ class CommandQueue:
         """Add a command as the newest one."""
         with self._changed:
             self.newest, self.rejection = command, ""
-            self._enter(command)
+            self._waiting.append(command)
             self.accepted += 1
             self._changed.notify_all()
+
+    def take(self, until: float) -> list[Command]:
+        """Return the commands that have arrived until an instant [s, steady], each once."""
+        found = []
+        with self._changed:
+            while self._waiting and self._waiting[0].received <= until:
+                found.append(self._waiting.popleft())
+        return found
 
     def reject(self, rejected: Rejected, count: int = 1) -> None:
         """Count commands that are not applied, and keep the reason."""
@@ -121,7 +113,7 @@ class CommandQueue:
         """Discard all commands, as they answer states from before a reset of the plant."""
         with self._changed:
             self.newest, self.rejection = None, ""
-            self.ring.count[0] = 0
+            self._waiting.clear()
 
     def reset_counts(self) -> None:
         """Reset the counts to zero; the newest command stays."""
@@ -141,14 +133,6 @@ class CommandQueue:
         with self._changed:
             return self._changed.wait_for(lambda: until(self.newest), timeout)
 
-    def _enter(self, command: Command) -> None:
-        count, received, force, stamps = self.ring
-        number = count.item()
-        row = number % WAITING
-        received[row], (force[row, 0], force[row, 1]) = command.received, command.force
-        stamps[row] = command.stamp
-        count[0] = number + 1  # last, so that a reader finds the row complete
-
 
 class Watchdog(NamedTuple):
     """The effect of a command at a given age."""
@@ -157,17 +141,14 @@ class Watchdog(NamedTuple):
     reaction: str  # zero hold ramp
     ramp_time: float  # [s]
 
-    @property
-    def numbers(self) -> tuple[float, float]:
-        """(timeout [s], how long the force then falls to zero [s]), for `remaining`."""
-        fall = {"zero": 0.0, "hold": math.inf, "ramp": self.ramp_time}[self.reaction]
-        return float(self.timeout), float(fall)
+    def is_expired(self, age: float) -> bool:
+        """Return whether a command of an age [s] is too old."""
+        return 0.0 < self.timeout < age
 
-
-@kernel
-def remaining(watchdog, age):
-    """Return the remaining fraction of the force of a command that has expired at an age [s]."""
-    timeout, fall = watchdog
-    if fall == math.inf:
-        return 1.0
-    return max(0.0, 1.0 - (age - timeout) / fall) if fall > 0.0 else 0.0
+    def remaining(self, age: float) -> float:
+        """Return the fraction of a command's force that remains at an age [s]."""
+        if not self.is_expired(age) or self.reaction == "hold":
+            return 1.0
+        if self.reaction == "zero":
+            return 0.0
+        return max(0.0, 1.0 - (age - self.timeout) / self.ramp_time)

@@ -3,14 +3,12 @@ and recorded time runs faster, slower or not at all.
 """
 
 import ctypes
-import math
 import time
 from collections.abc import Callable
 
 _SET_TIMER_SLACK = 29  # of Linux's prctl
 SLICE = 0.02  # [s] longest sleep, within which a stop or a change of pace is noticed
 LATE = 0.1  # [s] beyond which recorded time slips, as of a suspended process
-WAITED = 0.3  # fraction of a period for the readers of a state, before light work begins
 
 
 def exact_sleeps() -> bool:
@@ -43,7 +41,7 @@ class Pacer:
 
     def restart(self) -> None:
         """Count the next deadline from now."""
-        self._base, self._ticks, self._period = self._clock(), 0, 0.0
+        self._base, self._ticks, self.period = self._clock(), 0, 0.0
 
     def wait(self, period: float, stopped: Callable[[], bool], policy: str = "skip") -> float:
         """Sleep until the next deadline, `period` [s] after the one before; 0 does not sleep.
@@ -51,9 +49,9 @@ class Pacer:
         End early if `stopped()`. Return by how much [s] the deadline had passed at the call, 0 if
         it had not.
         """
-        if period != self._period:
+        if period != self.period:
             self.restart()
-            self._period = period
+            self.period = period
         self._ticks += 1
         deadline = self._base + self._ticks * period
         late = self._clock() - deadline
@@ -62,31 +60,6 @@ class Pacer:
             self._count_overrun(overrun, period, policy)
         self._sleep_until(deadline, stopped)
         return overrun
-
-    def beat(self, period: float) -> tuple[float, int] | None:
-        """Return (base [s, steady], number of past deadlines) of that period, or None if the last
-        deadline had another period.
-        """
-        return (self._base, self._ticks) if period == self._period else None
-
-    def count_deadlines(self, deadlines: int, overruns: int = 0) -> None:
-        """Count deadlines that the compiled loop has waited for, and its overruns, none by more
-        than `latest`.
-        """
-        self._ticks += deadlines
-        self.overruns += overruns
-
-    @staticmethod
-    def latest(period: float, policy: str) -> float:
-        """Return how late [s] a tick may be without a change of the deadlines."""
-        return (0.0 if policy == "slip" else period) if period else math.inf
-
-    def wait_within(self, period: float, work: float, stopped: Callable[[], bool]) -> None:
-        """Sleep until WAITED periods after the last deadline, less `work` [s], if the deadline is
-        known.
-        """
-        if period == self._period:
-            self._sleep_until(self._base + (self._ticks + WAITED) * period - work, stopped)
 
     def _sleep_until(self, instant: float, stopped: Callable) -> None:
         while (left := instant - self._clock()) > 0.0 and not stopped():

@@ -8,23 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.pipeline import DriveState
+from rbdyn_ros.faults.drive import Actuator
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.kernel import bind
-from rbdyn_ros.kernel_calls import address_of
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import imu, spherical_pendulum, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_forces, contact_state
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, forget
 from rbdyn_ros.simulation.rollout import failure
-from rbdyn_ros.simulation.tick import (
-    EPOCH_NS,
-    History,
-    TickConfig,
-    Ticker,
-    TickState,
-    write_balance,
-)
+from rbdyn_ros.simulation.tick import EPOCH_NS, History, TickConfig, Ticker, TickState
 from rbdyn_ros.types import Array, Input, State, System
 
 
@@ -88,14 +80,14 @@ class Plant:
         setup: Setup,
         limit: float = math.inf,
         history: History | None = None,
-        drive: DriveState | None = None,
+        drive: Actuator | None = None,
     ):
         """Start in the initial state.
 
         `limit` [N] is that of the commanded force, `drive` is applied to it, an ideal one if None;
         `history` records the ticks.
         """
-        self.state, self.history = TickState.at_rest(), history or History(1)
+        self.state, self.history = TickState(), history or History(1)
         self.q, self.v, self.reaction = self.state.q, self.state.v, self.state.reaction
         self.input = Input(np.zeros(2), setup.sines, np.zeros(9))
         self.step_time, self.limited = (
@@ -110,11 +102,11 @@ class Plant:
     @property
     def steps(self) -> int:
         """The number of steps since the start."""
-        return self.state.steps.item()
+        return self.state.steps
 
     @steps.setter
     def steps(self, steps: int) -> None:
-        self.state.steps[0] = steps
+        self.state.steps = steps
 
     @property
     def time(self) -> float:
@@ -191,16 +183,8 @@ class Plant:
 
     def specific_force(self) -> tuple[float, float, float]:
         """Return the present specific force (3,) [m/s^2, body] at the IMU (`pendulum.imu`)."""
-        _, contact, work, position = self.imu_arguments
-        loads, state = (self.input, contact, work), (self.time, self.q, self.v)
-        return self._specific_force(self.setup.system, *loads, *state, position)
-
-    @property
-    def imu_arguments(self) -> tuple[int, ContactState | None, ContactState | None, float]:
-        """The address of `mechanics.pendulum.imu`'s kernel, and its arguments besides load and
-        state: contacts, a contact state as workspace, position.
-        """
-        return self._felt_at, self.contact, self._work, self.setup.imu_position
+        loads, state = (self.input, self.contact, self._work), (self.time, self.q, self.v)
+        return self._specific_force(self.setup.system, *loads, *state, self.setup.imu_position)
 
     def reconfigure(self, setup: Setup) -> None:
         """Use another setup from the same state and time on, and restart the energy balance.
@@ -239,7 +223,7 @@ class Plant:
         declared = self.setup.params.contacts.obstacles
         placed = _replace_obstacles(self.setup, declared)
         self.setup.integrator.check(placed.system, state, unloaded)
-        # in place, for the compiled loop reads this array
+        # in place, for the ticker is bound to this array
         self.setup.system.contacts.obstacles["center"][:] = declared["center"]
         self.resets += 1
         self.steps += ticks * self.setup.tick_steps
@@ -271,7 +255,7 @@ class Plant:
         push if that is 0.
         """
         self.input.disturbance[:] = wrench
-        self.state.push_end[0] = end
+        self.state.push_end = end
 
     def tick(self, command: tuple[float, float], wrench: Array | None = None) -> str:
         """Step to the next tick under a commanded force (2,) [N]. Return the reason of a fault, or
@@ -289,10 +273,10 @@ class Plant:
     @property
     def diagnostics(self) -> StepDiagnostics:
         """Diagnostics of the stepper after a tick."""
-        work, E, Lz, Px, Py, p3, norm_error = self.state.balance.tolist()
-        _, iterations, residual = self.state.solved.tolist()
-        balance = E - self._energy - work - self._contact_work
-        per_step = iterations / self.setup.tick_steps
+        state = self.state
+        _, E, Lz, Px, Py, p3, norm_error = state.account
+        balance = E - self._energy - state.work - self._contact_work
+        per_step, residual = state.iterations / self.setup.tick_steps, state.residual
         diagnostics = StepDiagnostics(
             E, balance, (Px, Py), Lz, p3, norm_error, residual, per_step, self.step_time
         )
@@ -310,8 +294,8 @@ class Plant:
         """Return the reason of a fault in the last tick, or ""."""
         setup = self.setup
         if not self.ticker.is_complete:
-            _, iterations, residual = self.state.solved.tolist()
-            at = self.time, setup.step_ns * 1e-9, int(iterations), residual, self.q, self.v
+            state, h = self.state, setup.step_ns * 1e-9
+            at = self.time, h, state.iterations, state.residual, self.q, self.v
             return failure(setup.integrator, setup.options, *at)
         if self.off_travel and setup.fault_at_travel:
             return (
@@ -338,11 +322,9 @@ class Plant:
         loads = self.input, self.contact, self._work
         felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
         state = 0.0, self.q, self.v
-        given = setup.system, *loads, *state, setup.imu_position
-        self._specific_force = bind(felt, *given)
-        self._felt_at = address_of(felt, (0.0, 0.0, 0.0), *given)
+        self._specific_force = bind(felt, setup.system, *loads, *state, setup.imu_position)
 
     def _restart_balance(self) -> None:
-        self.state.balance[0], self.state.solved[:], self.step_time = 0.0, 0.0, 0.0
-        write_balance(self.setup.system, self.state)
-        self._energy = self.state.balance.item(1) - self._contact_work
+        self.step_time = 0.0
+        self.ticker.restart()
+        self._energy = self.state.account.energy - self._contact_work

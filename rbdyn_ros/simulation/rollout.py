@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.pipeline import DriveState
+from rbdyn_ros.faults.drive import Actuator
 from rbdyn_ros.files import write_table
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
@@ -21,7 +21,7 @@ from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
 )
 from rbdyn_ros.mechanics.pendulum_contact.failures import explain_failure
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
-from rbdyn_ros.simulation.tick import History, TickConfig, Ticker, TickState, write_balance
+from rbdyn_ros.simulation.tick import History, TickConfig, Ticker, TickState
 from rbdyn_ros.types import Array, Input, State, System
 
 MOST_ROWS, MOST_STEPS = 20_000_000, 10**12  # 4 GB of memory; a day
@@ -147,7 +147,7 @@ class Simulation:
         h: float,
         rows: Rows,
         limit: float = math.inf,
-        drive: DriveState | None = None,
+        drive: Actuator | None = None,
     ):
         """Start from `state` in steps of h [s]; `limit` [N] and `drive` apply to the force.
 
@@ -159,18 +159,17 @@ class Simulation:
         self.integrator, self.start, self.planned = integrator, state.t, rows
         self.options = integrator.options(system)
         self.rows, self.ended, self.fault = 0, "", ""
-        history, now = History(rows.count + 1), TickState.at_rest()._replace(q=q, v=v)
+        history, now = History(rows.count + 1), TickState(q, v)
         config = TickConfig(state.t, h, round(1e9 * h), rows.steps, float(limit))
         self.ticker = Ticker(
             *(integrator, system, self.options, self.input, config, now, history, drive)
         )
-        write_balance(system, now)
-        self._rows, history.ring.count[0] = history.ring.rows, 1
-        self._rows[0, 1:7], self._rows[0, 7:12] = q, v
+        history.append(0, q, v, (0.0, 0.0))
+        self._rows = history.rows
         n = rows.count + 1
         self._quantities, self._reaction = np.zeros((n, 5)), np.zeros((n, 3))
-        self._solved, self._newest = np.zeros((n, 2)), (now.balance[1:6], now.solved[1:])
-        self._quantities[0] = self._newest[0]
+        self._solved = np.zeros((n, 2))
+        self._quantities[0] = now.account[1:6]
         self._contact: ContactState | None = getattr(self.options, "contact", None)
         self._impacts: list[Array] = []
         self._lost_impacts = 0
@@ -196,9 +195,8 @@ class Simulation:
         ticker, state = self.ticker, self.ticker.state
         ticker.tick(force)
         if not ticker.is_complete:
-            done, iterations, residual = state.solved.tolist()
-            h, steps = ticker.config.h, self.rows * self.planned.steps + done
-            at = self.start + steps * h, h, int(iterations), residual, state.q, state.v
+            h, steps = ticker.config.h, self.rows * self.planned.steps + state.done
+            at = self.start + steps * h, h, state.iterations, state.residual, state.q, state.v
             self.fault = failure(self.integrator, self.options, *at)
             return
         self.rows += 1
@@ -206,7 +204,8 @@ class Simulation:
         contact = self._contact
         if contact is not None and 2 * contact.recorded[0] > len(contact.events):
             self._keep_impacts(contact)
-        self._quantities[row], self._solved[row] = self._newest
+        self._quantities[row] = state.account[1:6]
+        self._solved[row] = state.iterations, state.residual
         self._reaction[row] = state.reaction
 
     def _keep_impacts(self, contact: ContactState) -> None:
@@ -223,9 +222,9 @@ class Simulation:
         rows = self._rows[:n]
         return Rollout(
             t=self.start + times(self.planned.every, n),
-            q=rows[:, 1:7],
-            v=rows[:, 7:12],
-            force=rows[1:, 12:],
+            q=rows[:, :6],
+            v=rows[:, 6:11],
+            force=rows[1:, 11:],
             ended=self.ended,
             fault=self.fault,
             quantities=self._quantities[:n],

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rbdyn_ros import parameters
-from rbdyn_ros.faults.options import Faults, faults
-from rbdyn_ros.faults.sensors import variances
+from rbdyn_ros.faults.covariance import covariances, variances
+from rbdyn_ros.faults.options import Faults, SensorNoise, faults
+from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import actual_plant
 from rbdyn_ros.simulation.command import Watchdog
-from rbdyn_ros.simulation.plant import Setup
+from rbdyn_ros.simulation.plant import Plant, Setup
 
 
 class RunConfig(NamedTuple):
@@ -30,11 +31,6 @@ class RunConfig(NamedTuple):
     history_rows: int
     faults: Faults
     seed: int  # of the faults' random numbers
-
-    @property
-    def counting_watchdog(self) -> tuple[float, float]:
-        """The `Watchdog.numbers` of the watchdog, which is off in lockstep."""
-        return (0.0, 0.0) if self.lockstep else self.watchdog.numbers
 
     @property
     def slowdown(self) -> float:
@@ -112,3 +108,29 @@ def nanoseconds(step: float) -> int:
             f"integrator.step is {step} s; with /clock it must be a whole number of nanoseconds"
         )
     return ns
+
+
+_NOISY = Faults(noise=SensorNoise(*(1.0 for _ in SensorNoise._fields)))
+_AXES = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def warm_up(setup: Setup) -> str:
+    """Run a tick of a copy of the plant, so that all code is compiled, and clear its contacts.
+    Return why the tick would fail, or "".
+    """
+    copy = Plant(setup)
+    copy.to_world(copy.point((0.0, 0.0, 0.0)))  # as for a push in the rod's axes, or a click
+    copy.check(setup)  # as a change of parameters does
+    failure = copy.tick((0.0, 0.0))
+    Sensors(_NOISY, 0)
+    covariances(_NOISY, (0.0, 0.0, 0.0), _AXES, (0.0, 0.0, 0.0))
+    copy.steps = 0
+    copy.reset()
+    return failure
+
+
+def warm_plant(values: Mapping[str, Any]) -> Setup:
+    """Return the plant of the checked values after `warm_up`."""
+    plant = plant_setup(values)
+    warm_up(plant)
+    return plant

@@ -1,54 +1,53 @@
 """One tick of the plant: the limit and the drive are applied to the command, the disturbance acts,
 the plant steps, its energy is balanced.
 
-The live loop calls this kernel once from Python (`simulation.plant`), the compiled loop many times
-(`simulation.native_loop`), and so does every run without nodes (`simulation.closed_loop`).
+A tick is Python around two kernels: the integrator's `advance`, and `account`, which balances the
+energy. The live loop takes ticks (`simulation.plant`), and so does every run without nodes
+(`simulation.rollout`).
 """
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.pipeline import DriveState, drive_force, ideal_drive
+from rbdyn_ros.faults.drive import Actuator
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import bind, hot, inlined, kernel
-from rbdyn_ros.kernel_calls import address_of, call_at
+from rbdyn_ros.kernel import bind, kernel
 from rbdyn_ros.mechanics.integrators import boundary
-from rbdyn_ros.mechanics.integrators.boundary import TAKEN
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.numerics.saturation import limit_in_kernel
+from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.types import Array, Input, State, System
 
-
-class HistoryRing(NamedTuple):
-    """The newest ticks: tick k, counted from 0, is in the row k mod n, which has stamp [ns], q
-    (6), v (5), applied cart force (2).
-    """
-
-    count: Array  # (1,) so far
-    stamps: Array  # (n, 14) the rows as whole numbers; the first of each is the stamp
-    rows: Array  # (n, 14) the same memory as doubles
-
-
-class History:
-    """Holds the newest `rows` ticks, which `simulation.tick` writes."""
-
-    def __init__(self, rows: int):
-        stamps = np.zeros((rows, 14), np.int64)
-        self.ring = HistoryRing(np.zeros(1, np.int64), stamps, stamps.view(float))
-
-    def read(self) -> tuple[Array, Array]:
-        """Return a copy of (stamps (n,), rows (n, 13)), oldest first."""
-        count, rows = self.ring.count.item(), len(self.ring.rows)
-        chosen = np.arange(count - min(count, rows), count) % rows
-        return self.ring.stamps[chosen, 0], self.ring.rows[chosen, 1:]
-
+Force = tuple[float, float]  # [N, world]
 
 # In ROS the time zero means "not known yet", and a command's zero stamp "age unknown": no state
 # may have it.
 EPOCH_NS = 1_000_000_000
+
+
+class History:
+    """Holds the newest ticks: tick k, counted from 0, is in the row k mod n."""
+
+    def __init__(self, rows: int):
+        self.count = 0  # ticks so far
+        self.stamps = np.zeros(rows, np.int64)  # [ns]
+        self.rows = np.zeros((rows, 13))  # q (6), v (5), force on the cart (2)
+
+    def append(self, stamp: int, q: Array, v: Array, force: Force) -> None:
+        """Add a tick, in place of the oldest one where there is no more room."""
+        k = self.count % len(self.rows)
+        row = self.rows[k]
+        self.stamps[k], row[:6], row[6:11], row[11:] = stamp, q, v, force
+        self.count += 1
+
+    def read(self) -> tuple[Array, Array]:
+        """Return a copy of (stamps (n,), rows (n, 13)), oldest first."""
+        n = len(self.rows)
+        chosen = np.arange(self.count - min(self.count, n), self.count) % n
+        return self.stamps[chosen], self.rows[chosen]
 
 
 class TickConfig(NamedTuple):
@@ -61,26 +60,33 @@ class TickConfig(NamedTuple):
     limit: float  # [N] of the commanded force
 
 
-class TickState(NamedTuple):
-    """The state that ticks change, besides that of the contacts: `TickState.at_rest()` is a new
-    one.
-    """
+class Account(NamedTuple):
+    """The power into the plant and the quantities that it conserves without it, at an instant."""
 
-    steps: Array  # (1,) since the start
-    q: Array  # (6,) as in `types.State`
-    v: Array  # (5,)
-    reaction: Array  # (3,) [N, world] of the joint on the rod
-    push_end: Array  # (1,) stamp [ns] from which on the disturbance is zero; 0: it stays
-    # (7,) [J] work done since the energy was balanced; after the tick E, Lz, Px, Py, p3,
-    # |quaternion| - 1
-    balance: Array
-    solved: Array  # (3,) in the tick: steps, iterations, largest residual
+    power: float = 0.0  # [W]
+    energy: float = 0.0  # [J]
+    angular: float = 0.0  # Lz [kg m^2/s] about the world's origin
+    momentum_x: float = 0.0  # Px [kg m/s]
+    momentum_y: float = 0.0  # Py
+    spin: float = 0.0  # p3 [kg m^2/s]
+    norm_error: float = 0.0  # |quaternion| - 1
 
-    @classmethod
-    def at_rest(cls) -> "TickState":
-        """Return the state of a plant whose q and v are not written yet."""
-        count, end = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        return cls(count, np.empty(6), np.empty(5), np.zeros(3), end, np.zeros(7), np.zeros(3))
+
+@dataclass
+class TickState:
+    """The state that ticks change, besides that of the contacts."""
+
+    q: Array = field(default_factory=lambda: np.zeros(6))  # as in `types.State`
+    v: Array = field(default_factory=lambda: np.zeros(5))
+    reaction: Array = field(default_factory=lambda: np.zeros(3))  # [N, world] of the joint
+    steps: int = 0  # since the start
+    push_end: int = 0  # stamp [ns] from which on the disturbance is zero; 0: it stays
+    work: float = 0.0  # [J] done since the energy was balanced
+    account: Account = Account()  # after the last tick
+    # in the last tick
+    done: int = 0  # steps
+    iterations: int = 0
+    residual: float = 0.0  # largest
 
 
 @kernel
@@ -106,58 +112,12 @@ def power(system, input, t, q, v):
 
 
 @kernel
-def write_balance(system, state):
-    """Write E, Lz, Px, Py, p3 (`rod_on_cart.quantities`) and |quaternion| - 1 of the present
-    state.
-    """
-    q, balance = state.q, state.balance
-    quantities = rod_on_cart.quantities(system, q, state.v)
-    for i in range(5):
-        balance[1 + i] = quantities[i]
-    _, Q, _, _ = boundary.read(q, state.v)
-    balance[6] = math.sqrt(unit_quaternion.dot(Q, Q)) - 1.0
-
-
-@inlined
-def _write_row(ring, stamp, q, v, force):
-    row = ring.count[0] % len(ring.rows)
-    ring.stamps[row, 0] = stamp
-    for i in range(6):
-        ring.rows[row, 1 + i] = q[i]
-    for i in range(5):
-        ring.rows[row, 7 + i] = v[i]
-    ring.rows[row, 12], ring.rows[row, 13] = force[0], force[1]
-    ring.count[0] += 1
-
-
-@hot
-def take_tick(stepper, config, drive, state, ring, command):
-    """Step to the next tick under a commanded force (2,) [N]. Return whether it was above the
-    limit. `stepper`: the address of an integrator's `advance`, its system, options and input.
-
-    If the integrator does not converge, `state.solved` has fewer steps than the tick, and the
-    plant is left in the last good state.
-    """
-    advance, system, options, input = stepper
-    steps, q, v = state.steps, state.q, state.v
-    if state.push_end[0] and EPOCH_NS + steps[0] * config.step_ns >= state.push_end[0]:
-        state.push_end[0] = 0
-        for i in range(9):
-            input.disturbance[i] = 0.0
-    asked, limited = limit_in_kernel(command, config.limit)
-    force = drive_force(drive, asked)
-    input.force[0], input.force[1] = force
-    t = config.start + steps[0] * config.h
-    before = power(system, input, t, q, v)
-    given = system, options, input, config.h, config.steps, State(t, q, v), state.reaction
-    done, iterations, residual = call_at(advance, TAKEN, given)
-    steps[0] += done
-    after = power(system, input, config.start + steps[0] * config.h, q, v)
-    state.balance[0] += 0.5 * (before + after) * done * config.h
-    write_balance(system, state)
-    state.solved[0], state.solved[1], state.solved[2] = done, iterations, residual
-    _write_row(ring, EPOCH_NS + steps[0] * config.step_ns, q, v, force)
-    return limited
+def account(system, input, t, q, v):
+    """Return the numbers of an `Account` of the state q, v at t [s]."""
+    E, Lz, Px, Py, p3 = rod_on_cart.quantities(system, q, v)
+    _, Q, _, _ = boundary.read(q, v)
+    norm_error = math.sqrt(unit_quaternion.dot(Q, Q)) - 1.0
+    return power(system, input, t, q, v), E, Lz, Px, Py, p3, norm_error
 
 
 class Ticker:
@@ -175,32 +135,60 @@ class Ticker:
         config: TickConfig,
         state: TickState,
         history: History,
-        drive: DriveState | None = None,
+        drive: Actuator | None = None,
     ):
-        self.config, self.state, self.history = config, state, history
-        self.drive = ideal_drive() if drive is None else drive
+        self.config, self.state, self.history, self._drive = config, state, history, drive
+        self._plant = system, options, input
+        self._input, self._system = input, system
         now, steps = State(0.0, state.q, state.v), (config.h, config.steps)
-        given = system, options, input, *steps, now, state.reaction
-        address = address_of(integrator.advance, TAKEN, *given)
-        self._stepper = address, system, options, input
-        self._kernel = bind(take_tick, *self.arguments, (0.0, 0.0))
+        self._advance = bind(integrator.advance, *self._plant, *steps, now, state.reaction)
+        self._account = bind(account, system, input, 0.0, state.q, state.v)
+        self._take_account()
 
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """The kernel's arguments before the command."""
-        return self._stepper, self.config, self.drive, self.state, self.history.ring
+    def tick(self, command: Force) -> bool:
+        """Take a tick under a commanded force (2,) [N]; return whether it was above the limit.
 
-    def tick(self, command: tuple[float, float]) -> bool:
-        """Take a tick under a commanded force (2,) [N]; return whether it was above the limit."""
-        return self._kernel(*self.arguments, command)
+        If the integrator does not converge, `state.done` has fewer steps than the tick, and the
+        plant is left in the last good state.
+        """
+        config, state, input = self.config, self.state, self._input
+        if state.push_end and EPOCH_NS + state.steps * config.step_ns >= state.push_end:
+            state.push_end = 0
+            input.disturbance[:] = 0.0
+        force, limited = limit_force(command, config.limit)
+        if self._drive:
+            force = self._drive.apply(force)
+        input.force[:] = force
+        t = config.start + state.steps * config.h
+        before = self._account(self._system, input, t, state.q, state.v)
+        now = State(t, state.q, state.v)
+        given = *self._plant, config.h, config.steps, now, state.reaction
+        state.done, state.iterations, state.residual = self._advance(*given)
+        state.steps += state.done
+        self._take_account()
+        state.work += 0.5 * (before[0] + state.account.power) * state.done * config.h
+        stamp = EPOCH_NS + state.steps * config.step_ns
+        self.history.append(stamp, state.q, state.v, force)
+        return limited
+
+    def restart(self) -> None:
+        """Balance the energy from now on."""
+        state = self.state
+        state.work, state.done, state.iterations, state.residual = 0.0, 0, 0, 0.0
+        self._take_account()
+
+    def _take_account(self) -> None:
+        config, state = self.config, self.state
+        t = config.start + state.steps * config.h
+        state.account = Account(*self._account(self._system, self._input, t, state.q, state.v))
 
     @property
     def is_complete(self) -> bool:
         """Whether the last tick took all of its steps."""
-        return self.state.solved[0] == self.config.steps
+        return self.state.done == self.config.steps
 
     @property
-    def force(self) -> tuple[float, float]:
+    def force(self) -> Force:
         """The force (2,) [N] that acts on the cart."""
-        force = self._stepper[3].force
+        force = self._input.force
         return force.item(0), force.item(1)

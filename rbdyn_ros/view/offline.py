@@ -25,9 +25,9 @@ from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.schema import check
 from rbdyn_ros.simulation.closed_loop import ControlError, LawCaller
 from rbdyn_ros.simulation.command import Command
-from rbdyn_ros.simulation.native_loop import warm_up
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.runner import FAULT, PLAYING, Runner
+from rbdyn_ros.simulation.setup import warm_up
 from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import State, Vector
 from rbdyn_ros.view import scene, selection
@@ -156,7 +156,7 @@ class OfflineLoop(scene.Source):
 
     def reset(self) -> str:
         """Go back to the initial state, also after a fault."""
-        with self._changing, self._runner.interrupt():
+        with self._changing, self._runner.between_ticks:
             law = self._built.loop.law
             law.reset()
             self._caller = LawCaller(law, self._caller.name)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, cast
 
 import viser
 
+from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.schema import by_name, check, defaults
 from rbdyn_ros.types import Vector
@@ -315,10 +316,8 @@ class _PageSource:
 
 def spring_force(stiffness: float, limit: float, point: Vector, pointer: Vector) -> Vector:
     """Return k (pointer - point) [N], no longer than `limit` [N]."""
-    pull = tuple(stiffness * (a - b) for a, b in zip(pointer, point))
-    size = math.hypot(*pull)
-    part = min(1.0, limit / size) if size > 0.0 else 0.0
-    return part * pull[0], part * pull[1], part * pull[2]
+    x, y, z = (stiffness * (a - b) for a, b in zip(pointer, point))
+    return limit_force((x, y, z), limit)[0]
 
 
 def _height(state: SceneState, point: Vector) -> float:

@@ -10,7 +10,7 @@ TICK = 0.002
 
 
 def path(delay=0.0, jitter=0.0, drop=0.0, duplicate=0.0, seed=1, name="command"):
-    return DelayChannel((delay, jitter, drop, duplicate), seed, TICK, name, 1)
+    return DelayChannel((delay, jitter, drop, duplicate), seed, TICK, name)
 
 
 def arrived(way: DelayChannel, step: int) -> int | None:

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from rbdyn_ros.faults.covariance import Covariances, covariances
 from rbdyn_ros.faults.options import Bias, Encoder, Faults, SensorNoise
-from rbdyn_ros.faults.sensors import Covariances, Sensors, covariances
+from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.geometry import so3, unit_quaternion
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import State

@@ -3,11 +3,10 @@
 import numpy as np
 
 from rbdyn_ros.faults.options import Drive, Faults, SensorNoise
-from rbdyn_ros.faults.pipeline import FaultPipeline, drive_force
+from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.types import State
 
 TICK = 0.002
-drive = getattr(drive_force, "py_func", drive_force)
 ALL = Faults(
     command_delay=0.004, command_jitter=0.01, command_drop=0.1, command_duplicate=0.1,
     state_delay=0.004, state_drop=0.1,
@@ -24,7 +23,7 @@ def played(chain: FaultPipeline, steps: int = 200) -> list:
     rows = []
     for k in range(steps):
         seen = chain.measure(k, state(k))
-        acting = drive(chain.actuator.state, chain.command(k, (0.01 * k, 0.05)))
+        acting = chain.actuator.apply(chain.command(k, (0.01 * k, 0.05)))
         rows.append((seen.t, *seen.q, *seen.v, *acting))
     return rows
 

@@ -3,6 +3,7 @@ nothing.
 """
 
 import sys
+import time
 
 import pytest
 
@@ -21,6 +22,7 @@ from rcl_interfaces.srv import (  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 from rbdyn_ros.ros.parameters import _read_overrides  # noqa: E402
+from rbdyn_ros.ros.simulator import simulator as simulator_module  # noqa: E402
 
 NODE = "/pendulum_simulator"
 
@@ -347,3 +349,28 @@ def test_a_parameter_that_is_not_there_is_named(graph, name):
         assert not result.successful and len(result.reason) < 300
         assert f"'{name[:80]}' is undeclared: pendulum_simulator has no" in result.reason
         assert ("did you mean rod.mass?" in result.reason) == (name == "rod.mas")
+
+
+def test_time_stands_still_while_a_change_is_compiled_and_the_log_says_how_long(
+    graph, monkeypatch, capfd
+):
+    simulator, warm_plant, steps = (
+        graph.simulator(start="immediately"),
+        simulator_module.warm_plant,
+        [],
+    )
+
+    def compile_for_a_while(values):
+        steps.append(simulator.runner.plant.steps)
+        time.sleep(0.3)
+        steps.append(simulator.runner.plant.steps)
+        return warm_plant(values)
+
+    monkeypatch.setattr(simulator_module, "warm_plant", compile_for_a_while)
+    graph.until(lambda: simulator.runner.plant.steps > 10)
+    request = [Parameter("gravity", value=1.62).to_parameter_msg()]
+    answer = graph.call(SetParameters, f"{NODE}/set_parameters", parameters=request)
+    assert answer.results[0].successful and steps[0] == steps[1]
+    assert simulator.runner.plant.setup.system.gravity == 1.62
+    assert "time stood still for 0.3 s, while code" in capfd.readouterr().err
+    graph.until(lambda: simulator.runner.plant.steps > steps[1] + 10)

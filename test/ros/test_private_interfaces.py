@@ -30,7 +30,6 @@ ROOT = Path(__file__).parents[2]
 KERNELS = {
     "rbdyn_ros/kernel.py",
     "rbdyn_ros/kernel_cache.py",
-    "rbdyn_ros/kernel_calls.py",
     "rbdyn_ros/kernel_parts.py",
     "rbdyn_ros/kernel_progress.py",
     "rbdyn_ros/mechanics/arena.py",
@@ -39,12 +38,7 @@ KERNELS = {
 USED = {
     "rbdyn_ros/ros/process.py": {"rclpy.experimental"},
     "rbdyn_ros/ros/messages/polled.py": {"take_message"},
-    "rbdyn_ros/ros/messages/native_publisher.py": {
-        "rcl_publish_serialized_message",
-        "rcl_publisher_wait_for_all_acked",
-    },
     "rbdyn_ros/ros/parameters.py": {"_parameter_overrides"},
-    "rbdyn_ros/ros/delayed_changes.py": {"send_response"},
     "rbdyn_ros/ros/recording/recorder.py": {"close_chunk"},
 }
 MODULES = (

@@ -1,7 +1,6 @@
 """The simulator's values for tests of the plant and of its thread."""
 
 import pytest
-from compiled_loop import made, passed, resting, virtual  # noqa: F401, fixtures
 
 from rbdyn_ros.parameters import tables
 from rbdyn_ros.simulation import setup

@@ -2,9 +2,7 @@
 
 import math
 import threading
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +18,6 @@ from rbdyn_ros.simulation.command import (
     check_stamp,
     force_of,
 )
-from rbdyn_ros.simulation.signals import HAS_COMMAND, commanded_force
 
 forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
 
@@ -94,28 +91,29 @@ def test_without_a_limit_no_stamp_is_stale():
     check_stamp(1, 10**12, math.inf, "command")
 
 
-def force_left(watchdog, force, age):
-    """Return what a watchdog lets count of the newest command, at an age [s]."""
-    numbers = np.zeros(9, np.int64)
-    numbers[HAS_COMMAND] = 1
-    signals = SimpleNamespace(active=np.array([*force, 0.0]), numbers=numbers)
-    commanded = getattr(commanded_force, "py_func", commanded_force)
-    return commanded(signals, watchdog.numbers, 1.0, age)
-
-
-@pytest.mark.parametrize("reaction, expected", [("zero", 0.0), ("hold", 8.0), ("ramp", 4.0)])
+@pytest.mark.parametrize("reaction, expected", [("zero", 0.0), ("hold", 1.0), ("ramp", 0.5)])
 def test_watchdog_reactions(reaction, expected):
     watchdog = Watchdog(0.1, reaction, 0.5)
-    assert force_left(watchdog, (8.0, 0.0), 0.05) == (8.0, 0.0)
-    assert force_left(watchdog, (8.0, 0.0), 0.35) == pytest.approx((expected, 0.0))
+    assert watchdog.remaining(0.05) == 1.0 and not watchdog.is_expired(0.05)
+    assert watchdog.remaining(0.35) == pytest.approx(expected) and watchdog.is_expired(0.35)
 
 
 def test_the_ramp_ends_at_zero():
-    assert force_left(Watchdog(0.1, "ramp", 0.5), (8.0, -3.0), 60.0) == (0.0, 0.0)
+    assert Watchdog(0.1, "ramp", 0.5).remaining(60.0) == 0.0
 
 
 def test_watchdog_zero_is_off():
-    assert force_left(Watchdog(0.0, "zero", 0.5), (8.0, 0.0), 1e9) == (8.0, 0.0)
+    watchdog = Watchdog(0.0, "zero", 0.5)
+    assert watchdog.remaining(1e9) == 1.0 and not watchdog.is_expired(1e9)
+
+
+def test_a_command_is_taken_once_and_not_before_it_has_arrived():
+    command_queue = CommandQueue()
+    for stamp, received in ((1, 0.1), (2, 0.2), (3, 0.4)):
+        command_queue.put(Command((0.0, 0.0), stamp, received))
+    assert [command.stamp for command in command_queue.take(0.3)] == [1, 2]
+    assert [command.stamp for command in command_queue.take(0.4)] == [3]
+    assert command_queue.take(1.0) == [] and command_queue.newest.stamp == 3
 
 
 def test_a_waiting_thread_gets_the_command_that_it_waits_for():

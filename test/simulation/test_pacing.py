@@ -67,25 +67,6 @@ def test_period_zero_does_not_sleep(pacer, time):
     assert time.slept == 0.0 and pacer.missed == 0
 
 
-def test_light_work_waits_after_a_deadline(pacer, time):
-    pacer.wait_within(0.01, 0.0, going)
-    assert time.slept == 0.0  # no deadline is known yet
-    pacer.wait(0.01, going)
-    pacer.wait_within(0.01, 0.004, going)
-    assert time.now == pytest.approx(100.01)  # the work takes too much of the period
-    pacer.wait_within(0.01, 0.002, going)
-    assert time.now == pytest.approx(100.011)
-    pacer.wait_within(0.01, 0.0, going)
-    assert time.now == pytest.approx(100.013)
-    pacer.wait_within(0.02, 0.0, going)
-    assert time.now == pytest.approx(100.013)  # another period: nothing is known
-    pacer.wait(0.01, going)
-    assert time.now == pytest.approx(100.02) and pacer.overruns == 0
-    time.now += 0.007
-    pacer.wait_within(0.01, 0.0, going)
-    assert time.now == pytest.approx(100.027)
-
-
 def test_a_stop_ends_a_long_sleep(pacer, time):
     pacer.wait(1000.0, lambda: time.now > 100.1)
     assert time.now < 101.0

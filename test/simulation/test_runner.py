@@ -112,26 +112,19 @@ def test_reset_puts_the_state_back_a_tick_later(running):
         assert runner.plant.force == (0.0, 0.0) and runner.command_queue.newest is None
 
 
-def forces_of_ticks(
-    running, ticks=6, before=lambda runner, k: None, after=lambda runner, k: None
-) -> list:
-    """The cart's force [N] in each of the first ticks; `before` happens in the sleep before tick k
-    = 0, 1, ..., `after` in the one after it.
+def forces_of_ticks(running, in_sleep, ticks=6) -> list:
+    """The cart's force [N] in each of the first ticks; `in_sleep(runner, k)` happens after tick k
+    = 0, 1, ... was computed, and before it is published.
     """
     found = []
-    with running(
-        start="paused", real_time_factor=0.01
-    ) as runner:  # a step is light work in a period of 0.2 s
-
-        def middle(*_) -> None:
-            before(runner, len(found))
+    with running(start="paused", real_time_factor=1.0) as runner:
 
         def deadline(*_) -> float:
             found.append(runner.plant.force[0])
-            after(runner, len(found) - 1)
+            in_sleep(runner, len(found) - 1)
             return 0.0
 
-        runner.pacer.wait_within, runner.pacer.wait = middle, deadline
+        runner.pacer.wait = deadline
         runner.play()
         wait(lambda: len(found) > ticks)
     return found[:ticks]
@@ -141,45 +134,22 @@ def push(runner) -> None:
     runner.command(command((3.0, 0.0)))
 
 
-def test_a_command_that_comes_before_its_tick_is_made_counts_from_the_next_one_on(running):
-    """What a tick does is decided before the first sleep: the readers of a state have the same
-    time for it at any load.
+def test_a_command_that_comes_before_its_state_is_sent_counts_from_the_next_one_on(running):
+    """What a tick does is decided when the last state was sent: the readers of a state have the
+    same time for it at any load.
     """
-    assert forces_of_ticks(running, before=lambda runner, k: k == 2 and push(runner)) == [
-        0.0,
-        0.0,
-        0.0,
-        3.0,
-        3.0,
-        3.0,
-    ]
+    forces = forces_of_ticks(running, lambda runner, k: k == 2 and push(runner))
+    assert forces == [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]
 
 
-def test_a_command_that_comes_after_its_tick_was_made_counts_from_the_next_one_on(running):
-    assert forces_of_ticks(running, after=lambda runner, k: k == 2 and push(runner)) == [
-        0.0,
-        0.0,
-        0.0,
-        3.0,
-        3.0,
-        3.0,
-    ]
-
-
-@pytest.mark.parametrize("sleep, first", [("before", 4), ("after", 5)])
-def test_a_reset_in_a_sleep_takes_back_what_was_commanded(running, sleep, first):
-    def happens(runner, k):
+def test_a_reset_in_the_sleep_takes_back_what_was_commanded(running):
+    def in_sleep(runner, k):
         if k == 1:
             push(runner)
         if k == 4:
             runner.reset()
 
-    assert forces_of_ticks(running, **{sleep: happens}) == [
-        0.0,
-        0.0,
-        *[3.0] * (first - 2),
-        *[0.0] * (6 - first),
-    ]
+    assert forces_of_ticks(running, in_sleep) == [0.0, 0.0, 3.0, 3.0, 3.0, 0.0]
 
 
 def test_a_reset_before_a_state_leaves_is_what_is_told(running):
@@ -224,21 +194,6 @@ def test_a_step_before_a_state_leaves_is_what_is_told(running):
     assert told == sorted(told)
 
 
-def test_a_step_begins_the_sooner_the_longer_it_takes(running):
-    with running(start="paused", real_time_factor=1.0) as runner:
-        asked, step = [], runner._step
-
-        def stepped(*arguments, **named) -> None:
-            step(*arguments, **named)
-            runner._work = 0.3
-
-        runner._step, runner.pacer.wait = stepped, lambda *_: 0.0
-        runner.pacer.wait_within = lambda period, work, stopped: asked.append((period, work))
-        runner.play()
-        wait(lambda: runner.plant.steps > 50)
-    assert set(asked[1:]) == {(runner.plant.tick_ns * 1e-9, 0.3)}
-
-
 def test_a_pause_in_the_sleep_lets_no_tick_follow(running):
     with running(start="immediately") as runner:
         runner.pacer.wait = lambda *_: runner.pause() and 0.0 or 0.0
@@ -252,10 +207,22 @@ def test_another_pace_ends_the_sleep_of_a_tick_of_hours(running):
     with running(start="immediately", real_time_factor=1.0) as runner:
         slow = runner.pace._replace(real_time_factor=1e-7)
         runner.reconfigure(runner.plant.setup, slow)
-        wait(lambda: runner.pacer.beat(runner.plant.tick_ns * 1e-9 / 1e-7) is not None)
+        wait(lambda: runner.pacer.period == runner.plant.tick_ns * 1e-9 / 1e-7)
         runner.reconfigure(runner.plant.setup, slow._replace(real_time_factor=1.0))
         steps = runner.plant.steps
         wait(lambda: runner.plant.steps > steps + 10)
+
+
+def test_time_that_stands_still_is_not_caught_up(running):
+    with running(start="immediately", real_time_factor=0.02, overrun="stop") as runner:
+        wait(lambda: runner.plant.steps > 2)
+        with runner.standstill():
+            steps = runner.plant.steps
+            time.sleep(0.3)
+            assert runner.plant.steps == steps
+            runner.statistics.ticks = 0
+        wait(lambda: runner.statistics.ticks > 2 or runner.status != PLAYING)
+        assert runner.status == PLAYING and runner.pacer.missed == 0
 
 
 def test_lockstep_waits_for_the_answer(running):
@@ -286,6 +253,29 @@ def test_lockstep_waits_for_the_answer(running):
             7.0,
             0.0,
         )  # the others answer no state that is
+
+
+def test_a_state_without_an_answer_is_sent_again_and_whoever_asks_is_served_meanwhile(running):
+    published = []
+    lockstep = dict(lockstep__enabled=True, lockstep__timeout=60.0, rates__idle=20.0)
+    with running(lambda r: published.append(r.plant.stamp), **lockstep) as runner:
+        runner.command(command(stamp=runner.plant.stamp))
+        wait(lambda: published and published[-1] > 1_000_000_000)
+        stamp, steps = published[-1], runner.plant.steps
+        wait(lambda: published.count(stamp) > 3)
+        assert runner.plant.steps == steps
+        assert runner.pause() == "" and runner.step() == "" and runner.play() == ""
+        assert runner.plant.steps == steps + runner.plant.setup.tick_steps
+        wait(lambda: published[-1] > stamp)
+
+
+def test_no_command_expires_in_lockstep(running):
+    lockstep = dict(lockstep__enabled=True, lockstep__timeout=60.0, watchdog__timeout=1e-3)
+    with running(real_time_factor=1.0, **lockstep) as runner:
+        late = time.monotonic() - 10.0
+        runner.command(Command((2.0, 0.0), runner.plant.stamp, late))
+        wait(lambda: runner.plant.steps > 0)
+        assert runner.plant.force == (2.0, 0.0) and runner.statistics.watchdog_trips == 0
 
 
 def test_an_answer_of_before_begins_time_after_an_end(running):

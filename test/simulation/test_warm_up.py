@@ -1,7 +1,7 @@
 """A plant is warmed up before its loop runs: its first tick is taken on a copy."""
 
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.native_loop import warm_up
+from rbdyn_ros.simulation.setup import warm_up
 
 
 def test_the_warm_up_says_why_a_tick_fails_and_leaves_contacts_alone(values):

@@ -16,8 +16,6 @@ from rbdyn_ros.kernel import inlined
 from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.types import Array, Input, State
 
-TAKEN = 0, 0, 0.0  # what `advance` returns: steps, iterations, largest residual
-
 
 def copies(state: State) -> tuple[Array, Array]:
     """Return copies (q, v) of the arrays of the state.

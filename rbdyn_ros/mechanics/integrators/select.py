@@ -13,7 +13,7 @@ from numba import NumbaError, config
 from numba.extending import is_jitted
 
 from rbdyn_ros import plugins
-from rbdyn_ros.kernel_calls import address_of
+from rbdyn_ros.kernel import bind
 from rbdyn_ros.mechanics.integrators import boundary, rk4
 from rbdyn_ros.mechanics.integrators.choice import INTEGRATORS, Choice
 from rbdyn_ros.mechanics.integrators.choice import names as names
@@ -129,18 +129,25 @@ def _check_method(name: str, method: ModuleType) -> None:
 
 
 def _require_compiled(name: str, method: ModuleType, given: tuple, state: State) -> None:
-    """Compile `advance` of somebody else; raise ValueError, in one sentence, if that fails."""
+    """Compile `advance` of somebody else, and take a step; raise ValueError, in one sentence, if
+    that fails.
+    """
     start = State(0.0, *boundary.copies(state))
+    where = ""
     try:
-        address_of(method.advance, boundary.TAKEN, *given, 1e-3, 1, start, np.zeros(3))
+        advance = bind(method.advance, *given, 1e-3, 1, start, np.zeros(3))
+        returned = advance(*given, 1e-3, 1, start, np.zeros(3))
+        if np.shape(returned) == (3,):
+            return
+        why = f"advance returns {returned}"
     except (NumbaError, TypeError) as error:
         lines = str(error).partition("\n\n")[0].splitlines()
         why = [line for line in lines if not line.startswith(("Failed in", "During: "))][-1]
-        at = f" ({error.loc.filename}:{error.loc.line})" if getattr(error, "loc", None) else ""
-        raise ValueError(
-            f"integrator.name '{name}' does not compile: {why}{at}; its `advance` must be "
-            f"{INTEGRATORS.signature} -> (steps done, iterations, largest residual)"
-        ) from error
+        where = f" ({error.loc.filename}:{error.loc.line})" if getattr(error, "loc", None) else ""
+    raise ValueError(
+        f"integrator.name '{name}' does not compile: {why}{where}; its `advance` must be "
+        f"{INTEGRATORS.signature} -> (steps done, iterations, largest residual)"
+    )
 
 
 def _memory(system: System) -> contact_state.ContactState | None:

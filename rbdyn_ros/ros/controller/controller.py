@@ -68,8 +68,6 @@ CHECK_PERIOD = 0.05  # [s] between two checks for subscribers of the reports
 class ControllerNode(ManagedNode):
     """The controller node: a `ControllerSupervisor` with topics, services and parameters."""
 
-    prepare = ControllerSupervisor
-
     def __init__(self, **node_options):
         self.law: ControllerSupervisor | None = None  # while configured
         self.newest: tuple[int, State] | None = None  # stamp [ns] and state

@@ -74,9 +74,9 @@ class ControllerBoard:
                     "of a state, or be zero",
                 )
             else:
-                force, cut = limit_force(
-                    frame.numbers, self._node.parameters.values["cart.force_limit"]
-                )
+                x, y = frame.numbers
+                limit = self._node.parameters.values["cart.force_limit"]
+                force, cut = limit_force((x, y), limit)
                 self._commanding, self._unanswered = True, math.inf
                 self.counts["forces"] += 1
                 self.counts["saturated"] += cut

@@ -316,15 +316,6 @@ class Template:
             for packer, place in self._places:
                 packer.pack_into(self._bytes, place, *(0.0,) * (packer.size // _DOUBLE))
 
-    @property
-    def image(self) -> tuple[bytes, list[int]] | None:
-        """(bytes, the place of each number in them), None if they are not known."""
-        if not self.known:
-            return None
-        return bytes(self._bytes), [
-            place + 8 * i for packer, place in self._places for i in range(packer.size // _DOUBLE)
-        ]
-
     def pack(self, stamp: int, *blocks: tuple) -> bytes:
         """Return the message's bytes with another stamp [ns], if it has one, and other numbers,
         one tuple for each block.

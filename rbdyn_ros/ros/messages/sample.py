@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.faults.covariance import Covariances, covariances
 from rbdyn_ros.faults.pipeline import FaultPipeline
-from rbdyn_ros.faults.sensors import Covariances, covariances
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
@@ -49,11 +49,12 @@ class Sample(NamedTuple):
     angles: tuple  # roll, pitch, spin [rad]
     rates: tuple  # and their rates [rad/s]
     force: tuple  # (2,) [N] applied to the cart
-    diagnostics: StepDiagnostics = StepDiagnostics()
+    diagnostics: Callable[[], StepDiagnostics] = StepDiagnostics
     reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
     disturbance: Array = np.zeros(9)  # as in types.Input
-    elapsed: float = 0.0  # [s] for which obstacles have moved
-    touches: tuple = ()  # a contact_forces.ContactForce for each closed contact
+    elapsed: Callable[[], float] = float  # [s] for which obstacles have moved
+    # a contact_forces.ContactForce for each closed contact
+    touches: Callable[[], tuple] = tuple
     specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
     # (angular velocity, specific force) as the IMU measured it; () for the true ones
     inertial: tuple = ()
@@ -74,12 +75,10 @@ class Sample(NamedTuple):
         """Return (point, force, torque) [m, N, N m, world] of all contacts; zero at the tip if
         none is closed.
         """
-        point, force, torque = resultant(self.touches)
-        return (
-            (point if self.touches else self.world((0.0, 0.0, self.setup.params.rod_length))),
-            force,
-            torque,
-        )
+        touches = self.touches()
+        point, force, torque = resultant(touches)
+        tip = (0.0, 0.0, self.setup.params.rod_length)
+        return point if touches else self.world(tip), force, torque
 
 
 def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
@@ -92,11 +91,11 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
         plant.v.tolist(),
         runner.plant.force,
         gimbal,
-        diagnostics=plant.diagnostics,
+        diagnostics=lambda: plant.diagnostics,
         reaction=plant.reaction,
         disturbance=plant.input.disturbance,
-        elapsed=plant.elapsed,
-        touches=plant.touches,
+        elapsed=lambda: plant.elapsed,
+        touches=lambda: plant.touches,
         specific_force=plant.specific_force,
         faults=runner.signals.faults,
         command=runner.command_queue.newest,
@@ -107,10 +106,10 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
 def of_measurement(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
     """Return a sample of the sensors at the measurement's instant, with the true forces then."""
     m = measurement
-    more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
-    reading = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
     claimed = cache(lambda: covariances(m.faults, reading.angles, reading.R, reading.V))
-    return reading._replace(covariances=claimed)
+    more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt), covariances=claimed)
+    reading = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
+    return reading
 
 
 def of(

@@ -64,11 +64,6 @@ class _Templated:
         numbers = self._numbers(sample)
         return self._template.pack(sample.stamp, *numbers)
 
-    @property
-    def image(self) -> tuple[bytes, list[int]] | None:
-        """The `Template.image` of the message."""
-        return self._template.image
-
 
 # the labels of ~/integrator
 LABELS = (
@@ -123,7 +118,7 @@ class StepDiagnosticsTopic(Labeled):
         super().__init__(diagnostic_labels(NAMES))
 
     def _numbers(self, sample: Sample) -> tuple[tuple[float, ...], ...]:
-        e, met = sample.diagnostics, contact_names(sample.setup.system.contacts)
+        e, met = sample.diagnostics(), contact_names(sample.setup.system.contacts)
         if met != self._met:
             self._met = met
             super().__init__(diagnostic_labels(met))

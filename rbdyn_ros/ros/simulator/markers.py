@@ -95,7 +95,7 @@ class ContactMarkers:
         C = sample.setup.system.contacts
         show(self.ground, C.floor == 0.0)
         _draw(self.ground, Solid("ground", "plane", (*sample.x, -CART[2])))
-        shown = {solid.name: solid for solid in solids(C, sample.elapsed)}
+        shown = {solid.name: solid for solid in solids(C, sample.elapsed())}
         if "floor" in shown:  # it follows the cart
             shown["floor"] = Solid("floor", "plane", (*sample.x, C.floor_height))
         for name in shown:
@@ -108,7 +108,7 @@ class ContactMarkers:
             show(shape, name in shown)
             if name in shown:
                 _draw(shape, shown[name])
-        self._presses(sample.touches)
+        self._presses(sample.touches())
 
     def _add(self, name: str) -> None:
         space, number = name.partition(".")[0], NUMBERS.get(name, 100 + 2 * len(self.solids))

@@ -6,6 +6,7 @@ Also here: its basic services, and the dump of the last seconds as a bag for `ro
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 from importlib.util import find_spec
@@ -35,9 +36,9 @@ from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
 from rbdyn_ros.ros.simulator.telemetry import Telemetry
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.native_loop import warm_plant, warm_up
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.setup import warm_plant, warm_up
 from rbdyn_ros.simulation.status import FAULT, STOPPED
 from rbdyn_ros.types import Array
 
@@ -159,6 +160,7 @@ def _name(kind) -> str:
 
 NAME = "pendulum_simulator"
 READERS = "readers"  # a condition of the start
+NOTICEABLE = 0.1  # [s] from which on a standstill is logged
 
 
 def add_standard_services(node: ManagedNode, runner: Runner) -> None:
@@ -173,8 +175,6 @@ def add_standard_services(node: ManagedNode, runner: Runner) -> None:
 class Simulator(ManagedNode):
     """The simulator node: a `Runner` with topics, services and parameters."""
 
-    prepare = staticmethod(warm_plant)
-
     def __init__(self, **options):
         self.runner: Runner | None = None  # while configured
         super().__init__(NAME, **options)
@@ -188,11 +188,19 @@ class Simulator(ManagedNode):
     def validate(self, values: dict[str, Any]) -> None:
         """Raise ValueError if the values make no plant, or an obstacle overlaps the pendulum."""
         setup.run_config(values)
-        if self.runner:
-            self._plant = warm_plant(values)  # while the old plant goes on
-            self.runner.plant.check(self._plant)
-        else:
+        if not self.runner:
             setup.plant_setup(values)
+            return
+        start = time.monotonic()
+        # no command is received meanwhile, as this thread receives them
+        with self.runner.standstill():
+            self._plant = warm_plant(values)
+            self.runner.plant.check(self._plant)
+        if (took := time.monotonic() - start) > NOTICEABLE:
+            self.get_logger().info(
+                f"time stood still for {took:.1f} s, while code for other parameters was compiled "
+                "or loaded"
+            )
 
     def apply(self, values: dict[str, Any]) -> None:
         """Replace the configuration of the running simulation between two ticks."""
@@ -218,14 +226,8 @@ class Simulator(ManagedNode):
             setup.run_config(values),
             self.telemetry,
             self._on_status,
-            self.telemetry.native_publisher,
         )
         self.telemetry.warm_up(self.runner)
-        if not (self.runner.compiles and self.telemetry.native_publisher.is_possible):
-            self.get_logger().info(
-                "every tick runs in Python: the compiled loop needs a 64-bit Linux and the "
-                "functions of librcl.so"
-            )
         self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
         add_services(self, self.runner, self._dump)
         add_standard_services(self, self.runner)
@@ -354,7 +356,6 @@ def _timing(runner: Runner) -> Line:
     counts = runner.statistics
     values = {
         "ticks": counts.ticks,
-        "ticks_in_machine_code": counts.plain,
         "missed": runner.pacer.missed,
         "overruns": runner.pacer.overruns,
         "slipped_ms": 1e3 * runner.pacer.slipped,

@@ -12,7 +12,7 @@ after as many messages, and otherwise every 3 s.
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -33,7 +33,6 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.description import DescriptionPublisher
 from rbdyn_ros.ros.messages import sample, state_topics
 from rbdyn_ros.ros.messages.messages import Frames, set_stamp
-from rbdyn_ros.ros.messages.native_publisher import TelemetryPublisher
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.messages.state_topics import Labeled, StepDiagnosticsTopic
 from rbdyn_ros.ros.node import ManagedNode
@@ -70,21 +69,6 @@ class FlowControl:
                 if self._counts[publisher] >= qos.KEPT:
                     full.append(publisher)
         self._wait(full)
-
-    @property
-    def limit(self) -> int:
-        """The largest number of unacknowledged messages; 0 if these are not reported."""
-        return qos.KEPT if self._supported else 0
-
-    def counts(self, publishers: Iterable[Publisher]) -> list[int]:
-        """Return the count of each publisher."""
-        return [self._counts[publisher] for publisher in publishers]
-
-    def take_counts(self, publishers: Iterable[Publisher], counts: Iterable[int]) -> None:
-        """Take over the counts of the compiled loop. Return when the next message may follow."""
-        for publisher, count in zip(publishers, counts):
-            self._counts[publisher] = count
-        self._wait([publisher for publisher in publishers if self._counts[publisher] >= qos.KEPT])
 
     def _wait(self, full: list[Publisher]) -> None:
         behind, end = self._behind(full), time.monotonic() + LIMIT
@@ -166,7 +150,6 @@ class Telemetry:
         )
         self._topics = self._make_topics()
         self._groups: list[Group] = []  # of the topics, from `describe` on
-        self.native_publisher = TelemetryPublisher(self, self._states)
 
     def __call__(self, runner: Runner) -> Callable:
         """Return a function that publishes a tick to the topics that have subscribers.
@@ -187,13 +170,6 @@ class Telemetry:
             self._send(ready)
 
         return publish
-
-    def rest(self, runner: Runner, sources: Container[Any]) -> Callable[[], None] | None:
-        """Return a function that publishes the topics that are due besides those that these
-        `sources` fill; None if there are none.
-        """
-        groups = [group for group in self._due(runner) if group[1][0][0] not in sources]
-        return (lambda: self._send(self._fill(runner, groups, False))) if groups else None
 
     def _due(self, runner: Runner) -> list[Group]:
         """Return the groups with subscribers that are due at the present tick."""
@@ -234,11 +210,6 @@ class Telemetry:
                 publisher.publish(message)
 
     @property
-    def time_publishers(self) -> tuple[Publisher, ...]:
-        """The publisher of /clock if it has a subscriber."""
-        return (self._clock,) if self._has_clock_subscriber else ()
-
-    @property
     def clock_topic(self) -> str:
         """The resolved name of /clock."""
         return self._clock.topic_name
@@ -249,21 +220,6 @@ class Telemetry:
         groups = [topics for rate, topics in self._groups if rate > 0.0]
         publishers = [p for topics in groups for _, *both in topics for part in both for p in part]
         return {publisher.topic_name for publisher in (self._clock, *publishers)}
-
-    def ticks_of_states(self, runner: Runner, sources: Container[Any]) -> int:
-        """Return for how many ticks, until subscribers are checked again, the topics that these
-        `sources` fill are due at each tick, and no others before the last one.
-        """
-        self._check_subscribers(False)
-        setup = runner.plant.setup
-        seconds, tick = runner.plant.tick_ns * 1e-9, runner.plant.steps // setup.tick_steps
-        n = max(1, int(CHECK_PERIOD / seconds))
-        for rate, topics in self.subscribed:
-            if any(fill in sources for fill, _, _ in topics):
-                n *= rate * seconds > 1.0 - 1e-9 and all(fill in sources for fill, _, _ in topics)
-            else:
-                n = next((k + 1 for k in range(n) if due(tick + 1 + k, rate * seconds)), n)
-        return n
 
     def _check_subscribers(self, now: bool) -> None:
         """Check which topics have subscribers, `now` or once per period: it takes as long as

@@ -120,7 +120,7 @@ def test_a_file_without_options_is_an_integrator(tmp_path):
         (("import kernel", "import kernels"), "mine.py", r"does not load: ImportError.*mine.py:3"),
         (("load, (0.0", "lode, (0.0"), "mine.py", r"not compile: .*'lode'.* \(.*mine.py:14\)"),
         (("reaction", "F, more"), "mine.py", "does not compile: .*argument"),
-        (("return n, 0, 0.0", "return n"), "mine.py", "does not compile: advance returns int64"),
+        (("return n, 0, 0.0", "return n"), "mine.py", "does not compile: advance returns 1"),
         (("", ""), "rk4.py", "rk4 is the name of an integrator of this package; rename the file"),
         (("", ""), "my-method.py", "my-method is no name that code can have; rename the file"),
         (
