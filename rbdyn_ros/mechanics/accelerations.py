@@ -17,7 +17,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, sparse, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
-from rbdyn_ros.mechanics.contact.pairs import aim
+from rbdyn_ros.mechanics.contact.pairs import aim, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.description.rows import TURN
 from rbdyn_ros.mechanics.moreau_jean import set_forces
@@ -108,6 +108,49 @@ def fill(m, q, v, load, chosen, found):
     velocity.velocities_of(m, 0.0, True, 1.0)
     read(m, consistent, False)
     return opening
+
+
+@part
+def accelerate_freely(m, q, v, free):
+    """Set U_X, U_W and `free` (6n,) to the accelerations at q (n, 7), v (n, 6) under F and TAU
+    without contact forces; of the active pairs set BEFORE to their velocities and U to dD/dt v.
+    """
+    rows, active, count = arena.pairs(m), arena.active(m), arena.counters(m)[c.ACTIVE]
+    for at in range(count):
+        put(rows, active[at], c.U, (0.0, 0.0, 0.0))
+    if count > 0:
+        for place, weight in STENCIL:
+            set_state(m, q, v, place * SHIFT)
+            for at in range(count):
+                aim(m, active[at])
+                rate = vec.scale(weight / (12.0 * SHIFT), pair_velocity(m, active[at]))
+                arena.add(rows, active[at], c.U, rate)
+    set_state(m, q, v, 0.0)
+    for at in range(count):
+        aim(m, active[at])
+        put(rows, active[at], c.BEFORE, pair_velocity(m, active[at]))
+    velocity.prepare_node(m)
+    set_biases(m)
+    load_freely(m)
+    velocity.velocities_of(m, 0.0, True, 0.0)
+    read(m, free, False)
+    close(m, c.PHI)
+    read(m, free, True)
+    write(m, free)
+
+
+@part
+def respond_to_contacts(m, free):
+    """Set U_X, U_W to the accelerations `free` and those that the forces LA of the active pairs
+    give.
+    """
+    smooth.clear(m, c.D_X, c.D_W)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = arena.active(m)[at]
+        push(m, k, get(arena.pairs(m), k, c.LA), c.D_X, c.D_W)
+    velocity.respond(m, 0.0, True)
+    read(m, free, True)
+    write(m, free)
 
 
 @inlined

@@ -10,7 +10,7 @@ that a bouncing ball comes to rest.
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.kernel import hot, inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import AT_IMPACT, AT_START, NOT_SAVED, copy_state, get, put
@@ -120,6 +120,7 @@ def attempt(m, h, full, scale):
     bodies = arena.bodies(m)
     smooth.load(m, h, c.B_X, c.B_W)
     springs.damp(m, h, c.B_X, c.B_W)
+    smooth.set_masses(m, h)
     if scale != 1.0:
         for i in range(len(bodies)):
             if bodies[i, c.TURNS] != 0.0:
@@ -179,7 +180,8 @@ def take(m, h, full):
     arena.clock(m)[c.TIME] += h
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        impact.add_up(pairs, k)
+        s, t = pairs[k, c.U_P] + pairs[k, c.U_N], pairs[k, c.U_P + 1] + pairs[k, c.U_N + 1]
+        impact.add_up(pairs, k, (0.0, 0.5 * s, 0.5 * t))
         pairs[k, c.U_P], pairs[k, c.U_P + 1] = pairs[k, c.U_N], pairs[k, c.U_N + 1]
         if not pairs[k, c.LA] > 0.0 and pairs[k, c.GAP_1] > impact.TOUCHING * unit:
             integers[k, c.CLOSED] = 0
@@ -264,6 +266,7 @@ def step_without_pairs(m, h):
     joints.node_gradients(m)
     smooth.load(m, h, c.P_1, c.L_1)
     springs.damp(m, h, c.P_1, c.L_1)
+    smooth.set_masses(m, h)
     done = smooth.move(m, h)
     if done < 0:
         return undo(m, NOT_SAVED)
@@ -274,7 +277,7 @@ def step_without_pairs(m, h):
     return True
 
 
-@part
+@hot
 def advance(m, h, n):
     """Take n steps of h of a model with contact pairs; return how many were taken. At a step that
     fails the state is that of its start. With n = OBSERVE return 1 if U_X, U_W are now the

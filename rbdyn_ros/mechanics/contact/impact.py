@@ -77,6 +77,7 @@ def strike(m, h, share):
     if gather(m, share_before(m), False) > 0:
         if not friction.solve_impact(m):
             return False
+        velocity.node_velocities(m, True)
         push_all(m)
     before = velocity.node_velocities(m, False)
     for at in range(gather(m, 0.0, True)):
@@ -136,19 +137,23 @@ def end_hold(m, closed):
 
 @part
 def push_all(m):
-    """Add the impulses of the active pairs to the momenta and to the sums."""
-    active = arena.active(m)
+    """Add the impulses of the active pairs to the momenta and to the sums. Their work is that of the
+    mean of BEFORE and of the velocity U_X, U_W after them.
+    """
+    pairs, active = arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
-        push(m, active[at], get(arena.pairs(m), active[at], c.LA), c.P, c.L)
-        add_up(arena.pairs(m), active[at])
+        k = active[at]
+        push(m, k, get(pairs, k, c.LA), c.P, c.L)
+        add_up(pairs, k, vec.scale(0.5, vec.add(get(pairs, k, c.BEFORE), pair_velocity(m, k))))
 
 
 @part
 def observe(m):
     """Set U_X, U_W to the velocities of the node as output, joints and closed contacts obeyed
-    (M.14); return whether impulses were found.
+    (M.14), and KEEP to the impulses of the closed contacts that have acted by then; return whether
+    these were found.
     """
-    pairs = arena.pairs(m)
+    pairs, integers = arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
         put(pairs, k, c.KEEP, get(pairs, k, c.LA))
     velocity.prepare_node(m)
@@ -158,7 +163,9 @@ def observe(m):
         velocity.node_velocities(m, True)
     arena.clock(m)[c.NODE_WORK] = work_of_drives(m)
     for k in range(len(pairs)):
+        now = get(pairs, k, c.LA) if integers[k, c.CLOSED] != 0 else (0.0, 0.0, 0.0)
         put(pairs, k, c.LA, get(pairs, k, c.KEEP))
+        put(pairs, k, c.KEEP, now)
     return solved
 
 
@@ -204,10 +211,11 @@ def follow_rates(m):
 
 
 @part
-def add_up(pairs, k):
-    """Add the impulse of pair k to its sums."""
+def add_up(pairs, k, u):
+    """Add the impulse of pair k to its sums, and its work at the velocity u."""
     impulse = get(pairs, k, c.LA)
     pairs[k, c.TOTAL] += impulse[0]
+    pairs[k, c.WORK] += vec.dot(impulse, u)
     force = vec.transposed_matvec(arena.get9(pairs, k, c.FRAME), impulse)
     arena.add(pairs, k, c.TOTAL + 1, force)
 

@@ -21,6 +21,7 @@ from rbdyn_ros.types import IMPACT_LAWS
 
 BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
 LAWS = IMPACT_LAWS
+ENERGETIC_ALONE = 4  # Stronge's law for one contact at a time, Poisson's where several meet
 
 STOPPED = 1e-13  # of |u_0| + |W P|: a velocity along the tangents that has ended
 LINE = 1e-10  # the same where joints leave the contact a line to move along: their round-off
