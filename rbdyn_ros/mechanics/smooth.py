@@ -4,7 +4,8 @@ M.5 to M.11).
     b = p + (h/2) f + A^T lambda + D^T Lambda          lambda, Lambda: whole impulses of the node
     m (x_1 - x) / h + b (x_1 - x)/2 = b_x,   (2/h) (w J v + v x J v + gamma (1 - w) v) + d v = b_w
     q_1 = q o F(v),   Phi(x_1, q_1) = 0
-    p_1 = (m (x_1 - x)/h - b (x_1 - x)/2, (2/h) (w J v - v x J v + gamma (1 - w) v) - d v) + (h/2) f
+    p_1 = (m (x_1 - x)/h - b (x_1 - x)/2,
+           (2/h) (w J v - v x J v + gamma (1 - w) v) - d v) + (h/2) f
 
 The next node's reactions are not in p_1. b, d are viscous drags of a body, -b x' and -d w.
 """

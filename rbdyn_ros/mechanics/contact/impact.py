@@ -137,8 +137,8 @@ def end_hold(m, closed):
 
 @part
 def push_all(m):
-    """Add the impulses of the active pairs to the momenta and to the sums. Their work is that of the
-    mean of BEFORE and of the velocity U_X, U_W after them.
+    """Add the impulses of the active pairs to the momenta and to the sums. Their work is that at
+    the mean of BEFORE and of the velocity U_X, U_W after them.
     """
     pairs, active = arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):

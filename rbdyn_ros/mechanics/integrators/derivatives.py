@@ -260,8 +260,8 @@ def along(
 
     The steps of `tqdl` depend on more than the state: there they are those of all steps together,
     as one. Raise ValueError if an array has another shape than in `types`, if the method does not
-    apply or is not one of this package, where a step does not converge, and where something is met:
-    the derivatives are those of free motion.
+    apply or is not one of this package, where a step does not converge, and where something is
+    met: the derivatives are those of free motion.
     """
     if integrator.name not in _METHODS:
         raise ValueError(

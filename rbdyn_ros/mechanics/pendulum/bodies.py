@@ -1,5 +1,7 @@
-"""The pendulum as a model of bodies, for steps in which something may touch: a cart that slides and
-does not turn, a rod on a ball joint, and pairs with what they can meet.
+"""The pendulum as a model of bodies, for steps in which something may touch.
+
+They are a cart that slides and does not turn, a rod on a ball joint, and what moves; pairs are
+what they can meet.
 
     Memory: the arena of the model, and what has touched so far
 
@@ -43,7 +45,7 @@ _LONGEST = 48
 
 
 class Memory(NamedTuple):
-    """What steps remember of the contacts; the rows are candidates of `mechanics.pendulum.world`."""
+    """What steps remember of the contacts; n are the candidates of `mechanics.pendulum.world`."""
 
     arena: Arena
     of: Array  # (pairs, 2) candidate of each pair, and the row of the obstacle that moves or -1
@@ -201,8 +203,8 @@ def _meets(C, center: Array, is_free: bool) -> tuple[list, list, list]:
 
 
 def forget(memory: Memory, now: float = 0.0) -> None:
-    """Reset the memory: nothing touches and nothing has happened; at `now` [s] the obstacles are at
-    their places.
+    """Reset the memory: nothing touches and nothing has happened; at `now` [s] the obstacles are
+    at their places.
     """
     for name in ("start", "interval", "work", "force", "impulse", "closed"):
         getattr(memory, name)[...] = 0.0
