@@ -186,6 +186,7 @@ def take(m, h, full):
         if not pairs[k, c.LA] > 0.0 and pairs[k, c.GAP_1] > impact.TOUCHING * unit:
             integers[k, c.CLOSED] = 0
             put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+            pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
 
 
 @part

@@ -185,6 +185,11 @@ def set_contact(m, k, g, normal, center):
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     T = vec.frame(normal)
     pairs[k, c.GAP] = g
+    s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
+    if s != 0.0 or t != 0.0:  # the tangents of `frame` spin about a normal that turns
+        _, t1, t2 = vec.turn_frame(get9(pairs, k, c.FRAME), normal)
+        pairs[k, c.U_P] = s * vec.dot(t1, T[1]) + t * vec.dot(t2, T[1])
+        pairs[k, c.U_P + 1] = s * vec.dot(t1, T[2]) + t * vec.dot(t2, T[2])
     put9(pairs, k, c.FRAME, T)
     point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
     W = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
