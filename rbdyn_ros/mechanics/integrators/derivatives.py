@@ -348,7 +348,7 @@ def _by_differences(
 
 
 def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
-    """Return A (10, 10), B (10, 2) and C (10, 12 or 0) of all steps together, the force held:
+    """Return A (10, 10), B (10, 2) and C (10, 10 or 0) of all steps together, the force held:
 
     A = A_n ... A_1,   B = sum_i A_n ... A_{i+1} B_i,   C likewise.                           (V.3)
     """
@@ -361,7 +361,7 @@ def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
 
 def adjoint(derivatives: Derivatives, gradients: Array) -> tuple[Array, Array, Array]:
     """Return the derivatives of a cost by the start (10,), by the force of each step (n, 2) and by
-    the parameters (12 or 0), in one sweep back over the steps:
+    the parameters (10 or 0), in one sweep back over the steps:
 
     lambda_n = g_n,   lambda_{i-1} = A_i^T lambda_i + g_{i-1},   dJ/du_i = B_i^T lambda_i.    (V.4)
 
