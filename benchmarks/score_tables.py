@@ -24,8 +24,10 @@ from score_cells import LINES, NONE, OPEN, PATHS, WORSE, Cases, is_worse, join_c
 from score_results import LAWS, NAMES, OTHERS, ROOT, evaluation, stale, take
 
 from rbdyn_ros.evaluation import board
+from rbdyn_ros.evaluation.entry import suite_of_board
 
 ENTRIES = ROOT / "benchmarks" / "leaderboard"
+BOARD = suite_of_board(0)
 PAGES = ("README.md", "doc/evaluation.md", "doc/control.md", "doc/leaderboard.md")
 FILLED = {"width": 120, "subsequent_indent": "  ", "break_on_hyphens": False}
 MARK = re.compile(r"(<!-- scores: (\w+) -->\n)(.*?)(<!-- scores end -->)", re.DOTALL)
@@ -102,17 +104,17 @@ def laws() -> str:
 @cache
 def ranking() -> board.Board:
     """Return the ranking of the repository's entries."""
-    return board.collect(board.folders_of([ENTRIES]), board.suite_of_board())
+    return board.collect(board.folders_of([ENTRIES]), BOARD)
 
 
 def leaderboard() -> str:
     """Return the scores of the README: discipline, rank, entry, score, its parts."""
     heads = ("", "#", "entry", "score", "performance", "robustness", "uptime")
     lines = [
-        (title if line.rank == 1 else "", cells[0], f"`{cells[1]}`", *cells[2 : len(heads) - 1])
+        ("" if i else title, cells[0], f"`{cells[1]}`", *cells[2 : len(heads) - 1])
         for name, title in (("balance", "**balance**"), ("swing_up", "**swing-up**"))
-        for line in ranking().lines[name]
-        for cells in (board.cells(name, line),)
+        for i, line in enumerate(ranking().lines[name])
+        for cells in (board.cells(name, line, BOARD),)
     ]
     return table(heads, lines)
 
@@ -120,9 +122,10 @@ def leaderboard() -> str:
 def ranking_of(discipline: str) -> str:
     """Return the ranking of a discipline with all its columns."""
     lines = ranking().lines[discipline]
-    rows = (board.cells(discipline, line) for line in lines)
-    quoted = [(rank, f"`{name}`", *values) for rank, name, *values in rows]
-    return table(board.heads(discipline, lines), quoted)
+    rows = (board.cells(discipline, line, BOARD) for line in lines)
+    quoted = [(rank, f"`{name}`", *values) for rank, name, *values, _ in rows]
+    heads = [head for head, _ in board.heads(discipline, BOARD)[:-1]]
+    return table(heads, quoted)
 
 
 def board_balance() -> str:

@@ -288,7 +288,6 @@ def fragments(product: list[Source]) -> list[str]:
     return [
         f"{source.path}:{function.lineno} {function.name}"
         for source in product
-        if not is_locked(source)
         for function in functions(source)
         if (text := ast.get_docstring(function)) and not (is_property(function) or has_verb(text))
     ]
@@ -309,7 +308,7 @@ def shared_names(product: list[Source]) -> list[str]:
     """Return the names that several public classes have, and in which files."""
     found: dict[str, list[str]] = {}
     for source in product:
-        for node in documented(source)[0].body if not is_locked(source) else ():
+        for node in documented(source)[0].body:
             if isinstance(node, ast.ClassDef) and node.name not in PRESCRIBED:
                 found.setdefault(node.name, []).append(str(source.path))
     return [
@@ -317,11 +316,6 @@ def shared_names(product: list[Source]) -> list[str]:
         for name, paths in found.items()
         if len(paths) > 1 and not name.startswith("_")
     ]
-
-
-def is_locked(source: Source) -> bool:
-    """Return whether results of the leaderboard hold for the very text of a file."""
-    return source.path.parts[1:3] == ("control", "laws")
 
 
 if __name__ == "__main__":

@@ -49,9 +49,6 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     try:
         return _module(command).run(parser(command).parse_args(argv[1:]))
-    except KeyboardInterrupt:
-        print(f"{PROGRAM} {command}: interrupted before there was a result", file=sys.stderr)
-        return console.SIGNAL + console.received_signal()
     except (console.CannotBegin, optional.MissingLibrary, ImportError) as error:
         sentence = optional.refusal_of_numba(error) if isinstance(error, ImportError) else error
         if not sentence:

@@ -1,14 +1,12 @@
 """The process around a command: signals, standard streams, and one sentence where Python would
 write a traceback.
 
-    begin(program)      before the other imports: a signal ends the process at once; garbage is
-                        collected seldom
-    run(program, main)  the command: a signal raises KeyboardInterrupt, for which main() returns
-                        its exit code
+    begin(program)      before the other imports, which take longer than those of this file
+    run(program, main)  the command
 
-Standard output and standard error never fail: a reader that leaves, a full disk or a closed
-descriptor must not cost a result that is on its way to a file. What could not be written is
-reported at the end.
+A signal that no `interrupts.Interruption` takes ends the process from its handler, with one
+sentence: no exception has to find its way through the code of others. What the command must not
+leave behind is removed before: `interrupts.at_end`.
 """
 
 import errno
@@ -18,52 +16,41 @@ import os
 import runpy
 import signal
 import sys
+import traceback
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TextIO
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 CANNOT_WRITE, DEFECT, SIGNAL = 4, 70, 128  # exit codes; 70 is EX_SOFTWARE of sysexits.h
 USUAL = gc.get_threshold()
-_received: list[int] = []
 
 
 class CannotBegin(RuntimeError):
     """What a command needs of the system does not begin; the message is complete."""
 
 
-class Output(io.RawIOBase):
-    """A raw stream to a descriptor that accepts everything; the first error stays in `error`, and
-    what comes after it is dropped.
+class Output(io.FileIO):
+    """A descriptor that accepts everything: a full disk or a reader that leaves must not cost a
+    result that is on its way to a file. The first error stays in `error`; what follows is dropped.
     """
 
-    def __init__(self, descriptor: int):
-        self._descriptor = descriptor
-        self.error: OSError | None = None
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def fileno(self) -> int:
-        """Return the descriptor."""
-        return self._descriptor
-
-    def isatty(self) -> bool:
-        """Return whether the descriptor is a terminal."""
-        return os.isatty(self._descriptor)
+    error: OSError | None = None
+    is_in_line = False  # whether the last line has no end yet, such as that of a progress bar
 
     def write(self, data) -> int:
         """Write all of the bytes; return their number, also where an error drops them."""
         left = memoryview(data).cast("B")
         size = len(left)
+        self.is_in_line = left[-1:] != b"\n" if left else self.is_in_line
         while left and self.error is None:
             try:
-                left = left[os.write(self._descriptor, left) :]
-            except BlockingIOError:
-                os.set_blocking(self._descriptor, True)
+                written = super().write(left)
             except OSError as error:
                 self.error = error
+            else:
+                os.set_blocking(self.fileno(), True)  # None: it was not, and is full
+                left = left[written or 0 :]
         return size
 
 
@@ -78,7 +65,10 @@ def begin(program: str) -> None:
     """
 
     def leave(number: int, _frame: FrameType | None) -> None:
-        os.write(2, f"{program}: interrupted before there was a result\n".encode())
+        if "rbdyn_ros.interrupts" in sys.modules:  # else nothing has begun
+            sys.modules["rbdyn_ros.interrupts"].clean_up()
+        end = "\n" if getattr(getattr(sys.stderr, "buffer", None), "is_in_line", False) else ""
+        os.write(2, f"{end}{program}: interrupted before there was a result\n".encode())
         os._exit(SIGNAL + number)
 
     for descriptor in (0, 1, 2):  # a data file must never become descriptor 1
@@ -107,103 +97,48 @@ def collect_as_usual() -> None:
     gc.set_threshold(*USUAL)
 
 
-def received_signal() -> int:
-    """Return the newest signal that raised KeyboardInterrupt; SIGINT if none did."""
-    return _received[-1] if _received else signal.SIGINT
-
-
-def is_interrupted() -> bool:
-    """Return whether a signal ended the command. A library may have made another exception of its
-    own.
-    """
-    return bool(_received)
-
-
 def run(program: str, main: Callable[[], int]) -> int:
     """Return the exit code of `main`, or of what kept it from returning one."""
-    # not before `begin`: its own imports take longer than those of this file
-    from rbdyn_ros import interrupts, progress
+    from rbdyn_ros import progress  # not before `begin`
 
-    output = _guard_streams()
+    output = Output(1, "w", closefd=False)
+    sys.stdout = _stream(output, sys.stdout, getattr(sys.stdout, "write_through", False))
+    sys.stderr = _stream(Output(2, "w", closefd=False), sys.stderr, direct=True)
     progress.compilations_to.append(sys.stderr)
-    interrupts.raise_on(KeyboardInterrupt, SIGNALS, _note)
     try:
         code = main()
     except SystemExit as done:  # argparse
         code = done.code if isinstance(done.code, int) else int(done.code is not None)
-    except BaseException as error:
-        code = _report(program, error)
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        print(
+            f"{program}: this is a defect of the program: {reason} "
+            f"({os.path.basename(place.filename)}:{place.lineno}); `python -X dev -m rbdyn_ros "
+            "...` shows all of it",
+            file=sys.stderr,
+        )
+        code = DEFECT
     # What is left is the end of the interpreter, which frees everything: to search it for cycles
     # before takes a quarter of the processor time of a short command.
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     gc.freeze()
-    return _flush(program, code, output)
-
-
-def _note(number: int) -> bool:
-    _received.append(number)
-    return True
-
-
-def _report(program: str, error: BaseException) -> int:
-    """Say what ended the command; return the exit code.
-
-    After a signal any exception is its effect: an import may turn it into another.
-    """
-    if _received or isinstance(error, KeyboardInterrupt):
-        print(f"{program}: interrupted before there was a result", file=sys.stderr)
-        return SIGNAL + received_signal()
-    if sys.flags.dev_mode:
-        raise error
-    where = _place(error.__traceback__)
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    print(
-        f"{program}: this is a defect of the program: {reason} ({where}); `python -X dev -m "
-        "rbdyn_ros ...` shows all of it",
-        file=sys.stderr,
-    )
-    return DEFECT
-
-
-def _place(trace: TracebackType | None) -> str:
-    """Return "file:line" of the innermost frame."""
-    if trace is None:
-        return "it was never raised"
-    while trace.tb_next:
-        trace = trace.tb_next
-    return f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
-
-
-def _guard_streams() -> Output:
-    """Replace standard output and standard error by streams that do not fail; return the
-    first.
-    """
-    output, is_direct = Output(1), getattr(sys.stdout, "write_through", False)  # python -u
-    sys.stdout = _stream(output, sys.stdout, is_direct)
-    sys.stderr = _stream(Output(2), sys.stderr, direct=True)
-    return output
+    sys.stdout.flush()
+    # a reader that has seen enough, such as `head`, is no error; an interrupted command has its
+    # sentence already
+    if output.error is not None and output.error.errno != errno.EPIPE and code < SIGNAL:
+        why = output.error.strerror
+        print(f"{program}: cannot write to standard output: {why}", file=sys.stderr)
+        code = code or CANNOT_WRITE
+    return code
 
 
 def _stream(output: Output, before: TextIO | None, direct: bool) -> io.TextIOWrapper:
     encoding = before.encoding if before else "utf-8"
-    buffer = io.BufferedWriter(output)
+    buffer = output if direct else io.BufferedWriter(output)
     return io.TextIOWrapper(
         buffer, encoding, "backslashreplace", line_buffering=output.isatty(), write_through=direct
     )
-
-
-def _flush(program: str, code: int, output: Output) -> int:
-    """Write what is left in the buffers; return the exit code.
-
-    A reader that has seen enough, such as `head`, is no error; a command that a signal has ended
-    has its sentence already.
-    """
-    sys.stdout.flush()
-    if output.error is not None and output.error.errno != errno.EPIPE and code < SIGNAL:
-        print(
-            f"{program}: cannot write to standard output: {output.error.strerror}", file=sys.stderr
-        )
-        code = code or CANNOT_WRITE
-    sys.stderr.flush()
-    return code

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from rbdyn_ros.interrupts import at_end
+
 LARGEST_INPUT = 64_000_000  # bytes of a file of parameters, of a model, of a law
 LARGEST_TABLE = 1_000_000_000  # bytes of a recording as text: two hours of states at 500 Hz
 _LONGEST = 200  # characters of a draft's name that are taken from the file's own
@@ -69,17 +71,16 @@ def replace_file(path: str | Path) -> Iterator[Path]:
         yield Path(named)  # whose suffix a link may have, and a device has not
         return
     draft = path.with_name(f".{os.getpid()}.{path.name[-_LONGEST:]}")
-    try:
-        yield draft
-        with open(draft, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except OSError as error:
-        if error.filename not in (None, str(draft)):
-            raise
-        raise OSError(error.errno, error.strerror, named) from None  # users know no draft
-    finally:
-        draft.unlink(missing_ok=True)
+    with at_end(partial(draft.unlink, missing_ok=True)):
+        try:
+            yield draft
+            with open(draft, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+        except OSError as error:
+            if error.filename not in (None, str(draft)):
+                raise
+            raise OSError(error.errno, error.strerror, named) from None  # users know no draft
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -118,15 +119,12 @@ def write_or_rescue(path: str | Path, write: str | Callable[[Path], object]) -> 
         return path, ""
     except OSError as error:
         first = error
-    folder = None
     try:
         folder = Path(tempfile.mkdtemp(prefix="rbdyn_ros_"))
         rescued = folder / (path.name or "result")
-        with replace_file(rescued) as draft:
+        with at_end(lambda: rescued.exists() or folder.rmdir()), replace_file(rescued) as draft:
             make(draft)
     except OSError:
-        if folder is not None:  # it is empty
-            folder.rmdir()
         raise first from None
     return rescued, f"cannot write {path}: {first.strerror}; it is in {rescued}"
 
@@ -230,10 +228,7 @@ def _try(folder: Path) -> None:
     OSError where that fails.
     """
     probe = folder.resolve() / f".{os.getpid()}.probe"
-    try:
-        with open(probe, "xb") as file:
-            file.write(bytes(4096))
-            file.flush()
-            os.fsync(file.fileno())
-    finally:
-        probe.unlink(missing_ok=True)
+    with at_end(partial(probe.unlink, missing_ok=True)), open(probe, "xb") as file:
+        file.write(bytes(4096))
+        file.flush()
+        os.fsync(file.fileno())

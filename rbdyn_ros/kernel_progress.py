@@ -1,4 +1,5 @@
-"""A line of a command that says which kernel compiles, and which share of it is done.
+"""A line of a command that says which kernel compiles, and which share of it is done; and whether
+Numba compiles now.
 
 Numba tells which function it begins to compile. Those that the kernel reaches are counted; after
 the last of them LLVM optimizes all of it, which takes a quarter of the time.
@@ -8,6 +9,7 @@ Tested with Numba 0.56.4 to 0.68.1.
 Fallback: nothing is shown.
 """
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -59,3 +61,30 @@ class CompilationLine(event.Listener):
 def watch(stream: TextIO, reached: Callable[[Any], set[Any]]) -> None:
     """Show on a stream whatever compiles from now on."""
     event.register("numba:compile", CompilationLine(stream, reached))
+
+
+class _Lock(event.Listener):
+    """How often the main thread holds, or waits for, the lock under which Numba compiles, reads
+    its cache, and is called back by LLVM.
+    """
+
+    depth = 0
+
+    def on_start(self, event) -> None:
+        self._add(1)
+
+    def on_end(self, event) -> None:
+        self._add(-1)
+
+    def _add(self, one: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self.depth += one
+
+
+_lock = _Lock()
+event.register("numba:compiler_lock", _lock)
+
+
+def is_compiling() -> bool:
+    """Return whether Numba compiles or loads a kernel in the main thread."""
+    return _lock.depth > 0

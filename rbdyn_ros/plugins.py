@@ -119,12 +119,7 @@ def _of_entry_point(kind: Kind, point: EntryPoint) -> ModuleType:
     which = f"{kind.parameter} '{point.name}' of {_distribution(point)} ({point.value})"
     try:
         module = point.load()
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # a module of somebody else may raise anything while it is imported
-        if tracebacks.is_signal(error):
-            raise
+    except (Exception, SystemExit) as error:  # of a module of somebody else
         raise ValueError(f"{which} does not load: {tracebacks.describe(error)}") from error
     return _require_function(kind, module, which)
 
@@ -173,13 +168,8 @@ def _execute(name: str, path: Path, source: bytes, which: str) -> ModuleType:
     sys.modules[name] = module
     try:
         exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # a module of somebody else may raise anything while it is imported
+    except (Exception, SystemExit) as error:  # of a module of somebody else
         del sys.modules[name]
-        if tracebacks.is_signal(error):
-            raise
         raise ValueError(
             f"{which} does not load: {tracebacks.describe(error, str(path))}"
         ) from error

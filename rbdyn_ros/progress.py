@@ -15,6 +15,10 @@ DELAY = 2.0  # [s]
 compilations_to: list[TextIO] = []  # streams that say what compiles: that of a command
 IN_PLACE, LINES = 0.1, 1.0  # [s] between two updates
 WAITED = (0, 10, 60)  # [s] of a wait that get a line each where lines are not rewritten
+FORM = (
+    "{percentage:3.0f} %|{bar}| {n:.4g} of {total:.4g} {unit} "
+    "[{elapsed} so far, {remaining} to go]"
+)
 _ERASE = "\r\x1b[2K"
 
 
@@ -23,17 +27,12 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
     """Yield a function `show(done)` that draws a progress bar of `total` units on stderr."""
     from tqdm import tqdm  # here: the start of a program need not wait for it
 
-    form = (
-        "{percentage:3.0f} %|{bar}| {n:.4g} of {total:.4g}"
-        + f" {unit} "
-        + "[{elapsed} so far, {remaining} to go]"
-    )
-    pace = 0.1 if sys.stderr.isatty() else DELAY  # a log file needs fewer lines
+    pace = IN_PLACE if sys.stderr.isatty() else DELAY  # a log file needs fewer lines
     start, drawn = time.time(), []  # tqdm has its own `delay` from 4.58 on
 
     def show(done: float) -> None:
         if not drawn and time.time() - start >= DELAY:
-            drawn.append(tqdm(total=total, mininterval=pace, bar_format=form, file=sys.stderr))
+            drawn.append(tqdm(total=total, unit=unit, mininterval=pace, bar_format=FORM))
             drawn[0].start_t = start
         for one in drawn:
             one.update(done - one.n)
@@ -50,17 +49,6 @@ def count(things: Iterable[T], unit: str) -> Iterable[T]:
     from tqdm import tqdm
 
     return tqdm(things, unit=f" {unit}", disable=not sys.stderr.isatty())
-
-
-def estimate(simulated: float, duration: float, seconds: float) -> str:
-    """Return how far a run of `duration` [s] is that has simulated so much [s] in so many seconds;
-    one that settles ends earlier.
-    """
-    so_far = f"{max(simulated, 0.0):.2f} of {duration:g} s simulated"
-    if not simulated > 0.0:
-        return so_far
-    minutes, rest = divmod(round(seconds * max(duration - simulated, 0.0) / simulated), 60)
-    return f"{so_far}, at most {minutes}:{rest:02d} min to go in this run"
 
 
 @contextmanager
@@ -80,26 +68,23 @@ class LiveLine:
     not written again; `close()` leaves the last one standing.
     """
 
-    def __init__(self, stream: TextIO, clock: Callable = time.monotonic):
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic):
         self._stream, self._clock = stream, clock
         self._in_place = stream.isatty()
-        self._period = IN_PLACE if self._in_place else LINES
-        self._next, self._open = 0.0, False
-        self._last = ""
+        self._next, self._open, self._last = 0.0, False, ""
 
     def show(self, text: Callable[[], str]) -> None:
         """Show what `text()` returns, if an update is due."""
         if self._clock() < self._next:
             return
-        self._next = self._clock() + self._period
+        self._next = self._clock() + (IN_PLACE if self._in_place else LINES)
+        line = text()
         if self._in_place:
-            columns = shutil.get_terminal_size().columns
-            self._stream.write(_ERASE + text()[: columns - 1])
+            self._write(_ERASE + line[: shutil.get_terminal_size().columns - 1])
             self._open = True
-        elif (line := text()) != self._last:  # a log does not need the same line each second
-            self._stream.write(line + "\n")
+        elif line != self._last:  # a log does not need the same line each second
+            self._write(line + "\n")
             self._last = line
-        self._stream.flush()
 
     def waited(self, seconds: float) -> int:
         """Return the seconds of a wait to show: each whole one in place; elsewhere the last one of
@@ -111,14 +96,17 @@ class LiveLine:
 
     def erase(self) -> None:
         """Take the line away; in a log it stays."""
-        if self._open:
-            self._stream.write(_ERASE)
-            self._stream.flush()
-            self._open = False
+        self._end(_ERASE)
 
     def close(self) -> None:
         """End the line that is open."""
+        self._end("\n")
+
+    def _end(self, text: str) -> None:
         if self._open:
-            self._stream.write("\n")
-            self._stream.flush()
+            self._write(text)
             self._open = False
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()

@@ -5,17 +5,11 @@ calls. The place that its author looks for is the innermost line of the file tha
 called.
 """
 
-import inspect
 import re
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 _PACKAGE = str(Path(__file__).parent)
-_CRASHED = re.compile(
-    r"^(?:Current thread|Thread) .*\(most recent call first\):\n((?:  File .*\n?)+)", re.MULTILINE
-)
 _FRAME = re.compile(r'  File "(.+)", line (\d+)')
 
 
@@ -30,9 +24,10 @@ def sentence(error: BaseException) -> str:
     """Return the error's own words, if it is one of those that carry a sentence: ValueError,
     RuntimeError, those of this package; else `describe`.
     """
-    ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
-    in_words = ours or isinstance(error, (ValueError, RuntimeError))
-    return str(error) if in_words else describe(error)
+    is_ours = type(error).__module__.startswith("rbdyn_ros.")
+    return (
+        str(error) if is_ours or isinstance(error, ValueError | RuntimeError) else describe(error)
+    )
 
 
 def shorten(value: object) -> str:
@@ -49,40 +44,23 @@ def place(error: BaseException, file: str = "") -> str:
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
-    frames = [
-        (frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)
-    ]
-    named = [frame for frame in frames if frame[0] == file]
-    foreign = [frame for frame in frames if not _is_ours(frame[0])]
-    if not (named or foreign):
-        return ""
-    chosen = named or [frame for frame in foreign if frame[0] == foreign[0][0]]
-    return " ({}:{})".format(*chosen[-1])
-
-
-def place_of(function: Callable[..., Any]) -> str:
-    """Return where a function is defined: " (file:line)", or "" if it is compiled."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    foreign = [name for name, _ in frames if not _is_ours(name)]
+    called = file if file in dict(frames) else next(iter(foreign), None)
+    lines = [line for name, line in frames if name == called]
+    return f" ({called}:{lines[-1]})" if lines else ""
 
 
 def place_of_crash(log: str) -> str:
     """Return where a process crashed, from what `faulthandler` wrote into its log: " (file:line)",
     or "" if it wrote nothing.
     """
-    threads = {found[0].startswith("Current"): found[1] for found in _CRASHED.finditer(log)}
-    if not threads:
-        return ""
-    frames = _FRAME.findall(threads.get(True) or threads[False])
+    threads = re.split(r"^(?=Current thread|Thread)", log, flags=re.MULTILINE)
+    crashed = next((t for t in threads if t.startswith("Current")), threads[-1])
+    frames = _FRAME.findall(crashed)
     ours = next((i for i, (file, _) in enumerate(frames) if _is_ours(file)), len(frames))
-    return " ({}:{})".format(*frames[max(0, ours - 1)])  # what this package had called, or itself
-
-
-def is_signal(error: BaseException) -> bool:
-    """Return whether this is the SystemExit by which a signal ends a process of this package, and
-    not an exit() of somebody else's code.
-    """
-    return isinstance(error, SystemExit) and is_own(error)
+    # what this package had called, or itself
+    return " ({}:{})".format(*frames[max(0, ours - 1)]) if frames else ""
 
 
 def is_own(error: BaseException) -> bool:

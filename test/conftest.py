@@ -1,5 +1,5 @@
-"""Settings of all tests: equal examples in every run of a property test, further tries where
-processes share the machine, and no processor time for what no test is about.
+"""Settings of all tests: equal examples in every run of a property test, an order that keeps the
+processors busy, and no processor time for what no test is about.
 """
 
 import gc
@@ -38,18 +38,24 @@ LONG = (
 )
 
 
+# files and folders whose tests wait for another program: its timing is not ours, so one that
+# fails is tried again
+OF_OTHERS = {
+    "launch": "ros2 launch, which kills what does not end within its own time",
+    "ros/test_viewer_page.py": "Chromium",
+    "view/test_page.py": "Chromium",
+    "wire/test_emulated_board.py": "QEMU",
+}
+
+
 def is_real_time(path: Path) -> bool:
     """Return whether the tests of a file start nodes, other processes and threads."""
     return path.relative_to(FOLDER).parts[0] in REAL_TIME
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    """Order the files; try a test of real processes up to twice more if it fails: another job may
-    have left one of them without a processor.
-
-    Files that mostly wait are spread among those that compute: three of one kind at a time leave
-    a processor idle, three of the other wait for one. A further try is counted in the last line
-    and named in the summary ("RERUN").
+    """Order the files: those that mostly wait are spread among those that compute. Three of one
+    kind at a time leave a processor idle, three of the other wait for one.
     """
     place = {}
     for kind in (True, False):
@@ -59,13 +65,14 @@ def pytest_collection_modifyitems(config, items) -> None:
     items.sort(key=lambda item: place[item.path])
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in items:
-            if is_real_time(item.path):
+            if any(item.path.is_relative_to(FOLDER / name) for name in OF_OTHERS):
                 item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Distribute files so that a process that crashes costs one test: xdist 3.8 gives the files
-    that it had finished to the others once more, which then wait for ever.
+    """Distribute files so that a process that crashes costs one test. This avoids a fault of
+    pytest-xdist 3.8 (`LoadScopeScheduling.remove_node`): it gives the files that the process had
+    finished to the others once more, which then wait for ever.
     """
     from xdist.scheduler import LoadFileScheduling
 

@@ -1,10 +1,8 @@
-"""Imports follow one order of the folders, and only ros/ and tools/ know ROS."""
+"""Imports follow one order of the folders, and only ros/ knows ROS."""
 
 import ast
 from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 ORDER = (  # who stands later may import who stands before, and who stands beside
@@ -34,10 +32,10 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
     {"campaigns", "evaluation"},
     {"view", "environments", "identification"},
     {"ros"},
-    {"tools", "experiments", "cli", "__main__"},
+    {"experiments", "cli", "__main__"},
 )
 PLACE = {room: place for place, rooms in enumerate(ORDER) for room in rooms}
-ROS_ROOMS = {"ros", "tools"}
+ROS_ROOMS = {"ros"}
 FILES = [
     f
     for f in sorted((ROOT / "rbdyn_ros").rglob("*.py"))
@@ -71,34 +69,34 @@ def imports(file: Path) -> set:
     return found
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
-def test_imports_follow_the_order(file):
-    mine = room(own_name(file))
-    names = {n.removeprefix("rbdyn_ros.") for n in imports(file) if n.startswith("rbdyn_ros.")}
-    later = {n for n in names - {"__version__"} if PLACE[room(n)] > PLACE[mine]}
-    assert not later, f"{file.name} is in {mine} and imports {later}"
+NEEDS = {own_name(file): imports(file) for file in FILES}
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
-def test_only_some_rooms_know_ros(file):
-    ros = {
-        n
-        for n in imports(file)
-        if n.split(".")[0] in ROS or n.split(".")[0].endswith(("_msgs", "_interfaces"))
-    }
-    assert not ros or room(own_name(file)) in ROS_ROOMS, f"{file.name} imports {ros}"
+def test_imports_follow_the_order_and_only_some_rooms_know_ros():
+    wrong = []
+    for name, found in NEEDS.items():
+        mine = room(name)
+        ours = {n.removeprefix("rbdyn_ros.") for n in found if n.startswith("rbdyn_ros.")}
+        for other in ours - {"__version__"}:
+            if PLACE[room(other)] > PLACE[mine]:
+                wrong.append(f"{name} is in {mine} and imports {other}")
+        for package in {n.split(".")[0] for n in found}:
+            is_ros = package in ROS or package.endswith(("_msgs", "_interfaces"))
+            if is_ros and mine not in ROS_ROOMS:
+                wrong.append(f"{name} imports {package}")
+    assert not wrong
 
 
 def test_no_modules_import_each_other_in_a_circle():
     """At any depth: an import within a function counts."""
-    modules = {own_name(file): file for file in FILES if file.name != "__init__.py"}
+    modules = {name for name in NEEDS if not name.endswith("__init__")}
     needs = {
         name: {
             module
-            for found in imports(file)
+            for found in NEEDS[name]
             for module in (found.removeprefix("rbdyn_ros."), found[10:].rpartition(".")[0])
             if found.startswith("rbdyn_ros.") and module in modules and module != name
         }
-        for name, file in modules.items()
+        for name in modules
     }
     list(TopologicalSorter(needs).static_order())

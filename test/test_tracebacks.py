@@ -70,11 +70,6 @@ def test_what_this_package_raises_on_purpose_has_none():
     assert tracebacks.place(raised(ours)) != ""
 
 
-def test_where_a_function_is_defined(law):
-    module, file = law
-    assert tracebacks.place_of(module.helper) == f" ({file}:6)" and tracebacks.place_of(len) == ""
-
-
 def test_where_a_process_crashed(tmp_path):
     """A real one, as `faulthandler` writes it."""
     (tmp_path / "crash.py").write_text(

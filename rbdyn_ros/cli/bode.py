@@ -1,6 +1,7 @@
 """The command `bode`: the frequency response of a loop as it is, and its margins."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,7 @@ from rbdyn_ros.parameters.command_line import (
     write_files,
 )
 from rbdyn_ros.parameters.controller import CONTROLLER, Excitation
+from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import read_values
 from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import defaults, record, setting
@@ -189,7 +191,8 @@ def _job(arguments: argparse.Namespace) -> BodeJob:
         output_file("--picture", arguments.picture, PICTURES)
     name = arguments.controller or "lqr"
     module = select.load(name)
-    values = closed_loop_table.values(name, module, arguments.params_file, overrides(arguments))
+    files = (str(config("pendulum.yaml")), *arguments.params_file)
+    values = closed_loop_table.values(name, module, files, overrides(arguments))
     if arguments.at == "measurement" and values["observer.sensors"] != "none":
         raise ValueError(
             "--at measurement adds errors to what the law sees, which observer.sensors makes an "
@@ -274,7 +277,7 @@ def _listen(job: BodeJob, arguments: argparse.Namespace) -> "Measured | int":
     """
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import excited_record
-    from rbdyn_ros.tools.running_loop import LoopInterrupted, OfController, OfPlant
+    from rbdyn_ros.ros.running_loop import LoopInterrupted, OfController, OfPlant
 
     assert job.periods is not None
     kind = OfPlant if arguments.external else OfController
@@ -307,9 +310,10 @@ def _add_theory(
     from rbdyn_ros.identification.frequency import measurement
     from rbdyn_ros.identification.frequency.response_report import Measured
 
-    f = found.response.frequency
-    theory = measurement.predict(job.loop, f) if job.loop else None
-    of_outputs = measurement.predict_outputs(job.loop, f) if job.loop and found.outputs else None
+    loop = job.loop if job.loop and measurement.is_linear(job.loop) else None
+    theory: Any = partial(measurement.predict, loop) if loop else None
+    at_sensors = loop if found.outputs else None
+    of_outputs: Any = partial(measurement.predict_outputs, at_sensors) if at_sensors else None
     return Measured(name, period, limit, found, theory, of_outputs)
 
 

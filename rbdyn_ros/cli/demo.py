@@ -39,7 +39,7 @@ from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.schema import by_name, setting
 
 if TYPE_CHECKING:
-    from rbdyn_ros.tools.node_processes import NodeProcesses
+    from rbdyn_ros.ros.node_processes import NodeProcesses
 
 COMMAND = "python -m rbdyn_ros demo"
 HELP = "Balance a falling rod over ROS 2: verdict, figure, bag."
@@ -229,8 +229,8 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
 
 
 def _run_with_display(planned: DemoRequest) -> int:
-    from rbdyn_ros.tools.demo_run import DemoSession, demo_plan
-    from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
+    from rbdyn_ros.ros.demo_session import DemoSession, demo_plan
+    from rbdyn_ros.ros.node_processes import NodeProcesses, ros_words
 
     play = demo_plan(planned.duration, planned.release, planned.seed)
     lean = [f"{start.ORIENTATION}:={list(play.orientation)}"] if play.orientation else []
@@ -273,7 +273,7 @@ def _view(planned: DemoRequest) -> "NodeProcesses | None":
     """Start the live view in a process of its own, whose end does not end the demo; return None if
     there is none.
     """
-    from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
+    from rbdyn_ros.ros.node_processes import NodeProcesses, ros_words
 
     if not planned.view_port:
         return None

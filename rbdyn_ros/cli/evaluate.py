@@ -46,6 +46,7 @@ EXAMPLES = f"""\
 """
 _say = message_printer(COMMAND)
 HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
+LONG = 60.0  # [s] of an evaluation, which is announced
 COMMAND_TIMEOUT = setting("--patience", 2.0, "s", above=0.0)
 
 
@@ -63,6 +64,7 @@ class EvaluationPlan(NamedTuple):
     # None: without ROS
     ros: tuple[float | None, bool] | None
     entry: str = ""  # its name; "": no entry is made
+    seed: int = 0  # of an entry
 
 
 OPTIONS = (
@@ -181,15 +183,18 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     asked = arguments.controller, arguments.params_file, arguments.kind, suite.plant
     given = overrides(arguments)
     law = controller_under_test(*asked, call_timeout, arguments.external, given)
-    if not arguments.external:
+    if not (arguments.external or entry):
         check_options(
             suite, law.name, by_name(options.table(law.name, load(law.controller))), path
         )
+    seed = 0
     if entry:
-        from rbdyn_ros.evaluation.entry import name_conflict
+        from rbdyn_ros.evaluation.entry import draw_seed, name_conflict, with_seed
 
         if why := name_conflict(entry, law.name, law.path):
             raise ValueError(f"--entry: {why}")
+        seed = draw_seed(expand(arguments.entry) if arguments.resume else None)
+        suite = with_seed(suite, seed)
     out = expand(
         arguments.entry
         or arguments.out
@@ -203,7 +208,7 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     if arguments.resume and not (arguments.entry or arguments.out):
         raise ValueError("--resume is given without a folder; add --out DIR or --entry DIR")
     how = arguments.resume, arguments.quick
-    return EvaluationPlan(suite, law, jobs, out, *how, rows, ros, entry)
+    return EvaluationPlan(suite, law, jobs, out, *how, rows, ros, entry, seed)
 
 
 def _entry(arguments: argparse.Namespace) -> str:
@@ -229,16 +234,17 @@ def _entry(arguments: argparse.Namespace) -> str:
 
 
 def _measure(planned: EvaluationPlan) -> int:
-    from rbdyn_ros.evaluation.results import NOT_APPLICABLE, ResultsFolder, mark
+    from rbdyn_ros.evaluation.results import NOT_APPLICABLE, OPEN, ResultsFolder, mark
     from rbdyn_ros.evaluation.score import refusal_over_ros, select_cases
 
     meant, others = select_cases(planned.suite, planned.under_test.kinds)
+    open_cases: list[tuple[Case, str]] = []
     if planned.ros:
-        others += [(case, why) for case in meant if (why := refusal_over_ros(case))]
+        open_cases += [(case, why) for case in meant if (why := refusal_over_ros(case))]
         meant = [case for case in meant if not refusal_over_ros(case)]
     results = ResultsFolder(
         planned.out,
-        planned.under_test.heading(planned.ros is not None),
+        planned.under_test.heading(planned.ros is not None) | {"seed": planned.seed},
         planned.resume,
         _sitting(planned),
     )
@@ -247,9 +253,12 @@ def _measure(planned: EvaluationPlan) -> int:
     left = [case for case in meant if case.key not in results.cases]
     print(_announcement(planned, meant, left))
     with Interruption() as stop:  # until the report is written, which has what was measured
-        measure_cases(planned.under_test, planned.jobs, left, results.add, stop, planned)
+        asked = planned.under_test, planned.jobs, left, results.add, stop, planned
+        measure_cases(*asked, isolated=bool(planned.entry))
         known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
+        open_cases += [(case, "not measured") for case in meant if case.name not in known]
         cases = {**known, **{case.name: mark(case, NOT_APPLICABLE, why) for case, why in others}}
+        cases |= {case.name: mark(case, OPEN, why) for case, why in open_cases}
         return _report(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
 
 
@@ -258,8 +267,9 @@ def _sitting(planned: EvaluationPlan) -> dict:
     from rbdyn_ros.control import select
     from rbdyn_ros.control.provenance import sitting
 
-    is_external = planned.ros and planned.ros[0] is not None
-    laws = () if is_external else (select.load(planned.under_test.controller),)
+    # an entry has its law's files, and the law runs in no process but its own
+    is_elsewhere = planned.entry or (planned.ros and planned.ros[0] is not None)
+    laws = () if is_elsewhere else (select.load(planned.under_test.controller),)
     return {
         **sitting(*laws),
         "quick": planned.quick,
@@ -292,35 +302,47 @@ def measure_cases(
     add: Callable[["Criterion"], None],
     stop,
     planned: EvaluationPlan | None = None,
+    isolated: bool = False,
 ) -> None:
     """Measure cases in `jobs` processes, or over topics where that is `planned`, until
-    `stop.signal`; call `add` with each.
+    `stop.signal`; call `add` with each. The law of `isolated` cases is in a process of its own.
+
+    Cases of the computing time come first: they tell how long the others will take.
     """
     from tqdm import tqdm
 
-    from rbdyn_ros.evaluation.score import Score, Workers, serve
+    from rbdyn_ros.evaluation.processes import Workers
+    from rbdyn_ros.evaluation.score import Score, serve, serve_isolated
+    from rbdyn_ros.evaluation.suite import simulated_time
 
     form = (
         "{percentage:3.0f} %|{bar}| {n:.1f} of {total} cases [{elapsed} so far, {remaining} to "
         "go]{postfix}"
     )
     pace = 0.1 if sys.stderr.isatty() else 5.0  # [s] a log file needs fewer lines
+    left = sorted(left, key=lambda case: case.measure != "computing_time")
+    begun, waiting = time.monotonic(), {case.key: simulated_time(case) for case in left}
     with tqdm(
         total=len(left), bar_format=form, mininterval=pace, file=sys.stderr, disable=not left
     ) as bar:
 
         def keep(case) -> None:
+            is_first, simulated = len(waiting) == len(left), waiting.pop(case.key)
             add(case)
             bar.set_postfix_str(f" {case.name}: {case.verdict}", refresh=False)
+            if is_first and waiting and simulated:
+                rate = (time.monotonic() - begun) / simulated / max(1, min(jobs, len(waiting)))
+                if (seconds := rate * sum(waiting.values())) > LONG:
+                    bar.write(f"at least {seconds / 60.0:.0f} min for the others", file=sys.stderr)
 
         score = Score(left, keep, lambda done: bar.update(done - bar.n))
         if planned and planned.ros:
-            from rbdyn_ros.tools.ros_bench import ros_bench
+            from rbdyn_ros.ros.ros_bench import ros_bench
 
             with ros_bench(planned.under_test, planned.ros, planned.out, stop) as bench:
                 bench.show = _line_printer(bar, pace)
                 return score.measure_all(bench, stop)
-        with Workers(jobs, under_test, serve) as workers:
+        with Workers(jobs, under_test, serve_isolated if isolated else serve) as workers:
             for task, answer in workers.answers(score.tasks):
                 if stop.signal:
                     return
@@ -372,11 +394,10 @@ def _write_entry(planned: EvaluationPlan, made: "Evaluation") -> None:
     """
     from rbdyn_ros.evaluation import entry
 
-    for path in entry.write(planned.out, planned.entry, made):
+    for path in entry.write(planned.out, planned.entry, made, planned.seed):
         print(f"wrote {path}")
     found = entry.read(planned.out)
-    for discipline, scores in found["scores"].items():
-        parts = ", ".join(f"{part} {value:.3f}" for part, value in scores.items())
-        print(f"{discipline}: {parts}")
+    for discipline, scores in entry.scores(planned.suite, found).items():
+        print(f"{discipline}: {entry.describe(scores)}")
     if why := entry.refusal(found, planned.suite):
         _say(f"no rank: {why}", FAILS)

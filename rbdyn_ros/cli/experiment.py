@@ -10,7 +10,6 @@ from inspect import signature
 from pathlib import Path
 from textwrap import shorten
 
-from rbdyn_ros import console
 from rbdyn_ros.files import expand, make_folder, write_or_rescue
 from rbdyn_ros.parameters.command_line import (
     add_options,
@@ -96,8 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = _methods(name, arguments.methods)
         return _answer(name, expand(arguments.out), arguments.short, arguments.animate, chosen)
     except ValueError as error:
-        if console.is_interrupted():  # Matplotlib makes a ValueError of it
-            raise KeyboardInterrupt from error
         return _say(str(error), BAD_INPUT)
     except OSError as error:
         return _say(cannot_write(error, arguments.out), BAD_INPUT)

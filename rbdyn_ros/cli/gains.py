@@ -1,10 +1,15 @@
 """The command `gains`: the gains of a linear law, for a computer that has no Python, as text, as a
 C header, as JSON.
+
+Those of a law that has none are its derivative at the upright state, one's own laws included; a
+law with a memory has the matrices of `control.linear_controller`.
 """
 
 import argparse
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
 from rbdyn_ros.parameters.command_line import add_options, message_printer
@@ -20,7 +25,6 @@ EXAMPLES = f"""\
 """
 _say = message_printer(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
-LAWS = ("lqr", "pd", "policy")
 ROWS = (
     ("x", "N/m", "cart - reference"),
     ("x'", "N s/m", "cart's velocity"),
@@ -33,12 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_options(
         parser,
-        ("--controller", "NAME", f"Design this law, of {', '.join(LAWS)} (default: lqr).", "lqr"),
+        (
+            "--controller",
+            "NAME",
+            "Design this law, by name or path/to/law.py (default: lqr).",
+            "lqr",
+        ),
         (
             "--params-file",
             "F ...",
-            "Read plant and weights from this ROS YAML file; may be repeated, the "
-            "last one takes effect.",
+            "Read plant and weights from this ROS YAML file, over the shipped pendulum.yaml; may "
+            "be repeated, the last one takes effect.",
         ),
         ("--format", tuple(FORMATS), "Write this format (default: text).", "text"),
         ("--out", "FILE", "Write to this file instead of the terminal."),
@@ -53,12 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.out:
             try_file(arguments.out, "--out")
         name = arguments.controller
-        options, law = design_law(name, arguments.params_file)
-        if name == "policy" and law.catch:
-            raise ValueError(f"{options.file} has two networks; boards know policies of one")
-        formats = POLICY_FORMATS if name == "policy" else FORMATS
-        numbers = law.network if name == "policy" else law.gains.tolist()
-        text = formats[arguments.format](name, options, numbers)
+        text = _form(arguments.format, name, *design_law(name, arguments.params_file))
         if not arguments.out:
             print(text, end="")
             return DONE
@@ -70,24 +74,48 @@ def run(arguments: argparse.Namespace) -> int:
     return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE
 
 
-def design_law(name: str, files: list[str]) -> tuple[Any, Any]:
-    """Return (options, law) of the law `name` for the plant of the files. Raise ValueError for
-    wrong input.
+def _form(form: str, name: str, options: Any, law: Any, timing: "Timing") -> str:
+    """Return the law in a format. Raise ValueError for a law that is not linear near upright, and
+    for a memory in C.
+    """
+    if name == "policy":
+        if law.catch:
+            raise ValueError(f"{options.file} has two networks; boards know policies of one")
+        return POLICY_FORMATS[form](name, options, law.network)
+    from rbdyn_ros.control.select import short
+    from rbdyn_ros.evaluation import margins
+
+    if hasattr(law, "linear") and len((found := law.linear()).A):
+        if form == "c":
+            raise ValueError(f"{name} has a memory of {len(found.A)} numbers; take --format json")
+        return (_memory_json if form == "json" else _memory_text)(name, timing, found)
+    return FORMATS[form](
+        short(name), timing, margins.linear_gains(law, f"the law {name}").tolist()
+    )
+
+
+class Timing(NamedTuple):
+    """The values of the controller that a law is computed with."""
+
+    period: float  # [s]
+    force_limit: float  # [N]
+
+
+def design_law(name: str, files: list[str]) -> tuple[Any, Any, Timing]:
+    """Return (options, law, timing) of the law `name` for the plant of the files. Raise ValueError
+    for wrong input.
     """
     from rbdyn_ros.control import options, select
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters import plant_params
+    from rbdyn_ros.parameters.shipped import config
 
     module = select.load(name)
-    if name not in LAWS:
-        raise ValueError(
-            f"controller is '{name}', which is no matrix of gains; `gains` designs "
-            f"{', '.join(LAWS)}, and the controller node runs every law"
-        )
-    values = _values(files, name, module)
+    values = _values([str(config("pendulum.yaml")), *files], name, module)
     chosen = options.from_values(name, module, values)
     params = plant_params(values)
-    return chosen, select.make_law(name, module, spherical_pendulum, params, chosen)
+    law = select.make_law(name, module, spherical_pendulum, params, chosen)
+    return chosen, law, Timing(values["period"], values["cart.force_limit"])
 
 
 def _values(files: list, name: str, module: ModuleType) -> dict:
@@ -104,28 +132,38 @@ def _values(files: list, name: str, module: ModuleType) -> dict:
     return values | options.from_files(name, module, files)
 
 
-def _text(name: str, options, gains: list) -> str:
+def _text(name: str, timing: Timing, gains: list) -> str:
     rows = "".join(
         f"  {symbol:4}{gain:12.5g} {unit:9}{meaning}\n"
         for gain, (symbol, unit, meaning) in zip(gains, ROWS)
     )
     return (
-        f"{name}: u = -K e per axis, every {options.period:g} s, |u| at most "
-        f"{options.force_limit:g} N\n{rows}"
+        f"{name}: u = -K e per axis, every {timing.period:g} s, |u| at most "
+        f"{timing.force_limit:g} N\n{rows}"
     )
 
 
-def _json(name: str, options, gains: list) -> str:
-    found = {
-        "law": name,
-        "gains": gains,
-        "force_limit": options.force_limit,
-        "period": options.period,
-    }
-    return json_text(found, 2)
+def _json(name: str, timing: Timing, gains: list) -> str:
+    return json_text({"law": name, "gains": gains, **timing._asdict()}, 2)
 
 
-def _header(name: str, options, gains: list) -> str:
+def _memory_text(name: str, timing: Timing, found: Any) -> str:
+    rows = "".join(
+        f"  {key} =\n{np.array2string(np.atleast_2d(matrix), precision=6, prefix='    ')}\n"
+        for key, matrix in zip("ABCD", found)
+    )
+    return (
+        f"{name}: u = -(C xi + D e), xi' = A xi + B e per axis, every {timing.period:g} s, |u| at "
+        f"most {timing.force_limit:g} N\n{rows}"
+    )
+
+
+def _memory_json(name: str, timing: Timing, found: Any) -> str:
+    matrices = {key: matrix.tolist() for key, matrix in found._asdict().items()}
+    return json_text({"law": name, **matrices, **timing._asdict()}, 2)
+
+
+def _header(name: str, timing: Timing, gains: list) -> str:
     return f"""\
 /* Made by `{COMMAND} --controller {name} --format c`; make it anew for another plant. */
 #ifndef GAINS_H
@@ -134,8 +172,8 @@ def _header(name: str, options, gains: list) -> str:
 /* u = -K e per axis [N],
    e = (cart - reference [m], its velocity [m/s], tilt [rad], its rate [rad/s]) */
 #define GAINS {{{", ".join(map(_single, gains))}}}
-#define FORCE_LIMIT {_single(options.force_limit)} /* [N], of the norm */
-#define PERIOD {_single(options.period)} /* [s] that the gains are made for */
+#define FORCE_LIMIT {_single(timing.force_limit)} /* [N], of the norm */
+#define PERIOD {_single(timing.period)} /* [s] that the gains are made for */
 
 #endif
 """

@@ -6,13 +6,14 @@ import shutil
 import sys
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rbdyn_ros.console import SIGNAL
 from rbdyn_ros.files import json_text, try_file, write_or_rescue
-from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.interrupts import Interruption, at_end
 from rbdyn_ros.optional import library, no_ros, stay_local
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import (
@@ -27,8 +28,8 @@ from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.parameters.yaml_file import read_files, read_values
 from rbdyn_ros.progress import LiveLine
+from rbdyn_ros.ros.node_processes import ros_words
 from rbdyn_ros.schema import by_name, defaults, setting
-from rbdyn_ros.tools.node_processes import ros_words
 from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
 from rbdyn_ros.wire.session import read_key
 
@@ -191,13 +192,14 @@ def _hold(
     CannotEmulate where that is not possible.
     """
     from rbdyn_ros.evaluation.trial_report import verdict
-    from rbdyn_ros.tools.hil_trial import HilTrial
+    from rbdyn_ros.ros.hil.hil_trial import HilTrial
 
     live, folder = LiveLine(sys.stdout), Path(tempfile.mkdtemp(prefix="hil_"))
-    with ExitStack() as logs, ExitStack() as ends:
-        logs.callback(shutil.rmtree, folder)
+    keep: list[Path] = []
+    with at_end(lambda: keep or shutil.rmtree(folder)), ExitStack() as ends:
         if arguments.emulate:
-            place = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="board_")))
+            place = Path(tempfile.mkdtemp(prefix="board_"))
+            ends.enter_context(at_end(partial(shutil.rmtree, place)))
             key = Path(arguments.key).resolve() if arguments.key else ""
             image = build(place, arguments.emulate, KEY=key)
             board = ends.enter_context(EmulatedBoard(image, place, arguments.emulate))
@@ -209,7 +211,7 @@ def _hold(
             if trial.failure:  # before the nodes are ended
                 print(f"ends early: {trial.failure}", flush=True)
         if str(folder) in trial.failure:  # the sentence names the file
-            logs.pop_all()
+            keep.append(folder)
     judged = verdict(played)
     if trial.figures:
         is_timed = math.isfinite(trial.figures.get("delay_p50_ms", math.nan))

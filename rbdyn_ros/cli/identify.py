@@ -220,11 +220,11 @@ def _design(
 def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
     """Design, excite the loop that runs, write the record and return its path.
 
-    Raise ValueError, RuntimeError, OSError, or KeyboardInterrupt with the excitation off.
+    Raise ValueError, RuntimeError or OSError, with the excitation off.
     """
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters.controller import Excitation
-    from rbdyn_ros.tools import running_loop
+    from rbdyn_ros.ros import running_loop
 
     system = spherical_pendulum.build(plan.loop.params)
     designed = _design(plan, _names(arguments), None, system)

@@ -1,12 +1,9 @@
-"""The command `leaderboard`: the ranking of entries as a page, and entries that are measured
-anew.
-"""
+"""The command `leaderboard`: the ranking of entries, and entries that are measured anew."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
-from rbdyn_ros.files import make_folder
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.command_line import (
     add_options,
@@ -25,7 +22,7 @@ python -m rbdyn_ros evaluate --controller mine.py --entry mine
 # the ranking, in the terminal; then as a page, site/index.html
 {COMMAND} mine benchmarks/leaderboard
 {COMMAND} mine benchmarks/leaderboard --out site
-# measure it anew: equal, or not
+# replay its forces, and measure it anew: the same within its intervals, or not
 {COMMAND} --verify mine
 """
 _say = message_printer(COMMAND)
@@ -42,8 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(
         parser,
-        ("--out", "DIR", "Write the pages to this folder, which must be new or empty."),
-        ("--verify", "ENTRY", "Measure the entry of this folder anew, and compare every number."),
+        ("--out", "DIR", "Write the page to this folder, which must be new or empty."),
+        (
+            "--verify",
+            "ENTRY",
+            "Replay the recorded forces of this entry, and measure it anew, with its seed and "
+            "with a new one.",
+        ),
         ("--rows", "B1,U1", "With --verify: only these rows."),
         ("--jobs", "N", "With --verify: use N processes (default: one for each processor).", "0"),
     )
@@ -54,9 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     rank; 2 bad input; 4 cannot write; 130 interrupted.
     """
     try:
-        if arguments.verify:
-            return _verify(arguments)
-        return _rank(arguments)
+        return _verify(arguments) if arguments.verify else _rank(arguments)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
@@ -67,54 +67,48 @@ def _rank(arguments: argparse.Namespace) -> int:
     if not arguments.entries:
         raise ValueError("no entry is named; give the folders of entries, or --verify ENTRY")
     out = fresh_folder(arguments.out, "leaderboard") if arguments.out else None
-    from rbdyn_ros.evaluation import board
+    from rbdyn_ros.evaluation import board, entry
 
-    suite = board.suite_of_board()
-    folders = board.folders_of(map(Path, arguments.entries))
-    if out:
-        make_folder(out)
-    found = board.collect(folders, suite)
+    suite = entry.suite_of_board(0)
+    found = board.collect(board.folders_of(map(Path, arguments.entries)), suite)
     print(board.terminal(found))
     if out:
-        board.write_pages(found, suite, out)
-        print(f"wrote {out / board.INDEX}")
-    return DIFFERS if found.refused else DONE
+        print(f"wrote {board.write_page(found, suite, out)}")
+    all_ranked = all(line.rank for lines in found.lines.values() for line in lines)
+    return DONE if all_ranked and not found.refused else DIFFERS
 
 
 def _verify(arguments: argparse.Namespace) -> int:
     if arguments.entries or arguments.out:
         raise ValueError("--verify takes one entry, and neither other entries nor --out")
-    jobs = count_jobs(arguments.jobs)
-    from rbdyn_ros.evaluation import board, entry
+    jobs, rows = count_jobs(arguments.jobs), chosen_rows(arguments.rows)
+    from rbdyn_ros.cli.evaluate import measure_cases
+    from rbdyn_ros.evaluation import entry, verification
 
     folder = Path(arguments.verify)
     recorded = entry.read(folder)
-    suite = board.suite_of_board(chosen_rows(arguments.rows), recorded["quick"])
-    law = board.controller(recorded, folder, suite)
-    before = entry.criteria(recorded)
-    cases = [case for case in suite.cases if case.name in before]
+    name, before = recorded["name"], entry.criteria(recorded)
+    suites = [
+        (f"with {word} seed", entry.suite_of_board(seed, rows, recorded["quick"]))
+        for word, seed in (("its", recorded["seed"]), ("a new", entry.draw_seed()))
+    ]
+    cases = [case for case in suites[0][1].cases if case.name in before]
     if not cases:
-        raise ValueError(f"--rows: {recorded['name']} has none of these rows")
-    now, signal = _measure(law, jobs, cases)
-    differing = 0
-    for case in cases:
-        if case.name in now:
-            found = board.differences(before[case.name], now[case.name])
-            differing += bool(found)
-            print(f"{case.name}: {'; '.join(found) or 'equal'}")
-    if signal:
-        return _say("interrupted: not every case was measured", SIGNAL + signal)
-    if differing:
-        return _say(f"{recorded['name']}: {differing} of {len(cases)} cases differ", DIFFERS)
-    print(f"{recorded['name']}: all {len(cases)} cases are equal")
-    return DONE
-
-
-def _measure(law: Any, jobs: int, cases: list[Any]) -> tuple[dict[str, Any], int]:
-    """Return (the cases that were measured, by their names, the signal that ended it)."""
-    from rbdyn_ros.cli.evaluate import measure_cases
-
-    now: dict[str, Any] = {}
+        raise ValueError(f"--rows: {name} has none of these rows")
+    law = verification.controller(recorded, folder, suites[0][1])
+    compared = [verification.show(*found) for found in verification.offline(law, recorded, cases)]
     with Interruption() as stop:
-        measure_cases(law, jobs, cases, lambda case: now.update({case.name: case}), stop)
-        return now, stop.signal
+        for how, suite in suites:
+
+            def compare(now: Any, how: str = how) -> None:
+                why = verification.difference(before[now.name], now)
+                compared.append(verification.show(now.name, how, why))
+
+            asked = [case for case in suite.cases if case.name in before]
+            measure_cases(law, jobs, asked, compare, stop, isolated=True)
+        if stop.signal:
+            return _say("interrupted: not every case was measured", SIGNAL + stop.signal)
+    if not all(compared):
+        return _say(f"{name}: {compared.count(False)} comparisons differ", DIFFERS)
+    print(f"{name}: all {len(cases)} cases are the same within their intervals")
+    return DONE

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rbdyn_ros import console
+from rbdyn_ros.console import SIGNAL
 from rbdyn_ros.files import expand, write_or_rescue
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import library
@@ -117,11 +117,6 @@ def run(arguments: argparse.Namespace) -> int:
         if anew := planned.store.open(arguments.resume):
             _say(anew, DONE)
         return _compute(planned)
-    except KeyboardInterrupt:
-        return _say(
-            "interrupted; what was computed before is kept: add --resume to go on",
-            console.SIGNAL + console.received_signal(),
-        )
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except WorkersDied as error:
@@ -201,7 +196,7 @@ def _compute(job: SweepJob) -> int:
                 _say(f"{error}; new ones go on", DONE)
     left = len(job.store.missing_parts()[0])
     if left:
-        code = console.SIGNAL + (stop.signal or signal.SIGINT)
+        code = SIGNAL + (stop.signal or signal.SIGINT)
         return _say(
             f"interrupted with {job.store.count - left} of {job.store.count} parts done; add "
             "--resume to go on",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from rbdyn_ros.types import Array
 
@@ -39,31 +39,81 @@ def margins(frequency: Array, loop: Array) -> AxisMargins:
     """Return the margins of L (n,) at frequencies [Hz]; between them L is interpolated, its
     logarithm by cubic splines in the logarithm of the frequency.
     """
-    w, log = np.log(frequency), np.log(np.abs(loop))
-    size, turn = CubicSpline(w, log), CubicSpline(w, np.unwrap(np.angle(loop)))
+    w = np.log(frequency)
+    size, turn = _splines(w, loop)
 
     def at(places: Any) -> Array:
         return np.exp(size(places) + 1j * turn(places))
 
-    places = np.array(_roots(w, size))
-    f = np.exp(places)
-    # how far L may turn clockwise to -1 [rad], from 0 to 2 pi
-    phases = (math.pi + np.angle(at(places))) % (2.0 * math.pi)
-    real = at(np.array(_roots(w, lambda place: np.sin(turn(place)))))
-    gains = 1.0 / np.abs(real[np.real(real) < 0.0])
-    L = at(np.linspace(w[0], w[-1], 20 * len(w)))
-    S = 1.0 / (1.0 + L)
+    f, phases, _, gains = crossings(frequency, loop)
+
+    def largest_distance(center: float) -> float:  # of S
+        return _peak(w, lambda places: np.abs(1.0 / (1.0 + at(places)) - center))
+
     found = AxisMargins(
         gain_up=gains[gains > 1.0].min(initial=math.inf),
         gain_down=gains[gains < 1.0].max(initial=0.0),
         phase=np.degrees(np.minimum(phases, 2.0 * math.pi - phases)).min(initial=math.inf),
-        crossover=max(f, default=math.inf),
+        crossover=f.max(initial=0.0) or math.inf,
         delay=(phases / (2.0 * math.pi * f)).min(initial=math.inf),
-        disk=1.0 / np.abs(S - 0.5).max(),
-        sensitivity=np.abs(S).max(),
-        complementary=np.abs(L * S).max(),
+        disk=1.0 / largest_distance(0.5),
+        sensitivity=largest_distance(0.0),
+        complementary=largest_distance(1.0),
     )
     return AxisMargins(*map(float, found))
+
+
+class Crossings(NamedTuple):
+    """The places where L crosses the unit circle, and the negative real axis."""
+
+    unit: Array  # [Hz] where |L| = 1
+    phases: Array  # how far L may turn clockwise to -1 there [rad], from 0 to 2 pi
+    real: Array  # [Hz] where L < 0 is real
+    gains: Array  # 1 / |L| there
+
+
+def crossings(frequency: Array, loop: Array) -> Crossings:
+    """Return the crossings of L (n,) at frequencies [Hz], interpolated as in `margins`."""
+    w = np.log(frequency)
+    size, turn = _splines(w, loop)
+    unit = np.array(_roots(w, size))
+    real = np.array(_roots(w, lambda place: np.sin(turn(place))))
+    real = real[np.cos(turn(real)) < 0.0]
+    phases = (math.pi + turn(unit)) % (2.0 * math.pi)
+    return Crossings(np.exp(unit), phases, np.exp(real), np.exp(-size(real)))
+
+
+def disk_margin(frequency: Array, loop: Array) -> float:
+    """Return alpha of (F.6) for all m axes at once, L (n, m, m) at frequencies [Hz]; between them
+    the loops of the axes are interpolated as in `margins`, and what couples them by cubic splines.
+    """
+    w, m = np.log(frequency), loop.shape[-1]
+    coupling = CubicSpline(w, loop)
+    own = [_splines(w, loop[:, i, i]) for i in range(m)]
+
+    def distance(places: Any) -> Array:
+        L = coupling(places)
+        for i, (size, turn) in enumerate(own):
+            L[..., i, i] = np.exp(size(places) + 1j * turn(places))
+        S = np.linalg.inv(np.eye(m) + L)
+        return np.linalg.norm(S - 0.5 * np.eye(m), 2, axis=(-2, -1))
+
+    return 1.0 / _peak(w, distance)
+
+
+def _splines(w: Array, loop: Array) -> tuple[CubicSpline, CubicSpline]:
+    """Return log |L| and arg L as functions of the logarithm of the frequency."""
+    return CubicSpline(w, np.log(np.abs(loop))), CubicSpline(w, np.unwrap(np.angle(loop)))
+
+
+def _peak(w: Array, function: Callable[[Any], Array]) -> float:
+    """Return the maximum of a function, refined around the largest of a fine grid."""
+    grid = np.linspace(w[0], w[-1], 20 * len(w))
+    values = function(grid)
+    i = int(values.argmax())
+    around = grid[max(0, i - 1)], grid[min(len(grid) - 1, i + 1)]
+    found = minimize_scalar(lambda place: -float(function(place)), bounds=around, method="bounded")
+    return max(float(values[i]), -float(found.fun))
 
 
 def _roots(grid: Array, function: Callable[[Any], Any]) -> list[float]:

@@ -27,7 +27,7 @@ from rbdyn_ros.schema import check
 OURS = "rbdyn_ros"
 _ALWAYS = (OURS, "numpy", "numba", "scipy", "osqp")  # that results depend on
 # folders of this package on which no result depends
-_APART = {"cli", "experiments", "tools", "wire"}
+_APART = {"cli", "experiments", "wire"}
 SHOWN = 3  # changes that are listed
 
 

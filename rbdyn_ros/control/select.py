@@ -62,9 +62,7 @@ def make_law(
     try:
         law = module.design(model, params, options)
     except (Exception, SystemExit) as error:  # a law of somebody else may raise anything
-        if tracebacks.is_signal(error) or (
-            isinstance(error, ValueError) and tracebacks.is_own(error)
-        ):
+        if isinstance(error, ValueError) and tracebacks.is_own(error):
             raise
         file = getattr(module, "__file__", None) or ""
         if isinstance(error, ValueError):  # the sentence of its author

@@ -86,6 +86,8 @@ class ControllerUnderTest(NamedTuple):
     call_timeout: float = 2.0  # [s] for one command
     identity: dict = {}  # of the law, by `control.provenance`
     path: str = ""  # of a law in a file of the user
+    about: str = ""  # the first sentence of its documentation
+    files: tuple[str, ...] = ()  # its own, those beside it that it imports, and those it reads
 
     @property
     def controller(self) -> str:
@@ -140,7 +142,7 @@ class Bench:
         if key not in self._designed:
             self._designed[key] = self._design(scenario)
         law = self._designed[key]
-        self._reset(law)
+        self.reset(law)
         return law
 
     def options(self, scenario: Scenario) -> NamedTuple:
@@ -217,7 +219,8 @@ class Bench:
             raise LawFailed(fault)
         return law
 
-    def _reset(self, law) -> None:
+    def reset(self, law) -> None:
+        """Let the law forget the past. Raise LawFailed where that fails."""
         who = f"the law {self.under_test.name}"
         try:
             with limit_time(f"{who}: resetting it"):

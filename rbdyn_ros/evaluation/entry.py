@@ -1,13 +1,7 @@
-"""An entry of the leaderboard: a folder with the measurements of one law, its files and its
-scores, under a fingerprint.
+"""An entry of the leaderboard: a folder with the measurements of one law, and its files.
 
-    entry.json   scores, values and curves of the cases, options, versions, files, seeds, machine
-    README.md    the same for readers, with pictures
-    B1.svg, ...  the pictures
+    entry.json   values, curves and recorded forces of the cases, options, versions, seed, machine
     law/         the law, where it is a file of its author's, and the files that it reads
-
-A change of entry.json after it was made is found by its fingerprint, a change of the law by the
-fingerprints of its files, and invented numbers by `--verify`, which measures them anew.
 
 In each discipline the score is the mean of its parts, each in [0, 1]:
 
@@ -15,103 +9,125 @@ In each discipline the score is the mean of its parts, each in [0, 1]:
     robustness   the mean share of runs that stand, over what is varied
     uptime       the share of the time upright
     accuracy     mean (1 - tanh(pi e / 20 mm)), over the paths, e the rms distance      (tracking)
+
+The seed of all random numbers is drawn when the entry is measured, so that no law can know it.
 """
 
-import hashlib
 import json
 import math
 import re
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from rbdyn_ros.control import select
-from rbdyn_ros.control.provenance import law_files
-from rbdyn_ros.evaluation import pictures, report
-from rbdyn_ros.evaluation.bench import ControllerUnderTest
-from rbdyn_ros.evaluation.report import Evaluation
-from rbdyn_ros.evaluation.results import BROKEN, NOT_APPLICABLE, Criterion, from_json, to_json
+from rbdyn_ros.evaluation import report, results
+from rbdyn_ros.evaluation.report import UNMEASURED, Evaluation
+from rbdyn_ros.evaluation.results import BROKEN, Criterion, from_json, to_json
 from rbdyn_ros.evaluation.suite import Case, Suite
+from rbdyn_ros.evaluation.suite import read as read_suite
 from rbdyn_ros.files import write_whole
+from rbdyn_ros.parameters.shipped import config
 
-FILE, README, LAW = "entry.json", "README.md", "law"
+FILE, LAW = "entry.json", "law"
 NAMES = "letters, digits, '_', '-' and '.', at most 64, and not index"
-FORM = 1  # of entry.json
+FORM = 2  # of entry.json
 _KEYS = {
-    "form": int, "name": str, "law": str, "path": str, "about": str, "kinds": list, "quick": bool,
-    "parameters": dict, "identity": dict, "files": dict, "sittings": list, "cases": list,
-    "scores": dict, "fingerprint": str,
+    "name": str, "law": str, "path": str, "about": str, "kinds": list, "quick": bool, "seed": int,
+    "parameters": dict, "identity": dict, "sittings": list, "cases": list,
 }  # fmt: skip
-SUITE = "leaderboard.yaml"  # in config/suites
-_DOCUMENT = "A law of rbdyn_ros."
+DISCIPLINES = {"balance": "Balance", "swing_up": "Swing-up", "tracking": "Tracking"}
+ACCURATE = 20.0  # [mm]
+# measure -> the part of the score, the value that counts, and its share of that part
+PARTS: dict[str, tuple[str, str, Callable[[float], float]]] = {
+    "performance": ("performance", "score", lambda score: score),
+    "robustness": ("robustness", "success", lambda percent: percent / 100.0),
+    "uptime": ("uptime", "uptime", lambda percent: percent / 100.0),
+    "tracking": ("accuracy", "error_rms", lambda e: 1.0 - math.tanh(math.pi * e / ACCURATE)),
+}
 
 
 def is_name(name: str) -> bool:
-    """Return whether an entry may have this name, which is also that of its page beside
-    index.html.
-    """
-    return bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name)) and (
-        name.lower() != "index"
-    )
+    """Return whether an entry may have this name, which is also that of its page."""
+    is_index = name.lower() == "index"
+    return bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name)) and not is_index
 
 
 def name_conflict(name: str, law: str, path: str) -> str:
     """Return why the name may not be used for this law; "" where it may."""
-    if name in select.names() and (path or law != name):
-        return (
-            f"{name} calls itself by the name of a law of this installation, and is "
-            f"{path or law}; rename it"
-        )
-    return ""
+    if name not in select.names() or (law == name and not path):
+        return ""
+    return (
+        f"{name} calls itself by the name of a law of this installation, and is {path or law}; "
+        "rename it"
+    )
 
 
-def content(name: str, made: Evaluation) -> dict[str, Any]:
-    """Return the content of entry.json, with its fingerprint."""
+def suite_of_board(seed: int, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite:
+    """Return the suite of the leaderboard, with the seed of its random numbers."""
+    return with_seed(read_suite(config("suites", "leaderboard.yaml"), chosen, quick), seed)
+
+
+def draw_seed(resumed: Path | None = None) -> int:
+    """Draw the seed of an entry, or return that of the one that is resumed."""
+    before = results.heading(resumed) if resumed else {}
+    return before.get("seed") or 1 + secrets.randbelow(2**31 - 1)
+
+
+def with_seed(suite: Suite, seed: int) -> Suite:
+    """Return the suite with this seed in each case."""
+    rows = []
+    for row in suite.rows:
+        cases = (case._replace(scenario=case.scenario._replace(seed=seed)) for case in row.cases)
+        rows.append(row._replace(cases=tuple(cases)))
+    return suite._replace(rows=tuple(rows))
+
+
+def content(name: str, made: Evaluation, seed: int) -> dict[str, Any]:
+    """Return the content of entry.json."""
     suite, under_test, cases, sittings = made
-    law = select.load(under_test.controller)
-    files = {path.name: hash_of(path.read_bytes()) for path in files_of(law, under_test)}
-    found = {
+    return {
         "form": FORM,
         "name": name,
         "law": under_test.name,
         "path": f"{LAW}/{Path(under_test.path).name}" if under_test.path else "",
-        "about": _about(law),
+        "about": f"{under_test.about or 'A law of rbdyn_ros'}.",
         "kinds": list(under_test.kinds),
         "quick": bool(sittings and sittings[-1].get("quick")),
-        "parameters": _with_local_files(under_test, law),
-        "identity": under_test.identity,
-        "files": files,
+        "seed": seed,
+        "parameters": {
+            key: f"{LAW}/{Path(value).name}" if _is_local(under_test.name, key, value) else value
+            for key, value in under_test.heading(False)["parameters"].items()
+        },
+        "identity": {key: under_test.identity[key] for key in ("options", "versions")},
         "sittings": sittings,
         "cases": [
-            to_json(cases[case.name]) | {"measure": case.measure, "asked": specification(case)}
+            to_json(cases[case.name]) | {"asked": specification(case)}
             for case in suite.cases
-            if case.name in cases and cases[case.name].verdict != NOT_APPLICABLE
+            if case.name in cases and cases[case.name].verdict not in UNMEASURED
         ],
-        "scores": _scores(suite, under_test.kinds, cases),
     }
-    return {**found, "fingerprint": fingerprint(found)}
 
 
-def write(folder: Path, name: str, made: Evaluation) -> list[Path]:
+def _is_local(law: str, parameter: str, value: object) -> bool:
+    """Return whether a value is the path of a file of the author's, which is in the entry."""
+    return parameter == f"{law}.file" and ("/" in str(value) or bool(Path(str(value)).suffix))
+
+
+def write(folder: Path, name: str, made: Evaluation, seed: int) -> list[Path]:
     """Write an entry into the folder and return the paths of its files. Raise OSError if that
     cannot be done.
     """
-    (suite, under_test, cases, _), found = made, content(name, made)
-    drawn = {
-        f"{row.name}.svg": picture
-        for row in suite.rows
-        if (picture := pictures.svg(row, row.select(cases)))
+    found, under_test = content(name, made, seed), made.under_test
+    has_files = under_test.path or any(
+        str(value).startswith(f"{LAW}/") for value in found["parameters"].values()
+    )
+    written: dict[str, bytes | str] = {
+        f"{LAW}/{Path(path).name}": Path(path).read_bytes()
+        for path in (under_test.files if has_files else ())
     }
-    local = Path(under_test.path).name if under_test.path else ""
-    named = [value for value in found["parameters"].values() if str(value).startswith(f"{LAW}/")]
-    paths = files_of(select.load(under_test.controller), under_test) if local or named else []
-    own = {f"{LAW}/{path.name}": path.read_bytes() for path in paths}
-    texts = {
-        FILE: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
-        README: readme(found, suite, list(drawn)),
-    }
-    written = {**own, **drawn, **texts}
+    written[FILE] = json.dumps(found, ensure_ascii=False) + "\n"
     for path, data in written.items():
         (folder / path).parent.mkdir(exist_ok=True)
         write_whole(folder / path, data)
@@ -119,18 +135,15 @@ def write(folder: Path, name: str, made: Evaluation) -> list[Path]:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return the entry of a folder.
-
-    Raise ValueError, with one sentence, if there is none, the file is no entry, or it or a file of
-    the law in it was changed after it was made.
+    """Return the entry of a folder. Raise ValueError, in one sentence, if there is none, or the
+    file is no entry.
     """
     path = folder / FILE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ValueError(
-            f"{folder} is no entry: {FILE} cannot be read: {error.strerror}"
-        ) from None
+        why = f"{FILE} cannot be read: {error.strerror}"
+        raise ValueError(f"{folder} is no entry: {why}") from None
     except (ValueError, RecursionError):
         raise ValueError(f"{path} is no entry: it is not JSON") from None
     if not isinstance(found, dict) or found.get("form") != FORM:
@@ -140,41 +153,24 @@ def read(folder: Path) -> dict[str, Any]:
             raise ValueError(f"{path} is no entry: {key} is missing, or no {kind.__name__}")
     if not is_name(found["name"]):
         raise ValueError(f"{path} is no entry: its name is {found['name']!r}, not {NAMES}")
-    if found["fingerprint"] != fingerprint(found):
-        raise ValueError(f"{path} was changed after it was made: its fingerprint does not fit")
-    if found["path"] or any(str(v).startswith(f"{LAW}/") for v in found["parameters"].values()):
-        check_files(found, filter(Path.is_file, (folder / LAW).glob("*")))
+    criteria(found)
     return found
 
 
-def check_files(entry: Mapping[str, Any], paths: Iterable[Path]) -> None:
-    """Raise ValueError, with one sentence, where a file of the law is not among these, or differs
-    from the one that was measured.
-    """
-    here = {path.name: hash_of(path.read_bytes()) for path in paths}
-    for file, recorded in entry["files"].items():
-        if here.get(file) != recorded:
-            state = "is not there" if file not in here else "is another one than was measured"
-            raise ValueError(f"{entry['name']} has no rank: {file} of the law {state}")
-
-
 def criteria(entry: Mapping[str, Any]) -> dict[str, Criterion]:
-    """Return the cases of an entry by their names. Raise ValueError for a case that cannot be
+    """Return the cases of an entry by their names. Raise ValueError for one that cannot be
     read.
     """
     try:
         found = [from_json({k: case[k] for k in Criterion._fields}) for case in entry["cases"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"the entry {entry['name']} has a case that cannot be read: {error}"
-        ) from None
+        why = f"has a case that cannot be read: {error}"
+        raise ValueError(f"the entry {entry['name']} {why}") from None
     return {case.name: case for case in found}
 
 
 def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
-    """Return why an entry has no rank, in one sentence; "" where it has one. Raise ValueError for
-    a case that cannot be read.
-    """
+    """Return why an entry has no rank, in one sentence; "" where it has one."""
     name, found = entry["name"], criteria(entry)
     if entry["quick"]:
         return f"{name} was measured in the quick form; measure it without --quick"
@@ -190,116 +186,15 @@ def refusal(entry: Mapping[str, Any], suite: Suite) -> str:
             return f"{name} was measured by another suite: {case.name} is another case now"
         if found[case.name].verdict == BROKEN:
             return f"{name} failed at {case.name}: {found[case.name].note}"
-    if entry["scores"] != _scores(suite, entry["kinds"], found):
-        return f"{name} has scores that do not follow from its cases"
     return ""
 
 
-def fingerprint(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the content of an entry, without its fingerprint."""
-    known = {key: value for key, value in content.items() if key != "fingerprint"}
-    return hash_of(json.dumps(known, sort_keys=True, ensure_ascii=False).encode())
-
-
-def files_of(law: ModuleType, under_test: ControllerUnderTest) -> list[Path]:
-    """Return the law's own file, those in its folder that it imports, those that its `FILES` name,
-    and that of its option `file`.
-    """
-    named = [path for path, _ in _named_files(law, under_test)]
-    return [*law_files(law), *map(Path, getattr(law, "FILES", ())), *named]
-
-
-def _named_files(law: ModuleType, under_test: ControllerUnderTest) -> list[tuple[Path, str]]:
-    """Return [(file, option)] of the option `file` of a law, which its `find` turns into a
-    path.
-    """
-    option = f"{under_test.name}.file"
-    given = under_test.identity.get("options", {}).get(option, {}).get("value")
-    return [(Path(getattr(law, "find", Path)(given)), option)] if given else []
-
-
-def _with_local_files(under_test: ControllerUnderTest, law: ModuleType) -> dict[str, Any]:
-    """Return the parameters; a file of the author's is named by its place in the entry."""
-    values = under_test.heading(False)["parameters"]
-    local = {
-        option: f"{LAW}/{path.name}"
-        for path, option in _named_files(law, under_test)
-        if option in values and ("/" in values[option] or path.suffix in values[option])
-    }
-    return values | local
-
-
 def specification(case: Case) -> dict[str, Any]:
-    """Return the specification of a case, as JSON has it."""
-    return json.loads(
-        json.dumps(report.specification(case) | {"bounds": list(map(str, case.requirements))})
-    )
-
-
-def _scores(suite: Suite, kinds: Iterable[str], cases: Mapping[str, Criterion]) -> dict[str, Any]:
-    values = {name: case.values for name, case in cases.items()}
-    return {
-        name: {part: round(v, 4) for part, v in score(suite, name, values).items()}
-        for name in disciplines(suite, kinds)
-    }
-
-
-def _about(law: ModuleType) -> str:
-    """Return the first sentence of the law's docstring."""
-    text = " ".join((law.__doc__ or _DOCUMENT).split())
-    return text.partition(". ")[0].rstrip(".") + "."
-
-
-def hash_of(data: bytes) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def readme(entry: Mapping[str, Any], suite: Suite, drawn: list[str]) -> str:
-    """Return the text for readers."""
-    name, law = entry["name"], entry["path"] or entry["law"]
-    last = entry["sittings"][-1] if entry["sittings"] else {"machine": {}}
-    lines = [f"# {name}", "", entry["about"], "", f"Law: `{law}`.", ""]
-    for discipline, found in entry["scores"].items():
-        parts = ", ".join(
-            f"{part} {value:.3f}" for part, value in found.items() if part != "total"
-        )
-        lines.append(f"- **{DISCIPLINES[discipline]}: {found['total']:.3f}** ({parts})")
-    lines += ["", "| case | what was measured |", "|---|---|"]
-    for case in entry["cases"]:
-        values = ", ".join(
-            f"{key.replace('_', ' ')} {value if isinstance(value, str) else f'{value:.4g}'}"
-            for key, value in case["values"].items()
-        )
-        lines.append(f"| {case['row']} {case['label']} | {values or case['note']} |")
-    titles = {f"{row.name}.svg": row.title for row in suite.rows}
-    lines += [""] + [f"![{titles[file]}]({file})\n" for file in drawn]
-    lines += [
-        f"Measured {last['date']} on {last['machine'].get('processor', 'a processor')}."
-        if entry["sittings"]
-        else "",
-        "",
-        f"    python -m rbdyn_ros leaderboard --verify {name}    # measures it anew and compares",
-        "",
-        "SHA-256 of the law's files:",
-        "",
-        *(f"    {value}  {file}" for file, value in entry["files"].items()),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-DISCIPLINES = {"balance": "Balance", "swing_up": "Swing-up", "tracking": "Tracking"}
-ACCURATE = 20.0  # [mm]
-
-
-# measure -> the part of the score, the value that counts, and its share of that part
-PARTS: dict[str, tuple[str, str, Callable[[float], float]]] = {
-    "performance": ("performance", "score", lambda score: score),
-    "robustness": ("robustness", "success", lambda percent: percent / 100.0),
-    "uptime": ("uptime", "uptime", lambda percent: percent / 100.0),
-    "tracking": ("accuracy", "error_rms", lambda e: 1.0 - math.tanh(math.pi * e / ACCURATE)),
-}
+    """Return everything that a case sets but its seed and its limit of time, as JSON has it."""
+    asked = report.specification(case) | {"bounds": list(map(str, case.requirements))}
+    asked["settings"] = {k: v for k, v in case.settings.items() if k != "time_limit"}
+    del asked["conditions"]["seed"]
+    return json.loads(json.dumps(asked))
 
 
 def cases_of(suite: Suite, discipline: str) -> list[Case]:
@@ -316,13 +211,31 @@ def disciplines(suite: Suite, kinds: Iterable[str]) -> list[str]:
 def score(
     suite: Suite, discipline: str, values: Mapping[str, Mapping[str, float]]
 ) -> dict[str, float]:
-    """Return the total of a discipline and its parts, each in [0, 1]; `values` are those of the
-    cases by their names, and missing ones count 0.
+    """Return the total of a discipline, half its 95 % interval, and its parts, each in [0, 1];
+    `values` are those of the cases by their names, and missing ones count 0.
     """
     shares: dict[str, list[float]] = {}
+    squares: dict[str, list[float]] = {}
     for case in cases_of(suite, discipline):
         part, value, share = PARTS[case.measure]
-        found = share(values.get(case.name, {}).get(value, math.nan))
+        measured = values.get(case.name, {})
+        found, half = share(measured.get(value, math.nan)), measured.get("interval", 0.0)
         shares.setdefault(part, []).append(found if math.isfinite(found) else 0.0)
+        squares.setdefault(part, []).append((half / 100.0) ** 2)
     parts = {part: math.fsum(found) / len(found) for part, found in shares.items()}
-    return {"total": math.fsum(parts.values()) / len(parts) if parts else 0.0} | parts
+    variances = [math.fsum(found) / len(found) ** 2 for found in squares.values()]
+    n = max(1, len(parts))
+    interval = math.sqrt(math.fsum(variances)) / n
+    return {"total": math.fsum(parts.values()) / n, "interval": interval, **parts}
+
+
+def scores(suite: Suite, entry: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the scores of an entry in its disciplines."""
+    values = {name: case.values for name, case in criteria(entry).items()}
+    return {name: score(suite, name, values) for name in disciplines(suite, entry["kinds"])}
+
+
+def describe(scores: Mapping[str, float]) -> str:
+    """Return a score in words: total, interval and parts."""
+    parts = (f"{k} {v:.3f}" for k, v in scores.items() if k not in ("total", "interval"))
+    return f"{scores['total']:.3f} ± {scores['interval']:.3f} ({', '.join(parts)})"

@@ -137,16 +137,32 @@ def is_stable(bench, scenario, settings, gain: float = 1.0) -> bool:
     )
 
 
-def gains(law) -> Array:
-    """Return K (4,) of u_x = -K (x, x', th, th') at upright rest."""
+def linear_gains(law, name: str) -> Array:
+    """Return K (4,) of a law without memory: its own `gains`, or its derivative. Raise ValueError
+    where the derivative depends on the step, so that the law is not linear near upright.
+    """
+    own = getattr(law, "gains", None)
+    if own is not None and np.shape(own) == (4,):
+        return np.asarray(own)
+    near, far = gains(law), gains(law, 100.0 * _STEP)
+    if not np.allclose(near, far, rtol=1e-3, atol=1e-3 * max(1.0, np.abs(near).max())):
+        raise ValueError(
+            f"{name} is not linear near upright: its derivative is {near.round(3).tolist()} in "
+            f"steps of {_STEP:g}, {far.round(3).tolist()} in steps of {100.0 * _STEP:g}"
+        )
+    return near
+
+
+def gains(law, step: float = _STEP) -> Array:
+    """Return K (4,) of u_x = -K (x, x', th, th') at upright rest, by differences of 2 `step`."""
     upright, K = spherical_pendulum.upright(), np.zeros(4)
     for i, place in enumerate(_AXIS):
         xi = np.zeros(measurements.SIZE)
-        xi[place] = _STEP
+        xi[place] = step
         ahead, behind = (
             _force(law, measurements.retract(upright, sign * xi)) for sign in (1.0, -1.0)
         )
-        K[i] = -(ahead - behind) / (2.0 * _STEP)
+        K[i] = -(ahead - behind) / (2.0 * step)
     return K
 
 

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
 from rbdyn_ros.evaluation.trial import axis, tilt
 from rbdyn_ros.faults.options import SEED, Faults
@@ -45,6 +46,10 @@ class Metric(NamedTuple):
 
 class NotForThisLaw(Exception):
     """The case does not apply to the law, which is no failure; the message says why."""
+
+
+class NotRepeatable(Exception):
+    """The same run gave two results; the message says how."""
 
 
 class CannotGoOn(Exception):
@@ -249,6 +254,28 @@ def until_fall() -> SettlingDetector:
     return SettlingDetector(never, fallen=0.5 * math.pi)
 
 
+SAME = 0.2  # [N] between the forces of two runs that begin alike
+
+
+def run_twice(bench: Any, *arguments, **options) -> Rollout:
+    """Return the run of `Bench.run`, which is measured twice where the law is on the bench. Raise
+    NotRepeatable where the forces of the second run differ.
+    """
+    run = bench.run(*arguments, **options)
+    if bench.over_ros:
+        return run
+    again = bench.run(*arguments, **options)
+    n = min(len(run.force), len(again.force))
+    away = np.hypot(*(run.force[:n] - again.force[:n]).T)
+    if far := np.flatnonzero(away > SAME).tolist():
+        raise NotRepeatable(
+            f"the law {bench.under_test.name}: the same run, measured twice, has other forces "
+            f"from t = {run.t[far[0]]:.3f} s on (by {away.max():.3g} N); its reset does not "
+            "forget the past, or it draws random numbers of its own"
+        )
+    return run
+
+
 def curves(run: Rollout, most: int = 300) -> dict[str, list[float]]:
     """Return the run for a picture: t [s], tilt [deg], x, y [m], force [N], at most about `most`
     points.
@@ -289,6 +316,31 @@ def is_decaying(run: Rollout) -> bool:
         return bool(size[-tenth:].max() < (1.0 - 1e-9) * size[:tenth].max())
 
     return not run.ended and is_shrinking(tilts(run)) and is_shrinking(np.hypot(*run.force.T))
+
+
+def mean_interval(shares: Array) -> float:
+    """Return half the 95 % interval of the mean of independent shares in [0, 1], by Student's t.
+
+    It is at least that of n runs that agree: others may have the share 1 - 0.025^(1/n).
+    """
+    n = len(shares)
+    if n < 2:
+        return 1.0
+    spread = special.stdtrit(n - 1, 0.975) * float(np.std(shares, ddof=1)) / math.sqrt(n)
+    return max(spread, 0.5 * (1.0 - 0.025 ** (1.0 / n)))
+
+
+def stratified_interval(shares: Array) -> float:
+    """Return half the 95 % interval of the mean of shares in [0, 1] of strata in their order, one
+    draw of each, from the differences of neighbors; at least that of the boundary in one of them.
+
+    Source: W. G. Cochran, Sampling Techniques, 3rd ed., Wiley 1977, section 5A.12.
+    """
+    n = len(shares)
+    if n < 2:
+        return 1.0
+    differences = float(np.square(np.diff(shares)).sum()) / (2.0 * n * (n - 1))
+    return 1.96 * max(math.sqrt(differences), 0.5 / n)
 
 
 LASTING = 0.05  # [s] of a push

@@ -40,6 +40,9 @@ TOLERANCES = {
 }
 
 
+UNMEASURED = NOT_APPLICABLE, OPEN
+
+
 class Evaluation(NamedTuple):
     """The measured cases of a law."""
 
@@ -66,7 +69,7 @@ def content(made: Evaluation) -> dict[str, Any]:
         by_name = {case.name: case for case in row.cases}
         documents = [
             _without_curves(to_json(case))
-            | ({} if case.verdict == NOT_APPLICABLE else specification(by_name[case.name]))
+            | ({} if case.verdict in UNMEASURED else specification(by_name[case.name]))
             for case in found
         ]
         rows.append(
@@ -157,7 +160,7 @@ def _by_row(suite: Suite, cases: Mapping) -> list:
 
 def _section(row: Row, found: list) -> dict:
     """Return what the page shows of a row."""
-    measured = [case for case in found if case.verdict != NOT_APPLICABLE]
+    measured = [case for case in found if case.verdict not in UNMEASURED]
     by_name = {case.name: case.measure for case in row.cases}
     tables = {}
     for case in measured:
@@ -266,7 +269,7 @@ def number(value: float) -> str:
 
 def _line(row: Row, case: Criterion) -> str:
     label = f"{case.label}: " if case.label else ""
-    if case.verdict == BROKEN:
+    if case.verdict in (BROKEN, OPEN):
         return f"{label}{case.note}"
     measure = next(c.measure for c in row.cases if c.name == case.name)
     shown = []

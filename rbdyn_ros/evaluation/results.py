@@ -14,7 +14,7 @@ from rbdyn_ros.evaluation.suite import Case
 from rbdyn_ros.files import make_folder, write_whole
 
 HOLDS, MISSES, BROKEN, NOT_APPLICABLE = "holds", "misses", "broken", "not for this kind of law"
-OPEN = "open"  # of a row without a measured case
+OPEN = "open"  # not measured
 
 
 class Criterion(NamedTuple):
@@ -54,9 +54,11 @@ def mark(case: Case, verdict: str, why: str) -> Criterion:
 
 
 def row_verdict(cases: list[Criterion]) -> str:
-    """Return the verdict of a row: the worst of the cases that apply; OPEN without any."""
+    """Return the verdict of a row: the worst of the cases that apply, of which none is OPEN where
+    all hold; OPEN without any.
+    """
     verdicts = [case.verdict for case in cases] or [OPEN]
-    known = (BROKEN, MISSES, HOLDS, NOT_APPLICABLE, OPEN)
+    known = (BROKEN, MISSES, OPEN, HOLDS, NOT_APPLICABLE)
     return next(verdict for verdict in known if verdict in verdicts)
 
 
@@ -176,6 +178,16 @@ def _changes(before: dict, now: dict) -> list:
     return differences(before.get("identity") or {}, now.get("identity") or {}) + differences(
         *parameters
     )
+
+
+def heading(folder: Path) -> dict[str, Any]:
+    """Return what the results in a folder begin with; nothing where there are none."""
+    try:
+        with (folder / FILE).open(encoding="utf-8", errors="replace") as file:
+            found = json.loads(file.readline())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def set_aside(path: Path) -> Path:

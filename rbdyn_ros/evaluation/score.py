@@ -1,28 +1,33 @@
 """The course of an evaluation: the law under test, read from the command line and the parameter
-files; the open cases, the processes that measure them, and their results. Each process holds the
-law, so that one that crashes or hangs takes nothing else with it.
+files; the open cases, what a process answers that measures them, and their results.
 """
 
-import multiprocessing
-import signal
-import sys
+import json
+import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from multiprocessing.connection import Connection, wait
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.control.provenance import identity
-from rbdyn_ros.evaluation import bench, measures
-from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory, load
-from rbdyn_ros.evaluation.metrics import SCENARIO, CannotGoOn, Metric, NotForThisLaw
+from rbdyn_ros.control.provenance import identity, law_files
+from rbdyn_ros.evaluation import bench, measures, processes
+from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, load
+from rbdyn_ros.evaluation.law_process import LARGEST, IsolatedBench
+from rbdyn_ros.evaluation.metrics import (
+    SCENARIO,
+    CannotGoOn,
+    Metric,
+    NotForThisLaw,
+    NotRepeatable,
+)
+from rbdyn_ros.evaluation.processes import Ended
 from rbdyn_ros.evaluation.results import BROKEN, NOT_APPLICABLE, Criterion, assess, mark
 from rbdyn_ros.evaluation.suite import ANY, KINDS, PLANT, Case, Suite
-from rbdyn_ros.interrupts import CallTimeout, block
-from rbdyn_ros.kernel import show_compilations
+from rbdyn_ros.interrupts import CallTimeout
 from rbdyn_ros.optional import demand_libraries
 from rbdyn_ros.parameters.command_line import split_words
 from rbdyn_ros.parameters.plant import PLANT as PLANT_PARAMETERS
@@ -31,99 +36,6 @@ from rbdyn_ros.parameters.yaml_file import Override, check_override, read_loop, 
 from rbdyn_ros.schema import Parameter, by_name, check, defaults
 
 PART, PARTS = 4, 16  # minimum number of starts in a part; maximum number of parts of a case
-
-
-LAST_RESORT = 30.0  # [s] that compiled code may take beyond the time of a call
-
-
-class Ended(NamedTuple):
-    """The answer in place of that of a process that has ended."""
-
-    sentence: str
-
-
-class Workers:
-    """Worker processes of `with Workers(n, under_test, serve) as workers:`, where
-    `serve(under_test)` returns, in each process, the function from a task to its answer.
-    """
-
-    def __init__(self, n: int, under_test: Any, serve: Callable, does: str = "measured it"):
-        self._context = multiprocessing.get_context("spawn")
-        self._prepared, self._does = (under_test, serve), does
-        self._idle, self._busy = [], {}  # workers; connection -> (process, task)
-        self._limit = n
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, *_) -> None:
-        for process in [*(p for p, _ in self._idle), *(p for p, _ in self._busy.values())]:
-            process.kill()
-            process.join()
-
-    def answers(self, tasks: deque[Any], interval: float = 0.2) -> Iterator[tuple[Any, Any]]:
-        """Yield (task, answer) as they come, or (None, None) every `interval` [s] without one;
-        `tasks` may grow meanwhile.
-        """
-        while tasks or self._busy:
-            while tasks and len(self._busy) < self._limit:
-                process, connection = self._idle.pop() if self._idle else self._start()
-                self._busy[connection] = process, tasks.popleft()
-                connection.send(self._busy[connection][1])
-            ready = wait(list(self._busy), interval)
-            for connection in ready:
-                yield self._receive(connection)
-            if not ready:
-                yield None, None
-
-    def _start(self) -> tuple[Any, Any]:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(
-            target=_work, args=(theirs, LAST_RESORT, *self._prepared), daemon=False
-        )
-        with block():  # Ctrl-C is for the parent, which ends its workers
-            process.start()
-        theirs.close()
-        return process, ours
-
-    def _receive(self, connection: Any) -> tuple[Any, Any]:
-        process, task = self._busy.pop(connection)
-        try:
-            answer = connection.recv()
-        except (EOFError, OSError):
-            process.join()
-            return task, Ended(
-                f"the process that {self._does} ended {_describe_exit(process.exitcode)}"
-            )
-        self._idle.append((process, connection))
-        return task, answer
-
-
-def _work(connection: Connection, last_resort: float, under_test: Any, serve: Callable) -> None:
-    """Answer tasks until the connection is closed; a law that hangs in compiled code ends the
-    process.
-    """
-    CallTimeout.last_resort = last_resort
-    show_compilations(sys.stderr)
-    with limit_memory():
-        answer = serve(under_test)
-        while True:
-            try:
-                task = connection.recv()
-            except (EOFError, ConnectionError):
-                return
-            answered = answer(task)
-            try:
-                connection.send(answered)
-            except ConnectionError:  # whoever asked has been killed meanwhile
-                return
-
-
-def _describe_exit(code: int) -> str:
-    if code < 0:
-        return f"by signal {signal.Signals(-code).name}"
-    hang = f", as after a call that lasts {LAST_RESORT:g} s too long in compiled code"
-    return f"with exit code {code}{hang if code == 1 else ''}"
 
 
 class CasePart(NamedTuple):
@@ -160,7 +72,7 @@ def server(bench: Bench) -> Callable[[CasePart], Any]:
             )
         except NotForThisLaw as reason:
             return mark(case, NOT_APPLICABLE, str(reason))
-        except LawFailed as failure:
+        except (LawFailed, NotRepeatable) as failure:
             return mark(case, BROKEN, str(failure))
         except CannotGoOn:
             raise
@@ -177,8 +89,13 @@ def server(bench: Bench) -> Callable[[CasePart], Any]:
 
 
 def serve(under_test: ControllerUnderTest) -> Callable[[CasePart], Any]:
-    """Return the function from a task to its answer in a worker process."""
+    """Return the function from a task to its answer in a worker process, which has the law."""
     return server(Bench(under_test))
+
+
+def serve_isolated(under_test: ControllerUnderTest) -> Callable[[CasePart], Any]:
+    """Return the same in a worker process whose law is in another one."""
+    return server(IsolatedBench(under_test))
 
 
 def select_cases(
@@ -204,28 +121,29 @@ def refusal_over_ros(case: Case) -> str:
 
 
 class Score:
-    """The collector of answers, which turns cases into `Criterion` and joins the parts of a
-    case.
+    """The collector of answers, which turns cases into `Criterion`, joins the parts of a case, and
+    adds runs to one whose measure needs more.
     """
 
     def __init__(
         self, cases: list, keep: Callable[[Criterion], None], show: Callable[[float], object]
     ):
         self.tasks = deque(CasePart(case) for case in cases)
-        self._keep, self._show, self._total, self._done = keep, show, len(cases), 0.0
-        # case's name -> {start of the part: rows}, and how many starts are expected
-        self._gathered: dict = {}
+        self._keep, self._show, self._total, self._done = keep, show, len(cases), 0
+        # case's name -> {start of the part: rows}, how many starts are expected, since when [s]
+        self._gathered: dict[str, tuple[dict[int, np.ndarray], int, float]] = {}
 
     @property
     def is_complete(self) -> bool:
         """Whether every case has its verdict."""
-        return round(self._done, 6) >= self._total
+        return self._done >= self._total
 
     def take(self, task: CasePart, answer) -> None:
         """Accept the answer to a task. Ignore it if the case has its verdict already."""
         case = task.case
         if isinstance(answer, Count):
-            self._divide(case, answer.starts)
+            self._gathered[case.name] = {}, answer.starts, time.monotonic()
+            self._divide(case, range(answer.starts))
         elif isinstance(answer, np.ndarray):
             self._gather(case, task.part or range(0), answer)
         elif task.part is None or case.name in self._gathered:
@@ -244,30 +162,36 @@ class Score:
                 if not stop.signal:
                     raise
 
-    def _divide(self, case: Case, starts: int) -> None:
-        size = max(PART, -(-starts // PARTS))
-        parts = [
-            CasePart(case, range(begin, min(begin + size, starts)))
-            for begin in range(0, starts, size)
-        ]
-        self._gathered[case.name] = {}, starts
+    def _divide(self, case: Case, starts: range) -> None:
+        size = max(PART, -(-len(starts) // PARTS))
+        parts = [CasePart(case, starts[i : i + size]) for i in range(0, len(starts), size)]
         self.tasks.extendleft(reversed(parts))
 
     def _gather(self, case: Case, part: range, rows: np.ndarray) -> None:
         if case.name not in self._gathered:
             return
-        parts, starts = self._gathered[case.name]
+        parts, starts, began = self._gathered[case.name]
         parts[part.start] = rows
-        self._advance(len(rows) / starts)
-        if sum(map(len, parts.values())) == starts:
-            together = np.vstack([parts[begin] for begin in sorted(parts)])
-            self._finish(case, measures.load(case.measure).summary(case.settings, together))
+        if sum(map(len, parts.values())) < starts:
+            self._advance()
+            return
+        together, measure = (
+            np.vstack([parts[i] for i in sorted(parts)]),
+            measures.load(case.measure),
+        )
+        has_time = time.monotonic() - began < case.settings.get("time_limit", 0.0)
+        if has_time and (extra := measure.more(case.settings, together)):
+            self._gathered[case.name] = parts, starts + extra, began
+            self._divide(case, range(starts, starts + extra))
+            return
+        self._finish(case, measure.summary(case.settings, together))
 
     def _finish(self, case: Case, answer) -> None:
-        parts, starts = self._gathered.pop(case.name, ({}, 1))
+        self._gathered.pop(case.name, None)
         for task in [task for task in self.tasks if task.case is case]:
             self.tasks.remove(task)
-        self._advance(1.0 - sum(map(len, parts.values())) / starts)
+        self._done += 1
+        self._advance()
         if isinstance(answer, Metric):
             self._keep(assess(case, answer))
         else:
@@ -275,9 +199,10 @@ class Score:
                 mark(case, BROKEN, answer.sentence) if isinstance(answer, Ended) else answer
             )
 
-    def _advance(self, part: float) -> None:
-        self._done += part
-        self._show(min(self._done, self._total))
+    def _advance(self) -> None:
+        open_cases = self._gathered.values()
+        begun = sum(sum(map(len, parts.values())) / starts for parts, starts, _ in open_cases)
+        self._show(min(self._done + begun, self._total))
 
 
 DEFAULT_KINDS = ("balance",)  # kinds of a law without `KINDS`
@@ -296,17 +221,57 @@ def controller_under_test(
     `overrides` over those of the files, over those of the suite's `plant`. One that is `external`
     runs in a node of the user, and only the plant is known here.
 
-    `kinds` as "balance,wide".
+    `kinds` as "balance,wide". A law that is not of this package is loaded in a process of its own,
+    which may crash or hang, and never here.
 
     Raise ValueError for an unknown law, kind or parameter, a value out of range, and a law that
     does not load.
     """
-    module, path, files, overrides = None, "", tuple(files), tuple(overrides)
+    asked = name, tuple(files), kinds, dict(plant), call_timeout, external, tuple(overrides)
+    if external or select.is_own(name):
+        return _describe(*asked)
+    process, connection = processes.start(_send_description, bench.LONGEST, *asked)
+    with connection:
+        kind, _, text = connection.recv(LARGEST).decode(errors="replace").partition(" ")
+    if not text:
+        how = processes.describe_exit(process)
+        raise ValueError(f"controller '{name}' does not load: the process that loaded it {how}")
+    process.kill()
+    if kind == "error":
+        raise ValueError(text)
+    said = json.loads(text, object_hook=_with_tuples)
+    return ControllerUnderTest(**{**said, "identity": json.loads(text)["identity"]})
+
+
+def _with_tuples(found: dict[str, Any]) -> dict[str, Any]:
+    """Return an object of JSON with tuples, which values of parameters have, for its lists."""
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in found.items()}
+
+
+def _send_description(connection: Any, longest: float, *asked: Any) -> None:
+    """Load a law and send its description, or why it does not load."""
+    bench.LONGEST, CallTimeout.last_resort = longest, processes.LAST_RESORT
+    try:
+        answer = "law " + json.dumps(_describe(*asked)._asdict())
+    except ValueError as error:
+        answer = f"error {error}"
+    connection.send(answer.encode()[:LARGEST])
+
+
+def _describe(
+    name: str,
+    files: tuple[str, ...],
+    kinds: str | None,
+    plant: dict[str, Any],
+    call_timeout: float,
+    external: bool,
+    overrides: tuple[Override, ...],
+) -> ControllerUnderTest:
+    module, path, about, own_files = None, "", "", ()
     if not external:
-        if not select.is_own(name):
-            try_to_load(name)
         module = load(name)
         demand_libraries(module, f"controller {select.short(name)}")
+        about = " ".join((module.__doc__ or "").split()).partition(". ")[0].rstrip(".")
         name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
     kinds_given = kinds is not None or hasattr(module, "KINDS")
     if kinds is not None:
@@ -319,9 +284,17 @@ def controller_under_test(
     own = options.table(name, module) if module else ()
     options.require_own(overrides, *(() if external else (name,)))
     values |= _overridden(overrides, by_name((*PLANT_PARAMETERS, *own)))
+    if module:
+        given = values.get(f"{name}.file") or getattr(
+            options.type_of(module), "_field_defaults", {}
+        ).get("file")
+        found = (getattr(module, "find", Path)(given),) if given else ()
+        read = (*law_files(module), *getattr(module, "FILES", ()), *found)
+        own_files = tuple(str(Path(file).resolve()) for file in read)
     return ControllerUnderTest(
-        name, values, chosen, kinds_given, call_timeout, identity(name, module, values), path
-    )
+        name, values, chosen, kinds_given, call_timeout, identity(name, module, values), path,
+        about, own_files,
+    )  # fmt: skip
 
 
 def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
@@ -365,28 +338,3 @@ def _kinds(given: Any, source: str) -> tuple[str, ...]:
             advice = alternatives(str(kind), KINDS)
             raise ValueError(f"{source}: {kind} is not a kind of law; {advice}")
     return tuple(given)
-
-
-def try_to_load(name: str) -> None:
-    """Load the law `name` in a separate process first, so that a law that crashes, or hangs in
-    compiled code, ends that process only. Raise ValueError, with one sentence, if it fails.
-    """
-    with Workers(1, (name, bench.LONGEST), _loader, "loaded it") as workers:
-        answer = next(answer for task, answer in workers.answers(deque(["load"])) if task)
-    if isinstance(answer, Ended):
-        raise ValueError(f"controller '{name}' does not load: {answer.sentence}")
-    if answer:
-        raise ValueError(answer)
-
-
-def _loader(asked: tuple[str, float]) -> Callable[[str], str]:
-    """Return the function that returns why the law does not load, or "" if it does."""
-
-    def answer(_task: str) -> str:
-        try:
-            load(*asked)
-        except ValueError as error:
-            return str(error)
-        return ""
-
-    return answer

@@ -38,6 +38,7 @@ from rbdyn_ros.simulation import closed_loop
 
 T = TypeVar("T")
 ANY = "any"  # kind of law
+BISECTIONS = 10  # runs to find a boundary, about
 PLANT = "plant"  # kind of a case that tests the plant and counts for no law
 KINDS = {
     "balance": "keeps an upright rod upright, at a set point",
@@ -325,6 +326,20 @@ def _check_keys(given: object, known: tuple[str, ...], where: str) -> dict[str, 
         if key not in known:
             raise ValueError(f"{where}: {key} is not known here; {alternatives(str(key), known)}")
     return given
+
+
+def simulated_time(case: Case) -> float:
+    """Return about how long the runs of a case last together [s], where their number is known or
+    the case is a bisection; 0 of a case without a law.
+    """
+    known = case.settings
+    runs = known.get("grid_one_by_one", 0) ** 2 or known.get("starts_one_by_one", 0)
+    runs = runs or known.get("runs", 0) or known.get("variations", 0)
+    if known.get("vary") == "model":
+        runs *= 5
+    if "tolerance" in known:
+        runs = BISECTIONS * known.get("azimuths", 1)
+    return 0.0 if case.of_plant else known.get("duration", 0.0) * max(1, runs)
 
 
 def setting(case: Case, name: str) -> float:

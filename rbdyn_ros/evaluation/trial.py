@@ -19,7 +19,7 @@ class Trial(NamedTuple):
     energy_t: Array  # (k,) [s]
     energy: Array  # (k,) [J]
     balance: Array  # (k,) [J] energy - energy at the start - work done since
-    pushes: tuple[Any, ...]  # of `tools.demo_run.TipPush`, those that were sent
+    pushes: tuple[Any, ...]  # of `ros.demo_session.TipPush`, those that were sent
     counts: dict  # name -> number, counted by the simulator
     wall_time: float  # [s] elapsed
     duration: float  # [s] planned

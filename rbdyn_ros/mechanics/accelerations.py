@@ -16,8 +16,8 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, sparse, velocity
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
-from rbdyn_ros.mechanics.contact.pairs import aim, push
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9, set_vector, vector_of
+from rbdyn_ros.mechanics.contact.pairs import push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.description.rows import TURN
 from rbdyn_ros.mechanics.moreau_jean import set_forces
@@ -74,13 +74,13 @@ def fill(m, q, v, load, chosen, found):
         for place, weight in STENCIL:
             set_state(m, q, v, place * SHIFT)
             for at in range(count):
-                aim(m, chosen[at])
+                update_contact(m, chosen[at])
                 u_there = pair_velocity(m, chosen[at])
                 add_row(rate, at, vec.scale(weight / (12.0 * SHIFT), u_there))
     set_state(m, q, v, 0.0)
     for at in range(count):
-        aim(m, chosen[at])
-        gap[at] = arena.pairs(m)[chosen[at], c.GAP]
+        update_contact(m, chosen[at])
+        gap[at] = arena.pairs(m)[chosen[at]].gap
         set_row(u, at, pair_velocity(m, chosen[at]))
     set_forces(m, load, 0)
     velocity.prepare_node(m)
@@ -113,22 +113,24 @@ def fill(m, q, v, load, chosen, found):
 @part
 def accelerate_freely(m, q, v, free):
     """Set U_X, U_W and `free` (6n,) to the accelerations at q (n, 7), v (n, 6) under F and TAU
-    without contact forces; of the active pairs set BEFORE to their velocities and U to dD/dt v.
+    without contact forces; of the active pairs set `u_before` to their velocities and `u` to
+    dD/dt v.
     """
-    rows, active, count = arena.pairs(m), arena.active(m), arena.counters(m)[c.ACTIVE]
+    pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)[c.ACTIVE]
     for at in range(count):
-        put(rows, active[at], c.U, (0.0, 0.0, 0.0))
+        set_vector(pairs[active[at]].u, (0.0, 0.0, 0.0))
     if count > 0:
         for place, weight in STENCIL:
             set_state(m, q, v, place * SHIFT)
             for at in range(count):
-                aim(m, active[at])
-                rate = vec.scale(weight / (12.0 * SHIFT), pair_velocity(m, active[at]))
-                arena.add(rows, active[at], c.U, rate)
+                k = active[at]
+                update_contact(m, k)
+                rate = vec.scale(weight / (12.0 * SHIFT), pair_velocity(m, k))
+                set_vector(pairs[k].u, vec.add(vector_of(pairs[k].u), rate))
     set_state(m, q, v, 0.0)
     for at in range(count):
-        aim(m, active[at])
-        put(rows, active[at], c.BEFORE, pair_velocity(m, active[at]))
+        update_contact(m, active[at])
+        set_vector(pairs[active[at]].u_before, pair_velocity(m, active[at]))
     velocity.prepare_node(m)
     set_biases(m)
     load_freely(m)
@@ -141,13 +143,13 @@ def accelerate_freely(m, q, v, free):
 
 @part
 def respond_to_contacts(m, free):
-    """Set U_X, U_W to the accelerations `free` and those that the forces LA of the active pairs
+    """Set U_X, U_W to the accelerations `free` and those that the forces of the active pairs
     give.
     """
     smooth.clear(m, c.D_X, c.D_W)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = arena.active(m)[at]
-        push(m, k, get(arena.pairs(m), k, c.LA), c.D_X, c.D_W)
+        push(m, k, vector_of(arena.pairs(m)[k].impulse), c.D_X, c.D_W)
     velocity.respond(m, 0.0, True)
     read(m, free, True)
     write(m, free)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config, types
+from numba import config, from_dtype, types
 from numba.core.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
@@ -38,7 +38,7 @@ class Arena(NamedTuple):
 PARTS = (
     ("bodies", c.BODY, True),
     ("blocks", c.BLOCK, True),  # joint blocks
-    ("pairs", c.PAIR, True),
+    ("pairs", c.FLOATS, True),
     ("matrix", 9, True),  # the joints' matrix, 3x3 blocks
     ("block_integers", c.INTEGERS, False),  # kind, a, b, rows of each joint block
     ("pair_integers", c.INTEGERS, False),  # kind, a, b, closed of each pair
@@ -86,17 +86,18 @@ def _choose_code(compiled: Any, plain: Callable[..., Any]) -> Callable[..., Any]
     return compiled
 
 
-def _view(name: str) -> Callable[..., Any]:
-    """Make the kernel m -> a part of the arena, (rows,) or (rows, width).
+def _view(name: str, record: np.dtype | None = None) -> Callable[..., Any]:
+    """Make the kernel m -> a part of the arena, (rows,) of numbers or records, or (rows, width).
 
     It is neither a call nor counts references. The offsets do not change: no store makes the
     compiler read them again.
     """
     k = [part for part, _, _ in PARTS].index(name)
     width, in_f = int(PARTS[k][1]), PARTS[k][2]
+    is_flat = width == 1 or record is not None
 
     def view(typingctx, m):
-        source, dimensions = m.types[0 if in_f else 1], 1 if width == 1 else 2
+        source, dimensions = m.types[0 if in_f else 1], 1 if is_flat else 2
 
         def codegen(context, builder, signature, arguments):
             header = make_array(m.types[1])(
@@ -113,20 +114,26 @@ def _view(name: str) -> Callable[..., Any]:
             result = found(context, builder)
             populate_array(
                 result,
-                data=builder.gep(array.data, [at]) if k > 0 else array.data,
-                shape=(rows,) if width == 1 else (rows, constant(width)),
-                strides=(constant(8),) if width == 1 else (constant(8 * width), constant(8)),
-                itemsize=constant(8),
+                data=builder.bitcast(
+                    builder.gep(array.data, [at]) if k > 0 else array.data,
+                    context.get_data_type(part.dtype).as_pointer(),
+                ),
+                shape=(rows,) if is_flat else (rows, constant(width)),
+                strides=(constant(8 * width),) if is_flat else (constant(8 * width), constant(8)),
+                itemsize=constant(8 if record is None else 8 * width),
                 meminfo=None,
             )
             return result._getvalue()
 
-        part = types.Array(source.dtype, dimensions, "C")
+        kind = source.dtype if record is None else from_dtype(record)
+        part = types.Array(kind, dimensions, "C")
         return part(m), codegen
 
     def interpreted(m):
         numbers, at, rows = m[0 if in_f else 1], m.z[2 * k], m.z[2 * k + 1]
         rectangle = numbers[at : at + rows * width].reshape(rows, width)
+        if record is not None:
+            return rectangle.view(record)[:, 0].view(np.recarray)
         return rectangle[:, 0] if width == 1 else rectangle
 
     view.__name__ = view.__qualname__ = name
@@ -142,7 +149,8 @@ def _load_constant(builder, pointer):
 
 bodies = _view("bodies")
 blocks = _view("blocks")
-pairs = _view("pairs")
+pairs = _view("pairs", c.PAIR)
+pair_rows = _view("pairs")  # the same as numbers
 matrix = _view("matrix")
 block_integers = _view("block_integers")
 pair_integers = _view("pair_integers")
@@ -243,6 +251,32 @@ add = _write(lambda builder, at, new: builder.fadd(builder.load(at), new), opera
 
 
 @inlined
+def vector_of(a):
+    """Return the three numbers of a field as a tuple."""
+    return a[0], a[1], a[2]
+
+
+@inlined
+def matrix_of(a):
+    """Return the nine numbers of a field as a 3x3 matrix."""
+    return (a[0], a[1], a[2]), (a[3], a[4], a[5]), (a[6], a[7], a[8])
+
+
+@inlined
+def set_vector(a, value):
+    """Set the numbers of a field to a vector."""
+    a[0], a[1], a[2] = value[0], value[1], value[2]
+
+
+@inlined
+def set_matrix(a, value):
+    """Set the numbers of a field to a 3x3 matrix."""
+    a[0], a[1], a[2] = value[0][0], value[0][1], value[0][2]
+    a[3], a[4], a[5] = value[1][0], value[1][1], value[1][2]
+    a[6], a[7], a[8] = value[2][0], value[2][1], value[2][2]
+
+
+@inlined
 def get9(table, i, column):
     """Return nine columns of a row as a 3x3 matrix."""
     return get(table, i, column), get(table, i, column + 3), get(table, i, column + 6)
@@ -273,7 +307,7 @@ def copy_state(m, place, to_saved):
     """Save the state of the node in one of two places, or restore it."""
     bodies, pairs, blocks, integers = (
         arena.bodies(m),
-        arena.pairs(m),
+        arena.pair_rows(m),
         arena.blocks(m),
         arena.pair_integers(m),
     )
@@ -281,7 +315,7 @@ def copy_state(m, place, to_saved):
     at, first = place * (len(store) // 2), place * (len(flags) // 2)
     at = copy_columns(bodies, 0, c.STATE, store, at, to_saved)
     at = copy_columns(bodies, c.DRIFT, 1, store, at, to_saved)
-    at = copy_columns(pairs, c.LA, c.KEPT, store, at, to_saved)
+    at = copy_columns(pairs, c.RESTORED, c.KEPT, store, at, to_saved)
     at = copy_columns(blocks, c.LAM, c.PHI - c.LAM, store, at, to_saved)
     at = copy_columns(arena.springs(m), c.LOSS, 1, store, at, to_saved)
     for k in range(len(pairs)):

@@ -32,7 +32,7 @@ V, W, B_X, B_W, X_1, P_1, L_1, Q_1, R_1, _n = (_n + c for c in offsets(3, 1, 3, 
 K, EXCESS, TORQUE, D_X, D_W, U_X, U_W, _n = (_n + c for c in offsets(9, 3, 3, 3, 3, 3, 3))
 # How far its shapes reach from its center; the way that no point of them has exceeded until the
 # node, and in the step [m]. How far it has moved and turned (times LENGTH) since its contacts were
-# aimed [m].
+# computed [m].
 REACH, WAY, STEP_WAY, DRIFT, BODY = (_n + c for c in offsets(1, 1, 1, 1))
 
 # Joint blocks of three rows. Points or directions in a and directions or points in b, offsets c,
@@ -68,45 +68,49 @@ KIND, A, B, ROWS, INTEGERS = offsets(1, 1, 1, 1)
 # A point of a is a point of b; up to three rows of any kind; or those that no displacement opens.
 POINTS, MIXED, DIRECTIONS = np.int64(0), np.int64(1), np.int64(2)
 
-# Contact pairs. Point of a [m, in a], normal or other center [in b], offset or sum of radii,
-# radius, friction, restitution.
-CA, CB, SIZE, RADIUS, MU, E, _n = offsets(3, 3, 1, 1, 1, 1)
-# What a failed step restores: impulse of the node, overlap that an open pair has left, tangential
-# velocity of the last step, sum of the impulses (normal, force [world]) and of their work [J].
-LA, SLACK, U_P, TOTAL, WORK, _m = (_n + c for c in offsets(3, 1, 2, 4, 1))
-# Frame (normal, two tangents), contact points [m, in a and b], gap at the node and at the end, own
-# block of the Delassus matrix, velocity, levers of a and b, impulse at the start of an iteration,
-# mu |u_T| of the augmented Lagrangian, tangential velocity of this step, shift of the friction
-# law, status of the contact, velocity before an impact, saved impulse; velocity z of the
-# alternating directions, and their result; sum of the ways of a and b below which the pair
-# stays open; whether frame, points and levers stand for bodies that have not drifted since; own
-# block of a step whose joints react, and whether there is one.
-(
-    FRAME,
-    ON_A,
-    ON_B,
-    GAP,
-    GAP_1,
-    W_OWN,
-    U,
-    T_A,
-    T_B,
-    L_B,
-    U_S,
-    U_N,
-    SHIFT,
-    STATUS,
-    BEFORE,
-    KEEP,
-    Z,
-    KEEP_2,
-    WAKE,
-    AIMED,
-    W_JOINED,
-    COUPLED,
-    PAIR,
-) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4, 1, 1, 9, 1))
-KEPT = np.int64(_m - LA)
+# Contact pairs, records of named fields: what does not change, what a failed step restores, and
+# the work of a node.
+_CONSTANT = [
+    ("point_a", "f8", 3),  # [m, in a]
+    ("point_b", "f8", 3),  # normal or other center [in b]
+    ("offset", "f8"),  # of a plane, or sum of radii
+    ("radius", "f8"),
+    ("mu", "f8"),
+    ("e", "f8"),
+]
+_RESTORED = [
+    ("impulse", "f8", 3),  # of the node
+    ("slack", "f8"),  # overlap that an open pair has left
+    ("u_last", "f8", 2),  # tangential velocity of the last step
+    ("total", "f8", 4),  # sum of the impulses: normal, force [world]
+    ("work", "f8"),  # and of their work [J]
+]
+_WORK = [
+    ("frame", "f8", 9),  # normal, two tangents
+    ("on", "f8", (2, 3)),  # where they touch [m, in a and b]
+    ("gap", "f8"),
+    ("gap_1", "f8"),  # at the end
+    ("W", "f8", 9),  # own block of the Delassus matrix
+    ("u", "f8", 3),  # velocity
+    ("levers", "f8", (2, 9)),  # of a and b
+    ("impulse_0", "f8", 3),  # at the start of an iteration
+    ("slip", "f8"),  # mu |u_T| of the augmented Lagrangian
+    ("u_now", "f8", 2),  # tangential velocity of this step
+    ("shift", "f8", 2),  # of the friction law (M.17)
+    ("status", "f8"),
+    ("u_before", "f8", 3),  # before an impact
+    ("kept", "f8", 3),  # saved impulse
+    ("z", "f8", 3),  # of the alternating directions
+    ("kept_2", "f8", 4),  # their result
+    ("clearance", "f8"),  # sum of the ways of a and b below which the pair stays open
+    ("up_to_date", "f8"),  # whether frame, points, levers are those of bodies that are still
+    ("W_joined", "f8", 9),  # own block of a step whose joints react
+    ("is_coupled", "f8"),  # whether there is one
+]
+PAIR = np.dtype(_CONSTANT + _RESTORED + _WORK)
+FLOATS = PAIR.itemsize // 8
+RESTORED = np.int64(np.dtype(_CONSTANT).itemsize // 8)  # the first number that is restored
+KEPT = np.int64(np.dtype(_RESTORED).itemsize // 8)
 # In a pair's integers: 1 if the contact persists, HELD if the rest of a step tries to close it.
 CLOSED, HELD = ROWS, np.int64(2)
 FACE, BALLS = np.int64(0), np.int64(1)

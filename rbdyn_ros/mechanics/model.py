@@ -345,7 +345,7 @@ def contact_impulses(model: Model) -> Array:
     """Return the (k, 4) impulses of each pair since the last call [N s]: along its normal, and the
     vector on a [world]; reset the sums.
     """
-    sums = part(model, "pairs")[:, c.TOTAL : c.TOTAL + 4]
+    sums = part(model, "pairs")["total"]
     found = sums.copy()
     sums[:] = 0.0
     return found
@@ -371,7 +371,7 @@ def part(model: Model, name: str) -> Array:
 
 def _require_apart(model: Model, overlap: float) -> None:
     """Raise ValueError for contacts that overlap at the start."""
-    for contact, gap in zip(model.names.contact_of, part(model, "pairs")[:, c.GAP]):
+    for contact, gap in zip(model.names.contact_of, part(model, "pairs")["gap"]):
         if not gap >= -overlap:
             raise ValueError(
                 f"{model.names.contacts[contact]} overlaps by {-gap:.3g} m at the start; "

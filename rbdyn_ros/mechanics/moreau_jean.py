@@ -20,9 +20,9 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, springs, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
-from rbdyn_ros.mechanics.contact import coupled, friction, impact
-from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9, set_vector, vector_of
+from rbdyn_ros.mechanics.contact import coupled, friction, impact, sweeps
+from rbdyn_ros.mechanics.contact.pairs import any_gap, push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
 from rbdyn_ros.mechanics.packing import bind_once
@@ -90,7 +90,7 @@ def steps(m, loads, h, n, options):
     arena.counters(m)[c.FRESH] = 0
     for j in range(len(arena.pairs(m))):
         arena.pair_integers(m)[j, c.CLOSED] = 0
-        arena.pairs(m)[j, c.AIMED] = 0.0
+        arena.pairs(m)[j].up_to_date = 0.0
     coupled.forget(m)
     for k in range(n):
         now, then = min(k, len(loads) - 1), min(k + 1, len(loads) - 1)
@@ -182,21 +182,21 @@ def set_forces(m, loads, row):
 
 @part
 def activate(m, ahead):
-    """Activate the pairs with gaps closed `ahead` [s] later (N.16); put velocities in BEFORE."""
+    """Activate the pairs with gaps closed `ahead` [s] later (N.16); set `u_before`."""
     pairs, active, n = arena.pairs(m), arena.active(m), 0
     touching = TOUCHING * arena.clock(m)[c.LENGTH]
     for k in range(len(pairs)):
         g, is_active = any_gap(m, k, c.X, c.R), False
         if g <= touching + ahead * fastest(m, k):
-            aim(m, k)
+            update_contact(m, k)
             u = pair_velocity(m, k)
             is_active = g + ahead * u[0] <= touching
-            put(pairs, k, c.BEFORE, u)
+            set_vector(pairs[k].u_before, u)
         if is_active:
             active[n] = k
             n += 1
         else:
-            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+            set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
     arena.counters(m)[c.ACTIVE] = n
 
 
@@ -259,8 +259,8 @@ def update(m, ahead, lawful, gain, anew):
     active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
     velocity.prepare_node(m)
     for at in range(n):
-        aim(m, active[at])
-        put(pairs, active[at], c.KEEP, get(pairs, active[at], c.LA))
+        update_contact(m, active[at])
+        set_vector(pairs[active[at]].kept, vector_of(pairs[active[at]].impulse))
     if not apply_impulses(m, ahead):
         return friction.FAILED, 1.0
     if n > 0:
@@ -268,7 +268,7 @@ def update(m, ahead, lawful, gain, anew):
         for at in range(n):
             k = active[at]
             u = pair_velocity(m, k)
-            put(pairs, k, c.U, (u[0] + pairs[k, c.E] * pairs[k, c.BEFORE], u[1], u[2]))
+            set_vector(pairs[k].u, (u[0] + pairs[k].e * pairs[k].u_before[0], u[1], u[2]))
         if not solve(m, lawful, gain, anew):
             return friction.FAILED, 1.0
     for i in range(len(bodies)):
@@ -276,7 +276,7 @@ def update(m, ahead, lawful, gain, anew):
         put(bodies, i, c.D_W, get(bodies, i, c.L))
     for at in range(n):
         k = active[at]
-        changed = vec.sub(get(pairs, k, c.LA), get(pairs, k, c.KEEP))
+        changed = vec.sub(vector_of(pairs[k].impulse), vector_of(pairs[k].kept))
         push(m, k, changed, c.D_X, c.D_W)
     velocity.velocities_of(m, 0.0, True, 1.0)
     for j in range(len(blocks)):
@@ -286,9 +286,9 @@ def update(m, ahead, lawful, gain, anew):
 
 @part
 def solve(m, tolerance, gain, anew):
-    """Find the impulses LA of the active pairs, with U at the present LA; whether they exist."""
+    """Find the impulses of the active pairs, with `u` at the present ones; whether they exist."""
     n = arena.counters(m)[c.ACTIVE]
-    if n <= coupled.FEW:
+    if n <= sweeps.FEW:
         if anew or not coupled.is_known(m):
             coupled.couple(m)
         if coupled.solve(m, tolerance, gain):
@@ -311,7 +311,7 @@ def apply_impulses(m, ahead):
         torque = get(bodies, i, c.TORQUE)
         arena.add(bodies, i, c.D_W, vec.transposed_matvec(get9(bodies, i, c.R), torque))
     for at in range(arena.counters(m)[c.ACTIVE]):
-        push(m, active[at], get(pairs, active[at], c.LA), c.D_X, c.D_W)
+        push(m, active[at], vector_of(pairs[active[at]].impulse), c.D_X, c.D_W)
     for i in range(len(bodies)):
         w, J = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L)), get(bodies, i, c.J)
         put(bodies, i, c.P_1, linear_velocity(bodies, i))
@@ -393,7 +393,7 @@ def undo(m):
         put(bodies, i, c.L, vec.times(get(bodies, i, c.J), w))
         smooth.put_rates(bodies, i, vec.scale(0.5, w))
     for k in range(len(pairs)):
-        put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+        set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
     for j in range(len(blocks)):
         put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
     return False

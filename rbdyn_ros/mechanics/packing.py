@@ -90,12 +90,13 @@ def bind_once(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[
 
 
 def part(arena: Arena, name: str) -> Array:
-    """Return a view of a part of an arena as (rows, columns)."""
+    """Return a view of a part of an arena as (rows, columns), of the pairs as records."""
     f, z = arena
     k = [part_name for part_name, _, _ in PARTS].index(name)
     width, in_f = PARTS[k][1:]
     at, n = z[2 * k], z[2 * k + 1]
-    return (f if in_f else z)[at : at + n * width].reshape(n, width)
+    rows = (f if in_f else z)[at : at + n * width].reshape(n, width)
+    return rows.view(c.PAIR)[:, 0] if name == "pairs" else rows
 
 
 def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -> Array:
@@ -170,16 +171,17 @@ def _blocks(constraints: Constraints) -> tuple:
 
 
 def _pairs(pairs: Pairs) -> Array:
-    rows = np.zeros((len(pairs.kind), c.PAIR))
-    rows[:, c.CA : c.CA + 3], rows[:, c.CB : c.CB + 3] = pairs.p, pairs.n
-    for column, values in (
-        (c.SIZE, pairs.size),
-        (c.RADIUS, pairs.radius),
-        (c.MU, pairs.mu),
-        (c.E, pairs.e),
+    rows = np.zeros(len(pairs.kind), c.PAIR)
+    for field, values in (
+        ("point_a", pairs.p),
+        ("point_b", pairs.n),
+        ("offset", pairs.size),
+        ("radius", pairs.radius),
+        ("mu", pairs.mu),
+        ("e", pairs.e),
     ):
-        rows[:, column] = values
-    return rows
+        rows[field] = values
+    return rows.view(float).reshape(len(rows), c.FLOATS)
 
 
 def _springs(springs: Springs) -> dict:

@@ -104,5 +104,5 @@ def _place(model: models.Model, before: Array, q: Array) -> None:
     way = np.linalg.norm(q[:, :3] - before[:, :3], axis=1)
     turned = 4.0 * np.linalg.norm(q[:, 3:] - before[:, 3:], axis=1)
     rows[:, c.WAY] += way + turned * rows[:, c.REACH]
-    contacts[:, c.AIMED] = 0.0
+    contacts["up_to_date"] = 0.0
     models.part(model, "clock")[c.STARTED] = 0.0

@@ -193,7 +193,7 @@ def multiplier_run(
 def contact_points(model: models.Model) -> Array:
     """Return where each pair (k, 3) touches, or touched last [m, world]."""
     pairs, q = models.part(model, "pairs"), models.places(model)
-    on_b, b = pairs[:, c.ON_B : c.ON_B + 3], np.asarray(model.pairs.b)
+    on_b, b = pairs["on"][:, 1], np.asarray(model.pairs.b)
     moved = q[b, :3] + quaternion.rotate(q[b, 3:], on_b)
     return np.where((b == WORLD)[:, None], on_b, moved)
 

@@ -14,8 +14,6 @@ from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 
 NARROW = 13  # numbers in a row, in the mean, up to which bodies touch the next ones alone
-FEW = 3000  # numbers of a matrix that is small, if its rows are no longer than these:
-WIDEST = 30  # numbers in a row of the matrix, in the mean
 
 
 def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
@@ -35,12 +33,9 @@ def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
 
 @inlined
 def is_narrow(m):
-    """Return whether the rows of the matrix are short, or short enough for few of them: then many
-    of its factorizations cost little.
-    """
+    """Return whether the rows of the matrix are short: then its factorizations cost little."""
     low, n = arena.envelope(m), len(arena.right_side(m))
-    numbers = low[n - 1, 1] + n
-    return numbers <= NARROW * n or numbers <= WIDEST * n and numbers <= FEW
+    return low[n - 1, 1] + n <= NARROW * n
 
 
 @part

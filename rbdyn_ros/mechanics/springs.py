@@ -15,7 +15,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, velocity
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get4, get9, put
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, set_vector, vector_of
 from rbdyn_ros.mechanics.contact.pairs import push
 
 LINEAR, WRENCH = np.int64(0), np.int64(2)
@@ -119,10 +119,10 @@ def update(m, h):
 
 @part
 def keep_impulses(m):
-    """Save the impulses of the contacts at the node in KEEP, for the steps that leave it."""
+    """Save the impulses of the contacts at the node in `kept`, for the steps that leave it."""
     pairs = arena.pairs(m)
     for k in range(len(pairs) if len(arena.springs(m)) > 0 else 0):
-        put(pairs, k, c.KEEP, get(pairs, k, c.LA))
+        set_vector(pairs[k].kept, vector_of(pairs[k].impulse))
 
 
 @part
@@ -133,7 +133,7 @@ def damp(m, h, on_x, on_w):
     """
     bodies, rows = arena.bodies(m), arena.springs(m)
     prepared, arrived = False, on_x == c.P
-    f, column = (0.0, c.LA) if arrived else (-0.5 * h, c.KEEP)
+    f = 0.0 if arrived else -0.5 * h
     for at in range(len(rows)):
         k = len(rows) - 1 - at if arrived else at
         if rows[k, c.DAMPING] == 0.0:
@@ -146,7 +146,9 @@ def damp(m, h, on_x, on_w):
             put(bodies, i, c.D_W, vec.axpy(f, get(bodies, i, c.TAU), get(bodies, i, on_w)))
         for n in range(arena.counters(m)[c.ACTIVE]):
             j = arena.active(m)[n]
-            push(m, j, vec.scale(0.5, get(arena.pairs(m), j, column)), c.D_X, c.D_W)
+            pair = arena.pairs(m)[j]
+            P = vector_of(pair.impulse) if arrived else vector_of(pair.kept)
+            push(m, j, vec.scale(0.5, P), c.D_X, c.D_W)
         velocity.velocities_of(m, 0.0, True, 1.0)
         rate = rate_of(m, k)
         for i in range(len(bodies)):

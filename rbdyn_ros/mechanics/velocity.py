@@ -10,7 +10,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, sparse, turn
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.arena import get, get9, matrix_of, put, put9, vector_of
 from rbdyn_ros.mechanics.contact.pairs import push
 
 
@@ -108,7 +108,7 @@ def prepare_node(m):
 
 @part
 def node_velocities(m, with_contacts):
-    """Set U_X, U_W to the velocities of the node (after `prepare_node`), with the impulses LA of
+    """Set U_X, U_W to the velocities of the node (after `prepare_node`), with the impulses of
     the active pairs if asked for.
 
     nu stays in D. Return the kinetic energy.
@@ -119,7 +119,7 @@ def node_velocities(m, with_contacts):
         put(bodies, i, c.D_W, get(bodies, i, c.L))
     if with_contacts:
         for at in range(arena.counters(m)[c.ACTIVE]):
-            push(m, active[at], get(arena.pairs(m), active[at], c.LA), c.D_X, c.D_W)
+            push(m, active[at], vector_of(arena.pairs(m)[active[at]].impulse), c.D_X, c.D_W)
     velocities_of(m, 0.0, True, 1.0)
     for i in range(len(bodies)):
         v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
@@ -144,7 +144,7 @@ def trace_alone(m, k):
     for side in range(2):
         i = integers[k, c.A + side]
         if i != c.WORLD:
-            S, ij = get9(pairs, k, c.T_A + 9 * side), get(bodies, i, c.IJ)
+            S, ij = matrix_of(pairs[k].levers[side]), get(bodies, i, c.IJ)
             trace += bodies[i, c.IM] + bodies[i, c.IM + 1] + bodies[i, c.IM + 2]
             for r in range(3):
                 trace += vec.dot(S[r], vec.times(ij, S[r]))

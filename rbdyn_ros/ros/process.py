@@ -16,11 +16,14 @@ Fallback: rclpy's SingleThreadedExecutor, which takes half a millisecond more pe
 import gc
 import os
 import re
+import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
 from typing import Any
 
 import rclpy
@@ -37,6 +40,7 @@ from rbdyn_ros.parameters import yaml_file
 POLITE = 10  # niceness of a process that only observes, so that the control loop has priority
 # [s] after which a thread gets the interpreter from another; Python's 5 ms are longer than a tick
 SWITCH_INTERVAL = 5e-4
+START_GRACE = 1.0  # [s] that a node may still take to start after a signal
 
 
 # It respects callback groups, so it is for nodes with `polled` subscriptions.
@@ -140,17 +144,32 @@ def events_executor() -> Executor:
 class Signals:
     """Sets `stop` on a signal.
 
-    While `starting` a signal also raises SystemExit, as the warm-up may compile for a minute.
+    Nobody looks at it until `end_start()`, and the warm-up may compile for a minute: after
+    `START_GRACE` another thread calls `leave()`, which ends the process.
     """
 
-    def __init__(self, starting: bool = False):
-        self.stop, self.starting = False, starting
-        interrupts.raise_on(SystemExit, interrupts.ending_signals(), when=self._take)
+    def __init__(self, leave: Callable[[], object]):
+        self.stop, self._starting = False, True
+        self._leave, self._lock = leave, threading.Lock()
+        for number in interrupts.ending_signals():
+            signal.signal(number, self._take)
 
-    def _take(self, number: int) -> bool:
-        """Set `stop`. Return whether to raise."""
+    def _take(self, _number: int, _frame: FrameType | None) -> None:
+        if self._starting and not self.stop:
+            timer = threading.Timer(START_GRACE, self._leave_start)
+            timer.daemon = True
+            timer.start()
         self.stop = True
-        return self.starting
+
+    def _leave_start(self) -> None:
+        with self._lock:
+            if self._starting:
+                self._leave()
+
+    def end_start(self) -> None:
+        """Let the caller look at `stop` from now on."""
+        with self._lock:  # for ever, where the process is being left
+            self._starting = False
 
 
 def run(
@@ -170,8 +189,16 @@ def run(
     too little time to end before it is killed.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
-    signals = Signals(starting=True)
     nodes: list[Any] = []
+    started: list[Any] = []
+
+    def leave() -> None:
+        """End the process while a node starts; those that have started end as usual."""
+        _close(started)
+        sys.stdout.flush()
+        os._exit(int(any(map(failed, started))))
+
+    signals = Signals(leave)
     closing = ThreadPoolExecutor(1)
     closing.submit(int).result()  # starts its thread now, as each thread has its own niceness
     os.nice(nice)
@@ -183,19 +210,16 @@ def run(
         for kind in kinds:
             nodes.append(kind())
             spinning.add_node(nodes[-1])
-        _start(nodes)
-        signals.starting = False
+        _start(nodes, started, signals)
+        signals.end_start()
         spin(spinning, lambda: signals.stop or any(map(until, nodes)))
-    except SystemExit:
-        if not signals.stop:  # else a signal during the start: the nodes' ends count all the same
-            raise
     except Exception as error:
         if not isinstance(error, (ValueError, RuntimeError)):  # their messages are complete
             traceback.print_exc()
         print(f"rbdyn_ros: {tracebacks.sentence(error)}", file=sys.stderr)
         return 1
     finally:
-        signals.starting = False
+        signals.end_start()
         closing.submit(_close, nodes).result()
     return int(any(map(failed, nodes)))
 
@@ -207,12 +231,15 @@ def _close(nodes: list[Any]) -> None:
     try_shutdown()
 
 
-def _start(nodes: list[Any]) -> None:
+def _start(nodes: list[Any], started: list[Any], signals: Signals) -> None:
     scheduled = [node for node in nodes if "process.nice" in node.parameters.values]
     for node in scheduled:  # before it starts threads of its own, which inherit the scheduling
         apply_scheduling(node.parameters.values, node.get_logger().warning)
     for node in nodes:
+        if signals.stop:
+            return
         node.autostart()
+        started.append(node)
     console.collect_as_usual()  # frequent short collections: a long one would delay a message
     for node in scheduled:
         settle_collector(node.parameters.values)

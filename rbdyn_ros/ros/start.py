@@ -57,10 +57,7 @@ def run_node(node: str) -> NoReturn:
     leave_at_once()
     if missing := no_ros("start it in `./testbed exec bash`"):
         sys.exit(f"{node}: {missing}")
-    try:
-        code = _module(node).main()
-    except SystemExit as left:  # a signal during the start
-        code = int(left.code or 0)
+    code = _module(node).main()
     sys.stdout.flush()
     sys.stderr.flush()
     # The shutdown of the interpreter takes half a second, in which a second signal would be an

@@ -168,8 +168,6 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
     except ControlError:  # of a law that it wraps
         raise
     except (Exception, SystemExit) as error:  # the law is the user's, and may raise anything
-        if tracebacks.is_signal(error):
-            raise
         kind = StateRefused if isinstance(error, ValueError) else ControlError
         raise kind(
             f"{name} raised {type(error).__name__} at t = {t:.3f} s: "
@@ -226,8 +224,6 @@ def reset(law, name: str = "the law") -> None:
     try:
         law.reset()
     except (Exception, SystemExit) as error:  # the law is the user's, and may raise anything
-        if tracebacks.is_signal(error):
-            raise
         raise ValueError(f"{name}: its reset raised {tracebacks.describe(error)}") from error
 
 

@@ -36,13 +36,14 @@ def watched(monkeypatch, capsys):
     """
     from rclpy import logging, utilities
 
-    from rbdyn_ros.tools import demo_run, hil_trial
+    from rbdyn_ros.ros import demo_session
+    from rbdyn_ros.ros.hil import hil_trial
 
     def run(words: list, environment: dict) -> tuple:
         monkeypatch.setattr(utilities, "g_default_context", None)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        for tool in (demo_run, hil_trial):
+        for tool in (demo_session, hil_trial):
             monkeypatch.setattr(tool, "POLITE", 0)
         code = main(words)
         return "".join(capsys.readouterr()), code

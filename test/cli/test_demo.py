@@ -26,7 +26,7 @@ from waiting import wait  # noqa: E402
 from rbdyn_ros.__main__ import main  # noqa: E402
 from rbdyn_ros.parameters.plant import attitude  # noqa: E402
 from rbdyn_ros.parameters.start import Release  # noqa: E402
-from rbdyn_ros.tools.demo_run import demo_plan  # noqa: E402
+from rbdyn_ros.ros.demo_session import demo_plan  # noqa: E402
 
 from .command_table import LIMIT  # noqa: E402
 
@@ -139,12 +139,12 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.ros import topic_observer
-from rbdyn_ros.tools import demo_run
+from rbdyn_ros.ros import demo_session
 from rbdyn_ros.ros.messages.messages import nanoseconds
 from rbdyn_ros.ros.messages.polled import Polled
-from rbdyn_ros.tools.demo_run import DemoSession
+from rbdyn_ros.ros.demo_session import DemoSession
 ROOM = 100
-demo_run.POLITE, topic_observer.qos.LOSSLESS = 0, QoSProfile(depth=ROOM)
+demo_session.POLITE, topic_observer.qos.LOSSLESS = 0, QoSProfile(depth=ROOM)
 TICK, END = 2_000_000, 4_000_000_000  # [ns]
 
 def turn(stage):
@@ -213,7 +213,7 @@ def test_without_a_view_none_is_started(demo, tmp_path):
 
 
 def test_the_process_that_watches_imports_no_compiler():
-    program = "import sys, rbdyn_ros.tools.demo_run; sys.exit('numba' in sys.modules)"
+    program = "import sys, rbdyn_ros.ros.demo_session; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], timeout=LIMIT).returncode == 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from rbdyn_ros.__main__ import main
@@ -59,10 +60,6 @@ def test_text_and_header_go_where_they_are_asked_for(tmp_path, capsys):
 @pytest.mark.parametrize(
     "name, sentence",
     [
-        (
-            "swing_up",
-            "controller is 'swing_up', which is no matrix of gains; `gains` designs lqr,",
-        ),
         ("lqrr", "controller is 'lqrr'; known are "),
     ],
 )
@@ -101,3 +98,36 @@ def test_what_cannot_be_designed_is_one_sentence(tmp_path, capsys, text, sentenc
 def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
     assert main(["gains", "--out", str(tmp_path / "nowhere" / "gains.h")]) == 2
     assert "gains.h, but there is no folder" in capsys.readouterr().err
+
+
+def design(capsys, name: str) -> dict:
+    assert main(["gains", "--controller", name, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_every_linear_law_has_gains(capsys, tmp_path):
+    """A law of one's own from its derivative; a regulator within another law; a memory."""
+    mine = design(capsys, "examples/lean.py")
+    assert mine["law"] == "lean" and mine["period"] == 0.002
+    assert mine["gains"] == pytest.approx([-10.0, -17.0, -160.0, -60.0], rel=1e-6)
+    own = design(capsys, "lqr")["gains"]
+    assert design(capsys, "nested_lqr")["gains"] == pytest.approx(own, rel=0.2)
+    memory = design(capsys, "lqg")
+    assert np.shape(memory["A"]) == (4, 4) and np.shape(memory["B"]) == (4, 4)
+    assert main(["gains", "--controller", "lqg", "--format", "c"]) == 2
+    assert "lqg has a memory of 4 numbers; take --format json" in capsys.readouterr().err
+    bang = tmp_path / "bang.py"
+    bang.write_text(
+        "import numpy as np\nclass Law:\n    def command(self, t, state, reference):\n"
+        "        return 5.0 * np.sign(state.q[:2])\n    def reset(self):\n        pass\n"
+        "def design(model, params, options=None):\n    return Law()\n"
+    )
+    assert main(["gains", "--controller", str(bang)]) == 2
+    assert "is not linear near upright" in capsys.readouterr().err
+
+
+def test_the_default_plant_is_that_of_pendulum_yaml(capsys):
+    default = design(capsys, "lqr")
+    words = ["gains", "--params-file", "config/pendulum.yaml", "--format", "json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out) == default

@@ -260,7 +260,7 @@ def test_a_second_simulator_in_the_domain_ends_the_trial(started, tmp_path):
 @pytest.mark.parametrize("where", ["__init__", "play"])
 def test_a_trial_that_fails_leaves_no_folder(monkeypatch, tmp_path, where):
     """Neither one that raises nor one whose sentence does not name the log."""
-    from rbdyn_ros.tools import hil_trial
+    from rbdyn_ros.ros.hil import hil_trial
 
     def fail(*arguments):
         raise RuntimeError("no trial today")

@@ -2,6 +2,7 @@
 
 import math
 import random
+import subprocess
 import time
 from pathlib import Path
 from statistics import median
@@ -11,8 +12,8 @@ from checks import Check, count_check
 from loop_watch import Watch
 
 from rbdyn_ros.parameters.tables import lookup
+from rbdyn_ros.ros.node_processes import COMING_UP, NodeProcesses
 from rbdyn_ros.ros.recording.bag_repair import SAVED_EVERY, repair
-from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses
 
 VICTIMS = ("controller", "recorder", "simulator")  # in turn
 # [s] the longest time from the loop's, or a process's, start to the kill
@@ -23,6 +24,12 @@ ON_THE_WAY = 0.1  # [s] from the simulator's decision to its message here
 ZERO_FOR = 0.3  # [s] the force is watched after it should be zero
 GAP = 1.0  # [s] that a recorder may lose besides what it has not saved
 NAN = math.nan
+
+
+def kill(process: subprocess.Popen) -> None:
+    """End a process as a crash does."""
+    process.kill()
+    process.wait()
 
 
 class Kill(NamedTuple):
@@ -60,12 +67,12 @@ class Kills:
     def _kill(self, victim: str, may_be_early: bool) -> Kill:
         early = may_be_early and victim != "recorder" and self._random.random() < EARLY
         if early:  # it runs since the kill before; this start is not to succeed
-            self._processes.kill(victim)
+            kill(self._processes.processes[victim])
             self._processes.start(victim)
             self._watch.rest(self._random.uniform(0.0, STARTING_FOR))
         else:
             self._watch.rest(self._random.uniform(0.1, RUNNING_FOR))
-        self._processes.kill(victim)
+        kill(self._processes.processes[victim])
         at = time.time_ns()
         if victim == "recorder":
             saved, lost = self._repair(at)

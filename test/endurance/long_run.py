@@ -11,7 +11,7 @@ from checks import Check
 from loop_watch import Watch
 
 from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, canvas
-from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses
+from rbdyn_ros.ros.node_processes import COMING_UP, NodeProcesses
 
 SETTLED = 0.3  # part of a run after which caches, rings and allocators have filled
 LOOKED_EVERY = 1.0  # [s]
@@ -98,14 +98,11 @@ def long_run(
     """Let the nodes `names` run; return (samples, checks). Raise SoakEnded if one ends."""
     for name in names:
         nodes.start(name)
-    watch.until(
-        lambda: watch.is_running or nodes.ended_names(), COMING_UP, "the loop did not start"
-    )
+    watch.until(lambda: watch.is_running or nodes.failure(), COMING_UP, "the loop did not start")
     if "viewer" in names:
         watch.until(
             lambda: (
-                "the live view is at" in nodes.log("viewer").read_text("utf-8")
-                or nodes.ended_names()
+                "the live view is at" in nodes.log("viewer").read_text("utf-8") or nodes.failure()
             ),
             COMING_UP,
             "the viewer did not start",

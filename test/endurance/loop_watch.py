@@ -24,11 +24,11 @@ from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.cdr import OdometryBytes
 from rbdyn_ros.ros.messages.messages import nanoseconds
 from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.node_processes import NodeProcesses
 from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.ros.recording.monitor import stamp
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
-from rbdyn_ros.tools.node_processes import NodeProcesses
 
 SAID_EVERY = 10.0  # [s]
 
@@ -90,9 +90,8 @@ class Watch:
 
     def require(self, processes: NodeProcesses) -> None:
         """Raise SoakEnded if one of the processes has ended."""
-        if ended := processes.ended_names():
-            log = processes.log(ended.split(", ")[0])
-            raise SoakEnded(f"the {ended} ended by itself; see {log}")
+        if failure := processes.failure():
+            raise SoakEnded(failure)
 
     def rest(self, seconds: float) -> None:
         """Observe the loop for so many seconds."""

@@ -19,8 +19,8 @@ from rbdyn_ros.files import json_text, make_folder
 from rbdyn_ros.optional import library, no_ros, stay_local
 from rbdyn_ros.parameters import shipped
 from rbdyn_ros.parameters.command_line import SEED, fresh_folder, number
+from rbdyn_ros.ros.node_processes import NodeProcesses, ros_words
 from rbdyn_ros.schema import setting
-from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 
 MINUTES = setting("--minutes", 10.0, "min", above=0.0)
 KILLS = setting("--kills", 50, low=1)

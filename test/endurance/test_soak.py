@@ -26,7 +26,7 @@ from loop_watch import SoakEnded, Watch  # noqa: E402
 from soak import chosen_tests, main, make_parser  # noqa: E402
 from waiting import wait  # noqa: E402
 
-from rbdyn_ros.tools.node_processes import NodeProcesses  # noqa: E402
+from rbdyn_ros.ros.node_processes import NodeProcesses  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 240.0  # [s]
@@ -92,7 +92,7 @@ def test_a_node_that_ends_before_the_loop_runs_is_named(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     nodes, watch = NodeProcesses(["-p", "rod.mass:=-1.0"], tmp_path), Watch()
     try:
-        with pytest.raises(SoakEnded, match=r"ended by itself; see .*\.log"):
+        with pytest.raises(SoakEnded, match=r"the simulator ended.*\(see .*\.log\)"):
             long_run(nodes, watch, 0.1, ("simulator",))
     finally:
         nodes.end()

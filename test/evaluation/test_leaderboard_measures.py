@@ -5,14 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.evaluation import board, measures, metrics
+from rbdyn_ros.evaluation import entry, measures, metrics
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.measures import performance, robustness, uptime
 from rbdyn_ros.evaluation.metrics import Scenario
-from rbdyn_ros.evaluation.score import controller_under_test
+from rbdyn_ros.evaluation.score import Score, controller_under_test
+from rbdyn_ros.evaluation.suite import Case
 from rbdyn_ros.simulation.rollout import Rollout
 
-SUITE = board.suite_of_board()
+SUITE = entry.suite_of_board(1)
 
 
 def bench(name: str) -> Bench:
@@ -59,6 +60,56 @@ def test_the_costs_of_a_run_are_those_of_their_formulas():
     assert found["smoothness"] == pytest.approx(np.std(np.diff(force[:, 0])), rel=1e-9)
 
 
+@pytest.mark.parametrize("azimuth", [0.0, 23.0, 45.0])
+def test_no_cost_depends_on_the_direction_of_the_motion(azimuth):
+    rng, a = np.random.default_rng(2), math.radians(azimuth)
+    turn = np.array(((math.cos(a), -math.sin(a)), (math.sin(a), math.cos(a))))
+    run = leaning(np.linspace(10.0, 0.0, 101))
+    run = run._replace(force=run.force + rng.normal(0.0, 1.0, run.force.shape))
+    turned = run._replace(force=run.force @ turn.T)
+    before, now = performance.costs(run), performance.costs(turned)
+    assert now["smoothness"] == pytest.approx(before["smoothness"], rel=1e-12)
+
+
+def test_intervals_hold_the_true_mean_in_95_of_100_samples():
+    rng = np.random.default_rng(6)
+    for n in (8, 40):
+        inside = 0
+        for _ in range(1000):
+            shares = np.where(rng.uniform(size=n) < 0.3, rng.uniform(0.1, 0.6, n), 1.0)
+            inside += abs(shares.mean() - (0.7 + 0.3 * 0.35)) <= metrics.mean_interval(shares)
+        assert inside >= 900
+        inside = 0
+        for _ in range(1000):
+            part = (np.arange(n) + rng.uniform(size=n)) / n
+            stands = (rng.uniform(size=n) < 1.0 / (1.0 + np.exp(12.0 * (part - 0.55)))).astype(
+                float
+            )
+            inside += abs(stands.mean() - 0.5497) <= metrics.stratified_interval(stands)
+        assert inside >= 900
+    assert metrics.mean_interval(np.ones(50)) == pytest.approx(0.0356, abs=1e-3)
+    assert metrics.mean_interval(np.ones(1)) == 1.0
+
+
+def test_runs_are_added_until_the_interval_is_small_enough():
+    """Score asks the measure for more runs, and ends within the precision or the time."""
+    settings = defaults(uptime, duration=2.0, largest=3.0, interval=1.0, runs=4, precision=12.0)
+    case = Case("B3", "", "uptime", ("balance",), Scenario(travel=2.0), settings, ())
+    for limit, least, most in ((600.0, 8, 400), (1e-9, 4, 4)):
+        found = {}
+        asked = case._replace(settings={**settings, "time_limit": limit})
+        score = Score([asked], lambda c: found.update({c.name: c}), lambda _: None)
+
+        class Stop:
+            signal = 0
+
+        score.measure_all(bench("lqr"), Stop)
+        assert score.is_complete
+        values = found["B3"].values
+        assert least <= values["runs"] <= most
+        assert limit < 1.0 or values["interval"] <= 12.0
+
+
 def test_the_score_of_a_run_is_that_of_its_costs():
     scale = {f"scale.{name}": 1e9 for name in performance.SCALES} | {"scale.time": 2.0}
     found = performance.measure(
@@ -78,11 +129,11 @@ def test_every_variation_grows_to_the_largest(kind):
     n = robustness.starts(law, scenario, settings)
     assert n == (50 if kind == "model" else 10)
     sizes = [robustness.vary(scenario, settings, i, 2.4)[0] for i in range(n)]
-    assert max(np.abs(sizes)) == pytest.approx(0.2) and 0.0 not in sizes
-    if kind == "model":
-        np.testing.assert_allclose(
-            sizes[:10], 0.04 * np.array([-5, -4, -3, -2, -1, 1, 2, 3, 4, 5])
-        )
+    low = -0.2 if kind == "model" else 0.0
+    strata = np.floor((np.array(sizes[:10]) - low) / (0.2 - low) * 10.0)
+    assert strata.tolist() == list(range(10))  # one draw in each of ten equal parts
+    later = robustness.vary(scenario, settings, n, 2.4)[0]
+    assert later != sizes[0] and abs(later - sizes[0]) < (0.2 - low) / 10.0
     _, asked, more = robustness.vary(scenario, settings, n - 1, 2.4)
     changed = asked.faults != scenario.faults or bool(more)
     assert changed and asked.seed != scenario.seed
@@ -92,10 +143,10 @@ def test_every_variation_grows_to_the_largest(kind):
 
 def test_noise_of_the_force_reaches_the_cart():
     settings = defaults(robustness, vary="force_noise", largest=5.0, variations=1)
-    _, asked, more = robustness.vary(Scenario(), settings, 0, 2.4)
+    size, asked, more = robustness.vary(Scenario(), settings, 0, 2.4)
     law = bench("rest")
     run = law.run(asked, metrics.start_state(defaults(robustness, tilt=0.0)), 4.0, **more)
-    assert run.force.std(axis=0) == pytest.approx((5.0, 5.0), rel=0.05)
+    assert run.force.std(axis=0) == pytest.approx((size, size), rel=0.05)
     assert abs(run.force.mean()) < 0.3
 
 

@@ -1,5 +1,6 @@
 """The course of an evaluation: laws that break, processes that die, results that survive."""
 
+import argparse
 import json
 import re
 import signal
@@ -12,15 +13,18 @@ import pytest
 
 from rbdyn_ros.evaluation import suite
 from rbdyn_ros.evaluation.bench import Bench
+from rbdyn_ros.evaluation.processes import Workers
 from rbdyn_ros.evaluation.results import (
     BROKEN,
     FILE,
     HOLDS,
     MISSES,
     NOT_APPLICABLE,
+    OPEN,
     Criterion,
     ResultsFolder,
     from_json,
+    mark,
     row_verdict,
     to_json,
 )
@@ -29,7 +33,6 @@ from rbdyn_ros.evaluation.score import (
     Count,
     Ended,
     Score,
-    Workers,
     controller_under_test,
     serve,
     server,
@@ -363,7 +366,7 @@ def serve(under_test):
 KILLED = """
 import os, signal
 from collections import deque
-from rbdyn_ros.evaluation.score import Workers
+from rbdyn_ros.evaluation.processes import Workers
 from slow import serve
 
 with Workers(1, None, serve) as workers:
@@ -382,3 +385,57 @@ def test_a_killed_evaluation_leaves_no_traceback_of_its_worker(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120.0)
     assert done.returncode == -signal.SIGKILL and (tmp_path / "begun").exists()
     assert "Traceback" not in done.stderr, done.stderr
+
+
+def test_the_computing_time_comes_first_and_tells_how_long_the_others_take(monkeypatch, capsys):
+    """A worker that takes no time, on a clock that goes 0.1 s for each simulated second."""
+    from rbdyn_ros.cli import evaluate
+    from rbdyn_ros.parameters.shipped import config
+
+    measured, clock = [], [0.0]
+
+    class Workers(list):
+        def __init__(self, *_):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def answers(self, tasks):
+            while tasks:
+                task = tasks.popleft()
+                measured.append(task.case)
+                clock[0] += 0.1 * suite.simulated_time(task.case)
+                yield task, Ended("that is all")
+
+    monkeypatch.setattr("rbdyn_ros.evaluation.processes.Workers", Workers)
+    monkeypatch.setattr(evaluate.time, "monotonic", lambda: clock[0])
+    rows = suite.read(config("suites", "standard.yaml"), ("S3", "S4", "S30"))
+    cases = [case for case in rows.cases if "balance" in case.kinds]
+    evaluate.measure_cases(None, 1, cases, lambda case: None, argparse.Namespace(signal=0))
+    assert [case.row for case in measured] == ["S30", "S3", *["S4"] * 5]
+    whole = sum(suite.simulated_time(case) for case in measured[1:])
+    assert f"at least {0.1 * whole / 60.0:.0f} min for the others" in capsys.readouterr().err
+
+
+def test_what_was_not_measured_is_open_and_not_for_another_kind_of_law(cases):
+    """A row is open where the one case that is for the law was not measured."""
+    near, far, _ = cases()
+    others = [mark(near, NOT_APPLICABLE, "for swing_up"), mark(far, OPEN, "not measured")]
+    assert row_verdict(others) == OPEN
+    assert row_verdict([mark(near, HOLDS, ""), mark(far, OPEN, "")]) == OPEN
+    assert row_verdict([mark(near, HOLDS, ""), others[0]]) == HOLDS
+
+
+def test_a_case_that_is_open_is_shown_with_its_reason(cases):
+    from rbdyn_ros.evaluation import report
+
+    near, *_ = cases()
+    row = suite.Row("near", "let go", (near,), {})
+    shown = report.table(
+        suite.Suite("mine", {}, (row,)), {near.name: mark(near, OPEN, "needs the law itself")}
+    )
+    assert "open" in shown and "needs the law itself" in shown

@@ -12,9 +12,9 @@ from geometry_msgs.msg import WrenchStamped
 from wire_fuzz import Fuzz
 
 from rbdyn_ros.ros import diagnostics, qos
+from rbdyn_ros.ros.node_processes import NodeProcesses, ros_words
 from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.ros.topic_observer import BRIDGE
-from rbdyn_ros.tools.node_processes import NodeProcesses, ros_words
 from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
 
@@ -82,7 +82,7 @@ class FuzzedBridge:
         )
         end = time.monotonic() + TIMEOUT
         while not self._accepted:
-            if time.monotonic() > end or self._processes.ended_names():
+            if time.monotonic() > end or self._processes.failure():
                 late = f"the bridge received no frame within {TIMEOUT:g} s"
                 raise TimeoutError(self._processes.failure() or late)
             self._send()
@@ -93,7 +93,7 @@ class FuzzedBridge:
                 self._send()
             self._socket.sendto(wrong.data, self._bridge)
         counted = self._settled_counts()
-        alive, commands = not self._processes.ended_names(), self._commands
+        alive, commands = not self._processes.failure(), self._commands
         dropped = dropped_datagrams(self._bridge[1])
         obeys = alive and self._is_obeying()
         return Survived(number, counted, dropped, self._malformed, commands, alive, obeys)
@@ -104,7 +104,7 @@ class FuzzedBridge:
         while (
             before != sum(self._malformed.values())
             and time.monotonic() < end
-            and not self._processes.ended_names()
+            and not self._processes.failure()
         ):
             before = sum(self._malformed.values())
             for _ in range(25):

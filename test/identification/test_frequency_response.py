@@ -7,7 +7,7 @@ import pytest
 from simulated_loop import LINEAR, loop_of, settings_of
 
 from rbdyn_ros.control import step_linearization
-from rbdyn_ros.control.margins import margins
+from rbdyn_ros.control.margins import disk_margin, margins
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import frequency_response, measurement
@@ -184,10 +184,25 @@ def test_the_disk_margin_of_both_axes_is_the_smaller_where_they_do_not_meet():
     one, two = 3.0 / S, 0.5 / (S * (S + 1.0) ** 2)
     loop = np.zeros((len(F), 2, 2), complex)
     loop[:, 0, 0], loop[:, 1, 1] = one, two
-    response = frequency_response.Response(F, loop, np.zeros((0, 4, 2)), np.ones((0, 2)))
-    assert frequency_response.disk_margin(response.sensitivity) == pytest.approx(
-        min(margins(F, one).disk, margins(F, two).disk), rel=1e-3
-    )
+    smaller = min(margins(F, one).disk, margins(F, two).disk)
+    assert disk_margin(F, loop) == pytest.approx(smaller, rel=1e-9)
+
+
+def test_the_disk_margin_is_that_between_the_lines_too():
+    """A loop that comes near to -1 between two of ten lines; coupled, it comes nearer."""
+    f = np.geomspace(0.1, 20.0, 42)
+    s = 2j * np.pi * f
+    loop = np.zeros((len(f), 2, 2), complex)
+    loop[:, 0, 0] = loop[:, 1, 1] = L = 12.0 * np.exp(-0.13 * s) / s
+    dense = np.geomspace(0.1, 20.0, 400_000)
+    S = 1.0 / (1.0 + 12.0 * np.exp(-0.13 * 2j * np.pi * dense) / (2j * np.pi * dense))
+    truth = 1.0 / np.abs(S - 0.5).max()
+    on_lines = 1.0 / np.abs(1.0 / (1.0 + L) - 0.5).max()
+    assert on_lines > 1.005 * truth
+    assert margins(f, L).disk == pytest.approx(truth, rel=1e-3)
+    assert disk_margin(f, loop) == pytest.approx(margins(f, L).disk, rel=1e-9)
+    loop[:, 0, 1] = 0.05 * L
+    assert disk_margin(f, loop) < margins(f, L).disk
 
 
 def test_the_delay_margin_is_what_pushing_the_delay_up_finds():

@@ -202,9 +202,9 @@ def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():
     model = models.build(bodies, q, rigid_bodies.motion(bodies), None, pairs.build(3, *touches))
     m, rows, table = model.arena, models.part(model, "bodies"), models.part(model, "pairs")
     models.part(model, "pair_integers")[:, c.CLOSED] = 1
-    assert impact.gather(m, 0.0, False) == 12
+    assert impact.activate(m, 0.0, False) == 12
     random = np.random.default_rng(0)
-    table[:, c.LA : c.LA + 3] = random.normal(size=(12, 3)) + (1.0, 0.0, 0.0)
+    table["impulse"] = random.normal(size=(12, 3)) + (1.0, 0.0, 0.0)
     columns = [c.U_X, c.U_X + 1, c.U_X + 2, c.U_W, c.U_W + 1, c.U_W + 2]
     at = 0.1 * random.normal(size=18)
 
@@ -249,10 +249,10 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
     model = models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor)
     models.part(model, "pair_integers")[:, c.CLOSED] = 1
     velocity.prepare_node(model.arena)
-    assert impact.gather(model.arena, 0.0, False) == 2
+    assert impact.activate(model.arena, 0.0, False) == 2
     D, table = np.zeros((6, 12)), models.part(model, "pairs")
     for k in range(2):
-        frame, lever = (table[k, o : o + 9].reshape(3, 3) for o in (c.FRAME, c.T_A))
+        frame, lever = (x[k].reshape(3, 3) for x in (table["frame"], table["levers"][:, 0]))
         D[3 * k : 3 * k + 3, 6 * k : 6 * k + 6] = np.hstack([frame, lever])
     inverse = np.diag(
         np.hstack([np.repeat(1.0 / bodies.mass[:, None], 3, axis=1), 1.0 / bodies.inertia]).ravel()
@@ -262,16 +262,16 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
     W = D @ free @ D.T
     for k in range(2):
         friction.couple(model.arena, k, 0.0)
-        own = table[k, c.W_OWN : c.W_OWN + 9].reshape(3, 3)
+        own = table["W"][k].reshape(3, 3)
         assert np.abs(own - W[3 * k : 3 * k + 3, 3 * k : 3 * k + 3]).max() < 1e-12
     random, kinds = np.random.default_rng(3), set()
     for _ in range(40):
-        mu = table[:, c.MU] = random.uniform(0.0, 3.0, 2)
+        mu = table["mu"] = random.uniform(0.0, 3.0, 2)
         q = W @ random.normal(size=6)
-        table[:, c.LA : c.LA + 3], table[:, c.U : c.U + 3] = 0.0, q.reshape(2, 3)
+        table["impulse"], table["u"] = 0.0, q.reshape(2, 3)
         assert friction.solve(model.arena, 1e-12, 0.0) < friction.FAILED
         problem = fc3d.problem(W, q, mu)
-        assert fc3d.error(problem, table[:, c.LA : c.LA + 3].ravel()) < 1e-9
-        kinds |= set(table[:, c.STATUS])
+        assert fc3d.error(problem, table["impulse"].ravel()) < 1e-9
+        kinds |= set(table["status"])
     assert len(kinds) == 3
     assert models.part(model, "counters")[c.SWEEPS, 0] == 0

@@ -315,27 +315,31 @@ def test_what_cannot_be_designed_does_not_start(ros, name, value, sentence):
 
 
 @pytest.mark.parametrize(
-    "command, why",
+    "returned, why",
     [
-        ([1.0], "two finite"),
-        ([math.nan, 0.0], "two finite"),
-        (np.zeros(2, complex), "two finite"),
-        (ZeroDivisionError, "raised"),
+        ([1.0], r"returned \[1.0\]; it must be two finite forces"),
+        ([math.nan, 0.0], r"returned \[nan, 0.0\]; it must be two finite forces"),
+        (np.zeros(2, complex), "two finite forces"),
+        (ZeroDivisionError("oops"), "raised ZeroDivisionError: oops"),
+        (SystemExit("enough"), "raised SystemExit: enough"),
     ],
 )
-def test_a_law_that_misbehaves_is_aborted(command, why):
-    def misbehave(t, state, reference):
-        if command is ZeroDivisionError:
-            raise command("oops")
-        return command
+def test_a_law_that_misbehaves_is_aborted_with_the_line_of_its_file(returned, why):
+    def misbehave(*_):
+        if isinstance(returned, BaseException):
+            raise returned
+        return returned
 
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
     from rbdyn_ros.parameters import tables
 
     law = ControllerSupervisor({p.name: p.default for p in tables.NODES["pendulum_controller"]})
-    law._law = SimpleNamespace(command=misbehave)
-    with pytest.raises(Abort, match=why):
-        law.answer(upright(), (0.0, 0.0))
+    law._law = SimpleNamespace(command=misbehave, reset=misbehave)
+    calls = [lambda: law.answer(upright(), (0.0, 0.0))]
+    calls += [law.reset] if isinstance(returned, BaseException) else []
+    for call in calls:
+        with pytest.raises(Abort, match=rf"{why}.* \({__file__}:\d+\)"):
+            call()
 
 
 class Slow:

@@ -4,10 +4,8 @@ without it, and works without it.
 
 import ast
 import contextlib
-import signal
 import sys
 import time
-from multiprocessing import resource_tracker
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,7 +19,6 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from rbdyn_ros.interrupts import block  # noqa: E402
 from rbdyn_ros.ros.messages import polled  # noqa: E402
 from rbdyn_ros.ros.messages.polled import Polled  # noqa: E402
 from rbdyn_ros.ros.parameters import _read_overrides  # noqa: E402
@@ -40,7 +37,6 @@ KERNELS = {
     "rbdyn_ros/numerics/dual.py",
 }
 USED = {
-    "rbdyn_ros/interrupts.py": {"multiprocessing.resource_tracker"},
     "rbdyn_ros/ros/process.py": {"rclpy.experimental"},
     "rbdyn_ros/ros/messages/polled.py": {"take_message"},
     "rbdyn_ros/ros/messages/native_publisher.py": {
@@ -56,7 +52,6 @@ MODULES = (
     "numba.np",
     "rclpy.experimental",
     "rclpy.impl",
-    "multiprocessing.resource_tracker",
 )
 NAMES = {name for names in USED.values() for name in names}
 PUBLIC = {"_replace", "_fields", "_asdict", "_make", "_field_defaults", "_exit"}
@@ -148,10 +143,3 @@ def test_without_chunks_the_bag_is_written_at_its_end(ros, monkeypatch, tmp_path
     recorder.close()
     recorder.destroy_node()
     assert (tmp_path / "bag" / "metadata.yaml").is_file()
-
-
-def test_without_ensure_running_signals_are_still_blocked(monkeypatch):
-    monkeypatch.delattr(resource_tracker, "ensure_running")
-    with block():
-        assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -61,8 +61,7 @@ def test_the_watchdog_zeroes_the_force_after_the_controller_is_killed(graph):
     graph.until(lambda: not simulator.runner.statistics.watchdog_expired)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_controller_with_one_zero_command(graph, hangups, number):
+def test_a_signal_ends_the_controller_with_one_zero_command(graph):
     simulator = graph.simulator(start="paused", initial__orientation=[0.96, 0.28, 0.0, 0.0])
     commands = graph.listen(WrenchStamped, "/cart/command")
     controller = graph.process("controller", "-p", "state_timeout:=100.0")
@@ -71,7 +70,7 @@ def test_a_signal_ends_the_controller_with_one_zero_command(graph, hangups, numb
         0.0,
         0.0,
     )  # the state stands still, and so does the law's answer
-    controller.send_signal(number)
+    controller.send_signal(signal.SIGTERM)
     graph.until(lambda: controller.poll() is not None)
     assert controller.returncode == 0
     graph.until(lambda: simulator.runner.command_queue.newest.force == (0.0, 0.0))
@@ -91,23 +90,22 @@ def test_a_node_under_nohup_outlives_its_terminal(graph, hangups):
     assert simulator.returncode == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_both_nodes_in_one_process(graph, number):
+def test_a_signal_ends_both_nodes_in_one_process(graph):
     received = graph.listen(Odometry, "/odometry")
     both = graph.process("embedded", "-p", "initial.orientation:=[0.96, 0.28, 0.0, 0.0]")
     graph.until(lambda: received)
-    both.send_signal(number)
+    both.send_signal(signal.SIGINT)
     graph.until(lambda: both.poll() is not None)
     assert both.returncode == 0 and "Traceback" not in graph.log("embedded")
 
 
 @pytest.mark.parametrize(
-    ("law", "code", "sentence"),
-    [("lqr", 0, "the rod stood"), ("rest", 1, "the rod did not stand")],
+    ("law", "duration", "code", "sentence"),
+    [("lqr", 8.0, 0, "the rod stood"), ("rest", 2.0, 1, "the rod did not stand")],
 )
-def test_the_referee_ends_with_the_verdict(graph, law, code, sentence):
+def test_the_referee_ends_with_the_verdict(graph, law, duration, code, sentence):
     """In lockstep, so that no neighbor takes the rod down."""
-    referee = graph.process("referee", "-p", "duration:=8.0")
+    referee = graph.process("referee", "-p", f"duration:={duration}")
     start = [
         "-p",
         "initial.orientation:=[0.999, 0.0447, 0.0, 0.0]",
@@ -147,7 +145,7 @@ def test_a_nice_process_ends_with_the_niceness_that_it_came_with():
     assert (done.stdout, done.returncode) == ("7\n0\n", 0), done.stderr
 
 
-@pytest.mark.parametrize("name", ["simulator", "controller", "recorder", "monitor", "referee"])
+@pytest.mark.parametrize("name", ["simulator", "recorder"])
 def test_a_second_signal_during_the_end_is_no_error(graph, name):
     """As `ros2 launch` sends SIGTERM 5 s after SIGINT: whoever is tearing down its interpreter
     would die of it.
@@ -166,8 +164,10 @@ def test_a_second_signal_during_the_end_is_no_error(graph, name):
     assert process.returncode == 0, (graph.directory / "log").read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("moment", [0.0, 0.4, 0.8, 1.6])
+@pytest.mark.parametrize(
+    "moment, number",
+    [(0.0, signal.SIGINT), (0.4, signal.SIGTERM), (0.8, signal.SIGHUP), (1.6, signal.SIGINT)],
+)
 def test_a_signal_while_it_starts_is_no_error(hangups, moment, number):
     """At any moment of the imports, the warm-up, the first ticks; not when exactly, for machines
     differ.
@@ -195,26 +195,10 @@ def test_a_signal_while_it_starts_is_no_error(hangups, moment, number):
             "/**:\n  ros__parameters:\n    rod:\n      mass: -1.0\n",
             "pendulum.yaml:4: rod.mass is -1.0 kg",
         ),
-        (
-            "/**:\n  ros__parameters:\n    rod:\n      mas: 1.0\n",
-            "pendulum.yaml:4: rod.mas is not a known parameter",
-        ),
         ("/**:\n  ros__parameters:\n    rod: [\n", "pendulum.yaml"),
-        (  # rcl takes the first for a broken file, the second for a word, the third for 8
+        (  # rcl takes it for a broken file
             "/**:\n  ros__parameters:\n    cart: {mass: 1:30}\n",
             "pendulum.yaml:3: cart.mass is '1:30'",
-        ),
-        (
-            "/**:\n  ros__parameters:\n    rod: {length: 1_000}\n",
-            "pendulum.yaml:3: rod.length is '1_000'",
-        ),
-        (
-            "/**:\n  ros__parameters:\n    cart: {mass: 010}\n",
-            "pendulum.yaml:3: the value of cart.mass cannot be read: write a plain number without",
-        ),
-        (
-            "pendulum_simulator:\n  ros_parameters:\n    cart: {mass: 3.0}\n",
-            "pendulum.yaml:1: section pendulum_simulator has no `ros__parameters:`; write it in",
         ),
         ("/**:\n  ros__parameters:\n    rod:\n      inertia: [1, 1, 0.5]\n", "with a point"),
     ],
@@ -240,7 +224,6 @@ def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):
             ),
         ),
         (("-p", "gravity"), "rbdyn_ros: -p gravity cannot be read; write -p NAME:=VALUE, such"),
-        (("-p", "gravity:="), "rbdyn_ros: -p gravity:= cannot be read; write -p NAME:=VALUE"),
         (("-r", "__ns:=lab"), "rbdyn_ros: -r __ns:=lab cannot be read; write -r FROM:=TO, such"),
         (
             ("--params-file", "second.yaml"),
@@ -267,18 +250,19 @@ def test_an_override_that_cannot_be_read_is_refused_by_name(graph, monkeypatch, 
     assert simulator.returncode == 1 and sentence in graph.log("simulator"), graph.log("simulator")
 
 
-@pytest.mark.parametrize(
-    "first, second, value", [("1", "2.5", 2.5), ("1.5", "2", 2.0), ("1.5", "3.5", 3.5)]
-)
-def test_the_last_number_counts_whether_it_has_a_point_or_not(graph, first, second, value):
-    for name, text in (("first.yaml", first), ("second.yaml", second)):
-        (graph.directory / name).write_text(f"/**:\n  ros__parameters:\n    rod.length: {text}\n")
-    files = (str(graph.directory / name) for name in ("first.yaml", "second.yaml"))
-    graph.process("controller", "--params-file", next(files), "--params-file", next(files))
-    found = graph.ask(
-        GetParameters, "/pendulum_controller/get_parameters", names=["rod.length"]
-    ).values
-    assert found[0].double_value == value
+def test_the_last_number_counts_whether_it_has_a_point_or_not(graph):
+    names, words = ("rod.length", "rod.mass", "cart.mass"), []
+    for file, numbers in (
+        ("first.yaml", ("1", "1.5", "1.5")),
+        ("second.yaml", ("2.5", "2", "3.5")),
+    ):
+        lines = [f"    {name}: {number}\n" for name, number in zip(names, numbers)]
+        path = graph.directory / file
+        path.write_text("/**:\n  ros__parameters:\n" + "".join(lines))
+        words += ["--params-file", str(path)]
+    graph.process("controller", *words)
+    found = graph.ask(GetParameters, "/pendulum_controller/get_parameters", names=names).values
+    assert [value.double_value for value in found] == [2.5, 2.0, 3.5]
 
 
 def test_words_that_are_no_ros_arguments_are_refused():
@@ -290,28 +274,30 @@ def test_words_that_are_no_ros_arguments_are_refused():
 
 
 @pytest.mark.parametrize(
-    "name, value, sentence",
+    "words, name, value, sentence",
     [
         (
+            ("rbdyn_ros.ros.simulator.simulator",),
             "ROS_DOMAIN_ID",
             "233",
             "ROS_DOMAIN_ID is 233; it must be a whole number >= 0 and <= 232",
         ),
         (
+            ("rbdyn_ros", "hil", "--udp", "47999"),
             "ROS_DOMAIN_ID",
             "lab",
             "ROS_DOMAIN_ID is lab; it must be a whole number >= 0 and <= 232",
         ),
-        ("ROS_LOG_DIR", "/proc/x", "failed to initialize logging: Failed to create log directory"),
+        (
+            ("rbdyn_ros.ros.simulator.simulator",),
+            "ROS_LOG_DIR",
+            "/proc/x",
+            "failed to initialize logging: Failed to create log directory",
+        ),
     ],
 )
-@pytest.mark.parametrize(
-    "words",
-    [("rbdyn_ros.ros.simulator.simulator",), ("rbdyn_ros", "hil", "--udp", "47999")],
-    ids=["node", "command"],
-)
 def test_an_environment_in_which_ros_does_not_begin_is_one_sentence(
-    monkeypatch, tmp_path, name, value, sentence, words
+    monkeypatch, tmp_path, words, name, value, sentence
 ):
     monkeypatch.setenv(name, value)
     command = [sys.executable, "-m", *words]
@@ -337,9 +323,7 @@ def test_a_list_as_launch_writes_it_is_read(graph):
     "content, reason",
     [
         (None, ": cannot read the parameter file: No such file or directory; check its path"),
-        (b"/**:\n  ros__parameters:\n    frame_prefix: h\xe9/\n", ": it is not UTF-8 text"),
         (b"/**:\n\tros__parameters:\n", ":2: broken YAML: found character '\\t'"),
-        (b"/**:\n  ros__parameters:\n", ":2: `ros__parameters:` holds no parameters"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_sentence_and_exit_code_1(graph, content, reason):
@@ -354,17 +338,25 @@ def test_a_file_that_cannot_be_read_is_one_sentence_and_exit_code_1(graph, conte
     assert "given.yaml" in said and reason.lstrip(": ") in said and "src/rcl" not in said
 
 
-def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
+def test_a_signal_ends_a_long_warm_up_and_the_nodes_that_have_started():
+    """Without an exception in the code that warms up, which may catch or lose it."""
     code = (
-        "import os, signal, time; from rbdyn_ros.ros.process import Signals\n"
-        "signals = Signals(starting=True)\n"
-        "class Dying:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n   "
-        "     sum(range(1000))\n"
-        "dying = Dying()\ndel dying\n"
-        "try:\n    time.sleep(20.0)\nfinally:\n    print(signals.stop)"
+        "import os, signal, time; from rclpy.node import Node; from rbdyn_ros.ros.process import "
+        "run\n"
+        f"{WATCHER}"
+        "    def autostart(self): pass\n"
+        "    def close(self): print('closed', flush=True)\n"
+        "class Slow(Watcher):\n"
+        "    def autostart(self):\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        while True:\n"
+        "            try: time.sleep(20.0)\n"
+        "            except BaseException: pass\n"
+        "raise SystemExit(run((Watcher, Slow)))"
     )
     done = run_code(code, 60.0)
-    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+    assert (done.stdout, done.returncode) == ("closed\n", 0), done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_recorder_whose_bag_is_taken_away_ends_with_exit_code_1(graph):

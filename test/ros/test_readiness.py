@@ -21,11 +21,11 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
 from rbdyn_ros.ros import qos  # noqa: E402
+from rbdyn_ros.ros.hil import hil_trial  # noqa: E402
 from rbdyn_ros.ros.messages.messages import message_class, nanoseconds  # noqa: E402
 from rbdyn_ros.ros.simulator import telemetry  # noqa: E402
 from rbdyn_ros.ros.simulator.telemetry import FlowControl  # noqa: E402
 from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
-from rbdyn_ros.tools import hil_trial  # noqa: E402
 
 TICK = 2_000_000  # [ns]
 STAMPED = (

@@ -20,9 +20,9 @@ from std_msgs.msg import String  # noqa: E402
 from rbdyn_ros.__main__ import main  # noqa: E402
 from rbdyn_ros.interrupts import Interruption  # noqa: E402
 from rbdyn_ros.ros import qos  # noqa: E402
+from rbdyn_ros.ros.node_processes import NodeProcesses  # noqa: E402
+from rbdyn_ros.ros.running_loop import RunningLoop  # noqa: E402
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR  # noqa: E402
-from rbdyn_ros.tools.node_processes import NodeProcesses  # noqa: E402
-from rbdyn_ros.tools.running_loop import RunningLoop  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 LOCKSTEP = ("-p", "lockstep.enabled:=true", "-p", "real_time_factor:=0.0")

@@ -13,7 +13,7 @@ from rbdyn_ros.evaluation import trial_report
 from rbdyn_ros.evaluation.trial import Trial, axis, tilt
 from rbdyn_ros.evaluation.trial_report import settling, summary, verdict
 from rbdyn_ros.parameters.plant import attitude
-from rbdyn_ros.tools.demo_run import PUSH, TipPush, demo_plan
+from rbdyn_ros.ros.demo_session import PUSH, TipPush, demo_plan
 
 NOTHING = np.empty(0)
 

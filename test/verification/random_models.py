@@ -165,7 +165,7 @@ def checked_step(model):
         u = T @ (carried(q, q_1, a, touch.on_a, after.on_a)) / H
         u -= T @ (carried(q, q_1, b, touch.on_b, after.on_b)) / H
         u[0] = after.gap / H
-        u[1:] += models.part(model, "pairs")[k, c.SHIFT : c.SHIFT + 2]
+        u[1:] += models.part(model, "pairs")["shift"][k]
         natural = fc3d.natural(
             tuple(T @ impulses[k]), tuple(u), float(model.pairs.mu[k]), 1.0 / bodies.mass.mean()
         )

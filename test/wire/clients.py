@@ -78,7 +78,7 @@ def program(folder: Path, *options: str) -> Path:
 
 def regulator():
     """The package's regulator with the gains that the clients have."""
-    options, _ = design_law("lqr", FILES)
+    options, *_ = design_law("lqr", FILES)
     return lqr.design(spherical_pendulum, plant_params(offline_values(FILES[:1])), options)
 
 

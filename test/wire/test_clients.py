@@ -118,7 +118,7 @@ def test_the_crc_is_zlibs(c, data):
 
 
 def test_the_gains_are_those_of_the_design():
-    options, law = design_law("lqr", FILES)
+    options, law, _ = design_law("lqr", FILES)
     saved = json.loads((FOLDER / "gains.json").read_text())
     assert saved["gains"] == pytest.approx(law.gains.tolist(), rel=1e-6)
     assert (saved["force_limit"], saved["period"]) == (options.force_limit, options.period)

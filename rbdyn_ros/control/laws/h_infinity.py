@@ -71,7 +71,8 @@ class Solution(NamedTuple):
 
 
 def solve(problem: Problem, slack: float) -> tuple[Solution, float]:
-    """(the controller for gamma = slack times the least one, the least gamma), found by bisection.
+    """Return (the controller for gamma = slack times the least one, the least gamma), found by
+    bisection.
 
     ValueError if there is none up to 1e8.
     """
@@ -93,7 +94,7 @@ def solve(problem: Problem, slack: float) -> tuple[Solution, float]:
 
 
 def attempt(problem: Problem, gamma: float) -> Solution | None:
-    """The controller (K.28) for that gamma; None if there is none."""
+    """Return the controller (K.28) for that gamma; None if there is none."""
     A, B1, B2, C1, C2, N = problem
     worst = (B1 @ B1.T + N @ N.T) / gamma**2
     X = _stabilizing(A, worst - B2 @ B2.T, C1.T @ C1)
@@ -153,7 +154,7 @@ class Options(NamedTuple):
 
 
 def design(model, params, options: Options) -> LinearLaw:
-    """The law for the plant that `model` builds from `params`.
+    """Return the law for the plant that `model` builds from `params`.
 
     ValueError if an option is out of range, if no controller stabilizes, or if the sampled one
     does not.

@@ -96,8 +96,8 @@ def _cheapest(
 
 
 def initial_guess(system: System, start: Array, duration: float, force: float) -> ddp.Motion:
-    """A first guess: the motion from `start` (10,) under a force [N] along x, at the frequency at
-    which the rod hangs.
+    """Return a first guess: the motion from `start` (10,) under a force [N] along x, at the
+    frequency at which the rod hangs.
     """
     n, J = round(duration / NODE), system.inertia[0] + system.rod_mass * system.center**2
     w = math.sqrt(system.rod_mass * system.gravity * abs(system.center) / J)
@@ -118,7 +118,7 @@ def plan_motion(system: System, cost: ddp.Cost, motion: ddp.Motion) -> tuple[ddp
 
 
 def _design_gains(system: System, motion: ddp.Motion, period: float) -> Path:
-    """The motion with gains: Q and R of `lqr`, and its Riccati matrix at the end."""
+    """Return the motion with gains: Q and R of `lqr`, and its Riccati matrix at the end."""
     x, v, th, dth, R = lqr.Options()[:5]
     Q = np.array((th, th, th, dth, dth, dth, x, x, v, v))
     _, S = regulator(system, (x, v, th, dth), R, period)
@@ -189,7 +189,8 @@ class Ilqr:
     """
 
     def __init__(self, swing: swing_up.Plan, options: Options):
-        self._swing, self._options, self._plan = swing, options, None
+        self._swing, self._options = swing, options
+        self._plan: Plan | None = None  # until `prepare`
         self._identified = np.zeros(swing_up.SIZE)  # memory of `swing_up`
         self.reset()
 
@@ -230,12 +231,12 @@ class Ilqr:
         return np.array((ux, uy))
 
     def reset(self) -> None:
-        """The rod swings, nobody has asked, and the plant is as believed."""
+        """Begin anew: the rod swings, nobody has asked, and the plant is as believed."""
         self._memory = _NOTHING
         swing_up.forget(self._swing, self._identified)
 
     def diagnostics(self) -> dict[str, float | str]:
-        """What the law is at, how long the motion takes [s], and the plant as identified."""
+        """Return what the law does, how long its motion takes [s], and the identified plant."""
         phase = ("swinging", "following", "balancing")[self._memory.phase]
         duration = len(self._plan.path.forces) * self._plan.path.h if self._plan else 0.0
         return {
@@ -246,7 +247,8 @@ class Ilqr:
 
 
 def design(model, params, options: Options) -> Ilqr:
-    """The law for the plant that `model` builds from `params`; its motion is not planned yet.
+    """Return the law for the plant that `model` builds from `params`; its motion is not
+    planned yet.
 
     ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart
     is fixed, no lever.

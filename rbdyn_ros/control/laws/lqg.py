@@ -61,7 +61,7 @@ class Options(NamedTuple):
 
 
 def design(model, params, options: Options) -> LinearLaw:
-    """The law for the plant that `model` builds from `params`.
+    """Return the law for the plant that `model` builds from `params`.
 
     ValueError if an option is out of range, or if no gains stabilize.
     """

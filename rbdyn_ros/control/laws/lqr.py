@@ -72,7 +72,7 @@ class Lqr:
 
 
 def design(model, params, options: Options) -> Lqr:
-    """The regulator for the plant that `model` builds from `params`.
+    """Return the regulator for the plant that `model` builds from `params`.
 
     ValueError if an option is out of range, or if no gains stabilize: the cart is fixed, the rod
     has no lever.

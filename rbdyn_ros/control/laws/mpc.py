@@ -70,7 +70,7 @@ class Prediction(NamedTuple):
 
 
 def predict(A: Array, B: Array, W: Array, S: Array, periods: list[int]) -> Prediction:
-    """The prediction over blocks of `periods` [h] each.
+    """Return the prediction over blocks of `periods` [h] each.
 
     A (4, 4), B (4, 1) over one period, W (5, 5) its cost of (e, u), S (4, 4) the cost of what
     comes after the last block.
@@ -299,7 +299,7 @@ class Mpc:
         }
 
     def _turned(self, z: Array) -> Array:
-        """The axes of the octagon as columns (2, 2).
+        """Return the axes of the octagon as columns (2, 2).
 
         Along z, or against it, whichever is nearer to the last ones.
         """
@@ -326,7 +326,7 @@ class Mpc:
 
 
 def design(model, params, options: Options) -> Mpc:
-    """The law for the plant that `model` builds from `params`.
+    """Return the law for the plant that `model` builds from `params`.
 
     ValueError if an option is out of range, OSQP is not installed, or no gains stabilize: the cart
     is fixed, no lever.
@@ -345,7 +345,7 @@ def design(model, params, options: Options) -> Mpc:
 
 
 def _blocks(options: Options) -> list:
-    """The length of each block in periods. ValueError for a horizon beyond reason."""
+    """Return the length of each block in periods. ValueError for a horizon beyond reason."""
     lengths = options.step * options.growth ** np.arange(options.moves) / options.period
     if not lengths.sum() <= LONGEST:
         raise ValueError(

@@ -132,13 +132,13 @@ class Mppi:
         self.memory.knots[:] = self.memory.clock[:] = 0.0
 
     def diagnostics(self) -> dict[str, float]:
-        """The least and the mean cost of the rolls of the last command."""
+        """Return the least and the mean cost of the rolls of the last command."""
         costs = self.memory.costs
         return {"least_cost": float(costs.min()), "mean_cost": float(costs.mean())}
 
 
 def design(model, params, options: Options) -> Mppi:
-    """The law for the plant that `model` builds from `params`.
+    """Return the law for the plant that `model` builds from `params`.
 
     ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart
     is fixed, no lever.
@@ -225,7 +225,7 @@ def _feedback(K, k, dk, ex, ey, v, limit):
 
 @part
 def _roll(plan, U, noise, a, begin, costs):
-    """The costs (LANES,) of one block of rolls."""
+    """Return the costs (LANES,) of one block of rolls."""
     phase, steps, p3, s, goal = begin
     K, Q, h, limit, system = plan.gains, plan.weights, plan.h, plan.force_limit, plan.system
     J = system.inertia[0] + system.rod_mass * system.center**2

@@ -90,7 +90,7 @@ class NestedLqr:
 
 
 def design(model, params, options: Options) -> NestedLqr:
-    """The ladder for the plant that `model` builds from `params`.
+    """Return the ladder for the plant that `model` builds from `params`.
 
     ValueError if an option is out of range, or if no gains stabilize: the cart is fixed, the rod
     has no lever.

@@ -56,7 +56,7 @@ class Pd:
 
 
 def design(model, params, options: Options) -> Pd:
-    """The feedback.
+    """Return the feedback.
 
     ValueError if an option is out of range, or if the rod of this plant falls under these gains.
     """

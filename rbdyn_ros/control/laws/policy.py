@@ -106,7 +106,7 @@ class Policy:
 
 
 def design(model, params, options: Options) -> Policy:
-    """The law of the file. ValueError if there is none, or it is no network."""
+    """Return the law of the file. ValueError if there is none, or it is no network."""
     file, _, force_limit = checked("policy", options)
     path = find(file)
     arrays = read_arrays(path)
@@ -115,7 +115,7 @@ def design(model, params, options: Options) -> Policy:
 
 
 def find(name: str) -> Path:
-    """The file of that name. ValueError, with the names that there are."""
+    """Return the file of that name. ValueError, with the names that there are."""
     if name.endswith(SUFFIX):
         return Path(name).expanduser()
     folder = config("policies")
@@ -129,13 +129,13 @@ def find(name: str) -> Path:
 
 
 def read(path: Path) -> Network:
-    """The network of a file with W0, b0, W1, b1, ..., scale and force. ValueError."""
+    """Return the network of a file with W0, b0, W1, b1, ..., scale and force. ValueError."""
     return _network(path, read_arrays(path), "")
 
 
 def read_catch(path: Path) -> Catch | None:
-    """The second network of a file, whose names begin with "catch.", and its catch.form; None if
-    it has none. ValueError.
+    """Return the second network of a file, whose names begin with "catch.", and its
+    catch.form; None if it has none. ValueError.
     """
     return _catch(path, read_arrays(path))
 
@@ -167,7 +167,7 @@ def _hold(path: Path, arrays: dict[str, Array]) -> float:
 
 
 def _network(path: Path, arrays: dict[str, Array], prefix: str) -> Network:
-    """The network whose arrays' names begin with the prefix. ValueError."""
+    """Return the network whose arrays' names begin with the prefix. ValueError."""
     count = sum(name.startswith(f"{prefix}W") for name in arrays)
     names = ["scale", "force", *(f"{letter}{n}" for n in range(count) for letter in "Wb")]
     for name in (prefix + name for name in (names if count else ["W0"])):
@@ -212,7 +212,7 @@ def write(
 
 
 def _network_arrays(network: Network, prefix: str) -> dict[str, Any]:
-    """The arrays of a network by their names in a file."""
+    """Return the arrays of a network by their names in a file."""
     arrays: dict[str, Any] = {"scale": network.scale, "force": np.float64(network.force)}
     place = 0
     for n, (inputs, outputs) in enumerate(zip(network.sizes, network.sizes[1:])):
@@ -225,8 +225,8 @@ def _network_arrays(network: Network, prefix: str) -> dict[str, Any]:
 
 @part
 def evaluate(weights, sizes, source, target):
-    """The answer a (2,) of a network to its inputs in `source`, which it writes over, as it does
-    over `target`: both as long as the widest layer.
+    """Return the answer a (2,) of a network to its inputs in `source`, which it writes over, as
+    it does over `target`: both as long as the widest layer.
     """
     place, layers = 0, len(sizes) - 1
     for layer in range(layers):
@@ -244,7 +244,7 @@ def evaluate(weights, sizes, source, target):
 
 @part
 def answer(weights, sizes, scale, s, work):
-    """The answer a (2,) of a network to e = s (10,); work (2, WIDEST)."""
+    """Return the answer a (2,) of a network to e = s (10,); work (2, WIDEST)."""
     for n in range(INPUTS):
         work[0, n] = s[n] / scale[n]
     return evaluate(weights, sizes, work[0], work[1])

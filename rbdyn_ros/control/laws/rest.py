@@ -25,5 +25,5 @@ class Rest:
 
 
 def design(model, params, options: Options) -> Rest:
-    """The law u = 0, for any plant."""
+    """Return the law u = 0, for any plant."""
     return Rest()

@@ -46,7 +46,7 @@ class Options(NamedTuple):
 
 
 def design(model, params, options: Options) -> LinearLaw:
-    """The law of the file. ValueError if there is none, or it holds no controller."""
+    """Return the law of the file. ValueError if there is none, or it holds no controller."""
     file, speed, period, force_limit = checked("state_space", options)
     if not file:
         raise ValueError(
@@ -58,7 +58,7 @@ def design(model, params, options: Options) -> LinearLaw:
 
 
 def read(path: Path, period: float) -> LinearController:
-    """The controller of a file, for a law that is asked every `period` [s]. ValueError."""
+    """Return the controller of a file, for a law that is asked every `period` [s]. ValueError."""
     try:
         arrays = read_arrays(path)
     except ValueError as error:

@@ -158,7 +158,7 @@ class SwingUp:
         return np.array(_command(self.plan, self.memory, float(t), q, v, r))
 
     def reset(self) -> None:
-        """The rod is not caught, nobody has asked, and the plant is as believed."""
+        """Begin anew: the rod is not caught, nobody has asked, and the plant is as believed."""
         forget(self.plan, self.memory)
 
     @property
@@ -167,7 +167,7 @@ class SwingUp:
         return bool(self.memory[CAUGHT] > 0.0)
 
     def diagnostics(self) -> dict[str, float]:
-        """The plant as identified.
+        """Return the plant as identified.
 
         Length and masses over those believed, and the delay of the force [s].
         """
@@ -175,7 +175,7 @@ class SwingUp:
 
 
 def design(model, params, options: Options) -> SwingUp:
-    """The law for the plant that `model` builds from `params`, and its rolls compiled.
+    """Return the law for the plant that `model` builds from `params`, and its rolls compiled.
 
     ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart
     is fixed, no lever.
@@ -274,13 +274,13 @@ def decide(plan, m, t, p3, s, reference):
 
 @inlined
 def remember(m, t, ux, uy):
-    """The command of time t."""
+    """Keep the command of time t."""
     m[SENT], m[COMMANDED], m[COMMANDED + 1] = t, ux, uy
 
 
 @inlined
 def count_impulse(m, t):
-    """The last command has acted until t."""
+    """Count the impulse of the last command, which has acted until t."""
     if m[SENT] == m[SENT]:
         m[PUSHED] += m[COMMANDED] * (t - m[SENT])
         m[PUSHED + 1] += m[COMMANDED + 1] * (t - m[SENT])
@@ -301,7 +301,7 @@ def identify(plan, m, t, p3, s):
 
 @kernel
 def _adapt(plan, m):
-    """The numbers of `ADAPTED`.
+    """Compute the numbers of `ADAPTED`.
 
     Those of the believed plant times the powers of the factors by which it was wrong.
     """
@@ -324,7 +324,7 @@ def _adapt(plan, m):
 
 @inlined
 def identified_criteria(plan, m):
-    """What a catch is decided with, of the plant as identified."""
+    """Return what a catch is decided with, of the plant as identified."""
     criteria = plan.criteria
     mode = Mode((0.0, m[ADAPTED + 4], 1.0, m[ADAPTED + 5]), m[ADAPTED + 6])
     system = identification.identified(m, criteria.system)
@@ -340,7 +340,7 @@ def identified_criteria(plan, m):
 
 @inlined
 def swing(system, o, p3, s, reference):
-    """The force of (K.9), not yet cut [N].
+    """Return the force of (K.9), not yet cut [N].
 
     No call in it to what a loop over many states could not vectorise.
     """
@@ -354,7 +354,7 @@ def swing(system, o, p3, s, reference):
 
 @inlined
 def _shaping(system, o, s):
-    """The part of a that changes E and L; hanging at rest, a kick towards the origin."""
+    """Return the part of a that changes E and L; hanging at rest, a kick towards the origin."""
     k, dk, (x, y), _ = s
     J = system.inertia[0] + system.rod_mass * system.center**2
     mgl = system.rod_mass * system.gravity * system.center
@@ -376,7 +376,7 @@ def _shaping(system, o, s):
 
 @inlined
 def _kept_inside(o, ax, ay, x, v):
-    """a with its outward part at most BRAKE (v_lim - v_r).
+    """Return a with its outward part at most BRAKE (v_lim - v_r).
 
     Here v_lim is the speed from which `braking` stops at the edge.
     """

@@ -78,7 +78,7 @@ class Tracking:
 
 
 def design(model, params, options: Options) -> Tracking:
-    """The law for the plant that `model` builds from `params`.
+    """Return the law for the plant that `model` builds from `params`.
 
     ValueError if an option is out of range, the path leaves the travel, its motion needs more
     force than there is or does not exist, or if no gains stabilize.

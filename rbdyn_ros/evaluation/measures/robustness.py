@@ -2,7 +2,6 @@
 end?
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -31,18 +30,39 @@ class _NoisyForce:
 
 
 def starts(bench, scenario, settings) -> int:
-    """Return how many runs there are."""
+    """Return how many runs there are, at first."""
     return settings["variations"] * (len(NUMBERS) if settings["vary"] == "model" else 1)
 
 
 def outcomes(bench, scenario, settings, part: range) -> Array:
-    """Return rows (n, 2): the variation, and whether the rod stands."""
+    """Return rows (n, 3): the number that varies, the variation, and whether the rod stands."""
     duration, rows = settings["duration"], []
     for number in part:
         size, asked, more = vary(scenario, settings, number, bench.params.rod_length)
         run = bench.run(asked, metrics.start_state(settings), duration, **more)
-        rows.append((size, metrics.upright_since(run) <= duration - LAST))
+        stands = metrics.upright_since(run) <= duration - LAST
+        rows.append((_place(settings, number)[0], size, stands))
     return np.array(rows, float)
+
+
+def more(settings, rows: Array) -> int:
+    """Return how many further runs the interval needs before it is looked at again: as many as at
+    first.
+    """
+    is_enough = 100.0 * _interval(rows) <= settings["precision"]
+    return 0 if not settings["precision"] or is_enough else starts(None, None, settings)
+
+
+def _interval(rows: Array) -> float:
+    """Return half the 95 % interval of the share of the runs; neighbors are of similar size."""
+    return metrics.stratified_interval(rows[np.lexsort((rows[:, 1], rows[:, 0])), 2])
+
+
+def _place(settings, number: int) -> tuple[int, int]:
+    """Return (which number of NUMBERS the run of that number varies, its stratum)."""
+    n = settings["variations"]
+    which, step = divmod(number % starts(None, None, settings), n)
+    return which, step
 
 
 def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, dict[str, Any]]:
@@ -52,10 +72,11 @@ def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, di
     kind, largest, n = settings["vary"], settings["largest"], settings["variations"]
     rng = np.random.default_rng((scenario.seed, number, KINDS.index(kind)))
     faults, more = scenario.faults, {}
-    size = largest * (number + 1) / n
+    which, step = _place(settings, number)
+    part = (step + rng.uniform()) / n  # one draw in each of n equal parts
+    size = largest * part
     if kind == "model":
-        which, step = divmod(number, n)
-        size = largest * _spread(step, n)
+        size = largest * (2.0 * part - 1.0)
         faults = faults._replace(mismatch=Mismatch(**{NUMBERS[which]: size}))
     elif kind == "velocity_noise":
         faults = faults._replace(noise=SensorNoise(cart_velocity=size, rate=size))
@@ -70,17 +91,9 @@ def vary(scenario, settings, number: int, length: float) -> tuple[float, Any, di
     return size, scenario._replace(faults=faults, seed=scenario.seed + number), more
 
 
-def _spread(step: int, n: int) -> float:
-    """Return the place of a step among n in [-1, 1], without 0."""
-    half = n // 2
-    if n == 1 or step < half:
-        return -(half - step) / half if half else 1.0
-    return (step - half + 1) / (n - half)
-
-
 def summary(settings, rows: Array) -> Metric:
     """Return the share of the runs, and which ones."""
-    good = int(rows[:, 1].sum())
-    curves = {"variation": np.round(rows[:, 0], 6).tolist(), "stands": rows[:, 1].tolist()}
-    value = 100.0 * good / len(rows) if len(rows) else math.nan
-    return Metric({"success": value}, curves, f"{good} of {len(rows)} runs")
+    good = int(rows[:, 2].sum())
+    curves = {"variation": np.round(rows[:, 1], 6).tolist(), "stands": rows[:, 2].tolist()}
+    values = {"success": 100.0 * good / len(rows), "interval": 100.0 * _interval(rows)}
+    return Metric({**values, "runs": float(len(rows))}, curves, f"{good} of {len(rows)} runs")

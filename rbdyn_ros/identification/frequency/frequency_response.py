@@ -110,12 +110,6 @@ def _coherence(along: Array, silent: float) -> Array:
     return np.divide(mean, power, out=np.full_like(power, silent), where=power > 0.0).T
 
 
-def disk_margin(S: Array) -> float:
-    """Return alpha of (F.6) for all m axes at once, S (n, m, m)."""
-    half = 0.5 * np.eye(S.shape[-1])
-    return float(1.0 / np.linalg.norm(S - half, 2, axis=(1, 2)).max())
-
-
 def predict(
     A: Array, B: Array, controller: LinearController, h: float, frequency: Array, tau: float = 0.0
 ) -> Array:

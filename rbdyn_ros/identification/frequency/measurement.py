@@ -200,6 +200,11 @@ def is_unstable(loop: Loop) -> bool:
     return found is not None and not is_stable(delay(*found[2:]), *found[:2])
 
 
+def is_linear(loop: Loop) -> bool:
+    """Return whether `predict` knows the loop."""
+    return _linear_loop(loop) is not None
+
+
 def predict(loop: Loop, frequency: Array) -> Array | None:
     """Return L (n,) of one axis by (F.7), where the law is u = -K(z) e and only whole periods of
     delay lie between it and the cart; None elsewhere, as behind an observer.

@@ -6,24 +6,25 @@ the measurements where these were excited.
 """
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control.margins import margins
-from rbdyn_ros.figures import BLUE, ORANGE, canvas
+from rbdyn_ros.control.margins import crossings, disk_margin, margins
+from rbdyn_ros.figures import BLUE, ORANGE, RED, canvas
 from rbdyn_ros.files import write_table
 from rbdyn_ros.identification.frequency.frequency_response import (
     OUTPUTS,
     OutputResponse,
     Response,
-    disk_margin,
 )
 from rbdyn_ros.identification.frequency.measurement import LoopMeasurement
 from rbdyn_ros.schema import with_unit
 from rbdyn_ros.types import Array
 
+DENSE = 1000  # frequencies of the theory
 COHERENT = 0.9  # a frequency with a smaller coherence gets a remark
 LINEAR = 0.05  # a larger misfit gets a remark
 SMOOTH = 0.5  # [rad] a median of larger turns of S from line to line gets a remark
@@ -50,8 +51,9 @@ class Measured(NamedTuple):
     period: float  # [s]
     force_limit: float  # [N]
     found: LoopMeasurement
-    theory: Array | None  # L (n,) by (F.7)
-    output_theory: Array | None = None  # l (n, 2) by (F.13)
+    # L (n,) of frequencies (n,) [Hz] by (F.7), and l (n, 2) by (F.13)
+    theory: Callable[[Array], Array] | None
+    output_theory: Callable[[Array], Array] | None = None
 
 
 def summary(measured: Measured) -> Summary:
@@ -60,24 +62,25 @@ def summary(measured: Measured) -> Summary:
     `tilt_`.
     """
     response, outputs = measured.found.response, measured.found.outputs
-    curves = {axis: response.loop[:, i, i] for i, axis in enumerate(response.axes)}
-    if measured.theory is not None:
-        curves["theory"] = measured.theory
-    both = {} if len(response.axes) < 2 else {"both": response.sensitivity}
+    f, dense = response.frequency, dense_grid(response.frequency)
+    curves = {axis: (f, response.loop[:, i, i]) for i, axis in enumerate(response.axes)}
+    if measured.theory:
+        curves["theory"] = dense, measured.theory(dense)
+    both = {} if len(response.axes) < 2 else {"both": response.loop}
     if outputs is not None:
-        curves |= dict(zip(OUTPUTS, outputs.loops.T))
+        curves |= {name: (f, l) for name, l in zip(OUTPUTS, outputs.loops.T)}
         for i, kind in enumerate(KINDS):
             own = slice(2 * i, 2 * i + 2)
-            both[f"{kind}both"] = outputs.sensitivity[:, own, own]
-            if measured.output_theory is not None:
-                curves[f"{kind}theory"] = measured.output_theory[:, i]
-    found = {
-        name: {
-            key: float(value) for key, value in margins(response.frequency, L)._asdict().items()
-        }
-        for name, L in curves.items()
-    }
-    return found | {name: {"disk": disk_margin(S)} for name, S in both.items()}
+            both[f"{kind}both"] = np.linalg.inv(outputs.sensitivity[:, own, own]) - np.eye(2)
+            if measured.output_theory:
+                curves[f"{kind}theory"] = dense, measured.output_theory(dense)[:, i]
+    found = {name: margins(*curve)._asdict() for name, curve in curves.items()}
+    return found | {name: {"disk": disk_margin(f, L)} for name, L in both.items()}
+
+
+def dense_grid(frequency: Array) -> Array:
+    """Return frequencies [Hz] over the same band, dense enough for a curve."""
+    return np.geomspace(frequency[0], frequency[-1], DENSE)
 
 
 def table(measured: Measured, figures: Summary) -> str:
@@ -175,14 +178,15 @@ def write_response(draft: Path, measured: Measured) -> None:
     entries = {f"L{a}{b}": response.loop[:, i, j] for i, a in axes for j, b in axes}
     for i, output in enumerate(NAMES):
         entries |= {f"P{output}_{b}": response.plant[:, i, j] for j, b in axes}
-    if measured.theory is not None:
-        entries["theory"] = measured.theory
+    if measured.theory:
+        entries["theory"] = measured.theory(response.frequency)
     if outputs is not None:
         for j, b in enumerate(NAMES):
             entries |= {f"S{a}_{b}": outputs.sensitivity[:, i, j] for i, a in enumerate(NAMES)}
             entries |= {f"C{a}_{b}": outputs.controller[:, i, j] for i, a in axes}
-    if measured.output_theory is not None:
-        entries |= {f"{k}theory": measured.output_theory[:, i] for i, k in enumerate(KINDS)}
+    if measured.output_theory:
+        of_outputs = measured.output_theory(response.frequency)
+        entries |= {f"{k}theory": of_outputs[:, i] for i, k in enumerate(KINDS)}
     for name, values in entries.items():
         columns |= {f"{name}.re": np.real(values), f"{name}.im": np.imag(values)}
     columns |= {f"coherence.{b}": response.coherence[:, j] for j, b in axes}
@@ -197,44 +201,47 @@ _DASHES = {"color": GREY, "linestyle": "--", "linewidth": 1.0}
 
 def draw(measured: Measured):
     """Return a Matplotlib figure, 12 by 7 inches: dots are measured, the dashed line is (F.7) or
-    (F.13).
+    (F.13), red lines are the margins.
     """
     drawn = canvas(12.0, 7.0, dpi=110)
-    panels = drawn.subplots(2, 3)
+    (size, nyquist, load), (phase, both, noise) = drawn.subplots(2, 3)
+    size.sharex(phase)
+    panels = (size, phase, nyquist), (both, load, noise)
     if measured.found.outputs is None:
         drawn.suptitle(f"{measured.name}: the loop at the cart")
         _draw_force(panels, measured.found.response, measured.theory)
     else:
         drawn.suptitle(f"{measured.name}: the loop of each measurement, and that at the cart")
         _draw_outputs(panels, measured.found.outputs, measured.output_theory)
-        _draw_loop_at_force(panels[1, 2], measured.found.response, measured.theory)
+        _draw_loop_at_force(noise, measured.found.response, measured.theory)
     return drawn
 
 
-def _draw_force(panels, response: Response, theory: Array | None) -> None:
+def _draw_force(panels, response: Response, theory: Callable | None) -> None:
     (size, phase, nyquist), (both, load, noise) = panels
     f, S, T = response.frequency, response.sensitivity, response.complementary
     for i, axis in enumerate(response.axes):
         color = COLORS[axis]
         L, P = response.loop[:, i, i], response.plant[:, "xy".index(axis), i]
         _draw_loop(panels[0], f, L, axis, **_dots(color, i > 0))
-        both.loglog(f, abs(S[:, i, i]), color=color, label=f"|S|, {axis}")
-        both.loglog(f, abs(T[:, i, i]), color=color, linestyle=":", label=f"|T|, {axis}")
+        both.semilogx(f, _decibels(S[:, i, i]), color=color, label=f"|S|, {axis}")
+        both.semilogx(f, _decibels(T[:, i, i]), color=color, linestyle=":", label=f"|T|, {axis}")
         load.loglog(f, abs(P * S[:, i, i]), color=color, label=axis)
         noise.loglog(f, abs(L / P * S[:, i, i]), color=color, label=axis)
-    if theory is not None:
-        _draw_theory(panels[0], f, theory)
+    _draw_margins(panels[0], f, response.loop[:, 0, 0])
+    if theory:
+        _draw_theory(panels[0], dense_grid(f), theory(dense_grid(f)))
     largest = np.linalg.norm(S, 2, axis=(1, 2))
-    both.loglog(f, largest, color=GREY, linewidth=0.8, label="largest σ(S)")
-    _frame(panels[0], disk_margin(S), "loop |L|", "arg L")
-    _label(both, "sensitivities", "")
+    both.semilogx(f, _decibels(largest), color=GREY, linewidth=0.8, label="largest σ(S)")
+    _frame(panels[0], disk_margin(f, response.loop), "loop |L|", "arg L")
+    _label(both, "sensitivities", "dB")
     _label(load, "|P S|: force to cart", "m/N")
     _label(noise, "|C S|: cart's measurement to force", "N/m")
     for axes in (size, both, load, noise):
         axes.legend(fontsize=8)
 
 
-def _draw_outputs(panels, outputs: OutputResponse, theory: Array | None) -> None:
+def _draw_outputs(panels, outputs: OutputResponse, theory: Callable | None) -> None:
     (size, *_), (sensitivity, noise, _) = panels
     f, loops = outputs.frequency, outputs.loops
     for i, name in enumerate(OUTPUTS):
@@ -242,26 +249,27 @@ def _draw_outputs(panels, outputs: OutputResponse, theory: Array | None) -> None
         style = {"color": color, "linewidth": 1.0 if i % 2 else 2.0, "label": label}
         S = outputs.sensitivity[:, i, i]
         _draw_loop(panels[0], f, loops[:, i], label, **_dots(color, i % 2 > 0))
-        sensitivity.loglog(f, abs(S), **style)
+        sensitivity.semilogx(f, _decibels(S), **style)
         noise.loglog(f, abs(outputs.force[:, i % 2, i]), **style)
-    for l in () if theory is None else theory.T:
-        _draw_theory(panels[0], f, l)
-    alpha = min(disk_margin((1.0 / (1.0 + l))[:, None, None]) for l in loops.T)
+    for l in theory(dense_grid(f)).T if theory else ():
+        _draw_theory(panels[0], dense_grid(f), l)
+    alpha = min(margins(f, l).disk for l in loops.T)
     _frame(panels[0], alpha, "loop |l| of one measurement", "arg l")
-    _label(sensitivity, "|S| of each measurement", "")
+    _label(sensitivity, "|S| of each measurement", "dB")
     _label(noise, "its error to the force", "N/m, N/rad")
     for axes in (size, sensitivity, noise):
         axes.legend(fontsize=8)
 
 
-def _draw_loop_at_force(axes, response: Response, theory: Array | None) -> None:
+def _draw_loop_at_force(axes, response: Response, theory: Callable | None) -> None:
     for i, axis in enumerate(response.axes):
-        size = abs(response.loop[:, i, i])
-        axes.loglog(response.frequency, size, label=axis, **_dots(COLORS[axis], i > 0))
-    if theory is not None:
-        axes.loglog(response.frequency, abs(theory), label="theory", **_DASHES)
-    axes.axhline(1.0, color=GREY, linewidth=0.8)
-    _label(axes, "loop at the force, |L| = |C P|", "")
+        size = _decibels(response.loop[:, i, i])
+        axes.semilogx(response.frequency, size, label=axis, **_dots(COLORS[axis], i > 0))
+    if theory:
+        dense = dense_grid(response.frequency)
+        axes.semilogx(dense, _decibels(theory(dense)), label="theory", **_DASHES)
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
+    _label(axes, "loop at the force, |L| = |C P|", "dB")
     axes.legend(fontsize=8)
 
 
@@ -272,7 +280,7 @@ def _dots(color: str, is_small: bool) -> dict:
 def _draw_loop(panels, f: Array, L: Array, label: str, **style: Any) -> None:
     """Draw the diagrams of size, phase and Nyquist."""
     size, phase, nyquist = panels
-    size.loglog(f, abs(L), label=label, **style)
+    size.semilogx(f, _decibels(L), label=label, **style)
     phase.semilogx(f, np.degrees(_turn(L)), **style)
     nyquist.plot(np.real(L), np.imag(L), **style)
 
@@ -283,6 +291,39 @@ def _draw_theory(panels, f: Array, L: Array) -> None:
     _draw_loop(panels, f, L, "_theory" if is_named else "theory", **_DASHES)
 
 
+def _draw_margins(panels, f: Array, L: Array) -> None:
+    """Draw the least phase margin from -180 degrees to arg L, and the gain margins from |L| to
+    0 dB, each with its value.
+    """
+    size, phase, _ = panels
+    found, style = crossings(f, L), {"color": RED, "linewidth": 1.4}
+    if len(found.unit):
+        margins = np.minimum(found.phases, 2.0 * np.pi - found.phases)
+        i = int(margins.argmin())
+        # the odd multiple of 180 degrees that is nearest to arg L
+        at = np.interp(np.log(found.unit[i]), np.log(f), np.degrees(_turn(L)))
+        line = 180.0 * (2.0 * np.floor(at / 360.0) + 1.0)
+        phase.plot(2 * [found.unit[i]], [line, at], **style)
+        size.axvline(found.unit[i], color=RED, linewidth=0.6, linestyle=":")
+        _annotate(phase, f"{np.degrees(margins[i]):.1f}°", found.unit[i], 0.5 * (line + at))
+    for place, gain in zip(found.real, found.gains):
+        decibels = 20.0 * np.log10(gain)
+        size.plot(2 * [place], [-decibels, 0.0], **style)
+        _annotate(size, f"{decibels:+.1f} dB", place, -0.5 * decibels)
+
+
+def _annotate(axes, text: str, x: float, y: float) -> None:
+    axes.annotate(
+        text, (x, y), (4, 0), textcoords="offset points", color=RED, fontsize=8, va="center"
+    )
+
+
+def _decibels(L: Array) -> Array:
+    """Return 20 log |L|; -inf where L is zero."""
+    with np.errstate(divide="ignore"):
+        return 20.0 * np.log10(np.abs(L))
+
+
 def _turn(L: Array) -> Array:
     """Return arg L [rad] without jumps, of which the last value lies between -2 pi and 0."""
     turn = np.unwrap(np.angle(L))
@@ -291,9 +332,9 @@ def _turn(L: Array) -> Array:
 
 def _frame(panels, alpha: float, loop: str, phase: str) -> None:
     """Draw the titles of the three diagrams of a loop, and the lines for comparison."""
-    panels[0].axhline(1.0, color=GREY, linewidth=0.8)
+    panels[0].axhline(0.0, color=GREY, linewidth=0.8)
     panels[1].axhline(-180.0, color=GREY, linewidth=0.8)
-    _label(panels[0], loop, "")
+    _label(panels[0], loop, "dB")
     _label(panels[1], phase, "°")
     _frame_nyquist(panels[2], alpha)
 

@@ -3,7 +3,7 @@
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put
+from rbdyn_ros.mechanics.arena import matrix_of, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import pairs
 
 
@@ -40,49 +40,49 @@ def member(m, at):
 @inlined
 def impulse(m, k):
     """Return the impulse P of pair k."""
-    return get(arena.pairs(m), k, c.LA)
+    return vector_of(arena.pairs(m)[k].impulse)
 
 
 @inlined
 def put_impulse(m, k, P):
     """Set the impulse of pair k to P."""
-    put(arena.pairs(m), k, c.LA, P)
+    set_vector(arena.pairs(m)[k].impulse, P)
 
 
 @inlined
 def saved_impulse(m, k):
     """Return the saved impulse of pair k."""
-    return get(arena.pairs(m), k, c.KEEP)
+    return vector_of(arena.pairs(m)[k].kept)
 
 
 @inlined
 def save_impulse(m, k):
     """Save the impulse of pair k."""
-    put(arena.pairs(m), k, c.KEEP, get(arena.pairs(m), k, c.LA))
+    set_vector(arena.pairs(m)[k].kept, vector_of(arena.pairs(m)[k].impulse))
 
 
 @inlined
 def velocity_before(m, k):
     """Return u-, the velocity of pair k before the impact."""
-    return get(arena.pairs(m), k, c.BEFORE)
+    return vector_of(arena.pairs(m)[k].u_before)
 
 
 @inlined
 def own_block(m, k):
     """Return W_kk, the own block of pair k of the Delassus matrix."""
-    return get9(arena.pairs(m), k, c.W_OWN)
+    return matrix_of(arena.pairs(m)[k].W)
 
 
 @inlined
 def friction(m, k):
     """Return mu of pair k."""
-    return arena.pairs(m)[k, c.MU]
+    return arena.pairs(m)[k].mu
 
 
 @inlined
 def restitution(m, k):
     """Return e of pair k."""
-    return arena.pairs(m)[k, c.E]
+    return arena.pairs(m)[k].e
 
 
 @inlined
@@ -90,13 +90,13 @@ def rebound(m, k):
     """Return e u_N- of pair k where it approaches and was open, else 0."""
     pairs = arena.pairs(m)
     is_open = arena.pair_integers(m)[k, c.CLOSED] == 0
-    return pairs[k, c.E] * min(pairs[k, c.BEFORE], 0.0) if is_open else 0.0
+    return pairs[k].e * min(pairs[k].u_before[0], 0.0) if is_open else 0.0
 
 
 @inlined
 def require(m, k, u, back):
     """Require u_N + back >= 0 of pair k, whose velocity is u."""
-    put(arena.pairs(m), k, c.U, (u[0] + back, u[1], u[2]))
+    set_vector(arena.pairs(m)[k].u, (u[0] + back, u[1], u[2]))
 
 
 @inlined

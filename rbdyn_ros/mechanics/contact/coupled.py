@@ -12,18 +12,17 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, put, put9
+from rbdyn_ros.mechanics.arena import set_matrix, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import active_pairs, friction, sweeps
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.velocity import respond_to_unit
 
-FEW = 8  # contacts: the sweeps of more of them do not end soon
-SWEEPS = 60
+SWEEPS = 60  # of W that is kept: where it serves, a few are enough
 
 
 def size(pairs: int) -> int:
     """Return how many numbers the matrix of so many pairs needs in the arena."""
-    n = min(pairs, FEW)
+    n = min(pairs, sweeps.FEW)
     return 1 + n + 9 * n * n
 
 
@@ -70,13 +69,13 @@ def couple(m):
                 o = 1 + n + 9 * (n * at + other) + 3 * j
                 W[o], W[o + 1], W[o + 2] = u
     for at in range(n):
-        put9(pairs, active[at], c.W_OWN, block(W, n, at, at))
+        set_matrix(pairs[active[at]].W, block(W, n, at, at))
 
 
 @inlined
 def velocity_of(m, k):
     """Return u of pair k, within a sweep."""
-    return vec.add(get(arena.pairs(m), k, c.U), get(arena.pairs(m), k, c.Z))
+    return vec.add(vector_of(arena.pairs(m)[k].u), vector_of(arena.pairs(m)[k].z))
 
 
 @inlined
@@ -85,7 +84,8 @@ def respond_to(m, at, h, change):
     W, active, n = arena.saved(m), arena.active(m), arena.counters(m)[c.ACTIVE]
     for other in range(n):
         du = vec.matvec(block(W, n, at, other), change)
-        arena.add(arena.pairs(m), active[other], c.Z, du)
+        z = arena.pairs(m)[active[other]].z
+        set_vector(z, vec.add(vector_of(z), du))
 
 
 sweep = sweeps.of(active_pairs, sys.modules[__name__], friction.solve_one, "_coupled")
@@ -93,19 +93,19 @@ sweep = sweeps.of(active_pairs, sys.modules[__name__], friction.solve_one, "_cou
 
 @part
 def solve(m, tolerance, gain):
-    """Find the impulses LA of the active pairs whose velocities at the present LA are U, by sweeps
-    until one changes them by less than the tolerance [m/s], or `gain` times as much as the first
-    one.
+    """Find the `impulse` of the active pairs, whose velocities at the present ones are `u`, by
+    sweeps until one changes them by less than the tolerance [m/s], or `gain` times as much as the
+    first one.
 
-    Return whether they were found; LA stays where it was if not.
+    Return whether they were found; the impulses stay as they were if not.
     """
     pairs, active, W = arena.pairs(m), arena.active(m), arena.saved(m)
     n, first = arena.counters(m)[c.ACTIVE], 0.0
     for at in range(n):
         k = active[at]
-        put9(pairs, k, c.W_OWN, block(W, n, at, at))
-        put(pairs, k, c.L_B, get(pairs, k, c.LA))
-        put(pairs, k, c.Z, (0.0, 0.0, 0.0))
+        set_matrix(pairs[k].W, block(W, n, at, at))
+        set_vector(pairs[k].impulse_0, vector_of(pairs[k].impulse))
+        set_vector(pairs[k].z, (0.0, 0.0, 0.0))
     for k in range(SWEEPS):
         moved, total, lawful, _ = sweep(m, False, 0.0, (0.0, False))
         arena.counters(m)[c.SWEEPS] += 1
@@ -113,8 +113,8 @@ def solve(m, tolerance, gain):
             first = moved
         if not moved < friction.FAILED:
             break
-        if lawful and moved <= max(tolerance + friction.ROUND_OFF * total, gain * first):
+        if lawful and moved <= max(tolerance + sweeps.ROUND_OFF * total, gain * first):
             return True
     for at in range(n):
-        put(pairs, active[at], c.LA, get(pairs, active[at], c.L_B))
+        set_vector(pairs[active[at]].impulse, vector_of(pairs[active[at]].impulse_0))
     return False

@@ -1,5 +1,5 @@
 """The law of an impact: the impulses of all that touch, for bodies and for the pendulum
-(doc/nonsmooth.md, M.20 to M.26 and P.7).
+(doc/nonsmooth.md, M.20 to M.26).
 
     K_mu  in  P  _|_  u+ + (s e u_N- + mu |u_T+|) e_N  in  K_mu*                  Newton
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.contact import restitution, sweeps
-from rbdyn_ros.mechanics.contact.sweeps import bind
+from rbdyn_ros.mechanics.contact.sweeps import ROUND_OFF, STALLED, SWEEPS, TOLERANCE, bind
 from rbdyn_ros.mechanics.solvers import fc3d
 
 contacts: Any = None  # to which `of` binds the templates, with `solver` and `sweep`
@@ -27,10 +27,6 @@ sweep: Any = None
 
 APPROACHING = 1e-9  # [SPEED] a normal velocity that counts as an impact
 LAW_FAILED, MEET_FAILED = 6, 7  # why there are no impulses by Stronge's law
-ALONE = 1e-12  # of a velocity: what another contact may change of it in an impact of its own
-TOLERANCE, ROUND_OFF = 1e-14, 1e-12  # [SPEED], and of the impulses: the last change of a sweep
-SWEEPS = 2000
-STALLED = 1e-6  # of the impulses: a change per sweep that is taken where all sweeps are spent
 
 
 def rebound(m, k, share, slow):
@@ -154,7 +150,7 @@ def collide_each(m, slow):
         own = vec.matvec(contacts.own_block(m, k), contacts.impulse(m, k))
         u = vec.add(contacts.velocity_before(m, k), own)
         other = vec.sub(contacts.velocity(m, k), u)
-        if vec.size(other) > ALONE * (contacts.speed(m) + vec.size(own) + vec.size(u)):
+        if vec.size(other) > ROUND_OFF * (contacts.speed(m) + vec.size(own) + vec.size(u)):
             contacts.fail(m, MEET_FAILED, k)
             return False
     return True
@@ -170,7 +166,7 @@ def exchange(m, energy, spent, slow):
     is_energetic = law == restitution.ENERGETIC or law == restitution.ENERGETIC_ALONE
     if not has_rebound(m, slow):
         # Stronge's law with e = 0 is another one than Newton's where the sliding changes its
-        # direction; several contacts that meet have Newton's
+        # direction; it fails where several contacts meet, which have Newton's: `test_impact_laws`
         if is_energetic and has_approach(m, slow):
             solver.couple_impact(m)
             if collide_each(m, slow):

@@ -12,12 +12,11 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.arena import get, matrix_of, put, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import active_pairs, exchange, friction
-from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
+from rbdyn_ros.mechanics.contact.pairs import TOUCHING, any_gap, push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 
-TOUCHING = 1e-9  # [LENGTH] a gap that counts as closed
 # [SPEED^2/LENGTH] times the step: a velocity below which a contact stays closed
 RESTING = 0.005
 find_impulses = exchange.of(active_pairs, friction)
@@ -40,7 +39,7 @@ def share_before(m):
 
 
 @part
-def gather(m, share, touching):
+def activate(m, share, touching):
     """Make the closed pairs the active ones, with those that touch if asked for; set their frames
     and velocities, and return how many they are.
 
@@ -52,20 +51,20 @@ def gather(m, share, touching):
         if integers[k, c.CLOSED] != 0 or touching and any_gap(m, k, c.X, c.R) <= near:
             active[n] = k
             n += 1
-            aim(m, k)
-            put(pairs, k, c.LA, vec.scale(share, get(pairs, k, c.LA)))
+            update_contact(m, k)
+            set_vector(pairs[k].impulse, vec.scale(share, vector_of(pairs[k].impulse)))
     arena.counters(m)[c.ACTIVE] = n
     velocity.node_velocities(m, share > 0.0)
     for at in range(n):
         u = pair_velocity(m, active[at])
-        put(pairs, active[at], c.U, u)
-        put(pairs, active[at], c.BEFORE, u)
+        set_vector(pairs[active[at]].u, u)
+        set_vector(pairs[active[at]].u_before, u)
     return n
 
 
 @part
-def strike(m, h, share):
-    """Let everything that touches at the node collide, with a share (0, 1) of its restitution;
+def collide(m, h, has_restitution):
+    """Let everything that touches at the node collide, with restitution or without;
     close the pairs that do not part. Return whether impulses were found.
 
     First the closed contacts get the part of the node's reactions that has acted before the
@@ -74,31 +73,31 @@ def strike(m, h, share):
     pairs, active, hit = arena.pairs(m), arena.active(m), False
     speed = arena.clock(m)[c.SPEED]
     velocity.prepare_node(m)
-    if gather(m, share_before(m), False) > 0:
+    if activate(m, share_before(m), False) > 0:
         if not friction.solve_impact(m):
             return False
         velocity.node_velocities(m, True)
         push_all(m)
     before = velocity.node_velocities(m, False)
-    for at in range(gather(m, 0.0, True)):
-        hit = hit or pairs[active[at], c.BEFORE] < -exchange.APPROACHING * speed
-    slow = resting(m, h) if share > 0.0 else np.inf
+    for at in range(activate(m, 0.0, True)):
+        hit = hit or pairs[active[at]].u_before[0] < -exchange.APPROACHING * speed
+    slow = resting(m, h) if has_restitution else np.inf
     if hit and not find_impulses(m, before, 0.0, slow):
         return False
     velocity.node_velocities(m, hit)
-    finish(m, h, hit)
+    close_contacts(m, h, hit)
     return True
 
 
 @part
 def note_slack(m):
-    """Record in SLACK what open pairs overlap by while they part: round-off, or what a contact
+    """Record in `slack` what open pairs overlap by while they part: round-off, or what a contact
     that persisted has left.
     """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
-            pairs[k, c.SLACK] = min(any_gap(m, k, c.X, c.R), 0.0)
+            pairs[k].slack = min(any_gap(m, k, c.X, c.R), 0.0)
 
 
 @part
@@ -106,18 +105,18 @@ def note_gaps(m):
     """Record the gaps of all pairs at the node."""
     pairs = arena.pairs(m)
     for k in range(len(pairs)):
-        pairs[k, c.GAP] = any_gap(m, k, c.X, c.R)
+        pairs[k].gap = any_gap(m, k, c.X, c.R)
 
 
 @part
-def hold(m):
+def hold_overlaps(m):
     """Hold the open pairs that overlap at the end of a part; return how many, -1 if one that is
     held overlaps.
     """
     pairs, integers, found = arena.pairs(m), arena.pair_integers(m), 0
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] != 1:
-            g = any_gap(m, k, c.X_1, c.R_1) - pairs[k, c.SLACK]
+            g = any_gap(m, k, c.X_1, c.R_1) - pairs[k].slack
             if integers[k, c.CLOSED] == 0 and g < 0.0:
                 integers[k, c.CLOSED] = c.HELD
                 found += 1
@@ -138,34 +137,35 @@ def end_hold(m, closed):
 @part
 def push_all(m):
     """Add the impulses of the active pairs to the momenta and to the sums. Their work is that at
-    the mean of BEFORE and of the velocity U_X, U_W after them.
+    the mean of `u_before` and of the velocity U_X, U_W after them.
     """
     pairs, active = arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        push(m, k, get(pairs, k, c.LA), c.P, c.L)
-        add_up(pairs, k, vec.scale(0.5, vec.add(get(pairs, k, c.BEFORE), pair_velocity(m, k))))
+        push(m, k, vector_of(pairs[k].impulse), c.P, c.L)
+        u = vec.add(vector_of(pairs[k].u_before), pair_velocity(m, k))
+        add_up(pairs, k, vec.scale(0.5, u))
 
 
 @part
 def observe(m):
     """Set U_X, U_W to the velocities of the node as output, joints and closed contacts obeyed
-    (M.14), and KEEP to the impulses of the closed contacts that have acted by then; return whether
-    these were found.
+    (M.14), and `kept` to the impulses of the closed contacts that have acted by then; return
+    whether these were found.
     """
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
-        put(pairs, k, c.KEEP, get(pairs, k, c.LA))
+        set_vector(pairs[k].kept, vector_of(pairs[k].impulse))
     velocity.prepare_node(m)
-    n = gather(m, share_before(m), False)
+    n = activate(m, share_before(m), False)
     solved = n == 0 or friction.solve_impact(m)
     if n > 0:
         velocity.node_velocities(m, True)
     arena.clock(m)[c.NODE_WORK] = work_of_drives(m)
     for k in range(len(pairs)):
-        now = get(pairs, k, c.LA) if integers[k, c.CLOSED] != 0 else (0.0, 0.0, 0.0)
-        put(pairs, k, c.LA, get(pairs, k, c.KEEP))
-        put(pairs, k, c.KEEP, now)
+        acted = vector_of(pairs[k].impulse) if integers[k, c.CLOSED] != 0 else (0.0, 0.0, 0.0)
+        set_vector(pairs[k].impulse, vector_of(pairs[k].kept))
+        set_vector(pairs[k].kept, acted)
     return solved
 
 
@@ -174,8 +174,8 @@ def work_of_drives(m):
     """Return the work of prescribed velocities by the impulses of the active pairs [J]."""
     bodies, integers, active, work = arena.bodies(m), arena.pair_integers(m), arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
-        k, impulse = active[at], get(arena.pairs(m), active[at], c.LA)
-        force = vec.transposed_matvec(arena.get9(arena.pairs(m), k, c.FRAME), impulse)
+        k, impulse = active[at], vector_of(arena.pairs(m)[active[at]].impulse)
+        force = vec.transposed_matvec(matrix_of(arena.pairs(m)[k].frame), impulse)
         for column, sign in ((c.A, -1.0), (c.B, 1.0)):
             if integers[k, column] != c.WORLD:
                 work += sign * vec.dot(force, get(bodies, integers[k, column], c.DRIVE))
@@ -183,21 +183,21 @@ def work_of_drives(m):
 
 
 @part
-def finish(m, h, hit):
+def close_contacts(m, h, hit):
     """Close what does not part, record impacts, let the rates of turning follow the jump."""
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     slow, speed = resting(m, h), arena.clock(m)[c.SPEED]
     push_all(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        after, before = pair_velocity(m, k)[0], pairs[k, c.BEFORE]
+        after, before = pair_velocity(m, k)[0], pairs[k].u_before[0]
         if hit:
-            if before < -exchange.APPROACHING * speed and pairs[k, c.LA] > 0.0:
+            if before < -exchange.APPROACHING * speed and pairs[k].impulse[0] > 0.0:
                 record(m, k, before, after)
         integers[k, c.CLOSED] = 1 if after < slow else 0
-        put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+        set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
         if integers[k, c.CLOSED] == 0 or hit:
-            pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
+            pairs[k].u_last[0] = pairs[k].u_last[1] = 0.0
     if hit:
         follow_rates(m)
 
@@ -213,11 +213,12 @@ def follow_rates(m):
 @part
 def add_up(pairs, k, u):
     """Add the impulse of pair k to its sums, and its work at the velocity u."""
-    impulse = get(pairs, k, c.LA)
-    pairs[k, c.TOTAL] += impulse[0]
-    pairs[k, c.WORK] += vec.dot(impulse, u)
-    force = vec.transposed_matvec(arena.get9(pairs, k, c.FRAME), impulse)
-    arena.add(pairs, k, c.TOTAL + 1, force)
+    impulse = vector_of(pairs[k].impulse)
+    pairs[k].total[0] += impulse[0]
+    pairs[k].work += vec.dot(impulse, u)
+    force = vec.transposed_matvec(matrix_of(pairs[k].frame), impulse)
+    for i in range(3):
+        pairs[k].total[1 + i] += force[i]
 
 
 @part
@@ -226,6 +227,6 @@ def record(m, k, before, after):
     table, count, e = arena.impacts(m), arena.counters(m), arena.counters(m)[c.IMPACTS]
     if e < len(table):
         table[e, 0], table[e, 1] = arena.clock(m)[c.TIME], k
-        put(table, e, 2, get(arena.pairs(m), k, c.LA))
+        put(table, e, 2, vector_of(arena.pairs(m)[k].impulse))
         table[e, 5], table[e, 6] = before, after
     count[c.IMPACTS] = e + 1

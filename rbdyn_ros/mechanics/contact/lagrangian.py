@@ -13,7 +13,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.arena import get, put, set_vector, vector_of
 from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     HELD,
     HELD_AGAIN,
@@ -26,24 +26,22 @@ from rbdyn_ros.mechanics.contact.lagrangian_rows import (
     own_size,
     round_off,
 )
+from rbdyn_ros.mechanics.contact.sweeps import ROUND_OFF
 from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 
 SIGMA = 1e4  # over W
-ROUND_OFF = 1e-12  # of the impulses, relative
+GROWTH = 10.0  # of sigma, once, after a round of Newton's method that gains little
+SOFT_SIGMA = 1e2  # of Newton's method from the result of alternating directions
 ACCEPTED = 1e-5  # [SPEED] where joints and contacts contradict each other in a step
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
 STAGNANT = 300.0  # times NOISE: what a residual falls to by the matrix
-NEAR = 1e-4  # of the impulses: residuals below may be round-off
-GROWTH, LARGEST_SIGMA = 10.0, 1e5
-# of `refine`: in a tower of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
-STIFF_SIGMA, FINE, FEW_OUTER = 1e7, 1e-13, 5
+# of `refine`: in a stack of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
+STIFF_SIGMA, FINE = 1e7, 1e-13
 OUTER, INNER, SLOW = 60, 12, 0.3
-# how much of the slope along a change may come back with the other sign, and halvings until it
-# does not
-OVERSHOT, HALVINGS = 0.5, 10
+OVERSHOT = 0.5  # of the slope along a change: how much may come back with the other sign
 FRUITLESS = 3  # rounds that may find nothing
-SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
+STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 4.0, 64.0, 100, 40
 # times as many alternations at the node, where nothing contradicts the law, if they come near
 AT_NODE = 3
 # of the impulses, relative: a change that is taken where Newton's method does not end
@@ -64,23 +62,28 @@ def violation(m):
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        W, u, r, mu = pairs[k, c.W_OWN], get(pairs, k, c.U), get(pairs, k, c.LA), pairs[k, c.MU]
+        W, u, r, mu = (
+            pairs[k].W[0],
+            vector_of(pairs[k].u),
+            vector_of(pairs[k].impulse),
+            pairs[k].mu,
+        )
         moved += vec.size(natural(r, u, mu, W))
         size += W * vec.size(r)
     return moved, size
 
 
 @part
-def restart(m):
-    """Set LA to L_B, at which U holds, and what follows from that."""
+def warm_start(m):
+    """Set `impulse` to `impulse_0`, at which `u` holds, and what follows from that."""
     pairs, active = arena.pairs(m), arena.active(m)
     smooth.clear(m, c.U_X, c.U_W)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        put(pairs, k, c.LA, get(pairs, k, c.L_B))
-        u = get(pairs, k, c.U)
-        pairs[k, c.U_S] = pairs[k, c.MU] * sqrt(u[1] * u[1] + u[2] * u[2])
-        put(pairs, k, c.Z, (max(u[0], 0.0) + pairs[k, c.U_S], u[1], u[2]))
+        set_vector(pairs[k].impulse, vector_of(pairs[k].impulse_0))
+        u = vector_of(pairs[k].u)
+        pairs[k].slip = pairs[k].mu * sqrt(u[1] * u[1] + u[2] * u[2])
+        set_vector(pairs[k].z, (max(u[0], 0.0) + pairs[k].slip, u[1], u[2]))
     blocks = arena.blocks(m)
     for j in range(len(blocks)):
         put(blocks, j, c.D, (0.0, 0.0, 0.0))
@@ -89,19 +92,18 @@ def restart(m):
 
 @part
 def solve_lagrangian(m, tolerance, h):
-    """Find the impulses LA from L_B, at which U holds; return whether they were found.
+    """Find `impulse` from `impulse_0`, at which `u` holds; return whether they were found.
 
-    Where Newton's method alone does not get there, alternating directions come before it.
+    Newton's method alone fails far from the solution: `test_thrown_rod_clatters_to_its_rolling`.
+    Then alternating directions come before it.
     """
-    restart(m)
+    warm_start(m)
     if newton(m, tolerance, SIGMA) and not is_excessive(m, h):
         return True
-    restart(m)
-    scale, before, least, left = 1.0, FAILED, FAILED, FAILED
-    near = ACCEPTED * arena.clock(m)[c.SPEED]
-    most = ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS
-    for k in range(most):
-        left, size = alternate(m, tolerance, scale)
+    warm_start(m)
+    scale, before, least, near = 1.0, FAILED, FAILED, ACCEPTED * arena.clock(m)[c.SPEED]
+    for k in range(ALTERNATIONS if h > 0.0 else AT_NODE * ALTERNATIONS):
+        left, size = admm(m, tolerance, scale)
         least = min(least, left)
         if not left < FAILED or k >= ALTERNATIONS and least > near or is_excessive(m, h):
             break
@@ -110,12 +112,15 @@ def solve_lagrangian(m, tolerance, h):
             # far from the solution sigma grows; after the largest comes the smallest
             scale = STRIDE * scale if scale < LONGEST else 1.0 / LONGEST
         before = left
-        keep_alternation(m, True)
+        keep_iterate(m, True)
         if newton(m, tolerance, SOFT_SIGMA) and not is_excessive(m, h):
             return True
-        keep_alternation(m, False)
+        keep_iterate(m, False)
+        # it fails even from there where loads are not unique, but the change is round-off:
+        # `test_a_chain_of_hinges_that_has_fallen_on_a_rough_floor_rests`
         if left <= SETTLED * size:
             return True
+        # or where the contacts contradict each other: `test_askew_stack_of_listed_faces_rests`
         if is_stalled:
             arena.counters(m)[c.STALLS] += 1
             return True
@@ -124,12 +129,12 @@ def solve_lagrangian(m, tolerance, h):
 
 @part
 def is_excessive(m, h):
-    """Return whether the impulses LA, not in a step of h but at the node, are too large. What
+    """Return whether the impulses, not in a step of h but at the node, are too large. What
     stops a heavy body gives a light one below it as much more as their masses differ.
     """
     pairs, active, size = arena.pairs(m), arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE] if h == 0.0 else 0):
-        size += pairs[active[at], c.W_OWN] * vec.size(get(pairs, active[at], c.LA))
+        size += pairs[active[at]].W[0] * vec.size(vector_of(pairs[active[at]].impulse))
     if not size > LARGEST * arena.clock(m)[c.SPEED]:
         return False
     bodies, light, heavy = arena.bodies(m), 1e300, 0.0
@@ -142,24 +147,24 @@ def is_excessive(m, h):
 
 @part
 def refine(m):
-    """Refine the impulses LA to FINE [SPEED], if Newton's method gets there."""
-    keep_alternation(m, True)
+    """Refine the impulses to FINE [SPEED], if Newton's method gets there."""
+    keep_iterate(m, True)
     if not newton(m, FINE * arena.clock(m)[c.SPEED], STIFF_SIGMA):
-        keep_alternation(m, False)
+        keep_iterate(m, False)
 
 
 @part
-def keep_alternation(m, to_kept):
+def keep_iterate(m, to_kept):
     """Save the result of the alternation, or restore it."""
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         if to_kept:
-            put(pairs, k, c.KEEP_2, get(pairs, k, c.LA))
-            pairs[k, c.KEEP_2 + 3] = pairs[k, c.U_S]
+            set_vector(pairs[k].kept_2, vector_of(pairs[k].impulse))
+            pairs[k].kept_2[3] = pairs[k].slip
         else:
-            put(pairs, k, c.LA, get(pairs, k, c.KEEP_2))
-            pairs[k, c.U_S] = pairs[k, c.KEEP_2 + 3]
+            set_vector(pairs[k].impulse, vector_of(pairs[k].kept_2))
+            pairs[k].slip = pairs[k].kept_2[3]
     for i in range(len(bodies)):
         if to_kept:
             put(bodies, i, c.D_X, get(bodies, i, c.U_X))
@@ -170,9 +175,9 @@ def keep_alternation(m, to_kept):
 
 
 @part
-def alternate(m, tolerance, scale):
-    """Alternate directions from LA, U_S and the bodies' velocities; return (change of the last
-    round, size) as velocities.
+def admm(m, tolerance, scale):
+    """Alternate directions from `impulse`, `slip` and the bodies' velocities; return (change of
+    the last round, size) as velocities.
 
     A round finds the bodies' velocities for z = u + s e_N held, with one factorization for all
     rounds, then z and r by projection.
@@ -194,20 +199,20 @@ def alternate(m, tolerance, scale):
 
 @part
 def newton(m, tolerance, scale):
-    """Find LA by Newton's method from LA, U_S and the bodies' velocities; return whether it
-    converged.
+    """Find `impulse` by Newton's method from it, `slip` and the bodies' velocities; return whether
+    it converged.
     """
     count = arena.counters(m)
     last, is_start = FAILED, scale >= SIGMA
     fresh = scale == SIGMA and count[c.FRESH] == count[c.ACTIVE]
-    for outer in range(OUTER if scale <= LARGEST_SIGMA else FEW_OUTER):
+    for outer in range(OUTER if scale < STIFF_SIGMA else FRUITLESS):
         before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
         slope = 0.0
         for inner in range(INNER):
             size, left = newton_system(m, scale, PROJECTED_AGAIN)
             small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
             found = left <= 0.1 * tolerance + small
-            if not found and left <= NEAR * size and (outer > 0 or left > 0.1 * before_last):
+            if not found and (outer > 0 or left > 0.1 * before_last):
                 noise = round_off(m, scale)
                 is_noise = left <= noise or 0.3 * before_last < left <= STAGNANT * noise
             if found or is_noise:
@@ -229,12 +234,12 @@ def newton(m, tolerance, scale):
         if found and is_settled and not is_coarse:
             count[c.FRESH] = count[c.ACTIVE] if fresh and scale == SIGMA else 0
             return True
-        if not found and (outer >= FRUITLESS or scale > LARGEST_SIGMA):
+        if not found and (outer >= FRUITLESS or scale > GROWTH * SIGMA):
             break
         if is_coarse:
             scale, fresh = 0.1 * scale, False
         elif not is_noise and (moved > SLOW * last or not is_start):
-            scale, fresh = max(scale, min(GROWTH * scale, LARGEST_SIGMA)), False
+            scale, fresh = max(scale, min(GROWTH * scale, GROWTH * SIGMA)), False
         last = moved
     count[c.FRESH] = 0
     return False
@@ -271,7 +276,7 @@ def step_back(m, scale, slope, size, left):
     right side, and would else cycle between the pieces of the projection.
     """
     y, change, share = arena.right_side(m), arena.last_change(m), 1.0
-    for _ in range(HALVINGS):
+    for _ in range(INNER):
         along = 0.0
         for k in range(len(y)):
             along += y[k] * change[k]
@@ -285,19 +290,21 @@ def step_back(m, scale, slope, size, left):
 
 @part
 def update_multipliers(m, scale):
-    """Set LA to proj_K(x), U_S to mu |u_T|, D to r; return (change, size of LA) as velocities."""
+    """Set `impulse` to proj_K(x), `slip` to mu |u_T|, D to r; return (change, size of the
+    impulses) as velocities.
+    """
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        sigma, old = scale / pairs[k, c.W_OWN], get(pairs, k, c.LA)
+        sigma, old = scale / pairs[k].W[0], vector_of(pairs[k].impulse)
         x, r = augmented_impulse(m, pairs, k, sigma)
-        put(pairs, k, c.LA, r)
-        put(pairs, k, c.Z, vec.scale(1.0 / sigma, vec.sub(r, x)))
-        slip = pairs[k, c.MU] / sigma * sqrt((r[1] - x[1]) ** 2 + (r[2] - x[2]) ** 2)
-        moved += vec.size(vec.sub(r, old)) / sigma + abs(slip - pairs[k, c.U_S])
-        size += pairs[k, c.W_OWN] * vec.size(r)
-        pairs[k, c.U_S] = slip
-        pairs[k, c.STATUS] = TAKE_OFF if r[0] == 0.0 else (STICK if slip == 0.0 else SLIDE)
+        set_vector(pairs[k].impulse, r)
+        set_vector(pairs[k].z, vec.scale(1.0 / sigma, vec.sub(r, x)))
+        slip = pairs[k].mu / sigma * sqrt((r[1] - x[1]) ** 2 + (r[2] - x[2]) ** 2)
+        moved += vec.size(vec.sub(r, old)) / sigma + abs(slip - pairs[k].slip)
+        size += pairs[k].W[0] * vec.size(r)
+        pairs[k].slip = slip
+        pairs[k].status = TAKE_OFF if r[0] == 0.0 else (STICK if slip == 0.0 else SLIDE)
     blocks, integers, unit = arena.blocks(m), arena.block_integers(m), arena.clock(m)[c.LENGTH]
     for j in range(len(blocks)):
         sigma = scale / blocks[j, c.W_JOINT]

@@ -8,7 +8,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put9
+from rbdyn_ros.mechanics.arena import get, get9, matrix_of, put9, vector_of
 from rbdyn_ros.mechanics.contact.pairs import velocity
 from rbdyn_ros.mechanics.solvers.fc3d import project, projection_gradient
 from rbdyn_ros.mechanics.turn import product
@@ -87,8 +87,11 @@ def add_joints(m, scale, fresh):
 def direction(pairs, k, side, j):
     """Return column j (0-2 along the world's axes, 3-5 turns) of D of a side of pair k."""
     s = 1.0 if side == 0 else -1.0
-    o = c.FRAME + j if j < 3 else c.T_A + 9 * side + j - 3
-    return s * pairs[k, o], s * pairs[k, o + 3], s * pairs[k, o + 6]
+    pair = pairs[k]
+    if j < 3:
+        return s * pair.frame[j], s * pair.frame[j + 3], s * pair.frame[j + 6]
+    lever = pair.levers[side]
+    return s * lever[j - 3], s * lever[j], s * lever[j + 3]
 
 
 @part
@@ -114,9 +117,9 @@ def add_pair(m, k, G, sigma):
 @inlined
 def augmented_impulse(m, pairs, k, sigma):
     """Return (x, r): x = r_k - sigma (u + s e_N) of pair k and its projection on the cone."""
-    u = vec.add(get(pairs, k, c.U), velocity(m, k))
-    x = vec.axpy(-sigma, (u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.LA))
-    return x, project(x, pairs[k, c.MU])
+    u = vec.add(vector_of(pairs[k].u), velocity(m, k))
+    x = vec.axpy(-sigma, (u[0] + pairs[k].slip, u[1], u[2]), vector_of(pairs[k].impulse))
+    return x, project(x, pairs[k].mu)
 
 
 @part
@@ -152,23 +155,23 @@ def newton_system(m, scale, what):
     size = 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        sigma = scale / pairs[k, c.W_OWN]
+        sigma = scale / pairs[k].W[0]
         x, r = augmented_impulse(m, pairs, k, sigma)
         if what == HELD or what == HELD_AGAIN:
-            r = vec.add(x, vec.scale(sigma, get(pairs, k, c.Z)))
-        change = vec.sub(r, get(pairs, k, c.L_B))
-        force = vec.transposed_matvec(get9(pairs, k, c.FRAME), change)
+            r = vec.add(x, vec.scale(sigma, vector_of(pairs[k].z)))
+        change = vec.sub(r, vector_of(pairs[k].impulse_0))
+        force = vec.transposed_matvec(matrix_of(pairs[k].frame), change)
         for side in range(2):
             i, sign = integers[k, c.A + side], 1.0 if side == 0 else -1.0
             if i != c.WORLD:
-                torque = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), change)
+                torque = vec.transposed_matvec(matrix_of(pairs[k].levers[side]), change)
                 for j in range(3):
                     y[6 * i + j] += sign * force[j]
                     y[6 * i + 3 + j] += sign * torque[j]
         if fresh:
-            G = projection_gradient(x, pairs[k, c.MU]) if what == PROJECTED else _UNIT
+            G = projection_gradient(x, pairs[k].mu) if what == PROJECTED else _UNIT
             add_pair(m, k, G, sigma)
-        size += pairs[k, c.W_OWN] * vec.size(r)
+        size += pairs[k].W[0] * vec.size(r)
     add_joints(m, scale, fresh)
     left, arm = 0.0, arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
@@ -189,6 +192,6 @@ def round_off(m, scale):
     pairs, active, size = arena.pairs(m), arena.active(m), 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        x, _ = augmented_impulse(m, pairs, k, scale / pairs[k, c.W_OWN])
-        size += pairs[k, c.W_OWN] * vec.size(x)
+        x, _ = augmented_impulse(m, pairs, k, scale / pairs[k].W[0])
+        size += pairs[k].W[0] * vec.size(x)
     return NOISE * size

@@ -10,19 +10,17 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.arena import get, get9, matrix_of, set_matrix, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import flush
 from rbdyn_ros.mechanics.description import cylinders, features
+from rbdyn_ros.mechanics.description.features import OUTSIDE
 from rbdyn_ros.mechanics.smooth import way
 
 _ORIGIN = (0.0, 0.0, 0.0)
 # lengths in the model's own unit, LENGTH
-JUMP = 5e-6  # by which a gap may close without a way (see `features.OUTSIDE`)
+JUMP = 5.0 * OUTSIDE  # by which a gap may close without a way
 FAR = 1e-3  # of a gap that is not looked at again before its bodies have moved
-DIFFERS = 2e-6  # of the gap between features that are met, with the normal given or not
-LEFT = 5e-7  # of a gap at the start of a step in which the contact would be closed
-LIFTED = 1e-9  # of the gap of a face that ends: at a seam two of them carry, level up to this
-BENT = 1e-6  # by which a gap of first order may be wrong at the end of a step
+TOUCHING = 1e-9  # a gap that counts as closed: at a seam two faces carry, level up to this
 STILL = 1e-13  # a way, turns counted in [rad], of bodies after which frames and levers still hold
 
 
@@ -38,19 +36,19 @@ def gap(m, k, x, R):
     or at the end.
     """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    a, b, n = integers[k, c.A], integers[k, c.B], get(pairs, k, c.CB)
-    center = locate(bodies, a, get(pairs, k, c.CA), x, R)
+    a, b, n = integers[k, c.A], integers[k, c.B], vector_of(pairs[k].point_b)
+    center = locate(bodies, a, vector_of(pairs[k].point_a), x, R)
     if integers[k, c.KIND] == c.FACE:
         if b == c.WORLD:
-            return vec.dot(n, center) - pairs[k, c.SIZE], n, center
+            return vec.dot(n, center) - pairs[k].offset, n, center
         normal = vec.matvec(get9(bodies, b, R), n)
         return (
-            vec.dot(normal, vec.sub(center, get(bodies, b, x))) - pairs[k, c.SIZE],
+            vec.dot(normal, vec.sub(center, get(bodies, b, x))) - pairs[k].offset,
             normal,
             center,
         )
     d = vec.sub(center, locate(bodies, b, n, x, R))
-    return vec.norm(d) - pairs[k, c.SIZE], vec.unit(d, (0.0, 0.0, 1.0)), center
+    return vec.norm(d) - pairs[k].offset, vec.unit(d, (0.0, 0.0, 1.0)), center
 
 
 @part
@@ -72,7 +70,7 @@ def own_gap(m, k, x, R, before):
     """Return (candidate, (gap, normal, point)) of pair k, whatever else is there."""
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
     A, B = arena.pose(m, integers[k, c.A], x, R), arena.pose(m, integers[k, c.B], x, R)
-    p, n, size = get(pairs, k, c.CA), get(pairs, k, c.CB), pairs[k, c.SIZE]
+    p, n, size = vector_of(pairs[k].point_a), vector_of(pairs[k].point_b), pairs[k].offset
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
     pair = features.Candidate(integers[k, c.KIND], i, j, feature, p, n, size)
     return pair, cylinders.gap(arena.geoms(m), pair, A, B, before)
@@ -85,17 +83,17 @@ def end_gap(m, k, d):
     normal may turn round.
     """
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
-    normal = get(pairs, k, c.FRAME)
+    normal = vector_of(pairs[k].frame)
     kind = integers[k, c.KIND]
     if kind == features.EDGES or kind == cylinders.LATERAL:
         A, B = arena.pose(m, integers[k, c.A], c.X, c.R), arena.pose(m, integers[k, c.B], c.X, c.R)
         if cylinders.is_skew(arena.geoms(m), kind, shapes[k, 0], shapes[k, 1], shapes[k, 2], A, B):
             b = integers[k, c.B]
-            on_b = locate(arena.bodies(m), b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
-            linear = pairs[k, c.GAP] + vec.dot(normal, d)
+            on_b = locate(arena.bodies(m), b, vector_of(pairs[k].on[1]), c.X_1, c.R_1)
+            linear = pairs[k].gap + vec.dot(normal, d)
             if (
                 abs(linear - shape_gap(m, k, c.X_1, c.R_1, normal)[0])
-                > BENT * arena.clock(m)[c.LENGTH]
+                > OUTSIDE * arena.clock(m)[c.LENGTH]
             ):
                 arena.clock(m)[c.TRAVEL] = 1e300
             return linear, on_b
@@ -110,8 +108,8 @@ def can_roll(pairs, integers, k):
     """
     kind = integers[k, c.KIND]
     if kind <= c.BALLS:
-        return pairs[k, c.RADIUS] > 0.0
-    return kind >= cylinders.LATERAL or kind == features.RIM or pairs[k, c.SIZE] > 0.0
+        return pairs[k].radius > 0.0
+    return kind >= cylinders.LATERAL or kind == features.RIM or pairs[k].offset > 0.0
 
 
 @inlined
@@ -130,21 +128,21 @@ def contact_displacement(bodies, i, p, point):
 
 @part
 def hold(m, k):
-    """Aim the closed pair k of two shapes; return False where it has left what it was closed on:
-    an edge's end, a face's rim.
+    """Update the closed pair k of two shapes; return False where it has left what it was closed
+    on: an edge's end, a face's rim.
 
     Its gap is taken as at the end of the step, with the normal given: a difference to the gap of
     an open pair would be a velocity without bound in a short part of a step.
     """
     unit = arena.clock(m)[c.LENGTH]
-    frame = get(arena.pairs(m), k, c.FRAME)
+    frame = vector_of(arena.pairs(m)[k].frame)
     g, normal, point = own_gap(m, k, c.X, c.R, _ORIGIN)[1]
     if vec.dot(normal, frame) < 0.5:  # of a covered face?
         g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
-    if g > LEFT * unit or vec.dot(normal, frame) < 0.5:
+    if g > OUTSIDE * unit or vec.dot(normal, frame) < 0.5:
         return False
     held = own_gap(m, k, c.X, c.R, normal)[1][0]
-    if abs(g - held) > DIFFERS * unit:
+    if abs(g - held) > OUTSIDE * unit:
         return False
     set_contact(m, k, held, normal, point)
     return True
@@ -161,20 +159,20 @@ def any_gap(m, k, x, R):
 
 
 @part
-def aim(m, k):
+def update_contact(m, k):
     """Set frame, contact points, levers and own block of the Delassus matrix of pair k at the
     node.
     """
     if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
-        aim_shape(m, k)
+        update_shapes(m, k)
     else:
         g, normal, center = gap(m, k, c.X, c.R)
         set_contact(m, k, g, normal, center)
 
 
 @part
-def aim_shape(m, k):
-    """Set the same as `aim`, of two shapes."""
+def update_shapes(m, k):
+    """Set the same as `update_contact`, of two shapes."""
     g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
     set_contact(m, k, g, normal, point)
 
@@ -184,32 +182,32 @@ def set_contact(m, k, g, normal, center):
     """Set what follows from the gap and the normal of pair k."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     T = vec.frame(normal)
-    pairs[k, c.GAP] = g
-    s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
+    pairs[k].gap = g
+    s, t = pairs[k].u_last[0], pairs[k].u_last[1]
     if s != 0.0 or t != 0.0:  # the tangents of `frame` spin about a normal that turns
-        _, t1, t2 = vec.turn_frame(get9(pairs, k, c.FRAME), normal)
-        pairs[k, c.U_P] = s * vec.dot(t1, T[1]) + t * vec.dot(t2, T[1])
-        pairs[k, c.U_P + 1] = s * vec.dot(t1, T[2]) + t * vec.dot(t2, T[2])
-    put9(pairs, k, c.FRAME, T)
-    point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+        _, t1, t2 = vec.turn_frame(matrix_of(pairs[k].frame), normal)
+        pairs[k].u_last[0] = s * vec.dot(t1, T[1]) + t * vec.dot(t2, T[1])
+        pairs[k].u_last[1] = s * vec.dot(t1, T[2]) + t * vec.dot(t2, T[2])
+    set_matrix(pairs[k].frame, T)
+    point = vec.axpy(-pairs[k].radius, normal, center)
     W = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for side in range(2):
         i = integers[k, c.A + side]
         if i == c.WORLD:
-            put(pairs, k, c.ON_A + 3 * side, point)
+            set_vector(pairs[k].on[side], point)
             continue
         R = get9(bodies, i, c.R)
         p = vec.transposed_matvec(R, vec.sub(point, get(bodies, i, c.X)))
-        put(pairs, k, c.ON_A + 3 * side, p)
+        set_vector(pairs[k].on[side], p)
         S = lever(p, R, T[0]), lever(p, R, T[1]), lever(p, R, T[2])
-        put9(pairs, k, c.T_A + 9 * side, S)
+        set_matrix(pairs[k].levers[side], S)
         im, ij = get(bodies, i, c.IM), get(bodies, i, c.IJ)
         W = (
             own_row(W[0], T, S, im, ij, 0),
             own_row(W[1], T, S, im, ij, 1),
             own_row(W[2], T, S, im, ij, 2),
         )
-    put9(pairs, k, c.W_OWN, W)
+    set_matrix(pairs[k].W, W)
 
 
 @inlined
@@ -241,12 +239,12 @@ def accelerate(m, k, impulse):
 def apply(m, k, impulse, on_x, on_w, as_velocity):
     """Add the impulse of pair k to columns of its bodies, or the velocities that it gives them."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    force = vec.transposed_matvec(get9(pairs, k, c.FRAME), impulse)
+    force = vec.transposed_matvec(matrix_of(pairs[k].frame), impulse)
     for side in range(2):
         i = integers[k, c.A + side]
         if i != c.WORLD:
             x = vec.scale(1.0 if side == 0 else -1.0, force)
-            w = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), impulse)
+            w = vec.transposed_matvec(matrix_of(pairs[k].levers[side]), impulse)
             w = vec.scale(1.0 if side == 0 else -1.0, w)
             if as_velocity:
                 x, w = vec.times(get(bodies, i, c.IM), x), vec.times(get(bodies, i, c.IJ), w)
@@ -259,23 +257,23 @@ def velocity(m, k):
     """Return the velocity u of pair k, in its frame, for the velocities in U_X, U_W."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     a, b = integers[k, c.A], integers[k, c.B]
-    v, u = get(bodies, a, c.U_X), vec.matvec(get9(pairs, k, c.T_A), get(bodies, a, c.U_W))
+    v, u = get(bodies, a, c.U_X), vec.matvec(matrix_of(pairs[k].levers[0]), get(bodies, a, c.U_W))
     if b != c.WORLD:
         v = vec.sub(v, get(bodies, b, c.U_X))
-        u = vec.sub(u, vec.matvec(get9(pairs, k, c.T_B), get(bodies, b, c.U_W)))
-    return vec.add(vec.matvec(get9(pairs, k, c.FRAME), v), u)
+        u = vec.sub(u, vec.matvec(matrix_of(pairs[k].levers[1]), get(bodies, b, c.U_W)))
+    return vec.add(vec.matvec(matrix_of(pairs[k].frame), v), u)
 
 
 @part
 def set_mean_velocities(m, h, full):
-    """Set U to the mean velocities of the active pairs over the step: gap over h, and the
+    """Set `u` to the mean velocities of the active pairs over the step: gap over h, and the
     tangents' shift over h (M.15).
 
     An overlap at the start is taken back as fast as a step of the length `full` would, and a gap
-    up to `LIFTED` is closed no faster: in a short part its contact would not carry.
+    up to `TOUCHING` is closed no faster: in a short part its contact would not carry.
     """
     rate, left = 1.0 / h, 1.0 - h / full  # of the gap
-    near = LIFTED * arena.clock(m)[c.LENGTH]
+    near = TOUCHING * arena.clock(m)[c.LENGTH]
     arena.clock(m)[c.TRAVEL] = 0.0
     bodies, pairs, integers, active = (
         arena.bodies(m),
@@ -286,25 +284,25 @@ def set_mean_velocities(m, h, full):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         a, b = integers[k, c.A], integers[k, c.B]
-        on_b = locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
+        on_b = locate(bodies, b, vector_of(pairs[k].on[1]), c.X_1, c.R_1)
         if integers[k, c.KIND] > c.BALLS:
-            d = vec.sub(locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1), on_b)
+            d = vec.sub(locate(bodies, a, vector_of(pairs[k].on[0]), c.X_1, c.R_1), on_b)
             g, point = end_gap(m, k, d)
         else:
             g, normal, center = gap(m, k, c.X_1, c.R_1)
-            point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+            point = vec.axpy(-pairs[k].radius, normal, center)
             d = vec.sub(center, on_b)
         if can_roll(pairs, integers, k):
-            d = contact_displacement(bodies, a, get(pairs, k, c.ON_A), point)
-            d = vec.sub(d, contact_displacement(bodies, b, get(pairs, k, c.ON_B), point))
+            d = contact_displacement(bodies, a, vector_of(pairs[k].on[0]), point)
+            d = vec.sub(d, contact_displacement(bodies, b, vector_of(pairs[k].on[1]), point))
             note_travel(m, k, point)
-        pairs[k, c.GAP_1] = g
-        is_level = integers[k, c.KIND] > c.BALLS and pairs[k, c.GAP] <= near
-        keep = left * (pairs[k, c.GAP] if is_level else min(pairs[k, c.GAP], 0.0))
-        s = rate * vec.dot(get(pairs, k, c.FRAME + 3), d)
-        t = rate * vec.dot(get(pairs, k, c.FRAME + 6), d)
-        pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t
-        put(pairs, k, c.U, (rate * (g - keep), s + pairs[k, c.SHIFT], t + pairs[k, c.SHIFT + 1]))
+        pairs[k].gap_1 = g
+        is_level = integers[k, c.KIND] > c.BALLS and pairs[k].gap <= near
+        keep = left * (pairs[k].gap if is_level else min(pairs[k].gap, 0.0))
+        s = rate * vec.dot(matrix_of(pairs[k].frame)[1], d)
+        t = rate * vec.dot(matrix_of(pairs[k].frame)[2], d)
+        pairs[k].u_now[0], pairs[k].u_now[1] = s, t
+        set_vector(pairs[k].u, (rate * (g - keep), s + pairs[k].shift[0], t + pairs[k].shift[1]))
 
 
 @inlined
@@ -318,7 +316,7 @@ def note_travel(m, k, point):
     if kind != features.RIM and kind != cylinders.RIM_FACE:
         return
     side = 1 if kind != features.RIM and shapes[k, 2] & cylinders.SWAPPED != 0 else 0
-    i, p = arena.pair_integers(m)[k, c.A + side], get(arena.pairs(m), k, c.ON_A + 3 * side)
+    i, p = arena.pair_integers(m)[k, c.A + side], vector_of(arena.pairs(m)[k].on[side])
     x, R = arena.pose(m, i, c.X_1, c.R_1)
     lever, turned = vec.sub(point, x), vec.matvec(arena.pose(m, i, c.X, c.R)[1], p)
     in_body = vec.norm(vec.sub(vec.transposed_matvec(R, lever), p))
@@ -337,7 +335,7 @@ def smallest(m, x, R):
     least, pairs, integers = 1e300, arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
-            least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+            least = min(least, gap(m, k, x, R)[0] - pairs[k].slack)
     return least
 
 
@@ -354,17 +352,17 @@ def smallest_of_shapes(m, x, R):
         if integers[k, c.CLOSED] != 0:
             continue
         if integers[k, c.KIND] <= c.BALLS:
-            least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+            least = min(least, gap(m, k, x, R)[0] - pairs[k].slack)
             continue
         before, step = ways(m, k)
-        is_far = before + step < pairs[k, c.WAKE]
+        is_far = before + step < pairs[k].clearance
         if is_far and integers[k, c.KIND] != features.RIM:  # a plane reaches farther than its body
-            bound = min(bound, pairs[k, c.WAKE] - before - step)
+            bound = min(bound, pairs[k].clearance - before - step)
             continue
         g = shape_gap(m, k, x, R, _ORIGIN)[0]
         if g > FAR * unit:
-            pairs[k, c.WAKE] = before + clearance(m, k, x, R, g) - step - JUMP * unit
-        least = min(least, g - pairs[k, c.SLACK])
+            pairs[k].clearance = before + clearance(m, k, x, R, g) - step - JUMP * unit
+        least = min(least, g - pairs[k].slack)
     return least if least < 1e300 else bound
 
 
@@ -379,7 +377,7 @@ def clearance(m, k, x, R, g):
         return g
     A, B = arena.pose(m, integers[k, c.A], x, R), arena.pose(m, integers[k, c.B], x, R)
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
-    return cylinders.apart(arena.geoms(m), kind, i, j, feature, A, B, pairs[k, c.SIZE])
+    return cylinders.apart(arena.geoms(m), kind, i, j, feature, A, B, pairs[k].offset)
 
 
 @inlined

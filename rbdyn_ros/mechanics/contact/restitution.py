@@ -23,14 +23,14 @@ BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
 LAWS = IMPACT_LAWS
 ENERGETIC_ALONE = 4  # Stronge's law for one contact at a time, Poisson's where several meet
 
-STOPPED = 1e-13  # of |u_0| + |W P|: a velocity along the tangents that has ended
-LINE = 1e-10  # the same where joints leave the contact a line to move along: their round-off
-STRAIGHT = 1e-13  # sine of the angle by which the direction of sliding turns
+# of |u_0| + |W P|: a velocity along the tangents that has ended; sine of the angle by which the
+# direction of sliding turns where it is straight
+STOPPED = 1e-13
+JOINTS = 1e-10  # of velocities: the round-off of joints that react
 STRIDE = 0.01  # of a step, over (1 + mu) |W|
 STRIDES = 400_000
-HALVINGS = 60
-SECULAR = 60
-SINGULAR = 1e-11  # of the trace, squared
+ITERATIONS = 60
+SINGULAR = 1e-11  # det W over a power of tr W: W is singular, to the round-off of the joints
 # of |W|: impulses that stick and change the velocity by less push on a joint that does not move;
 # they give no work back, however large they are
 JAMMED = 1e-9
@@ -46,7 +46,7 @@ def tangential_impulse(W, a, b, most):
     is_line = w1 * w2 - w * w <= SINGULAR * (w1 + w2) ** 2
     i = -1.0 / max(w1 + w2, 1e-300)
     x, y = i * a, i * b
-    for _ in range(0 if is_line else SECULAR):
+    for _ in range(0 if is_line else ITERATIONS):
         i = 1.0 / ((w1 + s) * (w2 + s) - w * w)
         x, y = -i * ((w2 + s) * a - w * b), -i * ((w1 + s) * b - w * a)
         size = sqrt(x * x + y * y)
@@ -100,7 +100,7 @@ def end_stride(W, u, how, ended, ds):
     """
     mu, e, taken, given = how
     low, high, middle = 0.0, ds, ds
-    for _ in range(HALVINGS):
+    for _ in range(ITERATIONS):
         middle = 0.5 * (low + high)
         step, work = stride(W, u, mu, middle)
         after = u[0] + vec.dot(W[0], step)
@@ -161,7 +161,7 @@ def collide(W, u_0, mu, e):
     size, trace = vec.size(u_0), vec.trace(W)
     squares = vec.dot(W[0], W[0]) + vec.dot(W[1], W[1]) + vec.dot(W[2], W[2])
     is_line = trace * trace - squares <= SINGULAR * trace * trace
-    ended_at = LINE if is_line else STOPPED
+    ended_at = JOINTS if is_line else STOPPED
     ds = STRIDE / value((1.0 + mu) * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])))
     for _ in range(STRIDES if mu > 0.0 else 0):
         s = sqrt(u[1] * u[1] + u[2] * u[2])
@@ -173,7 +173,7 @@ def collide(W, u_0, mu, e):
         along = (du[1] * u[1] + du[2] * u[2]) / s
         across = abs(du[1] * u[2] - du[2] * u[1])
         # straight, or along a way so short that the turn changes less than what counts as stopped
-        if across <= max(STRAIGHT * s * vec.size(du), -still * along):
+        if across <= max(STOPPED * s * vec.size(du), -still * along):
             most = -s / along if along < 0.0 else 1e150
             p, taken, given, ended = straight(u, du, most, e, taken, given)
             P = vec.axpy(p, d, P)

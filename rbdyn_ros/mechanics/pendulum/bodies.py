@@ -22,10 +22,20 @@ from rbdyn_ros.geometry import quaternion, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, packing, shapes, smooth, springs
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import Arena, get, get9, put, put9
+from rbdyn_ros.mechanics.arena import (
+    Arena,
+    get,
+    get9,
+    matrix_of,
+    put,
+    put9,
+    set_vector,
+    vector_of,
+)
 from rbdyn_ros.mechanics.contact.failures import failure
 from rbdyn_ros.mechanics.contact.restitution import ENERGETIC, ENERGETIC_ALONE
-from rbdyn_ros.mechanics.description import geoms, joints, pairs
+from rbdyn_ros.mechanics.description import geoms, joints
+from rbdyn_ros.mechanics.description import pairs as candidates
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.mechanics.model import Names
@@ -84,7 +94,7 @@ def create(system: System, gamma: float = 0.0) -> Memory:
     bodies, q, v = shapes.assemble([cart, rod, *walls], (0.0, 0.0, -system.gravity))
     count = len(bodies.mass)
     joint = joints.assemble(count, joints.ball_joint(ROD, -center, CART, (0.0, 0.0, 0.0)))
-    elements = packing.Elements(bodies, joint, pairs.build(count, *met), _wrench())
+    elements = packing.Elements(bodies, joint, candidates.build(count, *met), _wrench())
     gammas = np.zeros(count)
     gammas[ROD] = gamma
     law = ENERGETIC_ALONE if int(C.impact_law) == ENERGETIC else int(C.impact_law)
@@ -159,19 +169,22 @@ def _meets(C, center: Array, is_free: bool) -> tuple[list, list, list]:
 
     if C.floor:
         law = C.floor_friction, C.floor_restitution
-        add(world.FLOOR, pairs.corner(ROD, tip, s=(0.0, 0.0, C.floor_height), mu=law[0], e=law[1]))
+        add(
+            world.FLOOR,
+            candidates.corner(ROD, tip, s=(0.0, 0.0, C.floor_height), mu=law[0], e=law[1]),
+        )
     for k, axis in enumerate(np.eye(3)[: 2 * is_free]):
         for side, at in ((1.0, C.stop_low[k]), (-1.0, C.stop_high[k])):
             if np.isfinite(at):
                 stop = {"n": side * axis, "s": at * axis, "e": C.stop_restitution}
-                add(world.STOP_X + k, pairs.corner(CART, foot, **stop))
+                add(world.STOP_X + k, candidates.corner(CART, foot, **stop))
     law = C.obstacle_friction, C.obstacle_restitution
     if C.obstacle == world.SPHERE:
         ball = geoms.sphere(C.obstacle_radius, position=C.obstacle_point)
         add(world.OBSTACLE, *geoms.pairs_between(thin, ball, *law))
     elif C.obstacle == world.HALF_SPACE:
         plane = {"n": C.obstacle_normal, "s": C.obstacle_point, "mu": law[0], "e": law[1]}
-        add(world.OBSTACLE, pairs.corner(ROD, tip, **plane))
+        add(world.OBSTACLE, candidates.corner(ROD, tip, **plane))
     for row, o in enumerate(C.obstacles):
         law, candidate = (float(o["friction"]), float(o["restitution"])), world.FIXED + row
         kind, size, at, body = o["kind"], o["size"], tuple(map(float, o["center"])), WORLD
@@ -188,7 +201,7 @@ def _meets(C, center: Array, is_free: bool) -> tuple[list, list, list]:
                 continue
             mu = law[0] if tip_meets else 0.0
             carrier, p = (ROD, tip) if tip_meets else (CART, foot)
-            wall = pairs.corner(carrier, p, body, n, at, mu=mu, e=law[1])
+            wall = candidates.corner(carrier, p, body, n, at, mu=mu, e=law[1])
             add(candidate, wall, row=which)
             continue
         Q = tuple(quaternion.from_matrix(o["axes"].T))
@@ -252,7 +265,7 @@ def explain_failure(memory: Memory | None) -> str:
 @part
 def put_state(m, memory, system, h, t, x, R, Q, w, u):
     """Start the model at a state of the pendulum, t [s] after the obstacles left their places."""
-    bodies, blocks, pair_rows = arena.bodies(m), arena.blocks(m), arena.pairs(m)
+    bodies, blocks, pairs = arena.bodies(m), arena.blocks(m), arena.pairs(m)
     integers, clock, count = arena.pair_integers(m), arena.clock(m), arena.counters(m)
     smooth.set_masses(m, 0.0)
     u = (u[0], u[1], 0.0)
@@ -276,12 +289,14 @@ def put_state(m, memory, system, h, t, x, R, Q, w, u):
         put(bodies, i, c.X_1, get(bodies, i, c.X))
     for j in range(len(blocks)):
         put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
-    for k in range(len(pair_rows)):
+    for k in range(len(pairs)):
         integers[k, c.CLOSED] = 0
-        for column in range(c.LA, c.LA + c.KEPT):
-            pair_rows[k, column] = 0.0
-        put(pair_rows, k, c.KEEP, (0.0, 0.0, 0.0))
-        pair_rows[k, c.WAKE] = pair_rows[k, c.AIMED] = pair_rows[k, c.COUPLED] = 0.0
+        set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
+        set_vector(pairs[k].kept, (0.0, 0.0, 0.0))
+        set_vector(pairs[k].total, (0.0, 0.0, 0.0))
+        pairs[k].total[3] = pairs[k].work = pairs[k].slack = 0.0
+        pairs[k].u_last[0] = pairs[k].u_last[1] = 0.0
+        pairs[k].clearance = pairs[k].up_to_date = pairs[k].is_coupled = 0.0
     clock[c.TIME], clock[c.STARTED], clock[c.STEP] = 0.0, 0.0, h
     count[c.IMPACTS] = count[c.FAILURE] = 0
     set_loads(m, system, (0.0, 0.0), ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
@@ -332,30 +347,31 @@ def settle(m, memory, h, t0):
     the node's impulses that has acted (after `impact.observe`) belongs to them. Return the mean
     force on the rod [N, world].
     """
-    bodies, pair_rows, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     of, force, on_rod = memory.of, memory.force, (0.0, 0.0, 0.0)
     for i in range(len(force)):
         memory.closed[i] = 0.0
         for k in range(3):
             force[i, k] = 0.0
-    for k in range(len(pair_rows)):
-        i, T, acted = of[k, 0], get9(pair_rows, k, c.FRAME), get(pair_rows, k, c.KEEP)
+    for k in range(len(pairs)):
+        i, T, acted = of[k, 0], matrix_of(pairs[k].frame), vector_of(pairs[k].kept)
         on_world = vec.transposed_matvec(T, acted)
-        total = vec.add(get(pair_rows, k, c.TOTAL + 1), on_world)
+        sums = pairs[k].total
+        total = vec.add(vec.three(sums, 1), on_world)
         if integers[k, c.CLOSED] != 0:
             memory.closed[i] = 1.0
-        memory.impulse[i] += pair_rows[k, c.TOTAL] + acted[0]
-        memory.work[0] += pair_rows[k, c.WORK]
+        memory.impulse[i] += sums[0] + acted[0]
+        memory.work[0] += pairs[k].work
         if integers[k, c.B] != c.WORLD:
             memory.work[0] += vec.dot(total, get(bodies, integers[k, c.B], c.DRIVE))
-        pair_rows[k, c.TOTAL], pair_rows[k, c.WORK] = -acted[0], 0.0
-        put(pair_rows, k, c.TOTAL + 1, vec.scale(-1.0, on_world))
+        sums[0], pairs[k].work = -acted[0], 0.0
+        sums[1], sums[2], sums[3] = vec.scale(-1.0, on_world)
         if vec.size(total) > 0.0:
             if integers[k, c.A] == ROD:
                 on_rod = vec.axpy(1.0 / h, total, on_rod)
             if vec.size(total) > h * vec.size(vec.three(force[i], 0)):
                 a = integers[k, c.A]
-                lever = vec.matvec(get9(bodies, a, c.R), get(pair_rows, k, c.ON_A))
+                lever = vec.matvec(get9(bodies, a, c.R), vector_of(pairs[k].on[0]))
                 write(memory.point, i, vec.add(get(bodies, a, c.X), lever))
                 write(memory.normal, i, T[0])
             write(force, i, vec.axpy(1.0 / h, total, vec.three(force[i], 0)))
@@ -365,7 +381,7 @@ def settle(m, memory, h, t0):
         if n < len(memory.events):
             k = int(impacts[e, 1])
             P = get(impacts, e, 2)
-            rubs = (P[1] * P[1] + P[2] * P[2]) ** 0.5 >= pair_rows[k, c.MU] * P[0] * (1.0 - 1e-9)
+            rubs = (P[1] * P[1] + P[2] * P[2]) ** 0.5 >= pairs[k].mu * P[0] * (1.0 - 1e-9)
             memory.events[n, 0], memory.events[n, 1] = t0 + impacts[e, 0], of[k, 0]
             memory.events[n, 2], memory.events[n, 3], memory.events[n, 4] = P
             memory.events[n, 5], memory.events[n, 6] = impacts[e, 5], impacts[e, 6]

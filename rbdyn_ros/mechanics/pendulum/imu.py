@@ -26,9 +26,9 @@ from rbdyn_ros.kernel import inlined, part, specialize
 from rbdyn_ros.mechanics import accelerations as of_bodies
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.arena import get, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import friction
-from rbdyn_ros.mechanics.contact.pairs import aim, any_gap
+from rbdyn_ros.mechanics.contact.pairs import any_gap, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.integrators import boundary, rk4
 from rbdyn_ros.mechanics.pendulum import bodies, rod_on_cart, world
@@ -82,40 +82,42 @@ def with_contacts(memory, work, system, loads, t, state, goes_on, position):
     if not goes_on:
         bodies.put_state(m, work, system, 1.0, t, x, R, Q, w, u)
     bodies.set_loads(m, system, force, (load.F, load.T, load.r))
-    pair_rows, active = arena.pairs(m), arena.active(m)
+    pairs, active = arena.pairs(m), arena.active(m)
     bodies.put_velocities(m, work, R, w, u)
     table = arena.bodies(m)
     drag, damping = table[bodies.CART, c.DRAG_X], table[bodies.ROD, c.DRAG_W]
     arena.add(table, bodies.CART, c.F, (-drag * u[0], -drag * u[1], 0.0))
     arena.add(table, bodies.ROD, c.TAU, vec.scale(-damping, w))
     count, speed = 0, arena.clock(m)[c.SPEED]
-    for k in range(len(pair_rows)):
+    for k in range(len(pairs)):
         near = any_gap(m, k, c.X, c.R)
-        pressed = goes_on and arena.pair_integers(m)[k, c.CLOSED] != 0 and pair_rows[k, c.LA] > 0.0
+        pressed = (
+            goes_on and arena.pair_integers(m)[k, c.CLOSED] != 0 and pairs[k].impulse[0] > 0.0
+        )
         if not pressed and not abs(near) <= _CLOSED:
             continue
-        aim(m, k)
+        update_contact(m, k)
         if pressed or abs(pair_velocity(m, k)[0]) <= _CLOSED * speed:
             active[count] = k
             count += 1
-            pair_rows[k, c.SHIFT] = 1.0 if pressed else 0.0
+            pairs[k].shift[0] = 1.0 if pressed else 0.0
     arena.counters(m)[c.ACTIVE] = count
     of_bodies.accelerate_freely(m, work.place, work.rate, work.acceleration)
     for at in range(count):
         k = active[at]
-        u_k, a = get(pair_rows, k, c.BEFORE), pair_velocity(m, k)
-        a = vec.add(a, get(pair_rows, k, c.U))
-        slip1, slip2, pressed = u_k[1], u_k[2], pair_rows[k, c.SHIFT] == 1.0
+        u_k, a = vector_of(pairs[k].u_before), pair_velocity(m, k)
+        a = vec.add(a, vector_of(pairs[k].u))
+        slip1, slip2, pressed = u_k[1], u_k[2], pairs[k].shift[0] == 1.0
         if pressed:
-            rub = vec.scale(-0.5 / system.rod_mass, get(pair_rows, k, c.LA))
+            rub = vec.scale(-0.5 / system.rod_mass, vector_of(pairs[k].impulse))
             if abs(slip1) + abs(slip2) <= abs(rub[1]) + abs(rub[2]):
                 slip1, slip2 = rub[1], rub[2]
-        held = pressed and pair_rows[k, c.STATUS] == fc3d_one_contact.STICK
+        held = pressed and pairs[k].status == fc3d_one_contact.STICK
         fast = 0.0 if held or not pressed and abs(slip1) + abs(slip2) <= _SLIDING else _FAST
-        put(pair_rows, k, c.U, (a[0], a[1] + fast * slip1, a[2] + fast * slip2))
-        put(pair_rows, k, c.LA, (0.0, 0.0, 0.0))
+        set_vector(pairs[k].u, (a[0], a[1] + fast * slip1, a[2] + fast * slip2))
+        set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
         if held:
-            pair_rows[k, c.MU] = _HELD
+            pairs[k].mu = _HELD
     if count > 0 and not friction.solve_impact(m):
         return (0.0, 0.0, 0.0), False
     of_bodies.respond_to_contacts(m, work.acceleration)

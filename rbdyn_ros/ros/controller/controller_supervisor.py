@@ -1,5 +1,6 @@
 """Call a control law, check what it returns, and abort it beyond its limits, without ROS."""
 
+import inspect
 import math
 import time
 from collections.abc import Callable
@@ -140,7 +141,8 @@ class ControllerSupervisor:
             or len(command) != 2
             or not all(isinstance(f, float) and math.isfinite(f) for f in command)
         ):
-            where = tracebacks.place_of(self._law.command)
+            code = getattr(inspect.unwrap(self._law.command), "__code__", None)  # None: compiled
+            where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
             raise Abort(
                 f"the law {self.name} returned {tracebacks.shorten(command)}; it must be two "
                 f"finite forces [N]{where}"
@@ -155,13 +157,8 @@ class ControllerSupervisor:
         """
         try:
             return function(*arguments)
-        except (
-            Exception,
-            SystemExit,
-        ) as error:  # the law is the user's, and may raise anything, or call exit()
-            if tracebacks.is_signal(error) or (
-                isinstance(error, passing) and tracebacks.is_own(error)
-            ):
+        except (Exception, SystemExit) as error:  # the law is the user's, and may call exit()
+            if isinstance(error, passing) and tracebacks.is_own(error):
                 raise
             raise Abort(
                 f"the law {self.name} raised {tracebacks.describe(error, self._file)}"

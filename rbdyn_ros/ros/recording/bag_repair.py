@@ -10,13 +10,16 @@ the order of time. https://mcap.dev/spec
 """
 
 import math
+import shutil
 import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rbdyn_ros.files import make_folder
+from rbdyn_ros.interrupts import at_end
 from rbdyn_ros.optional import library
 
 # [s] that a killed recorder loses; `python -m rbdyn_ros repair` makes a bag of the rest
@@ -61,13 +64,14 @@ def repair(
         make_folder(repaired.absolute().parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(repaired)) from None
-    with tempfile.TemporaryDirectory(prefix=".repair_", dir=repaired.parent) as folder:
-        part = Path(folder) / "part.mcap"
+    folder = Path(tempfile.mkdtemp(prefix=".repair_", dir=repaired.parent))
+    with at_end(partial(shutil.rmtree, folder, ignore_errors=True)):
+        part = folder / "part.mcap"
         with open(source, "rb") as whole, open(part, "wb") as copy:
             while chunk := whole.read(min(1 << 20, end - whole.tell())):
                 copy.write(chunk)
             copy.write(_END)
-        made = Path(folder) / repaired.name
+        made = folder / repaired.name
         found = _rewrite(part, made, progress)
         made.rename(repaired)
     return found._replace(lost=found.lost + source.stat().st_size - end)

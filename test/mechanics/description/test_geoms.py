@@ -323,7 +323,7 @@ def clearance(model):
     """What is known of each gap without looking at it: the ways of its bodies have to close it."""
     rows, bodies = models.part(model, "pairs"), models.part(model, "bodies")
     ways = np.append(bodies[:, c.WAY], 0.0)  # the last one is the world's
-    found = rows[:, c.WAKE] - ways[model.pairs.a] - ways[model.pairs.b]
+    found = rows["clearance"] - ways[model.pairs.a] - ways[model.pairs.b]
     return np.where((model.pairs.kind > pairs.BALLS) & (found > 0.0), found, -np.inf)
 
 

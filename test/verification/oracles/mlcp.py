@@ -1,4 +1,4 @@
-"""The mixed linear complementarity problem and its error (doc/nonsmooth.md, S.5, S.6).
+"""The mixed linear complementarity problem and its error.
 
 w = M z + q,   w_i = 0, z_i free for i < equations,   0 <= z_i _|_ w_i >= 0  for the others   (S.5)
 """

@@ -145,7 +145,7 @@ class CasadiMpc:
         return self.force
 
     def reset(self):
-        """The next command plans from nothing."""
+        """Let the next command plan from nothing."""
         self.planned, self.force = math.inf, np.zeros(2)
 
 

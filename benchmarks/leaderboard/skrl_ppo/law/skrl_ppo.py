@@ -91,12 +91,12 @@ class SkrlLaw:
         return self.force
 
     def reset(self):
-        """The next command asks the policy."""
+        """Let the next command ask the policy."""
         self.asked, self.force = math.inf, np.zeros(2)
 
 
 def observe(state, reference) -> np.ndarray:
-    """The observation of the environments (10,): cart, rod's direction k, their rates."""
+    """Return the observation of the environments (10,): cart, rod's direction k, their rates."""
     _, _, w, x, y, z = state.q
     R = np.array(
         [
@@ -119,7 +119,7 @@ def spaces() -> dict[str, Box]:
 
 
 def make_policy() -> Policy:
-    """The policy with its first weights."""
+    """Return the policy with its first weights."""
     policy = Policy(**spaces())
     policy.init_state_dict(role="policy")
     return policy
@@ -135,7 +135,7 @@ def design(model, params, options):
 
 
 def learn(seed: int, updates: int):
-    """The parameters of the policy after so many updates."""
+    """Return the parameters of the policy after so many updates."""
     import gymnasium
     from skrl.agents.jax.ppo import PPO, PPO_CFG
     from skrl.envs.wrappers.jax import wrap_env

@@ -18,6 +18,7 @@ from std_srvs.srv import Trigger
 from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.node_processes import NodeProcesses
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.readiness import COMMANDS, ReceptionReport
 from rbdyn_ros.ros.recording.monitor import PlantWatch
@@ -25,7 +26,6 @@ from rbdyn_ros.ros.topic_observer import BRIDGE, SECOND_CLOCK, TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.status import PLAYING
-from rbdyn_ros.tools.node_processes import NodeProcesses
 
 NODE = "pendulum_hil_trial"
 # [s] real or simulated time without a force of the board, while time should run, after which it
@@ -34,7 +34,9 @@ GONE = 4.0
 # [s] the same in lockstep, where the simulator may wait repeatedly for acknowledgments meanwhile
 GONE_IN_LOCKSTEP = 12.0
 NOT_FINITE = "malformed, not finite"  # a count of the bridge
-STILL = 10.0  # [s] without a new state, while time should run, after which it gives up
+# [s] without a new state, while time should run, after which it gives up; in lockstep time waits
+# for a board that is silent, which is named before: the bridge still sends zero for it
+STILL, STILL_IN_LOCKSTEP = 10.0, 30.0
 
 
 class HilTrial:
@@ -48,7 +50,9 @@ class HilTrial:
         self.plant = PlantWatch(declared)
         # in lockstep time waits for the board, but not for this process
         lockstep = declared["lockstep.enabled"]
-        self._nice, self._gone = (0, GONE_IN_LOCKSTEP) if lockstep else (POLITE, GONE)
+        self._nice, self._gone, self._longest = POLITE, GONE, STILL
+        if lockstep:
+            self._nice, self._gone, self._longest = 0, GONE_IN_LOCKSTEP, STILL_IN_LOCKSTEP
         self.plant.origin = EPOCH_NS
         self.figures: dict[str, float] = {}  # of the newest /diagnostics of the bridge
         self.bridge, self.failure = "", ""  # ~/status of the bridge
@@ -143,7 +147,7 @@ class HilTrial:
             refused = f" ({found})" if (found := self.describe_refused()) else ""
             said = f"{self.bridge}{refused}"
             return f"the board gave no force for {self._gone:g} s; the bridge reports: {said}"
-        return f"no new state for {STILL:g} s" if still > STILL else ""
+        return f"no new state for {self._longest:g} s" if still > self._longest else ""
 
     def _silence(self) -> float:
         """Return the simulated time [s] since the newest force of the board: it passes also while

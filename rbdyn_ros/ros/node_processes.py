@@ -51,15 +51,6 @@ class NodeProcesses:
                 start_new_session=True,
             )
 
-    def kill(self, name: str) -> None:
-        """End a process as a crash does: by SIGKILL."""
-        self.processes[name].kill()
-        self.processes[name].wait()
-
-    def ended_names(self) -> str:
-        """Return the names of the processes that have ended, separated by commas, or ""."""
-        return ", ".join(n for n, process in self.processes.items() if process.poll() is not None)
-
     def failure(self) -> str:
         """Return one sentence on the first process that has ended, and why; "" if none has."""
         for name, process in self.processes.items():

@@ -23,9 +23,9 @@ from rbdyn_ros.evaluation.bench import ANYWHERE, ControllerUnderTest, LawFailed
 from rbdyn_ros.evaluation.metrics import CannotGoOn, Scenario
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.plant import PLANT, plant_params
-from rbdyn_ros.progress import estimate
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
+from rbdyn_ros.ros.node_processes import COMING_UP, NodeProcesses, ros_words
 from rbdyn_ros.ros.process import SWITCH_INTERVAL, events_executor, join
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.ros.topic_observer import CONTROLLER
@@ -35,7 +35,6 @@ from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.rollout import Rollout, Stop
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import FAULT, GIVEN_UP, REFUSES
-from rbdyn_ros.tools.node_processes import COMING_UP, NodeProcesses, ros_words
 from rbdyn_ros.types import State
 
 LOOKS_EVERY = 0.05  # [s] real time
@@ -338,6 +337,17 @@ class _LiveRun:
             seen=seen,
             compute=compute,
         )
+
+
+def estimate(simulated: float, duration: float, seconds: float) -> str:
+    """Return how far a run of `duration` [s] is that has simulated so much [s] in so many seconds;
+    one that settles ends earlier.
+    """
+    so_far = f"{max(simulated, 0.0):.2f} of {duration:g} s simulated"
+    if not simulated > 0.0:
+        return so_far
+    minutes, rest = divmod(round(seconds * max(duration - simulated, 0.0) / simulated), 60)
+    return f"{so_far}, at most {minutes}:{rest:02d} min to go in this run"
 
 
 def _ros(values: dict) -> list:

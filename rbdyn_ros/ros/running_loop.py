@@ -7,7 +7,9 @@ plant's parameters `input.*`, which push the cart beside the force of its drive.
 """
 
 import bisect
+import contextlib
 import math
+import signal
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -355,21 +357,20 @@ def record(
     States are samples of that period: deviations of a stamp by less than half of it are those of
     the clock.
 
-    Raise ValueError for another period, RuntimeError where nobody answers, KeyboardInterrupt after
-    a signal, with the excitation off.
+    Raise ValueError for another period, RuntimeError where nobody answers. A signal is raised
+    again with the excitation off.
     """
     namespace, waiting = reach
-    with Interruption() as stop:
-        try:
-            with OfController(namespace, waiting, stop) as loop:
-                if loop.period != period:
-                    raise ValueError(
-                        f"the period of {loop.name} is {loop.period:g} s and that of the design "
-                        f"{period:g} s; give the node's, --set period=..."
-                    )
-                loop.excite(given, duration, progress)
-        except LoopInterrupted:
-            raise KeyboardInterrupt from None
+    with Interruption() as stop, contextlib.suppress(LoopInterrupted):
+        with OfController(namespace, waiting, stop) as loop:
+            if loop.period != period:
+                raise ValueError(
+                    f"the period of {loop.name} is {loop.period:g} s and that of the design "
+                    f"{period:g} s; give the node's, --set period=..."
+                )
+            loop.excite(given, duration, progress)
+    if stop.signal:
+        signal.raise_signal(stop.signal)  # for the handler of whoever called
     rows, stamps = [], sorted(loop.forces)
     for stamp, (x, y, *turn_and_rates) in loop.states.items():
         newest = bisect.bisect_right(stamps, stamp) - 1
