@@ -308,3 +308,22 @@ def test_the_measured_one_is_the_true_one_with_noise(plant):
     )
     np.testing.assert_allclose(felt.mean(axis=0), p.specific_force(), atol=5e-3)
     np.testing.assert_allclose(felt.std(axis=0), 0.05, rtol=0.06)
+
+
+RESTING = {  # what presses besides the floor
+    "a rail end": (dict(contact__stops__x_max=0.0), (3.0, 0.0)),
+    "two rail ends": (dict(contact__stops__x_max=0.0, contact__stops__y_min=0.0), (3.0, -1.0)),
+    "damped": (dict(cart__damping=2.0, joint__damping=0.1), (0.0, 0.0)),
+    "a fixed cart": (dict(cart__fixed=True), (0.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("scene", RESTING)
+def test_what_is_at_rest_reads_g_whatever_presses(plant, scene):
+    changes, force = RESTING[scene]
+    p = plant(1e-3, initial__orientation=LYING, **{**FLOOR, **changes})
+    for _ in range(20):
+        assert p.tick(force, NO_WRENCH) == ""
+        R = np.array(unit_quaternion.matrix(tuple(p.q[2:].tolist())))
+        np.testing.assert_allclose(R @ p.specific_force(), G, atol=1e-9)
+    assert len(p.touches) >= 1

@@ -89,7 +89,7 @@ def test_friction_locks_a_rod_on_a_fixed_cart(friction):
         assert explain_failure(memory).startswith(said)
 
 
-@pytest.mark.parametrize("speed", [0.2, -1.0, 1e-8])
+@pytest.mark.parametrize("speed", [0.2, -1.0, 1e-4])
 def test_a_belt_slides_along_a_rod_on_a_fixed_cart(speed):
     """It rubs with all of its friction, along its motion; the tip stuck, with any force."""
     belt = Obstacle("belt", "box", (0.0, 0.0, -0.6), size=(20.0, 20.0, 1.0), friction=0.8)
