@@ -182,7 +182,9 @@ def output(m, h, full):
     arena.clock(m)[c.TIME] += h
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        s, t = pairs[k].u_last[0] + pairs[k].u_now[0], pairs[k].u_last[1] + pairs[k].u_now[1]
+        s, t, u, v = pairs[k].u_last[0], pairs[k].u_last[1], pairs[k].u_now[0], pairs[k].u_now[1]
+        s, t = (u, v) if s == 0.0 and t == 0.0 else (s, t)  # a first one acts after its node only
+        s, t = s + u, t + v
         collision.add_up(pairs, k, (0.0, 0.5 * s, 0.5 * t))
         pairs[k].u_last[0], pairs[k].u_last[1] = pairs[k].u_now[0], pairs[k].u_now[1]
         if not pairs[k].impulse[0] > 0.0 and pairs[k].gap_1 > TOUCHING * unit:

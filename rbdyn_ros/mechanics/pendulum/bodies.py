@@ -33,6 +33,7 @@ from rbdyn_ros.mechanics.arena import (
     vector_of,
 )
 from rbdyn_ros.mechanics.contact.failures import failure
+from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.contact.restitution import ENERGETIC, ENERGETIC_ALONE
 from rbdyn_ros.mechanics.description import geoms, joints
 from rbdyn_ros.mechanics.description import pairs as candidates
@@ -361,10 +362,14 @@ def settle(m, memory, h, t0):
         if integers[k, c.CLOSED] != 0:
             memory.closed[i] = 1.0
         memory.impulse[i] += sums[0] + acted[0]
-        memory.work[0] += pairs[k].work
+        rubbed = 0.0
+        if acted[0] != 0.0:
+            u = pair_velocity(m, k)
+            rubbed = acted[1] * u[1] + acted[2] * u[2]
+        memory.work[0] += pairs[k].work + rubbed
         if integers[k, c.B] != c.WORLD:
             memory.work[0] += vec.dot(total, get(bodies, integers[k, c.B], c.DRIVE))
-        sums[0], pairs[k].work = -acted[0], 0.0
+        sums[0], pairs[k].work = -acted[0], -rubbed
         sums[1], sums[2], sums[3] = vec.scale(-1.0, on_world)
         if vec.size(total) > 0.0:
             if integers[k, c.A] == ROD:
