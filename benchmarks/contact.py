@@ -94,22 +94,18 @@ def _cases() -> dict:
         "without": ours(Contacts(), falling),
         "open, far": ours(FAR, falling),
         "open, near": ours(NEAR, falling),
+        "resting": ours(FLOOR, resting),
+        "sliding": ours(FLOOR, sliding),
     }
-    for split in (False, True):
-        cases |= {
-            f"{name}{', split' * split}": ours(FLOOR, start, split)
-            for name, start in (("resting", resting), ("sliding", sliding))
-        }
-    cases["open, far, split"] = ours(FAR, falling, True)
     return cases | ({"mujoco, resting": theirs()} if mujoco else {})
 
 
-def ours(contacts: Contacts, start: State, split: bool = False) -> Callable:
+def ours(contacts: Contacts, start: State) -> Callable:
     """Return a function that measures one step [ns] from `start`, after ten steps that let
     contacts close.
     """
     system = build(PARAMS._replace(contacts=contacts))
-    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
+    integrator = select("quaternion_midpoint", max_iterations=50)
     options, reaction = integrator.options(system), np.zeros(3)
 
     def advance(state: State, n: int) -> None:

@@ -129,15 +129,6 @@ class Contacts(NamedTuple):
         ),
     ] = 0.0
     length: float = 2.4  # L of the rod [m]
-    bias: Annotated[
-        float,
-        spec(
-            "Sets the fraction of a penetration that a step gives back to a resting contact.",
-            "",
-            "contact.bias",
-            **PART,
-        ),
-    ] = 0.1
     impact_law: Annotated[
         float,
         spec(

@@ -66,14 +66,13 @@ def test_steps_allocate_nothing(name):
     assert many == one
 
 
-@pytest.mark.parametrize("split", [False, True])
-def test_steps_with_a_tip_that_bounces_and_comes_to_rest_allocate_nothing(split):
+def test_steps_with_a_tip_that_bounces_and_comes_to_rest_allocate_nothing():
     _nrt_python.memsys_enable_stats()
     system = PENDULUM._replace(
         contacts=Contacts(floor=1.0, floor_height=-0.1, floor_friction=0.8, floor_restitution=0.3)
     )
     integrator, state = (
-        select("quaternion_midpoint", max_iterations=50, split_at_impact=split),
+        select("quaternion_midpoint", max_iterations=50),
         upright(1.0),
     )
     options = integrator.options(system)

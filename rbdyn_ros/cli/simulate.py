@@ -213,6 +213,8 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
         advice = "of the pendulum set contact.impact_law"
         raise ValueError(f"--impact-law is given without --model; {advice}")
     law, values = _values(arguments)
+    for sentence in parameters.notes(values):
+        _say(f"note: {sentence}", DONE)
     step = values["integrator.step"]
     duration = number_or(DURATION, arguments.duration, DURATION.default)
     shortest = values["period"] if law else step

@@ -1,10 +1,9 @@
 """Runs with contacts that the experiments share: of networks and models, by time stepping into
-arrays; and of the pendulum, by time stepping and with steps that split at impacts, with their
-errors against event-driven runs.
+arrays; and of the pendulum, with its errors against event-driven runs.
 
 The latter are of a `Model` of a cart and a rod on a ball joint, with their contacts as pairs,
 which mechanics/network/event_driven integrates from impact to impact: other coordinates, another
-integrator and another solver than the pendulum's steppers.
+integrator and another solver than the pendulum's stepper.
 """
 
 from typing import Any, NamedTuple
@@ -210,13 +209,9 @@ def _impact(met: dynamics.OfModel, contacts: list, event) -> tuple:
     return event.t, contacts[k], event.impulses[0], before, after
 
 
-METHODS = {"time stepping": False, "split": True}
-# thin lines are drawn on top
-_LINES = {
-    "exact": ("#222222", 4.0),
-    "time stepping": ("#58b4d6", 2.6),
-    "split": ("#d1495b", 1.0),
-}
+# as keywords of `plot`; thin lines are drawn on top
+REFERENCE: dict[str, Any] = {"color": EXACT, "linewidth": 4.0, "label": "exact"}
+STEPPED: dict[str, Any] = {"color": COARSE, "linewidth": 1.0, "label": "steps"}
 
 
 class ContactRun(NamedTuple):
@@ -230,12 +225,10 @@ class ContactRun(NamedTuple):
 
 
 def simulate(
-    system: System, state: State, input: Input, method: str, h: float, rows: int, every: int
+    system: System, state: State, input: Input, h: float, rows: int, every: int
 ) -> ContactRun:
-    """Simulate `rows` times `every` steps of h [s] by one of METHODS. Raise ArithmeticError if it
-    does not converge.
-    """
-    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=METHODS[method])
+    """Simulate `rows` times `every` steps of h [s]. Raise ArithmeticError if one fails."""
+    integrator = select("quaternion_midpoint", max_iterations=50)
     record = rollout.run(integrator, system, state, input, h, rows, every)
     if not record.ok:
         raise ArithmeticError(record.message)
@@ -246,52 +239,37 @@ def simulate(
 
 def compare(
     system: System, state: State, input: Input, steps, duration: float, first: int, progress
-) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array], dict[str, ContactRun]]:
-    """Return (errors table, impacts table, exact rows, exact impacts, {method: Run at the smallest
-    step}).
+) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array], ContactRun]:
+    """Return (errors table, impacts table, exact rows, exact impacts, run at the last of the
+    steps).
 
-    The errors of both methods at each step are those of the `first` impacts' instants and the
-    velocities after them, and of the whole state at the end.
+    The errors at each step are those of the `first` impacts' instants and the velocities after
+    them, and of the whole state at the end.
     """
     row = max(steps)
     rows = round(duration / row)
     truth, exact = follow(system, state, input, np.arange(rows + 1) * row)
     progress(0.3)
-    errors, impacts, drawn = [], [("exact", 0.0, exact)], {}
-    for method in track_progress(METHODS, progress, start=0.3):
-        for h in steps:
-            run = simulate(system, state, input, method, h, rows, round(row / h))
-            instants, after = (
-                np.abs(run.impacts[name][:first] - exact[name][:first]).max()
-                for name in ("t", "u_n_plus")
-            )
-            errors.append((method, h, instants, after, np.abs(run.y[-1] - truth[-1]).max()))
-            impacts.append((method, h, run.impacts))
-            drawn[method] = run
+    errors, impacts = [], [("exact", 0.0, exact)]
+    for h in track_progress(steps, progress, start=0.3):
+        run = simulate(system, state, input, h, rows, round(row / h))
+        instants, after = (
+            np.abs(run.impacts[name][:first] - exact[name][:first]).max()
+            for name in ("t", "u_n_plus")
+        )
+        errors.append((h, instants, after, np.abs(run.y[-1] - truth[-1]).max()))
+        impacts.append(("steps", h, run.impacts))
     return (
-        columns("method step instants velocities_after state_at_the_end", errors),
+        columns("step instants velocities_after state_at_the_end", errors),
         _table(impacts, first),
         truth,
         exact,
-        drawn,
+        run,
     )
 
 
-def line(method: str) -> dict[str, Any]:
-    """Return color, width and label of a method, as keywords of `plot`."""
-    color, width = _LINES[method]
-    return {"color": color, "linewidth": width, "label": method}
-
-
-def column_of(errors: dict[str, Array], method: str, column: str) -> Array:
-    """Return a column of the errors for one method, in the order of the steps."""
-    return errors[column][errors["method"] == method]
-
-
 def order_claims(errors: dict[str, Array], *bounds: tuple[float, float]) -> list[Claim]:
-    """Return claims on the orders of the split steps, each between bounds: of instants,
-    velocities, the state.
-    """
+    """Return claims on the orders, each between bounds: of instants, velocities, the state."""
     measured = {
         "impact instants": "instants",
         "velocities after them": "velocities_after",
@@ -299,8 +277,8 @@ def order_claims(errors: dict[str, Array], *bounds: tuple[float, float]) -> list
     }
     return [
         between(
-            f"split: order of the {what}",
-            slope(column_of(errors, "split", "step"), column_of(errors, "split", column)),
+            f"order of the {what}",
+            slope(errors["step"], errors[column]),
             *bound,
         )
         for (what, column), bound in zip(measured.items(), bounds, strict=True)
@@ -308,18 +286,16 @@ def order_claims(errors: dict[str, Array], *bounds: tuple[float, float]) -> list
 
 
 def draw_orders(axes, errors: dict[str, Array], column: str) -> None:
-    """Draw the errors of both methods by the step, with guides of the orders 1 and 2."""
-    for method, order, above in (("time stepping", 1, 1.5), ("split", 2, 3.0)):
-        steps, error = column_of(errors, method, "step"), column_of(errors, method, column)
-        axes.loglog(steps, error, "o-", **line(method))
-        slope_guide(axes, steps, above * error[0], order)
+    """Draw the errors by the step, with a guide of order 2."""
+    axes.loglog(errors["step"], errors[column], "o-", **STEPPED)
+    slope_guide(axes, errors["step"], 3.0 * errors[column][0], 2)
 
 
 def _table(listed: list, first: int) -> dict:
     names = ("contact", "t", "P_n", "u_n_minus", "u_n_plus")
     rows = [
-        (method, h, world.NAMES[contact], *numbers)
-        for method, h, impacts in listed
+        (run, h, world.NAMES[contact], *numbers)
+        for run, h, impacts in listed
         for contact, *numbers in zip(*(impacts[name][:first] for name in names))
     ]
-    return columns("method step contact t P_n u_n_minus u_n_plus", rows)
+    return columns("run step contact t P_n u_n_minus u_n_plus", rows)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from rbdyn_ros.experiments import contact_runs
-from rbdyn_ros.experiments.contact_runs import METHODS
 from rbdyn_ros.experiments.outcome import (
     Outcome,
     below,
@@ -12,7 +11,6 @@ from rbdyn_ros.experiments.outcome import (
     slope_guide,
     track_progress,
     where,
-    word,
 )
 from rbdyn_ros.experiments.pendulum_floor import height, pendulum_over_floor
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
@@ -36,22 +34,15 @@ def run(short: bool, progress) -> Outcome:
     for mu in track_progress(FRICTIONS, progress):
         system = pendulum_over_floor(mu, 0.0)
         _, exact = contact_runs.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)
-        for method in METHODS:
-            for h in steps:
-                landing = contact_runs.simulate(
-                    system, _start(), no_input(), method, h, round(0.6 / h), 1
-                )
-                run = contact_runs.simulate(
-                    system, _start(), no_input(), method, h, round(12.0 / 0.02), round(0.02 / h)
-                )
-                rows.append(
-                    (mu, method, h, *_errors(system, mu, run, exact), -height(landing.y).min())
-                )
-                drawn[mu, method] = run
-    table = columns(
-        "friction method step landing_error impulse_error stop_error last_gap energy_gain deepest",
-        rows,
-    )
+        for h in steps:
+            landing = contact_runs.simulate(system, _start(), no_input(), h, round(0.6 / h), 1)
+            run = contact_runs.simulate(
+                system, _start(), no_input(), h, round(12.0 / 0.02), round(0.02 / h)
+            )
+            rows.append((mu, h, *_errors(system, mu, run, exact), -height(landing.y).min()))
+            drawn[mu] = run
+    names = "friction step landing_error impulse_error stop_error last_gap energy_gain deepest"
+    table = columns(names, rows)
     return Outcome({"landing": table, "motion": _motion(drawn)}, _claims(table))
 
 
@@ -87,40 +78,23 @@ def _errors(system, mu: float, run, exact) -> tuple:
 def _motion(drawn: dict) -> dict:
     """Return the runs at the smallest step as columns."""
     table = {"t": next(iter(drawn.values())).t}
-    for (mu, method), run in drawn.items():
-        name = f"{word(method)}_mu_{mu:g}"
-        table |= {f"x_{name}": run.y[:, 0], f"vx_{name}": run.y[:, 6]}
+    for mu, run in drawn.items():
+        table |= {f"x_mu_{mu:g}": run.y[:, 0], f"vx_mu_{mu:g}": run.y[:, 6]}
     return table
 
 
 def _claims(table: dict) -> tuple:
-    def worst(method: str, column: str, power: int = 0) -> float:
-        """Return the largest value by a method, over this power of the step."""
-        return (table[column] / table["step"] ** power)[table["method"] == method].max()
+    def worst(column: str, power: int = 0) -> float:
+        """Return the largest value, over this power of the step."""
+        return (table[column] / table["step"] ** power).max()
 
-    stepping, split = METHODS
     return (
-        below(
-            "time stepping: the landing is found within so many steps",
-            worst(stepping, "landing_error", 1),
-            1.0,
-        ),
-        below(
-            "time stepping: impulse of the landing, in units of h",
-            worst(stepping, "impulse_error", 1),
-            10.0,
-            "N",
-        ),
-        below("split: landing, in units of h^2", worst(split, "landing_error", 2), 1.0, "s^-1"),
-        below("split: impulse, in units of h^2", worst(split, "impulse_error", 2), 1.0, "N/s"),
-        below("split: stopping place against v^2/2a", worst(split, "stop_error"), 1e-5, "m"),
-        below("time stepping: the same", worst(stepping, "stop_error"), 1e-5, "m"),
-        below("split: deepest penetration", worst(split, "deepest"), 1e-11, "m"),
-        below("time stepping: deepest penetration", worst(stepping, "deepest"), 1e-12, "m"),
-        below("time stepping: penetration at the end", worst(stepping, "last_gap"), 1e-12, "m"),
-        below(
-            "split: energy gained in 20 ms while it slides", worst(split, "energy_gain"), 1e-9, "J"
-        ),
+        below("landing, in units of h^2", worst("landing_error", 2), 1.0, "s^-1"),
+        below("impulse, in units of h^2", worst("impulse_error", 2), 1.0, "N/s"),
+        below("stopping place against v^2/2a", worst("stop_error"), 1e-5, "m"),
+        below("deepest penetration", worst("deepest"), 1e-11, "m"),
+        below("penetration at the end", worst("last_gap"), 1e-12, "m"),
+        below("energy gained in 20 ms while it slides", worst("energy_gain"), 1e-9, "J"),
     )
 
 
@@ -130,24 +104,15 @@ def draw(outcome: Outcome, figure) -> None:
     (speed, way), (instant, impulse) = figure.subplots(2, 2)
     dashes = dict(zip(FRICTIONS, ("-", "--", ":")))
     for mu in FRICTIONS:
-        for method in METHODS:
-            name = f"{word(method)}_mu_{mu:g}"
-            line = {
-                **contact_runs.line(method),
-                "linestyle": dashes[mu],
-                "label": f"{method}, μ = {mu:g}",
-            }
-            speed.plot(motion["t"], motion[f"vx_{name}"], **line)
-            way.plot(motion["t"], motion[f"x_{name}"], **line)
-            chosen = where(table, method=method, friction=mu)
-            for axes, column in ((instant, "landing_error"), (impulse, "impulse_error")):
-                axes.loglog(table["step"][chosen], table[column][chosen], "o", **line)
+        line = {**contact_runs.STEPPED, "linestyle": dashes[mu], "label": f"μ = {mu:g}"}
+        speed.plot(motion["t"], motion[f"vx_mu_{mu:g}"], **line)
+        way.plot(motion["t"], motion[f"x_mu_{mu:g}"], **line)
+        chosen = where(table, friction=mu)
+        for axes, column in ((instant, "landing_error"), (impulse, "impulse_error")):
+            axes.loglog(table["step"][chosen], table[column][chosen], "o", **line)
     for axes, column in ((instant, "landing_error"), (impulse, "impulse_error")):
-        for method, order in zip(METHODS, (1, 2)):
-            slope_guide(
-                axes, table["step"], 2.0 * table[column][table["method"] == method].max(), order
-            )
-    speed.legend(fontsize=8, ncols=2)
+        slope_guide(axes, table["step"], 2.0 * table[column].max(), 2)
+    speed.legend()
     label_axes(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
     label_axes(way, "after the distance of Coulomb's law", "time [s]", "cart position [m]")
     label_axes(instant, "When it lands", "step [s]", "error of the instant [s]")

@@ -16,8 +16,8 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, sparse, velocity
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
-from rbdyn_ros.mechanics.contact.pairs import update_contact
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9, set_vector, vector_of
+from rbdyn_ros.mechanics.contact.pairs import push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.description.rows import TURN
 from rbdyn_ros.mechanics.moreau_jean import set_forces
@@ -108,6 +108,51 @@ def fill(m, q, v, load, chosen, found):
     velocity.velocities_of(m, 0.0, True, 1.0)
     read(m, consistent, False)
     return opening
+
+
+@part
+def accelerate_freely(m, q, v, free):
+    """Set U_X, U_W and `free` (6n,) to the accelerations at q (n, 7), v (n, 6) under F and TAU
+    without contact forces; of the active pairs set `u_before` to their velocities and `u` to
+    dD/dt v.
+    """
+    pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)[c.ACTIVE]
+    for at in range(count):
+        set_vector(pairs[active[at]].u, (0.0, 0.0, 0.0))
+    if count > 0:
+        for place, weight in STENCIL:
+            set_state(m, q, v, place * SHIFT)
+            for at in range(count):
+                k = active[at]
+                update_contact(m, k)
+                rate = vec.scale(weight / (12.0 * SHIFT), pair_velocity(m, k))
+                set_vector(pairs[k].u, vec.add(vector_of(pairs[k].u), rate))
+    set_state(m, q, v, 0.0)
+    for at in range(count):
+        update_contact(m, active[at])
+        set_vector(pairs[active[at]].u_before, pair_velocity(m, active[at]))
+    velocity.prepare_node(m)
+    set_biases(m)
+    load_freely(m)
+    velocity.velocities_of(m, 0.0, True, 0.0)
+    read(m, free, False)
+    close(m, c.PHI)
+    read(m, free, True)
+    write(m, free)
+
+
+@part
+def respond_to_contacts(m, free):
+    """Set U_X, U_W to the accelerations `free` and those that the forces of the active pairs
+    give.
+    """
+    smooth.clear(m, c.D_X, c.D_W)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = arena.active(m)[at]
+        push(m, k, vector_of(arena.pairs(m)[k].impulse), c.D_X, c.D_W)
+    velocity.respond(m, 0.0, True)
+    read(m, free, True)
+    write(m, free)
 
 
 @inlined

@@ -20,9 +20,9 @@ X, Q, P, L, R, V_1, V_2, V_3, V_4, STATE = offsets(3, 4, 3, 3, 9, 3, 3, 3, 3)
 # Constants: masses along the world's axes (0: held), their inverses, principal inertias, their
 # inverses, force [N, world], torque [N m, body], gamma [kg m^2], whether it turns, whether a joint
 # block holds it, whether a MIXED one does, the force without springs, the velocity that is
-# prescribed where it is held.
-M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, SLIDES, F_0, DRIVE, _n = (
-    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 3, 3)
+# prescribed where it is held, viscous drags [N s/m], [N m s/rad] and the masses without them.
+M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, SLIDES, F_0, DRIVE, DRAG_X, DRAG_W, M_0, _n = (
+    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 3, 3, 1, 1, 3)
 )
 # Work: relative turn v and its w, momenta without reactions, end of the step (position, momenta
 # with all impulses of the node, attitude, matrix); of bodies with joints the inverse of the
@@ -83,6 +83,7 @@ _RESTORED = [
     ("slack", "f8"),  # overlap that an open pair has left
     ("u_last", "f8", 2),  # tangential velocity of the last step
     ("total", "f8", 4),  # sum of the impulses: normal, force [world]
+    ("work", "f8"),  # and of their work [J]
 ]
 _WORK = [
     ("frame", "f8", 9),  # normal, two tangents
@@ -143,6 +144,7 @@ STALLS, FAILURE, WHERE, RESPONDED, COUNTERS = (_n + c for c in offsets(1, 1, 1, 
 # place in `restitution.LAWS`); whether the run has started; how far a point of contact has gone
 # along a rim in the step [radii], and how long steps are [s]; the model's own units of length [m]
 # and of velocity [m/s], in which tolerances are given; what bodies with a prescribed velocity do
-# by the part of the contacts' impulses that has acted until the node [J].
+# by the part of the contacts' impulses that has acted until the node [J]; whether springs and
+# wrenches do nothing now.
 TIME, MAX_IMPACTS, LAW, STARTED, TRAVEL, STEP, _n = offsets(*[1] * 6)
-LENGTH, SPEED, NODE_WORK, CLOCK = (_n + c for c in offsets(1, 1, 1))
+LENGTH, SPEED, NODE_WORK, IDLE, CLOCK = (_n + c for c in offsets(1, 1, 1, 1))

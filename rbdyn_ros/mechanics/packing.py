@@ -112,6 +112,7 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
     rows[:, c.Q_1 : c.Q_1 + 4] = rows[:, c.Q : c.Q + 4]
     mass, inertia = bodies.mass[:, None] * free, bodies.inertia * turns[:, None]
     rows[:, c.M : c.M + 3], rows[:, c.IM : c.IM + 3] = mass, free / bodies.mass[:, None]
+    rows[:, c.M_0 : c.M_0 + 3] = mass
     rows[:, c.J : c.J + 3], rows[:, c.IJ : c.IJ + 3] = inertia, turns[:, None] / bodies.inertia
     rows[:, c.P : c.P + 3], rows[:, c.L : c.L + 3] = mass * v[:, :3], inertia * v[:, 3:]
     for column in (c.V_1, c.V_2, c.V_3, c.V_4):

@@ -2,11 +2,12 @@
 M.5 to M.11).
 
     b = p + (h/2) f + A^T lambda + D^T Lambda          lambda, Lambda: whole impulses of the node
-    m (x_1 - x) / h = b_x,   (2/h) (w J v + v x J v + gamma (1 - w) v) = b_w
+    m (x_1 - x) / h + b (x_1 - x)/2 = b_x,   (2/h) (w J v + v x J v + gamma (1 - w) v) + d v = b_w
     q_1 = q o F(v),   Phi(x_1, q_1) = 0
-    p_1 = (m (x_1 - x)/h, (2/h) (w J v - v x J v + gamma (1 - w) v)) + (h/2) f
+    p_1 = (m (x_1 - x)/h - b (x_1 - x)/2,
+           (2/h) (w J v - v x J v + gamma (1 - w) v) - d v) + (h/2) f
 
-The next node's reactions are not in p_1.
+The next node's reactions are not in p_1. b, d are viscous drags of a body, -b x' and -d w.
 """
 
 from math import sqrt
@@ -34,6 +35,20 @@ def load(m, h, on_x, on_w):
         put(bodies, i, on_x, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P)))
         if bodies[i, c.TURNS] != 0.0:
             put(bodies, i, on_w, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L)))
+
+
+@part
+def set_masses(m, h):
+    """Set the masses of bodies with a drag to those that a step of h sees, m + b h/2; h = 0: those
+    of an instant.
+    """
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        if bodies[i, c.DRAG_X] != 0.0:
+            for k in range(3):
+                if bodies[i, c.M_0 + k] > 0.0:
+                    mass = bodies[i, c.M_0 + k] + 0.5 * h * bodies[i, c.DRAG_X]
+                    bodies[i, c.M + k], bodies[i, c.IM + k] = mass, 1.0 / mass
 
 
 @part
@@ -96,15 +111,15 @@ def move_free(m, h):
         if bodies[i, c.TURNS] == 0.0:
             continue
         J, gamma, v = get(bodies, i, c.J), bodies[i, c.GAMMA], get(bodies, i, c.V)
-        b, close = get(bodies, i, c.L_1), False
+        b, close, drag = get(bodies, i, c.L_1), False, 0.5 * h * bodies[i, c.DRAG_W]
         w = turn.cosine(v)
         for _ in range(ITERATIONS):
-            forward, sideways = turn.momentum(f, J, gamma, v, w)
+            forward, sideways = turn.momentum(f, J, gamma, v, w, drag)
             r = vec.sub(vec.add(forward, sideways), b)
             if vec.size(r) <= 1e-15 * vec.size(forward):
                 close = True
                 break
-            o = vec.solve(turn.momentum_gradient(2.0, J, gamma, v, w), vec.scale(-h, r))
+            o = vec.solve(turn.momentum_gradient(2.0, J, gamma, v, w, drag), vec.scale(-h, r))
             d = turn.change(v, w, o)
             v = vec.add(v, d)
             total += 1
@@ -150,9 +165,10 @@ def linearize_bodies(m, h):
             w = turn.close_cosine(v, bodies[i, c.W])
             finish(bodies, i, v, w)
             R, R_1 = get9(bodies, i, c.R), get9(bodies, i, c.R_1)
-            forward, sideways = turn.momentum(f, J, gamma, v, w)
+            drag = 0.5 * h * bodies[i, c.DRAG_W]
+            forward, sideways = turn.momentum(f, J, gamma, v, w, drag)
             r = vec.sub(vec.add(forward, sideways), get(bodies, i, c.L_1))
-            inverse, det = turn.adjugate(turn.momentum_gradient(2.0, J, gamma, v, w))
+            inverse, det = turn.adjugate(turn.momentum_gradient(2.0, J, gamma, v, w, drag))
             turned, s = turn.product(R_1, inverse), h / det
             put(bodies, i, c.EXCESS, vec.scale(s, vec.matvec(turned, r)))
             put9(bodies, i, c.K, turn.scale(s, turn.product_transposed(turned, R)))
@@ -252,11 +268,16 @@ def commit(m, h, has_rate):
     for i in range(len(bodies)):
         if bodies[i, c.REACH] > 0.0:
             bodies[i, c.WAY] += way(bodies, i)
+        p = vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P_1))
+        if bodies[i, c.DRAG_X] != 0.0:
+            moved = vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X))
+            p = vec.axpy(-bodies[i, c.DRAG_X], moved, p)
         put(bodies, i, c.X, get(bodies, i, c.X_1))
-        put(bodies, i, c.P, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P_1)))
+        put(bodies, i, c.P, p)
         if bodies[i, c.TURNS] != 0.0:
             b = vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L_1))
             back = turn.sideways(2.0 / h, get(bodies, i, c.J), get(bodies, i, c.V))
+            b = vec.axpy(-2.0 * bodies[i, c.DRAG_W], get(bodies, i, c.V), b)
             put(bodies, i, c.L, vec.axpy(-2.0, back, b))
             # the norm of the node before, which is known long before Q_1 is
             s, q = unit_quaternion.repair(get4(bodies, i, c.Q)), get4(bodies, i, c.Q_1)

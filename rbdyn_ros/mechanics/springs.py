@@ -9,6 +9,8 @@ joints obeyed, one damper after the other and back.
 
 from math import atan2, floor, pi, sqrt
 
+import numpy as np
+
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, velocity
@@ -16,7 +18,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, set_vector, vector_of
 from rbdyn_ros.mechanics.contact.pairs import push
 
-LINEAR = 0
+LINEAR, WRENCH = np.int64(0), np.int64(2)
 
 
 @inlined
@@ -78,7 +80,7 @@ def update(m, h):
     step h/2 that has arrived, in the momenta; then damp that half step.
     """
     bodies, rows, integers = arena.bodies(m), arena.springs(m), arena.spring_integers(m)
-    if len(rows) == 0:
+    if len(rows) == 0 or arena.clock(m)[c.IDLE] != 0.0:
         return
     for i in range(len(bodies)):
         arena.add(bodies, i, c.P, vec.scale(-0.5 * h, get(bodies, i, c.F)))
@@ -87,6 +89,10 @@ def update(m, h):
         put(bodies, i, c.TAU, (0.0, 0.0, 0.0))
     for k in range(len(rows)):
         a, b = integers[k, 1], integers[k, 2]
+        if integers[k, 0] == WRENCH:
+            force, torque = get(rows, k, c.S_B), get(rows, k, c.ALONG)
+            act(bodies, a, force, torque, get(rows, k, c.S_A), 1.0, c.F, c.TAU)
+            continue
         rows[k, c.LOSS] += 0.5 * h * force_of(rows, k) * drive_rate(m, k)
         if integers[k, 0] == LINEAR:
             d = vec.sub(

@@ -8,7 +8,7 @@ halves.
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.kernel import hot, inlined, part
 from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import (
@@ -98,6 +98,7 @@ def free_motion(m, h, scale):
     bodies = arena.bodies(m)
     smooth.load(m, h, c.B_X, c.B_W)
     springs.damp(m, h, c.B_X, c.B_W)
+    smooth.set_masses(m, h)
     if scale != 1.0:
         for i in range(len(bodies)):
             if bodies[i, c.TURNS] != 0.0:
@@ -181,11 +182,15 @@ def output(m, h, full):
     arena.clock(m)[c.TIME] += h
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
-        collision.add_up(pairs, k)
+        s, t, u, v = pairs[k].u_last[0], pairs[k].u_last[1], pairs[k].u_now[0], pairs[k].u_now[1]
+        s, t = (u, v) if s == 0.0 and t == 0.0 else (s, t)  # a first one acts after its node only
+        s, t = s + u, t + v
+        collision.add_up(pairs, k, (0.0, 0.5 * s, 0.5 * t))
         pairs[k].u_last[0], pairs[k].u_last[1] = pairs[k].u_now[0], pairs[k].u_now[1]
         if not pairs[k].impulse[0] > 0.0 and pairs[k].gap_1 > TOUCHING * unit:
             integers[k, c.CLOSED] = 0
             set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
+            pairs[k].u_last[0] = pairs[k].u_last[1] = 0.0
 
 
 @part
@@ -307,6 +312,7 @@ def step_without_pairs(m, h):
     joints.node_gradients(m)
     smooth.load(m, h, c.P_1, c.L_1)
     springs.damp(m, h, c.P_1, c.L_1)
+    smooth.set_masses(m, h)
     if not move(m, h):
         return undo(m, NOT_SAVED)
     smooth.commit(m, h, True)
@@ -315,7 +321,7 @@ def step_without_pairs(m, h):
     return True
 
 
-@part
+@hot
 def advance(m, h, n):
     """Take n steps of h of a model with contact pairs; return how many were taken. At a step that
     fails the state is that of its start. With n = OBSERVE return 1 if U_X, U_W are now the

@@ -93,12 +93,12 @@ def close_cosine(v, w):
 
 
 @inlined
-def momentum(f, J, gamma, v, w):
-    """Return (a, c): f (w J v + gamma (1 - w) v) and f v x J v; a + c at the start, a - c at the
-    end (M.3).
+def momentum(f, J, gamma, v, w, drag):
+    """Return (a, c): f (w J v + gamma (1 - w) v + drag v) and f v x J v; a + c at the start, a - c
+    at the end, where the drag has the other sign (M.3). `drag` is d h/2 of a torque -d w.
     """
     Jv = vec.times(J, v)
-    a = vec.axpy(w, Jv, vec.scale(gamma * (1.0 - w), v))
+    a = vec.axpy(w, Jv, vec.scale(gamma * (1.0 - w) + drag, v))
     return vec.scale(f, a), vec.scale(f, vec.cross(v, Jv))
 
 
@@ -117,13 +117,13 @@ def change(v, w, o):
 
 
 @inlined
-def momentum_gradient(f, J, gamma, v, w):
+def momentum_gradient(f, J, gamma, v, w, drag):
     """Return d(a + c) by such a turn: f/2 [C (w 1 + v^) + (gamma v - J v) v^T] with C = w J + v^ J
-    - (J v)^ + gamma (1 - w) 1   (M.4).
+    - (J v)^ + (gamma (1 - w) + drag) 1   (M.4).
     """
     x, y, z = v
     a, b, c = vec.times(J, v)
-    g = gamma * (1.0 - w)
+    g = gamma * (1.0 - w) + drag
     p, f = vec.axpy(gamma, v, (-a, -b, -c)), 0.5 * f
     return (
         gradient_row(f, (w * J[0] + g, c - z * J[1], y * J[2] - b), p[0], v, w),

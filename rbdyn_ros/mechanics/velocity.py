@@ -93,6 +93,7 @@ def resulting_velocity(bodies, i, drive):
 @part
 def prepare_node(m):
     """Set the gradients of the joints at the node and factor their matrix."""
+    smooth.set_masses(m, 0.0)
     if len(arena.blocks(m)) > 0:
         bodies = arena.bodies(m)
         for i in range(len(bodies)):

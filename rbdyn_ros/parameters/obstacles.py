@@ -27,6 +27,15 @@ CONTACT = (
     *schema.table(Contacts),
     *STOPS,
     setting(
+        "contact.bias",
+        0.1,
+        "",
+        "Has no effect: no step leaves a penetration. It is accepted for parameter files of "
+        "former versions, with a note.",
+        low=0.0,
+        high=1.0,
+    ),
+    setting(
         "contact.newton_restitution",
         False,
         "",

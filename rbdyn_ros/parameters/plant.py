@@ -71,7 +71,19 @@ class Sines(NamedTuple):
 PLANT = table(Params) + _LIMITS
 INITIAL = table(Start, "initial.")
 INPUT = table(Sines, "input.")
-INTEGRATOR = table(Choice, "integrator.")
+INTEGRATOR = (
+    *table(Choice, "integrator."),
+    setting(
+        "integrator.split_at_impact",
+        False,
+        "",
+        "Has no effect: every step splits at impacts. It is accepted for parameter files of "
+        "former versions, with a note.",
+        read_only=True,
+    ),
+)
+# those that are accepted for one release more
+_FORMER = {"integrator.split_at_impact": False, "contact.bias": 0.1}
 
 
 def plant_params(values: Mapping[str, Any]) -> Params:
@@ -80,7 +92,7 @@ def plant_params(values: Mapping[str, Any]) -> Params:
 
     A controller reads no contacts: it is designed for the pendulum that meets nothing.
     """
-    met = contacts(values, values["rod.length"]) if "contact.bias" in values else Contacts()
+    met = contacts(values, values["rod.length"]) if "contact.impact_law" in values else Contacts()
     return record(Params, values, contacts=met)
 
 
@@ -88,6 +100,15 @@ def actual_plant(values: Mapping[str, Any]) -> Params:
     """Return the plant that is simulated: the declared one, but for `faults.mismatch`."""
     declared, mismatch = plant_params(values), record(Mismatch, values, "faults.mismatch.")
     return actual(declared, Faults(mismatch=mismatch)) if any(mismatch) else declared
+
+
+def notes(values: Mapping[str, Any]) -> list[str]:
+    """Return a sentence about each parameter that is set and has no effect any more."""
+    return [
+        f"{name} has no effect any more, and the next release will not know it; leave it out"
+        for name, default in _FORMER.items()
+        if values.get(name, default) != default
+    ]
 
 
 def initial_state(values: Mapping[str, Any]) -> State:

@@ -12,9 +12,8 @@ from rbdyn_ros.faults.drive import Actuator
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.kernel import bind
 from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum import imu, spherical_pendulum, world
-from rbdyn_ros.mechanics.pendulum_contact import contact_forces, contact_state
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, forget
+from rbdyn_ros.mechanics.pendulum import bodies, contact_forces, imu, spherical_pendulum, world
+from rbdyn_ros.mechanics.pendulum.bodies import Memory
 from rbdyn_ros.simulation.rollout import failure
 from rbdyn_ros.simulation.tick import EPOCH_NS, History, TickConfig, Ticker, TickState
 from rbdyn_ros.types import Array, Input, State, System
@@ -124,7 +123,7 @@ class Plant:
         return self.setup.step_ns * self.setup.tick_steps
 
     @property
-    def contact(self) -> ContactState | None:
+    def contact(self) -> Memory | None:
         """The state of the contacts, None where there is nothing to touch."""
         return getattr(self.setup.options, "contact", None)
 
@@ -157,7 +156,7 @@ class Plant:
         """The `contact_forces.ContactForce` of every body or obstacle that presses on the
         pendulum.
         """
-        return contact_forces.touches(self.contact, self.q)
+        return contact_forces.touches(self.contact)
 
     @property
     def _contact_work(self) -> float:
@@ -189,15 +188,15 @@ class Plant:
     def reconfigure(self, setup: Setup) -> None:
         """Use another setup from the same state and time on, and restart the energy balance.
 
-        The state of closed contacts is kept if there is the same to touch as before. Obstacles
-        that are placed anew start there; others go on from where they are.
+        Impacts and impulses go on counting if there is the same to touch as before. Obstacles that
+        are placed anew start there; others go on from where they are.
         """
         since, setup = self.time - self.elapsed, self._with_obstacles(setup)
-        contacts = setup.system.contacts
-        if self.contact is not None and world.are_equal(contacts, self.setup.system.contacts):
-            setup = setup._replace(options=setup.options._replace(contact=self.contact))
+        old, before = self.contact, self.setup.system.contacts
         self._bind(setup)
         if self.contact is not None:
+            if old is not None and world.are_equal(setup.system.contacts, before):
+                bodies.carry_over(old, self.contact)
             self.contact.since[0] = since
         self._restart_balance()
 
@@ -230,7 +229,7 @@ class Plant:
         self.q[:], self.v[:] = state.q, state.v
         self.reaction[:] = 0.0
         if self.contact is not None:
-            forget(self.contact, self.time)
+            bodies.forget(self.contact, self.time)
         self.input.force[:] = 0.0
         self.push(np.zeros(9))
         self._restart_balance()
@@ -317,8 +316,7 @@ class Plant:
             *(setup.integrator, setup.system, setup.options, self.input, config),
             *(self.state, self.history, self._drive),
         )
-        names = world.candidates(setup.system.contacts)
-        self._work = None if self.contact is None else contact_state.create(names)
+        self._work = getattr(setup.integrator.options(setup.system), "contact", None)
         loads = self.input, self.contact, self._work
         felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
         state = 0.0, self.q, self.v

@@ -14,12 +14,7 @@ from rbdyn_ros.faults.drive import Actuator
 from rbdyn_ros.files import write_table
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
-    ContactState,
-    candidate,
-    take_impacts,
-)
-from rbdyn_ros.mechanics.pendulum_contact.failures import explain_failure
+from rbdyn_ros.mechanics.pendulum.bodies import Memory, candidate, explain_failure, take_impacts
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 from rbdyn_ros.simulation.tick import History, TickConfig, Ticker, TickState
 from rbdyn_ros.types import Array, Input, State, System
@@ -113,7 +108,7 @@ class Rollout(NamedTuple):
     iterations: Array = np.empty(0, int)  # (n + 1,) Newton iterations since the row before
     residual: Array = np.empty(0)  # (n + 1,) largest relative residual since the row before
     options: Any = ()  # the integrator's, with the state of the contacts
-    impacts: Array = np.empty((0, 8))  # the rows of `contact_state` for the impacts
+    impacts: Array = np.empty((0, 8))  # the rows of `pendulum.bodies` for the impacts
     lost_impacts: int = 0  # impacts between two rows for which there was no room
     seen: Array = np.empty((0, 11))  # (n, 11) q and v as the law got them
     compute: Array = np.empty(0)  # (n,) [s] of processor time that the law took
@@ -170,7 +165,7 @@ class Simulation:
         self._quantities, self._reaction = np.zeros((n, 5)), np.zeros((n, 3))
         self._solved = np.zeros((n, 2))
         self._quantities[0] = now.account[1:6]
-        self._contact: ContactState | None = getattr(self.options, "contact", None)
+        self._contact: Memory | None = getattr(self.options, "contact", None)
         self._impacts: list[Array] = []
         self._lost_impacts = 0
 
@@ -208,7 +203,7 @@ class Simulation:
         self._solved[row] = state.iterations, state.residual
         self._reaction[row] = state.reaction
 
-    def _keep_impacts(self, contact: ContactState) -> None:
+    def _keep_impacts(self, contact: Memory) -> None:
         """Move the impacts out of the contacts' buffer, to make room for others."""
         rows, lost = take_impacts(contact)
         self._impacts.append(rows)
@@ -269,11 +264,10 @@ def failure(
     v: Array,
 ) -> str:
     """Return the message for a step that did not converge."""
-    why = (
-        explain_failure(getattr(options, "contact", None))
-        or integrator.explain(q, v)
-        or "the rod may turn at most about 1.8 rad in one"
-    )
+    met = explain_failure(getattr(options, "contact", None))
+    if met:
+        return f"{integrator.name} failed at t = {t:.9g} s with a step of {h:g} s: {met}"
+    why = integrator.explain(q, v) or "the rod may turn at most about 1.8 rad in one"
     return (
         f"{integrator.name} did not converge at t = {t:.9g} s: residual {residual:.3g} after "
         f"{iterations} iterations "

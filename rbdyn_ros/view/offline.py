@@ -20,7 +20,7 @@ import numpy as np
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.faults import options as faults
 from rbdyn_ros.files import write_csv
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
+from rbdyn_ros.mechanics.pendulum.bodies import Memory, candidate
 from rbdyn_ros.parameters.plant import attitude
 from rbdyn_ros.schema import check
 from rbdyn_ros.simulation.closed_loop import ControlError, LawCaller
@@ -382,7 +382,7 @@ def _disturbance(plant: Plant) -> PointForce | None:
     return PointForce((x, y, z), tuple(wrench[:3]), tuple(wrench[3:6]))
 
 
-def _impacts(memory: ContactState, before: int, log: EventLog) -> int:
+def _impacts(memory: Memory, before: int, log: EventLog) -> int:
     """Append the impacts after number `before` to the events; return how many there are now."""
     count, kept = int(memory.recorded[0]), len(memory.events)
     if count < before:  # another plant, or a reset

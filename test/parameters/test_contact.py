@@ -76,7 +76,7 @@ def test_every_parameter_arrives_at_its_place():
         stop_low=(-0.31, -0.33), stop_high=(0.32, 0.34), stop_restitution=0.35,
         obstacle=HALF_SPACE, obstacle_point=(0.41, 0.42, 0.43), obstacle_normal=(0.6, 0.0, 0.8),
         obstacle_radius=0.44,
-        obstacle_friction=0.45, obstacle_restitution=0.46, bias=0.51, impact_law=1.0, length=1.9,
+        obstacle_friction=0.45, obstacle_restitution=0.46, impact_law=1.0, length=1.9,
     )  # fmt: skip
 
 
@@ -93,6 +93,15 @@ def test_the_rod_in_the_plant_is_the_rod_that_touches():
         ).contacts.length
         == 1.7
     )
+
+
+def test_a_parameter_of_a_former_version_is_accepted_with_a_note():
+    changed = {"integrator.split_at_impact": True, "contact.bias": 0.2}
+    assert contacts(values() | changed, 2.4) == contacts(values(), 2.4)
+    said = parameters.notes(values() | changed)
+    assert parameters.notes(values()) == [] and len(said) == len(changed)
+    for name, sentence in zip(changed, said):
+        assert sentence.startswith(f"{name} has no effect any more")
 
 
 @pytest.mark.parametrize("place, law", list(enumerate(LAWS)))

@@ -179,11 +179,10 @@ def test_a_rod_that_begins_to_fall_reads_g_less_its_fall(plant):
     assert across == pytest.approx(9.81 * (1.0 - 1.6 * 1.2 / inertia), abs=1e-9)
 
 
-@pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("every", [1, 4])
-def test_a_rod_that_lies_on_the_floor_reads_g(plant, split, every):
+def test_a_rod_that_lies_on_the_floor_reads_g(plant, every):
     """As it was put there, after its first step, and after it has fallen onto it."""
-    p = plant(1e-3, every, initial__orientation=LYING, integrator__split_at_impact=split, **FLOOR)
+    p = plant(1e-3, every, initial__orientation=LYING, **FLOOR)
     for _ in range(10):
         R = np.array(unit_quaternion.matrix(tuple(p.q[2:].tolist())))
         np.testing.assert_allclose(R @ p.specific_force(), G, atol=1e-9)
@@ -193,7 +192,6 @@ def test_a_rod_that_lies_on_the_floor_reads_g(plant, split, every):
             1e-3,
             every,
             initial__orientation=TILTED,
-            integrator__split_at_impact=split,
             cart__damping=5.0,
             **FLOOR,
         ),
@@ -225,44 +223,37 @@ PRESSING = {  # (changes, cart force, duration [s], order of the stepper, bound 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("scene", PRESSING)
-def test_forces_of_contacts_that_press_are_in_it(plant, scene, split):
+def test_forces_of_contacts_that_press_are_in_it(plant, scene):
     """Where none comes or goes; without them the error would be 1 to 20 m/s^2."""
     changes, force, duration, order, bound = PRESSING[scene]
-    runs = [
-        Run(plant(h, integrator__split_at_impact=split, **changes), duration, force)
-        for h in (4e-3, 2e-3)
-    ]
+    runs = [Run(plant(h, **changes), duration, force) for h in (4e-3, 2e-3)]
     pressed = [run.calm & (run.touches[1:-1] > 0) for run in runs]
     assert all(p.sum() > 50 for p in pressed)
     coarse, fine = (np.median(run.error[p]) for run, p in zip(runs, pressed))
     assert fine < bound and coarse / fine > 0.9 * 2**order
 
 
-@pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("h", [4e-3, 2e-3, 1e-3])
 @pytest.mark.parametrize(
     "scene, friction", [("rolls on a sphere", 2.5), ("slides on the floor", 1.0)]
 )
-def test_it_is_continuous_where_a_contact_begins_to_slide(plant, scene, friction, h, split):
+def test_it_is_continuous_where_a_contact_begins_to_slide(plant, scene, friction, h):
     """So slow a velocity is mostly the error of the step; without the friction of the step in its
     place, errors are 0.4 to 7 m/s^2.
     """
     changes, force, duration, _, _ = PRESSING[scene]
     changes = {name: friction if "friction" in name else v for name, v in changes.items()}
-    run = Run(plant(h, integrator__split_at_impact=split, **changes), duration, force)
+    run = Run(plant(h, **changes), duration, force)
     assert run.error[run.calm & (run.touches[1:-1] > 0)].max() < 5.0 * h
 
 
-@pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("every", [1, 5])
-def test_a_tick_that_holds_an_impact_reads_the_mean_over_the_tick(plant, split, every):
+def test_a_tick_that_holds_an_impact_reads_the_mean_over_the_tick(plant, every):
     """R^T ((v - v of the stamp before) / T + g e3), whichever of its steps the impact was in."""
     start = dict(
         initial__orientation=TILTED,
         contact__floor__restitution=0.6,
-        integrator__split_at_impact=split,
     )
     run = Run(plant(1e-3, every, **start, **FLOOR), 3.0, (1.0, 2.0))
     hit = np.flatnonzero(np.diff(run.impacts))
@@ -278,7 +269,6 @@ def test_integrated_it_gives_the_velocity_through_bounces_and_rest(plant, every)
     start = dict(
         initial__orientation=TILTED,
         contact__floor__restitution=0.6,
-        integrator__split_at_impact=True,
     )
     gone = []
     for h in (1e-3, 5e-4):
@@ -318,3 +308,22 @@ def test_the_measured_one_is_the_true_one_with_noise(plant):
     )
     np.testing.assert_allclose(felt.mean(axis=0), p.specific_force(), atol=5e-3)
     np.testing.assert_allclose(felt.std(axis=0), 0.05, rtol=0.06)
+
+
+RESTING = {  # what presses besides the floor
+    "a rail end": (dict(contact__stops__x_max=0.0), (3.0, 0.0)),
+    "two rail ends": (dict(contact__stops__x_max=0.0, contact__stops__y_min=0.0), (3.0, -1.0)),
+    "damped": (dict(cart__damping=2.0, joint__damping=0.1), (0.0, 0.0)),
+    "a fixed cart": (dict(cart__fixed=True), (0.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("scene", RESTING)
+def test_what_is_at_rest_reads_g_whatever_presses(plant, scene):
+    changes, force = RESTING[scene]
+    p = plant(1e-3, initial__orientation=LYING, **{**FLOOR, **changes})
+    for _ in range(20):
+        assert p.tick(force, NO_WRENCH) == ""
+        R = np.array(unit_quaternion.matrix(tuple(p.q[2:].tolist())))
+        np.testing.assert_allclose(R @ p.specific_force(), G, atol=1e-9)
+    assert len(p.touches) >= 1

@@ -48,8 +48,7 @@ def test_energy_is_work_done(plant):
     assert abs(p.diagnostics.norm_error) < 1e-12
 
 
-@pytest.mark.parametrize("split", [False, True])
-def test_energy_is_work_done_also_by_contacts(plant, split):
+def test_energy_is_work_done_also_by_contacts(plant):
     """A fall onto a floor with rebounds and friction takes 11 J, of which the balance misses what
     the order allows.
     """
@@ -58,7 +57,6 @@ def test_energy_is_work_done_also_by_contacts(plant, split):
         p = plant(
             integrator__name="quaternion_midpoint",
             integrator__step=step,
-            integrator__split_at_impact=split,
             rates__state=1.0 / step,
             contact__floor__enabled=True,
             contact__floor__height=-0.1,

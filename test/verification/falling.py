@@ -6,12 +6,10 @@ from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
 
 
-def fall(
-    contacts, h, duration, split=False, start=None, params=Params(), every=None, input=None
-) -> tuple:
+def fall(contacts, h, duration, start=None, params=Params(), every=None, input=None) -> tuple:
     """(states (n, 11), memory, reaction) of a run sampled `every` steps."""
     system = build(params._replace(contacts=contacts))
-    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
+    integrator = select("quaternion_midpoint", max_iterations=50)
     state, input = start or upright(np.pi / 6), input or no_input()
     integrator.check(system, state, input)
     options, rows, reaction = integrator.options(system), [], np.zeros(3)

@@ -6,8 +6,6 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import matrix_of, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import pairs
 
-FALLS_BACK = False  # where several contacts meet Stronge's law fails
-
 
 @inlined
 def law(m):

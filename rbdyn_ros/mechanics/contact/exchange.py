@@ -163,22 +163,25 @@ def exchange(m, energy, spent, slow):
     which has to take it.
     """
     law = contacts.law(m)
+    is_energetic = law == restitution.ENERGETIC or law == restitution.ENERGETIC_ALONE
     if not has_rebound(m, slow):
         # Stronge's law with e = 0 is another one than Newton's where the sliding changes its
         # direction; it fails where several contacts meet, which have Newton's: `test_impact_laws`
-        if law == restitution.ENERGETIC and has_approach(m, slow):
+        if is_energetic and has_approach(m, slow):
             solver.couple_impact(m)
             if collide_each(m, slow):
                 return True
             contacts.forget_failure(m)
         return impulses(m, 0.0, slow)
-    has_phases = law == restitution.POISSON or law == restitution.ENERGETIC
+    has_phases = is_energetic or law == restitution.POISSON
     if has_phases:
         solver.couple_impact(m)
-    if law == restitution.ENERGETIC:
-        found = collide_each(m, slow)
-        if found or not contacts.FALLS_BACK:
-            return found
+    if is_energetic:
+        if collide_each(m, slow):
+            return True
+        if law == restitution.ENERGETIC:
+            return False
+        contacts.forget_failure(m)
     if has_phases:
         if not impulses(m, 0.0, slow):
             return False

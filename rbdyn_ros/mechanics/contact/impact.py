@@ -76,6 +76,7 @@ def collide(m, h, has_restitution):
     if activate(m, share_before(m), False) > 0:
         if not friction.solve_impact(m):
             return False
+        velocity.node_velocities(m, True)
         push_all(m)
     before = velocity.node_velocities(m, False)
     for at in range(activate(m, 0.0, True)):
@@ -135,19 +136,24 @@ def end_hold(m, closed):
 
 @part
 def push_all(m):
-    """Add the impulses of the active pairs to the momenta and to the sums."""
-    active = arena.active(m)
+    """Add the impulses of the active pairs to the momenta and to the sums. Their work is that at
+    the mean of `u_before` and of the velocity U_X, U_W after them.
+    """
+    pairs, active = arena.pairs(m), arena.active(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
-        push(m, active[at], vector_of(arena.pairs(m)[active[at]].impulse), c.P, c.L)
-        add_up(arena.pairs(m), active[at])
+        k = active[at]
+        push(m, k, vector_of(pairs[k].impulse), c.P, c.L)
+        u = vec.add(vector_of(pairs[k].u_before), pair_velocity(m, k))
+        add_up(pairs, k, vec.scale(0.5, u))
 
 
 @part
 def observe(m):
     """Set U_X, U_W to the velocities of the node as output, joints and closed contacts obeyed
-    (M.14); return whether impulses were found.
+    (M.14), and `kept` to the impulses of the closed contacts that have acted by then; return
+    whether these were found.
     """
-    pairs = arena.pairs(m)
+    pairs, integers = arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
         set_vector(pairs[k].kept, vector_of(pairs[k].impulse))
     velocity.prepare_node(m)
@@ -157,7 +163,9 @@ def observe(m):
         velocity.node_velocities(m, True)
     arena.clock(m)[c.NODE_WORK] = work_of_drives(m)
     for k in range(len(pairs)):
+        acted = vector_of(pairs[k].impulse) if integers[k, c.CLOSED] != 0 else (0.0, 0.0, 0.0)
         set_vector(pairs[k].impulse, vector_of(pairs[k].kept))
+        set_vector(pairs[k].kept, acted)
     return solved
 
 
@@ -203,10 +211,11 @@ def follow_rates(m):
 
 
 @part
-def add_up(pairs, k):
-    """Add the impulse of pair k to its sums."""
+def add_up(pairs, k, u):
+    """Add the impulse of pair k to its sums, and its work at the velocity u."""
     impulse = vector_of(pairs[k].impulse)
     pairs[k].total[0] += impulse[0]
+    pairs[k].work += vec.dot(impulse, u)
     force = vec.transposed_matvec(matrix_of(pairs[k].frame), impulse)
     for i in range(3):
         pairs[k].total[1 + i] += force[i]

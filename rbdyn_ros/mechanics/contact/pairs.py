@@ -183,6 +183,11 @@ def set_contact(m, k, g, normal, center):
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     T = vec.frame(normal)
     pairs[k].gap = g
+    s, t = pairs[k].u_last[0], pairs[k].u_last[1]
+    if s != 0.0 or t != 0.0:  # the tangents of `frame` spin about a normal that turns
+        _, t1, t2 = vec.turn_frame(matrix_of(pairs[k].frame), normal)
+        pairs[k].u_last[0] = s * vec.dot(t1, T[1]) + t * vec.dot(t2, T[1])
+        pairs[k].u_last[1] = s * vec.dot(t1, T[2]) + t * vec.dot(t2, T[2])
     set_matrix(pairs[k].frame, T)
     point = vec.axpy(-pairs[k].radius, normal, center)
     W = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

@@ -21,6 +21,7 @@ from rbdyn_ros.types import IMPACT_LAWS
 
 BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
 LAWS = IMPACT_LAWS
+ENERGETIC_ALONE = 4  # Stronge's law for one contact at a time, Poisson's where several meet
 
 # of |u_0| + |W P|: a velocity along the tangents that has ended; sine of the angle by which the
 # direction of sliding turns where it is straight

@@ -76,11 +76,3 @@ class Choice(NamedTuple):
             low=0.0,
         ),
     ] = 4.0 / 3.0
-    split_at_impact: Annotated[
-        bool,
-        spec(
-            "Ends a step at an impact and continues from there, so that restitution and rest are "
-            "exact to round-off.",
-            read_only=True,
-        ),
-    ] = False

@@ -14,8 +14,7 @@ under the force b c more: with F = d xi_1/du the columns of x and x' of one step
 
 So eight directions are enough: w, u and theta, one vector register of 512 bits; for `tqdl`, too,
 to which x' does not matter. The logarithm of SE(3) and the fixed chart are no such frames; there
-all ten are computed. Steps that touch are taken apart in `pendulum_contact.contact_derivatives`
-(doc/derivatives.md).
+all ten are computed. Steps in which something is met are refused (doc/derivatives.md).
 """
 
 from collections.abc import Callable
@@ -33,8 +32,6 @@ from rbdyn_ros.mechanics.integrators import boundary, dual_stages
 from rbdyn_ros.mechanics.integrators.dual_stages import real_pair
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
-from rbdyn_ros.mechanics.pendulum_contact import contact_derivatives
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
 from rbdyn_ros.numerics.arguments import require_shape
 from rbdyn_ros.numerics.dual import store, variable
 from rbdyn_ros.numerics.finite_difference import jacobian
@@ -52,8 +49,6 @@ PARAMETERS = (
     "joint.damping",
     "gravity",
     "gain",
-    "contact.friction",
-    "contact.restitution",
 )
 
 
@@ -62,9 +57,7 @@ class Derivatives(NamedTuple):
 
     A: Array  # (n, 10, 10) by xi = (dx, dtheta, dx', dw): cart [world], rotation and rates [body]
     B: Array  # (n, 10, 2) by the force on the cart
-    # (n, 10, 12) by the `PARAMETERS`: "gain" multiplies the held force, "contact.friction" and
-    # "contact.restitution" add to those of all contacts where they are not 0
-    C: Array
+    C: Array  # (n, 10, 10) by the `PARAMETERS`: "gain" multiplies the held force
     states: Array  # (n + 1, 11) q (6) and v (5) at the ends of the steps
 
 
@@ -231,7 +224,7 @@ _METHODS = {
 }
 
 
-_OF_THE_PLANT = 10  # of the parameters
+_TOUCHING = 1e-9  # of the rod's length: a gap that counts as closed
 _STATE, _PARAMETERS = "state", "parameters"  # what a kernel differentiates by
 
 
@@ -261,16 +254,14 @@ def along(
     h: float,
     n: int = 1,
     by_parameters: bool = False,
-    contact: ContactState | None = None,
 ) -> Derivatives:
     """Return the derivatives of each of n steps of h [s] from `state`; those by the parameters are
-    (n, 10, 0) unless `by_parameters`. `contact` is what the contacts remember at the start, None
-    where nothing touches yet (`pendulum_contact.contact_derivatives` says how contacts are
-    differentiated).
+    (n, 10, 0) unless `by_parameters`.
 
     The steps of `tqdl` depend on more than the state: there they are those of all steps together,
     as one. Raise ValueError if an array has another shape than in `types`, if the method does not
-    apply or is not one of this package, and where a step does not converge.
+    apply or is not one of this package, where a step does not converge, and where something is
+    met: the derivatives are those of free motion.
     """
     if integrator.name not in _METHODS:
         raise ValueError(
@@ -281,40 +272,28 @@ def along(
         raise ValueError(f"n is {n}; it must be >= 1")
     input = boundary.accept(input)
     integrator.check(system, state, input)
-    if world.has_candidates(system.contacts):
-        options = integrator.options(system)
-        options = options._replace(contact=(contact or options.contact).copy())
-        return _along_contacts(integrator, system, options, state, input, float(h), int(n))
-    system = system._replace(contacts=Contacts())
+    contacts, system = system.contacts, system._replace(contacts=Contacts())
     steps = (integrator.name, system, integrator.options(system), state, input, float(h), int(n))
     S, J = _by_differences(*steps) if vars(config)["DISABLE_JIT"] else _write(*steps, _STATE)
     C = np.zeros((len(J), SIZE, len(PARAMETERS) if by_parameters else 0))
     if by_parameters:
-        C[..., :_OF_THE_PLANT] = _write(*steps, _PARAMETERS)[1]
+        C[:] = _write(*steps, _PARAMETERS)[1]
+    if world.has_candidates(contacts):
+        _require_free(contacts, S, float(state.t), float(h))
     return Derivatives(J[..., :SIZE], J[..., SIZE:], C, S[[0, -1]] if len(J) < n else S)
 
 
-def _along_contacts(
-    integrator: Integrator,
-    system: System,
-    options: Any,
-    state: State,
-    input: Input,
-    h: float,
-    n: int,
-) -> Derivatives:
-    """Return the derivatives of `along` where there is something to touch."""
-    S, J, C = [np.concatenate(boundary.start(state))], [], []
-    for i in range(n):
-        t = float(state.t + i * h)
-        by_state, by_parameters, after = contact_derivatives.step(
-            integrator.advance, system, options, input, h, t, S[-1]
-        )
-        J.append(by_state)
-        C.append(by_parameters)
-        S.append(after)
-    steps = np.array(J)
-    return Derivatives(steps[..., :SIZE], steps[..., SIZE:], np.array(C), np.array(S))
+def _require_free(contacts: Contacts, states: Array, t: float, h: float) -> None:
+    """Raise ValueError where the pendulum meets something in one of the states (n + 1, 11), the
+    first at t [s].
+    """
+    for i, row in enumerate(states):
+        for name, gap in world.gaps(contacts, State(0.0, row[:6], row[6:]), t + i * h).items():
+            if gap < 0.0 or i == 0 and gap <= _TOUCHING * contacts.length:
+                raise ValueError(
+                    f"at t = {t + i * h:.6g} s the pendulum touches {world.parameter(name)}; "
+                    "derivatives are those of free motion: start elsewhere, or take fewer steps"
+                )
 
 
 def _write(
@@ -333,7 +312,7 @@ def _write(
         weights, sines = (1.0,), None
     S, rows = np.zeros((n + 1, SIZE + 1)), n if _METHODS[name][2] == 1 else 1
     S[0] = np.concatenate(boundary.start(state))
-    J = np.zeros((rows * SIZE, _OF_THE_PLANT if kind == _PARAMETERS else SIZE + 2))
+    J = np.zeros((rows * SIZE, len(PARAMETERS) if kind == _PARAMETERS else SIZE + 2))
     loop = StepSequence(weights, sines, getattr(options, "tolerance", np.inf), h, float(state.t))
     load, held = rod_on_cart.load(input), carried_state(name)
     done = compile_steps(name, kind)(system, options, load, loop, S, held, J)
@@ -369,7 +348,7 @@ def _by_differences(
 
 
 def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
-    """Return A (10, 10), B (10, 2) and C (10, 12 or 0) of all steps together, the force held:
+    """Return A (10, 10), B (10, 2) and C (10, 10 or 0) of all steps together, the force held:
 
     A = A_n ... A_1,   B = sum_i A_n ... A_{i+1} B_i,   C likewise.                           (V.3)
     """
@@ -382,7 +361,7 @@ def total(derivatives: Derivatives) -> tuple[Array, Array, Array]:
 
 def adjoint(derivatives: Derivatives, gradients: Array) -> tuple[Array, Array, Array]:
     """Return the derivatives of a cost by the start (10,), by the force of each step (n, 2) and by
-    the parameters (12 or 0), in one sweep back over the steps:
+    the parameters (10 or 0), in one sweep back over the steps:
 
     lambda_n = g_n,   lambda_{i-1} = A_i^T lambda_i + g_{i-1},   dJ/du_i = B_i^T lambda_i.    (V.4)
 

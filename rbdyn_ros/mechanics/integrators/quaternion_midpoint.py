@@ -1,19 +1,17 @@
-"""The simulator's default: rod and cart in maximal coordinates, midpoint quaternion, contacts as
-more rows.
+"""The simulator's default: rod and cart in maximal coordinates, midpoint
+quaternion.
 
 The step is that of `maximal_rod` (doc/mathematics.md, section 3); its multipliers are the joint's
-force. What the pendulum meets joins the same equations in `contact_step` (doc/nonsmooth.md, The
-pendulum meets the world).
+force. Steps in which something may touch are those of bodies (`touching`).
 """
 
 from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import hot, part
-from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod
+from rbdyn_ros.mechanics.integrators import boundary, discrete_rod, maximal_rod, touching
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.mechanics.pendulum_contact import contact_loop
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
+from rbdyn_ros.mechanics.pendulum.bodies import Memory
 from rbdyn_ros.types import Array
 
 ORDER = 2
@@ -27,12 +25,7 @@ class Options(NamedTuple):
     tolerance: float  # relative residual of the discrete equations
     max_iterations: int
     gamma: float  # [kg m^2] kinetic-energy parameter; 4/3 I_3 turns a spinning rod with order 4
-    contact: (
-        ContactState | None
-    )  # what the contacts remember; None where there is nothing to touch
-    split: (
-        int  # 1 a step ends at an impact and goes on from there, 0 impacts are resolved at its end
-    )
+    contact: Memory | None  # what the contacts remember; None where there is nothing to touch
 
 
 @part
@@ -78,11 +71,11 @@ def dispatch(system, options, contact, input, h, n, state, reaction):
     touch: None compiles the smooth loop alone.
     """
     if contact is not None:
-        return contact_loop.steps(system, options, input, h, n, state, reaction)
+        return touching.steps(system, options, input, h, n, state, reaction)
     o = options
     if len(o.weights) == 1 and len(input.sines) == 0:
         one = (o.weights[0],)
-        plain = Options(one, o.tolerance, o.max_iterations, o.gamma, contact, o.split)
+        plain = Options(one, o.tolerance, o.max_iterations, o.gamma, contact)
         return steps(system, plain, input, None, h, n, state, reaction)
     return steps(system, options, input, input.sines, h, n, state, reaction)
 

@@ -18,8 +18,7 @@ from rbdyn_ros.mechanics.integrators import boundary, rk4
 from rbdyn_ros.mechanics.integrators.choice import INTEGRATORS, Choice
 from rbdyn_ros.mechanics.integrators.choice import names as names
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS, ORDERS
-from rbdyn_ros.mechanics.pendulum.world import candidates, gaps, has_candidates, parameter
-from rbdyn_ros.mechanics.pendulum_contact import contact_state
+from rbdyn_ros.mechanics.pendulum.world import gaps, has_candidates, parameter
 from rbdyn_ros.schema import check_record
 from rbdyn_ros.types import Input, State, System
 
@@ -70,15 +69,15 @@ def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
         "max_iterations": choice.max_iterations,
         "attitude": 1,
         "coupling": 0,
-        "split": int(choice.split_at_impact),
     }
 
     def options(system: System):
+        gamma = choice.gamma * min(system.inertia)
         known = {
             **numbers,
-            "gamma": choice.gamma * min(system.inertia),
+            "gamma": gamma,
             "lever": np.full(3, np.nan),
-            "contact": _memory(system),
+            "contact": _memory(system, gamma) if "contact" in kind._fields else None,
         }
         return kind(**{field: known[field] for field in kind._fields if field in known})
 
@@ -150,11 +149,13 @@ def _require_compiled(name: str, method: ModuleType, given: tuple, state: State)
     )
 
 
-def _memory(system: System) -> contact_state.ContactState | None:
-    """Return the state of the contacts at the start, None where there is nothing to touch."""
+def _memory(system: System, gamma: float) -> Any:
+    """Return the memory of the contacts at the start, None where there is nothing to touch."""
     if not has_candidates(system.contacts):
         return None
-    return contact_state.create(candidates(system.contacts))
+    from rbdyn_ros.mechanics.pendulum import bodies  # which many a run never needs
+
+    return bodies.create(system, gamma)
 
 
 def _check_contacts(name: str, composition: str, kind: type, system: System, state: State) -> None:

@@ -23,10 +23,15 @@ from typing import Any
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part, specialize
+from rbdyn_ros.mechanics import accelerations as of_bodies
+from rbdyn_ros.mechanics import arena
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, set_vector, vector_of
+from rbdyn_ros.mechanics.contact import friction
+from rbdyn_ros.mechanics.contact.pairs import any_gap, update_contact
+from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.integrators import boundary, rk4
-from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
-from rbdyn_ros.mechanics.pendulum_contact import contact_law
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, on_world, put
+from rbdyn_ros.mechanics.pendulum import bodies, rod_on_cart, world
 from rbdyn_ros.mechanics.solvers import fc3d_one_contact
 
 _CLOSED = 1e-9  # [m] and [m/s]: a smaller gap and gap rate are those of a contact at rest
@@ -35,7 +40,6 @@ _SLIDING = (
 )
 _HELD = 1e6  # instead of mu: what stuck in the step sticks at its end
 _FAST = 1e9  # [1/s] times a sliding velocity is far above accelerations: friction is along it
-_MOVE = 1e-5  # [m] by which the pendulum is moved to differentiate normals
 
 
 @inlined
@@ -63,93 +67,86 @@ def mean(R, w, u, memory, gravity, position):
 
 
 @part
-def normal_rates(C, i, x, d, t, u, d_rate):
-    """Return (n', rho') of candidate i at t [1/s, m/s] for the rates u (2,) of the cart and d_rate
-    of d.
+def with_contacts(memory, work, system, loads, t, state, goes_on, position):
+    """Return (specific force, whether (I.1) has a solution) at t, with the forces of the contacts,
+    of the state (x, Q, R, w, x'); `loads` are those on the rod and the force on the cart.
+
+    The contacts are those that pressed in the last step, which `memory` remembers, and those that
+    touch without moving. `work` is another memory, which is written over.
     """
-    e = _MOVE / (abs(u[0]) + abs(u[1]) + C.length * vec.size(d_rate) + world.speed(C) + _MOVE)
-    ahead, behind = vec.axpy(e, d_rate, d), vec.axpy(-e, d_rate, d)
-    _, n1, rho1 = world.touch(
-        C, i, (x[0] + e * u[0], x[1] + e * u[1]), vec.scale(1.0 / vec.norm(ahead), ahead), t + e
-    )
-    _, n0, rho0 = world.touch(
-        C, i, (x[0] - e * u[0], x[1] - e * u[1]), vec.scale(1.0 / vec.norm(behind), behind), t - e
-    )
-    return vec.scale(0.5 / e, vec.sub(n1, n0)), 0.5 / e * (rho1 - rho0)
-
-
-@part
-def contact_accelerations(system, c, work, t, state, free):
-    """Return (w', x'', whether (I.1) has a solution): the accelerations at t with the forces of
-    the contacts, of the state (x, R, w, x') with the accelerations `free` without them.
-
-    The contacts are those that pressed in the last step, which `c` remembers, and those that touch
-    without moving. `work` is another memory, which is written over.
-    """
-    (x, R, w, u), (dw, du) = state, free
-    C, d, count = system.contacts, (R[0][2], R[1][2], R[2][2]), 0
-    d_rate = vec.matvec(R, (w[1], -w[0], 0.0))
-    for i in range(world.count(C)):
-        if not world.is_present(C, i):
-            continue
-        g, n, rho = world.touch(C, i, x, d, t)
-        V = world.velocity(C, i)
-        aim(work, i, count, n, rho, V)
-        n, t1, t2 = vec.frame(n)
-        v = vec.sub(rod_on_cart.point_velocity(R, w, u, rho), V)
-        pressed = c.closed[i] == 1.0 and c.P[i, 0] > 0.0
-        if not pressed and not (abs(g) <= _CLOSED and abs(vec.dot(n, v)) <= _CLOSED):
-            continue
-        a = (du[0], du[1], 0.0)
-        if rho != world.ON_CART:
-            dn, drho = normal_rates(C, i, x, d, t, u, d_rate)
-            e = (0.0, 0.0, rho)
-            turning = vec.add(vec.cross(dw, e), vec.cross(w, vec.cross(w, e)))
-            a = vec.axpy(drho, d_rate, vec.add(a, vec.matvec(R, turning)))
-            a = vec.axpy(vec.dot(dn, v), n, a)
-        slip1, slip2 = vec.dot(t1, v), vec.dot(t2, v)
-        if pressed:
-            friction = vec.scale(-1.0 / system.rod_mass, on_world(c, i))
-            rub1, rub2 = vec.dot(t1, friction), vec.dot(t2, friction)
-            if abs(slip1) + abs(slip2) <= abs(rub1) + abs(rub2):
-                slip1, slip2 = rub1, rub2
-        held = pressed and c.status[i] == fc3d_one_contact.STICK
-        fast = 0.0 if held or not pressed and abs(slip1) + abs(slip2) <= _SLIDING else _FAST
-        put(
-            work.q,
-            i,
-            (vec.dot(n, a), vec.dot(t1, a) + fast * slip1, vec.dot(t2, a) + fast * slip2),
+    (x, Q, R, w, u), (load, force), m = state, loads, work.arena
+    for k in range(len(m.f)):
+        m.f[k] = memory.arena.f[k]
+    for k in range(len(m.z)):
+        m.z[k] = memory.arena.z[k]
+    if not goes_on:
+        bodies.put_state(m, work, system, 1.0, t, x, R, Q, w, u)
+    bodies.set_loads(m, system, force, (load.F, load.T, load.r))
+    pairs, active = arena.pairs(m), arena.active(m)
+    bodies.put_velocities(m, work, R, w, u)
+    table = arena.bodies(m)
+    drag, damping = table[bodies.CART, c.DRAG_X], table[bodies.ROD, c.DRAG_W]
+    arena.add(table, bodies.CART, c.F, (-drag * u[0], -drag * u[1], 0.0))
+    arena.add(table, bodies.ROD, c.TAU, vec.scale(-damping, w))
+    count, speed = 0, arena.clock(m)[c.SPEED]
+    for k in range(len(pairs)):
+        near = any_gap(m, k, c.X, c.R)
+        pressed = (
+            goes_on and arena.pair_integers(m)[k, c.CLOSED] != 0 and pairs[k].impulse[0] > 0.0
         )
-        put(work.P, i, (0.0, 0.0, 0.0))
-        work.law[i, 0] = _HELD if held else world.law(C, i)[0]
-        count += 1
-    if count == 0:
-        return dw, du, True
-    work.count[0] = count
-    contact_law.couple(system, work, R)
-    if not contact_law.solve_impact(work):
-        return dw, du, False
-    for k in range(count):
-        i = work.active[k]
-        dw, du = rod_on_cart.push(system, R, dw, du, on_world(work, i), work.rho[i])
-    return dw, du, True
+        if not pressed and not abs(near) <= _CLOSED:
+            continue
+        update_contact(m, k)
+        if pressed or abs(pair_velocity(m, k)[0]) <= _CLOSED * speed:
+            active[count] = k
+            count += 1
+            pairs[k].shift[0] = 1.0 if pressed else 0.0
+    arena.counters(m)[c.ACTIVE] = count
+    of_bodies.accelerate_freely(m, work.place, work.rate, work.acceleration)
+    for at in range(count):
+        k = active[at]
+        u_k, a = vector_of(pairs[k].u_before), pair_velocity(m, k)
+        a = vec.add(a, vector_of(pairs[k].u))
+        slip1, slip2, pressed = u_k[1], u_k[2], pairs[k].shift[0] == 1.0
+        if pressed:
+            rub = vec.scale(-0.5 / system.rod_mass, vector_of(pairs[k].impulse))
+            if abs(slip1) + abs(slip2) <= abs(rub[1]) + abs(rub[2]):
+                slip1, slip2 = rub[1], rub[2]
+        held = pressed and pairs[k].status == fc3d_one_contact.STICK
+        fast = 0.0 if held or not pressed and abs(slip1) + abs(slip2) <= _SLIDING else _FAST
+        set_vector(pairs[k].u, (a[0], a[1] + fast * slip1, a[2] + fast * slip2))
+        set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
+        if held:
+            pairs[k].mu = _HELD
+    if count > 0 and not friction.solve_impact(m):
+        return (0.0, 0.0, 0.0), False
+    of_bodies.respond_to_contacts(m, work.acceleration)
+    dw, a = get(table, bodies.ROD, c.U_W), get(table, bodies.ROD, c.U_X)
+    p = vec.add((0.0, 0.0, position), get(arena.blocks(m), 0, c.PA))
+    turning = vec.add(vec.cross(dw, p), vec.cross(w, vec.cross(w, p)))
+    return vec.add(vec.transposed_matvec(R, (a[0], a[1], a[2] + system.gravity)), turning), True
 
 
-def _specific_force(system, input, c, work, t, q, v, position):
+def _specific_force(system, input, memory, work, t, q, v, position):
     """Return R^T (a_p - g) (3,) [m/s^2, body]; `accelerations` is the integrator's."""
     x, Q, w, u = boundary.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     R = unit_quaternion.matrix(Q)
-    dw, du = accelerations(  # noqa: F821  # pyrefly: ignore[unknown-name]
-        system, rod_on_cart.load(input), rod_on_cart.sines_at(input.sines, t), Q, w, u
-    )
-    if c is not None:
-        if c.recorded[0] > c.recorded_before[0]:
-            return mean(R, w, u, c, system.gravity, position)
-        now, state = t - c.since[0], (x, R, w, u)
-        dw, du, solved = contact_accelerations(system, c, work, now, state, (dw, du))
-        if not solved and c.interval[0] > 0.0:
-            return mean(R, w, u, c, system.gravity, position)
+    load, sines = rod_on_cart.load(input), rod_on_cart.sines_at(input.sines, t)
+    dw, du = accelerations(system, load, sines, Q, w, u)  # noqa: F821  # pyrefly: ignore[unknown-name]
+    loads, state = (load, rod_on_cart.cart_force(load, sines)), (x, Q, R, w, u)
+    if memory is not None:
+        if memory.recorded[0] > memory.recorded_before[0]:
+            return mean(R, w, u, memory, system.gravity, position)
+        elapsed, goes_on = t - memory.since[0], bodies.is_touching(memory, q, v)
+        near = world.clear(system.contacts, x, rod_on_cart.axis(R), elapsed)
+        if goes_on or min(near.cart, near.rod) <= _CLOSED:
+            found, solved = with_contacts(
+                memory, work, system, loads, elapsed, state, goes_on, position
+            )
+            if solved or memory.interval[0] == 0.0:
+                return found
+            return mean(R, w, u, memory, system.gravity, position)
     return at(R, w, dw, du, system.gravity, position)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from rbdyn_ros.faults.covariance import Covariances, covariances
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.geometry import vec
+from rbdyn_ros.mechanics.pendulum.contact_forces import resultant
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
-from rbdyn_ros.mechanics.pendulum_contact.contact_forces import resultant
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.plant import Setup, StepDiagnostics
 from rbdyn_ros.simulation.runner import Runner

@@ -23,7 +23,7 @@ from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.files import expand
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.optional import MissingLibrary, asking_for, library
-from rbdyn_ros.parameters import obstacles
+from rbdyn_ros.parameters import notes, obstacles
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding, Line
 from rbdyn_ros.ros.messages import sample, state_topics
@@ -212,6 +212,8 @@ class Simulator(ManagedNode):
         """Compile the stepper by taking a tick on a copy, and create topics and services."""
         values = self.parameters.values
         plant = setup.plant_setup(values)
+        for sentence in notes(values):
+            self.get_logger().warning(sentence)
         self.get_logger().info(
             f"warming up {plant.integrator.name}: the first start on a machine compiles, for up "
             "to a minute"

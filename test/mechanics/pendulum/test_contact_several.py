@@ -87,7 +87,7 @@ def test_a_contact_that_parts_into_its_obstacle_is_held_not_met_without_end(
     )
     start = upright(tilt, azimuth)
     start.v[:] = v
-    rows, _, _ = fall(walls, h, 4.0, True, start=start, every=1)
+    rows, _, _ = fall(walls, h, 4.0, start=start, every=1)
     assert np.abs(rows[-1, :2]).max() < wide + 1e-6
 
 
@@ -105,7 +105,9 @@ def test_a_tip_on_a_rough_floor_with_the_cart_in_a_corner_is_at_rest(h, mu, tilt
     start = upright(tilt, azimuth)
     start.v[:] = v
     rows, _, _ = fall(contacts, h, 6.0, start=start, every=1)
-    assert np.abs(rows[-50:, 6:]).max() < 1e-12 and np.ptp(rows[-50:, :6], axis=0).max() < 1e-12
+    assert np.abs(rows[-50:, 6:10]).max() < 1e-12
+    # round-off of the spin, about an inertia of 2e-4 kg m^2
+    assert np.abs(rows[-50:, 10]).max() < 1e-11 and np.ptp(rows[-50:, :6], axis=0).max() < 1e-11
 
 
 def test_a_step_ends_at_the_first_of_two_gaps_that_close():
@@ -118,7 +120,7 @@ def test_a_step_ends_at_the_first_of_two_gaps_that_close():
     attitude = (0.698971728908468, -0.030101742621211, 0.712313498225316, 0.056052542527768)
     q = np.array((-0.030408557, 0.049936510, *attitude))
     v = np.array((0.27445909, 0.17793574, -0.0777452, 3.33890677, 0.08456283))
-    rows, memory, _ = fall(contacts, 0.01, 0.01, split=True, start=State(0.0, q, v))
+    rows, memory, _ = fall(contacts, 0.01, 0.01, start=State(0.0, q, v))
     found = impact_columns(memory.events[: memory.recorded[0]])
     assert list(found["contact"]) == [world.STOP_Y, world.FLOOR]
     assert found["t"][0] == pytest.approx(0.0000635 / 0.178, rel=0.05)

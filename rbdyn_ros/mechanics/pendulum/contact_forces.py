@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.mechanics.pendulum import world
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
-from rbdyn_ros.types import Array, Vector
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.mechanics.pendulum.bodies import Memory
+from rbdyn_ros.types import Vector
 
 
 class ContactForce(NamedTuple):
@@ -19,27 +18,15 @@ class ContactForce(NamedTuple):
     force: Vector  # mean over the step, on the pendulum (3,) [N, world]
 
 
-def touches(memory: ContactState | None, q: Array) -> tuple[ContactForce, ...]:
-    """Return the contacts whose force is not zero, at the pose q (6,); () where there is nothing
-    to touch.
-    """
+def touches(memory: Memory | None) -> tuple[ContactForce, ...]:
+    """Return the contacts whose force is not zero; () where there is nothing to touch."""
     if memory is None or not memory.force.any():
         return ()
-    joint = float(q[0]), float(q[1]), 0.0
-    d = unit_quaternion.rotate(tuple(q[2:].tolist()), (0.0, 0.0, 1.0))
+    rows = (memory.point, memory.normal, memory.force)
     return tuple(
-        ContactForce(
-            i,
-            vec.axpy(_height(memory, i), d, joint),
-            tuple(memory.axes[i, 0].tolist()),
-            tuple(memory.force[i].tolist()),
-        )
+        ContactForce(i, *(vec.three(row[i].tolist(), 0) for row in rows))
         for i in np.flatnonzero(memory.force.any(axis=1)).tolist()
     )
-
-
-def _height(memory: ContactState, i: int) -> float:
-    return 0.0 if memory.rho[i] == world.ON_CART else float(memory.rho[i])
 
 
 def resultant(touches: tuple[ContactForce, ...]) -> tuple[Vector, Vector, Vector]:

@@ -1,1 +1,0 @@
-"""The contacts of the rod and the cart, on the closed form of `mechanics.integrators`."""
