@@ -94,7 +94,9 @@ def create(system: System, gamma: float = 0.0) -> Memory:
     walls, met, of = _meets(C, center, bool(system.cart_free))
     bodies, q, v = shapes.assemble([cart, rod, *walls], (0.0, 0.0, -system.gravity))
     count = len(bodies.mass)
-    joint = joints.assemble(count, joints.ball_joint(ROD, -center, CART, (0.0, 0.0, 0.0)))
+    joint = joints.assemble(
+        count, joints.ball_joint(int(ROD), -center, int(CART), (0.0, 0.0, 0.0))
+    )
     elements = packing.Elements(bodies, joint, candidates.build(count, *met), _wrench())
     gammas = np.zeros(count)
     gammas[ROD] = gamma
@@ -161,8 +163,8 @@ def _meets(C, center: Array, is_free: bool) -> tuple[list, list, list]:
     """
     tip, foot = np.array((0.0, 0.0, C.length)) - center, np.zeros(3)
     middle = tuple(np.array((0.0, 0.0, 0.5 * C.length)) - center)
-    thin = geoms.capsule(_THIN, C.length, int(ROD), middle)
-    moving, found, of = [], [], []
+    moving, found, of, cart, rod = [], [], [], int(CART), int(ROD)
+    thin = geoms.capsule(_THIN, C.length, rod, middle)
 
     def add(candidate: int, *met, row: int = -1) -> None:
         found.extend(met)
@@ -172,20 +174,20 @@ def _meets(C, center: Array, is_free: bool) -> tuple[list, list, list]:
         law = C.floor_friction, C.floor_restitution
         add(
             world.FLOOR,
-            candidates.corner(ROD, tip, s=(0.0, 0.0, C.floor_height), mu=law[0], e=law[1]),
+            candidates.corner(rod, tip, s=(0.0, 0.0, C.floor_height), mu=law[0], e=law[1]),
         )
     for k, axis in enumerate(np.eye(3)[: 2 * is_free]):
         for side, at in ((1.0, C.stop_low[k]), (-1.0, C.stop_high[k])):
             if np.isfinite(at):
                 stop = {"n": side * axis, "s": at * axis, "e": C.stop_restitution}
-                add(world.STOP_X + k, candidates.corner(CART, foot, **stop))
+                add(world.STOP_X + k, candidates.corner(cart, foot, **stop))
     law = C.obstacle_friction, C.obstacle_restitution
     if C.obstacle == world.SPHERE:
         ball = geoms.sphere(C.obstacle_radius, position=C.obstacle_point)
         add(world.OBSTACLE, *geoms.pairs_between(thin, ball, *law))
     elif C.obstacle == world.HALF_SPACE:
         plane = {"n": C.obstacle_normal, "s": C.obstacle_point, "mu": law[0], "e": law[1]}
-        add(world.OBSTACLE, candidates.corner(ROD, tip, **plane))
+        add(world.OBSTACLE, candidates.corner(rod, tip, **plane))
     for row, o in enumerate(C.obstacles):
         law, candidate = (float(o["friction"]), float(o["restitution"])), world.FIXED + row
         kind, size, at, body = o["kind"], o["size"], tuple(map(float, o["center"])), WORLD
@@ -201,7 +203,7 @@ def _meets(C, center: Array, is_free: bool) -> tuple[list, list, list]:
             if not tip_meets and not is_free and body == WORLD:
                 continue
             mu = law[0] if tip_meets else 0.0
-            carrier, p = (ROD, tip) if tip_meets else (CART, foot)
+            carrier, p = (rod, tip) if tip_meets else (cart, foot)
             wall = candidates.corner(carrier, p, body, n, at, mu=mu, e=law[1])
             add(candidate, wall, row=which)
             continue
