@@ -13,7 +13,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import set_matrix, set_vector, vector_of
-from rbdyn_ros.mechanics.contact import active_pairs, friction, sweeps
+from rbdyn_ros.mechanics.contact import friction, sweeps
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.velocity import respond_to_unit
 
@@ -88,7 +88,7 @@ def respond_to(m, at, h, change):
         set_vector(z, vec.add(vector_of(z), du))
 
 
-sweep = sweeps.of(active_pairs, sys.modules[__name__], friction.solve_one, "_coupled")
+sweep = sweeps.of(sys.modules[__name__], friction.solve_one)
 
 
 @part
@@ -107,7 +107,7 @@ def solve(m, tolerance, gain):
         set_vector(pairs[k].impulse_0, vector_of(pairs[k].impulse))
         set_vector(pairs[k].z, (0.0, 0.0, 0.0))
     for k in range(SWEEPS):
-        moved, total, lawful, _ = sweep(m, False, 0.0, (0.0, False))
+        moved, total, lawful, _ = sweep(m, 0.0, (0.0, False))
         arena.counters(m)[c.SWEEPS] += 1
         if k == 0:
             first = moved

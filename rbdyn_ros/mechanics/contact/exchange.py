@@ -1,5 +1,4 @@
-"""The law of an impact: the impulses of all that touch, for bodies and for the pendulum
-(doc/nonsmooth.md, M.20 to M.26).
+"""The law of an impact: the impulses of all that touch (doc/nonsmooth.md, M.20 to M.26).
 
     K_mu  in  P  _|_  u+ + (s e u_N- + mu |u_T+|) e_N  in  K_mu*                  Newton
 
@@ -8,33 +7,30 @@ largest share of the restitution with which the energy does not grow. s = 0 neve
 P.u+ <= 0, so that T+ - T- = P.u+ - P.W P/2 <= 0. Poisson's law follows the impulses of s = 0 by
 others of at least s e times their size; Stronge's is that of one contact (`restitution`).
 
-The functions are templates (`sweeps.bind`): `contacts` is `active_pairs` or `active_contacts`,
-whose functions read and write the contacts of the impact, `solver` is `friction` or `contact_law`.
 `slow` is the velocity of parting below which a contact stays closed.
 """
 
 from math import inf
-from typing import Any
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.mechanics.contact import restitution, sweeps
-from rbdyn_ros.mechanics.contact.sweeps import ROUND_OFF, STALLED, SWEEPS, TOLERANCE, bind
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.contact import active_pairs as contacts
+from rbdyn_ros.mechanics.contact import friction, restitution, sweeps
+from rbdyn_ros.mechanics.contact.sweeps import ROUND_OFF, STALLED, SWEEPS, TOLERANCE
 from rbdyn_ros.mechanics.solvers import fc3d
-
-contacts: Any = None  # to which `of` binds the templates, with `solver` and `sweep`
-solver: Any = None
-sweep: Any = None
 
 APPROACHING = 1e-9  # [SPEED] a normal velocity that counts as an impact
 LAW_FAILED, MEET_FAILED = 6, 7  # why there are no impulses by Stronge's law
 
 
+@inlined
 def rebound(m, k, share, slow):
     """Return a share of e u_N- of contact k, 0 where that is too slow to part."""
     back = share * contacts.rebound(m, k)
     return back if back < 0.0 and -back >= slow else 0.0
 
 
+@part
 def has_rebound(m, slow):
     """Return whether restitution lets any of the contacts part, by Poisson's law one that is
     compressed, too.
@@ -47,6 +43,7 @@ def has_rebound(m, slow):
     return False
 
 
+@part
 def has_approach(m, slow):
     """Return whether any of the contacts approaches faster than `slow`, in an impact."""
     slow = max(slow, APPROACHING * contacts.speed(m))
@@ -56,6 +53,7 @@ def has_approach(m, slow):
     return False
 
 
+@part
 def impulses(m, share, slow):
     """Find the impulses by Newton's law with a share of the restitution; return whether they were
     found.
@@ -64,9 +62,10 @@ def impulses(m, share, slow):
         k = contacts.member(m, at)
         contacts.put_impulse(m, k, (0.0, 0.0, 0.0))
         contacts.require(m, k, contacts.velocity_before(m, k), rebound(m, k, share, slow))
-    return solver.solve_impact(m)
+    return friction.solve_impact(m)
 
 
+@inlined
 def least_impulse(m, k, share, slow):
     """Return the least normal impulse of contact k in its restitution, 0 where it parts too
     slowly.
@@ -75,6 +74,7 @@ def least_impulse(m, k, share, slow):
     return p if contacts.own_block(m, k)[0][0] * p >= slow else 0.0
 
 
+@part
 def restore(m, k, W, u, old, how):
     """Return the impulse of contact k in its restitution, with that of the compression, and
     whether it is one.
@@ -91,6 +91,10 @@ def restore(m, k, W, u, old, how):
     return vec.add(P, new), found
 
 
+sweep_restoring = sweeps.of(friction, restore, "_restore")
+
+
+@part
 def expand(m, share, slow):
     """Find the sum of the saved impulses and those of the restitution, at least `share` e times
     their normal ones, by sweeps of Gauss and Seidel; return whether they were found.
@@ -100,20 +104,21 @@ def expand(m, share, slow):
         P = contacts.saved_impulse(m, k)
         more = least_impulse(m, k, share, slow) / max(P[0], 1e-300)
         contacts.put_impulse(m, k, vec.axpy(more, P, P))
-    solver.begin_sweeps(m)
+    friction.begin_sweeps(m)
     moved, size, lawful = 0.0, 0.0, True
     for _ in range(SWEEPS):
-        moved, size, lawful, _ = sweep(m, False, 0.0, (share, slow))
+        moved, size, lawful, _ = sweep_restoring(m, 0.0, (share, slow))
         if not moved > TOLERANCE * contacts.speed(m) + ROUND_OFF * size:
             break
     return lawful and moved <= STALLED * size
 
 
+@part
 def work(m):
     """Return (energy that the impulses give, size of what they exchange): sum of P.(u- + u+)/2,
     without the work of a prescribed velocity.
     """
-    solver.respond_to_all(m)
+    friction.respond_to_all(m)
     gained, size = 0.0, 0.0
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
@@ -127,6 +132,7 @@ def work(m):
     return gained, size
 
 
+@part
 def collide_each(m, slow):
     """Give the contacts that approach the impulse of a collision of their own, by Stronge's law;
     return whether they were found, and none has changed the velocity of another.
@@ -144,7 +150,7 @@ def collide_each(m, slow):
             contacts.fail(m, LAW_FAILED, k)
             return False
         contacts.put_impulse(m, k, P)
-    solver.respond_to_all(m)
+    friction.respond_to_all(m)
     for at in range(contacts.count(m)):
         k = contacts.member(m, at)
         own = vec.matvec(contacts.own_block(m, k), contacts.impulse(m, k))
@@ -156,11 +162,11 @@ def collide_each(m, slow):
     return True
 
 
-def exchange(m, energy, spent, slow):
+@part
+def find_impulses(m, energy, slow):
     """Find the impulses by the law of the model; return whether they were found.
 
-    `energy` is the kinetic one before [J], or 0; `spent` was gained on the way to the impact,
-    which has to take it.
+    `energy` is the kinetic one before [J].
     """
     law = contacts.law(m)
     is_energetic = law == restitution.ENERGETIC or law == restitution.ENERGETIC_ALONE
@@ -168,14 +174,14 @@ def exchange(m, energy, spent, slow):
         # Stronge's law with e = 0 is another one than Newton's where the sliding changes its
         # direction; it fails where several contacts meet, which have Newton's: `test_impact_laws`
         if is_energetic and has_approach(m, slow):
-            solver.couple_impact(m)
+            friction.couple_impact(m)
             if collide_each(m, slow):
                 return True
             contacts.forget_failure(m)
         return impulses(m, 0.0, slow)
     has_phases = is_energetic or law == restitution.POISSON
     if has_phases:
-        solver.couple_impact(m)
+        friction.couple_impact(m)
     if is_energetic:
         if collide_each(m, slow):
             return True
@@ -194,7 +200,7 @@ def exchange(m, energy, spent, slow):
         # what is found only nearly is next to what is not: less of the restitution is found
         solved = solved and (share == 0.0 or contacts.stalls(m) == stalls)
         gained, size = work(m)
-        gains = gained + spent > fc3d.CONSERVED * (energy + size + abs(spent))
+        gains = gained > fc3d.CONSERVED * (energy + size)
         refused = not solved or gains and law != restitution.NEWTON
         low, high, share, found = fc3d.narrow(low, high, share, 1.0, refused)
         if found or solved and k == fc3d.HALVINGS:
@@ -202,13 +208,3 @@ def exchange(m, energy, spent, slow):
             return True
         share = low if k == fc3d.HALVINGS - 1 else share
     return False
-
-
-def of(contacts, solver):
-    """Return the kernel `exchange(m, energy, spent, slow)` of the contacts that a module reads,
-    with the solver of their impulses.
-    """
-    first = (rebound, has_rebound, has_approach, impulses, least_impulse, restore)
-    scope = bind(first, contacts, solver=solver)
-    scope["sweep"] = sweeps.of(contacts, solver, scope["restore"], "_restore")
-    return bind((expand, work, collide_each, exchange), contacts, "", **scope)["exchange"]

@@ -15,7 +15,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import matrix_of, set_matrix, set_vector, vector_of
-from rbdyn_ros.mechanics.contact import active_pairs, sweeps
+from rbdyn_ros.mechanics.contact import sweeps
 from rbdyn_ros.mechanics.contact.lagrangian import (
     ACCEPTED,
     FAILED,
@@ -153,7 +153,7 @@ def respond_to(m, at, h, change):
         accelerate(m, arena.active(m)[at], change)
 
 
-sweep = sweeps.of(active_pairs, sys.modules[__name__], solve_one)
+sweep = sweeps.of(sys.modules[__name__], solve_one)
 
 
 @part
@@ -209,7 +209,7 @@ def solve(m, tolerance, h):
         # them follow: `test_random_impacts`
         if k == SWEEPS and lawful and moved <= STALLED * size:
             break
-        moved, size, lawful, where = sweep(m, False, h, (h, k >= SWEEPS))
+        moved, size, lawful, where = sweep(m, h, (h, k >= SWEEPS))
         count[c.SWEEPS] += 1
         allowed = tolerance + ROUND_OFF * size
         if k == 0:
@@ -244,7 +244,7 @@ def sweep_few(m, tolerance, h):
     first = 0.0
     couple_all(m, h)
     for k in range(FIRST):
-        moved, size, lawful, _ = sweep(m, False, h, (h, False))
+        moved, size, lawful, _ = sweep(m, h, (h, False))
         arena.counters(m)[c.SWEEPS] += 1
         allowed = tolerance + ROUND_OFF * size
         if k == 0:

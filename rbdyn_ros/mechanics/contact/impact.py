@@ -13,13 +13,12 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, matrix_of, put, set_vector, vector_of
-from rbdyn_ros.mechanics.contact import active_pairs, exchange, friction
+from rbdyn_ros.mechanics.contact import exchange, friction
 from rbdyn_ros.mechanics.contact.pairs import TOUCHING, any_gap, push, update_contact
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 
 # [SPEED^2/LENGTH] times the step: a velocity below which a contact stays closed
 RESTING = 0.005
-find_impulses = exchange.of(active_pairs, friction)
 
 
 @inlined
@@ -82,7 +81,7 @@ def collide(m, h, has_restitution):
     for at in range(activate(m, 0.0, True)):
         hit = hit or pairs[active[at]].u_before[0] < -exchange.APPROACHING * speed
     slow = resting(m, h) if has_restitution else np.inf
-    if hit and not find_impulses(m, before, 0.0, slow):
+    if hit and not exchange.find_impulses(m, before, slow):
         return False
     velocity.node_velocities(m, hit)
     close_contacts(m, h, hit)

@@ -13,10 +13,8 @@ nothing is integrated.
 from math import sqrt
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.geometry.dual_attitude import real
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, contact
-from rbdyn_ros.numerics.dual import value, with_value
 from rbdyn_ros.types import IMPACT_LAWS
 
 BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
@@ -95,8 +93,7 @@ def stride(W, u, mu, ds):
 @part
 def end_stride(W, u, how, ended, ds):
     """Return (impulse, work) of the part of a step until its work is given back, or else u_N
-    changes its sign; `how` is mu, e and the work taken and given before. Its length has the
-    derivatives of where it ends.
+    changes its sign; `how` is mu, e and the work taken and given before.
     """
     mu, e, taken, given = how
     low, high, middle = 0.0, ds, ds
@@ -106,29 +103,7 @@ def end_stride(W, u, how, ended, ds):
         after = u[0] + vec.dot(W[0], step)
         beyond = given + work >= e * e * taken if ended else u[0] * after < 0.0
         low, high = (low, middle) if beyond else (middle, high)
-    at = vec.add(u, vec.matvec(W, step))
-    d = slope(at, mu)
-    rest = given + work - e * e * taken if ended else at[0]
-    rate = d[0] * at[0] if ended else vec.dot(W[0], d)
-    return stride(W, u, mu, with_value((-1.0 / value(rate)) * rest, middle))
-
-
-@part
-def differentiate_direction(W, mu, d, sticks):
-    """Return the direction d = (1, x, y) of the impulse after sliding has stopped, with the
-    derivatives of W_T d = 0, or of W_T d parallel to (x, y) and |(x, y)| = mu.
-    """
-    x, y = value(d[1]), value(d[2])
-    a, b = vec.dot(W[1], (1.0, x, y)), vec.dot(W[2], (1.0, x, y))
-    if sticks:
-        j = value(W[1][1]), value(W[1][2]), value(W[2][1]), value(W[2][2])
-        r, s = a, b
-    else:
-        A, B, w = value(a), value(b), (value(W[1][1]), value(W[2][2]), value(W[1][2]))
-        j = w[0] * y - value(W[2][1]) * x - B, w[2] * y + A - w[1] * x, 2.0 * x, 2.0 * y
-        r, s = a * y - b * x, x * x + y * y - mu * mu + 0.0 * a
-    i = -1.0 / (j[0] * j[3] - j[1] * j[2])
-    return 1.0, with_value(i * (j[3] * r - j[1] * s), x), with_value(i * (j[0] * s - j[2] * r), y)
+    return stride(W, u, mu, middle)
 
 
 @part
@@ -162,7 +137,7 @@ def collide(W, u_0, mu, e):
     squares = vec.dot(W[0], W[0]) + vec.dot(W[1], W[1]) + vec.dot(W[2], W[2])
     is_line = trace * trace - squares <= SINGULAR * trace * trace
     ended_at = JOINTS if is_line else STOPPED
-    ds = STRIDE / value((1.0 + mu) * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])))
+    ds = STRIDE / ((1.0 + mu) * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])))
     for _ in range(STRIDES if mu > 0.0 else 0):
         s = sqrt(u[1] * u[1] + u[2] * u[2])
         still = ended_at * (size + trace * vec.size(P))
@@ -202,15 +177,13 @@ def collide(W, u_0, mu, e):
     if mu > 0.0:
         if sqrt(u[1] * u[1] + u[2] * u[2]) > ended_at * (size + trace * vec.size(P)):
             return P, False
-        A, m = (real(W[0]), real(W[1]), real(W[2])), value(mu)
-        x, y = tangential_impulse(A, A[1][0], A[2][0], m)
-        sticks, stopped = x * x + y * y < m * m * (1.0 - 1e-12), (1.0, x, y)
-        if not sticks:  # it goes on sliding, in its own direction
-            found = contact(A, (-1.0, 0.0, 0.0), m, (0.0, 0.0, 0.0))
+        x, y = tangential_impulse(W, W[1][0], W[2][0], mu)
+        d = (1.0, x, y)
+        if x * x + y * y >= mu * mu * (1.0 - 1e-12):  # it goes on sliding, in its own direction
+            found = contact(W, (-1.0, 0.0, 0.0), mu, (0.0, 0.0, 0.0))
             if found.kind == NONE:
                 return P, False
-            stopped = vec.scale(1.0 / found.r[0], found.r)
-        d = differentiate_direction(W, mu, stopped, sticks)
+            d = vec.scale(1.0 / found.r[0], found.r)
     du = vec.matvec(W, d)
     if vec.size(du) <= JAMMED * (vec.size(W[0]) + vec.size(W[1]) + vec.size(W[2])):
         return P, True

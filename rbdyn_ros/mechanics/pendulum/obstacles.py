@@ -24,7 +24,6 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.description.features import box_distance, cylinder_distance, sign
 from rbdyn_ros.mechanics.pendulum.params import Obstacle, check_obstacle
-from rbdyn_ros.numerics.dual import value, with_value
 from rbdyn_ros.types import NO_OBSTACLES, OBSTACLE, Array
 
 SPHERE, BOX, BOX_TIP, CYLINDER, CYLINDER_TIP, WALL_TIP, WALL_CART = range(7)
@@ -33,7 +32,6 @@ _PARALLEL = 1e-8  # sine of an angle below which the rod is parallel to an edge 
 _BEYOND = 1.0 - 1e-8  # of the length: what begins there is met by the tip
 _LEVEL = 1e-6  # horizontal part of a normal below which the cart cannot meet the wall
 _SAMPLES, _HALVINGS = 16, 52  # of the angle of a normal
-_END = 1e-12  # [rad] an angle that is an end of its quarter
 
 
 def candidates(obstacles: tuple[Obstacle, ...]) -> Array:
@@ -187,7 +185,7 @@ def of_line_and_cylinder(size, p, e):
             low = middle
         else:
             high = middle
-    angle = differentiate_angle(0.5 * (low + high), beyond, across, r, flat)
+    angle = 0.5 * (low + high)
     c, s = cos(angle), sin(angle)
     n = vec.axpy(c * sign(X), u1, vec.scale(s * sign(Y), u2))
     radial = (n[0] * n[0] + n[1] * n[1]) ** 0.5
@@ -210,22 +208,6 @@ def rim_rate(angle, beyond, across, r, flat):
     size_n = (s * s + flat * flat * c * c) ** 0.5
     bend = r * s * c * (1.0 - flat * flat) / size_n if size_n > 0.0 else 0.0
     return c * across - s * beyond - bend
-
-
-@inlined
-def differentiate_angle(angle, beyond, across, r, flat):
-    """Return the angle where `rim_rate` is zero, with the derivatives of its arguments, by one
-    more step of Newton's method (doc/derivatives.md, V.1). Floats, and an end of the quarter, have
-    no derivatives.
-    """
-    if not _END < angle < 0.5 * np.pi - _END:
-        return with_value(0.0 * beyond, angle)
-    c, s, more = cos(angle), sin(angle), 1.0 - value(flat) ** 2
-    n = (s * s + (1.0 - more) * c * c) ** 0.5
-    bend = r * more * ((c * c - s * s) / n - more * (s * c) ** 2 / (n * n * n))
-    curvature = -c * value(beyond) - s * value(across) - bend
-    step = rim_rate(angle, beyond, across, r, flat)
-    return with_value((-1.0 / curvature) * step, angle)
 
 
 @part
