@@ -39,7 +39,7 @@ def gains(sampled: control.StateSpace, force_weight: float) -> np.ndarray:
 
 
 def loop(sampled: control.StateSpace, K: np.ndarray) -> control.StateSpace:
-    """The open loop K (z - A)^-1 B, cut at the force."""
+    """Return the open loop K (z - A)^-1 B, cut at the force."""
     return control.StateSpace(sampled.A, sampled.B, K.reshape(1, 4), 0.0, sampled.dt)
 
 
@@ -79,7 +79,7 @@ def design(model, params, options):
 
 
 def main() -> None:
-    """The gains, the margins, and what python-control says of the sampled model."""
+    """Return the gains, the margins, and what python-control says of the sampled model."""
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
 
     options = Options()
