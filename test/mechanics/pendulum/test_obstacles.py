@@ -325,7 +325,7 @@ def test_random_falls_among_obstacles_do_not_stop():
     for k in range(16):
         outcome = random_falls.run(random_falls.draw_among_obstacles(rng), 2.0)
         assert not outcome.reason, (k, outcome)
-        assert outcome.gain < 1e-2 and outcome.excess < 1e-3 and outcome.pull < 1e-9, (k, outcome)
+        assert outcome.gain < 1e-2 and outcome.excess < 1e-2 and outcome.pull < 1e-9, (k, outcome)
 
 
 def test_an_obstacle_that_overlaps_is_named():
