@@ -22,7 +22,7 @@ python -m rbdyn_ros evaluate --controller mine.py --entry mine
 # the ranking, in the terminal; then as a page, site/index.html
 {COMMAND} mine benchmarks/leaderboard
 {COMMAND} mine benchmarks/leaderboard --out site
-# replay its forces, and measure it anew: the same within its intervals, or not
+# replay its forces, and measure it anew: is it the same within its intervals?
 {COMMAND} --verify mine
 """
 _say = message_printer(COMMAND)
