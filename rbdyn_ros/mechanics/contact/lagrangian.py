@@ -40,7 +40,9 @@ NEAR = 1e-4  # of the impulses: residuals below may be round-off
 # of `refine`: in a stack of n boxes the bending has 1/n^4 of W_NN, where smaller sigma hardly act
 STIFF_SIGMA, FINE = 1e7, 1e-13
 OUTER, INNER, SLOW = 60, 12, 0.3
-OVERSHOT = 0.5  # of the slope along a change: how much may come back with the other sign
+# how much of the slope along a change may come back with the other sign, and halvings until it
+# does not: with 12 of them `test_any_length_moves_the_same` fails
+OVERSHOT, HALVINGS = 0.5, 10
 FRUITLESS = 3  # rounds that may find nothing
 STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 4.0, 64.0, 100, 40
 # times as many alternations at the node, where nothing contradicts the law, if they come near
@@ -277,7 +279,7 @@ def step_back(m, scale, slope, size, left):
     right side, and would else cycle between the pieces of the projection.
     """
     y, change, share = arena.right_side(m), arena.last_change(m), 1.0
-    for _ in range(INNER):
+    for _ in range(HALVINGS):
         along = 0.0
         for k in range(len(y)):
             along += y[k] * change[k]
