@@ -191,7 +191,7 @@ def solve(m, tolerance, h):
                 refine(m)
             return moved / (tolerance + ROUND_OFF * size)
         # Newton's method fails where joints and contacts are more than what holds the bodies; the
-        # sweeps below follow: `test_a_chain_of_hinges_that_has_fallen_on_a_rough_floor_rests`
+        # sweeps below follow: `test_chains_of_hinges_that_have_fallen_on_a_rough_floor_rest`
         warm_start(m)
     if joined:
         if n == 1 and h > 0.0:

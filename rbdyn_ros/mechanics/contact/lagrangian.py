@@ -120,7 +120,7 @@ def solve_lagrangian(m, tolerance, h):
             return True
         keep_iterate(m, False)
         # it fails even from there where loads are not unique, but the change is round-off:
-        # `test_a_chain_of_hinges_that_has_fallen_on_a_rough_floor_rests`
+        # `test_chains_of_hinges_that_have_fallen_on_a_rough_floor_rest`
         if left <= SETTLED * size:
             return True
         # or where the contacts contradict each other: `test_askew_stack_of_listed_faces_rests`
