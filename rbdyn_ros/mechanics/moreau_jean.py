@@ -371,7 +371,7 @@ def finish(m, h):
     bodies, active = arena.bodies(m), arena.active(m)
     joints.add_up(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
-        impact.add_up(arena.pairs(m), active[at])
+        impact.add_up(arena.pairs(m), active[at], pair_velocity(m, active[at]))
     arena.clock(m)[c.TIME] += h
     for i in range(len(bodies)):
         moved = vec.size(vec.sub(get(bodies, i, c.X), get(bodies, i, c.X_1)))
