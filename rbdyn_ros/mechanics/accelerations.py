@@ -83,14 +83,7 @@ def fill(m, q, v, load, chosen, found):
         gap[at] = arena.pairs(m)[chosen[at]].gap
         set_row(u, at, pair_velocity(m, chosen[at]))
     set_forces(m, load, 0)
-    velocity.prepare_node(m)
-    set_biases(m)
-    load_freely(m)
-    velocity.velocities_of(m, 0.0, True, 0.0)
-    read(m, free, False)
-    close(m, c.PHI)
-    read(m, free, True)
-    write(m, free)
+    solve_freely(m, free)
     for at in range(count):
         add_row(rate, at, pair_velocity(m, chosen[at]))
     for at in range(count):
@@ -131,6 +124,14 @@ def accelerate_freely(m, q, v, free):
     for at in range(count):
         update_contact(m, active[at])
         set_vector(pairs[active[at]].u_before, pair_velocity(m, active[at]))
+    solve_freely(m, free)
+
+
+@part
+def solve_freely(m, free):
+    """Set U_X, U_W, which are velocities, and `free` (6n,) to the accelerations by F and TAU, the
+    joints obeyed.
+    """
     velocity.prepare_node(m)
     set_biases(m)
     load_freely(m)

@@ -61,43 +61,6 @@ def solve_in_place(A, b):
     _solve(A, b)
 
 
-@hot
-def solve_consistent(A, b):
-    """Set b to a solution of A x = b for A (n, n) that may be singular, and return the rank; A, b
-    are overwritten.
-
-    Gauss with complete pivoting; rows whose pivot is round-off of the first one's are left out,
-    their unknowns zero.
-    """
-    n = b.shape[0]
-    rank, first = n, 0.0
-    for k in range(n):
-        r, s = k, k
-        for i in range(k, n):
-            for j in range(k, n):
-                if abs(A[i, j]) > abs(A[r, s]):
-                    r, s = i, j
-        first = abs(A[r, s]) if k == 0 else first
-        if not abs(A[r, s]) > 1e-12 * first:
-            rank = k
-            break
-        for j in range(k, n):
-            A[k, j], A[r, j] = A[r, j], A[k, j]
-        for i in range(n):
-            A[i, k], A[i, s] = A[i, s], A[i, k]
-        b[k], b[r] = b[r], b[k]
-        eliminate(A, b, k)
-        if k + 1 < n:
-            # nothing is read below a pivot: its place stores which unknown was moved here
-            A[k + 1, k] = s
-    substitute_back(A, b, rank)
-    b[rank:] = 0.0
-    for k in range(min(rank, n - 1) - 1, -1, -1):
-        s = int(A[k + 1, k])
-        b[k], b[s] = b[s], b[k]
-    return rank
-
-
 # The flags as a dict: a set has another order in every process, and the kernel would not be found
 # in the cache.
 @kernel(fastmath={"contract": True, "reassoc": True})

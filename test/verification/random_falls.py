@@ -128,6 +128,22 @@ def draw_among_obstacles(rng) -> Fall:
             return fall._replace(params=fall.params._replace(contacts=contacts))
 
 
+def friction(contacts: Contacts, i: int) -> float:
+    """mu of candidate i."""
+    if i >= world.FIXED:
+        o = contacts.obstacles[i - world.FIXED]
+        return 0.0 if o["kind"] == obstacles.WALL_CART else o["friction"]
+    fixed = {world.FLOOR: contacts.floor_friction, world.OBSTACLE: contacts.obstacle_friction}
+    return fixed.get(i, 0.0)
+
+
+def has_turning_normal(contacts: Contacts, i: int) -> bool:
+    """Whether the normal of candidate i changes as the pendulum moves along it."""
+    if i >= world.FIXED:
+        return contacts.obstacles[i - world.FIXED]["kind"] < obstacles.WALL_TIP
+    return i == world.OBSTACLE and contacts.obstacle == world.SPHERE
+
+
 def beyond_cone(force: np.ndarray, axes: np.ndarray, mu: float) -> float:
     """|F_T| - mu F_N [N] of a force [world] in a contact frame, whose rows are n, t1, t2."""
     force = axes @ force
@@ -184,14 +200,12 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
         if contacts.impact_law != NEWTON:
             gain = max(gain, energy - before - fall.h * moving)
         for i in np.flatnonzero(force.any(axis=1)):
-            mu, axes = world.law(contacts, i)[0], np.array(vec.frame(tuple(memory.normal[i])))
+            mu, axes = friction(contacts, i), np.array(vec.frame(tuple(memory.normal[i])))
             rubs = beyond_cone(force[i], axes, mu)
             frames = (axes, frame_at(contacts, i, q, k * fall.h))
             if rubs > 1e-3:  # half of it has acted in either frame
                 rubs = beyond_cones(force[i], frames, mu)
-            if memory.recorded[0] > memory.recorded_before[0] and world.has_turning_normal(
-                contacts, i
-            ):
+            if memory.recorded[0] > memory.recorded_before[0] and has_turning_normal(contacts, i):
                 rubs = 0.0  # the frame of an impact within the step is not known
             excess = max(excess, rubs)
             pull = max(pull, min(-frame[0] @ force[i] for frame in frames))

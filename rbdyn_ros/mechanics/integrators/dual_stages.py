@@ -74,16 +74,14 @@ def real_equations(E):
 
 
 @inlined
-def discrete_rod_stage(system, options, gamma, load, forces, h, state, push):
-    """Take a step of (2.10), (2.11); return (state, relative residual). `push` as in
-    `maximal_rod.stage`.
-    """
+def discrete_rod_stage(system, options, gamma, load, forces, h, state):
+    """Take a step of (2.10), (2.11); return (state, relative residual)."""
     x, attitude, w, u = state
     E, half, R = discrete_rod.equations(system, gamma, h), 0.5 * h, dual_attitude.matrix(attitude)
     k, known = R[2], real_equations(E)
     R0 = real_rows(R)
     p, P = rod_on_cart.momenta(system, R, w, u)
-    b, Ph = add_push(R, *apply_loads(system, load, forces[0], half, R, p, P), push)
+    b, Ph = apply_loads(system, load, forces[0], half, R, p, P)
     P_b = discrete_rod.cart_momentum(E, R, Ph)
     guess = 1.0 - 0.125 * known.h * known.h * vec.dot(real(w), real(w))
     criteria = options.tolerance, options.max_iterations
@@ -102,19 +100,9 @@ def discrete_rod_stage(system, options, gamma, load, forces, h, state, push):
     solved = discrete_rod.Turn(v, s, turn.e, turn.r, 1, 0.0)
     p = discrete_rod.transport_momentum(E, solved, e[2], R1, Ph)
     P = vec2.sub(Ph, vec2.scale(E.cart_damping, D))
-    p, P = add_push(R1, *apply_loads(system, load, forces[2], half, R1, p, P), push)
+    p, P = apply_loads(system, load, forces[2], half, R1, p, P)
     w, u = velocities(system, R1, p, P)
     return (vec2.add(x, D), attitude, w, u), turn.error
-
-
-@inlined
-def add_push(R, p, P, push):
-    """Return the momenta after a half-step push (f, g, f_cart)."""
-    if push is None:
-        return p, P
-    f, g, f_cart = push
-    b = vec.transposed_matvec(R, g)
-    return (p[0] - b[1], p[1] + b[0], p[2]), vec2.add(vec2.add(P, f), f_cart)
 
 
 @inlined
@@ -132,14 +120,14 @@ def velocities(system, R, p, P):
 @inlined
 def moser_veselov_stage(system, options, load, forces, h, state, held):
     """Take a step of `moser_veselov`."""
-    state, error = discrete_rod_stage(system, options, 0.0, load, forces, h, state, None)
+    state, error = discrete_rod_stage(system, options, 0.0, load, forces, h, state)
     return state, held, error
 
 
 @inlined
 def quaternion_midpoint_stage(system, options, load, forces, h, state, held):
     """Take a step of `quaternion_midpoint` with open contacts."""
-    state, error = discrete_rod_stage(system, options, options.gamma, load, forces, h, state, None)
+    state, error = discrete_rod_stage(system, options, options.gamma, load, forces, h, state)
     return state, held, error
 
 

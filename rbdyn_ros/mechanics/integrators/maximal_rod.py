@@ -16,9 +16,6 @@ not as a dense system: ell, Dr and D are linear and are eliminated, which leaves
 the other side. Then the velocities are projected on the joint (RATTLE): [M A^T; A 0] [v; nu] = [p;
 0], which changes no position and makes a small gamma usable. The joint's force over the step is (2
 ell + nu) / h.
-
-What else pushes (a contact's half-step impulse) joins the three momenta on the right of (3.2) and
-at k+1.
 """
 
 from typing import NamedTuple
@@ -70,23 +67,9 @@ def column(R, i):
 
 
 @inlined
-def add_push(l, R, p_r, p_w, pi, push):
-    """Return the momenta after a half-step push; g - l f is its lever about the center of mass."""
-    if push is None:
-        return p_r, p_w, pi
-    f, g, f_cart = push
-    p_w = about_joint(1.0, R, p_w, vec.axpy(-l, f, g))
-    return vec.add(p_r, f), p_w, vec2.add(pi, f_cart)
-
-
-@inlined
-def stage(system, E, inputs, state, guess, push):
+def stage(system, E, inputs, state, guess):
     """Take one step of (3.2), the momenta and the projection; return (state, turn, impulse of the
-    joint on the rod).
-
-    `guess`: scalar part of the turn; `push`: None, or what else pushes with half of its impulse at
-    each end, (f, g, f_cart) in world axes: f on the rod with the lever moment g = sum rho f of
-    forces at the heights rho of its axis, f_cart on the cart.
+    joint on the rod). `guess` is the scalar part of the turn.
     """
     x, Q, R, w, u, V = state
     load, u0, u1 = inputs.load, inputs.u0, inputs.u1
@@ -96,7 +79,6 @@ def stage(system, E, inputs, state, guess, push):
     p_r = vec.axpy(half, f_r, vec.scale(m, V))
     p_w = vec.axpy(half, tau_c, vec.times(I, w))
     pi = vec2.axpy(M, u, vec2.scale(half, u0))
-    p_r, p_w, pi = add_push(l, R, p_r, p_w, pi, push)
 
     b = about_joint(l, R, p_w, p_r)
     Ph = vec2.add(pi, p_r)
@@ -117,7 +99,6 @@ def stage(system, E, inputs, state, guess, push):
     p_w = about_joint(l, R, vec.axpy(half, tau_c, p_w), vec.scale(-1.0, ell))
     f = M * i_h - 0.5 * E.cart_damping
     pi = vec2.sub(vec2.axpy(f, D, vec2.scale(half, u1)), ell)
-    p_r, p_w, pi = add_push(l, R, p_r, p_w, pi, push)
     w, u = rod_on_cart.velocities(system, R, about_joint(l, R, p_w, p_r), vec2.add(pi, p_r))
     V = rod_on_cart.center_velocity(system, R, w, u)
     nu = vec.axpy(m, V, vec.scale(-1.0, p_r))

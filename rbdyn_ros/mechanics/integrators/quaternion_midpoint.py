@@ -52,7 +52,7 @@ def steps(system, options, input, sines, h, n, state, reaction):
             E = discrete_rod.equations(system, gamma, hj)
             inputs = maximal_rod.StepInputs(load, u0, u1, gamma, tolerance, max_iterations)
             guess = 1.0 - hj * hj * (2.0 * bend - bend_old)
-            here, turn, impulse = maximal_rod.stage(system, E, inputs, here, guess, None)
+            here, turn, impulse = maximal_rod.stage(system, E, inputs, here, guess)
             bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
             iterations += turn.iterations
             if not turn.error <= tolerance:

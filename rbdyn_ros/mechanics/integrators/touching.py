@@ -62,13 +62,13 @@ def steps(system, options, input, h, n, state, reaction):
         u0, u_next = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, now))
         inputs = maximal_rod.StepInputs(load, u0, u_next, gamma, tolerance, max_iterations)
         guess = 1.0 - h * h * (2.0 * bend - bend_old)
-        new, turn, impulse = maximal_rod.stage(system, E, inputs, here, guess, None)
+        new, turn, impulse = maximal_rod.stage(system, E, inputs, here, guess)
         if not turn.error <= tolerance:
             memory.interval[0] = i * h
             remember(memory, q, v, here)
             return i, iterations + turn.iterations, turn.error
         elapsed = now - memory.since[0]
-        if not world.is_open(C, clear, new[0], rod_on_cart.axis(new[2]), elapsed, 0.0, 0.0):
+        if not world.is_open(C, clear, new[0], rod_on_cart.axis(new[2]), elapsed):
             clear = world.clear(C, new[0], rod_on_cart.axis(new[2]), elapsed)
             if not min(clear.cart, clear.rod) >= 0.0:
                 touches = 2

@@ -14,7 +14,7 @@ import numpy as np
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.pendulum import obstacles
-from rbdyn_ros.mechanics.pendulum.obstacles import ON_CART, WALL_CART, WALL_TIP
+from rbdyn_ros.mechanics.pendulum.obstacles import ON_CART
 from rbdyn_ros.types import Contacts, State, Vector
 
 NAMES = ("floor", "stops.x", "stops.y", "obstacle")
@@ -78,27 +78,6 @@ def gaps(C: Contacts, state: State, t: float = 0.0) -> dict[str, float]:
         if is_present(C, i):
             found[name] = min(touch(C, i, x, d, t)[0], found.get(name, np.inf))
     return found
-
-
-@inlined
-def law(C, i):
-    """Return (mu, e_n) of candidate i."""
-    if i == FLOOR:
-        return C.floor_friction, C.floor_restitution
-    if i == OBSTACLE:
-        return C.obstacle_friction, C.obstacle_restitution
-    if i > OBSTACLE:
-        o = C.obstacles[i - FIXED]
-        return (0.0 if o["kind"] == WALL_CART else o["friction"]), o["restitution"]
-    return 0.0, C.stop_restitution
-
-
-@inlined
-def has_turning_normal(C, i):
-    """Return whether the normal of candidate i changes as the pendulum moves along it."""
-    if i > OBSTACLE:
-        return C.obstacles[i - FIXED]["kind"] < WALL_TIP
-    return i == OBSTACLE and C.obstacle == SPHERE
 
 
 @inlined
@@ -171,13 +150,12 @@ def clear(C, x, d, t):
 
 
 @inlined
-def is_open(C, clear, x, d, t, x_more, d_more):
-    """Return whether surely nothing is met at (x, d) until t, nor x_more [m] and d_more [rad]
-    farther.
+def is_open(C, clear, x, d, t):
+    """Return whether surely nothing is met at (x, d) until t.
 
     No gap closes faster than a point of the pendulum and the obstacle move.
     """
     a, b = clear.x, clear.d
-    slid = abs(x[0] - a[0]) + abs(x[1] - a[1]) + x_more + clear.speed * (t - clear.t)
-    turned = abs(d[0] - b[0]) + abs(d[1] - b[1]) + abs(d[2] - b[2]) + d_more
+    slid = abs(x[0] - a[0]) + abs(x[1] - a[1]) + clear.speed * (t - clear.t)
+    turned = abs(d[0] - b[0]) + abs(d[1] - b[1]) + abs(d[2] - b[2])
     return slid < clear.cart and slid + C.length * turned < clear.rod

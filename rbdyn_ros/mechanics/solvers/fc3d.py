@@ -139,21 +139,6 @@ def settle(r, u, W, mu, w):
     return r
 
 
-@hot
-def reach(mu, P, d):
-    """Return the largest s for which K_mu holds P + s d, P in it: |P_T + s d_T| = mu (P_N + s
-    d_N); inf if there is none.
-    """
-    a = d[1] * d[1] + d[2] * d[2] - (mu * d[0]) ** 2
-    b = P[1] * d[1] + P[2] * d[2] - mu * mu * P[0] * d[0]
-    c = min(P[1] * P[1] + P[2] * P[2] - (mu * P[0]) ** 2, 0.0)
-    root = max(b * b - a * c, 0.0) ** 0.5
-    most = -max(P[0], 0.0) / d[0] if d[0] < 0.0 else np.inf
-    if b > 0.0:
-        return min(-c / (b + root), most)
-    return min((root - b) / a, most) if a > 0.0 else most
-
-
 @inlined
 def narrow(low, high, share, full, refused):
     """Return (low, high, next share, whether `share` is the answer) in the search for the largest

@@ -15,7 +15,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel, part
-from rbdyn_ros.mechanics.solvers import fc3d, fc3d_one_contact
+from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.mechanics.solvers.solution import Options
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.types import Array
@@ -157,16 +157,6 @@ def descend(problem, r, u, step, tolerance, max_iterations):
     for k in range(len(r)):
         r[k] = best[k]
     return steps, least
-
-
-@inlined
-def status(r, mu):
-    """Return what holds at a contact with the impulse r, of `fc3d_one_contact`."""
-    if not r[0] > 0.0:
-        return fc3d_one_contact.TAKE_OFF
-    if fc3d.tangential(r) <= mu * r[0] * _WITHIN:
-        return fc3d_one_contact.STICK
-    return fc3d_one_contact.SLIDE
 
 
 @kernel

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.mechanics.solvers import fc3d, fc3d_one_contact
+from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.mechanics.solvers.select import select, solve
 
 numbers = st.floats(-10.0, 10.0)
@@ -20,32 +20,6 @@ def test_projection_is_moreaus_decomposition(x, mu):
     assert np.hypot(p[1], p[2]) <= mu * p[0] + 1e-14 * size
     assert mu * np.hypot(d[1], d[2]) <= -d[0] + 1e-13 * size * (1.0 + mu)
     assert abs(p @ d) <= 1e-13 * size**2
-
-
-def test_how_far_a_cone_reaches_along_a_line():
-    """K_mu holds what is a little nearer than `reach`, and not what is a little farther; where it
-    reaches for ever, it holds the direction too.
-    """
-    rng, ends = np.random.default_rng(4), 0
-    for _ in range(300):
-        mu, P = rng.choice([0.05, 0.6, 3.0]), np.append(0.0, rng.normal(size=2))
-        within = rng.choice([0.0, 1e-3, 1.0])  # on the edge or inside
-        P[0] = np.hypot(P[1], P[2]) / mu * (1.0 + within)
-        d = rng.normal(size=3) * rng.choice([1e-6, 1.0, 1e6])
-        s = fc3d.reach(mu * (1.0 + 1e-9), tuple(P), tuple(d))
-        assert s >= 0.0
-        if s == np.inf:
-            assert fc3d_one_contact.is_inside(tuple(d), mu * (1.0 + 1e-8))
-            continue
-        ends += 1
-        reach = s + 1e-4 * np.linalg.norm(P) / np.linalg.norm(d)
-        assert fc3d_one_contact.is_inside(tuple(P + (1.0 - 1e-9) * s * d), mu * (1.0 + 1e-8))
-        assert not fc3d_one_contact.is_inside(tuple(P + reach * d), mu * (1.0 + 1e-9))
-    assert 100 < ends < 300
-    P = (2.0, 0.0, 0.0)  # without friction the cone is a half line
-    assert fc3d.reach(0.0, P, (-1.0, 0.0, 0.0)) == 2.0
-    assert fc3d.reach(0.0, P, (1.0, 0.0, 0.0)) == np.inf
-    assert fc3d.reach(0.0, P, (1.0, 1.0, 0.0)) == 0.0
 
 
 def problem():
