@@ -51,7 +51,8 @@ def block() -> Iterator[None]:
     """Keep Ctrl-C from the processes that are started in the block: it goes to all processes of a
     terminal, and those that work for another one leave it to that one, which ends them.
 
-    Here it is delivered afterwards. Only call it in the main thread.
+    Here it is delivered afterwards, unless a thread of a library takes it. Only call it in the
+    main thread.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     # they inherit both; the first process of `multiprocessing` starts one more, which unblocks it

@@ -10,7 +10,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import joints as blocks
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import skyline, smooth, sparse, turn, velocity
-from rbdyn_ros.mechanics.contact import friction, impact, lagrangian_rows
+from rbdyn_ros.mechanics.contact import friction, impact, lagrangian, lagrangian_rows
 from rbdyn_ros.mechanics.description import geoms, jacobian, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.solvers import fc3d
@@ -31,19 +31,19 @@ def small_turn(q, o, first=False):
     return quaternion.product(d, q) if first else quaternion.product(q, d)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.7])
-def test_momentum_of_a_relative_turn(gamma):
+@pytest.mark.parametrize("gamma, drag", [(0.0, 0.0), (0.7, 0.0), (0.7, 0.3)])
+def test_momentum_of_a_relative_turn(gamma, drag):
     random = np.random.default_rng(1)
     for _ in range(20):
         v, J = random.uniform(-0.4, 0.4, 3), tuple(random.uniform(0.5, 2.0, 3))
 
         def momentum(o):
             w, *x = small_turn(np.append(np.sqrt(1.0 - v @ v), v), o)
-            return np.add(*turn.momentum(3.0, J, gamma, tuple(x), w))
+            return np.add(*turn.momentum(3.0, J, gamma, tuple(x), w, drag))
 
         t = tuple(v)
         w = turn.cosine(t)
-        gradient = np.array(turn.momentum_gradient(3.0, J, gamma, t, w))
+        gradient = np.array(turn.momentum_gradient(3.0, J, gamma, t, w, drag))
         assert np.abs(gradient - differences(momentum, np.zeros(3))).max() < 1e-8
         change = differences(lambda o: small_turn(np.append(w, v), o)[1:], np.zeros(3))
         o = random.normal(size=3)
@@ -234,8 +234,8 @@ def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():
 
 
 def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
-    """The own blocks of two contacts on a chain of two rods, and the impulses that the augmented
-    Lagrangian finds, against W = D (M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1) D^T.
+    """The own blocks of two contacts on a chain of two rods, and the impulses that sweeps and the
+    augmented Lagrangian find, against W = D (M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1) D^T.
     """
     bodies = rigid_bodies.build([1.0, 2.0], [(0.02, 0.02, 0.005)] * 2)
     q = rigid_bodies.configuration(
@@ -268,10 +268,11 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
     for _ in range(40):
         mu = table["mu"] = random.uniform(0.0, 3.0, 2)
         q = W @ random.normal(size=6)
-        table["impulse"], table["u"] = 0.0, q.reshape(2, 3)
-        assert friction.solve(model.arena, 1e-12, 0.0) < friction.FAILED
-        problem = fc3d.problem(W, q, mu)
-        assert fc3d.error(problem, table["impulse"].ravel()) < 1e-9
-        kinds |= set(table["status"])
+        for solve in (friction.solve, lagrangian.solve_lagrangian):
+            table["impulse"], table["impulse_0"], table["u"] = 0.0, 0.0, q.reshape(2, 3)
+            found = solve(model.arena, 1e-12, 0.0)
+            assert found is not False and found < friction.FAILED
+            problem = fc3d.problem(W, q, mu)
+            assert fc3d.error(problem, table["impulse"].ravel()) < 1e-9
+            kinds |= set(table["status"])
     assert len(kinds) == 3
-    assert models.part(model, "counters")[c.SWEEPS, 0] == 0

@@ -149,9 +149,9 @@ class Graph:
         self.executor.shutdown()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ros():
-    """rclpy, started once."""
+    """rclpy, which tests elsewhere start for themselves."""
     import rclpy
 
     rclpy.init()

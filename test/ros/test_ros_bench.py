@@ -66,7 +66,7 @@ def test_a_node_of_ones_own_is_scored(tmp_path):
         "near": "holds",
         "late": "misses",
         "step": "holds",
-        "push": "not for this kind of law",
+        "push": "open",
     }, done.stderr
     assert rows["near"]["cases"][0]["values"]["settling_time"] == pytest.approx(2.8, abs=0.4)
     assert rows["push"]["cases"][0]["note"] == "the options of a node are its own"
