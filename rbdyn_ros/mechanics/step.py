@@ -23,7 +23,13 @@ from rbdyn_ros.mechanics.arena import (
 )
 from rbdyn_ros.mechanics.contact import friction
 from rbdyn_ros.mechanics.contact import impact as collision
-from rbdyn_ros.mechanics.contact.pairs import TOUCHING, push, set_mean_velocities, smallest
+from rbdyn_ros.mechanics.contact.pairs import (
+    TOUCHING,
+    push,
+    release,
+    set_mean_velocities,
+    smallest,
+)
 from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [LENGTH] the gap at which a part of a step ends
@@ -171,7 +177,7 @@ def impact(m, h, has_restitution):
 @part
 def output(m, h, full):
     """Make the part that was solved the node: sum up its impulses, open contacts that parted."""
-    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    bodies, pairs = arena.bodies(m), arena.pairs(m)
     active = arena.active(m)
     unit = arena.clock(m)[c.LENGTH]
     for i in range(len(bodies)):
@@ -188,9 +194,7 @@ def output(m, h, full):
         collision.add_up(pairs, k, (0.0, 0.5 * s, 0.5 * t))
         pairs[k].u_last[0], pairs[k].u_last[1] = pairs[k].u_now[0], pairs[k].u_now[1]
         if not pairs[k].impulse[0] > 0.0 and pairs[k].gap_1 > TOUCHING * unit:
-            integers[k, c.CLOSED] = 0
-            set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
-            pairs[k].u_last[0] = pairs[k].u_last[1] = 0.0
+            release(m, k)
 
 
 @part

@@ -30,6 +30,7 @@ from rbdyn_ros.mechanics.contact.pairs import (
     accelerate,
     hold,
     push,
+    release,
     update_contact,
     velocity,
 )
@@ -76,9 +77,7 @@ def update_active_set(m):
         is_current = is_current and (b == c.WORLD or bodies[b, c.DRIFT] <= still)
         of_shapes = integers[k, c.KIND] > c.BALLS
         if not is_current and of_shapes and not hold(m, k):
-            integers[k, c.CLOSED] = 0
-            set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
-            pairs[k].up_to_date = pairs[k].u_last[0] = pairs[k].u_last[1] = 0.0
+            release(m, k)
         else:
             active[n] = k
             n += 1

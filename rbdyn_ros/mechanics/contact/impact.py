@@ -14,7 +14,14 @@ from rbdyn_ros.mechanics import arena, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, matrix_of, put, set_vector, vector_of
 from rbdyn_ros.mechanics.contact import exchange, friction
-from rbdyn_ros.mechanics.contact.pairs import TOUCHING, any_gap, push, update_contact
+from rbdyn_ros.mechanics.contact.pairs import (
+    TOUCHING,
+    any_gap,
+    hold,
+    push,
+    release,
+    update_contact,
+)
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 
 # [SPEED^2/LENGTH] times the step: a velocity below which a contact stays closed
@@ -40,17 +47,23 @@ def share_before(m):
 @part
 def activate(m, share, touching):
     """Make the closed pairs the active ones, with those that touch if asked for; set their frames
-    and velocities, and return how many they are.
+    and velocities, and return how many they are. Those that have left the extent of what they
+    touched are opened, as the next step would.
 
     Closed pairs begin with a share of their last impulses.
     """
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     n, near = 0, TOUCHING * arena.clock(m)[c.LENGTH]
     for k in range(len(pairs)):
+        is_held = integers[k, c.CLOSED] != 0 and integers[k, c.KIND] > c.BALLS
+        if is_held and not hold(m, k):
+            release(m, k)
+            is_held = False
         if integers[k, c.CLOSED] != 0 or touching and any_gap(m, k, c.X, c.R) <= near:
             active[n] = k
             n += 1
-            update_contact(m, k)
+            if not is_held:
+                update_contact(m, k)
             set_vector(pairs[k].impulse, vec.scale(share, vector_of(pairs[k].impulse)))
     arena.counters(m)[c.ACTIVE] = n
     velocity.node_velocities(m, share > 0.0)
@@ -162,8 +175,10 @@ def observe(m):
         velocity.node_velocities(m, True)
     arena.clock(m)[c.NODE_WORK] = work_of_drives(m)
     for k in range(len(pairs)):
-        acted = vector_of(pairs[k].impulse) if integers[k, c.CLOSED] != 0 else (0.0, 0.0, 0.0)
-        set_vector(pairs[k].impulse, vector_of(pairs[k].kept))
+        acted = (0.0, 0.0, 0.0)
+        if integers[k, c.CLOSED] != 0:
+            acted = vector_of(pairs[k].impulse)
+            set_vector(pairs[k].impulse, vector_of(pairs[k].kept))
         set_vector(pairs[k].kept, acted)
     return solved
 

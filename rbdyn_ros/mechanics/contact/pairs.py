@@ -148,6 +148,15 @@ def hold(m, k):
     return True
 
 
+@inlined
+def release(m, k):
+    """Open pair k."""
+    pairs = arena.pairs(m)
+    arena.pair_integers(m)[k, c.CLOSED] = 0
+    set_vector(pairs[k].impulse, (0.0, 0.0, 0.0))
+    pairs[k].up_to_date = pairs[k].u_last[0] = pairs[k].u_last[1] = 0.0
+
+
 @part
 def any_gap(m, k, x, R):
     """Return the gap of pair k of any kind. It is not inlined: the option would pass on to what it

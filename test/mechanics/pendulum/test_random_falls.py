@@ -183,3 +183,10 @@ def test_falls_that_once_failed(wide, tilt, azimuth, v):
 def test_a_tip_between_a_floor_and_a_sphere_with_much_friction():
     """Steps of 2 ms, mu 1.5 and 1.0, e 0: floor and sphere press the tip together."""
     assert random_falls.run(numbered(31337, 152), SECONDS).reason == ""
+
+
+def test_a_contact_that_has_left_a_rim_does_not_pull():
+    """Its force was 89 N towards a cylinder, whose normal had turned by more than 60 degrees."""
+    drop = numbered(2, 219, random_falls.draw_among_obstacles)
+    outcome = random_falls.run(random_falls.with_law(drop, 3.0))
+    assert not outcome.reason and outcome.pull < 0.05, outcome
