@@ -33,7 +33,7 @@ setup(
     maintainer_email="rbdyn-ros@users.noreply.github.com",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={
-        f"{PACKAGE}.campaigns": ["*.yaml"],
+        f"{PACKAGE}.evaluation.campaigns": ["*.yaml"],
         f"{PACKAGE}.evaluation": ["*.html"],
         f"{PACKAGE}.evaluation.measures": ["*.yaml"],
         f"{PACKAGE}.identification": ["*.html"],

@@ -25,8 +25,8 @@ from peer import MISSING, mujoco
 from peer_drake import LEFT_OUT, Drake, Simulator
 from peer_drake import MISSING as MISSING_DRAKE
 
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import jacobian, pairs, rigid_bodies
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies.description import contact_pairs, jacobian, rigid_bodies
 
 _ROWS = """write rows {scene, step [s], ns, mj_ns, ratio_to_mj_step, energy_error,
 mj_energy_error [J], opening [m], penetration, mj_penetration [m]}; the ratio is mj_step's time
@@ -132,7 +132,7 @@ def drake_columns(drake: Drake, times: list[float], theirs: list[float]) -> dict
 
 
 class Ours:
-    """A scene by rbdyn_ros/mechanics, after its first `settle` steps."""
+    """A scene by rbdyn_ros/bodies, after its first `settle` steps."""
 
     def __init__(self, scene: Scene):
         """Build the scene and take its first steps."""
@@ -179,7 +179,7 @@ class Ours:
         return (
             rigid_bodies.energy(scene.bodies, q, v),
             opening,
-            pairs.gaps(scene.pairs, q).min(initial=np.inf),
+            contact_pairs.gaps(scene.pairs, q).min(initial=np.inf),
         )
 
 

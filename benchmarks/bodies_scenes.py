@@ -10,13 +10,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # a checkout need not be installed
 
+from rbdyn_ros.bodies import shapes
+from rbdyn_ros.bodies.description import contact_pairs as pairs
+from rbdyn_ros.bodies.description import joint_kinds
+from rbdyn_ros.bodies.description.contact_pairs import Pairs
+from rbdyn_ros.bodies.description.joint_kinds import Constraints
+from rbdyn_ros.bodies.description.rigid_bodies import Bodies
+from rbdyn_ros.bodies.description.rows import WORLD
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import joints, pairs
-from rbdyn_ros.mechanics.description.joints import Constraints
-from rbdyn_ros.mechanics.description.pairs import Pairs
-from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
-from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.types import Array
 
 H, G, MU = 1e-3, 9.81, 0.3
@@ -64,7 +65,7 @@ class Scene(NamedTuple):
 def scene(parts: list, links=(), touches=(), body: str = "", g: float = G, **more) -> Scene:
     """Return a scene of shapes, joints and pairs."""
     bodies, q, v = shapes.assemble(parts, (0.0, 0.0, -g))
-    made = joints.assemble(len(parts), *links), pairs.build(len(parts), *touches)
+    made = joint_kinds.assemble(len(parts), *links), pairs.build(len(parts), *touches)
     return Scene(bodies, *made, q, v, body, g=g, **more)
 
 
@@ -141,7 +142,9 @@ def chain(count: int) -> Scene:
         place = {"position": ((i + 0.5) * length, 0.0, 0.0), "orientation": along_x}
         parts.append(shapes.Body(1.0, inertia, **place, angular_velocity=(0.0, 0.0, spin)))
         end = (0.0, 0.0, length / 2.0) if i else (0.0, 0.0, 0.0)
-        links.append(joints.ball_joint(i, (0.0, 0.0, -length / 2.0), i - 1 if i else WORLD, end))
+        links.append(
+            joint_kinds.ball_joint(i, (0.0, 0.0, -length / 2.0), i - 1 if i else WORLD, end)
+        )
         where = f'quat="{numbers(along_x)}"' if i == 0 else f'pos="0 0 {length}"'
         body += (
             f'<body {where}><joint type="ball"/>{inertial(parts[-1], (0.0, 0.0, length / 2.0))}'
@@ -191,7 +194,7 @@ def pendulum(
     }
     return scene(
         parts,
-        [joints.ball_joint(1, (0.0, 0.0, -1.2), 0, (0.0, 0.0, 0.0))],
+        [joint_kinds.ball_joint(1, (0.0, 0.0, -1.2), 0, (0.0, 0.0, 0.0))],
         touches,
         body,
         **start,
@@ -224,10 +227,10 @@ def four_bar() -> Scene:
     parts, lengths, R = zip(*rods)
     end = lambda k, s: (0.0, 0.0, 0.5 * s * lengths[k])  # noqa: E731
     links = [
-        joints.hinge(0, end(0, -1), WORLD, A, R[0].T @ y, y),
-        joints.ball_joint(1, end(1, -1), 0, end(0, 1)),
-        joints.ball_joint(1, end(1, 1), 2, end(2, 1)),
-        joints.hinge(2, end(2, -1), WORLD, D, R[2].T @ y, y),
+        joint_kinds.hinge(0, end(0, -1), WORLD, A, R[0].T @ y, y),
+        joint_kinds.ball_joint(1, end(1, -1), 0, end(0, 1)),
+        joint_kinds.ball_joint(1, end(1, 1), 2, end(2, 1)),
+        joint_kinds.hinge(2, end(2, -1), WORLD, D, R[2].T @ y, y),
     ]
 
     def body(k: int, at, turned, joint: str, inner: str = "") -> str:
@@ -259,7 +262,7 @@ def door() -> Scene:
     inertia = tuple(20.0 / 12.0 * np.array([height**2, edge**2 + height**2, edge**2]))
     part = shapes.Body(20.0, inertia, tuple(center), tuple(opened))
     hinges = [
-        joints.hinge(0, (-edge / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis)
+        joint_kinds.hinge(0, (-edge / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis)
         for z in (0.6, -0.6)
     ]
     leaf = f'<joint type="hinge" axis="0 0 1"/>{inertial(part, (edge / 2.0, 0.0, 0.0))}'

@@ -20,8 +20,8 @@ import numpy as np
 from command_line import read
 from pendulum import INPUT, PARAMS
 
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build, upright
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum.spherical_pendulum import build, upright
 from rbdyn_ros.types import Contacts, State
 
 try:

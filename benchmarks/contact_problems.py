@@ -4,7 +4,7 @@ stacks.
 
 import numpy as np
 
-from rbdyn_ros.mechanics.solvers import fc3d
+from rbdyn_ros.numerics.solvers import fc3d
 
 GRAVITY, STEP = 9.81, 0.01  # [m/s^2], [s]
 

@@ -19,8 +19,8 @@ from command_line import read
 from peer import MISSING, Peer, mujoco, peer
 from pendulum import INPUT, SYSTEM, applicable_steppers, start
 
-from rbdyn_ros.mechanics.integrators import derivatives
-from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.integrators import derivatives
+from rbdyn_ros.pendulum import rod_on_cart
 
 STEP, STEPS, PEER_CALLS = 1e-3, 500, 5
 _ROWS = (

@@ -19,11 +19,11 @@ from tqdm import tqdm
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.metrics import tilt
-from rbdyn_ros.faults.options import Drive, Encoder, Faults, Mismatch, SensorNoise
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.integrators.select import select
 from rbdyn_ros.numerics.bracket import edge
-from rbdyn_ros.simulation.closed_loop import Conditions, run
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant.closed_loop import Conditions, run
+from rbdyn_ros.plant.faults.fault_options import Drive, Encoder, Faults, Mismatch, SensorNoise
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 PERIOD, DURATION, LAST, SEEDS = 0.002, 20.0, 2000, (0, 1, 2)  # [s], [s], instants at the end

@@ -4,7 +4,7 @@ solve, and how fast.
     python benchmarks/friction.py [--json FILE] [--seed N] [--repeats N]
 
 The tolerance of every solver is 1e-8. The error of every solution, ours and theirs, is
-rbdyn_ros.mechanics.solvers.fc3d.error: solved is 1e-7, for Siconos stops by a slightly different
+rbdyn_ros.numerics.solvers.fc3d.error: solved is 1e-7, for Siconos stops by a slightly different
 norm. One BLAS thread; the best of the repeats for each problem, the median over the problems. Our
 times hold the call from Python (3 to 5 us), theirs are of the C call alone.
 """
@@ -25,8 +25,8 @@ import numpy as np  # noqa: E402
 
 from benchmarks import peer_siconos  # noqa: E402
 from benchmarks.contact_problems import SETS, problems  # noqa: E402
-from rbdyn_ros.mechanics.solvers import fc3d  # noqa: E402
-from rbdyn_ros.mechanics.solvers.select import select  # noqa: E402
+from rbdyn_ros.numerics.solvers import fc3d  # noqa: E402
+from rbdyn_ros.numerics.solvers.solver_selection import select  # noqa: E402
 
 TOLERANCE, SOLVED = 1e-8, 1e-7
 OURS = {"fc3d_nsgs": 10000, "fc3d_newton": 200, "fc3d_admm": 10000, "fc3d_hybrid": 10000}

@@ -27,13 +27,13 @@ from command_line import read
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, records
-from rbdyn_ros.mechanics.integrators import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
-from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.integrators import select
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum.spherical_pendulum import Params
+from rbdyn_ros.plant import closed_loop
+from rbdyn_ros.plant.faults.fault_options import Faults
 from rbdyn_ros.types import System
 
 H, DURATION, FORCE, QUICK = 0.002, 60.0, 6.0, 5

@@ -24,10 +24,10 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
+from rbdyn_ros.plant.pacing import Pacer, exact_sleeps
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.process import SWITCH_INTERVAL, events_executor, spin
-from rbdyn_ros.simulation.pacing import Pacer, exact_sleeps
 
 PERIOD = 1e-3  # [s]
 ANSWERING = "answering"

@@ -20,11 +20,11 @@ import psutil
 from loop_figures import figures
 
 from rbdyn_ros.parameters import shipped
-from rbdyn_ros.ros.controller.controller import ControllerNode
+from rbdyn_ros.plant.statistics import Statistics
+from rbdyn_ros.plant.status import PLAYING
+from rbdyn_ros.ros.controller.controller_node import ControllerNode
 from rbdyn_ros.ros.process import events_executor, run
-from rbdyn_ros.ros.simulator.simulator import Simulator
-from rbdyn_ros.simulation.statistics import Statistics
-from rbdyn_ros.simulation.status import PLAYING
+from rbdyn_ros.ros.simulator.simulator_node import Simulator
 
 # A tick of 1 ms; the history is full when the warm-up ends, for a ring that fills touches new
 # memory.

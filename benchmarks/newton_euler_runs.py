@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.mechanics import model
-from rbdyn_ros.mechanics import moreau_jean as compiled
-from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
-from rbdyn_ros.mechanics.network import moreau_jean
+from rbdyn_ros.bodies import model
+from rbdyn_ros.bodies import moreau_jean as compiled
+from rbdyn_ros.bodies.description import contact_pairs, joint_kinds, rigid_bodies
+from rbdyn_ros.network import moreau_jean_theta
 
 UPRIGHT = [1.0, 0.0, 0.0, 0.0]
 
@@ -67,9 +67,9 @@ def _run(case: dict) -> tuple:
     """Return (rows of (q, v), time of a step [us] in a whole run) of balls or rods."""
     make = _balls if "balls" in case else _rods
     if "balls" in case:
-        options = moreau_jean.options(linearized=True)
+        options = moreau_jean_theta.options(linearized=True)
     else:
-        options = moreau_jean.options(tolerance=1e-14)
+        options = moreau_jean_theta.options(tolerance=1e-14)
     rows, bodies = [], make(case)
     for _ in range(case["steps"]):
         if not compiled.advance(bodies, case["h"], 1, options):
@@ -93,17 +93,19 @@ def _build(parts: list, constraints=None, contacts=None) -> model.Model:
 def _balls(case: dict) -> model.Model:
     """Return the balls over the plane z = 0, with friction, and against each other, without."""
     e, radii = case["restitution"], [b["radius"] for b in case["balls"]]
-    contacts = [pairs.ball(i, r, mu=case["friction"], e=e) for i, r in enumerate(radii)]
+    contacts = [contact_pairs.ball(i, r, mu=case["friction"], e=e) for i, r in enumerate(radii)]
     contacts += [
-        pairs.balls(i, radii[i], j, radii[j], e=e) for i in range(len(radii)) for j in range(i)
+        contact_pairs.balls(i, radii[i], j, radii[j], e=e)
+        for i in range(len(radii))
+        for j in range(i)
     ]
-    return _build(case["balls"], None, pairs.build(len(radii), *contacts))
+    return _build(case["balls"], None, contact_pairs.build(len(radii), *contacts))
 
 
 def _rods(case: dict) -> model.Model:
     """Return the rods with their joints."""
     near, far, n = (-0.5, 0.0, 0.0), (0.5, 0.0, 0.0), len(case["rods"])
-    links = [joints.ball_joint(i - 1, far, i, near) for i in range(1, n)]
+    links = [joint_kinds.ball_joint(i - 1, far, i, near) for i in range(1, n)]
     return _build(
-        case["rods"], joints.assemble(n, joints.anchor(0, near, (0.0, 0.0, 0.0)), *links)
+        case["rods"], joint_kinds.assemble(n, joint_kinds.anchor(0, near, (0.0, 0.0, 0.0)), *links)
     )

@@ -25,7 +25,7 @@ from command_line import add_siconos_python  # noqa: E402
 
 from rbdyn_ros.experiments import bouncing_ball, cam_orbits
 from rbdyn_ros.experiments.contact_runs import march_linear  # noqa: E402
-from rbdyn_ros.mechanics.network import moreau_jean_linear
+from rbdyn_ros.network import moreau_jean_linear
 
 BOUND = 1e-12  # on positions; velocities and impulses follow with a factor of their size
 

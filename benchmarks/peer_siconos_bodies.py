@@ -8,9 +8,9 @@ import numpy as np
 from bodies_scenes import Scene
 from nonsmooth import run_siconos
 
+from rbdyn_ros.bodies.description import contact_pairs, rigid_bodies
+from rbdyn_ros.bodies.description.rows import WORLD
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics.description import pairs, rigid_bodies
-from rbdyn_ros.mechanics.description.rows import WORLD
 
 MISSING = (
     "Siconos is not installed, so its columns are left out: `apt-get install python3-siconos` "
@@ -69,7 +69,7 @@ def columns(scene: Scene, python: str, ns: float) -> dict:
     q, v = (np.array(found[name])[scene.settle :: 10] for name in ("q", "v"))
     energy, gap = rigid_bodies.energy(scene.bodies, q, v), None
     if len(scene.pairs.kind):
-        gap = min(float(pairs.gaps(scene.pairs, at).min()) for at in q)
+        gap = min(float(contact_pairs.gaps(scene.pairs, at).min()) for at in q)
     taken = 1e9 * found["seconds"] / scene.steps
     return {
         "siconos_ns": taken,

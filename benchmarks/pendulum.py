@@ -11,9 +11,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # a checkout need not be installed
 
-from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
-from rbdyn_ros.mechanics.integrators.select import Integrator, names, select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
+from rbdyn_ros.integrators.composition import COMPOSITIONS
+from rbdyn_ros.integrators.select import Integrator, names, select
+from rbdyn_ros.pendulum.spherical_pendulum import (
     Params,
     build,
     no_input,

@@ -7,9 +7,9 @@ import numpy as np
 from pendulum import SYSTEM, start, stepper, tip
 from scipy.integrate import solve_ivp
 
+from rbdyn_ros.integrators import rk4
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.integrators import rk4
-from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import rod_on_cart
 from rbdyn_ros.types import Array
 
 STEP = 2.5e-3  # [s] 17 stages in each

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
-from rbdyn_ros.control import select
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.evaluation import report, suite
 from rbdyn_ros.evaluation.score import select_cases
 
@@ -47,7 +47,7 @@ def evaluation(path: Path, refuse: Callable) -> dict:
 
 def law_of(name: str) -> tuple[str, tuple]:
     """Return (law, the kinds that it was measured for) of the results of a name."""
-    return FOR_OTHER_KINDS.get(name) or (name, select.load(name).KINDS)
+    return FOR_OTHER_KINDS.get(name) or (name, law_selection.load(name).KINDS)
 
 
 def name_of(found: dict) -> str:

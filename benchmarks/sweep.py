@@ -22,10 +22,10 @@ from command_line import read
 from peer import MISSING, mujoco, peer
 from pendulum import PARAMS
 
-from rbdyn_ros.campaigns import batch
-from rbdyn_ros.campaigns.episode import Episode
 from rbdyn_ros.control.laws import lqr, nested_lqr, swing_up
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.evaluation.campaigns import batch
+from rbdyn_ros.evaluation.campaigns.episode import Episode
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.types import Array
 
 PLANT = PARAMS._replace(cart_damping=0.5, joint_damping=0.005)

@@ -2,7 +2,7 @@
 
     python benchmarks/swing_up.py [--starts 2000] [--seed 1] [--wrong]
 
-The plant is the reduced one (`mechanics.pendulum.sphere_state`, 1 ms), the law the shipped one at
+The plant is the reduced one (`pendulum.sphere_state`, 1 ms), the law the shipped one at
 500 Hz. Settled: tilt at most 2 degrees and the cart within 5 cm for one second; the time is the
 start of that second. Leaving the travel is a failure. `--wrong` runs the harder cases: a plant
 other than the one that the law knows, and forces that come late.
@@ -16,7 +16,7 @@ import numpy as np
 from rbdyn_ros.control.laws import swing_up
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
+from rbdyn_ros.pendulum import sphere_state, spherical_pendulum
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 ONE_METRE = dict(

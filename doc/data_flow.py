@@ -27,18 +27,18 @@ class Box(NamedTuple):
 
 
 BOXES = (
-    Box("parameters", "ros/parameters.py", "Parameters", 40, 70),
-    Box("plant", "simulation/plant.py", "Plant", 270, 70),
-    Box("tick", "simulation/runner.py", "Runner", 500, 70),
+    Box("parameters", "ros/declared_parameters.py", "Parameters", 40, 70),
+    Box("plant", "plant/plant.py", "Plant", 270, 70),
+    Box("tick", "plant/runner.py", "Runner", 500, 70),
     Box("publishers", "ros/simulator/telemetry.py", "Telemetry", 730, 70),
-    Box("faults of commands", "faults/pipeline.py", "FaultPipeline", 270, 170),
-    Box("command queue", "simulation/command.py", "CommandQueue", 40, 170),
+    Box("faults of commands", "plant/faults/pipeline.py", "FaultPipeline", 270, 170),
+    Box("command queue", "plant/command.py", "CommandQueue", 40, 170),
     Box("state of one stamp", "ros/controller/synchronizers.py", "StateSynchronizer", 730, 340),
     Box("observer", "control/observer/estimator.py", "Observer", 500, 340),
     Box(
         "control law", "ros/controller/controller_supervisor.py", "ControllerSupervisor", 270, 340
     ),
-    Box("publisher", "ros/controller/controller.py", "ControllerNode", 40, 340),
+    Box("publisher", "ros/controller/controller_node.py", "ControllerNode", 40, 340),
 )
 FRAMES = (("pendulum_simulator", 20, 30, 920, 220), ("pendulum_controller", 20, 300, 920, 120))
 # from, to (a box by its place in BOXES), through which points, and what passes

@@ -157,9 +157,9 @@ def design(model, params, options):
 
 def main() -> None:
     """Simulate four seconds from ten degrees, and print tilt and cart."""
-    from rbdyn_ros.mechanics.integrators.select import select
-    from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
-    from rbdyn_ros.simulation import closed_loop
+    from rbdyn_ros.integrators.select import select
+    from rbdyn_ros.pendulum import spherical_pendulum as model
+    from rbdyn_ros.plant import closed_loop
 
     params = model.Params(cart_damping=0.5, joint_damping=0.005)
     law, start = design(model, params, Options()), model.upright(math.radians(10.0), 0.4)

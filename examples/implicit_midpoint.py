@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.integrators import boundary, rk4
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import boundary, rk4
-from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import rod_on_cart
 
 ORDER = 2
 SYMMETRIC = True  # so it can be composed to orders 4, 6 and 8

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.pendulum.tilt import tilt
 
 
 class Options(NamedTuple):

@@ -14,7 +14,7 @@ import control
 import numpy as np
 
 from rbdyn_ros.control import linearization
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.pendulum.tilt import tilt
 
 
 class Options(NamedTuple):
@@ -84,7 +84,7 @@ def main() -> None:
     """Print the gains, the margins, and the margins that python-control finds for the sampled
     model.
     """
-    from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
+    from rbdyn_ros.pendulum import spherical_pendulum as model
 
     options = Options()
     sampled = plant(model.build(model.Params()), options.period)

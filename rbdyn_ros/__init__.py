@@ -2,6 +2,10 @@
 2.
 """
 
+from rbdyn_ros import moved
+
+moved.install()
+
 
 def __getattr__(name: str) -> str:
     """Return `__version__`, that of the installed package; no start waits for it."""

@@ -111,7 +111,7 @@ class CallTimeout:
 
     def __enter__(self) -> "CallTimeout":
         if self._armed:
-            from rbdyn_ros.kernel_progress import is_compiling  # commands without kernels
+            from rbdyn_ros.numerics.kernel_progress import is_compiling  # commands without kernels
 
             self._is_compiling = is_compiling
             self._before = signal.signal(signal.SIGALRM, self._look)

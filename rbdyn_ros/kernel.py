@@ -30,14 +30,14 @@ from numba import config, njit
 from numba import types as nb
 from numba.extending import is_jitted
 
-from rbdyn_ros import kernel_cache
+from rbdyn_ros.numerics import kernel_cache
 from rbdyn_ros.optional import demand_version
 from rbdyn_ros.progress import compilations_to
 
 demand_version(numba, "0.56")
 demand_version(np, "1.23")
 try:
-    from rbdyn_ros import kernel_parts
+    from rbdyn_ros.numerics import kernel_parts
 except (ImportError, AttributeError):
     kernel_parts = None
     kernel_cache.warn(kernel_cache.WITHOUT_PARTS)
@@ -295,7 +295,7 @@ def _stamp(value) -> bytes:
 def show_compilations(stream: TextIO) -> None:
     """Say on a stream what compiles from now on, where Numba tells it."""
     try:
-        from rbdyn_ros.kernel_progress import watch
+        from rbdyn_ros.numerics.kernel_progress import watch
     except (ImportError, AttributeError):
         return
     watch(stream, reached)

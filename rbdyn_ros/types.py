@@ -14,19 +14,17 @@ from rbdyn_ros.schema import direction, spec
 
 Array = np.ndarray
 Vector = tuple[float, float, float]
-OBSTACLE = (
-    np.dtype(  # what one candidate of an obstacle is; `mechanics.pendulum.obstacles` makes them
-        [
-            ("name", "U32"),
-            ("kind", np.int64),  # of `mechanics.pendulum.obstacles`
-            ("center", np.float64, (3,)),  # or a point of the wall [m, world], at the start
-            ("axes", np.float64, (3, 3)),  # rows: its axes [world]; row 0 is the normal of a wall
-            ("size", np.float64, (3,)),  # half edges; radius, radius, half length; three radii [m]
-            ("velocity", np.float64, (3,)),  # [m/s, world]
-            ("friction", np.float64),  # mu
-            ("restitution", np.float64),  # e_n
-        ]
-    )
+OBSTACLE = np.dtype(  # what one candidate of an obstacle is; `pendulum.obstacles` makes them
+    [
+        ("name", "U32"),
+        ("kind", np.int64),  # of `pendulum.obstacles`
+        ("center", np.float64, (3,)),  # or a point of the wall [m, world], at the start
+        ("axes", np.float64, (3, 3)),  # rows: its axes [world]; row 0 is the normal of a wall
+        ("size", np.float64, (3,)),  # half edges; radius, radius, half length; three radii [m]
+        ("velocity", np.float64, (3,)),  # [m/s, world]
+        ("friction", np.float64),  # mu
+        ("restitution", np.float64),  # e_n
+    ]
 )
 NO_OBSTACLES = np.zeros(0, OBSTACLE)
 IMPACT_LAWS = ("bounded_newton", "newton", "poisson", "energetic")

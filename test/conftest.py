@@ -25,7 +25,7 @@ settings.load_profile("kernels")
 
 FOLDER = Path(__file__).parent
 # folders of tests that start nodes, other processes and threads in real time
-REAL_TIME = ("cli", "endurance", "fuzz", "launch", "ros", "simulation", "view", "wire")
+REAL_TIME = ("cli", "endurance", "fuzz", "launch", "plant", "ros", "view", "wire")
 # files that take minutes begin first, lest one runs alone at the end, in this order: two that
 # begin with the same kernels side by side would wait for one compiler
 LONG = (
@@ -34,7 +34,7 @@ LONG = (
     "wire/test_emulated_board.py",
     "view/test_page.py",
     "ros/test_viewer_page.py",
-    "test_kernel_cache.py",
+    "numerics/test_kernel_cache.py",
 )
 
 

@@ -1,17 +1,25 @@
 """Imports follow one order of the folders, and only ros/ knows ROS."""
 
 import ast
+import sys
+from collections import Counter
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
+
+import pytest
+
+from rbdyn_ros.moved import MOVED
 
 ROOT = Path(__file__).parent.parent
 ORDER = (  # who stands later may import who stands before, and who stands beside
     {
         "types",
         "kernel",
-        "kernel_parts",
-        "kernel_cache",
-        "kernel_progress",
+        "numerics.kernel_parts",
+        "numerics.kernel_cache",
+        "numerics.kernel_progress",
+        "moved",
         "interrupts",
         "optional",
         "plugins",
@@ -23,11 +31,11 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
         "schema",
     },
     {"geometry", "numerics"},
-    {"mechanics.solvers"},
-    {"mechanics"},
-    {"parameters", "faults", "wire"},
-    {"control", "simulation"},
-    {"campaigns", "evaluation"},
+    {"numerics.solvers"},
+    {"bodies", "network", "pendulum", "integrators"},
+    {"parameters", "plant.faults", "wire"},
+    {"control", "plant"},
+    {"evaluation"},
     {"view", "environments", "identification"},
     {"ros"},
     {"experiments", "cli", "__main__"},
@@ -98,3 +106,21 @@ def test_no_modules_import_each_other_in_a_circle():
         for name in modules
     }
     list(TopologicalSorter(needs).static_order())
+
+
+def test_a_name_of_a_file_occurs_once():
+    """But for laws and measures, whose files have the names that users write."""
+    plugins = {ROOT / "rbdyn_ros/control/laws", ROOT / "rbdyn_ros/evaluation/measures"}
+    stems = Counter(file.stem for file in FILES if file.parent not in plugins)
+    assert [stem for stem, n in stems.items() if n > 1 and stem != "__init__"] == []
+
+
+@pytest.mark.parametrize("former", MOVED)
+def test_a_former_name_is_the_same_module(former):
+    for name in [n for n in sys.modules if n == f"rbdyn_ros.{former}"]:
+        del sys.modules[name]
+    present = f"rbdyn_ros.{MOVED[former]}"
+    with pytest.warns(DeprecationWarning, match=f"rbdyn_ros.{former} is {present}"):
+        module = import_module(f"rbdyn_ros.{former}")
+    assert module is import_module(present)
+    assert module.__spec__.name == module.__name__ == present

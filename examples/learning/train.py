@@ -40,7 +40,7 @@ from rbdyn_ros.environments.pendulums import Pendulums
 from rbdyn_ros.files import read_arrays
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.types import Array
 
 PAIRS, EPISODES = 64, 32  # changes that are tried in a generation, each on as many episodes

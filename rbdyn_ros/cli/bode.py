@@ -167,7 +167,7 @@ def _job(arguments: argparse.Namespace) -> BodeJob:
     """Return the measurement that the arguments ask for. Raise ValueError for wrong input, OSError
     for files.
     """
-    from rbdyn_ros.control import select
+    from rbdyn_ros.control import law_selection
     from rbdyn_ros.evaluation import closed_loop_table
     from rbdyn_ros.identification import excitation
 
@@ -190,7 +190,7 @@ def _job(arguments: argparse.Namespace) -> BodeJob:
     if arguments.picture:
         output_file("--picture", arguments.picture, PICTURES)
     name = arguments.controller or "lqr"
-    module = select.load(name)
+    module = law_selection.load(name)
     files = (str(config("pendulum.yaml")), *arguments.params_file)
     values = closed_loop_table.values(name, module, files, overrides(arguments))
     if arguments.at == "measurement" and values["observer.sensors"] != "none":

@@ -21,7 +21,7 @@ from rbdyn_ros.optional import (
     no_ros,
     stay_local,
 )
-from rbdyn_ros.parameters import shipped, start
+from rbdyn_ros.parameters import shipped, start_options
 from rbdyn_ros.parameters.command_line import (
     SEED,
     SET,
@@ -67,7 +67,7 @@ class DemoRequest(NamedTuple):
     """The demo that the options ask for."""
 
     duration: float  # [s] simulated
-    release: start.Release | None  # None leaves it to scenario and parameters
+    release: start_options.Release | None  # None leaves it to scenario and parameters
     seed: int
     processes: int
     files: tuple  # of parameters, later ones win
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         (DURATION, "T", "Simulate T seconds"),
-        *start.OPTIONS,
+        *start_options.OPTIONS,
         (
             "--processes",
             (1, 2),
@@ -148,7 +148,7 @@ def plan(arguments: argparse.Namespace) -> DemoRequest:
     _demand_libraries(_law(arguments, files))
     return DemoRequest(
         duration=number(DURATION, arguments.duration),
-        release=start.release(arguments, given_files(arguments), given),
+        release=start_options.release(arguments, given_files(arguments), given),
         seed=number(SEED, arguments.seed),
         processes=arguments.processes,
         files=files,
@@ -161,10 +161,10 @@ def plan(arguments: argparse.Namespace) -> DemoRequest:
 
 def _demand_libraries(law: str) -> None:
     """Raise MissingLibrary for one that the recorder or the control law needs."""
-    from rbdyn_ros.control import select
+    from rbdyn_ros.control import law_selection
 
     library("rosbags", "bag", "the demo's recorder")
-    demand_libraries(select.load(law), f"controller {select.short(law)}")
+    demand_libraries(law_selection.load(law), f"controller {law_selection.short(law)}")
 
 
 def _files(arguments: argparse.Namespace) -> tuple:
@@ -180,7 +180,7 @@ def _law(arguments: argparse.Namespace, files: Iterable) -> str:
     """Return the name of the control law: that of --controller, else of the last file that names
     one, else lqr.
     """
-    from rbdyn_ros.control.select import absolute
+    from rbdyn_ros.control.law_selection import absolute
 
     return absolute(arguments.controller or named_law(files))
 
@@ -189,15 +189,15 @@ def _set_words(given: list[Override], arguments: argparse.Namespace, files: tupl
     """Return the parameters of --set as words of ROS. Raise ValueError for an unknown one, a wrong
     value, and one that the demo sets itself.
     """
-    from rbdyn_ros.control import options, select
+    from rbdyn_ros.control import law_options, law_selection
 
     if not given:
         return []
     name = _law(arguments, files)
-    law = by_name(options.table(name, select.load(name)))
+    law = by_name(law_options.table(name, law_selection.load(name)))
     words = []
     for override in given:
-        options.require_own((override,), name)
+        law_options.require_own((override,), name)
         if override.name in _OWN:
             raise ValueError(
                 f"{override.source}: the demo sets {override.name} itself; {_OWN[override.name]}"
@@ -233,7 +233,7 @@ def _run_with_display(planned: DemoRequest) -> int:
     from rbdyn_ros.ros.node_processes import NodeProcesses, ros_words
 
     play = demo_plan(planned.duration, planned.release, planned.seed)
-    lean = [f"{start.ORIENTATION}:={list(play.orientation)}"] if play.orientation else []
+    lean = [f"{start_options.ORIENTATION}:={list(play.orientation)}"] if play.orientation else []
     parameters = ros_words(planned.files, (*planned.words, *lean))
     with Interruption() as stop:
         processes = NodeProcesses(parameters, planned.out / LOG)

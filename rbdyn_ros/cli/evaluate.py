@@ -164,7 +164,7 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     call_timeout = number(COMMAND_TIMEOUT, arguments.patience)
     waiting = number(WAITING, arguments.waiting)
     parameter_files(arguments.params_file)
-    from rbdyn_ros.control import options
+    from rbdyn_ros.control import law_options
     from rbdyn_ros.evaluation.bench import load
     from rbdyn_ros.evaluation.score import controller_under_test
     from rbdyn_ros.evaluation.suite import check_options, read
@@ -185,7 +185,7 @@ def plan(arguments: argparse.Namespace) -> EvaluationPlan:
     law = controller_under_test(*asked, call_timeout, arguments.external, given)
     if not (arguments.external or entry):
         check_options(
-            suite, law.name, by_name(options.table(law.name, load(law.controller))), path
+            suite, law.name, by_name(law_options.table(law.name, load(law.controller))), path
         )
     seed = 0
     if entry:
@@ -264,12 +264,12 @@ def _measure(planned: EvaluationPlan) -> int:
 
 def _sitting(planned: EvaluationPlan) -> dict:
     """Return when, where and how it is measured."""
-    from rbdyn_ros.control import select
+    from rbdyn_ros.control import law_selection
     from rbdyn_ros.control.provenance import sitting
 
     # an entry has its law's files, and the law runs in no process but its own
     is_elsewhere = planned.entry or (planned.ros and planned.ros[0] is not None)
-    laws = () if is_elsewhere else (select.load(planned.under_test.controller),)
+    laws = () if is_elsewhere else (law_selection.load(planned.under_test.controller),)
     return {
         **sitting(*laws),
         "quick": planned.quick,

@@ -120,7 +120,7 @@ def _methods(name: str, text: str | None) -> dict[str, tuple[str, ...]]:
     if not _compares(name):
         able = ", ".join(filter(_compares, names()))
         raise ValueError(f"{name} compares no integrators; leave --methods out, or take {able}")
-    from rbdyn_ros.mechanics.integrators.select import select
+    from rbdyn_ros.integrators.select import select
 
     methods = split_words(text)
     if not methods:

@@ -82,15 +82,15 @@ def _form(form: str, name: str, options: Any, law: Any, timing: "Timing") -> str
         if law.catch:
             raise ValueError(f"{options.file} has two networks; boards know policies of one")
         return POLICY_FORMATS[form](name, options, law.network)
-    from rbdyn_ros.control.select import short
-    from rbdyn_ros.evaluation import margins
+    from rbdyn_ros.control.law_selection import short
+    from rbdyn_ros.evaluation import loop_margins
 
     if hasattr(law, "linear") and len((found := law.linear()).A):
         if form == "c":
             raise ValueError(f"{name} has a memory of {len(found.A)} numbers; take --format json")
         return (_memory_json if form == "json" else _memory_text)(name, timing, found)
     return FORMATS[form](
-        short(name), timing, margins.linear_gains(law, f"the law {name}").tolist()
+        short(name), timing, loop_margins.linear_gains(law, f"the law {name}").tolist()
     )
 
 
@@ -105,16 +105,17 @@ def design_law(name: str, files: list[str]) -> tuple[Any, Any, Timing]:
     """Return (options, law, timing) of the law `name` for the plant of the files. Raise ValueError
     for wrong input.
     """
-    from rbdyn_ros.control import options, select
-    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+    from rbdyn_ros.control import law_options as options
+    from rbdyn_ros.control import law_selection
     from rbdyn_ros.parameters import plant_params
     from rbdyn_ros.parameters.shipped import config
+    from rbdyn_ros.pendulum import spherical_pendulum
 
-    module = select.load(name)
+    module = law_selection.load(name)
     values = _values([str(config("pendulum.yaml")), *files], name, module)
     chosen = options.from_values(name, module, values)
     params = plant_params(values)
-    law = select.make_law(name, module, spherical_pendulum, params, chosen)
+    law = law_selection.make_law(name, module, spherical_pendulum, params, chosen)
     return chosen, law, Timing(values["period"], values["cart.force_limit"])
 
 
@@ -122,7 +123,7 @@ def _values(files: list, name: str, module: ModuleType) -> dict:
     """Return what the controller node would read from the files, the options of its law
     included.
     """
-    from rbdyn_ros.control import options
+    from rbdyn_ros.control import law_options as options
     from rbdyn_ros.parameters import tables
     from rbdyn_ros.parameters.yaml_file import read_values
     from rbdyn_ros.schema import defaults

@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     nobody answers, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written where it should
     be.
     """
-    from rbdyn_ros.control import select
+    from rbdyn_ros.control import law_selection
 
     if arguments.live and (missing := no_ros("start it as ./testbed exec ...")):
         return _say(missing, NO_ROS)
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError("it needs a RECORDING to fit, --live or --design FILE; see --help")
         segment = number(SEGMENT, arguments.segment) if arguments.segment else None
         duration = number(DURATION, arguments.duration)
-        law = select.load(arguments.controller)
+        law = law_selection.load(arguments.controller)
         number(WAITING, arguments.waiting)
         plan = _plan(arguments, law, duration) if arguments.design or arguments.live else None
         given = arguments.params_file, overrides(arguments)
@@ -149,8 +149,8 @@ def run(arguments: argparse.Namespace) -> int:
     except RuntimeError as error:  # no node answers, or the rod falls
         return _say(str(error), NOT_FITTED)
     from rbdyn_ros.identification import design, plant_fit
-    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters import plant_params
+    from rbdyn_ros.pendulum import spherical_pendulum
 
     for sentence in notes:
         _say(f"note: {sentence}", DONE)
@@ -179,12 +179,12 @@ def _fit(
     pieces: list, system: "System", names: tuple[str, ...], segment: float | None, robust: bool
 ) -> "Fit":
     """Fit and print. Raise ValueError for wrong input."""
-    from rbdyn_ros.identification import plant_fit, report
+    from rbdyn_ros.identification import fit_report, plant_fit
 
     with notice("fitting: seconds, and half a minute to compile the first time ..."):
         found = plant_fit.fit(pieces, system, names, segment=segment, robust=robust)
     print(_table(found))
-    for sentence in (*report.undetermined_notes(found), *report.doubts(found)):
+    for sentence in (*fit_report.undetermined_notes(found), *fit_report.doubts(found)):
         _say(f"note: {sentence}", DONE)
     return found
 
@@ -222,8 +222,8 @@ def _live(arguments: argparse.Namespace, plan: "DesignProblem") -> Path:
 
     Raise ValueError, RuntimeError or OSError, with the excitation off.
     """
-    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
     from rbdyn_ros.parameters.controller import Excitation
+    from rbdyn_ros.pendulum import spherical_pendulum
     from rbdyn_ros.ros import running_loop
 
     system = spherical_pendulum.build(plan.loop.params)
@@ -260,7 +260,7 @@ def _records(paths: list[Path]) -> tuple[list, list[str]]:
 
 
 def _table(found: "Fit") -> str:
-    from rbdyn_ros.identification.report import UNITS
+    from rbdyn_ros.identification.fit_report import UNITS
 
     lines = [f"{'':22}{'value':>12}{'+- 95 %':>12}"]
     for name, value, interval in found.rows:
@@ -292,20 +292,20 @@ def _texts(
 def _page(recordings: list[Path], found: "Fit", system: "System", notes: list[str]) -> str:
     """Return the report, with the margins of `lqr` at its default weights."""
     from rbdyn_ros.control.laws import lqr
-    from rbdyn_ros.identification import plant_numbers, report
+    from rbdyn_ros.identification import fit_report, plant_numbers
 
     fitted, given = plant_numbers.plant(system, found.given), found.given
     delay = math.fsum(given.get(name, 0.0) for name in (plant_numbers.DELAY, plant_numbers.LAG))
     try:
-        predicted = report.predict(system, fitted, delay, lqr.Options())
+        predicted = fit_report.predict(system, fitted, delay, lqr.Options())
     except ValueError as error:
         predicted = f"No law can be designed: {error}."
-    return report.page(found, system, [path.name for path in recordings], notes, predicted)
+    return fit_report.page(found, system, [path.name for path in recordings], notes, predicted)
 
 
 def _figures(found: "Fit") -> dict[str, Any]:
     """Return the result for JSON."""
-    from rbdyn_ros.identification.report import UNITS
+    from rbdyn_ros.identification.fit_report import UNITS
 
     deviations = found.deviations.tolist()
     fitted = {
@@ -328,7 +328,7 @@ def _yaml(found: "Fit", system: "System") -> str:
     import yaml
 
     from rbdyn_ros.identification import plant_numbers
-    from rbdyn_ros.identification.report import UNITS
+    from rbdyn_ros.identification.fit_report import UNITS
 
     sections = plant_numbers.parameters(plant_numbers.plant(system, found.given))
     head = [f"# Made by `{COMMAND}`; 95 % intervals:"]

@@ -46,12 +46,12 @@ def _tables_by_title(names: list) -> dict:
         any(_is_in(other, name) for other in tables.all_parameters()) for name in names
     ):
         return tables.TITLED
-    from rbdyn_ros.control import options, select
+    from rbdyn_ros.control import law_options, law_selection
 
     laws = {}
-    for law in select.names():
+    for law in law_selection.names():
         try:
-            laws[f"Control law {law}"] = options.table(law, select.load(law))
+            laws[f"Control law {law}"] = law_options.table(law, law_selection.load(law))
         except ValueError as error:  # a law of another package, which does not load
             _say(str(error), DONE)
     return tables.TITLED | laws

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rbdyn_ros import parameters
 from rbdyn_ros.files import write_or_rescue, write_table
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.parameters import start, tables
+from rbdyn_ros.parameters import start_options, tables
 from rbdyn_ros.parameters.command_line import (
     FILES,
     IMPACTS,
@@ -29,8 +29,8 @@ from rbdyn_ros.schema import by_name, setting
 
 if TYPE_CHECKING:  # Numba, and what needs it, is imported only where it is needed
     from rbdyn_ros.evaluation.closed_loop_table import Loop
-    from rbdyn_ros.mechanics.integrators.select import Integrator
-    from rbdyn_ros.simulation.rollout import Rollout, Rows
+    from rbdyn_ros.integrators.select import Integrator
+    from rbdyn_ros.plant.rollout import Rollout, Rows
     from rbdyn_ros.types import Array, Input, State, System
 
 COMMAND = "python -m rbdyn_ros simulate"
@@ -99,7 +99,7 @@ OPTIONS = (
         "(default: none, or that of the scenario); period, reference, observer.* and faults.* "
         "can be set as well.",
     ),
-    *start.OPTIONS,
+    *start_options.OPTIONS,
     (
         "--model",
         "FILE",
@@ -173,7 +173,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _list_models()
     try:
         if arguments.model is not None:
-            from rbdyn_ros.simulation import model_run
+            from rbdyn_ros.plant import model_run
 
             return model_run.run(model_run.job(arguments), _say)
         planned = job(arguments)
@@ -220,9 +220,9 @@ def job(arguments: argparse.Namespace) -> SimulationJob:
     shortest = values["period"] if law else step
     every = number_or(EVERY, arguments.every, shortest)
 
-    from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build
-    from rbdyn_ros.mechanics.pendulum.world import has_candidates
-    from rbdyn_ros.parameters.plant import actual_plant
+    from rbdyn_ros.parameters.simulation import actual_plant
+    from rbdyn_ros.pendulum.spherical_pendulum import build
+    from rbdyn_ros.pendulum.world import has_candidates
 
     planned = SimulationJob(
         system=build(actual_plant(values)),
@@ -249,7 +249,7 @@ def _values(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """Return (the name of the law, "" for none; the values of the parameters by name). Raise
     ValueError for wrong input.
     """
-    from rbdyn_ros.control import options, select
+    from rbdyn_ros.control import law_options, law_selection
 
     given, law, files = overrides(arguments, SHORT), arguments.controller, arguments.params_file
     if arguments.scenario:
@@ -261,33 +261,33 @@ def _values(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
                 f"--scenario is {arguments.scenario}, which has no effect without a law; add "
                 "--controller"
             )
-    if release := start.release(arguments, files, given, has_default=law is not None):
+    if release := start_options.release(arguments, files, given, has_default=law is not None):
         text, said = str(list(release.orientation)), "--tilt and --azimuth"
-        given = [*given, Override(start.ORIENTATION, text, said)]
+        given = [*given, Override(start_options.ORIENTATION, text, said)]
     if law is None:
-        options.require_own(given)
+        law_options.require_own(given)
         return "", offline_values(files, given)
 
     from rbdyn_ros.evaluation import closed_loop_table
 
-    return law, closed_loop_table.values(law, select.load(law), files, given, REFUSED)
+    return law, closed_loop_table.values(law, law_selection.load(law), files, given, REFUSED)
 
 
 def _loop(law: str, values: dict[str, Any]) -> "Loop":
-    from rbdyn_ros.control import select
+    from rbdyn_ros.control import law_selection
     from rbdyn_ros.evaluation import closed_loop_table
 
-    return closed_loop_table.make_loop(law, select.load(law), values)
+    return closed_loop_table.make_loop(law, law_selection.load(law), values)
 
 
 def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows":
     """Return the rows; their period is a multiple of the `shortest`, which is the step or, under a
     law, the control period. Raise ValueError for another period.
     """
-    from rbdyn_ros.simulation.rollout import plan_rows
+    from rbdyn_ros.plant.rollout import plan_rows
 
     if shortest != step:
-        from rbdyn_ros.simulation.closed_loop import steps
+        from rbdyn_ros.plant.closed_loop import steps
 
         steps(shortest, step)
         plan_rows(duration, shortest, step)  # a closed loop keeps a row of every period
@@ -297,7 +297,7 @@ def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows"
 
 def _warm_up(job: SimulationJob) -> str:
     """Compile what the run needs; return what a law did wrong there, or ""."""
-    from rbdyn_ros.simulation import rollout
+    from rbdyn_ros.plant import rollout
 
     if job.loop:
         from rbdyn_ros.evaluation.closed_loop_table import warm_up
@@ -310,7 +310,7 @@ def _warm_up(job: SimulationJob) -> str:
 def _simulate(job: SimulationJob, interruption: Interruption) -> "tuple[Rollout, float]":
     """Run the simulation and return (the run, wall time [s])."""
     from rbdyn_ros.evaluation import closed_loop_table
-    from rbdyn_ros.simulation.rollout import Simulation
+    from rbdyn_ros.plant.rollout import Simulation
 
     duration = job.rows.every * job.rows.count
     with bar(duration, "s simulated") as show:
@@ -339,7 +339,7 @@ def _simulate(job: SimulationJob, interruption: Interruption) -> "tuple[Rollout,
 def _simulate_and_write(job: SimulationJob, interruption: Interruption) -> int:
     """Simulate, write the rows, print a summary, and return the exit code."""
     from rbdyn_ros.evaluation import closed_loop_table
-    from rbdyn_ros.simulation import rollout
+    from rbdyn_ros.plant import rollout
 
     run, seconds = _simulate(job, interruption)
     if job.loop:
@@ -374,7 +374,7 @@ def _write_events(path: Path, run: "Rollout") -> str:
     """Write the impacts, print how many, and return where they are if not there. Raise OSError if
     they cannot be written.
     """
-    from rbdyn_ros.simulation.rollout import write_impacts
+    from rbdyn_ros.plant.rollout import write_impacts
 
     events, elsewhere = write_or_rescue(path, lambda draft: write_impacts(run, draft))
     lost = f", {run.lost_impacts} more did not fit" if run.lost_impacts else ""

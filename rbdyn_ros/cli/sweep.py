@@ -27,8 +27,8 @@ from rbdyn_ros.parameters.command_line import (
 from rbdyn_ros.progress import bar
 
 if TYPE_CHECKING:
-    from rbdyn_ros.campaigns.plan import CampaignPlan
-    from rbdyn_ros.campaigns.store import Store
+    from rbdyn_ros.evaluation.campaigns.plan import CampaignPlan
+    from rbdyn_ros.evaluation.campaigns.store import Store
 
 COMMAND = "python -m rbdyn_ros sweep"
 HELP = "Run a campaign over grids and random samples of parameters."
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a campaign and return the exit code: 0 done, 1 cannot write, 2 bad input, 3 workers died
     too often, 128 + n signal n, after which --resume continues.
     """
-    from rbdyn_ros.campaigns.workers import WorkersDied
+    from rbdyn_ros.evaluation.campaigns.workers import WorkersDied
 
     try:
         if arguments.list:
@@ -141,12 +141,12 @@ def job(arguments: argparse.Namespace) -> SweepJob:
         library("distributed", "cluster", "--scheduler")
     jobs, given = count_jobs(arguments.jobs), overrides(arguments, {"controller": "controller"})
 
-    from rbdyn_ros.campaigns import plan, store, trial
-    from rbdyn_ros.control import provenance, select
+    from rbdyn_ros.control import law_selection, provenance
+    from rbdyn_ros.evaluation.campaigns import campaign_trial, plan, store
 
     planned = plan.read(path, given)
-    compiled = trial.is_compiled(planned)
-    sitting = provenance.sitting(*map(select.load, planned.laws))
+    compiled = campaign_trial.is_compiled(planned)
+    sitting = provenance.sitting(*map(law_selection.load, planned.laws))
     kept = store.Store(
         expand(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting
     )
@@ -162,14 +162,14 @@ def _file(arguments: argparse.Namespace) -> Path:
 
 
 def _list() -> int:
-    from rbdyn_ros.campaigns import quantities
-    from rbdyn_ros.control import select
+    from rbdyn_ros.control import law_selection
+    from rbdyn_ros.evaluation.campaigns import quantities
     from rbdyn_ros.schema import describe_allowed, with_unit
 
     print("presets: " + ", ".join(shipped.names("campaigns")))
     print(
         "laws: "
-        + ", ".join(select.names())
+        + ", ".join(law_selection.names())
         + "; an option of a law is NAME.OPTION, such as lqr.tilt_weight\n"
     )
     for p in (*quantities.OF_THE_WHOLE, *quantities.COMMON):
@@ -179,7 +179,7 @@ def _list() -> int:
 
 
 def _compute(job: SweepJob) -> int:
-    from rbdyn_ros.campaigns.workers import WorkersDied
+    from rbdyn_ros.evaluation.campaigns.workers import WorkersDied
 
     _warm_up(job)
     began, before = time.perf_counter(), len(job.store.missing_parts()[0])
@@ -207,7 +207,7 @@ def _compute(job: SweepJob) -> int:
 
 def _warm_up(job: SweepJob) -> None:
     """Compile once here what the workers then find in the cache."""
-    from rbdyn_ros.campaigns.trial import outcomes
+    from rbdyn_ros.evaluation.campaigns.campaign_trial import outcomes
 
     if job.compiled:
         first = job.plan._replace(
@@ -219,7 +219,7 @@ def _warm_up(job: SweepJob) -> None:
 
 def _carry_out(job: SweepJob, stop) -> None:
     """Compute and keep what is missing, until it is done or a signal comes."""
-    from rbdyn_ros.campaigns import workers
+    from rbdyn_ros.evaluation.campaigns import workers
 
     spans = {part: job.store.span(part) for part in job.store.missing_parts()[0]}
     place = (
@@ -246,7 +246,7 @@ def _carry_out(job: SweepJob, stop) -> None:
 
 
 def _report(job: SweepJob, seconds: float, parts: int) -> int:
-    from rbdyn_ros.campaigns import picture, store
+    from rbdyn_ros.evaluation.campaigns import picture, store
 
     found, folder = store.read(job.store), job.store.folder
     print(store.summary(found))

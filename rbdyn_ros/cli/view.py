@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.optional import library
-from rbdyn_ros.parameters import start
+from rbdyn_ros.parameters import start_options
 from rbdyn_ros.parameters.command_line import (
     SET,
     TILT,
@@ -25,7 +25,7 @@ from rbdyn_ros.schema import by_name, defaults
 
 if TYPE_CHECKING:  # Numba and viser are imported only where they are needed
     from rbdyn_ros.view.page import Page
-    from rbdyn_ros.view.scene import Source
+    from rbdyn_ros.view.source import Source
 
 COMMAND = "python -m rbdyn_ros view"
 HELP = "Show the pendulum in the browser: push it, change it, play runs."
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         ("--controller", "NAME", "Use this control law, by name or path/to/law.py."),
-        *start.OPTIONS,
+        *start_options.OPTIONS,
         ("--params-file", "F ...", "Read parameters from this ROS YAML file; may be repeated."),
         SET,
         *((f"--{word}", "VALUE", f"Set {name}.") for word, name in _SHORT.items()),
@@ -135,10 +135,10 @@ def _recording(arguments: argparse.Namespace) -> "Source":
             )
     if len(arguments.runs) > 2:
         raise ValueError(f"{len(arguments.runs)} runs are given; at most two are shown together")
-    from rbdyn_ros.parameters.plant import actual_plant
+    from rbdyn_ros.parameters.simulation import actual_plant
     from rbdyn_ros.parameters.yaml_file import offline_values
+    from rbdyn_ros.view.meshes import shape
     from rbdyn_ros.view.recording import Recording
-    from rbdyn_ros.view.shapes import shape
 
     files = parameter_files(arguments.params_file)
     values = offline_values(files, overrides(arguments))
@@ -155,9 +155,9 @@ def _loop(arguments: argparse.Namespace) -> "Source":
     given = tuple(overrides(arguments, _SHORT))
     names = arguments.controller or "", arguments.scenario or selection.NONE
     chosen = selection.Selection(files, given, *names, tilt=math.radians(TILT.default))
-    release = start.release(arguments, selection.paths(chosen), given, has_default=False)
+    release = start_options.release(arguments, selection.paths(chosen), given, has_default=False)
     if release:  # until another scenario is chosen, which has a start of its own
-        chosen = chosen.change(start.ORIENTATION, release.orientation)
+        chosen = chosen.change(start_options.ORIENTATION, release.orientation)
     return OfflineLoop(chosen)
 
 

@@ -1,4 +1,4 @@
 """Control laws, which map a state to a force on the cart.
 
-`control.options` describes the interface of a law: what its module exports.
+`control.law_options` describes the interface of a law: what its module exports.
 """

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from rbdyn_ros.integrators import boundary
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.types import Array, State
 
 _UNIT = 1e-3  # how far |quaternion| may be from 1: a measured one is rounded or noisy

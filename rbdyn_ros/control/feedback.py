@@ -8,8 +8,8 @@ import numpy as np
 
 from rbdyn_ros.control import linear_controller, riccati, step_linearization
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturate
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.types import Array, System
 
 NEEDS = (
@@ -23,7 +23,7 @@ def linear_force(x, v, th, reference, K, limit):
     """Return -K e per axis [N]; the norm of the reference's part alone, K_1 (reference - x), is
     cut at `limit`.
 
-    x (2,), v (2,) of the cart, th = (th_x, th_y, th'_x, th'_y) as `mechanics.pendulum.tilt`
+    x (2,), v (2,) of the cart, th = (th_x, th_y, th'_x, th'_y) as `pendulum.tilt`
     returns it.
     """
     pull_x, pull_y = saturate(K[0] * (reference[0] - x[0]), K[0] * (reference[1] - x[1]), limit)

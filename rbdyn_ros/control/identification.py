@@ -1,7 +1,7 @@
 """Identify the plant while it moves: rod length and mass, cart mass and damping, delay of the
 force.
 
-The equations of `mechanics.pendulum.reduced_pendulum` are integrated over a window from t_0 to
+The equations of `pendulum.reduced_pendulum` are integrated over a window from t_0 to
 t_1. D is the difference between its ends, n = (k_x, k_y), J = I1 + m l^2. The first is the
 horizontal momentum
 

@@ -1,7 +1,7 @@
 """Linear controllers with a memory, as laws, and their exchange with python-control.
 
 One axis, with the error e = (x - r, x', th, th') and th the log-map tilt of
-`mechanics.pendulum.tilt`; both axes have the same controller:
+`pendulum.tilt`; both axes have the same controller:
 
     u_k = -(C xi_k + D e_k),   f_k = u_k cut in norm,
     xi_{k+1} = A xi_k + B e_k + W (f_k - u_k).                                               (K.24)
@@ -20,9 +20,9 @@ import numpy as np
 from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.optional import library
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.types import Array, State, System
 
 INPUTS = 4  # of one axis: x - r, x', th, th'

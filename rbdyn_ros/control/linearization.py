@@ -1,5 +1,5 @@
 """The plant near upright, one axis of it: e = (x, x', th, th'), with th the log-map tilt of
-`mechanics.pendulum.tilt`.
+`pendulum.tilt`.
 
 To first order in e, at zero spin, x and y separate, and (1.7), (1.8) become, with J = I + m l^2,
 

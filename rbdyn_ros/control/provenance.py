@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rbdyn_ros.control import options
+from rbdyn_ros.control import law_options
 from rbdyn_ros.schema import check
 
 OURS = "rbdyn_ros"
@@ -39,7 +39,7 @@ def identity(name: str, law: ModuleType | None, values: Mapping[str, Any]) -> di
     """
     files, versions = sources(law)
     said = {}
-    for own in options.table(name, law) if law else ():  # not those of the whole controller
+    for own in law_options.table(name, law) if law else ():  # not those of the whole controller
         value = check(own, values.get(own.name, own.default), "controller")
         said[own.name] = {
             "value": _plain(value),

@@ -1,7 +1,7 @@
 """The linearization of the stepper itself: the effect of a small change of the state and of the
 force in one step.
 
-The derivatives are those of `mechanics.integrators.derivatives`, in the tangent space at the
+The derivatives are those of `integrators.derivatives`, in the tangent space at the
 state: R changes by R dtheta^. Nothing is approximated but the solve itself; contacts are open, no
 wrench acts on the rod, and u is held during the step.
 """
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.mechanics.integrators import derivatives
-from rbdyn_ros.mechanics.integrators.select import Integrator, select
+from rbdyn_ros.integrators import derivatives
+from rbdyn_ros.integrators.select import Integrator, select
 from rbdyn_ros.types import Array, Contacts, Input, State, System
 
 STEP = 0.001  # [s] of `upright`, the simulator's default

@@ -7,8 +7,8 @@ import numpy as np
 
 from rbdyn_ros.optional import library
 from rbdyn_ros.types import Array
-from rbdyn_ros.view.scene import SceneState, Shape, Source
-from rbdyn_ros.view.shapes import rotation_to
+from rbdyn_ros.view.meshes import rotation_to
+from rbdyn_ros.view.source import SceneState, Shape, Source
 
 
 class LiveView:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.campaigns import lanes
-from rbdyn_ros.campaigns.lanes import LANES
 from rbdyn_ros.environments import periods, task, variation
+from rbdyn_ros.evaluation.campaigns import lanes
+from rbdyn_ros.evaluation.campaigns.lanes import LANES
 from rbdyn_ros.types import Array
 
 NAMES = {"Balance": task.BALANCE, "SwingUp": task.SWING_UP, "Track": task.TRACK}

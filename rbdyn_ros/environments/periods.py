@@ -1,11 +1,11 @@
 """One control period of `LANES` environments side by side: commands in, the plant's steps, scores
 and observations out.
 
-A block has an array of `campaigns.lanes` for the plants and one with the rows below for the rest.
+A block has an array of `evaluation.campaigns.lanes` for the plants and one with the rows below for the rest.
 Every loop that computes runs over all lanes of a block, whether they are in use or not, so that
 an environment's numbers do not depend on how many there are, to the last bit.
 
-Faults have the names, ranges and units of `faults.options`; what they do is written here once
+Faults have the names, ranges and units of `plant.faults.fault_options`; what they do is written here once
 more. The definitions of `faults` keep a state for each plant, in Python, and draw from streams;
 here thousands of plants pass in one kernel, and a random number depends on its place alone.
 """
@@ -14,26 +14,6 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.campaigns import lanes
-from rbdyn_ros.campaigns.lanes import (
-    ACROSS,
-    CART,
-    DKX,
-    DKY,
-    DKZ,
-    KZ,
-    LANES,
-    LEVER,
-    ROD,
-    UX,
-    UY,
-    VX,
-    VY,
-    X,
-    Y,
-    put,
-    state,
-)  # fmt: skip
 from rbdyn_ros.environments.task import (
     COS_FALLEN,
     DELAYED,
@@ -59,10 +39,30 @@ from rbdyn_ros.environments.task import (
     H,
 )  # fmt: skip
 from rbdyn_ros.environments.variation import normal_pair, uniform
+from rbdyn_ros.evaluation.campaigns import lanes
+from rbdyn_ros.evaluation.campaigns.lanes import (  # fmt: skip
+    ACROSS,
+    CART,
+    DKX,
+    DKY,
+    DKZ,
+    KZ,
+    LANES,
+    LEVER,
+    ROD,
+    UX,
+    UY,
+    VX,
+    VY,
+    X,
+    Y,
+    put,
+    state,
+)
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel, part
-from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.numerics.saturation import saturate
+from rbdyn_ros.pendulum import sphere_state
 
 SEEN, AIMED = 10, 4  # numbers of an observation: x y, k, x' y', k'; r - x, r' of a set point
 (

@@ -16,14 +16,14 @@ from zlib import crc32
 
 import numpy as np
 
-from rbdyn_ros.campaigns import batch, plan, quantities
-from rbdyn_ros.campaigns.plan import NORMAL, UNIFORM, Draw
-from rbdyn_ros.campaigns.trial import MISMATCH, start_rows
-from rbdyn_ros.faults.options import Mismatch, scale
+from rbdyn_ros.evaluation.campaigns import batch, plan, quantities
+from rbdyn_ros.evaluation.campaigns.campaign_trial import MISMATCH, start_rows
+from rbdyn_ros.evaluation.campaigns.plan import NORMAL, UNIFORM, Draw
 from rbdyn_ros.kernel import inlined
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.plant import plant_params
+from rbdyn_ros.parameters.simulation import plant_params
 from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant.faults.fault_options import Mismatch, scale
 from rbdyn_ros.schema import by_name, check, defaults
 from rbdyn_ros.types import Array
 
@@ -156,7 +156,7 @@ def _is_known(name: str) -> bool:
 
 
 def plants(values: dict[str, Any], m: int) -> Array:
-    """Return the true plants (m, 8) as `campaigns.batch.plant` has them."""
+    """Return the true plants (m, 8) as `evaluation.campaigns.batch.plant` has them."""
     scalars = {name: np.max(value) if name in PHYSICS else value for name, value in values.items()}
     declared = plant_params(scalars)._replace(
         **{name.replace(".", "_"): values[name] for name in PHYSICS}

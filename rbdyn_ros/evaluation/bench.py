@@ -18,21 +18,22 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from rbdyn_ros.control import options, select
+from rbdyn_ros.control import law_options as options
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.estimator import Estimator, Instant
 from rbdyn_ros.evaluation.metrics import NotForThisLaw, Scenario
-from rbdyn_ros.faults.covariance import variances
-from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.integrators.select import select as integrator
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
-from rbdyn_ros.mechanics.integrators.select import select as integrator
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.parameters.controller import ObserverOptions
-from rbdyn_ros.parameters.plant import plant_params
-from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.parameters.simulation import plant_params
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.plant import closed_loop
+from rbdyn_ros.plant.faults.covariance import variances
+from rbdyn_ros.plant.faults.fault_options import Faults, actual
+from rbdyn_ros.plant.rollout import Rollout
 from rbdyn_ros.types import Array, State
 
 LONGEST = 120.0  # [s] for loading, designing or resetting a law, which may compile
@@ -115,7 +116,7 @@ def load(name: str, seconds: float | None = None) -> ModuleType:
     """
     try:
         with limit_memory(), limit_time(f"controller '{name}' does not load: it", seconds):
-            return select.load(name)
+            return law_selection.load(name)
     except TimeoutError as error:
         raise ValueError(str(error)) from None
 
@@ -206,7 +207,7 @@ class Bench:
         try:
             with limit_time(f"{who}designing it"):
                 made = self.under_test.name, self.module, spherical_pendulum, self.params
-                law = select.make_law(*made, self.options(scenario))
+                law = law_selection.make_law(*made, self.options(scenario))
         except (ValueError, TimeoutError) as error:
             raise LawFailed(who + str(error).removeprefix(who)) from error
         c = scenario
@@ -249,7 +250,7 @@ def observer_options(scenario: Scenario) -> ObserverOptions:
 
 class KalmanObserver:
     """A Kalman filter on the encoders of cart and gimbal, or on that of the cart and an IMU on the
-    rod; `simulation.closed_loop.Conditions.observer` makes one for each run.
+    rod; `plant.closed_loop.Conditions.observer` makes one for each run.
 
     The filter is given the declared plant, `params`; the IMU is on the true one.
     """

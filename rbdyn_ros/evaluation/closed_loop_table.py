@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros import parameters
-from rbdyn_ros.control import options, select
-from rbdyn_ros.control.options import Controller
+from rbdyn_ros.control import law_options, law_selection
+from rbdyn_ros.control.law_options import Controller
 from rbdyn_ros.evaluation.metrics import tilt
-from rbdyn_ros.faults.options import FAULTS, SEED, actual, faults
-from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER, ObserverOptions
-from rbdyn_ros.parameters.plant import require_within_travel
+from rbdyn_ros.parameters.simulation import require_within_travel
 from rbdyn_ros.parameters.yaml_file import Override, offline_values
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant import closed_loop
+from rbdyn_ros.plant.faults.fault_options import FAULTS, SEED, actual, faults
+from rbdyn_ros.plant.rollout import COLUMNS, Rollout, Stop
 from rbdyn_ros.schema import Parameter, record
-from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.simulation.rollout import COLUMNS, Rollout, Stop
 from rbdyn_ros.types import Array, Contacts, State
 
 STATE = COLUMNS[
@@ -53,7 +53,7 @@ def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
     node = tuple(
         parameter for parameter in CONTROLLER if parameter.name in ("period", "reference")
     )
-    return (*node, SEED, *FAULTS, *options.table(name, module))
+    return (*node, SEED, *FAULTS, *law_options.table(name, module))
 
 
 def values(
@@ -67,8 +67,8 @@ def values(
     for a value that is unknown, out of range or `refused`, as `offline_values` does.
     """
     overrides = tuple(overrides)
-    options.require_own(overrides, name)
-    given, more = options.from_files(name, module, files), parameters_of(name, module)
+    law_options.require_own(overrides, name)
+    given, more = law_options.from_files(name, module, files), parameters_of(name, module)
     return offline_values(files, overrides, (*more, *OBSERVER), given, refused)
 
 
@@ -82,8 +82,8 @@ def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
     declared = params._replace(
         contacts=Contacts()
     )  # a law is designed for the pendulum without contacts
-    law = select.make_law(
-        name, module, spherical_pendulum, declared, options.from_values(name, module, values)
+    law = law_selection.make_law(
+        name, module, spherical_pendulum, declared, law_options.from_values(name, module, values)
     )
     conditions = closed_loop.Conditions(
         reference=values["reference"],
@@ -93,7 +93,7 @@ def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
         seed=values["seed"],
         observer=_observer(values, declared),
         sines=parameters.plant_input(values).sines,
-        name=f"the law {select.short(name)}",
+        name=f"the law {law_selection.short(name)}",
         call_timeout=COMMAND_TIMEOUT,
     )
     closed_loop.steps(values["period"], conditions.step)
@@ -105,7 +105,7 @@ def make_loop(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
     )
     return Loop(
         law,
-        select.short(name),
+        law_selection.short(name),
         values["period"],
         values["reference"],
         params,

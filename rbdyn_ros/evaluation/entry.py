@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rbdyn_ros.control import select
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.evaluation import report, results
 from rbdyn_ros.evaluation.report import UNMEASURED, Evaluation
 from rbdyn_ros.evaluation.results import BROKEN, Criterion, from_json, to_json
@@ -55,7 +55,7 @@ def is_name(name: str) -> bool:
 
 def name_conflict(name: str, law: str, path: str) -> str:
     """Return why the name may not be used for this law; "" where it may."""
-    if name not in select.names() or (law == name and not path):
+    if name not in law_selection.names() or (law == name and not path):
         return ""
     return (
         f"{name} calls itself by the name of a law of this installation, and is {path or law}; "

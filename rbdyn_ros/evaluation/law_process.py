@@ -21,10 +21,10 @@ from rbdyn_ros.evaluation import bench
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, limit_memory
 from rbdyn_ros.evaluation.metrics import NotForThisLaw, Scenario
 from rbdyn_ros.evaluation.processes import LAST_RESORT, describe_exit, start
-from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
-from rbdyn_ros.parameters.plant import plant_params
-from rbdyn_ros.simulation.closed_loop import ControlError, StateRefused, command_force
+from rbdyn_ros.parameters.simulation import plant_params
+from rbdyn_ros.plant.closed_loop import ControlError, StateRefused, command_force
+from rbdyn_ros.plant.faults.fault_options import Faults
 from rbdyn_ros.types import Array, State
 
 STATE, FORCE = struct.Struct("14d"), struct.Struct("2d")

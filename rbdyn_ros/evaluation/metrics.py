@@ -27,12 +27,12 @@ import numpy as np
 from scipy import special
 
 from rbdyn_ros.evaluation.trial import axis, tilt
-from rbdyn_ros.faults.options import SEED, Faults
-from rbdyn_ros.mechanics.integrators.choice import names
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.integrators.choice import names
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant.closed_loop import ACTING, COMMANDED, Push
+from rbdyn_ros.plant.faults.fault_options import SEED, Faults
+from rbdyn_ros.plant.rollout import Rollout
 from rbdyn_ros.schema import record, spec, table
-from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED, Push
-from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array, State
 
 

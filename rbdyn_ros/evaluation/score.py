@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control import options, select
+from rbdyn_ros.control import law_options, law_selection
 from rbdyn_ros.control.provenance import identity, law_files
 from rbdyn_ros.evaluation import bench, measures, processes
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed, load
@@ -30,7 +30,7 @@ from rbdyn_ros.evaluation.suite import ANY, KINDS, PLANT, Case, Suite
 from rbdyn_ros.interrupts import CallTimeout
 from rbdyn_ros.optional import demand_libraries
 from rbdyn_ros.parameters.command_line import split_words
-from rbdyn_ros.parameters.plant import PLANT as PLANT_PARAMETERS
+from rbdyn_ros.parameters.simulation import PLANT as PLANT_PARAMETERS
 from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import Override, check_override, read_loop, refuse_contacts
 from rbdyn_ros.schema import Parameter, by_name, check, defaults
@@ -228,7 +228,7 @@ def controller_under_test(
     does not load.
     """
     asked = name, tuple(files), kinds, dict(plant), call_timeout, external, tuple(overrides)
-    if external or select.is_own(name):
+    if external or law_selection.is_own(name):
         return _describe(*asked)
     process, connection = processes.start(_send_description, bench.LONGEST, *asked)
     with connection:
@@ -270,9 +270,12 @@ def _describe(
     module, path, about, own_files = None, "", "", ()
     if not external:
         module = load(name)
-        demand_libraries(module, f"controller {select.short(name)}")
+        demand_libraries(module, f"controller {law_selection.short(name)}")
         about = " ".join((module.__doc__ or "").split()).partition(". ")[0].rstrip(".")
-        name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
+        name, path = (
+            law_selection.short(name),
+            law_selection.absolute(name) if law_selection.is_path(name) else "",
+        )
     kinds_given = kinds is not None or hasattr(module, "KINDS")
     if kinds is not None:
         chosen = _kinds(split_words(kinds), "--kind")
@@ -280,13 +283,13 @@ def _describe(
         chosen = _kinds(getattr(module, "KINDS", DEFAULT_KINDS), f"controller {name}: its KINDS")
     values = _plant(files, plant)
     if module:
-        values |= options.from_files(name, module, files)
-    own = options.table(name, module) if module else ()
-    options.require_own(overrides, *(() if external else (name,)))
+        values |= law_options.from_files(name, module, files)
+    own = law_options.table(name, module) if module else ()
+    law_options.require_own(overrides, *(() if external else (name,)))
     values |= _overridden(overrides, by_name((*PLANT_PARAMETERS, *own)))
     if module:
         given = values.get(f"{name}.file") or getattr(
-            options.type_of(module), "_field_defaults", {}
+            law_options.type_of(module), "_field_defaults", {}
         ).get("file")
         found = (getattr(module, "find", Path)(given),) if given else ()
         read = (*law_files(module), *getattr(module, "FILES", ()), *found)
@@ -320,7 +323,7 @@ def _overridden(overrides: Iterable[Override], known: Mapping[str, Parameter]) -
     values = {}
     for override in overrides:
         value = check_override(override, known)
-        if override.name not in known or override.name in options.SHARED.values():
+        if override.name not in known or override.name in law_options.SHARED.values():
             raise ValueError(
                 f"{override.source}: {override.name} cannot be set: an evaluation takes "
                 "parameters of the plant and options of the law, and its suite sets the rest"

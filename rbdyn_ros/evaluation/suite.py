@@ -33,8 +33,8 @@ from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.tables import alternatives, nearest
 from rbdyn_ros.parameters.yaml_file import flatten_names
 from rbdyn_ros.parameters.yaml_loader import Loader
+from rbdyn_ros.plant import closed_loop
 from rbdyn_ros.schema import Parameter, by_name, check, flat, format_value
-from rbdyn_ros.simulation import closed_loop
 
 T = TypeVar("T")
 ANY = "any"  # kind of law

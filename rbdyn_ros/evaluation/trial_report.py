@@ -12,7 +12,7 @@ import numpy as np
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.trial import Trial, axis, longest_gap, tilt
 from rbdyn_ros.figures import BLUE, GREEN, GREY, ORANGE, RED, canvas, draw_legend, label_axes
-from rbdyn_ros.simulation.statistics import TRIPS
+from rbdyn_ros.plant.statistics import TRIPS
 from rbdyn_ros.types import Array
 
 STANDING, LAST = metrics.STANDING.tilt, metrics.STANDING.hold  # [rad], [s] before the end

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.control import options
-from rbdyn_ros.evaluation import measures, replay
+from rbdyn_ros.control import law_options
+from rbdyn_ros.evaluation import force_record, measures
 from rbdyn_ros.evaluation.bench import ControllerUnderTest, LawFailed
 from rbdyn_ros.evaluation.entry import LAW, PARTS, criteria
 from rbdyn_ros.evaluation.law_process import IsolatedBench
@@ -20,10 +20,10 @@ from rbdyn_ros.evaluation.results import Criterion
 from rbdyn_ros.evaluation.score import controller_under_test
 from rbdyn_ros.evaluation.suite import Case, Suite
 from rbdyn_ros.numerics.saturation import limit_force
-from rbdyn_ros.parameters.plant import plant_params
+from rbdyn_ros.parameters.simulation import plant_params
 from rbdyn_ros.parameters.yaml_file import Override
-from rbdyn_ros.simulation.closed_loop import ControlError
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.plant.closed_loop import ControlError
+from rbdyn_ros.plant.rollout import Rollout
 from rbdyn_ros.types import State
 
 PROBE = 1000  # commands
@@ -38,7 +38,7 @@ def controller(entry: Mapping[str, Any], folder: Path, suite: Suite) -> Controll
     values = {
         key: str((folder / value).resolve()) if str(value).startswith(f"{LAW}/") else value
         for key, value in entry["parameters"].items()
-        if key not in options.SHARED.values()  # which the suite sets
+        if key not in law_options.SHARED.values()  # which the suite sets
     }
     source = f"the entry {entry['name']}"
     given = [Override(key, json.dumps(value), source) for key, value in values.items()]
@@ -60,7 +60,7 @@ def replayed(
         if "record" not in before.curves:
             continue
         try:
-            run = replay.replay(params, case.scenario, before.curves["record"])
+            run = force_record.replay(params, case.scenario, before.curves["record"])
         except ValueError as error:
             yield case, None, str(error)
             continue

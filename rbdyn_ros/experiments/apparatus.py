@@ -10,15 +10,10 @@ import numpy as np
 from rbdyn_ros.evaluation.metrics import axis
 from rbdyn_ros.experiments import free_body
 from rbdyn_ros.experiments.outcome import METHOD_COLORS, METHOD_LABELS
-from rbdyn_ros.mechanics.integrators import pitch_cone, tqdl
-from rbdyn_ros.mechanics.integrators.select import Integrator, select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
-    Params,
-    build,
-    cylinder_inertia,
-    no_input,
-)
-from rbdyn_ros.simulation import rollout
+from rbdyn_ros.integrators import pitch_cone_chart, tqdl
+from rbdyn_ros.integrators.select import Integrator, select
+from rbdyn_ros.pendulum.spherical_pendulum import Params, build, cylinder_inertia, no_input
+from rbdyn_ros.plant import rollout
 from rbdyn_ros.types import Array, Input, State, System
 
 GRAVITY = 9.81  # [m/s^2]
@@ -77,7 +72,7 @@ def point_mass() -> System:
 
 def leaning_state(pitch: float = PITCH, cone: float = CONE) -> State:
     """Return the state at rest at the pitch-cone angles [rad]."""
-    Q, w = pitch_cone.to_state(pitch, cone, 0.0, 0.0)
+    Q, w = pitch_cone_chart.to_state(pitch, cone, 0.0, 0.0)
     return State(0.0, np.array([0.0, 0.0, *Q]), np.array([0.0, 0.0, *w]))
 
 

@@ -23,8 +23,8 @@ from rbdyn_ros.experiments.outcome import (
     slope_guide,
     track_progress,
 )
-from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean_linear, second_order
-from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, network
+from rbdyn_ros.network import event_driven, laws, moreau_jean_linear, second_order
+from rbdyn_ros.network.second_order import MechanicalNetwork, network
 from rbdyn_ros.types import Array
 
 

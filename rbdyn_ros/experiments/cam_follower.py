@@ -19,7 +19,7 @@ from rbdyn_ros.experiments.outcome import (
     label_axes,
     track_progress,
 )
-from rbdyn_ros.mechanics.network import event_driven, moreau_jean_linear
+from rbdyn_ros.network import event_driven, moreau_jean_linear
 from rbdyn_ros.types import Array
 
 

@@ -37,8 +37,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.network import laws, second_order
-from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork, network
+from rbdyn_ros.network import laws, second_order
+from rbdyn_ros.network.second_order import MechanicalNetwork, network
 from rbdyn_ros.types import Array
 
 _BASE, _LIFT = 0.4, 0.3  # base circle and zero of c [m]

@@ -5,7 +5,7 @@ import numpy as np
 from rbdyn_ros.experiments import contact_runs
 from rbdyn_ros.experiments.contact_runs import ContactRun, draw_orders, order_claims
 from rbdyn_ros.experiments.outcome import GREY, Outcome, below, between, label_axes
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
+from rbdyn_ros.pendulum.spherical_pendulum import Params, build, no_input, upright
 from rbdyn_ros.types import Contacts
 
 QUESTION = (

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
-from rbdyn_ros.mechanics.integrators import pitch_cone
+from rbdyn_ros.integrators import pitch_cone_chart
 from rbdyn_ros.types import Array, System
 
 
@@ -107,7 +107,7 @@ def solve(
     """
 
     def rates(_, y):
-        return (y[2], y[3], *pitch_cone.accelerations(system, y[0], y[1], y[2], y[3]))
+        return (y[2], y[3], *pitch_cone_chart.accelerations(system, y[0], y[1], y[2], y[3]))
 
     start = np.array([pitch, cone, 0.0, 0.0])
     solution = solve_ivp(
@@ -131,6 +131,6 @@ def angles(n: Array) -> tuple[Array, Array]:
 
 def energy(system: System, y: Array) -> Array:
     """Return J/2 (d'^2 + cos^2 d e'^2) + V cos d cos e [J]."""
-    J, V = pitch_cone.constants(system)
+    J, V = pitch_cone_chart.constants(system)
     d, e, dd, de = y.T
     return 0.5 * J * (dd**2 + np.cos(d) ** 2 * de**2) + V * np.cos(d) * np.cos(e)

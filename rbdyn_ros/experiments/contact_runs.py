@@ -2,7 +2,7 @@
 arrays; and of the pendulum, with its errors against event-driven runs.
 
 The latter are of a `Model` of a cart and a rod on a ball joint, with their contacts as pairs,
-which mechanics/network/event_driven integrates from impact to impact: other coordinates, another
+which network/event_driven integrates from impact to impact: other coordinates, another
 integrator and another solver than the pendulum's stepper.
 """
 
@@ -11,6 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies import moreau_jean as of_models
+from rbdyn_ros.bodies.columns import TIME
+from rbdyn_ros.bodies.description import contact_pairs, geoms, joint_kinds, rigid_bodies
+from rbdyn_ros.bodies.description.quaternion_body import inverse_rotate
 from rbdyn_ros.experiments.outcome import (
     Claim,
     between,
@@ -20,24 +25,19 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
 )
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import moreau_jean as of_models
-from rbdyn_ros.mechanics.columns import TIME
-from rbdyn_ros.mechanics.description import geoms, joints, pairs, rigid_bodies
-from rbdyn_ros.mechanics.description.quaternion_body import inverse_rotate
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.network import (
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.network import (
     dynamics,
     event_driven,
-    moreau_jean,
     moreau_jean_linear,
+    moreau_jean_theta,
     second_order,
 )
-from rbdyn_ros.mechanics.network.second_order import MechanicalNetwork
-from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
+from rbdyn_ros.network.second_order import MechanicalNetwork
 from rbdyn_ros.numerics.arguments import vector
-from rbdyn_ros.simulation import rollout
-from rbdyn_ros.simulation.rollout import impact_columns
+from rbdyn_ros.pendulum import rod_on_cart, world
+from rbdyn_ros.plant import rollout
+from rbdyn_ros.plant.rollout import impact_columns
 from rbdyn_ros.types import Array, Input, State, System
 
 EXACT, COARSE, FINE, EVENTS = "#222222", "#d1495b", "#1f6fb4", "#2a9d6f"
@@ -61,7 +61,7 @@ def march(
     second_order.check_start(net, 0.0, q, v)
     rows_q, rows_v, rows_p = [q[0]], [v[0]], []
     for k in range(steps):
-        step = moreau_jean.step(net, k * h, q, v, h)
+        step = moreau_jean_theta.step(net, k * h, q, v, h)
         if not step.ok:
             raise ValueError(step.message)
         q, v = step.q, step.v
@@ -151,12 +151,12 @@ def _cart_and_rod(system: System, state: State, candidates: list) -> models.Mode
     along, swing = (quaternion.rotate(state.q[2:], a) for a in (c, np.cross(w, c)))
     q = rigid_bodies.configuration(bodies, (x, x + along), ((1.0, 0.0, 0.0, 0.0), state.q[2:]))
     v = rigid_bodies.motion(bodies, (u, u + swing), (np.zeros(3), w))
-    link = joints.assemble(2, joints.ball_joint(ROD, -c, CART, (0.0, 0.0, 0.0)))
-    return models.build(bodies, q, v, link, pairs.build(2, *candidates))
+    link = joint_kinds.assemble(2, joint_kinds.ball_joint(ROD, -c, CART, (0.0, 0.0, 0.0)))
+    return models.build(bodies, q, v, link, contact_pairs.build(2, *candidates))
 
 
 def _candidates(system: System) -> tuple:
-    """Return (numbers of `mechanics.pendulum.world`, pairs) of the possible contacts: of the tip
+    """Return (numbers of `pendulum.world`, pairs) of the possible contacts: of the tip
     with the floor, of the cart with the ends of its rails, of the rod with a sphere.
     """
     C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
@@ -164,11 +164,13 @@ def _candidates(system: System) -> tuple:
     if C.floor:
         law: dict[str, Any] = {"mu": C.floor_friction, "e": C.floor_restitution}
         height = (0.0, 0.0, C.floor_height)
-        found.append((world.FLOOR, pairs.corner(ROD, tip, s=height, **law)))
+        found.append((world.FLOOR, contact_pairs.corner(ROD, tip, s=height, **law)))
     for i, ends in enumerate(zip(C.stop_low, C.stop_high)):
         for n, end in zip((np.eye(3)[i], -np.eye(3)[i]), ends):
             if np.isfinite(end):
-                stop = pairs.corner(CART, origin, n=n, s=end * np.eye(3)[i], e=C.stop_restitution)
+                stop = contact_pairs.corner(
+                    CART, origin, n=n, s=end * np.eye(3)[i], e=C.stop_restitution
+                )
                 found.append((world.STOP_X + i, stop))
     law = {"mu": C.obstacle_friction, "e": C.obstacle_restitution}
     if C.obstacle == world.SPHERE:
@@ -220,7 +222,7 @@ class ContactRun(NamedTuple):
     t: Array  # (n,) [s]
     y: Array  # (n, 11) q, v
     energy: Array  # (n,) [J]
-    impacts: dict  # `simulation.rollout.impact_columns`
+    impacts: dict  # `plant.rollout.impact_columns`
     force: Array  # (4, 3) of the contacts in the last step [N, world]
 
 

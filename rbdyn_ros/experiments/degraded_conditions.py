@@ -20,9 +20,9 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
     word,
 )
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import Override, assignment
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.types import Array
 
 QUESTION = (

@@ -25,7 +25,7 @@ from rbdyn_ros.experiments.outcome import (
     where,
 )
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.integrators.select import select
 
 QUESTION = (
     "A free body that turns about its intermediate axis flips over and over. Which method keeps "

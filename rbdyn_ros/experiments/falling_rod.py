@@ -13,7 +13,7 @@ from rbdyn_ros.experiments.outcome import (
     where,
 )
 from rbdyn_ros.experiments.pendulum_floor import height, pendulum_over_floor
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
+from rbdyn_ros.pendulum.spherical_pendulum import no_input, upright
 
 QUESTION = (
     "The rod falls on a floor that lets nothing rebound, and its tip slides, the cart in tow, "

@@ -23,9 +23,9 @@ from rbdyn_ros.experiments.outcome import (
     slope,
     track_progress,
 )
-from rbdyn_ros.mechanics.integrators import tqdl
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
+from rbdyn_ros.integrators import tqdl
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum.spherical_pendulum import upright
 from rbdyn_ros.types import State
 
 QUESTION = (

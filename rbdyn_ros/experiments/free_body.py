@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rbdyn_ros.bodies.description import rigid_bodies
 from rbdyn_ros.geometry import increments, quaternion
-from rbdyn_ros.mechanics.description import rigid_bodies
-from rbdyn_ros.mechanics.integrators import se3_free
-from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
-from rbdyn_ros.simulation import rollout
+from rbdyn_ros.integrators import se3_free
+from rbdyn_ros.integrators.select import Integrator
+from rbdyn_ros.pendulum.spherical_pendulum import no_input
+from rbdyn_ros.plant import rollout
 from rbdyn_ros.types import Array, Input, State, System
 
 # the notebook's body, which shows the Dzhanibekov (intermediate-axis) effect [kg m^2]

@@ -6,6 +6,9 @@ from itertools import product
 
 import numpy as np
 
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies import runs
+from rbdyn_ros.bodies.description.rows import WORLD
 from rbdyn_ros.experiments import scenes
 from rbdyn_ros.experiments.outcome import (
     Outcome,
@@ -18,9 +21,6 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
 )
 from rbdyn_ros.experiments.scenes import ModelParts
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import runs
-from rbdyn_ros.mechanics.description.rows import WORLD
 
 QUESTION = (
     "A chain of rods, a door, a top on a plane: what do their joints and their energy lose over "

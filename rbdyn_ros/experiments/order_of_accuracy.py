@@ -20,11 +20,11 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
     where,
 )
-from rbdyn_ros.mechanics.integrators import rk4, tqdl
-from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
+from rbdyn_ros.integrators import rk4, tqdl
+from rbdyn_ros.integrators.composition import COMPOSITIONS
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.types import State, System
 
 QUESTION = (

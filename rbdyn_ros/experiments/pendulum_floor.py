@@ -5,8 +5,8 @@ import numpy as np
 from rbdyn_ros.experiments import contact_runs
 from rbdyn_ros.experiments.contact_runs import ContactRun, draw_orders, order_claims
 from rbdyn_ros.experiments.outcome import Outcome, below, label_axes
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, point, upright
-from rbdyn_ros.mechanics.pendulum.world import FLOOR
+from rbdyn_ros.pendulum.spherical_pendulum import Params, build, no_input, point, upright
+from rbdyn_ros.pendulum.world import FLOOR
 from rbdyn_ros.types import Contacts, System
 
 QUESTION = (

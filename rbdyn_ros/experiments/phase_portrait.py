@@ -14,7 +14,7 @@ from rbdyn_ros.experiments.outcome import (
     label_axes,
     track_progress,
 )
-from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.integrators.select import select
 
 QUESTION = (
     "Over 400 s the notebook's phase portraits thicken, which it takes for a slight loss of "

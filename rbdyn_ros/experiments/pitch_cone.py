@@ -17,7 +17,7 @@ from rbdyn_ros.experiments.outcome import (
     line_style,
     slope,
 )
-from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.integrators.select import select
 
 QUESTION = (
     "A point mass on a fixed joint starts at rest at pitch 10 and cone angle 5 degrees. What is "

@@ -1,4 +1,4 @@
-"""Scenes of several bodies, each a start for `mechanics.model.build`, with the statics and motion
+"""Scenes of several bodies, each a start for `bodies.model.build`, with the statics and motion
 that are known exactly.
 
 chain, door, top_on_plane   bodies on joints
@@ -21,13 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.bodies import shapes
+from rbdyn_ros.bodies.description import contact_pairs as pairs
+from rbdyn_ros.bodies.description import joint_kinds
+from rbdyn_ros.bodies.description.contact_pairs import Pairs
+from rbdyn_ros.bodies.description.joint_kinds import Constraints
+from rbdyn_ros.bodies.description.rigid_bodies import Bodies
+from rbdyn_ros.bodies.description.rows import WORLD
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import joints, pairs
-from rbdyn_ros.mechanics.description.joints import Constraints
-from rbdyn_ros.mechanics.description.pairs import Pairs
-from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
-from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
@@ -63,12 +64,15 @@ def chain(rods: int = 5) -> ModelParts:
         ]
     )
     near, far = (0.0, 0.0, -length / 2.0), (0.0, 0.0, length / 2.0)
-    links = [joints.ball_joint(i, near, i - 1, far) for i in range(1, rods)]
+    links = [joint_kinds.ball_joint(i, near, i - 1, far) for i in range(1, rods)]
     v[0, 5] = 5.0
     v[:, 1] = 0.2 * q[:, 0]  # a push sideways: the whole chain turns about z at 0.2 rad/s
     v[:, 3] = -0.2  # z of the world is -x of a rod along x
     return ModelParts(
-        bodies, q, v, joints.assemble(rods, joints.anchor(0, near, (0.0, 0.0, 0.0)), *links)
+        bodies,
+        q,
+        v,
+        joint_kinds.assemble(rods, joint_kinds.anchor(0, near, (0.0, 0.0, 0.0)), *links),
     )
 
 
@@ -82,10 +86,10 @@ def door(lean: float = 0.3) -> ModelParts:
     opened = quaternion.product(tilted, quaternion.exp((0.0, 0.0, np.pi / 2.0)))
     center = quaternion.rotate(opened, np.array([EDGE / 2.0, 0.0, 0.0]))
     hinges = [
-        joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis)
+        joint_kinds.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis)
         for z in (0.6, -0.6)
     ]
-    return ModelParts(*one_body(20.0, inertia, center, opened), joints.assemble(1, *hinges))
+    return ModelParts(*one_body(20.0, inertia, center, opened), joint_kinds.assemble(1, *hinges))
 
 
 def top_on_plane() -> ModelParts:
@@ -94,8 +98,8 @@ def top_on_plane() -> ModelParts:
     """
     tip, turned = np.array([0.0, 0.0, -0.05]), quaternion.exp((0.0, 0.35, 0.0))
     start = -quaternion.rotate(turned, tip), turned, (0.1, 0.0, 0.0), (0.0, 0.0, 60.0)
-    plane = joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0))
-    return ModelParts(*one_body(0.5, (8e-4, 8e-4, 5e-4), *start), joints.assemble(1, plane))
+    plane = joint_kinds.plane(0, tip, WORLD, (0.0, 0.0, 1.0))
+    return ModelParts(*one_body(0.5, (8e-4, 8e-4, 5e-4), *start), joint_kinds.assemble(1, plane))
 
 
 def one_body(mass: float, inertia, *start) -> tuple[Bodies, Array, Array]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rbdyn_ros.bodies import model
 from rbdyn_ros.experiments import scenes
 from rbdyn_ros.experiments.contact_runs import march_model
 from rbdyn_ros.experiments.outcome import (
@@ -13,7 +14,6 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
     where,
 )
-from rbdyn_ros.mechanics import model
 from rbdyn_ros.types import Array
 
 QUESTION = (

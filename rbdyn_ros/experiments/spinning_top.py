@@ -13,6 +13,9 @@ that meets them.
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies import runs
+from rbdyn_ros.bodies.description import contact_pairs
 from rbdyn_ros.experiments.outcome import (
     METHOD_COLORS,
     Outcome,
@@ -26,9 +29,6 @@ from rbdyn_ros.experiments.outcome import (
 )
 from rbdyn_ros.experiments.scenes import GRAVITY, ModelParts, one_body
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import runs
-from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.types import Array
 
 MASS, FRICTION = 0.58387070, 0.01  # [kg]
@@ -43,7 +43,11 @@ def build() -> ModelParts:
     bodies, q, v = one_body(MASS, INERTIA, *start)
     floor = q[0, :3] + quaternion.rotate(q[0, 3:], TIP)
     return ModelParts(
-        bodies, q, v, None, pairs.build(1, pairs.corner(0, TIP, s=floor, mu=FRICTION))
+        bodies,
+        q,
+        v,
+        None,
+        contact_pairs.build(1, contact_pairs.corner(0, TIP, s=floor, mu=FRICTION)),
     )
 
 

@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.bodies import accelerations, projection
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies.description import contact_pairs
+from rbdyn_ros.bodies.runs import run as simulate
 from rbdyn_ros.experiments import scenes
 from rbdyn_ros.experiments.outcome import (
     GREY,
@@ -21,11 +25,7 @@ from rbdyn_ros.experiments.outcome import (
     word,
 )
 from rbdyn_ros.experiments.scenes import ModelParts
-from rbdyn_ros.mechanics import accelerations, projection
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import pairs
-from rbdyn_ros.mechanics.runs import run as simulate
-from rbdyn_ros.mechanics.solvers import fc3d, select
+from rbdyn_ros.numerics.solvers import fc3d, solver_selection
 from rbdyn_ros.types import Array
 
 TOUCHING = 1e-9  # [m]
@@ -54,7 +54,7 @@ def settle(
         raise RuntimeError(f"the stack at steps of {h:g} s: {record.message}")
     t, q, v, impulses = (x[1:] for x in (record.t, record.q, record.v, record.contacts[..., 0]))
     force = np.add.reduceat(impulses, range(0, impulses.shape[1], on_a_level), axis=1) / h
-    gap = np.array([pairs.gaps(model.pairs, row).min() for row in q])
+    gap = np.array([contact_pairs.gaps(model.pairs, row).min() for row in q])
     kept = [k for k in range(0, len(t), keep) if force[k, 0] > 0.0] if keep else []
     problems = [_problem(model, q[k], v[k], h) for k in kept]
     return StackRun(t, q, np.abs(v[..., :3]).max(axis=(1, 2)), gap, force, problems)
@@ -64,7 +64,7 @@ def _problem(model: models.Model, q: Array, v: Array, h: float) -> fc3d.Problem:
     """Return the friction problem that stops the bodies after a free fall for h from a state: W,
     the velocities of the contacts that touch, mu.
     """
-    touching = np.flatnonzero(pairs.gaps(model.pairs, q) <= TOUCHING)
+    touching = np.flatnonzero(contact_pairs.gaps(model.pairs, q) <= TOUCHING)
     v = v + h * np.append(model.bodies.gravity, np.zeros(3))
     memory, still = projection.memory_of(model), np.zeros_like(v)
     found = accelerations.evaluate(memory, q, v, still, touching)
@@ -161,11 +161,11 @@ def _solve(runs: dict, most: int) -> dict:
     rows = []
     for name in ("tower", "top-heavy"):
         problems = runs[name].problems[:most]
-        for solver in (select.select(method, TOLERANCE) for method in SOLVERS):
-            select.solve(solver, problems[0])  # compiles
+        for solver in (solver_selection.select(method, TOLERANCE) for method in SOLVERS):
+            solver_selection.solve(solver, problems[0])  # compiles
             for problem in problems:
                 start = time.perf_counter()
-                found = select.solve(solver, problem)
+                found = solver_selection.solve(solver, problem)
                 seconds = time.perf_counter() - start
                 rows.append(
                     (name, solver.name, found.ok, found.residual, found.iterations, seconds)

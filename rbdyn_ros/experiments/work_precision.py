@@ -29,9 +29,9 @@ from rbdyn_ros.experiments.outcome import (
     track_progress,
     where,
 )
-from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
+from rbdyn_ros.integrators.composition import COMPOSITIONS
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum.spherical_pendulum import no_input, upright
 from rbdyn_ros.types import State, System
 
 QUESTION = (

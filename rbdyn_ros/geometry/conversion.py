@@ -27,7 +27,7 @@ Principal: theta in [0, pi].
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.geometry import float_arrays, quaternion
 
 
 def to_quaternion(a) -> np.ndarray:
@@ -46,21 +46,21 @@ def from_quaternion(q) -> np.ndarray:
     angle.
     """
     v = quaternion.log(q)
-    theta = arguments.length(v)
+    theta = float_arrays.length(v)
     n = np.where(theta > 0.0, v, (1.0, 0.0, 0.0)) / np.where(theta > 0.0, theta, 1.0)
     return np.concatenate([theta, n], axis=-1)
 
 
 def split(a) -> tuple[np.ndarray, np.ndarray]:
     """Return (theta (..., 1), n (..., 3)) of an angle-axis, checked."""
-    a = arguments.array(a, "angle_axis", 4)
-    theta = arguments.rotation_vector(a[..., :1] * np.ones(3), "angle_axis angle")[..., :1]
-    return theta, arguments.unit(a[..., 1:], "angle_axis axis", 3, "divide it by its length")
+    a = float_arrays.array(a, "angle_axis", 4)
+    theta = float_arrays.rotation_vector(a[..., :1] * np.ones(3), "angle_axis angle")[..., :1]
+    return theta, float_arrays.unit(a[..., 1:], "angle_axis axis", 3, "divide it by its length")
 
 
 def zyx_to_quaternion(zyx) -> np.ndarray:
     """Return qz o qy o qx, canonical."""
-    z, y, x = np.moveaxis(arguments.rotation_vector(zyx, "zyx"), -1, 0)
+    z, y, x = np.moveaxis(float_arrays.rotation_vector(zyx, "zyx"), -1, 0)
     return quaternion.canonical(
         quaternion.product(quaternion.product(about(2, z), about(1, y)), about(0, x))
     )
@@ -85,7 +85,7 @@ def zyx_from_quaternion(q) -> np.ndarray:
 def xyz_to_quaternion(xyz) -> np.ndarray:
     """Return qx o qy o qz, canonical."""
     return quaternion.conjugate(
-        zyx_to_quaternion(-arguments.rotation_vector(xyz, "xyz")[..., ::-1])
+        zyx_to_quaternion(-float_arrays.rotation_vector(xyz, "xyz")[..., ::-1])
     )
 
 
@@ -116,7 +116,7 @@ def _wrap_angle(angle: np.ndarray) -> np.ndarray:
 
 
 TO_QUATERNION = {
-    "quaternion": lambda q: arguments.unit_quaternion(q, "quaternion"),
+    "quaternion": lambda q: float_arrays.unit_quaternion(q, "quaternion"),
     "matrix": quaternion.from_matrix,
     "rotation_vector": quaternion.exp,
     "angle_axis": to_quaternion,
@@ -143,6 +143,6 @@ def convert(value, source: str, target: str) -> np.ndarray:
     Raise ValueError for an unknown name (it lists the known ones), a wrong shape, a non-finite
     number, a matrix that is no rotation, a quaternion or an axis whose norm is not 1.
     """
-    arguments.choice(source, "source", NAMES)
-    arguments.choice(target, "target", NAMES)
+    float_arrays.choice(source, "source", NAMES)
+    float_arrays.choice(target, "target", NAMES)
     return FROM_QUATERNION[target](TO_QUATERNION[source](value))

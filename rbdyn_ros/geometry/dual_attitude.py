@@ -7,8 +7,8 @@ with |q| = 1 would carry one more, and their products and matrices take twice th
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry.dual import value, with_value
 from rbdyn_ros.kernel import inlined
-from rbdyn_ros.numerics.dual import value, with_value
 
 
 @inlined

@@ -10,7 +10,7 @@ which calls the space of q SE(3) x R^n; it is R^3 x S^3 x R^n.
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, increments, rates
+from rbdyn_ros.geometry import float_arrays, increments, rates
 
 
 def F(q) -> np.ndarray:
@@ -32,7 +32,7 @@ def boxplus(q, e) -> np.ndarray:
     n).
     """
     q = check_coordinates(q)
-    e = arguments.array(e, "e", q.shape[-1] - 1)
+    e = float_arrays.array(e, "e", q.shape[-1] - 1)
     turned = increments.integrate(q[..., 3:7], e[..., 3:6], 1.0, "body")
     return np.concatenate([q[..., :3] + e[..., :3], turned, q[..., 7:] + e[..., 6:]], axis=-1)
 
@@ -41,13 +41,13 @@ def check_coordinates(q, joints: int | None = None) -> np.ndarray:
     """Return q as a float array. Raise ValueError if it is not finite, not of 7 + n numbers, or
     its quaternion not of norm 1.
     """
-    q = arguments.array(q, "q", *(() if joints is None else (7 + joints,)))
+    q = float_arrays.array(q, "q", *(() if joints is None else (7 + joints,)))
     if q.ndim == 0 or q.shape[-1] < 7:
         raise ValueError(
             f"q has shape {q.shape}; it must be (..., 7 + n): position, quaternion wxyz, n joints"
         )
     return np.concatenate(
-        [q[..., :3], arguments.unit_quaternion(q[..., 3:7], "q[3:7]"), q[..., 7:]], axis=-1
+        [q[..., :3], float_arrays.unit_quaternion(q[..., 3:7], "q[3:7]"), q[..., 7:]], axis=-1
     )
 
 

@@ -16,19 +16,19 @@ the rotation matrix.
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, quaternion, so3
+from rbdyn_ros.geometry import float_arrays, quaternion, so3
 
 FRAMES = ("body", "world")
 
 
 def boxplus(q, v) -> np.ndarray:
     """Return q [+] v = exp(v) o q."""
-    return quaternion.product(quaternion.exp(v), arguments.unit_quaternion(q, "q"))
+    return quaternion.product(quaternion.exp(v), float_arrays.unit_quaternion(q, "q"))
 
 
 def boxminus(a, b) -> np.ndarray:
     """Return a [-] b = log(a o b*), the shortest v with b [+] v = a (up to the sign of a)."""
-    a, b = arguments.unit_quaternion(a, "a"), arguments.unit_quaternion(b, "b")
+    a, b = float_arrays.unit_quaternion(a, "a"), float_arrays.unit_quaternion(b, "b")
     return quaternion.log(quaternion.product(a, quaternion.conjugate(b)))
 
 
@@ -36,7 +36,7 @@ def slerp(a, b, t) -> np.ndarray:
     """Return the rotation at t in [0, 1] on the shortest way from a to b at constant speed: a [+]
     t (b [-] a).
     """
-    t = arguments.array(t, "t")
+    t = float_arrays.array(t, "t")
     if np.any((t < 0.0) | (t > 1.0)):
         raise ValueError(f"t is {t.tolist()}; it must lie between 0 (at a) and 1 (at b)")
     return boxplus(a, t[..., None] * boxminus(b, a))
@@ -48,25 +48,25 @@ def integrate(q, w, dt, frame: str = "body") -> np.ndarray:
 
     body: q o exp(w dt); world: exp(w dt) o q.
     """
-    arguments.choice(frame, "frame", FRAMES)
-    v = arguments.array(w, "w", 3) * _step(dt)
+    float_arrays.choice(frame, "frame", FRAMES)
+    v = float_arrays.array(w, "w", 3) * _step(dt)
     if frame == "world":
         return boxplus(q, v)
-    return quaternion.product(arguments.unit_quaternion(q, "q"), quaternion.exp(v))
+    return quaternion.product(float_arrays.unit_quaternion(q, "q"), quaternion.exp(v))
 
 
 def angular_velocity(q0, q1, dt, frame: str = "body") -> np.ndarray:
     """Return the constant angular velocity [rad/s, `frame`] that takes q0 to q1 in dt [s] by the
     shortest way.
     """
-    arguments.choice(frame, "frame", FRAMES)
+    float_arrays.choice(frame, "frame", FRAMES)
     if frame == "world":
         return boxminus(q1, q0) / _step(dt)
     return -boxminus(quaternion.conjugate(q1), quaternion.conjugate(q0)) / _step(dt)
 
 
 def _step(dt) -> np.ndarray:
-    dt = arguments.array(dt, "dt")[..., None]
+    dt = float_arrays.array(dt, "dt")[..., None]
     if np.any(dt == 0.0):
         raise ValueError("dt is 0 s; a time step must not be zero")
     return dt
@@ -78,12 +78,14 @@ def in_rotating_frame(v_A, dr_AP, w, r_AP) -> np.ndarray:
     dr_AP is the derivative of the components of r_AP [m] in the frame that turns at w [rad/s]; A
     may move at v_A.
     """
-    return of_rigid_body(v_A, w, r_AP) + arguments.array(dr_AP, "dr_AP", 3)
+    return of_rigid_body(v_A, w, r_AP) + float_arrays.array(dr_AP, "dr_AP", 3)
 
 
 def of_rigid_body(v_P, w, r_PQ) -> np.ndarray:
     """Return v_Q = v_P + w x r_PQ [m/s] for two points of a body that turns at w [rad/s]."""
-    v_P, w, r_PQ = (arguments.array(x, n, 3) for x, n in ((v_P, "v_P"), (w, "w"), (r_PQ, "r_PQ")))
+    v_P, w, r_PQ = (
+        float_arrays.array(x, n, 3) for x, n in ((v_P, "v_P"), (w, "w"), (r_PQ, "r_PQ"))
+    )
     return v_P + np.cross(w, r_PQ)
 
 
@@ -91,7 +93,7 @@ def add_angular_velocities(*w) -> np.ndarray:
     """Return w_AD = w_AB + w_BC + w_CD [rad/s]: relative angular velocities add up when expressed
     in one frame.
     """
-    return np.sum([arguments.array(x, f"w[{i}]", 3) for i, x in enumerate(w)], axis=0)
+    return np.sum([float_arrays.array(x, f"w[{i}]", 3) for i, x in enumerate(w)], axis=0)
 
 
 def rotate_second(q) -> np.ndarray:
@@ -143,4 +145,4 @@ def frame_in_time(w) -> np.ndarray:
     """Return d(q_BI)/dt = -w (..., 3) for the angular velocity w [rad/s, body]: the inverse turns
     the other way.
     """
-    return -arguments.array(w, "w", 3)
+    return -float_arrays.array(w, "w", 3)

@@ -8,14 +8,14 @@ unit_quaternion.py.
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, coefficients
+from rbdyn_ros.geometry import coefficients, float_arrays
 
 
 def left_matrix(q) -> np.ndarray:
     """Return Q(q), the product from the left: q o p = Q(q) p. Any quaternion (..., 4) -> (..., 4,
     4).
     """
-    w, x, y, z = np.moveaxis(arguments.array(q, "q", 4), -1, 0)
+    w, x, y, z = np.moveaxis(float_arrays.array(q, "q", 4), -1, 0)
     return stack_rows([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
 
 
@@ -23,7 +23,7 @@ def right_matrix(p) -> np.ndarray:
     """Return Q_bar(p), the product from the right: q o p = Q_bar(p) q. Any quaternion (..., 4) ->
     (..., 4, 4).
     """
-    w, x, y, z = np.moveaxis(arguments.array(p, "p", 4), -1, 0)
+    w, x, y, z = np.moveaxis(float_arrays.array(p, "p", 4), -1, 0)
     return stack_rows([[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
 
 
@@ -31,42 +31,42 @@ def H(q) -> np.ndarray:
     """Return H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt (G.1).
     (..., 4) -> (..., 3, 4).
     """
-    return arguments.transpose(right_matrix(q)[..., 1:])
+    return float_arrays.transpose(right_matrix(q)[..., 1:])
 
 
 def H_bar(q) -> np.ndarray:
     """Return H_bar(q) = [-v, w 1 - v^]: angular velocity in the BODY frame is 2 H_bar(q) dq/dt.
     (..., 4) -> (..., 3, 4).
     """
-    return arguments.transpose(left_matrix(q)[..., 1:])
+    return float_arrays.transpose(left_matrix(q)[..., 1:])
 
 
 def product(a, b) -> np.ndarray:
     """Return a o b, the rotation b followed by a. Any quaternions (..., 4)."""
-    b = arguments.array(b, "b", 4)
+    b = float_arrays.array(b, "b", 4)
     return (left_matrix(a) @ b[..., None])[..., 0]
 
 
 def conjugate(q) -> np.ndarray:
     """Return q* = (w, -x, -y, -z), the inverse of a rotation quaternion."""
-    return arguments.array(q, "q", 4) * (1.0, -1.0, -1.0, -1.0)
+    return float_arrays.array(q, "q", 4) * (1.0, -1.0, -1.0, -1.0)
 
 
 def normalize(q) -> np.ndarray:
     """Return q / |q|. Raise ValueError for a zero quaternion, which is no rotation."""
-    q = arguments.array(q, "q", 4)
+    q = float_arrays.array(q, "q", 4)
     largest = np.max(np.abs(q), axis=-1, keepdims=True)
     if np.any(largest == 0.0):
         raise ValueError("q has norm 0; a rotation needs a quaternion with a norm above 0")
     q = q / largest  # first: the norm of the tiniest numbers has no digits
-    return q / arguments.length(q)
+    return q / float_arrays.length(q)
 
 
 def canonical(q) -> np.ndarray:
     """Return the one of q and -q on the principal branch: w > 0, or w = 0 and the first non-zero
     of x, y, z positive.
     """
-    q = arguments.array(q, "q", 4)
+    q = float_arrays.array(q, "q", 4)
     first = np.argmax(q != 0.0, axis=-1)[..., None]
     return np.where(np.take_along_axis(q, first, axis=-1) < 0.0, -q, q)
 
@@ -77,9 +77,9 @@ def exp(v) -> np.ndarray:
 
     It is continuous in v, hence not canonical: w < 0 for pi < t < 3 pi.
     """
-    v = arguments.rotation_vector(v, "v")
+    v = float_arrays.rotation_vector(v, "v")
     half = 0.5 * v
-    w = np.cos(arguments.length(half))
+    w = np.cos(float_arrays.length(half))
     return np.concatenate([w, coefficients.of(coefficients.A, half)[..., 0] * half], axis=-1)
 
 
@@ -89,16 +89,16 @@ def log(q) -> np.ndarray:
 
     It is 2 atan2(|v|, w) v / |v| (G.2) of the canonical q, so that q and -q give the same.
     """
-    q = canonical(arguments.unit_quaternion(q, "q"))
+    q = canonical(float_arrays.unit_quaternion(q, "q"))
     w, v = q[..., :1], q[..., 1:]
-    n = arguments.length(v)
+    n = float_arrays.length(v)
     return np.where(n > 0.0, 2.0 * np.arctan2(n, w) / np.where(n > 0.0, n, 1.0), 2.0) * v
 
 
 def to_matrix(q) -> np.ndarray:
     """Return the rotation matrix R = H(q) H_bar(q)^T, body to world. (..., 4) -> (..., 3, 3)."""
-    q = arguments.unit_quaternion(q, "q")
-    return H(q) @ arguments.transpose(H_bar(q))
+    q = float_arrays.unit_quaternion(q, "q")
+    return H(q) @ float_arrays.transpose(H_bar(q))
 
 
 def from_matrix(R) -> np.ndarray:
@@ -108,7 +108,7 @@ def from_matrix(R) -> np.ndarray:
     4 q q^T is linear in R; its row with the largest diagonal entry, normalized, is +-q (Shepperd
     1978). Raise ValueError if R is not orthogonal or is left-handed.
     """
-    R = arguments.rotation_matrix(R, "R")
+    R = float_arrays.rotation_matrix(R, "R")
     a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
     xy, xz, yz = (
         R[..., 0, 1] + R[..., 1, 0],
@@ -130,7 +130,7 @@ def from_matrix(R) -> np.ndarray:
 
 def rotate(q, x) -> np.ndarray:
     """Return R(q) x: a vector x (..., 3) from the body to the world frame."""
-    return (to_matrix(q) @ arguments.array(x, "x", 3)[..., None])[..., 0]
+    return (to_matrix(q) @ float_arrays.array(x, "x", 3)[..., None])[..., 0]
 
 
 def stack_rows(rows: list[list[np.ndarray]]) -> np.ndarray:

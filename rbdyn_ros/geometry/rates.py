@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, conversion, quaternion, so3
+from rbdyn_ros.geometry import conversion, float_arrays, quaternion, so3
 from rbdyn_ros.geometry.increments import FRAMES
 
 SINGULAR = 1e-9  # the smallest |cos y| or |sin(theta/2)| at which a rate is still given
@@ -22,13 +22,16 @@ def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
     """Return w = E(value) rate (..., 3) [rad/s, frame] of a parameterization that changes at
     `rate` [1/s].
     """
-    arguments.choice(frame, "frame", FRAMES)
-    if arguments.choice(name, "parameterization", conversion.NAMES) == "matrix":
-        R, dR = arguments.rotation_matrix(value, "matrix"), arguments.array(rate, "rate", 3, 3)
-        R_t = arguments.transpose(R)
+    float_arrays.choice(frame, "frame", FRAMES)
+    if float_arrays.choice(name, "parameterization", conversion.NAMES) == "matrix":
+        R, dR = (
+            float_arrays.rotation_matrix(value, "matrix"),
+            float_arrays.array(rate, "rate", 3, 3),
+        )
+        R_t = float_arrays.transpose(R)
         return so3.vee(R_t @ dR if frame == "body" else dR @ R_t)
     E = mapping(name, value, frame)
-    return (E @ arguments.array(rate, "rate", E.shape[-1])[..., None])[..., 0]
+    return (E @ float_arrays.array(rate, "rate", E.shape[-1])[..., None])[..., 0]
 
 
 def rate(name: str, value, w, frame: str = "body") -> np.ndarray:
@@ -38,37 +41,37 @@ def rate(name: str, value, w, frame: str = "body") -> np.ndarray:
     Raise ValueError where the chart is singular: Euler angles at y = +-pi/2, angle-axis and
     rotation vector at the angles 2 pi k (a rotation vector is regular at 0).
     """
-    arguments.choice(frame, "frame", FRAMES)
-    w = arguments.array(w, "w", 3)
-    if arguments.choice(name, "parameterization", conversion.NAMES) == "matrix":
-        R = arguments.rotation_matrix(value, "matrix")
+    float_arrays.choice(frame, "frame", FRAMES)
+    w = float_arrays.array(w, "w", 3)
+    if float_arrays.choice(name, "parameterization", conversion.NAMES) == "matrix":
+        R = float_arrays.rotation_matrix(value, "matrix")
         return R @ so3.hat(w) if frame == "body" else so3.hat(w) @ R
     return (inverse_mapping(name, value, frame) @ w[..., None])[..., 0]
 
 
 def mapping(name: str, value, frame: str = "body") -> np.ndarray:
     """Return E(value) (..., 3, n) of any parameterization but the matrix."""
-    in_world = arguments.choice(frame, "frame", FRAMES) == "world"
-    E = _MAPPINGS[arguments.choice(name, "parameterization", tuple(_MAPPINGS))](value)
-    return E if in_world else arguments.transpose(conversion.convert(value, name, "matrix")) @ E
+    in_world = float_arrays.choice(frame, "frame", FRAMES) == "world"
+    E = _MAPPINGS[float_arrays.choice(name, "parameterization", tuple(_MAPPINGS))](value)
+    return E if in_world else float_arrays.transpose(conversion.convert(value, name, "matrix")) @ E
 
 
 def inverse_mapping(name: str, value, frame: str = "body") -> np.ndarray:
     """Return E^-1(value) (..., n, 3); where n = 4 its range is tangent to the constraint, so E
     E^-1 = 1 all the same.
     """
-    in_world = arguments.choice(frame, "frame", FRAMES) == "world"
-    E = _INVERSES[arguments.choice(name, "parameterization", tuple(_INVERSES))](value)
+    in_world = float_arrays.choice(frame, "frame", FRAMES) == "world"
+    E = _INVERSES[float_arrays.choice(name, "parameterization", tuple(_INVERSES))](value)
     return E if in_world else E @ conversion.convert(value, name, "matrix")
 
 
 def _quaternion(value) -> np.ndarray:
     """Return E of w = 2 H(q) dq; in the body frame R^T H = H_bar."""
-    return 2.0 * quaternion.H(arguments.unit_quaternion(value, "quaternion"))
+    return 2.0 * quaternion.H(float_arrays.unit_quaternion(value, "quaternion"))
 
 
 def _quaternion_inverse(value) -> np.ndarray:
-    return 0.25 * arguments.transpose(_quaternion(value))
+    return 0.25 * float_arrays.transpose(_quaternion(value))
 
 
 def _angle_axis(value) -> np.ndarray:
@@ -84,12 +87,12 @@ def _angle_axis_inverse(value) -> np.ndarray:
     half = 0.5 * theta
     _require_regular(np.sin(half), "angle_axis", "angles 2 pi k")
     S = so3.hat(n[..., 0])
-    return np.concatenate([arguments.transpose(n), -0.5 * (S @ S / np.tan(half) + S)], axis=-2)
+    return np.concatenate([float_arrays.transpose(n), -0.5 * (S @ S / np.tan(half) + S)], axis=-2)
 
 
 def _euler(name: str, value) -> np.ndarray:
     """Return E, whose columns are the axes of the three rotations in the world frame."""
-    angles = np.moveaxis(arguments.rotation_vector(value, name), -1, 0)
+    angles = np.moveaxis(float_arrays.rotation_vector(value, name), -1, 0)
     turned, columns = np.eye(4)[0], []
     for axis, angle in zip(_AXES[name], angles):
         columns.append(quaternion.rotate(turned, np.eye(3)[axis]))

@@ -25,12 +25,12 @@ They take points from the body to the world frame. Source: Kindr kinematics shee
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, coefficients, so3
+from rbdyn_ros.geometry import coefficients, float_arrays, so3
 
 
 def transform(R, r) -> np.ndarray:
     """Return T of a rotation matrix R (..., 3, 3) and a position r (..., 3) [m, world]."""
-    R, r = arguments.rotation_matrix(R, "R"), arguments.array(r, "r", 3)
+    R, r = float_arrays.rotation_matrix(R, "R"), float_arrays.array(r, "r", 3)
     T = np.zeros((*np.broadcast_shapes(R.shape[:-2], r.shape[:-1]), 4, 4))
     T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, r, 1.0
     return T
@@ -38,23 +38,23 @@ def transform(R, r) -> np.ndarray:
 
 def rotation(T) -> np.ndarray:
     """Return R, the rotation of a transform."""
-    return arguments.transform(T, "T")[..., :3, :3]
+    return float_arrays.transform(T, "T")[..., :3, :3]
 
 
 def position(T) -> np.ndarray:
     """Return r, the position of a transform [m, world]."""
-    return arguments.transform(T, "T")[..., :3, 3]
+    return float_arrays.transform(T, "T")[..., :3, 3]
 
 
 def inverse(T) -> np.ndarray:
     """Return T_BI = [[R^T, -R^T r], [0, 1]]."""
-    R_t = arguments.transpose(rotation(T))
+    R_t = float_arrays.transpose(rotation(T))
     return transform(R_t, -(R_t @ position(T)[..., None])[..., 0])
 
 
 def apply(T, x) -> np.ndarray:
     """Return the point x (..., 3) [m, body] in the world frame: R x + r."""
-    return (rotation(T) @ arguments.array(x, "x", 3)[..., None])[..., 0] + position(T)
+    return (rotation(T) @ float_arrays.array(x, "x", 3)[..., None])[..., 0] + position(T)
 
 
 def Ad(T) -> np.ndarray:
@@ -69,7 +69,7 @@ def ad(V) -> np.ndarray:
     """Return ad_V = [[w^, 0], [v^, w^]] (..., 6, 6): the Lie bracket, ad_V W = (V^ W^ - W^ V^)
     vee.
     """
-    V = arguments.array(V, "V", 6)
+    V = float_arrays.array(V, "V", 6)
     return _dual(so3.hat(V[..., :3]), so3.hat(V[..., 3:]))
 
 
@@ -77,19 +77,19 @@ def coAd(T) -> np.ndarray:
     """Return Ad_T^T (..., 6, 6): a world wrench in the body frame, (R^T mu - (R^T p) x (R^T f),
     R^T f).
     """
-    return arguments.transpose(Ad(T))
+    return float_arrays.transpose(Ad(T))
 
 
 def coad(V) -> np.ndarray:
     """Return ad_V^T (..., 6, 6): (mu x w + f x v, f x w), the gyroscopic term of d(mu, f)/dt =
     ad_V^T (mu, f).
     """
-    return arguments.transpose(ad(V))
+    return float_arrays.transpose(ad(V))
 
 
 def hat(V) -> np.ndarray:
     """Return V^ = [[w^, v], [0, 0]]."""
-    V = arguments.array(V, "V", 6)
+    V = float_arrays.array(V, "V", 6)
     S = np.zeros((*V.shape[:-1], 4, 4))
     S[..., :3, :3], S[..., :3, 3] = so3.hat(V[..., :3]), V[..., 3:]
     return S
@@ -99,7 +99,7 @@ def vee(S) -> np.ndarray:
     """Return the twist of a matrix [[w^, v], [0, 0]], the inverse of hat. Raise ValueError for any
     other matrix.
     """
-    S = arguments.array(S, "S", 4, 4)
+    S = float_arrays.array(S, "S", 4, 4)
     if np.any(S[..., 3, :] != 0.0):
         raise ValueError(f"S has the last row {S[..., 3, :].tolist()}; that of a twist is 0 0 0 0")
     return np.concatenate([so3.vee(S[..., :3, :3]), S[..., :3, 3]], axis=-1)
@@ -132,7 +132,7 @@ def dexp_right(V) -> np.ndarray:
 
 def dexp_left(V) -> np.ndarray:
     """Return the RIGHT Jacobian, dexp_right(-V)."""
-    return dexp_right(-arguments.twist(V, "V"))
+    return dexp_right(-float_arrays.twist(V, "V"))
 
 
 def dlog_right(V) -> np.ndarray:
@@ -149,12 +149,12 @@ def dlog_left(V) -> np.ndarray:
     """Return dexp_left(V)^-1 = dlog_right(-V): log(exp(V) exp(e)) = V + dlog_left(V) e +
     O(e^2).
     """
-    return dlog_right(-arguments.twist(V, "V"))
+    return dlog_right(-float_arrays.twist(V, "V"))
 
 
 def _parts(V) -> tuple[np.ndarray, np.ndarray]:
     """Return (w, v) of twists, checked."""
-    V = arguments.twist(V, "V")
+    V = float_arrays.twist(V, "V")
     return V[..., :3], V[..., 3:]
 
 

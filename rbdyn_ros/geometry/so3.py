@@ -15,12 +15,12 @@ of the notebook's dlog. Derived in doc/geometry.md (G.3).
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, coefficients, quaternion
+from rbdyn_ros.geometry import coefficients, float_arrays, quaternion
 
 
 def hat(v) -> np.ndarray:
     """Return v^, the skew matrix with v^ b = v x b."""
-    x, y, z = np.moveaxis(arguments.array(v, "v", 3), -1, 0)
+    x, y, z = np.moveaxis(float_arrays.array(v, "v", 3), -1, 0)
     o = np.zeros_like(x)
     return quaternion.stack_rows([[o, -z, y], [z, o, -x], [-y, x, o]])
 
@@ -29,7 +29,7 @@ def vee(S) -> np.ndarray:
     """Return the vector of a skew matrix, the inverse of hat. Raise ValueError if S + S^T is not
     zero.
     """
-    S = arguments.skew(S, "S")
+    S = float_arrays.skew(S, "S")
     return 0.5 * np.stack(
         [S[..., 2, 1] - S[..., 1, 2], S[..., 0, 2] - S[..., 2, 0], S[..., 1, 0] - S[..., 0, 1]],
         axis=-1,
@@ -40,7 +40,7 @@ def exp(v) -> np.ndarray:
     """Return the rotation matrix of a rotation vector, Rodrigues: 1 + A v^ + B v^ v^ (A, B of
     coefficients.py).
     """
-    v = arguments.rotation_vector(v, "v")
+    v = float_arrays.rotation_vector(v, "v")
     return _quadratic(v, coefficients.of(coefficients.A, v), coefficients.of(coefficients.B, v))
 
 
@@ -58,7 +58,7 @@ def dexp_right(v) -> np.ndarray:
     """Return Gamma(v) = 1 + B v^ + C v^ v^, the LEFT Jacobian: world angular velocity = Gamma(v)
     dv/dt.
     """
-    v = arguments.rotation_vector(v, "v")
+    v = float_arrays.rotation_vector(v, "v")
     return _quadratic(v, coefficients.of(coefficients.B, v), coefficients.of(coefficients.C, v))
 
 
@@ -66,7 +66,7 @@ def dexp_left(v) -> np.ndarray:
     """Return Gamma(-v) = Gamma(v)^T, the RIGHT Jacobian: body angular velocity = Gamma(-v)
     dv/dt.
     """
-    return arguments.transpose(dexp_right(v))
+    return float_arrays.transpose(dexp_right(v))
 
 
 def dlog_right(v) -> np.ndarray:
@@ -74,7 +74,7 @@ def dlog_right(v) -> np.ndarray:
 
     Raise ValueError at |v| = 2 pi k, k > 0, where exp(v) is the identity from every direction.
     """
-    v = arguments.rotation_vector(v, "v")
+    v = float_arrays.rotation_vector(v, "v")
     _require_regular(v, "v")
     return _quadratic(v, -0.5, coefficients.of(coefficients.D, v))
 
@@ -83,7 +83,7 @@ def dlog_left(v) -> np.ndarray:
     """Return Gamma(-v)^-1 = Gamma(v)^-T, the inverse of the RIGHT Jacobian. Raise ValueError at
     |v| = 2 pi k, k > 0.
     """
-    return arguments.transpose(dlog_right(v))
+    return float_arrays.transpose(dlog_right(v))
 
 
 left_jacobian = dexp_right

@@ -25,7 +25,7 @@ import numpy as np
 import yaml as pyyaml
 
 from rbdyn_ros.evaluation.closed_loop_table import Loop
-from rbdyn_ros.identification import excitation, plant_fit, plant_numbers, report
+from rbdyn_ros.identification import excitation, fit_report, plant_fit, plant_numbers
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.frequency.measurement import (
     AXES,
@@ -37,11 +37,11 @@ from rbdyn_ros.identification.frequency.measurement import (
 from rbdyn_ros.identification.plant_fit import Fit
 from rbdyn_ros.identification.plant_numbers import DELAY
 from rbdyn_ros.identification.records import MotionRecord
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import Excitation
 from rbdyn_ros.parameters.yaml_file import flatten_names
-from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant import closed_loop
 from rbdyn_ros.types import Array, System
 
 BAND = (0.1, 5.0)  # [Hz]
@@ -231,7 +231,7 @@ def table(plan: DesignProblem, designed: Design) -> str:
         columns["repeated"] = designed.repeated
     lines.append(f"{'interval of 95 %, +-':22}" + "".join(f"{head:>12}" for head in columns))
     for name, *values in zip(designed.names, *columns.values()):
-        unit = f" [{report.UNITS[name]}]" if report.UNITS[name] else ""
+        unit = f" [{fit_report.UNITS[name]}]" if fit_report.UNITS[name] else ""
         cells = "".join(f"{'unknown' if math.isinf(v) else f'{v:.2g}':>12}" for v in values)
         lines.append(f"{name:22}{cells}{unit}")
     lines.append(f"white: errors without memory, over {plan.duration:g} s")

@@ -35,8 +35,8 @@ from scipy.linalg import solve_discrete_are
 from rbdyn_ros.geometry import quaternion, unit_quaternion
 from rbdyn_ros.identification.plant_numbers import COLUMNS, FROM, numbers, plant
 from rbdyn_ros.identification.segment import METHOD, ZERO, compile_steps
-from rbdyn_ros.mechanics.integrators import derivatives, select
-from rbdyn_ros.mechanics.pendulum import rod_on_cart, spherical_pendulum
+from rbdyn_ros.integrators import derivatives, select
+from rbdyn_ros.pendulum import rod_on_cart, spherical_pendulum
 from rbdyn_ros.types import Array, Contacts, System
 
 LATER = 0.01  # [s] of more delay

@@ -56,7 +56,7 @@ from rbdyn_ros.identification.plant_numbers import (
 )
 from rbdyn_ros.identification.records import MotionRecord, actuate, duration, rms
 from rbdyn_ros.identification.segment import METHOD, SEEN, Segment, SegmentPlant
-from rbdyn_ros.mechanics.integrators import select
+from rbdyn_ros.integrators import select
 from rbdyn_ros.types import Array, Contacts, System
 
 WEAK = 1e-6  # relative singular value of J below which a direction is not determined

@@ -1,7 +1,7 @@
 """The numbers that a motion may determine: by name, in the plant, and as columns of a derivative.
 
 Beside those of the plant there are the gain and the delay of the force, the lag T of the drive
-(`faults.pipeline`), the biases of the gimbal's encoders, and the tilt of the plane in which the
+(`plant.faults.pipeline`), the biases of the gimbal's encoders, and the tilt of the plane in which the
 cart slides, R = Rx(roll) Ry(pitch) from the plane to the horizontal: in the axes of the plane
 gravity has the parts
 

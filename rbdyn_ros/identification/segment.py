@@ -16,9 +16,9 @@ import numpy as np
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification.plant_numbers import PATH, SEGMENT_COLUMNS
 from rbdyn_ros.identification.records import MotionRecord
+from rbdyn_ros.integrators import derivatives
 from rbdyn_ros.kernel import specialize
-from rbdyn_ros.mechanics.integrators import derivatives
-from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import rod_on_cart
 from rbdyn_ros.types import Array, System
 
 METHOD = "moser_veselov"

@@ -2,7 +2,13 @@
 that are built from the values.
 """
 
-from rbdyn_ros.parameters.plant import initial_state, integrator, notes, plant_input, plant_params
+from rbdyn_ros.parameters.simulation import (
+    initial_state,
+    integrator,
+    notes,
+    plant_input,
+    plant_params,
+)
 from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import Parameter, check
 

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.bodies import shapes
+from rbdyn_ros.bodies.contact import restitution
+from rbdyn_ros.bodies.description import scene, scene_names
+from rbdyn_ros.bodies.model import Model, Options, finite_state
 from rbdyn_ros.files import expand
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.contact import restitution
-from rbdyn_ros.mechanics.description import scene, scene_names
-from rbdyn_ros.mechanics.model import Model, Options, finite_state
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
 from rbdyn_ros.parameters.nodes import read_tables
 from rbdyn_ros.parameters.tables import alternatives, nearest

@@ -4,18 +4,18 @@ import difflib
 from collections.abc import Iterable
 from itertools import chain
 
-from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
-from rbdyn_ros.parameters import obstacles
+from rbdyn_ros.parameters import contacts
+from rbdyn_ros.parameters.contacts import CONTACT, OBSTACLES
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
 from rbdyn_ros.parameters.nodes import TABLES
-from rbdyn_ros.parameters.obstacles import CONTACT, OBSTACLES
-from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
+from rbdyn_ros.parameters.simulation import INITIAL, INPUT, INTEGRATOR, PLANT
+from rbdyn_ros.plant.faults.fault_options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.schema import Parameter, by_name
 
 TITLED = {
     "Plant": PLANT,
     "Contacts": CONTACT,
-    "Obstacles": (OBSTACLES, *obstacles.table(("NAME",))),
+    "Obstacles": (OBSTACLES, *contacts.table(("NAME",))),
     "Initial state": INITIAL,
     "Input force": INPUT,
     "Integrator": INTEGRATOR,
@@ -79,13 +79,13 @@ def lookup(name: str, source: str, node: str | None = None, more: Iterable[str] 
     parameters = all_parameters(node)
     if name in parameters:
         return parameters[name]
-    of_obstacle = obstacles.find(name) if OBSTACLES.name in parameters else None
+    of_obstacle = contacts.find(name) if OBSTACLES.name in parameters else None
     if of_obstacle:
         return of_obstacle
     group = [other for other in parameters if other.startswith(f"{name}.")]
     if group:
         raise ValueError(f"{source}: {name} is a group of parameters, not one: {', '.join(group)}")
-    alike = nearest(name, [*parameters, *more, *obstacles.parameters_like(name)])
+    alike = nearest(name, [*parameters, *more, *contacts.parameters_like(name)])
     if not alike and is_of_a_law(name, "pendulum_controller"):
         alike = "an option of a control law stands under /**/pendulum_controller; "
     raise ValueError(f"{source}: {name} is not a known parameter; {alike}{_LIST_THEM}")

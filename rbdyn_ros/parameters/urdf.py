@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.bodies import shapes
+from rbdyn_ros.bodies.description import scene
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.parameters import urdf_text
 from rbdyn_ros.parameters.tables import alternatives
 from rbdyn_ros.types import Array

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from rbdyn_ros.files import expand, read_input
-from rbdyn_ros.parameters import obstacles, tables
-from rbdyn_ros.parameters.plant import PLANT, plant_params
+from rbdyn_ros.parameters import contacts, tables
+from rbdyn_ros.parameters.simulation import PLANT, plant_params
 from rbdyn_ros.parameters.yaml_loader import NotANumber, ParameterLoader
 from rbdyn_ros.schema import Parameter, by_name, check, defaults, format_value
 
@@ -245,9 +245,9 @@ def offline_values(
     found = read_loop(paths) if more else read_files(paths)
     overrides = tuple(overrides)
     listed = _obstacles(found, overrides)
-    table |= by_name(obstacles.table(listed))
+    table |= by_name(contacts.table(listed))
     for name, (value, source) in found.items():
-        obstacles.require_listed(name, listed, source)
+        contacts.require_listed(name, listed, source)
         if name in refused and value:
             raise ValueError(f"{source}: {name} {refused[name]}")
     values = defaults(table.values())
@@ -257,7 +257,7 @@ def offline_values(
     values |= given
     for override in overrides:
         checked = check_override(override, table)
-        obstacles.require_listed(override.name, listed, override.source)
+        contacts.require_listed(override.name, listed, override.source)
         if override.name not in values:
             advice = "it is a parameter of the nodes and has no effect without them; leave it out"
             raise ValueError(f"{override.source}: {override.name} cannot be set; {advice}")
@@ -269,7 +269,7 @@ def refuse_contacts(paths: Iterable[str | Path], what: str) -> None:
     """Raise ValueError where the files give the pendulum something to meet, which `what` does not
     know.
     """
-    from rbdyn_ros.mechanics.pendulum.world import has_candidates
+    from rbdyn_ros.pendulum.world import has_candidates
 
     if has_candidates(plant_params(offline_values(paths)).contacts):
         raise ValueError(
@@ -280,11 +280,11 @@ def refuse_contacts(paths: Iterable[str | Path], what: str) -> None:
 
 def _obstacles(found: Mapping, overrides: tuple) -> tuple:
     """Return the names of the obstacles, of the last override that has them, or of the files."""
-    names, _ = found.get(obstacles.OBSTACLES.name, ((), ""))
+    names, _ = found.get(contacts.OBSTACLES.name, ((), ""))
     for override in overrides:
-        if override.name == obstacles.OBSTACLES.name:
+        if override.name == contacts.OBSTACLES.name:
             value = value_of(override.text, override.source)
-            names = check(obstacles.OBSTACLES, value, override.source)
+            names = check(contacts.OBSTACLES, value, override.source)
     return names
 
 

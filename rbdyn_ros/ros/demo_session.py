@@ -20,7 +20,9 @@ from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.evaluation.trial import Trial
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.parameters.start import Release
+from rbdyn_ros.parameters.start_options import Release
+from rbdyn_ros.plant.pacing import StallDetector
+from rbdyn_ros.plant.status import RUNNING
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
@@ -28,8 +30,6 @@ from rbdyn_ros.ros.node_processes import COMING_UP, NodeProcesses
 from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.recording.recorder import CannotRecord, Recorder
 from rbdyn_ros.ros.topic_observer import SECOND_CLOCK, SIMULATOR, TopicObserver
-from rbdyn_ros.simulation.pacing import StallDetector
-from rbdyn_ros.simulation.status import RUNNING
 
 PUSHED_AT = (0.3, 0.6)  # of the duration
 # [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act

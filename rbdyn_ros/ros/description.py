@@ -1,7 +1,7 @@
 """The URDF, from the declared parameters of the plant (its readers do not get faults.mismatch).
 
 world -(cart_x_joint)- cart_x_link -(cart_y_joint)- cart_link -(roll, pitch, spin)- pendulum_link,
-as in `mechanics.pendulum.gimbal_joints`. A URDF has no ball joint; the two links between the
+as in `pendulum.gimbal_joints`. A URDF has no ball joint; the two links between the
 hinges have neither mass nor shape.
 
 Optionally it has a <ros2_control> tag: the plugin that passes joint_states to the controllers and
@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.bodies import shapes
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages import state_topics
 from rbdyn_ros.ros.messages.commands import DRIVEN, TOPIC
 from rbdyn_ros.ros.messages.sample import PlantDescription
 from rbdyn_ros.ros.node import ManagedNode
-from rbdyn_ros.view.scene import CART
+from rbdyn_ros.view.source import CART
 
 _ROBOT = """<?xml version="1.0"?>
 <robot name="spherical_pendulum">

@@ -1,8 +1,8 @@
 """Both nodes in one process: `python -m rbdyn_ros.ros.embedded`."""
 
-from rbdyn_ros.ros.controller.controller import ControllerNode
+from rbdyn_ros.ros.controller.controller_node import ControllerNode
 from rbdyn_ros.ros.process import events_executor, run
-from rbdyn_ros.ros.simulator.simulator import Simulator
+from rbdyn_ros.ros.simulator.simulator_node import Simulator
 
 
 def main(args=None) -> int:

@@ -26,7 +26,7 @@ from rbdyn_ros.environments import periods, variation
 from rbdyn_ros.environments.pendulums import Pendulums, check_actions
 from rbdyn_ros.environments.task import BALANCE
 from rbdyn_ros.environments.vector import PendulumEnv
-from rbdyn_ros.parameters.plant import start_values
+from rbdyn_ros.parameters.simulation import start_values
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.messages.messages import SECOND, frames, set_stamp

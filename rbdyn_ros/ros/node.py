@@ -24,12 +24,12 @@ from std_msgs.msg import String
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.plant.status import FAULT, STOPPED, Rejected
 from rbdyn_ros.ros import diagnostics, qos
+from rbdyn_ros.ros.declared_parameters import Parameters
 from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.messages.polled import WARN_PERIOD
-from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.schema import Parameter as ParameterSpec
-from rbdyn_ros.simulation.status import FAULT, STOPPED, Rejected
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 NOT_ACTIVE = "the node is not active"

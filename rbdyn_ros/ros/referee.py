@@ -3,13 +3,13 @@ with 1.
 """
 
 from rbdyn_ros.evaluation.trial_report import Verdict, verdict
+from rbdyn_ros.plant.pacing import StallDetector
+from rbdyn_ros.plant.plant import EPOCH_NS
+from rbdyn_ros.plant.status import PLAYING
 from rbdyn_ros.ros.node import Watcher
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import ReceptionReport
 from rbdyn_ros.ros.topic_observer import TopicObserver
-from rbdyn_ros.simulation.pacing import StallDetector
-from rbdyn_ros.simulation.plant import EPOCH_NS
-from rbdyn_ros.simulation.status import PLAYING
 
 NAME = "pendulum_referee"
 LOOKS_EVERY = 0.1  # [s]

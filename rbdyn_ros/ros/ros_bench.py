@@ -22,19 +22,19 @@ from std_msgs.msg import String
 from rbdyn_ros.evaluation.bench import ANYWHERE, ControllerUnderTest, LawFailed
 from rbdyn_ros.evaluation.metrics import CannotGoOn, Scenario
 from rbdyn_ros.interrupts import Interruption
-from rbdyn_ros.parameters.plant import PLANT, plant_params
+from rbdyn_ros.parameters.simulation import PLANT, plant_params
+from rbdyn_ros.plant.closed_loop import travel_stop
+from rbdyn_ros.plant.pacing import StallDetector
+from rbdyn_ros.plant.rollout import Rollout, Stop
+from rbdyn_ros.plant.runner import Runner
+from rbdyn_ros.plant.status import FAULT, GIVEN_UP, REFUSES
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import frames, set_xyz
 from rbdyn_ros.ros.node_processes import COMING_UP, NodeProcesses, ros_words
 from rbdyn_ros.ros.process import SWITCH_INTERVAL, events_executor, join
-from rbdyn_ros.ros.simulator.simulator import Simulator
+from rbdyn_ros.ros.simulator.simulator_node import Simulator
 from rbdyn_ros.ros.topic_observer import CONTROLLER
 from rbdyn_ros.schema import flat
-from rbdyn_ros.simulation.closed_loop import travel_stop
-from rbdyn_ros.simulation.pacing import StallDetector
-from rbdyn_ros.simulation.rollout import Rollout, Stop
-from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.status import FAULT, GIVEN_UP, REFUSES
 from rbdyn_ros.types import State
 
 LOOKS_EVERY = 0.05  # [s] real time

@@ -32,13 +32,13 @@ from rbdyn_ros.identification.frequency.excited_record import Series
 from rbdyn_ros.identification.frequency.measurement import AXES, FALLEN, outputs_of
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.controller import Excitation
+from rbdyn_ros.plant.pacing import StallDetector
+from rbdyn_ros.plant.tick import EPOCH_NS
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.process import Visitor
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
-from rbdyn_ros.simulation.pacing import StallDetector
-from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Array
 
 EMPTIED_EVERY = 0.02  # [s]

@@ -29,8 +29,8 @@ def leave_at_once() -> None:
 
 
 NODES = {  # module within rbdyn_ros.ros, and class
-    "simulator": ("simulator.simulator", "Simulator"),
-    "controller": ("controller.controller", "ControllerNode"),
+    "simulator": ("simulator.simulator_node", "Simulator"),
+    "controller": ("controller.controller_node", "ControllerNode"),
     "recorder": ("recording.recorder", "Recorder"),
     "monitor": ("recording.monitor", "Monitor"),
     "replay": ("recording.replay", "Replay"),

@@ -15,11 +15,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
 from rbdyn_ros.evaluation.trial import Trial, tilt
+from rbdyn_ros.plant.pacing import StallDetector
+from rbdyn_ros.plant.status import FAULT, GIVEN_UP, REFUSES, phase
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
-from rbdyn_ros.simulation.pacing import StallDetector
-from rbdyn_ros.simulation.status import FAULT, GIVEN_UP, REFUSES, phase
 from rbdyn_ros.types import Array
 
 SIMULATOR, CONTROLLER, BRIDGE = "pendulum_simulator", "pendulum_controller", "pendulum_hil"

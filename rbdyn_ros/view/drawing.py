@@ -9,7 +9,7 @@ import numpy as np
 import viser
 
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import CART, PLANE, ZERO, PointForce, SceneState, Shape, Solid
+from rbdyn_ros.view.source import CART, PLANE, ZERO, PointForce, SceneState, Shape, Solid
 
 ORANGE, GREY, STEEL, PALE = (224, 122, 46), (120, 130, 140), (88, 98, 110), (214, 220, 226)
 BLUE, SKY, RED, VIOLET = (31, 98, 210), (130, 180, 240), (214, 40, 40), (130, 80, 180)

@@ -1,6 +1,6 @@
 """The simulation in the same process, without ROS, as a source of the live view.
 
-The plant runs in the thread of `simulation.runner.Runner`, in lockstep with the law, which
+The plant runs in the thread of `plant.runner.Runner`, in lockstep with the law, which
 computes there a command for each state that it publishes: a machine that is busy slows time down
 and changes nothing else. The view requests a state by a flag, on which the next tick makes one:
 neither thread waits, and no state is made without a request.
@@ -18,22 +18,22 @@ from typing import Any
 import numpy as np
 
 from rbdyn_ros.evaluation import closed_loop_table
-from rbdyn_ros.faults import options as faults
 from rbdyn_ros.files import write_csv
-from rbdyn_ros.mechanics.pendulum.bodies import Memory, candidate
-from rbdyn_ros.parameters.plant import attitude
+from rbdyn_ros.parameters.simulation import attitude
+from rbdyn_ros.pendulum.bodies import Memory, candidate
+from rbdyn_ros.plant.closed_loop import ControlError, LawCaller
+from rbdyn_ros.plant.command import Command
+from rbdyn_ros.plant.faults import fault_options as faults
+from rbdyn_ros.plant.plant import Plant
+from rbdyn_ros.plant.runner import FAULT, PLAYING, Runner
+from rbdyn_ros.plant.setup import warm_up
+from rbdyn_ros.plant.tick import EPOCH_NS
 from rbdyn_ros.schema import check
-from rbdyn_ros.simulation.closed_loop import ControlError, LawCaller
-from rbdyn_ros.simulation.command import Command
-from rbdyn_ros.simulation.plant import Plant
-from rbdyn_ros.simulation.runner import FAULT, PLAYING, Runner
-from rbdyn_ros.simulation.setup import warm_up
-from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import State, Vector
-from rbdyn_ros.view import scene, selection
-from rbdyn_ros.view.scene import Alert, Control, Event, EventLog, PointForce, SceneState
+from rbdyn_ros.view import selection, source
+from rbdyn_ros.view.meshes import shape
 from rbdyn_ros.view.selection import TILT, Built, Selection
-from rbdyn_ros.view.shapes import shape
+from rbdyn_ros.view.source import Alert, Control, Event, EventLog, PointForce, SceneState
 
 HOLD = 0.2  # [s] for which a push acts that is not renewed
 SILENT = 1.0  # [s] without a tick, after which the law is reported as hanging
@@ -43,7 +43,7 @@ COMPILING = "What is new is compiled, once on this machine: up to a minute."
 SLOW = 0.8  # part of the requested rate below which the page reports it
 
 
-class OfflineLoop(scene.Source):
+class OfflineLoop(source.Source):
     """A source of a plant and the law around it."""
 
     can_push = True
@@ -83,7 +83,7 @@ class OfflineLoop(scene.Source):
     @property
     def can_set_point(self) -> bool:  # pyrefly: ignore[bad-override]
         """Whether the law takes a set point."""
-        return self._chosen.law != scene.IDLE
+        return self._chosen.law != source.IDLE
 
     def events(self, first: int) -> tuple[Event, ...]:
         """Return the events from number `first` on."""
@@ -166,7 +166,7 @@ class OfflineLoop(scene.Source):
 
     def set_rate(self, factor: float) -> str:
         """Simulate `factor` seconds per second."""
-        if refusal := scene.refuse_rate(factor):
+        if refusal := source.refuse_rate(factor):
             return refusal
         self._remember("real_time_factor", float(factor))
         self._runner.pace = self._runner.pace._replace(real_time_factor=float(factor))
@@ -389,5 +389,5 @@ def _impacts(memory: Memory, before: int, log: EventLog) -> int:
         before = 0
     for row in memory.events[before : min(count, kept)]:
         sentence = f"An impact on {candidate(memory, int(row[1]))} of {row[2]:.3g} N s."
-        log.add(float(row[0]), scene.IMPACT, sentence)
+        log.add(float(row[0]), source.IMPACT, sentence)
     return count

@@ -30,8 +30,8 @@ from rbdyn_ros.types import Vector
 from rbdyn_ros.view.drawing import DragSpring, Drawing
 from rbdyn_ros.view.panel import Panel
 from rbdyn_ros.view.plots import Plots
-from rbdyn_ros.view.scene import REFUSED, ZERO, Control, SceneState, Source
 from rbdyn_ros.view.server import Writer, give_memory_back, start
+from rbdyn_ros.view.source import REFUSED, ZERO, Control, SceneState, Source
 from rbdyn_ros.view.toolbar import Toolbar
 
 PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next

@@ -11,8 +11,8 @@ import viser
 
 from rbdyn_ros.parameters.yaml_file import value_of
 from rbdyn_ros.schema import Parameter, choices_of, describe_allowed, format_value, with_unit
-from rbdyn_ros.view.scene import Control, Source
 from rbdyn_ros.view.server import Writer
+from rbdyn_ros.view.source import Control, Source
 
 REFUSED = 8.0  # [s] for which a refusal is shown
 _SPANS = {  # how far a slider goes where the default is zero: by the unit

@@ -10,7 +10,7 @@ import viser
 from viser import uplot
 
 from rbdyn_ros.types import Array
-from rbdyn_ros.view.scene import IMPACT, PUSH, WATCHDOG, Event, SceneState
+from rbdyn_ros.view.source import IMPACT, PUSH, WATCHDOG, Event, SceneState
 
 SPAN, RATE = 10.0, 20.0  # [s] shown; [Hz] at which samples are kept
 POINTS = int(SPAN * RATE)

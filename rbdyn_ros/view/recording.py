@@ -21,8 +21,8 @@ import numpy as np
 from rbdyn_ros.files import LARGEST_TABLE, read_arrays, read_input
 from rbdyn_ros.optional import asking_for
 from rbdyn_ros.types import Array
-from rbdyn_ros.view import scene
-from rbdyn_ros.view.scene import SceneState, Shape
+from rbdyn_ros.view import source
+from rbdyn_ros.view.source import SceneState, Shape
 
 NEEDED = tuple("t,x,y,qw,qx,qy,qz".split(","))
 _NUMBERS = (*NEEDED, *"vx,vy,wx,wy,wz,E,Fx,Fy".split(","))  # what is read where it is there
@@ -174,7 +174,7 @@ def _seconds(message: Any) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-class Recording(scene.Source):
+class Recording(source.Source):
     """One run that is played, and perhaps a second one beside it as a ghost."""
 
     can_seek = True
@@ -250,7 +250,7 @@ class Recording(scene.Source):
 
     def set_rate(self, factor: float) -> str:
         """Play `factor` seconds per second."""
-        if refusal := scene.refuse_rate(factor):
+        if refusal := source.refuse_rate(factor):
             return refusal
         with self._lock:
             self._go(self._now(), self._is_playing)

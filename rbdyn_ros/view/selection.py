@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control import options, select
+from rbdyn_ros.control import law_options, law_selection
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.evaluation.closed_loop_table import Loop
-from rbdyn_ros.faults.options import FAULTS, SEED
-from rbdyn_ros.parameters import obstacles, shipped
+from rbdyn_ros.parameters import contacts, shipped
 from rbdyn_ros.parameters.command_line import named_law, scenario
+from rbdyn_ros.parameters.contacts import CONTACT, OBSTACLES
 from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.parameters.nodes import TABLES
-from rbdyn_ros.parameters.obstacles import CONTACT, OBSTACLES
-from rbdyn_ros.parameters.plant import (
+from rbdyn_ros.parameters.simulation import (
     INITIAL,
     INPUT,
     INTEGRATOR,
@@ -25,14 +24,15 @@ from rbdyn_ros.parameters.plant import (
     attitude,
     start_values,
 )
-from rbdyn_ros.parameters.start import has_start
+from rbdyn_ros.parameters.start_options import has_start
 from rbdyn_ros.parameters.yaml_file import Override, offline_values, write
+from rbdyn_ros.plant import setup
+from rbdyn_ros.plant.faults.fault_options import FAULTS, SEED
+from rbdyn_ros.plant.plant import Plant, Setup
+from rbdyn_ros.plant.setup import RunConfig
 from rbdyn_ros.schema import Parameter, by_name, defaults, setting
-from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.plant import Plant, Setup
-from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.types import Array, State
-from rbdyn_ros.view.scene import Control
+from rbdyn_ros.view.source import Control
 
 TILT = setting("tilt", 10.0, "deg", "Tilts the rod at the start, towards x.", low=0.0, high=180.0)
 NONE = "none"  # instead of a scenario
@@ -101,19 +101,21 @@ def _tilt(q: tuple[float, ...]) -> float:
 def build(selection: Selection) -> Built:
     """Read, check and design. Raise ValueError, in one sentence, for what does not fit."""
     files, name = paths(selection), law(selection)
-    own = shipped.config() / f"{select.short(name)}.yaml"  # the options that come with the law
+    own = (
+        shipped.config() / f"{law_selection.short(name)}.yaml"
+    )  # the options that come with the law
     files = [own, *files] if own.is_file() else files
-    module = select.load(name)
+    module = law_selection.load(name)
     more = (*LOOP, *closed_loop_table.parameters_of(name, module))
-    given = options.from_files(name, module, files)
-    options.require_own(selection.overrides, name)
+    given = law_options.from_files(name, module, files)
+    law_options.require_own(selection.overrides, name)
     values = offline_values(files, selection.overrides, more, given)
     if not has_start(paths(selection), selection.overrides):
         values |= {"initial.orientation": attitude(selection.tilt)}
     values = defaults(SIMULATOR) | values | dict(selection.changed)
     values |= {"rates.state": 1.0 / values["period"], "history.duration": HISTORY}
     values |= {"lockstep.enabled": True, "start": "paused"}
-    named = (OBSTACLES, *obstacles.table(values["obstacles"]))
+    named = (OBSTACLES, *contacts.table(values["obstacles"]))
     shown = (*PLANT, *CONTACT, *named, *INTEGRATOR, *INITIAL, *INPUT, *more)
     table = by_name(shown)
     return Built(values, table, closed_loop_table.make_loop(name, module, values))
@@ -123,12 +125,12 @@ def is_structural(name: str, law: str) -> bool:
     """Return whether a change of this parameter needs another loop: what is fixed in a running
     one.
     """
-    return name in _ANEW or name.startswith(f"{select.short(law)}.")
+    return name in _ANEW or name.startswith(f"{law_selection.short(law)}.")
 
 
 def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     """Return what can be changed by hand, with its group."""
-    laws = tuple(dict.fromkeys((*select.names(), selection.law)))
+    laws = tuple(dict.fromkeys((*law_selection.names(), selection.law)))
     chosen = setting("law", "lqr", "", "Chooses the control law.", choices=laws)
     start = setting(
         "scenario",
@@ -181,9 +183,9 @@ def table(plant: Plant, stamps: Array, rows: Array) -> dict[str, Array]:
     """Return the columns of recorded ticks (`History.read`), as `simulate --controller` has
     them.
     """
-    from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
-    from rbdyn_ros.simulation.rollout import Rollout
-    from rbdyn_ros.simulation.tick import EPOCH_NS
+    from rbdyn_ros.pendulum.rod_on_cart import quantities
+    from rbdyn_ros.plant.rollout import Rollout
+    from rbdyn_ros.plant.tick import EPOCH_NS
 
     q, v = np.ascontiguousarray(rows[:, :6]), np.ascontiguousarray(rows[:, 6:11])
     measured = np.array([quantities(plant.setup.system, *pair) for pair in zip(q, v)])

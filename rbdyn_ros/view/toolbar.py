@@ -13,8 +13,8 @@ from typing import Any
 import viser
 
 from rbdyn_ros.view.drawing import ARROWS
-from rbdyn_ros.view.scene import Event, SceneState, Source
 from rbdyn_ros.view.server import Writer
+from rbdyn_ros.view.source import Event, SceneState, Source
 
 RATES = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
 SHOWN = 14  # newest events in words

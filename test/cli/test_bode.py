@@ -111,7 +111,7 @@ def recorded(tmp_path):
     """A table of 8 s of lqr under an excitation of 0.5 to 20 Hz along y, as a user may make it."""
     from rbdyn_ros.identification import excitation
     from rbdyn_ros.identification.frequency import measurement
-    from rbdyn_ros.simulation import closed_loop
+    from rbdyn_ros.plant import closed_loop
 
     loop = loop_of("lqr", "cart.damping=0.5", "joint.damping=0.005")
     wave = excitation.build(0.5, 20.0, loop.period, 0.3, 7).sample(loop.period)

@@ -24,8 +24,8 @@ from rosbags.highlevel import AnyReader  # noqa: E402
 from waiting import wait  # noqa: E402
 
 from rbdyn_ros.__main__ import main  # noqa: E402
-from rbdyn_ros.parameters.plant import attitude  # noqa: E402
-from rbdyn_ros.parameters.start import Release  # noqa: E402
+from rbdyn_ros.parameters.simulation import attitude  # noqa: E402
+from rbdyn_ros.parameters.start_options import Release  # noqa: E402
 from rbdyn_ros.ros.demo_session import demo_plan  # noqa: E402
 
 from .command_table import LIMIT  # noqa: E402

@@ -23,7 +23,7 @@ pytest.importorskip(
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.__main__ import main  # noqa: E402
-from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
+from rbdyn_ros.plant.plant import EPOCH_NS  # noqa: E402
 from rbdyn_ros.wire.emulated_board import missing_tools  # noqa: E402
 
 from ..wire.clients import program  # noqa: E402

@@ -115,7 +115,7 @@ def test_what_the_pages_show_can_be_typed(place, words, tmp_path, monkeypatch):
     arguments = program.parser(words[0]).parse_args([word for word in words[1:] if word != "&"])
     if words[0] == "simulate" and not arguments.list:
         from rbdyn_ros.cli.simulate import job
-        from rbdyn_ros.simulation import model_run
+        from rbdyn_ros.plant import model_run
 
         for folder in ("config", "examples"):
             (tmp_path / folder).symlink_to(ROOT / folder)

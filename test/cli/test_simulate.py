@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdyn_ros.simulation.rollout import COLUMNS
+from rbdyn_ros.plant.rollout import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "test" / "golden"

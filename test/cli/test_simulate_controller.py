@@ -15,12 +15,12 @@ from rbdyn_ros.__main__ import main
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest
 from rbdyn_ros.evaluation.metrics import Scenario
-from rbdyn_ros.faults.options import Faults, SensorNoise
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.integrators.select import select
 from rbdyn_ros.parameters.tables import all_parameters
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant import closed_loop
+from rbdyn_ros.plant.faults.fault_options import Faults, SensorNoise
 from rbdyn_ros.schema import defaults
-from rbdyn_ros.simulation import closed_loop
 
 ROOT = Path(__file__).parents[2]
 TILTED = ("--set", "initial.orientation=[0.99619469809174555,0,0.08715574274765818,0]")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.mechanics import runs
+from rbdyn_ros.bodies import runs
 from rbdyn_ros.parameters import model_file
 from rbdyn_ros.parameters.shipped import config
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.campaigns import plan, trial
-from rbdyn_ros.campaigns.store import Store, identities
 from rbdyn_ros.control import provenance
+from rbdyn_ros.evaluation.campaigns import campaign_trial, plan
+from rbdyn_ros.evaluation.campaigns.store import Store, identities
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'")
 ROOT = Path(__file__).parents[2]
@@ -92,7 +92,8 @@ def test_a_law_that_was_changed_is_computed_anew(sweep, tmp_path, capsys, monkey
     assert sweep("mine.yaml", "--resume") == 0
     told = capsys.readouterr()
     assert (
-        "--resume begins anew: rbdyn_ros is gone; rbdyn_ros/campaigns is gone;" in told.err
+        "--resume begins anew: rbdyn_ros is gone; rbdyn_ros/evaluation/campaigns is gone;"
+        in told.err
         and "3 of 3 parts computed" in told.out
     )
     assert parts(tmp_path / "mine").keys() == whole.keys()
@@ -195,10 +196,10 @@ def written(tmp_path) -> int:
 def alone(file, folder) -> dict:
     """The parts of a campaign that is computed here and now, one after the other."""
     planned = plan.read(file)
-    store = Store(folder, planned, trial.is_compiled(planned), identities(planned))
+    store = Store(folder, planned, campaign_trial.is_compiled(planned), identities(planned))
     store.open(resume=False)
     for part in store.missing_parts()[0]:
-        store.write(part, trial.outcomes(planned, *store.span(part)))
+        store.write(part, campaign_trial.outcomes(planned, *store.span(part)))
     return parts(folder)
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.types import State
 
 STEP = 0.001  # [s]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control.observer.continuity import JumpDetector, is_continuous
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.types import State
 
 PERIOD = 0.002

@@ -8,10 +8,10 @@ import pytest
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.estimator import Estimator, Instant
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.integrators.select import select
 from rbdyn_ros.parameters.controller import ObserverOptions
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import State
 
 SYSTEM = spherical_pendulum.build(spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdyn_ros.control import select
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.parameters import yaml_file
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +18,7 @@ def installed(tmp_path, monkeypatch):
         r'entry-points\."([\w.]+)"\]\n(\w+ = "\w+")',
         (ROOT / "examples/pyproject.toml").read_text(),
     ).groups()
-    assert group == select.GROUP
+    assert group == law_selection.GROUP
     (tmp_path / "lean.py").write_text((ROOT / "examples/lean.py").read_text())
     info = tmp_path / "lean_example-1.0.dist-info"
     info.mkdir()
@@ -47,7 +47,7 @@ def test_the_law_of_the_page_is_that_of_the_example():
 
 
 def test_its_file_of_gains_names_its_options(installed):
-    options = select.load("lean").Options._fields
+    options = law_selection.load("lean").Options._fields
     named = [
         entry.name
         for entry in yaml_file.read(ROOT / "examples/lean.yaml")

@@ -10,9 +10,9 @@ import pytest
 from rbdyn_ros.control.laws import ilqr
 from rbdyn_ros.control.planning import ddp
 from rbdyn_ros.control.planning.path import rotate
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

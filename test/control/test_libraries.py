@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdyn_ros.control import select
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.control.linear_controller import constant
-from rbdyn_ros.evaluation import margins
+from rbdyn_ros.evaluation import loop_margins
+from rbdyn_ros.integrators import rk4
+from rbdyn_ros.integrators.select import select as integrator
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.integrators import rk4
-from rbdyn_ros.mechanics.integrators.select import select as integrator
-from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
-from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum import spherical_pendulum as model
+from rbdyn_ros.plant import closed_loop
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,7 +75,9 @@ def test_the_model_in_casadi_is_the_plant():
 def test_do_mpc_catches_the_rod():
     casadi_mpc = example("casadi_mpc", "do_mpc")
     params = model.Params(cart_damping=0.5, joint_damping=0.005)
-    law = select.make_law("casadi_mpc", casadi_mpc, model, params, casadi_mpc.Options(replan=0.04))
+    law = law_selection.make_law(
+        "casadi_mpc", casadi_mpc, model, params, casadi_mpc.Options(replan=0.04)
+    )
     start, patient = (
         model.upright(math.radians(10.0), 0.4),
         closed_loop.Conditions(force_limit=20.0, call_timeout=300.0),
@@ -97,7 +99,7 @@ def test_a_design_of_python_control_has_the_margins_of_the_suite():
     K = state_space.gains(sampled, options.force_weight)
     opened = state_space.loop(sampled, K)
     gain, _, delay = state_space.margins(opened)
-    expected = margins.margins(system, constant(K), options.period)
+    expected = loop_margins.margins(system, constant(K), options.period)
     assert gain == pytest.approx(expected.gain_low, rel=1e-4) and delay == pytest.approx(
         expected.delay, rel=1e-3
     )
@@ -107,7 +109,9 @@ def test_a_design_of_python_control_has_the_margins_of_the_suite():
 
 def test_the_law_of_python_control_balances():
     state_space = example("state_space", "control")
-    law = select.make_law("state_space", state_space, model, model.Params(), state_space.Options())
+    law = law_selection.make_law(
+        "state_space", state_space, model, model.Params(), state_space.Options()
+    )
     run = closed_loop.run(
         model.Params(), integrator("rk4"), law, model.upright(math.radians(10.0), 0.4), 4.0, 0.002
     )

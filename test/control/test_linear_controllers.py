@@ -8,9 +8,9 @@ import pytest
 from rbdyn_ros.control import linear_controller, linearization, step_linearization
 from rbdyn_ros.control.laws import h_infinity, lqg, lqr, state_space
 from rbdyn_ros.control.linear_controller import POSITIONS
-from rbdyn_ros.evaluation import margins
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.evaluation import loop_margins
+from rbdyn_ros.pendulum import spherical_pendulum as model
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.types import State
 
 PLANT, H = model.Params(cart_damping=0.5, joint_damping=0.005), 0.002
@@ -145,9 +145,9 @@ def test_the_kalman_filter_is_the_stationary_one():
 def test_the_loop_recovers_that_of_the_regulator():
     """More noise at the force: the margins go to those of the true state."""
     delays = [
-        margins.of_law(designed(lqg, force_noise=n), PLANT, H).delay for n in (0.1, 2.0, 30.0)
+        loop_margins.of_law(designed(lqg, force_noise=n), PLANT, H).delay for n in (0.1, 2.0, 30.0)
     ]
-    full = margins.of_law(designed(lqr), PLANT, H).delay
+    full = loop_margins.of_law(designed(lqr), PLANT, H).delay
     assert delays[0] < delays[1] < delays[2] < full and delays[2] == pytest.approx(full, rel=0.01)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control import linearization
-from rbdyn_ros.mechanics.integrators import rk4
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.integrators.step import step
-from rbdyn_ros.mechanics.pendulum import rod_on_cart, spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.integrators import rk4
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.integrators.step import step
 from rbdyn_ros.numerics.finite_difference import jacobian
+from rbdyn_ros.pendulum import rod_on_cart, spherical_pendulum
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.types import State
 
 DAMPED = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

@@ -7,7 +7,7 @@ import pytest
 
 from rbdyn_ros.control import feedback, linearization
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

@@ -14,7 +14,7 @@ from rbdyn_ros.control import step_linearization  # noqa: E402
 from rbdyn_ros.control.feedback import regulator  # noqa: E402
 from rbdyn_ros.control.laws import lqr, mpc  # noqa: E402
 from rbdyn_ros.control.laws.mpc import predict  # noqa: E402
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.types import State  # noqa: E402
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

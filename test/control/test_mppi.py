@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control.laws import lqr, mppi
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.integrators.step import step
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
-from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.integrators.step import step
+from rbdyn_ros.pendulum import spherical_pendulum as model
+from rbdyn_ros.plant import closed_loop
 from rbdyn_ros.types import State
 
 PLANT = model.Params()

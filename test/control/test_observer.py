@@ -11,13 +11,13 @@ from rbdyn_ros.control.laws import lqr, swing_up
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.estimator import Observer
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.integrators.step import step
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.integrators.step import step
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.parameters.controller import FilterNoise
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

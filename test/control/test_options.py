@@ -6,9 +6,9 @@ from typing import Annotated, NamedTuple
 
 import pytest
 
-from rbdyn_ros.control import options, select
+from rbdyn_ros.control import law_options, law_selection
+from rbdyn_ros.control.law_options import SHARED
 from rbdyn_ros.control.laws import lqr, rest
-from rbdyn_ros.control.options import SHARED
 from rbdyn_ros.parameters import tables, yaml_file
 from rbdyn_ros.schema import Parameter, spec
 
@@ -43,7 +43,7 @@ MINE = SimpleNamespace(Options=Options)  # without annotations
 def test_a_table_follows_from_the_defaults():
     kinds = {
         parameter.name: (parameter.kind, parameter.default)
-        for parameter in options.table("mine", MINE)
+        for parameter in law_options.table("mine", MINE)
     }
     assert kinds == {
         "mine.gain": ("float", 3.0),
@@ -57,7 +57,7 @@ def test_a_table_follows_from_the_defaults():
 def test_options_of_another_type_are_refused(wrong):
     law = SimpleNamespace(Options=wrong, __file__="/home/me/mine.py")
     with pytest.raises(ValueError, match="controller mine: its Options is .* typing.NamedTuple"):
-        options.table("mine", law)
+        law_options.table("mine", law)
 
 
 def test_values_by_parameter_name_become_options():
@@ -68,25 +68,27 @@ def test_values_by_parameter_name_become_options():
         "cart.travel": 1.0,
         "rod.mass": 9.0,
     }
-    assert options.from_values("mine", MINE, values) == Options(4.0, 5, True, (0.5,), 0.01, 1.0)
+    assert law_options.from_values("mine", MINE, values) == Options(
+        4.0, 5, True, (0.5,), 0.01, 1.0
+    )
 
 
 def test_the_values_that_the_controller_has_reach_lqr():
     values = {"lqr.tilt_weight": 7.0, "cart.force_limit": 12.0, "period": 0.01}
-    assert options.from_values("lqr", lqr, values) == lqr.Options(
+    assert law_options.from_values("lqr", lqr, values) == lqr.Options(
         tilt_weight=7.0, force_limit=12.0, period=0.01
     )
 
 
 def test_a_law_needs_no_options():
-    assert options.from_values("plain", SimpleNamespace(), {"period": 0.01}) == ()
-    assert options.table("rest", rest) == ()
+    assert law_options.from_values("plain", SimpleNamespace(), {"period": 0.01}) == ()
+    assert law_options.table("rest", rest) == ()
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_the_tables_say_what_the_options_do(name):
-    law = select.load(name)
-    for parameter in options.table(name, law):
+    law = law_selection.load(name)
+    for parameter in law_options.table(name, law):
         assert (
             parameter.default
             == law.Options._field_defaults[parameter.name.removeprefix(f"{name}.")]
@@ -96,7 +98,7 @@ def test_the_tables_say_what_the_options_do(name):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_shared_option_has_the_default_of_its_parameter(name):
-    defaults = options.type_of(select.load(name))._field_defaults
+    defaults = law_options.type_of(law_selection.load(name))._field_defaults
     for option in SHARED.keys() & defaults:
         assert defaults[option] == tables.all_parameters()[SHARED[option]].default
 
@@ -106,20 +108,20 @@ def test_the_file_of_a_law_names_its_options(name):
     entries = yaml_file.read(Path(__file__).parents[2] / "config" / f"{name}.yaml")
     values = {entry.name: entry.value for entry in entries}
     assert values["controller"] == name
-    own = {parameter.name for parameter in options.table(name, select.load(name))}
+    own = {parameter.name for parameter in law_options.table(name, law_selection.load(name))}
     assert {given for given in values if given.startswith(f"{name}.")} <= own
-    options.from_values(name, select.load(name), values)
+    law_options.from_values(name, law_selection.load(name), values)
 
 
 def test_a_value_of_the_wrong_kind_is_named():
     with pytest.raises(ValueError, match="mine.steps is 2.5; it must be a whole number"):
-        options.from_values("mine", MINE, {"mine.steps": 2.5})
+        law_options.from_values("mine", MINE, {"mine.steps": 2.5})
 
 
 def test_a_table_of_former_times_is_refused_and_not_ignored():
     law = SimpleNamespace(Options=Options, PARAMETERS=())
     with pytest.raises(ValueError, match="mine: a table PARAMETERS is not read; annotate"):
-        options.table("mine", law)
+        law_options.table("mine", law)
 
 
 def test_annotations_give_sentence_unit_and_range():
@@ -128,11 +130,11 @@ def test_annotations_give_sentence_unit_and_range():
         steps: int = 5
 
     law = SimpleNamespace(Options=Annotations)
-    gain, steps = options.table("mine", law)
+    gain, steps = law_options.table("mine", law)
     assert gain == Parameter("mine.gain", 3.0, "N/rad", "Sets the gain.", low=0.0, low_open=True)
     assert (steps.name, steps.kind, steps.low) == ("mine.steps", "int", None)
     with pytest.raises(ValueError, match="mine.gain is 0 N/rad; it must be a finite number > 0"):
-        options.from_values("mine", law, {"mine.gain": 0})
+        law_options.from_values("mine", law, {"mine.gain": 0})
 
 
 def test_annotations_that_cannot_be_read_are_named():
@@ -140,7 +142,7 @@ def test_annotations_that_cannot_be_read_are_named():
         gain: "Nothing" = 3.0  # noqa: F821
 
     with pytest.raises(ValueError, match="controller mine: .*'Nothing' is not defined"):
-        options.table("mine", SimpleNamespace(Options=Kind))
+        law_options.table("mine", SimpleNamespace(Options=Kind))
 
 
 def test_a_type_that_no_parameter_has_is_named():
@@ -148,14 +150,14 @@ def test_a_type_that_no_parameter_has_is_named():
         gain: Annotated[tuple, spec("Sets the gains.")] = (3.0,)
 
     with pytest.raises(ValueError, match="controller mine: .*no parameter is a <class 'tuple'>"):
-        options.table("mine", SimpleNamespace(Options=Kind))
+        law_options.table("mine", SimpleNamespace(Options=Kind))
 
 
 def test_annotations_for_others_are_left_alone():
     class Remarks(NamedTuple):
         gain: Annotated[float, "of the tilt"] = 3.0
 
-    (gain,) = options.table("mine", SimpleNamespace(Options=Remarks))
+    (gain,) = law_options.table("mine", SimpleNamespace(Options=Remarks))
     assert (gain.name, gain.default, gain.unit) == ("mine.gain", 3.0, "")
 
 
@@ -164,10 +166,10 @@ def test_an_option_without_a_default():
     with pytest.raises(
         ValueError, match="mine: its option gain has no default; write one, such as gain"
     ):
-        options.table("mine", law)
+        law_options.table("mine", law)
     annotated = Annotated[float, spec("Sets the gain.")]
     law = SimpleNamespace(Options=NamedTuple("Options", [("gain", annotated)]))
     with pytest.raises(
         ValueError, match="mine: its option gain has no default; write one, such as gain"
     ):
-        options.table("mine", law)
+        law_options.table("mine", law)

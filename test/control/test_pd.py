@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control.laws import lqr, pd
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import spherical_pendulum
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 

@@ -10,9 +10,9 @@ import pytest
 
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.control.laws import policy
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
-from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import spherical_pendulum as model
+from rbdyn_ros.plant import closed_loop
 from rbdyn_ros.types import State
 
 ROOT = Path(__file__).parents[2]

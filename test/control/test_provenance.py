@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rbdyn_ros
-from rbdyn_ros.control import provenance, select
+from rbdyn_ros.control import law_selection, provenance
 
 DESIGN = (
     "from rbdyn_ros.control.laws import lqr\n{imports}\n"
@@ -86,11 +86,11 @@ def test_a_law_of_one_file(package):
 
 
 def test_options_come_with_their_defaults():
-    lqr = provenance.identity("lqr", select.load("lqr"), {"lqr.force_weight": 0.5})
+    lqr = provenance.identity("lqr", law_selection.load("lqr"), {"lqr.force_weight": 0.5})
     assert lqr["options"]["lqr.force_weight"] == {"value": 0.5, "default": 0.1, "unit": "1/N^2"}
     assert len(lqr["options"]) == 5 and "rbdyn_ros/control" in lqr["files"]
     assert {"python", "numpy", "numba", "scipy"} <= set(lqr["versions"])
-    other = provenance.identity("lqr", select.load("lqr"), {})
+    other = provenance.identity("lqr", law_selection.load("lqr"), {})
     assert provenance.differences(lqr, other) == ["lqr.force_weight was 0.5, now 0.1"]
 
 
@@ -131,5 +131,5 @@ def test_shared_options_are_not_the_laws_own_and_need_no_default(tmp_path):
         "    force_limit: float = 0.0\n    travel: float = 0.0\n    gain: float = 3.0\n\n\n"
         f"{DESIGN.format(imports='')}"
     )
-    found = provenance.identity("mine", select.load(str(file)), {"mine.gain": 4})
+    found = provenance.identity("mine", law_selection.load(str(file)), {"mine.gain": 4})
     assert found["options"] == {"mine.gain": {"value": 4.0, "default": 3.0, "unit": ""}}

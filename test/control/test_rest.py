@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.control.laws import rest
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import spherical_pendulum
 
 
 def test_the_rod_falls(closed_loop):

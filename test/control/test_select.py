@@ -5,7 +5,7 @@ on disk.
 import numpy as np
 import pytest
 
-from rbdyn_ros.control import options, select
+from rbdyn_ros.control import law_options, law_selection
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.types import State
 
@@ -39,51 +39,51 @@ def package(tmp_path, monkeypatch):
         info = tmp_path / f"{name}-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[{select.GROUP}]\n{entry_point}\n")
+        (info / "entry_points.txt").write_text(f"[{law_selection.GROUP}]\n{entry_point}\n")
         monkeypatch.syspath_prepend(tmp_path)
 
     return install
 
 
 def test_own_laws_are_found_by_their_file_name():
-    assert {"lqr", "rest"} <= set(select.names())
-    assert not {"options", "riccati", "saturation", "select"} & set(select.names())
-    assert select.load("lqr") is lqr
+    assert {"lqr", "rest"} <= set(law_selection.names())
+    assert not {"options", "riccati", "saturation", "select"} & set(law_selection.names())
+    assert law_selection.load("lqr") is lqr
 
 
 def test_an_unknown_law_lists_the_known():
     with pytest.raises(ValueError, match="controller is 'lqx'; known are .*lqr.*rest"):
-        select.load("lqx")
+        law_selection.load("lqx")
 
 
 def test_a_law_of_another_package(package):
     package("pull_a", "pull_a = pull_a", TWENTY_LINES)
-    assert "pull_a" in select.names()
-    law = select.load("pull_a")
+    assert "pull_a" in law_selection.names()
+    law = law_selection.load("pull_a")
     assert law.design(None, None, law.Options(gain=2.0)).gain == 2.0
 
 
 def test_a_law_that_does_not_import_says_why(package):
     package("broken_b", "broken_b = broken_b", "import a_module_that_is_not_there")
-    assert "broken_b" in select.names()
+    assert "broken_b" in law_selection.names()
     with pytest.raises(
         ValueError,
         match="'broken_b' of the package broken_b .* does not load: ModuleNotFoundError: "
         ".*a_module_that_is",
     ):
-        select.load("broken_b")
+        law_selection.load("broken_b")
 
 
 def test_a_law_with_a_syntax_error_says_so(package):
     package("broken_c", "broken_c = broken_c", "def design(:")
     with pytest.raises(ValueError, match="does not load: SyntaxError"):
-        select.load("broken_c")
+        law_selection.load("broken_c")
 
 
 def test_a_module_without_design_is_no_law(package):
     package("empty_d", "empty_d = empty_d")
     with pytest.raises(ValueError, match="has no function `design"):
-        select.load("empty_d")
+        law_selection.load("empty_d")
 
 
 def test_a_name_that_is_taken_twice(package):
@@ -92,7 +92,7 @@ def test_a_name_that_is_taken_twice(package):
         ValueError,
         match="'lqr' is offered by rbdyn_ros.control.laws and by the package rival_e; rename one",
     ):
-        select.load("lqr")
+        law_selection.load("lqr")
 
 
 # the path of a file
@@ -115,28 +115,28 @@ def written(tmp_path, monkeypatch):
 
 
 def test_a_law_is_the_path_of_its_file(written):
-    law = select.load(written(TWENTY_LINES))
+    law = law_selection.load(written(TWENTY_LINES))
     assert law.design(None, None, law.Options(gain=2.0)).gain == 2.0
-    assert select.load("./pull.py") is law, "the same file is the same module"
-    assert select.load(select.absolute("pull.py")) is law
+    assert law_selection.load("./pull.py") is law, "the same file is the same module"
+    assert law_selection.load(law_selection.absolute("pull.py")) is law
 
 
 def test_an_edited_file_is_another_law(written):
-    before = select.load(written(TWENTY_LINES))
-    after = select.load(written(TWENTY_LINES.replace("3.0", "4.0")))
+    before = law_selection.load(written(TWENTY_LINES))
+    after = law_selection.load(written(TWENTY_LINES.replace("3.0", "4.0")))
     assert (before.Options().gain, after.Options().gain) == (3.0, 4.0)
 
 
 def test_the_options_have_the_name_of_the_file(written):
     name = written(TWENTY_LINES, "laws/pull.py")
-    (parameter,) = options.table(name, select.load(name))
-    assert parameter.name == "pull.gain" and select.short(name) == "pull"
-    assert options.from_values(name, select.load(name), {"pull.gain": 5.0}).gain == 5.0
+    (parameter,) = law_options.table(name, law_selection.load(name))
+    assert parameter.name == "pull.gain" and law_selection.short(name) == "pull"
+    assert law_options.from_values(name, law_selection.load(name), {"pull.gain": 5.0}).gain == 5.0
 
 
 def test_a_law_finds_the_modules_beside_it(written):
     written("GAIN = 6.0", "gains_of_a_pull.py")
-    law = select.load(
+    law = law_selection.load(
         written("from gains_of_a_pull import GAIN\n" + TWENTY_LINES.replace("3.0", "GAIN"))
     )
     assert law.Options().gain == 6.0
@@ -144,7 +144,7 @@ def test_a_law_finds_the_modules_beside_it(written):
 
 def test_a_law_of_a_file_may_have_kernels(written):
     kernel = "from rbdyn_ros.kernel import kernel\n@kernel\ndef twice(x):\n    return 2.0 * x\n"
-    law = select.load(
+    law = law_selection.load(
         written(kernel + TWENTY_LINES.replace("return self.gain *", "return twice(self.gain) *"))
     )
     state = State(0.0, np.array((1.0, 0.0, 1.0, 0.0, 0.0, 0.0)), np.zeros(5))
@@ -173,7 +173,7 @@ def test_a_law_of_a_file_may_have_kernels(written):
 )
 def test_a_file_that_is_no_law_says_why(written, source, name, sentence):
     with pytest.raises(ValueError, match=sentence) as raised:
-        select.load(written(source, name))
+        law_selection.load(written(source, name))
     assert "\n" not in str(raised.value) and str(raised.value).startswith(f"controller '{name}'")
 
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_no_law_says_why(written, source, name, sentence):
 def test_a_path_without_a_file_says_so(written, tmp_path, name, sentence):
     written("")
     with pytest.raises(ValueError, match=sentence):
-        select.load(name)
+        law_selection.load(name)
 
 
 @pytest.mark.parametrize(
@@ -217,21 +217,21 @@ def test_a_path_without_a_file_says_so(written, tmp_path, name, sentence):
     ],
 )
 def test_what_is_no_law_is_found_when_it_is_made(written, change, sentence):
-    module = select.load(written(TWENTY_LINES.replace(*change)))
+    module = law_selection.load(written(TWENTY_LINES.replace(*change)))
     with pytest.raises(ValueError, match=sentence):
-        select.make_law("pull.py", module, None, None, module.Options())
+        law_selection.make_law("pull.py", module, None, None, module.Options())
 
 
 def test_a_law_that_reports_under_the_old_name_gets_the_new_one(written):
     old = "    def evidence(self):\n        return {'pulls': 1}\n\ndef design("
-    module = select.load(written(TWENTY_LINES.replace("def design(", old)))
+    module = law_selection.load(written(TWENTY_LINES.replace("def design(", old)))
     sentence = r"the law pull: its method evidence\(\) is not called any more; rename it to diagn"
     with pytest.warns(FutureWarning, match=sentence):
-        select.make_law("pull.py", module, None, None, module.Options())
+        law_selection.make_law("pull.py", module, None, None, module.Options())
 
 
 def test_a_law_that_reports_under_the_new_name_is_not_warned_of(written, recwarn):
     new = "    def diagnostics(self):\n        return {'pulls': 1}\n\ndef design("
-    module = select.load(written(TWENTY_LINES.replace("def design(", new)))
-    select.make_law("pull.py", module, None, None, module.Options())
+    module = law_selection.load(written(TWENTY_LINES.replace("def design(", new)))
+    law_selection.make_law("pull.py", module, None, None, module.Options())
     assert not recwarn.list

@@ -15,10 +15,10 @@ from tangent import difference, moved
 
 from rbdyn_ros.control import linearization, step_linearization
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.integrators.step import step
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.integrators.step import step
 from rbdyn_ros.numerics.finite_difference import jacobian
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.types import State
 
 ROOT = Path(__file__).parents[2]
@@ -131,7 +131,7 @@ def test_without_the_compiler_differences_take_its_place():
     """NUMBA_DISABLE_JIT=1, for the debugger: the laws near upright can be designed there."""
     text = (
         "from rbdyn_ros.control import step_linearization\n"
-        "from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build\n"
+        "from rbdyn_ros.pendulum.spherical_pendulum import Params, build\n"
         "print(repr([m.tolist() for m in step_linearization.upright(build(Params()), 0.002)]))"
     )
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}

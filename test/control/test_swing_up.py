@@ -12,9 +12,9 @@ import pytest
 
 from rbdyn_ros.control.laws import swing_up
 from rbdyn_ros.control.planning import catching
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import sphere_state, spherical_pendulum
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

@@ -7,10 +7,10 @@ import pytest
 
 from rbdyn_ros.control.laws import tracking
 from rbdyn_ros.control.planning import periodic
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum
-from rbdyn_ros.simulation.closed_loop import Conditions
-from rbdyn_ros.simulation.closed_loop import run as held
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import reduced_pendulum, spherical_pendulum
+from rbdyn_ros.plant.closed_loop import Conditions
+from rbdyn_ros.plant.closed_loop import run as held
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 SYSTEM = spherical_pendulum.build(PLANT)

@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from rbdyn_ros.evaluation.latency import Latency
+from rbdyn_ros.plant.status import PLAYING, RUNNING, SLOW, phase
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.cdr import OdometryBytes
 from rbdyn_ros.ros.messages.messages import nanoseconds
@@ -28,7 +29,6 @@ from rbdyn_ros.ros.node_processes import NodeProcesses
 from rbdyn_ros.ros.process import leave, watcher
 from rbdyn_ros.ros.recording.monitor import stamp
 from rbdyn_ros.ros.topic_observer import CONTROLLER, SIMULATOR
-from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
 
 SAID_EVERY = 10.0  # [s]
 

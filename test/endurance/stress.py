@@ -13,9 +13,9 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
+from rbdyn_ros.plant.status import PAUSED
 from rbdyn_ros.ros.node_processes import COMING_UP, NodeProcesses
 from rbdyn_ros.ros.topic_observer import SIMULATOR
-from rbdyn_ros.simulation.status import PAUSED
 
 TIMES = 20
 FAULTY = 10.0  # [s] with losses and jitter

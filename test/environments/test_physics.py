@@ -9,19 +9,15 @@ import pytest
 
 pytest.importorskip("gymnasium", reason="gymnasium is not installed (./testbed test brings it)")
 
-from rbdyn_ros.campaigns import batch  # noqa: E402
 from rbdyn_ros.environments import periods, variation  # noqa: E402
 from rbdyn_ros.environments.pendulums import Pendulums  # noqa: E402
 from rbdyn_ros.environments.task import TRACK  # noqa: E402
-from rbdyn_ros.faults.options import (  # noqa: E402
-    Faults,
-    Mismatch,
-    actual,  # noqa: E402
-)
+from rbdyn_ros.evaluation.campaigns import batch  # noqa: E402
 from rbdyn_ros.geometry import unit_quaternion  # noqa: E402
-from rbdyn_ros.mechanics.integrators.select import select  # noqa: E402
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model  # noqa: E402
-from rbdyn_ros.parameters.plant import plant_params  # noqa: E402
+from rbdyn_ros.integrators.select import select  # noqa: E402
+from rbdyn_ros.parameters.simulation import plant_params  # noqa: E402
+from rbdyn_ros.pendulum import spherical_pendulum as model  # noqa: E402
+from rbdyn_ros.plant.faults.fault_options import Faults, Mismatch, actual
 from rbdyn_ros.types import State  # noqa: E402
 
 START = {"start.tilt": 8.0, "start.azimuth": 30.0, "start.rate": 0.3, "start.precession": 0.2}

@@ -5,7 +5,7 @@ import pytest
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest
 from rbdyn_ros.evaluation.metrics import SCENARIO, make_scenario
-from rbdyn_ros.parameters.plant import PLANT
+from rbdyn_ros.parameters.simulation import PLANT
 
 FRICTION = {"cart.damping": 0.5, "joint.damping": 0.005}
 

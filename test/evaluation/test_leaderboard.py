@@ -14,7 +14,7 @@ import pytest
 
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.cli import leaderboard
-from rbdyn_ros.evaluation import bench, board, entry, processes, replay, verification
+from rbdyn_ros.evaluation import bench, board, entry, force_record, processes, verification
 from rbdyn_ros.evaluation.bench import Bench, LawFailed
 from rbdyn_ros.evaluation.law_process import IsolatedBench
 from rbdyn_ros.evaluation.metrics import NotRepeatable, Scenario, start_state
@@ -110,10 +110,10 @@ def test_recorded_forces_give_the_recorded_motion_or_are_found(quick):
     _, played, wrong = next(verification.replayed(found, cases, known))
     assert wrong == "" and played.t[-1] == pytest.approx(6.0)
     record = known["B1"].curves["record"]
-    stronger = replay.forces(record)
+    stronger = force_record.forces(record)
     stronger[100:200, 0] += 1.0
     states = [[*row[:6], *row[6:]] for row in record["states"]]
-    changed = replay.record(played._replace(force=stronger)) | {"states": states}
+    changed = force_record.record(played._replace(force=stronger)) | {"states": states}
     lying = known | {"B1": known["B1"]._replace(curves={"record": changed})}
     _, _, wrong = next(verification.replayed(found, cases, lying))
     assert wrong.startswith("the recorded forces do not give the recorded motion: at t = 0.500 s")

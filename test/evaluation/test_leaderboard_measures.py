@@ -11,7 +11,7 @@ from rbdyn_ros.evaluation.measures import performance, robustness, uptime
 from rbdyn_ros.evaluation.metrics import Scenario
 from rbdyn_ros.evaluation.score import Score, controller_under_test
 from rbdyn_ros.evaluation.suite import Case
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.plant.rollout import Rollout
 
 SUITE = entry.suite_of_board(1)
 

@@ -11,13 +11,13 @@ import pytest
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
-from rbdyn_ros.evaluation import margins, metrics
+from rbdyn_ros.evaluation import loop_margins, metrics
 from rbdyn_ros.evaluation.bench import Bench, KalmanObserver
 from rbdyn_ros.evaluation.measures import model_agreement, swing_up
 from rbdyn_ros.evaluation.metrics import SCENARIO, NotForThisLaw, make_scenario
-from rbdyn_ros.faults.options import Faults, Mismatch, actual
-from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 from rbdyn_ros.parameters.controller import ObserverOptions
+from rbdyn_ros.pendulum import sphere_state, spherical_pendulum
+from rbdyn_ros.plant.faults.fault_options import Faults, Mismatch, actual
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 
@@ -65,9 +65,9 @@ def test_the_largest_push_is_that_of_the_study(measured):
 def test_the_margins_of_the_regulator_are_those_of_the_study():
     """102.7 ms, 0.307 and 86.5."""
     law = lqr.design(spherical_pendulum, PLANT, lqr.Options())
-    K = margins.gains(law)
+    K = loop_margins.gains(law)
     np.testing.assert_allclose(K, law.gains, rtol=1e-6)
-    found = margins.margins(spherical_pendulum.build(PLANT), constant(K), 0.002)
+    found = loop_margins.margins(spherical_pendulum.build(PLANT), constant(K), 0.002)
     assert found.delay == pytest.approx(0.1027, abs=2e-4)
     assert (found.gain_low, found.gain_high) == pytest.approx((0.307, 86.5), rel=2e-3)
 
@@ -75,7 +75,10 @@ def test_the_margins_of_the_regulator_are_those_of_the_study():
 def test_an_unstable_loop_has_no_margins():
     system = spherical_pendulum.build(PLANT)
     assert all(
-        map(math.isnan, margins.margins(system, constant(np.array((0.0, 0.0, -1.0, 0.0))), 0.002))
+        map(
+            math.isnan,
+            loop_margins.margins(system, constant(np.array((0.0, 0.0, -1.0, 0.0))), 0.002),
+        )
     )
 
 
@@ -115,8 +118,10 @@ def test_the_theory_of_a_margin_is_that_of_the_axis_that_is_measured(under_test)
     law.values["rod.inertia"] = (0.4, 0.9, 1.2)
     bench, asked = Bench(law), make_scenario({p.name: p.default for p in SCENARIO}, {})
     system = spherical_pendulum.build(bench.params)._replace(inertia=(0.9, 0.9, 1.2))
-    found = margins.of_scenario(bench, asked)
-    assert found == margins.margins(system, margins.linear(bench.law(asked)), asked.period)
+    found = loop_margins.of_scenario(bench, asked)
+    assert found == loop_margins.margins(
+        system, loop_margins.linear(bench.law(asked)), asked.period
+    )
 
 
 def test_faults_that_the_theory_of_a_margin_does_not_cover_leave_it_out(measured):
@@ -229,7 +234,7 @@ def stands_behind(under_test, gain: float) -> bool:
         "faults.encoder.cart": 1e-4,
     }
     asked = make_scenario({p.name: p.default for p in SCENARIO} | given, {})
-    return margins.is_stable(
+    return loop_margins.is_stable(
         Bench(under_test("lqr")), asked, {"tilt": 2.0, "duration": 20.0}, gain
     )
 
@@ -244,8 +249,8 @@ def test_the_filter_costs_no_margin_where_it_is_exact_and_given_the_acting_force
     )
     for period in (0.002, 0.01):
         state, behind = (
-            margins.margins(system, constant(K), period),
-            margins.behind_encoders(system, K, period, (1e-4, 4e-4), commanded=False),
+            loop_margins.margins(system, constant(K), period),
+            loop_margins.behind_encoders(system, K, period, (1e-4, 4e-4), commanded=False),
         )
         assert state.delay - period <= behind.delay <= state.delay
         assert behind[1:] == pytest.approx(state[1:], rel=2e-3)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.evaluation import metrics, pictures
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bracket import edge
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant.rollout import Rollout
 
 
 def test_a_force_between_its_limits_does_not_decay():

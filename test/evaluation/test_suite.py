@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from benchmarks.size import is_sentence
-from rbdyn_ros.control import options, select
+from rbdyn_ros.control import law_options, law_selection
 from rbdyn_ros.evaluation import measures, suite
 from rbdyn_ros.evaluation.metrics import SCENARIO, Metric
 from rbdyn_ros.evaluation.report import summary
 from rbdyn_ros.evaluation.results import NOT_APPLICABLE, assess, mark, to_json
 from rbdyn_ros.evaluation.score import select_cases
 from rbdyn_ros.evaluation.suite import Requirement
-from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.plant.faults.fault_options import Mismatch
 from rbdyn_ros.schema import by_name
 
 STANDARD = config("suites", "standard.yaml")
@@ -237,7 +237,7 @@ def test_files_that_are_no_suite(read, text, sentence):
 )
 def test_options_of_the_law_are_checked_before_it_is_measured(read, law, sentence):
     found = read(GOOD.replace("{lqr: {force_weight: 0.2}}", law))
-    known = by_name(options.table("lqr", select.load("lqr")))
+    known = by_name(law_options.table("lqr", law_selection.load("lqr")))
     if not sentence:
         return suite.check_options(found, "lqr", known, Path("mine.yaml"))
     with pytest.raises(ValueError, match="mine.yaml: rows.A.cases.weak.law: " + sentence):
@@ -269,7 +269,11 @@ def test_a_verdict_of_numpy_numbers_can_be_written():
 def test_the_standard_suite_has_every_row_and_a_shipped_law_for_each():
     standard = suite.read(STANDARD)
     assert [row.name for row in standard.rows] == [f"S{i}" for i in range(1, 33)]
-    kinds = {kind for law in select.names() for kind in getattr(select.load(law), "KINDS", ())}
+    kinds = {
+        kind
+        for law in law_selection.names()
+        for kind in getattr(law_selection.load(law), "KINDS", ())
+    }
     assert kinds == set(suite.KINDS)
     assert select_cases(standard, tuple(kinds))[1] == []
     rows = [*standard.rows, *suite.read(config("suites", "leaderboard.yaml")).rows]
@@ -366,7 +370,9 @@ def test_every_setting_is_described_in_sentences(name):
     assert [text for text in described if not is_sentence(text)] == []
 
 
-@pytest.mark.parametrize("name", select.names())
+@pytest.mark.parametrize("name", law_selection.names())
 def test_every_option_of_a_law_is_described_in_sentences(name):
-    described = [option.description for option in options.table(name, select.load(name))]
+    described = [
+        option.description for option in law_options.table(name, law_selection.load(name))
+    ]
     assert [text for text in described if not is_sentence(text)] == []

@@ -12,14 +12,8 @@ from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import contact_runs, falling_rod
 from rbdyn_ros.experiments import outcome as outcomes
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
-    Params,
-    build,
-    no_input,
-    quantities,
-    upright,
-)
-from rbdyn_ros.mechanics.pendulum.world import OBSTACLE
+from rbdyn_ros.pendulum.spherical_pendulum import Params, build, no_input, quantities, upright
+from rbdyn_ros.pendulum.world import OBSTACLE
 from rbdyn_ros.types import Contacts
 
 GOLDEN = Path(__file__).parents[1] / "golden"

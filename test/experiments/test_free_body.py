@@ -8,7 +8,7 @@ import pytest
 from rbdyn_ros.experiments import apparatus, free_body
 from rbdyn_ros.experiments.outcome import slope
 from rbdyn_ros.geometry import increments
-from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.integrators.select import select
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dzhanibekov_20s.csv"
 SYSTEM, START = apparatus.dzhanibekov()

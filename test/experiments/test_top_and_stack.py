@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from rbdyn_ros.bodies.description import contact_pairs
 from rbdyn_ros.experiments import outcome as outcomes
 from rbdyn_ros.experiments import scenes, spinning_top
 from rbdyn_ros.experiments.stack import settle
-from rbdyn_ros.mechanics.description import pairs
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -44,7 +44,7 @@ def test_reduced_equations_of_the_top_meet_the_reference():
 
 def test_the_pyramid_touches_and_its_lower_balls_do_not():
     stack = scenes.pyramid()
-    gaps = pairs.gaps(stack.pairs, stack.q)
+    gaps = contact_pairs.gaps(stack.pairs, stack.q)
     assert np.abs(gaps[:6]).max() < 1e-15
     assert gaps[6:] == pytest.approx(scenes.CLEARANCE, abs=1e-15)
 
@@ -59,7 +59,7 @@ def test_the_overhang_puts_each_part_over_or_beyond_an_edge(share):
     edges = np.concatenate([[0.0], x[:-1] + scenes.HALF[0]])
     beyond = np.array([x[i:].mean() - edges[i] for i in range(4)])
     assert np.all((beyond > 0.0) == (share > 1.0))
-    assert np.abs(pairs.gaps(stack.pairs, stack.q)).max() < 1e-15
+    assert np.abs(contact_pairs.gaps(stack.pairs, stack.q)).max() < 1e-15
 
 
 @pytest.mark.parametrize("share, h", [(1.02, 5e-3), (1.1, 5e-3), (1.05, 2e-3)])

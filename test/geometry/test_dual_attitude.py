@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import dual_attitude, unit_quaternion
+from rbdyn_ros.geometry.dual import store, value, variable
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.numerics.dual import store, value, variable
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="dual numbers need compiled code"

@@ -7,15 +7,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from rbdyn_ros.control import select
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import innovations
 from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
 from rbdyn_ros.identification.innovations import NAMES, Change, Estimate, ObserverModel
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
-from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.simulation.closed_loop import Push
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant import closed_loop
+from rbdyn_ros.plant.closed_loop import Push
 from rbdyn_ros.types import State
 
 PERIOD = 0.005
@@ -57,7 +57,7 @@ class _Recorded:
 
 def loop_of(law: str, *settings: str):
     """The loop of a law under noise."""
-    module = select.load(law)
+    module = law_selection.load(law)
     table = closed_loop_table.parameters_of(law, module)
     noise = [text for text in NOISE if law in text or "tracking" not in text]
     given = [assignment(text) for text in (*noise, *settings)]

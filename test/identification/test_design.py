@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.control import options
+from rbdyn_ros.control import law_options
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.identification import design, plant_fit, records
 from rbdyn_ros.identification.frequency.measurement import Excited
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.yaml_file import offline_values
-from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant import closed_loop
 
 BAND, DURATION = (0.5, 5.0), 20.0
 NAMES = ("cart.mass", "cart.damping", "rod.center_of_mass", "rod.inertia")
@@ -22,7 +22,7 @@ NAMES = ("cart.mass", "cart.damping", "rod.center_of_mass", "rod.inertia")
 def loop_of(**changes):
     """The loop of `lqr` with other values, and how far the cart may go."""
     more = closed_loop_table.parameters_of("lqr", lqr)
-    values = offline_values([], (), more, options.from_files("lqr", lqr, []))
+    values = offline_values([], (), more, law_options.from_files("lqr", lqr, []))
     values |= {"cart.damping": 0.2, "integrator.step": 0.002} | changes
     return closed_loop_table.make_loop("lqr", lqr, values), values["cart.travel"]
 

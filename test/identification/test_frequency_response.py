@@ -11,7 +11,7 @@ from rbdyn_ros.control.margins import disk_margin, margins
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import frequency_response, measurement
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import spherical_pendulum
 
 F = np.geomspace(0.01, 100.0, 200)
 S = 2j * math.pi * F

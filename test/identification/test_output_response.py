@@ -13,7 +13,7 @@ from rbdyn_ros.control.margins import margins
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import frequency_response, measurement, response_report
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import spherical_pendulum
 
 CART, TILT = 0, 2  # of `OUTPUTS`, along x
 

@@ -5,14 +5,14 @@ import pytest
 
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.faults.options import Drive, Faults
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.identification import plant_fit, plant_numbers, records, report, segment
-from rbdyn_ros.mechanics.integrators import select
-from rbdyn_ros.mechanics.pendulum import gimbal_joints, spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
+from rbdyn_ros.identification import fit_report, plant_fit, plant_numbers, records, segment
+from rbdyn_ros.integrators import select
 from rbdyn_ros.numerics.finite_difference import jacobian
-from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.pendulum import gimbal_joints, spherical_pendulum
+from rbdyn_ros.pendulum.spherical_pendulum import Params
+from rbdyn_ros.plant import closed_loop
+from rbdyn_ros.plant.faults.fault_options import Drive, Faults
 
 H = 0.002
 FOUR = ("cart.mass", "cart.damping", "rod.center_of_mass", "rod.inertia")
@@ -229,7 +229,7 @@ def test_a_number_at_an_end_of_its_range_is_named_where_it_is_hardly_determined(
     assert plant_fit._check_range(wide, low, high) == ("rod.inertia",)
     assert (
         "rod.inertia ran to an end of the range"
-        in report.doubts(wide._replace(ends=(FOUR[3],)))[0]
+        in fit_report.doubts(wide._replace(ends=(FOUR[3],)))[0]
     )
     with pytest.raises(plant_fit.NotFitted, match="rod.inertia runs to 0.2, an end of the range"):
         plant_fit._check_range(wide._replace(intervals=np.array([0.1, 0.1])), low, high)

@@ -84,8 +84,8 @@ def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
     )
     import rclpy
 
-    from rbdyn_ros.ros.controller.controller import ControllerNode
-    from rbdyn_ros.ros.simulator.simulator import Simulator
+    from rbdyn_ros.ros.controller.controller_node import ControllerNode
+    from rbdyn_ros.ros.simulator.simulator_node import Simulator
 
     kinds = {
         "RobotModel": "std_msgs/msg/String",

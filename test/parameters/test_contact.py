@@ -5,10 +5,10 @@ import math
 import pytest
 
 from rbdyn_ros import parameters
-from rbdyn_ros.mechanics.contact.restitution import LAWS
-from rbdyn_ros.mechanics.pendulum.world import HALF_SPACE
+from rbdyn_ros.bodies.contact.restitution import LAWS
 from rbdyn_ros.parameters import tables
-from rbdyn_ros.parameters.obstacles import CONTACT, contacts
+from rbdyn_ros.parameters.contacts import CONTACT, contacts
+from rbdyn_ros.pendulum.world import HALF_SPACE
 from rbdyn_ros.schema import check
 from rbdyn_ros.types import IMPACT_LAWS, Contacts
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rbdyn_ros.faults.options import FAULTS, SEED, Faults, faults
-from rbdyn_ros.parameters.plant import actual_plant
+from rbdyn_ros.parameters.simulation import actual_plant
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
+from rbdyn_ros.plant.faults.fault_options import FAULTS, SEED, Faults, faults
 from rbdyn_ros.schema import check
 
 DEFAULTS = {parameter.name: parameter.default for parameter in FAULTS}

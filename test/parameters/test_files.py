@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from rbdyn_ros.control import select
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.evaluation import suite
 from rbdyn_ros.files import read_input
 from rbdyn_ros.parameters import model_file, read_files, yaml_file
@@ -40,7 +40,7 @@ ENDLESS = "/dev/zero"
         (model_file.read, ".urdf"),
         (recording.read, ".csv"),
         (recording.read, ".npz"),
-        (lambda path: select.load(str(path)), ".py"),
+        (lambda path: law_selection.load(str(path)), ".py"),
         (lambda path: read_key(str(path)), ""),
     ],
     ids=["parameters", "suite", "model", "urdf", "table", "arrays", "law", "key"],

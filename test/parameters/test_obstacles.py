@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.parameters import obstacles, tables
-from rbdyn_ros.parameters.obstacles import contacts
+from rbdyn_ros.parameters import contacts as obstacles
+from rbdyn_ros.parameters import tables
+from rbdyn_ros.parameters.contacts import contacts
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 

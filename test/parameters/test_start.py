@@ -5,7 +5,7 @@ from argparse import Namespace
 
 import pytest
 
-from rbdyn_ros.parameters import start
+from rbdyn_ros.parameters import start_options
 from rbdyn_ros.parameters.command_line import scenario
 from rbdyn_ros.parameters.yaml_file import assignment
 
@@ -25,13 +25,13 @@ TEN = math.radians(10.0)
 )
 def test_the_release(tilt, azimuth, names, found):
     arguments = Namespace(tilt=tilt, azimuth=azimuth)
-    assert start.release(arguments, map(scenario, names), ()) == found
+    assert start_options.release(arguments, map(scenario, names), ()) == found
 
 
 def test_a_start_by_set_leaves_none_and_without_a_default_there_is_none():
     nothing = Namespace(tilt=None, azimuth=None)
     given = [assignment("initial.cart_velocity=[1, 0]")]
-    assert start.release(nothing, (), given) is None
-    assert start.release(nothing, (), (), has_default=False) is None
+    assert start_options.release(nothing, (), given) is None
+    assert start_options.release(nothing, (), (), has_default=False) is None
     leaning = Namespace(tilt="10", azimuth=None)
-    assert start.release(leaning, (), given) == (TEN, None)
+    assert start_options.release(leaning, (), given) == (TEN, None)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rbdyn_ros import optional
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies.description import scene
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.parameters import model_file, urdf
 
 pytest.importorskip(

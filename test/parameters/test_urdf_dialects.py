@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 from rbdyn_ros import __main__ as program
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import scene
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies.description import scene
 from rbdyn_ros.parameters import model_file, urdf
 
 pytest.importorskip(

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from rbdyn_ros import parameters
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import tables, yaml_file
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values
-from rbdyn_ros.simulation.setup import plant_setup
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant.setup import plant_setup
 from rbdyn_ros.types import Contacts
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -177,7 +177,7 @@ def test_the_mass_of_the_rod_passes_one_way_from_yaml_to_the_step(tmp_path):
         "parameters/yaml_loader.py",
         "parameters/yaml_file.py",
         "schema.py",
-        "parameters/plant.py",
-        "mechanics/pendulum/spherical_pendulum.py",
-        "simulation/setup.py",
+        "parameters/simulation.py",
+        "pendulum/spherical_pendulum.py",
+        "plant/setup.py",
     ]

@@ -44,7 +44,7 @@ class Graph:
 
     def simulator(self, kind=None, **parameters):
         """A simulator, active; `__` stands for the dot of a parameter's name. `kind` makes it."""
-        from rbdyn_ros.ros.simulator.simulator import Simulator
+        from rbdyn_ros.ros.simulator.simulator_node import Simulator
 
         quiet = {
             "history__directory": str(self.directory),
@@ -55,7 +55,7 @@ class Graph:
 
     def controller(self, kind=None, **parameters):
         """A controller, active. `kind` makes it."""
-        from rbdyn_ros.ros.controller.controller import ControllerNode
+        from rbdyn_ros.ros.controller.controller_node import ControllerNode
 
         return self._start(kind or ControllerNode, parameters)
 

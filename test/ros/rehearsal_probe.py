@@ -21,8 +21,8 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-from rbdyn_ros.ros.controller.controller import ControllerNode
-from rbdyn_ros.ros.simulator.simulator import Simulator
+from rbdyn_ros.ros.controller.controller_node import ControllerNode
+from rbdyn_ros.ros.simulator.simulator_node import Simulator
 
 TOPICS = {
     "joint_states": JointState, "odometry": Odometry, "imu/data": Imu,

@@ -308,7 +308,7 @@ def test_the_gains_follow_the_plant(graph):
     [("controller", "pid", "known are"), ("cart.fixed", True, "cart.fixed")],
 )
 def test_what_cannot_be_designed_does_not_start(ros, name, value, sentence):
-    from rbdyn_ros.ros.controller.controller import ControllerNode
+    from rbdyn_ros.ros.controller.controller_node import ControllerNode
 
     with pytest.raises(ValueError, match=sentence):
         ControllerNode(parameter_overrides=[Parameter(name, value=value)])
@@ -330,8 +330,8 @@ def test_a_law_that_misbehaves_is_aborted_with_the_line_of_its_file(returned, wh
             raise returned
         return returned
 
-    from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
     from rbdyn_ros.parameters import tables
+    from rbdyn_ros.pendulum.spherical_pendulum import upright
 
     law = ControllerSupervisor({p.name: p.default for p in tables.NODES["pendulum_controller"]})
     law._law = SimpleNamespace(command=misbehave, reset=misbehave)

@@ -8,11 +8,11 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import constant
 from rbdyn_ros.identification import excitation
 from rbdyn_ros.identification.frequency import excited_record, frequency_response
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
+from rbdyn_ros.integrators.select import select
 from rbdyn_ros.parameters import plant_params, tables
+from rbdyn_ros.pendulum import spherical_pendulum as model
+from rbdyn_ros.plant import closed_loop
 from rbdyn_ros.ros.controller.controller_supervisor import ControllerSupervisor
-from rbdyn_ros.simulation import closed_loop
 
 H, BAND = 0.002, (0.5, 20.0)
 

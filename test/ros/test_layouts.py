@@ -11,14 +11,14 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from rbdyn_ros.ros.controller import controller  # noqa: E402
+from rbdyn_ros.ros.controller import controller_node  # noqa: E402
 from rbdyn_ros.ros.messages import state_topics  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 LAYOUT = json.loads((ROOT / "config" / "foxglove_layout.json").read_text())
 LABELS = {  # what the elements of an array are
     "/pendulum_simulator/integrator.data": state_topics.LABELS,
-    "/pendulum_controller/controller_state.data": controller.LABELS,
+    "/pendulum_controller/controller_state.data": controller_node.LABELS,
     "/joint_states.position": state_topics.JOINTS,
 }
 WANTED = {

@@ -18,8 +18,8 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 
+from rbdyn_ros.plant.command import UNSTAMPED  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp  # noqa: E402
-from rbdyn_ros.simulation.command import UNSTAMPED  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from balancer_node import Balancer  # noqa: E402

@@ -83,8 +83,8 @@ def test_the_monitor_names_the_number_of_the_plant_that_changes(graph):
     """The drive loses a fifth of its force in the middle of a run with noise."""
     from rclpy.parameter import Parameter
 
+    from rbdyn_ros.plant.plant import EPOCH_NS
     from rbdyn_ros.ros.recording.monitor import Monitor
-    from rbdyn_ros.simulation.plant import EPOCH_NS
 
     arrived, folder = graph.listen(DiagnosticArray, "/diagnostics"), graph.directory / "report"
     noise = dict(cart=0.0005, cart_velocity=0.002, angle=0.0005, rate=0.005)

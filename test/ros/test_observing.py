@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
-from rbdyn_ros.mechanics.pendulum.tilt import tilt  # noqa: E402
+from rbdyn_ros.pendulum.tilt import tilt  # noqa: E402
 from rbdyn_ros.ros.messages.messages import set_stamp  # noqa: E402
 
 NODE = "/pendulum_controller"

@@ -21,8 +21,8 @@ from rcl_interfaces.srv import (  # noqa: E402
 )
 from rclpy.parameter import Parameter  # noqa: E402
 
-from rbdyn_ros.ros.parameters import _read_overrides  # noqa: E402
-from rbdyn_ros.ros.simulator import simulator as simulator_module  # noqa: E402
+from rbdyn_ros.ros.declared_parameters import _read_overrides  # noqa: E402
+from rbdyn_ros.ros.simulator import simulator_node as simulator_module  # noqa: E402
 
 NODE = "/pendulum_simulator"
 
@@ -66,7 +66,7 @@ def test_a_parameter_of_rclpy_does_not_check_the_own_ones(graph, monkeypatch):
     ],
 )
 def test_a_bad_value_at_the_start_is_one_sentence(ros, name, value, sentence):
-    from rbdyn_ros.ros.simulator.simulator import Simulator
+    from rbdyn_ros.ros.simulator.simulator_node import Simulator
 
     with pytest.raises(ValueError) as error:
         Simulator(parameter_overrides=[Parameter(name.replace("__", "."), value=value)])

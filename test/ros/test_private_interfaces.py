@@ -19,9 +19,9 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
+from rbdyn_ros.ros.declared_parameters import _read_overrides  # noqa: E402
 from rbdyn_ros.ros.messages import polled  # noqa: E402
 from rbdyn_ros.ros.messages.polled import Polled  # noqa: E402
-from rbdyn_ros.ros.parameters import _read_overrides  # noqa: E402
 from rbdyn_ros.ros.process import events_executor  # noqa: E402
 from rbdyn_ros.ros.recording.recorder import Recorder  # noqa: E402
 
@@ -29,16 +29,16 @@ ROOT = Path(__file__).parents[2]
 # by file: the modules and attributes that it may use; of the kernels' files by their prefix alone
 KERNELS = {
     "rbdyn_ros/kernel.py",
-    "rbdyn_ros/kernel_cache.py",
-    "rbdyn_ros/kernel_parts.py",
-    "rbdyn_ros/kernel_progress.py",
-    "rbdyn_ros/mechanics/arena.py",
-    "rbdyn_ros/numerics/dual.py",
+    "rbdyn_ros/numerics/kernel_cache.py",
+    "rbdyn_ros/numerics/kernel_parts.py",
+    "rbdyn_ros/numerics/kernel_progress.py",
+    "rbdyn_ros/bodies/arena.py",
+    "rbdyn_ros/geometry/dual.py",
 }
 USED = {
     "rbdyn_ros/ros/process.py": {"rclpy.experimental"},
     "rbdyn_ros/ros/messages/polled.py": {"take_message"},
-    "rbdyn_ros/ros/parameters.py": {"_parameter_overrides"},
+    "rbdyn_ros/ros/declared_parameters.py": {"_parameter_overrides"},
     "rbdyn_ros/ros/recording/recorder.py": {"close_chunk"},
 }
 MODULES = (

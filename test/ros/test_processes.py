@@ -267,7 +267,13 @@ def test_the_last_number_counts_whether_it_has_a_point_or_not(graph):
 
 def test_words_that_are_no_ros_arguments_are_refused():
     """They had no effect: the node ran with the default."""
-    command = [sys.executable, "-m", "rbdyn_ros.ros.simulator.simulator", "-p", "gravity:=1.62"]
+    command = [
+        sys.executable,
+        "-m",
+        "rbdyn_ros.ros.simulator.simulator_node",
+        "-p",
+        "gravity:=1.62",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120.0)
     sentence = "rbdyn_ros: -p gravity:=1.62: a node takes ROS arguments only, which follow --ros"
     assert done.returncode == 1 and done.stderr.startswith(sentence)
@@ -277,7 +283,7 @@ def test_words_that_are_no_ros_arguments_are_refused():
     "words, name, value, sentence",
     [
         (
-            ("rbdyn_ros.ros.simulator.simulator",),
+            ("rbdyn_ros.ros.simulator.simulator_node",),
             "ROS_DOMAIN_ID",
             "233",
             "ROS_DOMAIN_ID is 233; it must be a whole number >= 0 and <= 232",
@@ -289,7 +295,7 @@ def test_words_that_are_no_ros_arguments_are_refused():
             "ROS_DOMAIN_ID is lab; it must be a whole number >= 0 and <= 232",
         ),
         (
-            ("rbdyn_ros.ros.simulator.simulator",),
+            ("rbdyn_ros.ros.simulator.simulator_node",),
             "ROS_LOG_DIR",
             "/proc/x",
             "failed to initialize logging: Failed to create log directory",

@@ -20,12 +20,12 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
+from rbdyn_ros.plant.plant import EPOCH_NS  # noqa: E402
 from rbdyn_ros.ros import qos  # noqa: E402
 from rbdyn_ros.ros.hil import hil_trial  # noqa: E402
 from rbdyn_ros.ros.messages.messages import message_class, nanoseconds  # noqa: E402
 from rbdyn_ros.ros.simulator import telemetry  # noqa: E402
 from rbdyn_ros.ros.simulator.telemetry import FlowControl  # noqa: E402
-from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
 
 TICK = 2_000_000  # [ns]
 STAMPED = (

@@ -21,10 +21,10 @@ from ros2_control_stand_in import COMMANDS, StandIn  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
+from rbdyn_ros.plant.status import Rejected  # noqa: E402
 from rbdyn_ros.ros.messages import commands  # noqa: E402
 from rbdyn_ros.ros.messages.commands import force_of_joints, force_of_stamped  # noqa: E402
 from rbdyn_ros.ros.messages.state_topics import JOINTS  # noqa: E402
-from rbdyn_ros.simulation.status import Rejected  # noqa: E402
 
 X, Y = JOINTS[:2]
 NAN = math.nan

@@ -180,7 +180,7 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     from rbdyn_ros.evaluation.metrics import SCENARIO, CannotGoOn, make_scenario
     from rbdyn_ros.evaluation.score import controller_under_test
     from rbdyn_ros.interrupts import Interruption
-    from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
+    from rbdyn_ros.pendulum.spherical_pendulum import upright
     from rbdyn_ros.ros.ros_bench import RosBench
 
     bench, ended = (

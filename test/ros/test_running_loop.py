@@ -116,7 +116,7 @@ def test_a_node_that_knows_nothing_of_this_package_is_measured(tmp_path, monkeyp
 def test_a_board_behind_the_bridge_is_measured(board, port, tmp_path, monkeypatch):
     """In lockstep the link takes no time of the loop's."""
     from rbdyn_ros.control.laws import lqr
-    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+    from rbdyn_ros.pendulum import spherical_pendulum
     from rbdyn_ros.types import State
 
     law = lqr.design(spherical_pendulum, spherical_pendulum.Params(), lqr.Options())

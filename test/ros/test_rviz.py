@@ -16,14 +16,14 @@ pytest.importorskip(
 
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.parameters import tables  # noqa: E402
+from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
+from rbdyn_ros.plant import setup  # noqa: E402
+from rbdyn_ros.plant.runner import Runner  # noqa: E402
 from rbdyn_ros.ros import description, rviz_view
 from rbdyn_ros.ros.messages import sample  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
-from rbdyn_ros.simulation import setup  # noqa: E402
-from rbdyn_ros.simulation.runner import Runner  # noqa: E402
 
 TEMPLATE = Path(__file__).parents[2] / "config" / "pendulum.rviz"
 LEFT, BOTTOM = 0, 3  # of Qt's docks

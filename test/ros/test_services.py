@@ -122,8 +122,8 @@ def test_two_pendulums_side_by_side_have_a_clock_each(graph):
     """Remapped as by the launch argument clock_topic. The controllers follow them, also where one
     stands still.
     """
-    from rbdyn_ros.ros.controller.controller import ControllerNode
-    from rbdyn_ros.ros.simulator.simulator import Simulator
+    from rbdyn_ros.ros.controller.controller_node import ControllerNode
+    from rbdyn_ros.ros.simulator.simulator_node import Simulator
 
     sides = {}
     for side in ("left", "right"):

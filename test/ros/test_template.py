@@ -15,13 +15,13 @@ from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.parameters.tables import NODES, OFFLINE  # noqa: E402
+from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
+from rbdyn_ros.plant.command import Command  # noqa: E402
+from rbdyn_ros.plant.setup import plant_setup  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
 from rbdyn_ros.ros.messages.cdr import Template  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
-from rbdyn_ros.simulation.command import Command  # noqa: E402
-from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 
 SETUP = plant_setup(
     {parameter.name: parameter.default for parameter in (*OFFLINE, *NODES["pendulum_simulator"])}

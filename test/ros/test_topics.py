@@ -174,7 +174,7 @@ def check_labels(message):
 def test_namespace_and_frame_prefix(graph):
     from rclpy.parameter import Parameter
 
-    from rbdyn_ros.ros.simulator.simulator import Simulator
+    from rbdyn_ros.ros.simulator.simulator_node import Simulator
 
     overrides = [Parameter("frame_prefix", value="left/"), Parameter("start", value="immediately")]
     graph.nodes.append(Simulator(namespace="lab", parameter_overrides=overrides))

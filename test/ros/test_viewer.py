@@ -15,7 +15,7 @@ pytest.importorskip(
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 
 from rbdyn_ros.geometry import unit_quaternion, vec  # noqa: E402
-from rbdyn_ros.view.scene import PARAMETER, PUSH, REFUSED, STATUS, ZERO  # noqa: E402
+from rbdyn_ros.view.source import PARAMETER, PUSH, REFUSED, STATUS, ZERO  # noqa: E402
 
 QUICK = {"rates__state": 100.0, "integrator__step": 0.01}  # a loaded machine keeps up
 

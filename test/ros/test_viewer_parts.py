@@ -19,7 +19,10 @@ from rclpy.serialization import serialize_message  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from rbdyn_ros.parameters.tables import NODES  # noqa: E402
+from rbdyn_ros.plant import setup  # noqa: E402
+from rbdyn_ros.plant.plant import Setup  # noqa: E402
 from rbdyn_ros.ros import description  # noqa: E402
+from rbdyn_ros.ros.declared_parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.messages import (  # noqa: E402
     commands,  # noqa: E402
     sample,
@@ -27,7 +30,6 @@ from rbdyn_ros.ros.messages import (  # noqa: E402
 )
 from rbdyn_ros.ros.messages.cdr import OdometryBytes, Wrench  # noqa: E402
 from rbdyn_ros.ros.messages.messages import frames, label_array, set_stamp  # noqa: E402
-from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
 from rbdyn_ros.ros.viewer import observation, readings  # noqa: E402
 from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems  # noqa: E402
@@ -39,9 +41,7 @@ from rbdyn_ros.ros.viewer.readings import (  # noqa: E402
     read_force,
 )
 from rbdyn_ros.ros.viewer.remote_parameters import describe  # noqa: E402
-from rbdyn_ros.simulation import setup  # noqa: E402
-from rbdyn_ros.simulation.plant import Setup  # noqa: E402
-from rbdyn_ros.view import shapes  # noqa: E402
+from rbdyn_ros.view import meshes  # noqa: E402
 
 Q = (0.3, -0.2, 0.8, 0.36, -0.48, 0.0)  # cart, wxyz
 V = (0.5, -0.7, 0.1, 0.2, -0.3)
@@ -187,7 +187,7 @@ def test_joints_of_another_robot_tell_nothing():
 def test_the_shape_of_the_urdf_is_that_of_the_parameters():
     made = plant(rod__length=1.7, rod__radius=0.04, cart__travel=1.2)
     found = readings.shape(description.urdf(made, 30.0, 0.3))
-    assert found == shapes.shape(made.declared, 1.2, 30.0)
+    assert found == meshes.shape(made.declared, 1.2, 30.0)
     hardware = description.HardwareTopics("/joint_commands", "/joint_states")
     assert readings.shape(description.urdf(made, 30.0, 0.3, hardware)) == found
 
@@ -212,7 +212,7 @@ def test_the_solids_of_the_markers_are_those_of_the_parameters():
     made = plant(**things)
     markers = Markers(frames()).fill(taken(made)).markers
     found = {solid.name: solid for solid in readings.solids(markers)}
-    wanted = {solid.name: solid for solid in shapes.solids(made.system.contacts, 0.0)}
+    wanted = {solid.name: solid for solid in meshes.solids(made.system.contacts, 0.0)}
     found_floor, floor = found.pop("floor"), wanted.pop("floor")
     assert found == wanted
     assert found_floor.shape == floor.shape == "plane"

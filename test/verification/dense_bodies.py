@@ -14,22 +14,23 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies.description import (
+    contact_pairs,
+    jacobian,
+    joint_kinds,
+    multipliers,
+    quaternion_body,
+)
+from rbdyn_ros.bodies.description.contact_pairs import Pairs
+from rbdyn_ros.bodies.description.joint_kinds import Constraints
+from rbdyn_ros.bodies.description.quaternion_body import LT
+from rbdyn_ros.bodies.description.rigid_bodies import Bodies
+from rbdyn_ros.bodies.description.rows import place
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, pairs, quaternion_body
-from rbdyn_ros.mechanics.description.joints import Constraints
-from rbdyn_ros.mechanics.description.pairs import Pairs
-from rbdyn_ros.mechanics.description.quaternion_body import LT
-from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
-from rbdyn_ros.mechanics.description.rows import place
-from rbdyn_ros.mechanics.network import laws, second_order
-from rbdyn_ros.mechanics.network.second_order import (
-    Interaction,
-    Mechanical,
-    Relation,
-    differentiate,
-)
+from rbdyn_ros.network import laws, second_order
+from rbdyn_ros.network.second_order import Interaction, Mechanical, Relation, differentiate
 from rbdyn_ros.types import Array
 
 
@@ -46,7 +47,7 @@ def network(model: models.Model, wrench: Callable | None = None) -> tuple:
     q, v = models.state(model)
     if len(model.springs.kind) or (v * model.bodies.held).any():
         raise ValueError("the model has springs or moving walls; a network knows none of them")
-    kept = joints.select_rows(model.constraints, model.kept)
+    kept = joint_kinds.select_rows(model.constraints, model.kept)
     couplings = [_joint(kept, joint) for joint in sorted(set(kept.joint))]
     couplings += [_contact(model.pairs, i) for i in range(len(model.pairs.kind))]
     if model.bodies.held.any():
@@ -80,7 +81,7 @@ def _system(bodies: Bodies, wrench: Callable | None) -> Mechanical:
 
 def _joint(constraints: Constraints, joint: int) -> Interaction:
     """The rows of one joint as an equality."""
-    rows = joints.select_rows(
+    rows = joint_kinds.select_rows(
         constraints, [i for i, owner in enumerate(constraints.joint) if owner == joint]
     ).rows
     still = np.zeros(len(rows.kind))
@@ -101,7 +102,7 @@ def _contact(candidates: Pairs, i: int) -> Interaction:
 
     def value(t, q):
         y = np.zeros(len(still))
-        y[0] = pairs.touch(candidates, i, q.reshape(-1, 7)).gap
+        y[0] = contact_pairs.touch(candidates, i, q.reshape(-1, 7)).gap
         return y
 
     relation = Relation(
@@ -134,7 +135,7 @@ def contact_gradient(candidates, i, q):
     """Rows (3, 7n) that make the velocity at the touching point of pair i along its normal and two
     tangents from dq/dt.
     """
-    touch = pairs.touch(candidates, i, q)
+    touch = contact_pairs.touch(candidates, i, q)
     D, out = vec.frame(touch.normal), np.zeros((3, 7 * len(q)))
     for r in range(3):
         on_a = quaternion_body.lever(place(q, candidates.a[i])[1], touch.on_a, D[r])

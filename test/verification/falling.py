@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum.spherical_pendulum import Params, build, no_input, upright
 
 
 def fall(contacts, h, duration, start=None, params=Params(), every=None, input=None) -> tuple:

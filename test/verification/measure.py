@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbdyn_ros.mechanics.integrators.select import Integrator
+from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.types import Input, State, System
 
 COMPONENTS = ("cart", "attitude", "cart velocity", "angular velocity")

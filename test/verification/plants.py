@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input
+from rbdyn_ros.pendulum.spherical_pendulum import Params, build, no_input
 from rbdyn_ros.types import Contacts, Input, State, System
 
 REFERENCE = Params(

@@ -11,7 +11,7 @@ mu from 0 to 1.5, e_n from 0 to 1, steps of 1 to 20 ms; carts are fixed, massles
 Printed are the faults with their reasons, the largest gain of energy in a step, how far a contact
 force lies outside of its cones at both ends of a step (steps in which a curved obstacle is met are
 left out), how far one pulls, and how deep something overlaps at the end of a step.
-`test/mechanics/pendulum/test_random_falls.py` runs a small sample of the same.
+`test/pendulum/test_random_falls.py` runs a small sample of the same.
 """
 
 import argparse
@@ -21,18 +21,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
+from rbdyn_ros.bodies.contact.restitution import LAWS, NEWTON
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.mechanics.contact.restitution import LAWS, NEWTON
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import obstacles, world
-from rbdyn_ros.mechanics.pendulum.bodies import explain_failure
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
-    Params,
-    build,
-    no_input,
-    quantities,
-    upright,
-)
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import obstacles, world
+from rbdyn_ros.pendulum.bodies import explain_failure
+from rbdyn_ros.pendulum.spherical_pendulum import Params, build, no_input, quantities, upright
 from rbdyn_ros.types import Contacts, State
 
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)  # [s]

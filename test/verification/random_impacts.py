@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.bodies import columns as c
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies import shapes
+from rbdyn_ros.bodies.contact import restitution
+from rbdyn_ros.bodies.description import contact_pairs, jacobian, joint_kinds
+from rbdyn_ros.bodies.description.rows import WORLD
 from rbdyn_ros.geometry import quaternion, vec
-from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.contact import restitution
-from rbdyn_ros.mechanics.description import jacobian, joints, pairs
-from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.mechanics.solvers import fc3d
+from rbdyn_ros.numerics.solvers import fc3d
 
 H = 1e-3  # [s]
 
@@ -51,15 +51,18 @@ def random_model(seed):
     x, turn = random.uniform(-1.0, 1.0, 3), quaternion.normalize(random.normal(size=4))
     box = shapes.box(random.uniform(0.1, 0.5, 3), mass=float(random.uniform(0.5, 2.0)))
     bodies, q, v = shapes.assemble([box._replace(position=tuple(x), orientation=tuple(turn))])
-    constraints = joints.assemble(1)
+    constraints = joint_kinds.assemble(1)
     if seed % 2:
         p, s = random.uniform(-0.3, 0.3, 3), random.normal(size=3)
         at = x + quaternion.rotate(turn, p)
         back = quaternion.rotate(quaternion.conjugate(turn), s)
         across = np.linalg.svd(s[None])[2][1]
-        made = joints.hinge(0, p, WORLD, at, back, s), joints.ball_joint(0, p, WORLD, at)
-        made += joints.plane(0, p, WORLD, s, at), joints.universal(0, p, WORLD, at, back, across)
-        constraints = joints.assemble(1, made[random.integers(4)])
+        made = joint_kinds.hinge(0, p, WORLD, at, back, s), joint_kinds.ball_joint(0, p, WORLD, at)
+        made += (
+            joint_kinds.plane(0, p, WORLD, s, at),
+            joint_kinds.universal(0, p, WORLD, at, back, across),
+        )
+        constraints = joint_kinds.assemble(1, made[random.integers(4)])
     v = random.normal(size=6)
     J = jacobian.jacobian(constraints.rows, q)
     v -= np.linalg.pinv(J) @ (J @ v) if len(J) else 0.0
@@ -69,9 +72,11 @@ def random_model(seed):
         arm = quaternion.rotate(turn, p)
         moves = v[:3] + np.cross(quaternion.rotate(turn, v[3:]), arm)
         normal *= -np.sign(normal @ moves) / np.linalg.norm(normal)
-        touches.append(pairs.corner(0, p, n=normal, s=x + arm, mu=mu, e=e))
+        touches.append(contact_pairs.corner(0, p, n=normal, s=x + arm, mu=mu, e=e))
     options = models.Options(impact_law=law)
-    model = models.build(bodies, q, v[None], constraints, pairs.build(1, *touches), options)
+    model = models.build(
+        bodies, q, v[None], constraints, contact_pairs.build(1, *touches), options
+    )
     return model, (law, n, bool(seed % 2), mu, e)
 
 
@@ -79,7 +84,7 @@ def delassus(model, q):
     """(W, D, frames) of the contacts of the only body, its joint reacting."""
     pose, D = q[0], []
     for k in range(len(model.pairs.kind)):
-        touch = pairs.touch(model.pairs, k, q)
+        touch = contact_pairs.touch(model.pairs, k, q)
         T, R = np.array(vec.frame(touch.normal)), quaternion.to_matrix(pose[3:])
         D.append(np.hstack([T, T @ R @ np.cross(touch.on_a, np.eye(3))]))
     D = np.vstack(D)

@@ -6,7 +6,7 @@ from the kernels.
 A step is checked, not repeated: with the impulses that it reports, the places that it found must
 obey the equations of doc/nonsmooth.md (M.5 to M.8, M.15, M.16) and the law of every contact.
 Printed are the steps that were not taken, with their reasons, and the largest errors.
-`test/mechanics/test_random_models.py` checks some models in the same way.
+`test/bodies/test_random_models.py` checks some models in the same way.
 """
 
 import argparse
@@ -15,20 +15,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.bodies import columns as c
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies import shapes
+from rbdyn_ros.bodies.description import contact_pairs, jacobian, joint_kinds
+from rbdyn_ros.bodies.description.rows import WORLD
 from rbdyn_ros.geometry import quaternion, vec
-from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import jacobian, joints, pairs
-from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.mechanics.solvers import fc3d
+from rbdyn_ros.numerics.solvers import fc3d
 
 H = 2e-3  # [s]
 
 
 def random_joint(random, q, a, b):
     at = q[a, :3] + random.uniform(-0.1, 0.1, 3)
-    p, s = joints.local(q, a, at), joints.local(q, b, at)
+    p, s = joint_kinds.local(q, a, at), joint_kinds.local(q, b, at)
     axis = random.normal(size=3)
     relative = (
         q[a, 3:] if b == WORLD else quaternion.product(quaternion.conjugate(q[b, 3:]), q[a, 3:])
@@ -37,12 +37,12 @@ def random_joint(random, q, a, b):
     across = np.linalg.svd(axis[None])[2][1]
     across_a = quaternion.rotate(quaternion.conjugate(relative), across)
     kinds = (
-        lambda: joints.ball_joint(a, p, b, s),
-        lambda: joints.hinge(a, p, b, s, axis_a, axis),
-        lambda: joints.universal(a, p, b, s, across_a, axis),
-        lambda: joints.plane(a, p, b, axis, s),
-        lambda: joints.prismatic(a, p, b, s, axis, relative),
-        lambda: joints.fixed(a, p, b, s, relative),
+        lambda: joint_kinds.ball_joint(a, p, b, s),
+        lambda: joint_kinds.hinge(a, p, b, s, axis_a, axis),
+        lambda: joint_kinds.universal(a, p, b, s, across_a, axis),
+        lambda: joint_kinds.plane(a, p, b, axis, s),
+        lambda: joint_kinds.prismatic(a, p, b, s, axis, relative),
+        lambda: joint_kinds.fixed(a, p, b, s, relative),
     )
     return kinds[random.integers(len(kinds))]()
 
@@ -72,26 +72,28 @@ def random_model(seed):
             for i in range(n)
             if random.uniform() < 0.7
         ]
-    constraints = joints.assemble(n, *links)
+    constraints = joint_kinds.assemble(n, *links)
     if links:
         J = jacobian.jacobian(constraints.rows, q)
         v = (v.ravel() - np.linalg.pinv(J) @ (J @ v.ravel())).reshape(n, 6)
     law = dict(mu=float(random.choice([0.0, 0.3, 1.0])), e=float(random.choice([0.0, 0.5])))
     touches = [
-        pairs.ball(i, 0.05, p, **law)
+        contact_pairs.ball(i, 0.05, p, **law)
         for i in range(n)
         for p in random.uniform(-0.05, 0.05, (3, 3))
     ]
-    touches += [pairs.balls(i, 0.05, j, 0.05, **law) for i in range(n) for j in range(i)]
-    q[:, 2] += 0.05 - min(0.0, pairs.gaps(pairs.build(n, *touches[: 3 * n]), q).min())
+    touches += [contact_pairs.balls(i, 0.05, j, 0.05, **law) for i in range(n) for j in range(i)]
+    q[:, 2] += 0.05 - min(
+        0.0, contact_pairs.gaps(contact_pairs.build(n, *touches[: 3 * n]), q).min()
+    )
     if links:  # what is coupled to the world would be moved away from it
-        constraints = joints.assemble(
+        constraints = joint_kinds.assemble(
             n,
             *(link for link in links if (np.array([row[2] for row in link.rows]) != WORLD).all()),
         )
-    candidates = pairs.build(n, *touches)
-    apart = [touch for touch, gap in zip(touches, pairs.gaps(candidates, q)) if gap > 0.0]
-    return bodies, q, v, constraints, pairs.build(n, *apart)
+    candidates = contact_pairs.build(n, *touches)
+    apart = [touch for touch, gap in zip(touches, contact_pairs.gaps(candidates, q)) if gap > 0.0]
+    return bodies, q, v, constraints, contact_pairs.build(n, *apart)
 
 
 def turn_of(q_0, q_1):
@@ -158,10 +160,10 @@ def checked_step(model):
     impulses = models.contact_impulses(model)[:, 1:]
     contacts, law = [], 0.0
     for k in np.flatnonzero(closed):
-        a, b, touch = model.pairs.a[k], model.pairs.b[k], pairs.touch(model.pairs, k, q)
+        a, b, touch = model.pairs.a[k], model.pairs.b[k], contact_pairs.touch(model.pairs, k, q)
         contacts.append(((a, b, touch.on_a, touch.on_b), impulses[k]))
         T = np.array(vec.frame(touch.normal))
-        after = pairs.touch(model.pairs, k, q_1)
+        after = contact_pairs.touch(model.pairs, k, q_1)
         u = T @ (carried(q, q_1, a, touch.on_a, after.on_a)) / H
         u -= T @ (carried(q, q_1, b, touch.on_b, after.on_b)) / H
         u[0] = after.gap / H

@@ -44,8 +44,8 @@ def simulate(folder: Path, options: list[str]) -> str:
 
 def tick() -> str:
     """Return the state after two ticks of the node's plant."""
-    from rbdyn_ros.simulation import setup
-    from rbdyn_ros.simulation.plant import Plant
+    from rbdyn_ros.plant import setup
+    from rbdyn_ros.plant.plant import Plant
 
     values = {one.name: one.default for one in tables.NODES["pendulum_simulator"]}
     values["initial.orientation"] = (0.9961947, 0.0, 0.0871557, 0.0)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rbdyn_ros.control import select
+from rbdyn_ros.control import law_selection
 from rbdyn_ros.control.laws import state_space
 from rbdyn_ros.evaluation import closed_loop_table
 from rbdyn_ros.evaluation.closed_loop_table import Loop
@@ -13,7 +13,7 @@ LINEAR = ("lqr", "pd", "lqg", "h_infinity", "state_space")  # laws whose theory 
 
 def loop_of(name: str, *settings: str) -> Loop:
     """The loop of the law `name` under `settings`, each NAME=VALUE as of `--set`."""
-    module = select.load(name)
+    module = law_selection.load(name)
     table = closed_loop_table.parameters_of(name, module)
     values = offline_values([], [assignment(text) for text in settings], table, {})
     return closed_loop_table.make_loop(name, module, values)

@@ -9,8 +9,8 @@ import pytest
 from measure import advanced, distance
 from plants import PENDULUM, spinning
 
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum.spherical_pendulum import no_input
 
 # the largest error of the attitude [rad] and of the cart [m] after 10 s; measured 7e-5, 3e-2,
 # 5e-3, 4e-6, 5e-7, 2e-9, 6e-10 rad

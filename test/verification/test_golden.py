@@ -12,9 +12,9 @@ import pytest
 from measure import COMPONENTS, distance
 from plants import FORCED, PENDULUM, REFERENCE
 
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build, no_input, upright
-from rbdyn_ros.simulation.rollout import run
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum.spherical_pendulum import build, no_input, upright
+from rbdyn_ros.plant.rollout import run
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 REFERENCE_ERROR = 1e-8

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from plants import FORCED, PLANTS, SLOWED, start
 
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
-from rbdyn_ros.simulation.rollout import run
-from rbdyn_ros.simulation.tick import power
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum.spherical_pendulum import no_input, upright
+from rbdyn_ros.plant.rollout import run
+from rbdyn_ros.plant.tick import power
 
 DURATION = 1000.0  # [s]
 VARIATIONAL = ["moser_veselov", "quaternion_midpoint"]

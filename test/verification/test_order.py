@@ -14,8 +14,8 @@ import pytest
 from measure import COMPONENTS, advanced, distance, slopes
 from plants import FORCED, PLANTS, PUSHED, SLOWED, start
 
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.types import Input, System
 
 DURATION, FLOOR = 1.6, 3e-11  # [s], [m, rad, ...]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from rbdyn_ros.bodies import model as models
+from rbdyn_ros.bodies import shapes
+from rbdyn_ros.bodies.description import contact_pairs, geoms
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import geoms, pairs
 
 TURNED = tuple(quaternion.exp((0.4, -0.8, 0.3)))
 AWRY = {"position": (0.1, -0.05, 0.02), "orientation": TURNED}
@@ -30,7 +30,7 @@ def placed(geom, q):
 
 
 def gaps(a, b, q):
-    return pairs.gaps(pairs.build(2, *geoms.pairs_between(a, b)), q)
+    return contact_pairs.gaps(contact_pairs.build(2, *geoms.pairs_between(a, b)), q)
 
 
 def turned(q, body, d):
@@ -43,10 +43,10 @@ def turned(q, body, d):
 
 def check_gradient(a, b, count=12, deepest=np.inf):
     """Of the smallest gap, at poses that overlap by at most `deepest` [m]."""
-    table, step, checked = pairs.build(2, *geoms.pairs_between(a, b)), 1e-6, 0
+    table, step, checked = contact_pairs.build(2, *geoms.pairs_between(a, b)), 1e-6, 0
     for q in poses(4, count):
-        k = int(np.argmin(pairs.gaps(table, q)))
-        touch = pairs.touch(table, k, q)
+        k = int(np.argmin(contact_pairs.gaps(table, q)))
+        touch = contact_pairs.touch(table, k, q)
         if touch.gap < -deepest:
             continue
         for body, on, sign in ((0, touch.on_a, 1.0), (1, touch.on_b, -1.0)):
@@ -54,7 +54,9 @@ def check_gradient(a, b, count=12, deepest=np.inf):
             back = quaternion.rotate(quaternion.conjugate(q[body, 3:]), n)
             expected = np.hstack([n, np.cross(on, back)])
             for i, e in enumerate(step * np.eye(6)):
-                up, down = (pairs.touch(table, k, turned(q, body, s * e)).gap for s in (1, -1))
+                up, down = (
+                    contact_pairs.touch(table, k, turned(q, body, s * e)).gap for s in (1, -1)
+                )
                 if abs(up - 2.0 * touch.gap + down) < 1e-10:
                     checked += 1
                     assert (up - down) / (2.0 * step) == pytest.approx(expected[i], abs=1e-7)
@@ -64,13 +66,13 @@ def check_gradient(a, b, count=12, deepest=np.inf):
 def run(parts, candidates, h, n):
     """(model, q, v) after n steps."""
     bodies, q, v = shapes.assemble(parts)
-    model = models.build(bodies, q, v, None, pairs.build(len(parts), *candidates))
+    model = models.build(bodies, q, v, None, contact_pairs.build(len(parts), *candidates))
     assert models.advance(model, h, n) == n, models.failure(model)
     return model, *models.state(model)
 
 
 def least_gap(model, q):
-    return pairs.gaps(model.pairs, q).min()
+    return contact_pairs.gaps(model.pairs, q).min()
 
 
 def random_start(random, apart, height):

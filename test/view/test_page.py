@@ -21,8 +21,8 @@ from viser.infra._async_message_buffer import AsyncMessageBuffer  # noqa: E402
 from rbdyn_ros.view.offline import OfflineLoop  # noqa: E402
 from rbdyn_ros.view.page import Page, spring_force  # noqa: E402
 from rbdyn_ros.view.recording import Recording  # noqa: E402
-from rbdyn_ros.view.scene import REFUSED, Alert, Shape  # noqa: E402
 from rbdyn_ros.view.selection import Selection  # noqa: E402
+from rbdyn_ros.view.source import REFUSED, Alert, Shape  # noqa: E402
 
 LIGHT = {"rate": 20.0, "shadows": False}  # for a browser without a graphics card
 TILT = 0.03  # [rad] that a hand makes

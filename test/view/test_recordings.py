@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.view.recording import Recording, read
-from rbdyn_ros.view.scene import Shape
+from rbdyn_ros.view.source import Shape
 
 UPRIGHT = "t,x,y,qw,qx,qy,qz\n0,0,0,1,0,0,0\n"
 

@@ -19,7 +19,7 @@ from websockets.sync.client import connect  # noqa: E402
 
 from rbdyn_ros.view import server as view_server  # noqa: E402
 from rbdyn_ros.view.drawing import Drawing  # noqa: E402
-from rbdyn_ros.view.scene import Alert, SceneState, Shape, Solid  # noqa: E402
+from rbdyn_ros.view.source import Alert, SceneState, Shape, Solid  # noqa: E402
 from rbdyn_ros.view.toolbar import Toolbar, status_html  # noqa: E402
 
 

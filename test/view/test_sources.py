@@ -16,11 +16,11 @@ from rbdyn_ros.parameters.nodes import TABLES
 from rbdyn_ros.parameters.yaml_file import assignment, offline_values, value_of
 from rbdyn_ros.schema import defaults
 from rbdyn_ros.view import selection
+from rbdyn_ros.view.meshes import rotation_to, shape, solids
 from rbdyn_ros.view.offline import OfflineLoop
 from rbdyn_ros.view.recording import Recording, read
-from rbdyn_ros.view.scene import ZERO, EventLog, SceneState, Shape
 from rbdyn_ros.view.selection import Selection
-from rbdyn_ros.view.shapes import rotation_to, shape, solids
+from rbdyn_ros.view.source import ZERO, EventLog, SceneState, Shape
 
 
 @pytest.fixture(scope="module")
@@ -371,9 +371,9 @@ def test_an_event_log_numbers_what_it_forgets():
 
 def test_the_solids_are_where_the_gaps_are_zero():
     """The shipped obstacles, and a wall that has moved."""
-    from rbdyn_ros.mechanics.pendulum import obstacles
     from rbdyn_ros.parameters import shipped
-    from rbdyn_ros.parameters.plant import actual_plant
+    from rbdyn_ros.parameters.simulation import actual_plant
+    from rbdyn_ros.pendulum import obstacles
 
     settings = ["contact.floor.enabled=true", "contact.stops.x_max=1.5"]
     known = offline_values([shipped.config("obstacles.yaml")], [*map(assignment, settings)])

@@ -12,9 +12,9 @@ import pytest
 
 from rbdyn_ros.cli.gains import design_law
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.yaml_file import offline_values
+from rbdyn_ros.pendulum import spherical_pendulum
 
 FOLDER = Path(__file__).parents[2] / "examples" / "hil_client"
 FILES = [str(FOLDER.parents[1] / "config" / name) for name in ("pendulum.yaml", "lqr.yaml")]

@@ -19,9 +19,9 @@ from rbdyn_ros.cli.gains import design_law  # noqa: E402
 from rbdyn_ros.control.laws import policy  # noqa: E402
 from rbdyn_ros.identification import excitation, plant_fit  # noqa: E402
 from rbdyn_ros.identification.records import MotionRecord  # noqa: E402
-from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.parameters import plant_params  # noqa: E402
 from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
+from rbdyn_ros.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.types import State  # noqa: E402
 from rbdyn_ros.wire.frame import (  # noqa: E402
     FORCE,

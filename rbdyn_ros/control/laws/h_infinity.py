@@ -41,9 +41,9 @@ from scipy.linalg import schur
 
 from rbdyn_ros.control import linear_controller, linearization, step_linearization
 from rbdyn_ros.control.feedback import NEEDS
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.control.laws.lqg import AngleNoise, CartNoise, ReferenceSpeed
 from rbdyn_ros.control.linear_controller import POSITIONS, LinearLaw
-from rbdyn_ros.control.options import checked
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array
 

@@ -29,15 +29,15 @@ from tqdm import tqdm
 from rbdyn_ros.control import identification
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import regulator
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.control.laws import lqr, swing_up
 from rbdyn_ros.control.laws.swing_up import LOOK, RELEASE, WIDEST
-from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning import ddp
 from rbdyn_ros.control.planning.catching import CatchCriteria, balance, is_catchable
 from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nearest, rotate
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.numerics.saturation import saturate
+from rbdyn_ros.pendulum import sphere_state
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State, System
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from rbdyn_ros.control import linear_controller, riccati, step_linearization
 from rbdyn_ros.control.feedback import NEEDS, regulator
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.linear_controller import POSITIONS, LinearLaw
-from rbdyn_ros.control.options import checked
 from rbdyn_ros.schema import spec
 
 KINDS = ("balance",)  # what it is meant for, in the words of evaluation.suite

@@ -1,6 +1,6 @@
 """Linear-quadratic regulator on the tangent plane of the sphere.
 
-Per axis, with the log-map tilt th of `mechanics.pendulum.tilt` and e = (x - reference, x', th,
+Per axis, with the log-map tilt th of `pendulum.tilt` and e = (x - reference, x', th,
 th'),
 
     u = -K e,   K minimizes  sum_k  h (e.Q e + R u^2)   subject to   e_{k+1} = A e_k + B u_k,
@@ -21,7 +21,7 @@ import numpy as np
 
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, feedback, regulator
-from rbdyn_ros.control.options import checked
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.schema import Parameter, spec
 from rbdyn_ros.types import Array, State
 

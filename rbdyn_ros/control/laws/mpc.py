@@ -46,12 +46,12 @@ from scipy import sparse
 from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, feedback, regulator
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning.catching import unstable_mode
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.optional import library
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State
 

@@ -25,12 +25,12 @@ import numpy as np
 
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, regulator
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.control.options import checked
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel, part
-from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.numerics.saturation import saturate
+from rbdyn_ros.pendulum import sphere_state
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State, System
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, linear_force, regulator
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.control.options import checked
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturate
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, feedback, is_stable
-from rbdyn_ros.control.options import checked
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.schema import spec, table
 from rbdyn_ros.types import Array, State
 

@@ -20,12 +20,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.admission import admit
-from rbdyn_ros.control.options import checked
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.files import read_arrays
 from rbdyn_ros.kernel import bind, kernel, part
-from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.pendulum import sphere_state
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.control.linear_controller import (
     INPUTS,
     LinearController,
@@ -22,7 +23,6 @@ from rbdyn_ros.control.linear_controller import (
     constant,
     from_control,
 )
-from rbdyn_ros.control.options import checked
 from rbdyn_ros.files import read_arrays
 from rbdyn_ros.schema import spec
 

@@ -1,6 +1,6 @@
 """Swing the rod up from anywhere, catch it, balance it.
 
-With k the rod's direction, n = (k_x, k_y), J, alpha, beta of `mechanics.pendulum.reduced_pendulum`
+With k the rod's direction, n = (k_x, k_y), J, alpha, beta of `pendulum.reduced_pendulum`
 and
 
     E = J |k'|^2 / 2 + m g l (k_z - 1),     L = J (k_x k'_y - k_y k'_x),
@@ -30,8 +30,8 @@ import numpy as np
 from rbdyn_ros.control import identification, riccati
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, regulator
+from rbdyn_ros.control.law_options import checked
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning.catching import (
     CatchCriteria,
     Mode,
@@ -41,9 +41,9 @@ from rbdyn_ros.control.planning.catching import (
 )
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.pendulum import sphere_state
-from rbdyn_ros.mechanics.pendulum.reduced_pendulum import force
 from rbdyn_ros.numerics.saturation import saturate
+from rbdyn_ros.pendulum import sphere_state
+from rbdyn_ros.pendulum.reduced_pendulum import force
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import PART, Array, State, System
 

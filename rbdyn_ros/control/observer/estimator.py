@@ -24,13 +24,13 @@ import numpy as np
 
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.measurements import SIZE, Components, Reading, move
+from rbdyn_ros.integrators.derivatives import StepSequence, compile_steps
+from rbdyn_ros.integrators.select import select
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.integrators.derivatives import StepSequence, compile_steps
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import rod_on_cart
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import attitude
 from rbdyn_ros.numerics.linear import solution
 from rbdyn_ros.parameters.controller import FilterNoise, ObserverOptions
+from rbdyn_ros.pendulum import rod_on_cart
+from rbdyn_ros.pendulum.gimbal_joints import attitude
 from rbdyn_ros.types import Contacts, State, System, Vector
 
 _STATE = 10  # the part of xi that is the plant's

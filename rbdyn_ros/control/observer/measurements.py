@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import dual_attitude, unit_quaternion, vec
+from rbdyn_ros.geometry.dual import store
+from rbdyn_ros.integrators import rk4
+from rbdyn_ros.integrators.derivatives import along_ten
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.integrators import rk4
-from rbdyn_ros.mechanics.integrators.derivatives import along_ten
-from rbdyn_ros.mechanics.pendulum import imu, rod_on_cart
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import attitude
-from rbdyn_ros.numerics.dual import store
+from rbdyn_ros.pendulum import imu, rod_on_cart
+from rbdyn_ros.pendulum.gimbal_joints import attitude
 from rbdyn_ros.types import Array, State, System
 
 Components = Array | tuple[float, ...]  # of a vector

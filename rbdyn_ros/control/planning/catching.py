@@ -17,8 +17,8 @@ from rbdyn_ros.control import linearization
 from rbdyn_ros.control.feedback import linear_force
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.pendulum import sphere_state, tilt
 from rbdyn_ros.numerics.saturation import saturate
+from rbdyn_ros.pendulum import sphere_state, tilt
 from rbdyn_ros.types import Array, System
 
 STEP = 0.01  # [s] of the prediction

@@ -1,5 +1,5 @@
 """Optimal motion of rod and cart between two states by iterative LQR, on the compiled plant of
-`mechanics.pendulum.sphere_state`.
+`pendulum.sphere_state`.
 
     minimize  h sum_i [R |u_i|^2 + W (|u_i| - u_b)_+^2 + W (|x_i| - x_b)_+^2] + e_N.Q_N e_N,
     s_{i+1} = f(s_i, u_i)   (K.18)
@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.geometry.dual import store, variable
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.pendulum import sphere_state
-from rbdyn_ros.numerics.dual import store, variable
+from rbdyn_ros.pendulum import sphere_state
 from rbdyn_ros.types import Array
 
 SIZE = 10  # k (3), k' (3), x (2), x' (2)
@@ -70,7 +70,7 @@ def advance(system, p3, s, ux, uy, h, after):
 
 @kernel
 def linearize(system, s, u, h, A, B):
-    """Compute A (10, 10), B (10, 2) := the derivatives of f, exactly (`numerics.dual`)."""
+    """Compute A (10, 10), B (10, 2) := the derivatives of f, exactly (`geometry.dual`)."""
     k = variable(16, s[0], 0), variable(16, s[1], 1), variable(16, s[2], 2)
     dk = variable(16, s[3], 3), variable(16, s[4], 4), variable(16, s[5], 5)
     x = variable(16, s[6], 6), variable(16, s[7], 7)

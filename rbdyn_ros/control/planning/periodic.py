@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.control import step_linearization
-from rbdyn_ros.mechanics.pendulum import reduced_pendulum
+from rbdyn_ros.pendulum import reduced_pendulum
 from rbdyn_ros.types import Array, System
 
 SAMPLES = 128  # of a period, for collocation

@@ -8,9 +8,9 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation.metrics import Metric
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.simulation import rollout
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant import rollout
 
 
 def measure(bench, scenario, settings) -> Metric:

@@ -4,7 +4,7 @@ and by theory.
 
 import math
 
-from rbdyn_ros.evaluation import margins
+from rbdyn_ros.evaluation import loop_margins
 from rbdyn_ros.evaluation.metrics import Metric
 from rbdyn_ros.numerics.bracket import edge
 
@@ -17,10 +17,10 @@ def measure(bench, scenario, settings) -> Metric:
 
     def limit(way: float) -> float:
         def is_stable(far: float) -> bool:
-            return margins.is_stable(bench, scenario, settings, math.exp(way * far))
+            return loop_margins.is_stable(bench, scenario, settings, math.exp(way * far))
 
         return math.exp(way * edge(is_stable, _SPAN, fine).holds)
 
     values = {"gain_low": limit(-1.0), "gain_high": limit(1.0)}
-    theory = margins.of_scenario(bench, scenario)
+    theory = loop_margins.of_scenario(bench, scenario)
     return Metric(values | {"theory_low": theory.gain_low, "theory_high": theory.gain_high})

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.campaigns import batch
+from rbdyn_ros.evaluation.campaigns import batch
 from rbdyn_ros.evaluation.metrics import Metric, NotForThisLaw
-from rbdyn_ros.mechanics.integrators.select import select
-from rbdyn_ros.mechanics.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
 from rbdyn_ros.types import State
 
 

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import metrics, replay
+from rbdyn_ros.evaluation import force_record, metrics
 from rbdyn_ros.evaluation.metrics import Metric
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.plant.rollout import Rollout
 
 SCALES = ("time", "energy", "force_cost", "smoothness", "velocity_cost")  # of the score
 COSTS = ("energy", "max_force", "integrated_force", "force_cost", "smoothness", "velocity_cost")
@@ -19,7 +19,7 @@ def measure(bench, scenario, settings) -> Metric:
     """Run the law twice, and measure the first run."""
     start = metrics.start_state(settings)
     run = metrics.run_twice(bench, scenario, start, settings["duration"])
-    recorded = {"record": replay.record(run)}
+    recorded = {"record": force_record.record(run)}
     return Metric(values(run, settings), metrics.curves(run) | recorded, run.ended)
 
 

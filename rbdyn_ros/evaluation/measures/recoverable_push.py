@@ -4,8 +4,8 @@ import math
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.metrics import Metric
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.bracket import edge
+from rbdyn_ros.pendulum import spherical_pendulum
 
 
 def measure(bench, scenario, settings) -> Metric:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.metrics import Metric
-from rbdyn_ros.faults.options import Mismatch, SensorNoise
+from rbdyn_ros.plant.faults.fault_options import Mismatch, SensorNoise
 from rbdyn_ros.types import Array
 
 NUMBERS = ("rod_mass", "rod_length", "cart_mass", "cart_damping", "joint_damping")  # of the plant

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rbdyn_ros.campaigns import batch
-from rbdyn_ros.campaigns.episode import Episode
 from rbdyn_ros.evaluation.bench import Bench
+from rbdyn_ros.evaluation.campaigns import batch
+from rbdyn_ros.evaluation.campaigns.episode import Episode
 from rbdyn_ros.evaluation.measures.robustness import NUMBERS as DRAWN
 from rbdyn_ros.evaluation.metrics import (
     SWING_UP,
@@ -21,8 +21,8 @@ from rbdyn_ros.evaluation.metrics import (
     SettlingDetector,
     SettlingScore,
 )
-from rbdyn_ros.faults.options import Faults, Mismatch, actual
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant.faults.fault_options import Faults, Mismatch, actual
 from rbdyn_ros.types import Array, State
 
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from rbdyn_ros.control.planning import periodic
-from rbdyn_ros.evaluation import metrics, replay
+from rbdyn_ros.evaluation import force_record, metrics
 from rbdyn_ros.evaluation.metrics import Metric
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.plant.rollout import Rollout
 
 
 def measure(bench, scenario, settings) -> Metric:
@@ -16,7 +16,7 @@ def measure(bench, scenario, settings) -> Metric:
     asked = prepare(bench.under_test.name, scenario, settings)
     start, stop = spherical_pendulum.upright(), metrics.until_fall()
     run = metrics.run_twice(bench, asked, start, settings["duration"], stop=stop)
-    found, recorded = values(run, settings), {"record": replay.record(run)}
+    found, recorded = values(run, settings), {"record": force_record.record(run)}
     if not found:
         why = f"{run.ended or 'the run was over'} before the {settings['waiting']:g} s were over"
         return Metric({}, metrics.curves(run) | recorded, why)

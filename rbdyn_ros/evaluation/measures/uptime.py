@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.metrics import Metric
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.plant.rollout import Rollout
 from rbdyn_ros.types import Array
 
 MORE = 4  # runs

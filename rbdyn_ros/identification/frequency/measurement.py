@@ -11,14 +11,14 @@ import numpy as np
 from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.linear_controller import LinearController, constant, delay, is_stable
 from rbdyn_ros.evaluation.closed_loop_table import Loop
-from rbdyn_ros.faults.options import Faults, actual
 from rbdyn_ros.identification.excitation import Multisine
 from rbdyn_ros.identification.frequency import frequency_response
 from rbdyn_ros.identification.frequency.frequency_response import OutputResponse, Response
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.tilt import shift, tilt
-from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum.tilt import shift, tilt
+from rbdyn_ros.plant import closed_loop
+from rbdyn_ros.plant.faults.fault_options import Faults, actual
+from rbdyn_ros.plant.rollout import Rollout
 from rbdyn_ros.types import Array, State
 
 FALLEN = math.radians(60.0)  # from upright

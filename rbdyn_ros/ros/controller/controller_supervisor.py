@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros import tracebacks
-from rbdyn_ros.control import options, select
+from rbdyn_ros.control import law_options, law_selection
 from rbdyn_ros.identification import excitation
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import Excitation
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum.tilt import tilt
 from rbdyn_ros.schema import record
 from rbdyn_ros.types import State
 
@@ -44,14 +44,17 @@ class ControllerSupervisor:
         """Design the law that `values` (parameter name -> value) name, or take that of `former`
         if its design is the same. Raise ValueError if that is impossible.
         """
-        module = select.load(values["controller"])
+        module = law_selection.load(values["controller"])
         self._file = getattr(module, "__file__", None) or ""
-        self.name = select.short(values["controller"])
-        self._asked_for = (plant_params(values), options.from_values(self.name, module, values))
+        self.name = law_selection.short(values["controller"])
+        self._asked_for = (
+            plant_params(values),
+            law_options.from_values(self.name, module, values),
+        )
         self._law = (
             former._law
             if former and former._asked_for == self._asked_for
-            else select.make_law(self.name, module, spherical_pendulum, *self._asked_for)
+            else law_selection.make_law(self.name, module, spherical_pendulum, *self._asked_for)
         )
         self._force_limit = values["cart.force_limit"]
         self._period = values["period"]

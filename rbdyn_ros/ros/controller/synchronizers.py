@@ -21,9 +21,9 @@ from rbdyn_ros.control.observer.continuity import CART as CART_JUMP
 from rbdyn_ros.control.observer.continuity import ROD as ROD_JUMP
 from rbdyn_ros.control.observer.continuity import JumpDetector
 from rbdyn_ros.control.observer.estimator import Estimator, Instant, state_at_rest
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import ObserverOptions
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.cdr import JointBytes, OdometryBytes, columns

@@ -16,6 +16,7 @@ from typing import Any
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.numerics.saturation import limit_force
+from rbdyn_ros.plant.status import STOPPED
 from rbdyn_ros.ros import diagnostics
 from rbdyn_ros.ros.controller.synchronizers import StateSynchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding
@@ -23,7 +24,6 @@ from rbdyn_ros.ros.hil.hil_plant import PlantBoard, board_plant
 from rbdyn_ros.ros.messages.commands import CommandPublisher
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.process import events_executor, run
-from rbdyn_ros.simulation.status import STOPPED
 from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame, invalid
 from rbdyn_ros.wire.line import CLOSED, NO_PORT, SILENT, UP, Line
 from rbdyn_ros.wire.link import Link, keep_newest

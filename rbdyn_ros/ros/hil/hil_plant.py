@@ -18,17 +18,17 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.parameters import plant_params
+from rbdyn_ros.pendulum import spherical_pendulum
+from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.plant.command import check_stamp
+from rbdyn_ros.plant.status import Rejected
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.description import DescriptionPublisher
 from rbdyn_ros.ros.diagnostics import OK, WARN, Finding
 from rbdyn_ros.ros.messages import commands, sample, state_topics
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
-from rbdyn_ros.simulation.command import check_stamp
-from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.wire.frame import FORCE, LARGEST, STATE, Frame
 from rbdyn_ros.wire.line import Line
 from rbdyn_ros.wire.link import keep_newest

@@ -16,6 +16,9 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.evaluation.trial import Trial
+from rbdyn_ros.plant.pacing import StallDetector
+from rbdyn_ros.plant.plant import EPOCH_NS
+from rbdyn_ros.plant.status import PLAYING
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.node_processes import NodeProcesses
@@ -23,9 +26,6 @@ from rbdyn_ros.ros.process import POLITE, leave, watcher
 from rbdyn_ros.ros.readiness import COMMANDS, ReceptionReport
 from rbdyn_ros.ros.recording.monitor import PlantWatch
 from rbdyn_ros.ros.topic_observer import BRIDGE, SECOND_CLOCK, TopicObserver
-from rbdyn_ros.simulation.pacing import StallDetector
-from rbdyn_ros.simulation.plant import EPOCH_NS
-from rbdyn_ros.simulation.status import PLAYING
 
 NODE = "pendulum_hil_trial"
 # [s] real or simulated time without a force of the board, while time should run, after which it

@@ -15,13 +15,13 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from rbdyn_ros.plant.command import force_of
+from rbdyn_ros.plant.status import Rejected
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.cdr import WrenchBytes, force_command
 from rbdyn_ros.ros.messages.messages import message_class, nanoseconds
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
-from rbdyn_ros.simulation.command import force_of
-from rbdyn_ros.simulation.status import Rejected
 
 CART, EFFORTS = "cart/command", "effort_controller/commands"
 TOPIC, STAMPED_TOPIC = "joint_commands", "joint_commands/stamped"

@@ -6,23 +6,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.covariance import Covariances, covariances
-from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.mechanics.pendulum.contact_forces import resultant
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
-from rbdyn_ros.simulation.command import Command
-from rbdyn_ros.simulation.plant import Setup, StepDiagnostics
-from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.signals import Measurement
+from rbdyn_ros.pendulum.contact_forces import resultant
+from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.pendulum.spherical_pendulum import Params
+from rbdyn_ros.plant.command import Command
+from rbdyn_ros.plant.faults.covariance import Covariances, covariances
+from rbdyn_ros.plant.faults.pipeline import FaultPipeline
+from rbdyn_ros.plant.plant import Setup, StepDiagnostics
+from rbdyn_ros.plant.runner import Runner
+from rbdyn_ros.plant.signals import Measurement
 from rbdyn_ros.types import Array, System
 
 Vector = tuple[float, float, float]
 
 
 class Described(NamedTuple):
-    """A plant as its parameters describe it: the fields of a `simulation.plant.Setup` that
+    """A plant as its parameters describe it: the fields of a `plant.plant.Setup` that
     messages need, without an integrator.
     """
 

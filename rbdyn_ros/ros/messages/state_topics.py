@@ -21,8 +21,8 @@ from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.mechanics.pendulum.world import NAMES
-from rbdyn_ros.mechanics.pendulum.world import names as contact_names
+from rbdyn_ros.pendulum.world import NAMES
+from rbdyn_ros.pendulum.world import names as contact_names
 from rbdyn_ros.ros.messages.cdr import Template
 from rbdyn_ros.ros.messages.messages import (
     Frames,

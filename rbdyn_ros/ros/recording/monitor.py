@@ -29,8 +29,8 @@ from rbdyn_ros.files import expand
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.identification.change_detection import ChangeDetector, Settings
 from rbdyn_ros.identification.innovations import NAMES, Change, ObserverModel
-from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.plant import plant_params
+from rbdyn_ros.parameters.simulation import plant_params
+from rbdyn_ros.pendulum import spherical_pendulum
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.cdr import OdometryBytes, RodMotion, Wrench, WrenchBytes
 from rbdyn_ros.ros.messages.messages import SECOND

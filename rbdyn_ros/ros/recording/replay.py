@@ -14,6 +14,8 @@ from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
+from rbdyn_ros.plant.pacing import Timeline
+from rbdyn_ros.plant.status import PAUSED, PLAYING, STOPPED
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.messages import set_stamp
@@ -21,8 +23,6 @@ from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording.recorded_bag import CLOCK, RecordedBag
-from rbdyn_ros.simulation.pacing import Timeline
-from rbdyn_ros.simulation.status import PAUSED, PLAYING, STOPPED
 
 NAME = "pendulum_replay"
 OVER = "over"

@@ -9,19 +9,13 @@ import time
 import numpy as np
 from geometry_msgs.msg import PointStamped, WrenchStamped
 
+from rbdyn_ros.plant.command import UNSTAMPED, Command, Rejected, check_lockstep, check_stamp
+from rbdyn_ros.plant.runner import Runner
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.commands import check_finite, check_frame
 from rbdyn_ros.ros.messages.messages import Frames, xyz
 from rbdyn_ros.ros.node import ManagedNode
-from rbdyn_ros.simulation.command import (
-    UNSTAMPED,
-    Command,
-    Rejected,
-    check_lockstep,
-    check_stamp,
-)
-from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.types import Array
 
 

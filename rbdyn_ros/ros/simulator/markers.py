@@ -12,11 +12,11 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.pendulum import world
 from rbdyn_ros.ros.messages.messages import Frames, set_quaternion, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.sample import Sample
-from rbdyn_ros.view.scene import CART, PLANE, Solid
-from rbdyn_ros.view.shapes import solids
+from rbdyn_ros.view.meshes import solids
+from rbdyn_ros.view.source import CART, PLANE, Solid
 
 METERS_PER_NEWTON = 0.05
 ORANGE, GREY, WHITE = (0.85, 0.45, 0.15), (0.55, 0.6, 0.65), (1.0, 1.0, 1.0)
@@ -81,7 +81,7 @@ class ContactMarkers:
         self.normals = marker(frames, 18, "contact_normals", Marker.LINE_LIST, BLUE)
         self.forces = [arrow(frames, 20 + i, "contact_forces", RED) for i in range(world.FIXED)]
         self._frames = frames
-        self.solids: dict[str, Marker] = {}  # by the names of `view.shapes.solids`
+        self.solids: dict[str, Marker] = {}  # by the names of `view.meshes.solids`
         set_xyz(self.points.scale, (0.06, 0.06, 0.06))
         self.normals.scale.x = 0.01
 

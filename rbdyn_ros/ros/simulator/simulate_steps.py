@@ -13,8 +13,8 @@ from rclpy.task import Future
 from simulation_interfaces.action import SimulateSteps
 from simulation_interfaces.msg import Result
 
+from rbdyn_ros.plant.runner import Runner
 from rbdyn_ros.ros.node import ManagedNode
-from rbdyn_ros.simulation.runner import Runner
 
 FEEDBACK_PERIOD = 0.05  # [s] between two messages of feedback
 

@@ -34,16 +34,16 @@ from simulation_interfaces.srv import (
 
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.parameters import check, initial_state
-from rbdyn_ros.parameters.plant import start_values
+from rbdyn_ros.parameters.simulation import start_values
 from rbdyn_ros.parameters.tables import lookup
+from rbdyn_ros.plant.runner import Runner
+from rbdyn_ros.plant.status import FAULT, PAUSED, PLAYING, STOPPED
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz, wxyz, xyz
 from rbdyn_ros.ros.node import NOT_ACTIVE, ManagedNode
 from rbdyn_ros.ros.simulator.entity_filter import Entity, Unsupported, choose, has_tags
 from rbdyn_ros.ros.simulator.simulate_steps import StepAction
-from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING, STOPPED
 from rbdyn_ros.types import State
-from rbdyn_ros.view.scene import CART as CART_EDGES
+from rbdyn_ros.view.source import CART as CART_EDGES
 
 CART, ROD = "cart", "pendulum"
 MOST_STEPS = 10_000  # largest number of steps in one call of step_simulation

@@ -27,8 +27,11 @@ from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-from rbdyn_ros.faults.pipeline import COUNTED
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.plant.faults.pipeline import COUNTED
+from rbdyn_ros.plant.plant import Setup
+from rbdyn_ros.plant.runner import Runner
+from rbdyn_ros.plant.status import PLAYING
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.description import DescriptionPublisher
 from rbdyn_ros.ros.messages import sample, state_topics
@@ -37,9 +40,6 @@ from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.messages.state_topics import Labeled, StepDiagnosticsTopic
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.simulator.markers import Markers
-from rbdyn_ros.simulation.plant import Setup
-from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.status import PLAYING
 
 POLL_PERIOD = 0.001  # [s]
 LIMIT = 4.0  # [s] longest wait: more than the middleware's own period

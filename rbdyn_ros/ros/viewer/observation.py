@@ -24,6 +24,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.plant.tick import EPOCH_NS
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.cdr import LabeledBytes, OdometryBytes, RodMotion, Wrench, WrenchBytes
@@ -40,9 +41,8 @@ from rbdyn_ros.ros.viewer.readings import (
     pose_of_transforms,
     read_force,
 )
-from rbdyn_ros.simulation.tick import EPOCH_NS
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import UPRIGHT, ZERO, Planar, PointForce, SceneState, Shape
+from rbdyn_ros.view.source import UPRIGHT, ZERO, Planar, PointForce, SceneState, Shape
 
 FORCE_PERIOD = 0.03  # [s] between two polls of the forces: every other picture of 60 per second
 FRESH = 0.5  # [s] for which a message is valid after its arrival

@@ -5,26 +5,10 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from rbdyn_ros.plant.status import DISARMED, FAULT, LATE, PAUSED, REFUSES, SLOW, STOPPED, phase
 from rbdyn_ros.ros.diagnostics import number_of
 from rbdyn_ros.ros.viewer.observation import Observation
-from rbdyn_ros.simulation.status import (
-    DISARMED,
-    FAULT,
-    LATE,
-    PAUSED,
-    REFUSES,
-    SLOW,
-    STOPPED,
-    phase,
-)
-from rbdyn_ros.view.scene import (
-    IMPACT,
-    STATUS,
-    WATCHDOG,
-    Alert,
-    EventLog,
-    SceneState,
-)
+from rbdyn_ros.view.source import IMPACT, STATUS, WATCHDOG, Alert, EventLog, SceneState
 
 REJECTED = "rejected, goal_pose"  # counted by the controller
 SILENT = 0.5  # [s] after which a missing state, or command, is a problem

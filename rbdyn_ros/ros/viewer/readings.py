@@ -11,14 +11,14 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
 
 from rbdyn_ros.geometry import conversion, unit_quaternion, vec
+from rbdyn_ros.plant.status import Rejected
 from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.cdr import RodMotion
 from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.simulator.markers import NUMBERS
-from rbdyn_ros.simulation.status import Rejected
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import UPRIGHT, ZERO, Planar, Quaternion, Shape, Solid
+from rbdyn_ros.view.source import UPRIGHT, ZERO, Planar, Quaternion, Shape, Solid
 
 NOTHING = (math.nan, math.nan)
 

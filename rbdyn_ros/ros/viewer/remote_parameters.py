@@ -17,10 +17,10 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.task import Future
 
 from rbdyn_ros.parameters import tables, yaml_file
-from rbdyn_ros.parameters.plant import start_values
-from rbdyn_ros.ros.parameters import TYPES
+from rbdyn_ros.parameters.simulation import start_values
+from rbdyn_ros.ros.declared_parameters import TYPES
 from rbdyn_ros.schema import Parameter
-from rbdyn_ros.view.scene import Control, SceneState
+from rbdyn_ros.view.source import Control, SceneState
 
 _KINDS = {type.value: kind for kind, type in TYPES.items()}
 _UNIT = re.compile(r" Unit: (?P<unit>[^.]+(?:\.\d[^.]*)*)\.$")

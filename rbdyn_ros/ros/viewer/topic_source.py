@@ -20,7 +20,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_parameter_events
 from std_srvs.srv import SetBool, Trigger
 
-from rbdyn_ros.faults import options as faults
+from rbdyn_ros.plant.faults import fault_options as faults
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages import commands
 from rbdyn_ros.ros.messages.messages import Frames, set_stamp, set_xyz
@@ -29,7 +29,7 @@ from rbdyn_ros.ros.viewer.observation import POSES, Observation
 from rbdyn_ros.ros.viewer.problems import ChangeNotes, Complaint, Facts, problems
 from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters, controls, parameter_file
 from rbdyn_ros.types import Vector
-from rbdyn_ros.view.scene import (
+from rbdyn_ros.view.source import (
     IDLE,
     REFUSED,
     Alert,

@@ -2,13 +2,13 @@
 
     solve(oracle("lcp_enumeration"), lcp.problem(M, q))
 
-Each is a file like those of `rbdyn_ros.mechanics.solvers`, and takes the same arguments.
+Each is a file like those of `rbdyn_ros.numerics.solvers`, and takes the same arguments.
 """
 
 from importlib import import_module
 
-from rbdyn_ros.mechanics.solvers import lcp
-from rbdyn_ros.mechanics.solvers.select import Solver
+from rbdyn_ros.numerics.solvers import lcp
+from rbdyn_ros.numerics.solvers.solver_selection import Solver
 
 from . import fc2d, mlcp
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.numerics import arguments
+from rbdyn_ros.numerics.solvers import fc3d
 from rbdyn_ros.types import Array
 
 

@@ -11,8 +11,8 @@ linear in z = (r_N, x, l). Source: Klarbring, Comput. Methods Appl. Mech. Eng. 5
 
 import numpy as np
 
-from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke
-from rbdyn_ros.mechanics.solvers.solution import Options, Solution, assess
+from rbdyn_ros.numerics.solvers import lcp, lcp_lemke
+from rbdyn_ros.numerics.solvers.solution import Options, Solution, assess
 
 from . import fc2d
 

@@ -7,8 +7,8 @@ tolerance is the solution. A support whose M_aa is singular is skipped.
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers import lcp
-from rbdyn_ros.mechanics.solvers.solution import EXHAUSTED, STALLED, Options
+from rbdyn_ros.numerics.solvers import lcp
+from rbdyn_ros.numerics.solvers.solution import EXHAUSTED, STALLED, Options
 
 DEFAULTS = Options(tolerance=1e-10, max_iterations=2**20)
 

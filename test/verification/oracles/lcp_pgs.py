@@ -8,8 +8,8 @@ ill conditioned, but no degeneracy stops it. Source: Cryer, SIAM J. Control 9 (1
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers import lcp
-from rbdyn_ros.mechanics.solvers.solution import SINGULAR, STALLED, Options
+from rbdyn_ros.numerics.solvers import lcp
+from rbdyn_ros.numerics.solvers.solution import SINGULAR, STALLED, Options
 
 DEFAULTS = Options(tolerance=1e-10, max_iterations=100000)
 

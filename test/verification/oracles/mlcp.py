@@ -6,9 +6,9 @@ w = M z + q,   w_i = 0, z_i free for i < equations,   0 <= z_i _|_ w_i >= 0  for
 from typing import NamedTuple
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers import lcp
-from rbdyn_ros.mechanics.solvers.solution import assess
 from rbdyn_ros.numerics import arguments
+from rbdyn_ros.numerics.solvers import lcp
+from rbdyn_ros.numerics.solvers.solution import assess
 from rbdyn_ros.types import Array
 
 

@@ -11,9 +11,9 @@ The status is SINGULAR for a singular A; mlcp_enumeration does not need A^-1.
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke
-from rbdyn_ros.mechanics.solvers.solution import SINGULAR, Options
 from rbdyn_ros.numerics import linear
+from rbdyn_ros.numerics.solvers import lcp, lcp_lemke
+from rbdyn_ros.numerics.solvers.solution import SINGULAR, Options
 
 from . import mlcp
 

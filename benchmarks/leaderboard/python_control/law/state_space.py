@@ -15,7 +15,7 @@ import control
 import numpy as np
 
 from rbdyn_ros.control import linearization
-from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.pendulum.tilt import tilt
 
 
 class Options(NamedTuple):
@@ -80,7 +80,7 @@ def design(model, params, options):
 
 def main() -> None:
     """Return the gains, the margins, and what python-control says of the sampled model."""
-    from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
+    from rbdyn_ros.pendulum import spherical_pendulum as model
 
     options = Options()
     sampled = plant(model.build(model.Params()), options.period)

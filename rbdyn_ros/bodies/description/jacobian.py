@@ -1,0 +1,82 @@
+"""C, dC/dt, J and dJ/dt of all rows for the velocities v = (r' [world], w [body]): dC/dt = J v
+(C.4).
+
+J_r = dC/dr,   J_w = L(q) dC/dq / 2,   dJ_w/dt = (L(q') dC/dq + L(q) d/dt dC/dq) / 2,
+q' = L^T(q) w / 2
+"""
+
+import numpy as np
+
+from rbdyn_ros.bodies.description import quaternion_body as body
+from rbdyn_ros.bodies.description import rows as row
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import kernel
+
+
+@kernel
+def values(rows, q):
+    """Return C (m,) at q (n, 7)."""
+    C = np.empty(len(rows.kind))
+    for i in range(len(C)):
+        C[i] = row.value(rows, i, q)
+    return C
+
+
+@kernel
+def rates(q, v):
+    """Return dx/dt (n, 7) for v (n, 6) at q (n, 7)."""
+    d = np.empty_like(q)
+    for i in range(len(q)):
+        Q = row.place(q, i)[1]
+        d[i, :3] = v[i, :3]
+        d[i, 3], d[i, 4], d[i, 5], d[i, 6] = body.scale(
+            0.5, body.LT(Q, (v[i, 3], v[i, 4], v[i, 5]))
+        )
+    return d
+
+
+@kernel
+def put(J, i, side, numbers):
+    """Set J_i,side := the numbers, 6 or 7 of them, unless the side is the world."""
+    if side != row.WORLD:
+        for k in range(len(numbers)):
+            J[i, len(numbers) * side + k] = numbers[k]
+
+
+@kernel
+def gradients(rows, q):
+    """Return dC/dx (m, 7n) by the coordinates q (n, 7), also where |Q| is not 1 (C.2)."""
+    G = np.zeros((len(rows.kind), 7 * len(q)))
+    for i in range(len(G)):
+        on_a, on_b = row.gradient(rows, i, q)
+        put(G, i, rows.a[i], on_a[0] + on_a[1])
+        put(G, i, rows.b[i], on_b[0] + on_b[1])
+    return G
+
+
+@kernel
+def jacobian(rows, q):
+    """Return J (m, 6n) at q (n, 7)."""
+    J = np.zeros((len(rows.kind), 6 * len(q)))
+    for i in range(len(J)):
+        on_a, on_b = row.gradient(rows, i, q)
+        A, B = row.place(q, rows.a[i]), row.place(q, rows.b[i])
+        put(J, i, rows.a[i], on_a[0] + vec.scale(0.5, body.L(A[1], on_a[1])))
+        put(J, i, rows.b[i], on_b[0] + vec.scale(0.5, body.L(B[1], on_b[1])))
+    return J
+
+
+@kernel
+def jacobian_rate(rows, q, v):
+    """Return dJ/dt (m, 6n) at q (n, 7), v (n, 6)."""
+    J, d = np.zeros((len(rows.kind), 6 * len(q))), rates(q, v)
+    for i in range(len(J)):
+        a, b = rows.a[i], rows.b[i]
+        A, B, dA, dB = row.place(q, a), row.place(q, b), row.change(d, a), row.change(d, b)
+        on_a, on_b = row.gradient(rows, i, q)
+        rate_a, rate_b = row.gradient_rate(rows, i, q, dA, dB)
+        twice_a = vec.add(body.L(dA[1], on_a[1]), body.L(A[1], rate_a[1]))
+        twice_b = vec.add(body.L(dB[1], on_b[1]), body.L(B[1], rate_b[1]))
+        put(J, i, a, rate_a[0] + vec.scale(0.5, twice_a))
+        put(J, i, b, rate_b[0] + vec.scale(0.5, twice_b))
+    return J
