@@ -40,8 +40,8 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> ModuleType:
-    """Return the law `name`, a module as `control.law_options` describes it; a name that ends in .py
-    is the path of its file. Raise ValueError as `plugins.load` does.
+    """Return the law `name`, a module as `control.law_options` describes it; a name that ends in
+    .py is the path of its file. Raise ValueError as `plugins.load` does.
     """
     return plugins.load(LAWS, name)
 

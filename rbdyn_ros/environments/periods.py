@@ -1,13 +1,14 @@
 """One control period of `LANES` environments side by side: commands in, the plant's steps, scores
 and observations out.
 
-A block has an array of `evaluation.campaigns.lanes` for the plants and one with the rows below for the rest.
-Every loop that computes runs over all lanes of a block, whether they are in use or not, so that
-an environment's numbers do not depend on how many there are, to the last bit.
+A block has an array of `evaluation.campaigns.lanes` for the plants and one with the rows below for
+the rest. Every loop that computes runs over all lanes of a block, whether they are in use or not,
+so that an environment's numbers do not depend on how many there are, to the last bit.
 
-Faults have the names, ranges and units of `plant.faults.fault_options`; what they do is written here once
-more. The definitions of `faults` keep a state for each plant, in Python, and draw from streams;
-here thousands of plants pass in one kernel, and a random number depends on its place alone.
+Faults have the names, ranges and units of `plant.faults.fault_options`; what they do is written
+here once more. The definitions of `plant.faults` keep a state for each plant, in Python, and draw
+from streams; here thousands of plants pass in one kernel, and a random number depends on its place
+alone.
 """
 
 import math

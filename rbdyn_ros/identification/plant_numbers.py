@@ -1,8 +1,8 @@
 """The numbers that a motion may determine: by name, in the plant, and as columns of a derivative.
 
 Beside those of the plant there are the gain and the delay of the force, the lag T of the drive
-(`plant.faults.pipeline`), the biases of the gimbal's encoders, and the tilt of the plane in which the
-cart slides, R = Rx(roll) Ry(pitch) from the plane to the horizontal: in the axes of the plane
+(`plant.faults.pipeline`), the biases of the gimbal's encoders, and the tilt of the plane in which
+the cart slides, R = Rx(roll) Ry(pitch) from the plane to the horizontal: in the axes of the plane
 gravity has the parts
 
     a_x = g cos(roll) sin(pitch),   a_y = -g sin(roll),   -g cos(roll) cos(pitch)            (I.13)

@@ -166,8 +166,8 @@ def lag(force: Array, T: float, h: float) -> tuple[Array, Array]:
     by T).
 
     A force u_k that is held for h [s] becomes its mean over the step, u_k + L (f_k - u_k), where
-    f_{k+1} = u_k + e (f_k - u_k), e = exp(-h / T), L = (T / h) (1 - e), as in `plant.faults.pipeline`;
-    the force before the first one equals it.
+    f_{k+1} = u_k + e (f_k - u_k), e = exp(-h / T), L = (T / h) (1 - e), as in
+    `plant.faults.pipeline`; the force before the first one equals it.
     """
     if T <= 0.0:
         before = np.vstack((force[:1], force[:-1]))

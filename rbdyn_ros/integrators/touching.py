@@ -2,8 +2,8 @@
 
 The pendulum flies by the closed form of `maximal_rod`. Nothing is looked at until it has come as
 far as the nearest thing was. A step whose end overlaps is taken again, from its start, by the
-general step of bodies (`bodies.model_step`), which splits at impacts; so are all that follow, until
-nothing touches any more. Then the pendulum flies on from the velocities of that instant.
+general step of bodies (`bodies.model_step`), which splits at impacts; so are all that follow,
+until nothing touches any more. Then the pendulum flies on from the velocities of that instant.
 
 Within a step of the general model the force on the cart is the mean of those at both its ends.
 """

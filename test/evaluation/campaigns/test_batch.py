@@ -93,7 +93,7 @@ def test_a_late_force_on_another_plant(starts, rollout):
 
 
 def test_every_outcome_is_that_of_the_rollout_under_a_delay_and_a_mismatch(starts):
-    """All four ways to end, as `evaluation.campaigns.campaign_trial` scores the rollout of a sample."""
+    """All four ways to end, as `campaigns.campaign_trial` scores the rollout of a sample."""
     wrong = Faults(command_delay=0.006, mismatch=Mismatch(rod_mass=0.2, cart_mass=-0.1))
     episode, law = EPISODE._replace(delay=3, duration=2.5), designed(lqr)
     overflow = spherical_row(0.1)
