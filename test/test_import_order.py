@@ -116,6 +116,7 @@ def test_a_name_of_a_file_occurs_once():
 
 
 @pytest.mark.parametrize("former", MOVED)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # that of its folder
 def test_a_former_name_is_the_same_module(former):
     for name in [n for n in sys.modules if n == f"rbdyn_ros.{former}"]:
         del sys.modules[name]

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from rbdyn_ros.moved import MOVED
 from rbdyn_ros.parameters import tables
 
 ROOT = Path(__file__).parents[2]
@@ -12,7 +13,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TESTS = {path.stem for path in TEST.rglob("test_*.py")}
 FOLDERS = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")}
 # folders that a name must not begin with any more: their modules have moved
-FORMER = {"integrators", "models", "settings", "nodes", "controllers", "contacts", "systems"}
+FORMER = {former.partition(".")[0] for former in MOVED} - FOLDERS | {"tools"}
 GROUPS = {name.rpartition(".")[0] for name in tables.all_parameters()} | {"faults"}
 CODE = re.compile(r"(?<!`)`([^`\s]+)`(?!`)")
 SUFFIX = r"\.(?:py|md|yaml|xml|svg|png|rviz|urdf|toml|rst|c|h)"

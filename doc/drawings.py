@@ -1,0 +1,362 @@
+"""Draw the pictures of the pages: writes the files of DRAWINGS to doc/images/.
+
+    python doc/drawings.py
+
+What a drawing names is in the code; a name that is not there ends the script.
+"""
+
+import ast
+import math
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "doc" / "images"
+BLUE, GREEN, RED, GRAY = "#2f5d8a", "#1b7f5c", "#b3401f", "#55616d"
+STYLE = f"""\
+  text {{ font-family: Helvetica, Arial, sans-serif; fill: #1a1a1a; }}
+  .frame {{ fill: #f4f6f8; stroke: #8a97a5; stroke-dasharray: 5 4; }}
+  .box {{ fill: #ffffff; stroke: {BLUE}; stroke-width: 1.5; }}
+  .node {{ font-size: 13px; fill: {GRAY}; }}
+  .title {{ font-size: 15px; font-weight: bold; }}
+  .name {{ font-size: 11px; }}
+  .file {{ font-size: 9px; }}
+  .topic {{ font-size: 13px; font-style: italic; }}
+  .letter {{ font-size: 17px; font-style: italic; }}
+  .word {{ font-size: 13px; fill: {GRAY}; }}
+  .arrow {{ fill: none; stroke: {BLUE}; stroke-width: 2; }}"""
+
+
+class Text(NamedTuple):
+    """A line of text about a point [px]."""
+
+    x: float
+    y: float
+    text: str
+    kind: str = "word"
+    anchor: str = "middle"
+    color: str = ""
+
+    def __str__(self) -> str:
+        """Return it as SVG."""
+        fill = f' style="fill:{self.color}"' if self.color else ""
+        place = f'x="{self.x:.6g}" y="{self.y:.6g}" text-anchor="{self.anchor}"'
+        return f'<text class="{self.kind}" {place}{fill}>{escape(self.text)}</text>'
+
+
+class Arrow(NamedTuple):
+    """A line along a path, with a head at its end."""
+
+    path: str
+    color: str = BLUE
+
+    def __str__(self) -> str:
+        """Return it as SVG."""
+        stroke = "" if self.color == BLUE else f' style="stroke:{self.color}"'
+        head = f'marker-end="url(#head{self.color[1:]})"'
+        return f'<path class="arrow" d="{self.path}"{stroke} {head}/>'
+
+
+class Box(NamedTuple):
+    """A box with up to three lines; where it has a file, the name is what that file defines."""
+
+    title: str
+    x: int
+    y: int
+    name: str = ""
+    file: str = ""  # in rbdyn_ros/
+    width: int = 190
+    height: int = 62
+
+    def __str__(self) -> str:
+        """Return it as SVG."""
+        middle = self.x + self.width // 2
+        given = [line for line in (self.title, self.name, self.file) if line]
+        first = {3: 21, 2: 27, 1: 36}[len(given)] - 31 + self.height // 2
+        kinds = ("title", "name", "file")
+        lines = [
+            Text(middle, self.y + first + 17 * at - (at == 2), text, kinds[at])
+            for at, text in enumerate(given)
+        ]
+        size = f'width="{self.width}" height="{self.height}" rx="5"'
+        outline = f'<rect class="box" x="{self.x}" y="{self.y}" {size}/>'
+        return "\n".join([outline, *map(str, lines)])
+
+
+class Frame(NamedTuple):
+    """A frame around boxes, with its name on top."""
+
+    name: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+    def __str__(self) -> str:
+        """Return it as SVG."""
+        size = f'width="{self.width}" height="{self.height}" rx="8"'
+        outline = f'<rect class="frame" x="{self.x}" y="{self.y}" {size}/>'
+        return f"{outline}\n{Text(self.x + self.width // 2, self.y + 20, self.name, 'node')}"
+
+
+class Drawing(NamedTuple):
+    """A drawing of some parts, each as it writes itself."""
+
+    title: str
+    width: int
+    height: int
+    parts: tuple
+
+    def __str__(self) -> str:
+        """Return it as SVG. ValueError for a name that is not in its file."""
+        heads = sorted({part.color for part in self.parts if isinstance(part, Arrow)})
+        for part in self.parts:
+            if isinstance(part, Box):
+                check(part)
+        marker = (
+            '<marker id="head{0}" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="5"'
+            ' markerHeight="5" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="#{0}"/></marker>'
+        )
+        size = f"0 0 {self.width} {self.height}"
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}">',
+                f"<title>{escape(self.title)}</title>",
+                f"<style>\n{STYLE}\n</style>",
+                f"<defs>{''.join(marker.format(color[1:]) for color in heads)}</defs>",
+                f'<rect width="{self.width}" height="{self.height}" fill="#ffffff"/>',
+                *map(str, self.parts),
+                "</svg>\n",
+            ]
+        )
+
+
+def check(box: Box) -> None:
+    """Raise ValueError where the file of a box does not define its name, or is not there."""
+    if not box.file:
+        return
+    path = ROOT / "rbdyn_ros" / box.file
+    if not path.exists():
+        raise ValueError(f"doc/drawings.py: there is no rbdyn_ros/{box.file}")
+    tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module()
+    if path.is_file() and box.name not in {getattr(node, "name", None) for node in tree.body}:
+        raise ValueError(f"doc/drawings.py: rbdyn_ros/{box.file} defines no {box.name}")
+
+
+DATA_FLOW = Drawing(
+    "Data flow of simulator and controller",
+    960,
+    430,
+    (
+        Frame("pendulum_simulator", 20, 30, 920, 220),
+        Frame("pendulum_controller", 20, 300, 920, 120),
+        Box("parameters", 40, 70, "Parameters", "ros/declared_parameters.py"),
+        Box("plant", 270, 70, "Plant", "plant/plant.py"),
+        Box("tick", 500, 70, "Runner", "plant/runner.py"),
+        Box("publishers", 730, 70, "Telemetry", "ros/simulator/telemetry.py"),
+        Box("faults of commands", 270, 170, "FaultPipeline", "plant/faults/pipeline.py"),
+        Box("command queue", 40, 170, "CommandQueue", "plant/command.py"),
+        Box(
+            "state of one stamp", 730, 340, "StateSynchronizer", "ros/controller/synchronizers.py"
+        ),
+        Box("observer", 500, 340, "Observer", "control/observer/estimator.py"),
+        Box(
+            "control law",
+            270,
+            340,
+            "ControllerSupervisor",
+            "ros/controller/controller_supervisor.py",
+        ),
+        Box("publisher", 40, 340, "ControllerNode", "ros/controller/controller_node.py"),
+        Arrow("M230 101 H264"),
+        Arrow("M460 101 H494"),
+        Arrow("M690 101 H724"),
+        Arrow("M825 132 V334"),
+        Text(815, 279, "joint_states, odometry, imu/data", "topic", "end"),
+        Arrow("M730 371 H696"),
+        Arrow("M500 371 H466"),
+        Arrow("M270 371 H236"),
+        Arrow("M135 340 V238"),
+        Text(145, 279, "cart/command", "topic", "start"),
+        Arrow("M70 278 V238"),
+        Text(20, 292, "joint_commands", "topic", "start"),
+        Arrow("M230 201 H264"),
+        Arrow("M460 201 H595 V138"),
+        Text(605, 205, "limited force", "topic", "start"),
+    ),
+)
+
+# folders of rbdyn_ros/, from above: each imports from what is below it, or stands beside it
+ROOMS = (
+    (("cli", "the commands"), ("experiments", "studies with a verdict")),
+    (("ros", "nodes, topics, parameters; a folder a node"),),
+    (
+        ("view", "the live view"),
+        ("environments", "plants for learning"),
+        ("identification", "plants from records"),
+    ),
+    (("evaluation", "scores, suites, campaigns"),),
+    (("plant", "ticks, faults, energy, time"), ("control", "laws, observer, planning")),
+    (("parameters", "YAML, URDF, their ranges"), ("wire", "frames to a board")),
+    (
+        ("pendulum", "rod on cart, what it meets"),
+        ("integrators", "a step, a file a method"),
+        ("bodies", "any mechanism, contacts"),
+        ("network", "nonsmooth systems"),
+    ),
+    (("geometry", "rotations, motions"), ("numerics", "solvers, compiled parts")),
+)
+
+
+def rooms() -> Drawing:
+    """Return the drawing of the folders."""
+    parts, width, row = [], 920, 58
+    for at, line in enumerate(ROOMS):
+        each = (width - 14 * (len(line) - 1)) // len(line)
+        for k, (name, what) in enumerate(line):
+            x, y = 20 + k * (each + 14), 14 + at * row
+            parts.append(Box(name, x, y, what, width=each, height=44))
+            check(Box(name, x, y, what, name))
+    return Drawing("The folders of rbdyn_ros", 960, 20 + len(ROOMS) * row, tuple(parts))
+
+
+# the pendulum of the drawing: lengths in m, as in config/pendulum.yaml where it has them
+TILT, AZIMUTH, LENGTH, CENTER = math.radians(32.0), math.radians(35.0), 1.0, 0.5
+SCALE, ORIGIN = 330.0, (150.0, 420.0)  # [px/m], [px]
+BEARING, RISE = math.radians(-68.0), math.radians(22.0)  # of the eye
+
+
+def seen(point: Iterable[float]) -> tuple[float, float]:
+    """Return where a point of the world is in the picture [px], in parallel projection."""
+    x, y, z = point
+    cb, sb, ce, se = (
+        math.cos(BEARING),
+        math.sin(BEARING),
+        math.cos(RISE),
+        math.sin(RISE),
+    )
+    right, depth = -sb * x + cb * y, -(cb * x + sb * y)
+    return ORIGIN[0] + SCALE * right, ORIGIN[1] - SCALE * (ce * z + se * depth)
+
+
+def path(points: Iterable[Iterable[float]], close: bool = False) -> str:
+    """Return the path through points of the world."""
+    line = " L".join(f"{x:.1f} {y:.1f}" for x, y in map(seen, points))
+    return f"M{line}{' Z' if close else ''}"
+
+
+def stroke(d: str, color: str = GRAY, width: float = 1.5, more: str = "") -> str:
+    """Return a line or a filled outline."""
+    fill = "" if "fill:" in more else "fill:none;"
+    return f'<path d="{d}" style="{fill}stroke:{color};stroke-width:{width};{more}"/>'
+
+
+def letter(point: Iterable[float], dx: float, dy: float, text: str, color: str = "") -> Text:
+    """Return a letter beside a point of the world."""
+    x, y = seen(point)
+    return Text(round(x + dx, 1), round(y + dy, 1), text, "letter", color=color)
+
+
+def system() -> Drawing:
+    """Return the drawing of rod, cart and plane, with frames, angles and forces."""
+    joint, up = np.array([0.95, 0.3, 0.0]), np.array([0.0, 0.0, 1.0])
+    level = np.array([math.cos(AZIMUTH), math.sin(AZIMUTH), 0.0])
+    k = math.sin(TILT) * level + math.cos(TILT) * up
+    tip, center = joint + LENGTH * k, joint + CENTER * k
+    below = joint + LENGTH * math.sin(TILT) * level
+
+    def arc(a, b, radius, end):
+        angles = np.linspace(0.0, end, 25)
+        return path(joint + radius * (math.cos(t) * a + math.sin(t) * b) for t in angles)
+
+    def turn(start, axis):
+        one, other = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]
+        angles = np.linspace(-1.2, 3.6, 30)
+        ring = (0.05 * (math.cos(t) * one + math.sin(t) * other) for t in angles)
+        return path(start + 0.2 * np.eye(3)[axis] + point for point in ring)
+
+    half, height = 0.11, -0.07
+    corners = [
+        joint + np.array([half * sx, half * sy, z])
+        for z in (height, 0.0)
+        for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    ]
+    faces = [(0, 1, 5, 4), (1, 2, 6, 5), (4, 5, 6, 7)]
+    plane = [(x, y, height) for x, y in ((-0.2, -0.3), (1.75, -0.3), (1.75, 0.8), (-0.2, 0.8))]
+    origin = np.array([0.0, 0.0, height])
+    weight, pull = -0.4 * up, 0.3 * up
+    pushed, hand = joint - np.array([half, 0.0, 0.0]), joint - np.array([0.45, 0.0, 0.0])
+    axes = [origin + 0.3 * e for e in np.eye(3)]
+    rod_axis = tip + 0.17 * k
+    parts = [
+        stroke(path(plane, True), "#8a97a5", 1, "fill:#f4f6f8"),
+        *(Arrow(path([origin, end])) for end in axes),
+        *(Arrow(turn(origin, e)) for e in (0, 1)),
+        letter(axes[0], 4, 18, "x, roll", BLUE),
+        letter(axes[1], 8, -4, "y, pitch", BLUE)._replace(anchor="start"),
+        letter(axes[2], -12, 4, "z", BLUE),
+        letter(origin, -28, 14, "world", BLUE),
+        *(stroke(path([corners[i] for i in f], True), GRAY, 1.5, "fill:#dde5ec") for f in faces),
+        stroke(path([joint, joint + 1.15 * up]), GRAY, 1, "stroke-dasharray:4 4"),
+        stroke(path([joint, joint + 0.5 * np.eye(3)[0]]), GRAY, 1, "stroke-dasharray:4 4"),
+        stroke(path([joint, below]), GRAY, 1, "stroke-dasharray:4 4"),
+        stroke(path([below, tip]), GRAY, 1, "stroke-dasharray:2 4"),
+        stroke(path([joint, tip]), "#1a1a1a", 7, "stroke-linecap:round"),
+        Arrow(path([tip, rod_axis]), GREEN),
+        letter(rod_axis, 16, 0, "k = R e₃", GREEN),
+        stroke(arc(up, level, 0.62, TILT), GREEN, 1.5),
+        letter(
+            joint + 0.68 * (math.cos(TILT / 2) * up + math.sin(TILT / 2) * level),
+            0,
+            0,
+            "tilt θ",
+            GREEN,
+        ),
+        stroke(arc(np.eye(3)[0], np.eye(3)[1], 0.36, AZIMUTH), GREEN, 1.5),
+        letter(joint + np.array([0.42, 0.12, 0.0]), 34, 6, "azimuth φ", GREEN),
+        Arrow(path([hand, pushed]), RED),
+        letter(hand, -8, 4, "force u", RED)._replace(anchor="end"),
+        Arrow(path([center, center + weight]), RED),
+        letter(center + weight, 26, 4, "m g", RED),
+        Arrow(path([joint, joint + pull]), RED),
+        letter(joint + pull, -12, 4, "joint’s force", RED)._replace(anchor="end"),
+    ]
+    for point in (joint, center):
+        x, y = seen(point)
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" '
+            'style="fill:#ffffff;stroke:#1a1a1a;stroke-width:2"/>'
+        )
+    x, y = seen(center)
+    words = (
+        Text(x + 12, y + 16, "center of mass, at l", anchor="start"),
+        Text(
+            seen(joint)[0] + 44,
+            seen(joint)[1] + 34,
+            "ball joint on the cart (x, y)",
+            anchor="start",
+        ),
+        Text(seen(tip)[0] + 14, seen(tip)[1] + 10, "tip, at L", anchor="start"),
+        Text(*seen((0.72, -0.22, height)), "the plane in which the cart slides"),
+        Text(40, 570, "attitude R = Rx(roll) Ry(pitch) Rz(spin); k = R e₃", anchor="start"),
+    )
+    return Drawing("The rod on its cart: frames, angles and forces", 860, 600, (*parts, *words))
+
+
+DRAWINGS = {"data_flow": DATA_FLOW, "rooms": rooms(), "system": system()}
+
+
+def main() -> int:
+    """Write the drawings."""
+    for name, drawing in DRAWINGS.items():
+        (IMAGES / f"{name}.svg").write_text(str(drawing), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
