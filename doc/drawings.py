@@ -143,9 +143,10 @@ def check(box: Box) -> None:
     path = ROOT / "rbdyn_ros" / box.file
     if not path.exists():
         raise ValueError(f"doc/drawings.py: there is no rbdyn_ros/{box.file}")
-    tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module()
-    if path.is_file() and box.name not in {getattr(node, "name", None) for node in tree.body}:
-        raise ValueError(f"doc/drawings.py: rbdyn_ros/{box.file} defines no {box.name}")
+    if path.is_file():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if box.name not in {getattr(node, "name", None) for node in tree.body}:
+            raise ValueError(f"doc/drawings.py: rbdyn_ros/{box.file} defines no {box.name}")
 
 
 DATA_FLOW = Drawing(
