@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from bootstrap import machine, recipe
+from bootstrap import kernels, machine, recipe
 from bootstrap.console import say
 from bootstrap.place import DISTROS, ROOT, environment, find
 from bootstrap.steps import carry_out, pending_steps
@@ -16,8 +16,9 @@ from bootstrap.trouble import Trouble
 GUIDE = f"""\
 Each command first does the set-up that is still missing: the first one takes
 about half a minute and 0.9 GB, `test` and `setup` add 1 GB of what only tests,
-benchmarks and campaigns need, and, as root, Debian's chromium, QEMU and Arm
-compiler (else the tests that need these are skipped).
+benchmarks and campaigns need and, as root, Debian's chromium, QEMU and Arm
+compiler (else the tests that need these are skipped). `setup` then compiles,
+for some minutes, what other commands would compile at their first use.
 
   ./testbed demo                a rod falls, is caught and balanced, over ROS 2
   ./testbed demo --help         what the demo takes
@@ -57,7 +58,7 @@ def main(arguments):
         try:
             if before is not signal.SIG_IGN:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-            place = set_up(options.distro, everything=options.command in ("test", "setup"))
+            place = set_up(options.distro, options.command)
         finally:
             signal.signal(signal.SIGINT, before)
         return become(place, options)
@@ -127,16 +128,22 @@ def distro_first(arguments):
     return [*arguments[at:end], *arguments[:at], *arguments[end:]]
 
 
-def set_up(distro, everything):
-    """Bring the place up to date, for the demo or for everything; return it."""
-    place = find(distro)
+def set_up(distro, command):
+    """Bring the place up to date for a command: `test` and `setup` need everything, `setup` leaves
+    nothing to compile; return it.
+    """
+    place, everything = find(distro), command in ("test", "setup")
     chains = [recipe.steps(place), *([recipe.extra_steps(place)] if everything else [])]
+    chains += [recipe.kernel_steps(place)] if command == "setup" else []
     if everything:
         machine.offer_tools()
     start = time.monotonic()
-    if sum(
+    done = [
         carry_out(place.prefix, steps) for steps in chains if pending_steps(place.prefix, steps)
-    ):
+    ]
+    if command == "demo" and sum(done):
+        kernels.compile_beside(place)
+    if sum(done):
         say(
             f"{place.prefix.name} is ready (ROS 2 {place.distro}) after "
             f"{time.monotonic() - start:.0f} s."

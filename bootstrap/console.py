@@ -11,7 +11,7 @@ from bootstrap.trouble import Trouble
 HEARTBEAT = 0.2  # [s] between two checks of the command
 
 
-def run(command, log, env=None, keep_open=()):
+def run(command, log, env=None, keep_open=(), cwd=None):
     """Run a command with its output in a log file and its newest line on the terminal.
 
     The descriptors in keep_open are inherited, so that a command that outlives this script still
@@ -25,6 +25,7 @@ def run(command, log, env=None, keep_open=()):
             stdout=sink,
             stderr=subprocess.STDOUT,
             env=env,
+            cwd=cwd,
             pass_fds=keep_open,
         )
     try:

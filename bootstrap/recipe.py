@@ -6,7 +6,7 @@ from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
 
-from bootstrap import machine, message_packages, package, pip
+from bootstrap import kernels, machine, message_packages, package, pip
 from bootstrap.console import run, say
 from bootstrap.place import ROOT
 from bootstrap.steps import STATE, Step
@@ -52,6 +52,17 @@ def extra_steps(place):
         "compiled from its 38 definitions, half a minute to two",
     )
     return [environment_step(place), step, standard]
+
+
+def kernel_steps(place):
+    """Return the step after which the commands of the README begin without compiling."""
+    step = Step(
+        "kernels",
+        package.sources(),
+        partial(kernels.compile_all, place),
+        "machine code, once: some minutes",
+    )
+    return [environment_step(place), step]
 
 
 def environment_step(place):

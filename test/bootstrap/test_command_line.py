@@ -98,12 +98,16 @@ DEMO = ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]
         (["demo"], DEMO),
         (["exec", "true"], DEMO),
         (["test"], [*DEMO, "environment", "tests", "simulation_interfaces"]),
-        (["setup"], [*DEMO, "environment", "tests", "simulation_interfaces"]),
+        (
+            ["setup"],
+            [*DEMO, "environment", "tests", "simulation_interfaces", "environment", "kernels"],
+        ),
     ],
 )
 def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatch):
     """The environment stands twice: both chains begin with it, and the second finds it done."""
-    asked = []
+    asked, beside = [], []
+    monkeypatch.setattr(command_line.kernels, "compile_beside", beside.append)
     monkeypatch.setattr(
         command_line, "find", lambda distro: Place("jazzy", tmp_path, sourced=False)
     )
@@ -114,7 +118,7 @@ def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatc
     )
     monkeypatch.setattr(command_line, "become", lambda place, options: 0)
     assert main(command) == 0
-    assert asked == names
+    assert asked == names and len(beside) == (command == ["demo"])
 
 
 def test_soak_is_a_script_of_the_sources(monkeypatch):
