@@ -3,7 +3,7 @@
 `design` knows the plant; the motion is planned by `prepare`, or at the
 first command, in a few seconds, and kept for the next design with the same numbers.
 It uses a part of the force and of the travel, so that the regulator about it has something left.
-From then on, every `LOOK` seconds, the law asks
+From then on, every `swing_up.LOOK`, the law asks
 
     following the motion:    does a roll along the rest of it still arrive? then it goes on;
     else   the regulator of `lqr`, if it can catch the rod (`catching`), until the tilt
@@ -26,11 +26,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from rbdyn_ros.control import identification
+from rbdyn_ros.control import identification, scale
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import regulator
-from rbdyn_ros.control.laws import lqr, swing_up
-from rbdyn_ros.control.laws.swing_up import LOOK, RELEASE, WIDEST
+from rbdyn_ros.control.laws import swing_up
+from rbdyn_ros.control.laws.swing_up import RELEASE, WIDEST
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning import ddp
 from rbdyn_ros.control.planning.catching import CatchCriteria, balance, is_catchable
@@ -65,7 +65,7 @@ def swing_path(
     limits of the criteria.
     """
     motion = _cheapest(criteria.system[:-1], duration, force_edge, travel_edge)
-    found = _design_gains(criteria.system, motion, period)
+    found = _design_gains(criteria.system, motion, criteria.force_limit, period)
     force, far = (np.hypot(*columns.T).max() for columns in (motion.forces, motion.states[:, 6:8]))
     if (
         force > criteria.force_limit
@@ -117,9 +117,9 @@ def plan_motion(system: System, cost: ddp.Cost, motion: ddp.Motion) -> tuple[ddp
     return motion, price
 
 
-def _design_gains(system: System, motion: ddp.Motion, period: float) -> Path:
+def _design_gains(system: System, motion: ddp.Motion, force_limit: float, period: float) -> Path:
     """Return the motion with gains: Q and R of `lqr`, and its Riccati matrix at the end."""
-    x, v, th, dth, R = lqr.Options()[:5]
+    (x, v, th, dth), R = scale.weights(system, force_limit)
     Q = np.array((th, th, th, dth, dth, dth, x, x, v, v))
     _, S = regulator(system, (x, v, th, dth), R, period)
     end = np.zeros((ddp.SIZE, ddp.SIZE))
@@ -282,7 +282,7 @@ def decide(plan, memory, m, t, p3, s, reference):
     if phase == BALANCING and not s[0][2] > math.cos(RELEASE):
         phase = SWINGING
     over = phase == FOLLOWING and t - begun >= len(path.forces) * path.h - 1e-9
-    if over or phase != BALANCING and t - asked >= LOOK - 1e-9:
+    if over or phase != BALANCING and t - asked >= swing.look - 1e-9:
         asked = t
         swing_up.identify(swing, m, t, p3, s)
         phase, begun, angle = _next_phase(
@@ -302,7 +302,7 @@ def decide(plan, memory, m, t, p3, s, reference):
         ux, uy = force_at(path, t - begun, rotate(as_ten(s), -angle), criteria.force_limit)
         ux, uy = c * ux - d * uy, d * ux + c * uy
     else:
-        ux, uy = swing_up.swing(criteria.system, swing.options, p3, s, reference)
+        ux, uy = swing_up.swing(criteria.system, swing.shaping, p3, s, reference)
     ux, uy = saturate(ux, uy, criteria.force_limit)
     swing_up.remember(m, t, ux, uy)
     return Memory(phase, asked, begun, angle), ux, uy
