@@ -19,7 +19,6 @@ from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
-ONE_METRE = dict(travel=1.0)
 DURATION = 25.0  # [s]
 
 
@@ -124,7 +123,7 @@ def line(name: str, rows: np.ndarray) -> str:
 def known_plant(n: int, seed: int) -> None:
     """Print the results over travels, forces and starts, as the law expects them."""
     cases = [(f"2 m, {name}", {}, name) for name in STARTS] + [
-        (f"1 m, {name}", ONE_METRE, name) for name in STARTS
+        (f"1 m, {name}", {"travel": 1.0}, name) for name in STARTS
     ]
     cases += [
         (f"{limit:g} N, {name}", {"force_limit": limit}, name)

@@ -9,10 +9,10 @@ import math
 from typing import NamedTuple
 
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.types import System
+from rbdyn_ros.types import Contacts, System
 
 # the plant for which the weights of `lqr` were chosen
-LENGTH, GRAVITY, FORCE = 1.6, 9.81, 20.0  # [m], [m/s^2], [N]
+LENGTH, GRAVITY, FORCE = 1.600083, 9.81, 20.0  # [m], [m/s^2], [N]
 # of the weight of rod and cart: what more a drive can do does not stiffen the regulator
 STRONGEST = 0.7
 
@@ -45,4 +45,43 @@ def weights(system: System, force_limit: float) -> tuple[tuple[float, ...], floa
     return (
         (x / longer**2, v * (slower / longer) ** 2, th, dth * slower**2),
         force / stronger**2,
+    )
+
+
+class Factors(NamedTuple):
+    """What a mass, a length and a time are multiplied by between two plants that are alike."""
+
+    mass: float
+    length: float
+    time: float
+
+    @property
+    def force(self) -> float:
+        """What a force is multiplied by."""
+        return self.mass * self.length / self.time**2
+
+
+def to_reference(system: System, force_limit: float) -> Factors:
+    """Return the factors from a plant to the one like it with `LENGTH`, `GRAVITY` and, if the
+    drive has `force_limit` [N], `FORCE`.
+    """
+    length, time = of_plant(system)
+    longer, slower = LENGTH / length, math.sqrt(LENGTH / GRAVITY) / time
+    return Factors(FORCE / force_limit * slower**2 / longer, longer, slower)
+
+
+def similar(system: System, factors: Factors) -> System:
+    """Return the plant that is like `system`, without contacts."""
+    mass, length, time = factors
+    first, second, third = (mass * length**2 * moment for moment in system.inertia)
+    return System(
+        mass * system.cart_mass,
+        system.cart_free,
+        mass / time * system.cart_damping,
+        mass * system.rod_mass,
+        length * system.center,
+        (first, second, third),
+        mass * length**2 / time * system.joint_damping,
+        length / time**2 * system.gravity,
+        Contacts(),
     )

@@ -83,9 +83,19 @@ class Gains(NamedTuple):
     hold: float  # c, of the rod's pull that the drive cancels
 
 
-# Found by random search: the first for the default plant, then each for the plants that those
-# before it do not swing up. `design` takes the first that does.
-TABLE = (Gains(1.0733, 9.5795, 0.53195, 0.66813, 0.76108, 0.02496, 0.3590, 0.8026, 0.6569, 1.0),)
+# Found by random search: the first for the default plant, the second for half its travel, then
+# each for the plants that those before it do not swing up. `design` takes the first that does.
+TABLE = (
+    Gains(1.0733, 9.5795, 0.53195, 0.66813, 0.76108, 0.02496, 0.3590, 0.8026, 0.6569, 1.0),
+    Gains(0.7359, 5.627, 0.3456, 0.6284, 0.3693, 0.03905, 0.1304, 0.9142, 0.7511, 1.0),
+    Gains(1.67, 18.8, 0.0592, 0.805, 0.609, 0.111, 1.0, 0.654, 0.987, 0.17),
+    Gains(0.301, 3.73, 0.0513, 0.278, 0.106, 0.14, 0.0856, 0.799, 0.537, 0.949),
+    Gains(0.859, 2.94, 0.0192, 1.14, 0.272, 0.129, 0.396, 0.881, 0.624, 0.561),
+    Gains(2.04, 12.4, 0.342, 1.31, 1.0, 0.2, 0.779, 0.842, 1.0, 0.102),
+    Gains(1.85, 9.95, 0.11, 0.947, 0.42, 0.026, 0.717, 0.858, 0.999, 0.193),
+    Gains(0.58, 5.82, 0.0966, 0.333, 0.122, 0.00299, 0.607, 0.974, 0.604, 0.13),
+    Gains(1.0, 2.78, 0.0819, 0.722, 0.147, 0.0153, 0.158, 0.847, 0.743, 1.0),
+)
 NAMES = ", ".join(Gains._fields)
 
 
