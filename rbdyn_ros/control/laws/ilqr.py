@@ -3,7 +3,7 @@
 `design` knows the plant; the motion is planned by `prepare`, or at the
 first command, in a few seconds, and kept for the next design with the same numbers.
 It uses a part of the force and of the travel, so that the regulator about it has something left.
-From then on, every `LOOK` seconds, the law asks
+From then on, every `swing_up.LOOK`, the law asks
 
     following the motion:    does a roll along the rest of it still arrive? then it goes on;
     else   the regulator of `lqr`, if it can catch the rod (`catching`), until the tilt
@@ -26,12 +26,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from rbdyn_ros.control import identification
+from rbdyn_ros.control import identification, scale
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import regulator
 from rbdyn_ros.control.law_options import checked
-from rbdyn_ros.control.laws import lqr, swing_up
-from rbdyn_ros.control.laws.swing_up import LOOK, RELEASE, WIDEST
+from rbdyn_ros.control.laws import swing_up
+from rbdyn_ros.control.laws.swing_up import RELEASE, WIDEST
 from rbdyn_ros.control.planning import ddp
 from rbdyn_ros.control.planning.catching import CatchCriteria, balance, is_catchable
 from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nearest, rotate
@@ -41,6 +41,8 @@ from rbdyn_ros.pendulum import sphere_state
 from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State, System
 
+# A motion is planned for the plant of the size and strength of `control.scale` that is like the
+# given one, whose units these are.
 NODE = 0.02  # [s] between two nodes
 EFFORT, WALL = 1e-3, 10.0  # R and W of (K.18)
 END = (300.0, 300.0, 300.0, 100.0, 100.0, 100.0, 300.0, 300.0, 100.0, 100.0)  # the diagonal of Q_N
@@ -64,8 +66,16 @@ def swing_path(
     ValueError if the best motion that was found is none: it does not arrive, or not within the
     limits of the criteria.
     """
-    motion = _cheapest(criteria.system[:-1], duration, force_edge, travel_edge)
-    found = _design_gains(criteria.system, motion, period)
+    system, limit = criteria.system, criteria.force_limit
+    to = scale.to_reference(system, limit)
+    motion = _cheapest(
+        scale.similar(system, to)[:-1],
+        to.time * duration,
+        to.force * force_edge,
+        to.length * travel_edge,
+    )
+    motion = ddp.Motion(motion.states / _units(to), motion.forces / to.force)
+    found = _design_gains(system, motion, limit, period, NODE / to.time)
     force, far = (np.hypot(*columns.T).max() for columns in (motion.forces, motion.states[:, 6:8]))
     if (
         force > criteria.force_limit
@@ -81,10 +91,16 @@ def swing_path(
     return found
 
 
+def _units(to: scale.Factors) -> Array:
+    """Return the factors of the ten numbers of a state: k, k', x, x'."""
+    return np.repeat((1.0, 1.0 / to.time, to.length, to.length / to.time), (3, 3, 2, 2))
+
+
 @lru_cache(maxsize=8)
 def _cheapest(
     numbers: tuple, duration: float, force_edge: float, travel_edge: float
 ) -> ddp.Motion:
+    """Return the best motion that was found, of the plant in the units of `control.scale`."""
     system = System(*numbers)  # without contacts, which have arrays
     cost = ddp.Cost(EFFORT, force_edge, travel_edge, WALL, np.array(END))
     firsts = [
@@ -117,9 +133,11 @@ def plan_motion(system: System, cost: ddp.Cost, motion: ddp.Motion) -> tuple[ddp
     return motion, price
 
 
-def _design_gains(system: System, motion: ddp.Motion, period: float) -> Path:
+def _design_gains(
+    system: System, motion: ddp.Motion, force_limit: float, period: float, node: float
+) -> Path:
     """Return the motion with gains: Q and R of `lqr`, and its Riccati matrix at the end."""
-    x, v, th, dth, R = lqr.Options()[:5]
+    (x, v, th, dth), R = scale.weights(system, force_limit)
     Q = np.array((th, th, th, dth, dth, dth, x, x, v, v))
     _, S = regulator(system, (x, v, th, dth), R, period)
     end = np.zeros((ddp.SIZE, ddp.SIZE))
@@ -128,8 +146,8 @@ def _design_gains(system: System, motion: ddp.Motion, period: float) -> Path:
         end[np.ix_(places, places)] = S
     n = len(motion.forces)
     gains, forms = np.zeros((n, 2, ddp.SIZE)), np.zeros((n + 1, ddp.SIZE, ddp.SIZE))
-    ddp.design_gains(system, motion, NODE, (Q, R, end), gains, forms)
-    return Path(*motion, gains, forms, NODE)
+    ddp.design_gains(system, motion, node, (Q, R, end), gains, forms)
+    return Path(*motion, gains, forms, node)
 
 
 KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
@@ -282,7 +300,7 @@ def decide(plan, memory, m, t, p3, s, reference):
     if phase == BALANCING and not s[0][2] > math.cos(RELEASE):
         phase = SWINGING
     over = phase == FOLLOWING and t - begun >= len(path.forces) * path.h - 1e-9
-    if over or phase != BALANCING and t - asked >= LOOK - 1e-9:
+    if over or phase != BALANCING and t - asked >= swing.look - 1e-9:
         asked = t
         swing_up.identify(swing, m, t, p3, s)
         phase, begun, angle = _next_phase(
@@ -302,7 +320,7 @@ def decide(plan, memory, m, t, p3, s, reference):
         ux, uy = force_at(path, t - begun, rotate(as_ten(s), -angle), criteria.force_limit)
         ux, uy = c * ux - d * uy, d * ux + c * uy
     else:
-        ux, uy = swing_up.swing(criteria.system, swing.options, p3, s, reference)
+        ux, uy = swing_up.swing(criteria.system, swing.shaping, p3, s, reference)
     ux, uy = saturate(ux, uy, criteria.force_limit)
     swing_up.remember(m, t, ux, uy)
     return Memory(phase, asked, begun, angle), ux, uy

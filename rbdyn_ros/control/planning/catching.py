@@ -21,12 +21,13 @@ from rbdyn_ros.numerics.saturation import saturate
 from rbdyn_ros.pendulum import sphere_state, tilt
 from rbdyn_ros.types import Array, System
 
-STEP = 0.01  # [s] of the prediction
+STEP = 0.02476  # of the prediction, in the plant's time
 HORIZON = 300  # steps, after which the prediction ends
 SETTLING = 30  # steps before which nothing counts as caught
 LARGEST_TILT = math.radians(72.0)
 NARROW = 0.96  # of the travel, for what the model does not know
-UPRIGHT, SLOW, CALM = 0.985, 0.2, 0.5  # k_z, |n'| [1/s] and force / u_max of a rod that is caught
+# k_z, |n'| (per the plant's time) and force / u_max of a rod that is caught
+UPRIGHT, SLOW, CALM = 0.985, 0.0808, 0.5
 
 
 class Mode(NamedTuple):
@@ -45,6 +46,7 @@ class CatchCriteria(NamedTuple):
     force_limit: float  # [N]
     travel: float  # [m]
     part: float  # zeta, of z_max
+    time: float  # [s] that of the plant, as in `control.scale`
 
 
 def unstable_mode(system: System) -> Mode:
@@ -100,9 +102,11 @@ def is_caught(criteria, p3, s, reference):
     for i in range(HORIZON):
         ux, uy = balance(criteria, s, reference)
         calm = math.hypot(ux, uy) < CALM * criteria.force_limit
-        if i >= SETTLING and calm and s[0][2] > UPRIGHT and math.hypot(s[1][0], s[1][1]) < SLOW:
+        rate = criteria.time * math.hypot(s[1][0], s[1][1])
+        if i >= SETTLING and calm and s[0][2] > UPRIGHT and rate < SLOW:
             return True
-        s = sphere_state.step(criteria.system, p3, saturate(ux, uy, criteria.force_limit), s, STEP)
+        u = saturate(ux, uy, criteria.force_limit)
+        s = sphere_state.step(criteria.system, p3, u, s, STEP * criteria.time)
         if math.hypot(s[2][0], s[2][1]) > NARROW * criteria.travel or not s[0][2] > math.cos(
             LARGEST_TILT
         ):

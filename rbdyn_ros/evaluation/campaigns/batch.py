@@ -28,7 +28,6 @@ from rbdyn_ros.control.laws.pd import Pd
 from rbdyn_ros.control.laws.swing_up import (
     ADAPTED,
     COMMANDED,
-    LOOK,
     PUSHED,
     RELEASE,
     WIDEST,
@@ -361,7 +360,7 @@ def _look(plan, period, a, memory):
         t = a[PERIODS + j] * period
         if a[CAUGHT + j] > 0.0:
             a[CAUGHT + j] = 1.0 if a[KZ + j] > lowest else 0.0
-        elif a[END + j] == RUNNING and t - a[LOOKED + j] >= LOOK - 1e-9:
+        elif a[END + j] == RUNNING and t - a[LOOKED + j] >= plan.look - 1e-9:
             m, s, p3 = memory[j], state(a, j), a[P3 + j]
             if a[LOOKED + j] == -math.inf:  # the lane has a new start
                 swing_up.forget(plan, m)
@@ -390,7 +389,7 @@ def _command_swing_up(plan, period, a):
             criteria.system, a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j]
         )
         held = linear_force(s[2], s[3], tilt(s[0], s[1]), (0.0, 0.0), gains, criteria.force_limit)
-        swung = swing(system, plan.options, a[P3 + j], s, (0.0, 0.0))
+        swung = swing(system, plan.shaping, a[P3 + j], s, (0.0, 0.0))
         caught = a[CAUGHT + j] > 0.0
         ux, uy = saturate(
             held[0] if caught else swung[0], held[1] if caught else swung[1], criteria.force_limit
