@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.control import identification
+from rbdyn_ros.control import identification, scale
 from rbdyn_ros.control.laws import ilqr, swing_up
 from rbdyn_ros.integrators.select import select
 from rbdyn_ros.pendulum import sphere_state, spherical_pendulum
@@ -183,7 +183,9 @@ def test_the_regulator_is_that_of_the_identified_plant(f):
     swing_up._adapt(law.plan, law.memory)
     found, true = (
         swing_up.identified_criteria(law.plan, law.memory),
-        swing_up._design_regulator(identification.scaled(SYSTEM, *wanted), 20.0, 0.002),
+        swing_up._design_regulator(
+            identification.scaled(SYSTEM, *wanted), scale.weights(SYSTEM, 20.0), 0.002
+        ),
     )
     np.testing.assert_allclose(found.gains, true[0], rtol=0.015)
     np.testing.assert_allclose(

@@ -220,7 +220,9 @@ def design(model, params, options: Options) -> SwingUp:
             "must be equal: the law sees a rod without its angle about itself"
         )
     try:
-        exponents = _exponents(system, options.force_limit, options.period)
+        weights = scale.weights(system, options.force_limit)
+        _design_regulator(system, weights, options.period)  # it says what is missing
+        exponents = _exponents(system, weights, options.period)
         return SwingUp(*_choose(system, options, exponents), system, options)
     except (ValueError, np.linalg.LinAlgError) as error:
         raise ValueError(f"controller swing_up: {error}; {NEEDS}") from error
@@ -231,7 +233,7 @@ def _choose(system: System, options: Options, exponents: Array) -> tuple[Plan, b
     do, of those that come furthest.
     """
     natural, h = scale.of_plant(system), options.period
-    K, mode = _design_regulator(system, options.force_limit, h)
+    K, mode = _design_regulator(system, scale.weights(system, options.force_limit), h)
     limits = options.force_limit, options.travel
     look = _whole_periods(LOOK * natural.time, h)
     most, best = -1, None
@@ -289,16 +291,17 @@ def _missing(system: System, options: Options) -> str:
     """Return which force or which travel is enough, as a sentence."""
     unused = np.zeros((7, 4))  # a rehearsal identifies nothing
 
-    def enough(name: str, now: float, unit: str) -> list[str]:
+    def enough(name: str, now: float, unit: str, more: Callable[[float], Options]) -> list[str]:
         for factor in MORE:
-            stronger = Options(**{**options._asdict(), name: factor * now})
-            if _choose(system, stronger, unused)[1]:
+            if _choose(system, more(factor * now), unused)[1]:
                 return [f"cart.{name} some {factor * now:.2g} {unit} in place of {now:.3g}"]
         return []
 
-    found = enough("force_limit", options.force_limit, "N")
+    found = enough(
+        "force_limit", options.force_limit, "N", lambda u: options._replace(force_limit=u)
+    )
     if math.isfinite(options.travel):
-        found += enough("travel", options.travel, "m")
+        found += enough("travel", options.travel, "m", lambda r: options._replace(travel=r))
     if found:
         return f"it needs for {' or for '.join(found)}"
     return (
@@ -337,14 +340,14 @@ def _shaping_of(
 
 
 def _design_regulator(
-    system: System, force_limit: float, h: float, gain: Callable = riccati.gain
+    system: System, weights: tuple, h: float, gain: Callable = riccati.gain
 ) -> tuple[Array, Mode]:
     """(K, mode) of the regulator that rules after a catch."""
-    K, _ = regulator(system, *scale.weights(system, force_limit), h, gain)
+    K, _ = regulator(system, *weights, h, gain)
     return K, unstable_mode(system)
 
 
-def _exponents(system: System, force_limit: float, h: float) -> Array:
+def _exponents(system: System, weights: tuple, h: float) -> Array:
     """(7, 4): d ln|number| / d ln factor of `ADAPTED`, by central differences; 0 for a number that
     is 0.
 
@@ -356,7 +359,7 @@ def _exponents(system: System, force_limit: float, h: float) -> Array:
         factors = [1.0] * 4
         factors[place] = factor
         K, mode = _design_regulator(
-            identification.scaled(system, *factors), force_limit, h, riccati.unchecked_gain
+            identification.scaled(system, *factors), weights, h, riccati.unchecked_gain
         )
         numbers = np.abs((*K, mode.weights[1], mode.weights[3], mode.reach))
         return np.log(np.where(numbers > 0.0, numbers, 1.0))
