@@ -308,7 +308,7 @@ CHANGES = {
         "compiles no parts",
     ),
     "a library lacks an attribute": (
-        "from rbdyn_ros import kernel_parts as k; del k.KernelLibrary._link_needed",
+        "from rbdyn_ros.numerics import kernel_parts as k; del k.KernelLibrary._link_needed",
         "compiles no parts",
     ),
 }
