@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 from benchmarks import peer_siconos  # noqa: E402
 from benchmarks.contact_problems import SETS, problems  # noqa: E402
 from rbdyn_ros.numerics.solvers import fc3d  # noqa: E402
-from rbdyn_ros.numerics.solvers.solver_selection import select  # noqa: E402
+from rbdyn_ros.numerics.solvers.registry import select  # noqa: E402
 
 TOLERANCE, SOLVED = 1e-8, 1e-7
 OURS = {"fc3d_nsgs": 10000, "fc3d_newton": 200, "fc3d_admm": 10000, "fc3d_hybrid": 10000}

@@ -14,7 +14,7 @@ MOVED = {
     "mechanics.network.moreau_jean": "network.moreau_jean_theta",
     "mechanics.network": "network",
     "mechanics.pendulum": "pendulum",
-    "mechanics.solvers.select": "numerics.solvers.solver_selection",
+    "mechanics.solvers.select": "numerics.solvers.registry",
     "mechanics.solvers": "numerics.solvers",
     "mechanics.description.joints": "bodies.description.joint_kinds",
     "mechanics.description.pairs": "bodies.description.contact_pairs",

@@ -25,7 +25,7 @@ from rbdyn_ros.experiments.outcome import (
     word,
 )
 from rbdyn_ros.experiments.scenes import ModelParts
-from rbdyn_ros.numerics.solvers import fc3d, solver_selection
+from rbdyn_ros.numerics.solvers import fc3d, registry
 from rbdyn_ros.types import Array
 
 TOUCHING = 1e-9  # [m]
@@ -161,11 +161,11 @@ def _solve(runs: dict, most: int) -> dict:
     rows = []
     for name in ("tower", "top-heavy"):
         problems = runs[name].problems[:most]
-        for solver in (solver_selection.select(method, TOLERANCE) for method in SOLVERS):
-            solver_selection.solve(solver, problems[0])  # compiles
+        for solver in (registry.select(method, TOLERANCE) for method in SOLVERS):
+            registry.solve(solver, problems[0])  # compiles
             for problem in problems:
                 start = time.perf_counter()
-                found = solver_selection.solve(solver, problem)
+                found = registry.solve(solver, problem)
                 seconds = time.perf_counter() - start
                 rows.append(
                     (name, solver.name, found.ok, found.residual, found.iterations, seconds)

@@ -229,7 +229,7 @@ def page(
     if isinstance(redesign, Redesign):
         shown = {"redesign": None, "laws": [_law(each) for each in redesign.loops]}
         shown["loops"] = pictures.address(loops(redesign))
-    return template("report.html", "rbdyn_ros.identification").render(
+    return template("fit_report.html", "rbdyn_ros.identification").render(
         found=found,
         recordings=names,
         seconds=float(len(found.curves.t) * plant_fit.SAMPLE),

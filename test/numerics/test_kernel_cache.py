@@ -85,8 +85,8 @@ def test_comments_of_the_compiler_recompile_nothing(monkeypatch):
 
 
 STAMPS = """from rbdyn_ros.kernel import _of_kernel
-from rbdyn_ros.bodies import step
-print(_of_kernel(step.advance))
+from rbdyn_ros.bodies import model_step
+print(_of_kernel(model_step.advance))
 """
 
 
@@ -338,7 +338,7 @@ def test_two_processes_that_compile_at_once_never_read_the_code_of_the_other(
 
 UNKNOWN = """
 import json, sys
-from rbdyn_ros import kernel_cache
+from rbdyn_ros.numerics import kernel_cache
 kernel_cache._CACHE += ("_of_another_numba",)
 from main import high
 print(high(10.0), sum(high.stats.cache_hits.values()))

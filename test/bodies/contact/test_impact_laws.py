@@ -10,7 +10,7 @@ from rbdyn_ros.bodies.contact import restitution
 from rbdyn_ros.bodies.description import contact_pairs, geoms, scene
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.numerics.solvers import fc3d
-from rbdyn_ros.numerics.solvers.solver_selection import select, solve
+from rbdyn_ros.numerics.solvers.registry import select, solve
 
 LAWS = restitution.LAWS
 

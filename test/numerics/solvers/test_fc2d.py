@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles import fc2d, oracle
 
-from rbdyn_ros.numerics.solvers.solver_selection import names, select, solve
+from rbdyn_ros.numerics.solvers.registry import names, select, solve
 
 
 @pytest.mark.parametrize("solver", [n for n in names("fc3d") if n != "fc3d_one_contact"])

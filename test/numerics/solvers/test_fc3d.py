@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdyn_ros.numerics.solvers import fc3d
-from rbdyn_ros.numerics.solvers.solver_selection import select, solve
+from rbdyn_ros.numerics.solvers.registry import select, solve
 
 numbers = st.floats(-10.0, 10.0)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.numerics.solvers import fc3d
 from rbdyn_ros.numerics.solvers import fc3d_one_contact as exact
+from rbdyn_ros.numerics.solvers.registry import select, solve
 from rbdyn_ros.numerics.solvers.solution import SINGULAR
-from rbdyn_ros.numerics.solvers.solver_selection import select, solve
 
 from .coulomb import violations
 

@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks import contact_problems
 from rbdyn_ros.numerics.solvers import fc3d
+from rbdyn_ros.numerics.solvers.registry import names, select, solve
 from rbdyn_ros.numerics.solvers.solution import NOT_FINITE, SINGULAR, SOLVED, STALLED, explain
-from rbdyn_ros.numerics.solvers.solver_selection import names, select, solve
 
 from .coulomb import violations
 

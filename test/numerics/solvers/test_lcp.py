@@ -5,8 +5,8 @@ import pytest
 from oracles import oracle
 
 from rbdyn_ros.numerics.solvers import lcp
+from rbdyn_ros.numerics.solvers.registry import select, solve
 from rbdyn_ros.numerics.solvers.solution import EXHAUSTED, RAY, SINGULAR, STALLED
-from rbdyn_ros.numerics.solvers.solver_selection import select, solve
 
 
 def regular(rng, n):

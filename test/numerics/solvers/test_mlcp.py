@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from oracles import mlcp, oracle
 
+from rbdyn_ros.numerics.solvers.registry import solve
 from rbdyn_ros.numerics.solvers.solution import EXHAUSTED, SINGULAR
-from rbdyn_ros.numerics.solvers.solver_selection import solve
 
 BOTH = "mlcp_lemke", "mlcp_enumeration"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.numerics.solvers import fc3d, lcp
+from rbdyn_ros.numerics.solvers.registry import names, select, solve
 from rbdyn_ros.numerics.solvers.solution import MEANINGS, explain
-from rbdyn_ros.numerics.solvers.solver_selection import names, select, solve
 
 
 def test_every_name_can_be_selected():

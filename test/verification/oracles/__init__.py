@@ -8,7 +8,7 @@ Each is a file like those of `rbdyn_ros.numerics.solvers`, and takes the same ar
 from importlib import import_module
 
 from rbdyn_ros.numerics.solvers import lcp
-from rbdyn_ros.numerics.solvers.solver_selection import Solver
+from rbdyn_ros.numerics.solvers.registry import Solver
 
 from . import fc2d, mlcp
 
